@@ -1,0 +1,1 @@
+"""Captures: pcap and pcapng records, link layers, IP, fragments and UDP. Bytes only, no files."""

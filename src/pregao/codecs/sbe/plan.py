@@ -1,0 +1,268 @@
+"""A schema as tables: which columns there are, and the arrays the kernels read.
+
+One table per message and per group, over all versions; a column that a version lacks is null in
+its rows. Versions whose layout is the same share it, so there are few layouts.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pregao.codecs.sbe.declarations import BlockDeclaration, DataDeclaration, Presence
+from pregao.codecs.sbe.kernels import STEP_SIZE, PlanTables
+from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, Kind
+from pregao.codecs.sbe.schema import Schema
+from pregao.codecs.sbe.values import leaves
+from pregao.model.errors import SchemaError
+
+_VERSIONS = 1 << 16
+UNKNOWN_TABLE = 0
+
+
+@dataclass(slots=True)
+class Column:
+    """A leaf of a message or group: a number or fixed bytes, at the same name in every version."""
+
+    index: int
+    name: str  # dotted for members of composites
+    width: int
+    leaf: FieldLayout  # as the newest version that has it
+    owner: FieldLayout  # the field it belongs to
+    by_epoch: dict[int, FieldLayout] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class DataColumn:
+    index: int
+    name: str
+    declaration: DataDeclaration
+
+
+@dataclass(slots=True)
+class Table:
+    """The rows of one message, or of one group of it."""
+
+    index: int
+    name: str
+    template_id: int
+    parent: int | None = None
+    columns: list[Column] = field(default_factory=list)
+    data: list[DataColumn] = field(default_factory=list)
+    groups: list["Table"] = field(default_factory=list)
+
+    @property
+    def is_group(self) -> bool:
+        return self.parent is not None
+
+
+@dataclass(frozen=True)
+class Plan:
+    schema: Schema
+    tables: tuple[Table, ...]
+    columns: tuple[Column, ...]
+    data_columns: tuple[DataColumn, ...]
+    kernel: PlanTables
+    is_group: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    longest_block: int
+
+
+def make_plan(schema: Schema) -> Plan:
+    return _Planner(schema).plan()
+
+
+def _pattern(value: int | float, leaf: FieldLayout) -> int:
+    """The bytes of a null as an unsigned number; strings are filled with NUL."""
+    if leaf.kind in (Kind.STRING, Kind.ARRAY):
+        return 0
+    if leaf.primitive.is_float:
+        return int(np.array(value, f"<f{leaf.size}").view(f"<u{leaf.size}"))
+    return int(value) & ((1 << 8 * leaf.size) - 1)
+
+
+class _Planner:
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self.epochs = range(len(schema.breakpoints))
+        self.tables: list[Table] = []
+        self.columns: list[Column] = []
+        self.data: list[DataColumn] = []
+        self.layouts: list[_Layout] = []
+        self.layout_of: dict[tuple[int, int], int] = {}
+        self._seen: dict[tuple[object, ...], int] = {}
+
+    def plan(self) -> Plan:
+        self._add_unknown()
+        names: dict[int, Table] = {}
+        for message in self.schema.messages:
+            table = names.get(message.id)
+            if table is None:
+                table = names[message.id] = self._add_table(message.name, message.id, None)
+            self._add_block(table, message)
+        for epoch in self.epochs:
+            for layout in self.schema.at(self.schema.breakpoints[epoch]).messages.values():
+                self._add_layout(names[layout.id], layout, epoch)
+        kernel = self._kernel_tables(names)  # numbers the data columns
+        return Plan(
+            schema=self.schema,
+            tables=tuple(self.tables),
+            columns=tuple(self.columns),
+            data_columns=tuple(self.data),
+            kernel=kernel,
+            is_group=np.array([table.is_group for table in self.tables]),
+            longest_block=max((layout.full_length for layout in self.layouts), default=0),
+        )
+
+    def _add_table(self, name: str, template_id: int, parent: int | None) -> Table:
+        table = Table(len(self.tables), name, template_id, parent)
+        self.tables.append(table)
+        return table
+
+    def _add_unknown(self) -> None:
+        """Messages of unknown templates: only the template id, which stands before the block."""
+        table = self._add_table("unknown", -1, None)
+        at, primitive = self.schema.header.template_id
+        leaf = FieldLayout(
+            name="template_id", id=0, kind=Kind.INTEGER, offset=at - self.schema.header.size,
+            size=primitive.size, presence=Presence.REQUIRED, primitive=primitive,
+        )  # fmt: skip
+        column = self._column(table, "template_id", leaf, leaf)
+        entry = _Entry(leaf.offset, leaf.size, column.index, 0)
+        self.layouts.append(_Layout(table.index, 0, (entry,), ()))
+        for epoch in self.epochs:
+            column.by_epoch[epoch] = leaf
+            self.layout_of[table.index, epoch] = 0
+
+    def _column(self, table: Table, name: str, leaf: FieldLayout, owner: FieldLayout) -> Column:
+        column = next((c for c in table.columns if c.name == name), None)
+        if column is None:
+            column = Column(len(self.columns), name, leaf.size, leaf, owner)
+            self.columns.append(column)
+            table.columns.append(column)
+        elif column.width != leaf.size or column.leaf.primitive != leaf.primitive:
+            raise SchemaError(f"field {name!r} changes its type between versions", element=table.name)
+        return column
+
+    def _add_block(self, table: Table, block: BlockDeclaration) -> None:
+        """Child tables and data columns: of all versions, in the order of the file."""
+        for group in block.groups:
+            child = next((t for t in table.groups if t.name == f"{table.name}.{group.name}"), None)
+            if child is None:
+                child = self._add_table(f"{table.name}.{group.name}", table.template_id, table.index)
+                table.groups.append(child)
+            self._add_block(child, group)
+        for data in block.data:
+            if not any(column.name == data.name for column in table.data):
+                table.data.append(DataColumn(-1, data.name, data))
+
+    def _add_layout(self, table: Table, layout: BlockLayout, epoch: int) -> int:
+        entries = []
+        for owner in layout.fields:
+            for leaf in leaves(owner):
+                column = self._column(table, ".".join(_path_to(owner, leaf)), leaf, owner)
+                if leaf.present:
+                    column.by_epoch[epoch] = leaf
+                    null = leaf.primitive.null if leaf.null is None else leaf.null
+                    entries.append(_Entry(leaf.offset, leaf.size, column.index, _pattern(null, leaf)))
+        steps = [self._group_step(table, group, epoch) for group in layout.groups if group.present]
+        steps += [self._data_step(table, data) for data in layout.data]
+        full_length = max((entry.offset + entry.width for entry in entries), default=0)
+        made = _Layout(table.index, full_length, tuple(entries), tuple(steps))
+        if made.key not in self._seen:
+            self._seen[made.key] = len(self.layouts)
+            self.layouts.append(made)
+        self.layout_of[table.index, epoch] = self._seen[made.key]
+        return self._seen[made.key]
+
+    def _group_step(self, table: Table, group: BlockLayout, epoch: int) -> tuple[int | str, ...]:
+        child = next(t for t in table.groups if t.name == f"{table.name}.{group.name}")
+        dimension = group.dimension
+        assert dimension is not None
+        return (
+            0,
+            dimension.size,
+            dimension.block_length_offset,
+            dimension.block_length.size,
+            dimension.num_in_group_offset,
+            dimension.num_in_group.size,
+            self._add_layout(child, group, epoch),
+        )
+
+    def _data_step(self, table: Table, data: DataDeclaration) -> tuple[int | str, ...]:
+        # Data columns are numbered last, table after table; until then the step keeps the name.
+        return (1, data.header_size, data.length_offset, data.length.size, 0, 0, data.name)
+
+    def _kernel_tables(self, names: dict[int, Table]) -> PlanTables:
+        first_data = [0]
+        for table in self.tables:
+            for column in table.data:
+                column.index = len(self.data)
+                self.data.append(column)
+            first_data.append(len(self.data))
+        root = np.zeros(_VERSIONS, np.int32)
+        for template_id, table in names.items():
+            root[template_id] = table.index
+        layout_of = np.full((len(self.tables), len(self.epochs)), -1, np.int32)
+        for (index, epoch), layout in self.layout_of.items():
+            layout_of[index, epoch] = layout
+        layout_of[UNKNOWN_TABLE, 1:] = -1  # a message is unknown by having no layout; see `sort`
+        entries = [entry for layout in self.layouts for entry in layout.entries]
+        steps = [self._numbered(layout, step) for layout in self.layouts for step in layout.steps]
+        epochs = np.searchsorted(self.schema.breakpoints, np.arange(_VERSIONS), "right") - 1
+        return PlanTables(
+            root_of_template=root,
+            epoch_of_version=epochs.astype(np.uint8),
+            version_known=np.array([self.schema.knows(v) for v in range(_VERSIONS)], np.uint8),
+            layout_of=layout_of,
+            table_of=np.array([layout.table for layout in self.layouts], np.int32),
+            full_length=np.array([layout.full_length for layout in self.layouts], np.int32),
+            first_entry=_starts([len(layout.entries) for layout in self.layouts]),
+            entry_offset=np.array([entry.offset for entry in entries], np.int32),
+            entry_width=np.array([entry.width for entry in entries], np.int32),
+            entry_column=np.array([entry.column for entry in entries], np.int32),
+            entry_null=np.array([entry.null for entry in entries], np.uint64),
+            first_step=_starts([len(layout.steps) for layout in self.layouts]),
+            steps=np.array(steps, np.int64).reshape(-1, STEP_SIZE),
+            first_data=np.array(first_data, np.int32),
+            swapped=np.array([self.schema.byte_order == ">"], np.uint8),
+        )
+
+    def _numbered(self, layout: "_Layout", step: tuple[int | str, ...]) -> tuple[int, ...]:
+        *head, target = step
+        if isinstance(target, str):
+            target = next(c.index for c in self.tables[layout.table].data if c.name == target)
+        return (*(int(number) for number in head), int(target))
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    offset: int
+    width: int
+    column: int
+    null: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    table: int
+    full_length: int
+    entries: tuple[_Entry, ...]
+    steps: tuple[tuple[int | str, ...], ...]
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        return (self.table, self.full_length, self.entries, self.steps)
+
+
+def _starts(sizes: list[int]) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)
+
+
+def _path_to(owner: FieldLayout, leaf: FieldLayout) -> list[str]:
+    """The names from a field down to one of its leaves."""
+    if owner is leaf:
+        return [owner.name]
+    for member in owner.members:
+        below = _path_to(member, leaf)
+        if below:
+            return [owner.name, *below]
+    return []

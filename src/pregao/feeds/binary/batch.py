@@ -1,0 +1,175 @@
+"""A batch of columns: what the kernels wrote, by table, with what is null and where it came from."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pregao.codecs.pcap.outcomes import Skip
+from pregao.codecs.sbe.kernels import FLAG_SHORT_BLOCK
+from pregao.codecs.sbe.layout import FieldLayout
+from pregao.codecs.sbe.plan import Column, Plan, Table
+from pregao.feeds.binary.storage import Array, Storage
+
+if TYPE_CHECKING:
+    from pregao.feeds.binary.columns import ColumnFinding
+
+Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+
+@dataclass(frozen=True, slots=True)
+class Validity:
+    """What is null in a column: the raw value that means null in all rows (if there is one), the
+    rows that have a value at all (None: every row), and the leaf as the rows' version has it."""
+
+    leaf: FieldLayout
+    null: int | float | None
+    present: Mask | None
+
+
+class TableColumns:
+    """The rows of one message, or of one group of it."""
+
+    def __init__(self, batch: "ColumnBatch", table: Table, rows: int) -> None:
+        self.batch, self.table, self.rows = batch, table, rows
+        self._storage = batch.storage.tables[table.index]
+        self._by_name = {column.name: column for column in table.columns}
+
+    @property
+    def name(self) -> str:
+        return self.table.name
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name)
+
+    def __getitem__(self, name: str) -> Array:
+        """The raw values of a column: integers as sent, fixed strings as bytes."""
+        return self._storage.columns[name][: self.rows]
+
+    def lineage(self, name: str) -> Array:
+        """A lineage column of a root table: see `storage.LINEAGE`."""
+        return self._storage.lineage[name][: self.rows]
+
+    @property
+    def parent_rows(self) -> Array:
+        """Of a group: the row of each entry's parent in the table above."""
+        return self._storage.lineage["packet"][: self.rows]
+
+    def data(self, name: str) -> tuple[Array, Array]:
+        """A data field: where each row's bytes end (from 0), and the bytes of all rows."""
+        ends = self._storage.data_ends[name][: self.rows + 1]
+        index = next(column.index for column in self.table.data if column.name == name)
+        return ends, self._storage.data_bytes[name][: self.batch.data_used[index]]
+
+    @cached_property
+    def versions(self) -> Array:
+        """The wire version of each row."""
+        if self.table.parent is None:
+            return self.lineage("version")
+        parent = self.batch.tables[self.table.parent]
+        return parent.versions[self.parent_rows]
+
+    @cached_property
+    def epochs(self) -> list[int]:
+        """The epochs of the schema that occur among the rows."""
+        counts = np.bincount(self.batch.plan.kernel.epoch_of_version[self.versions])
+        return [int(epoch) for epoch in np.flatnonzero(counts)]
+
+    @cached_property
+    def _short_rows(self) -> Array:
+        return np.flatnonzero(self._storage.lineage["flags"][: self.rows] & FLAG_SHORT_BLOCK)
+
+    def validity(self, name: str) -> Validity | None:
+        """What is null in a column; None when no row's version has it at all."""
+        column = self._by_name[name]
+        having = [epoch for epoch in self.epochs if epoch in column.by_epoch]
+        if not having:
+            return None if self.rows else Validity(column.leaf, None, None)
+        leaves = [column.by_epoch[epoch] for epoch in having]
+        nulls = {leaf.null for leaf in leaves}
+        if len(having) == len(self.epochs) and len(nulls) == 1:
+            null = nulls.pop()
+            if null == null or not leaves[-1].primitive.is_float:  # NaN is null too, but never equal
+                present = self._present_in_short(column) if null is None or len(self._short_rows) else None
+                return Validity(leaves[-1], null, present)
+        return self._mixed(column, leaves[-1])
+
+    def _mixed(self, column: Column, leaf: FieldLayout) -> Validity:
+        """Versions that differ in whether they have the column, or in how they write null."""
+        epochs = self.batch.plan.kernel.epoch_of_version[self.versions]
+        present = np.zeros(self.rows, np.bool_)
+        values = self[column.name]
+        for epoch in self.epochs:
+            there = column.by_epoch.get(epoch)
+            if there is not None:
+                mine = epochs == epoch
+                present |= mine & _not_null(values, there)
+        short = self._present_in_short(column)
+        return Validity(leaf, None, present if short is None else present & short)
+
+    def _present_in_short(self, column: Column) -> Mask | None:
+        """Rows whose block reaches the end of the column, where some blocks are short."""
+        if not len(self._short_rows):
+            return None
+        epochs = self.batch.plan.kernel.epoch_of_version[self.versions]
+        needed = np.zeros(len(self.batch.plan.schema.breakpoints), np.int64)
+        for epoch, leaf in column.by_epoch.items():
+            needed[epoch] = leaf.offset + leaf.size
+        lengths = self._storage.lineage["block_length"][: self.rows]
+        present: Mask = lengths >= needed[epochs]
+        return present
+
+
+def _not_null(values: Array, leaf: FieldLayout) -> Mask:
+    if leaf.null is None or values.dtype.kind == "V" or values.ndim > 1:
+        return np.ones(len(values), np.bool_)
+    if leaf.primitive.is_float and leaf.null != leaf.null:
+        return ~np.isnan(values)
+    mask: Mask = values != values.dtype.type(leaf.null)
+    return mask
+
+
+class ColumnBatch(Mapping[str, TableColumns]):
+    """The tables of a batch that have rows, by name; all of them by index in `tables`."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        storage: Storage,
+        *,
+        rows: Array,
+        data_used: Array,
+        findings: list["ColumnFinding"],
+        records: int,
+        skipped: dict[Skip, int],
+        other_flows: dict[int, tuple[int, int, int]],
+    ) -> None:
+        self.plan, self.storage, self.data_used = plan, storage, data_used
+        self.findings, self.records, self.skipped, self.other_flows = findings, records, skipped, other_flows
+        self.tables = [TableColumns(self, table, int(rows[table.index])) for table in plan.tables]
+        self._named = {table.name: table for table in self.tables if table.rows}
+
+    def __getitem__(self, name: str) -> TableColumns:
+        return self._named[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._named)
+
+    def __len__(self) -> int:
+        return len(self._named)
+
+    @property
+    def messages(self) -> int:
+        """Messages of all kinds, those of unknown templates too."""
+        return sum(table.rows for table in self.tables if not table.table.is_group)
+
+    def to_arrow(self) -> dict[str, Any]:
+        """A pyarrow RecordBatch for every table that has rows."""
+        from pregao.feeds.binary.arrow import record_batch
+
+        return {name: record_batch(table) for name, table in self._named.items()}

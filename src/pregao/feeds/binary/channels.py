@@ -1,0 +1,165 @@
+"""The channel configuration: which group address and port carries which stream (6.5.2).
+
+B3 publishes its addresses in a document; a person writes them down as TOML, one `[[stream]]`
+each:
+
+    [[stream]]
+    channel = 84                  # ChannelID of the packet header, 0 to 255
+    stream = "incremental"        # or "definition", "snapshot"
+    feed = "A"                    # or "B", "C"; may be left out where the stream is only on A
+    address = "233.252.0.84"      # IPv4 or IPv6
+    port = 30084
+    source = "198.51.100.7"       # optional: the sender, for source-specific multicast
+
+    [[stream]]
+    channel = 84
+    stream = "incremental"
+    feed = "B"
+    address = "233.252.0.184"
+    port = 30184
+
+    [[stream]]
+    channel = 84
+    stream = "snapshot"
+    address = "ff3e::8000:84"
+    port = 31084
+
+Opening the file is the caller's: `load_channels(path.read_bytes(), file=str(path))`.
+"""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Final, TypeVar
+
+from pregao.feeds.binary.streams import Feed, Stream, StreamId
+from pregao.model.errors import ConfigurationError
+
+IPAddress = IPv4Address | IPv6Address
+_T = TypeVar("_T")
+
+_KEYS: Final = frozenset({"channel", "stream", "feed", "address", "port", "source"})
+_STREAMS: Final = {stream.name.lower(): stream for stream in Stream if stream}
+_FEEDS: Final = {feed.name.lower(): feed for feed in Feed if feed}
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelEntry:
+    """One `[[stream]]`: a stream and where it is sent."""
+
+    id: StreamId
+    address: IPAddress
+    port: int
+    source: IPAddress | None = None
+
+    @property
+    def key(self) -> tuple[int, int, int]:
+        """What a packet shows of it: IP version, destination address as a number, port."""
+        return self.address.version, int(self.address), self.port
+
+
+class ChannelMap:
+    """All streams of a configuration, found by destination address and port."""
+
+    def __init__(self, entries: tuple[ChannelEntry, ...]) -> None:
+        self._entries = entries
+        self._ids = {entry.key: entry.id for entry in entries}
+
+    def lookup(self, dst: int, port: int, ip_version: int = 4) -> StreamId | None:
+        """The stream sent to this address, given as a number; None if it is not configured."""
+        return self._ids.get((ip_version, dst, port))
+
+    def __iter__(self) -> Iterator[ChannelEntry]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+def load_channels(content: str | bytes, file: str = "") -> ChannelMap:
+    """Read a configuration; raises ConfigurationError with the file and the key at fault."""
+    document = _parse(content, file)
+    for key in sorted(document.keys() - {"stream"}):
+        raise ConfigurationError("unknown key", file=file, key=key)
+    tables = document.get("stream")
+    if not isinstance(tables, list) or not tables:
+        raise ConfigurationError("at least one [[stream]] is needed", file=file, key="stream")
+    entries = tuple(_entry(_Table(table, file, f"stream[{i}]")) for i, table in enumerate(tables))
+    _reject_shared_addresses(entries, file)
+    return ChannelMap(entries)
+
+
+def _parse(content: str | bytes, file: str) -> dict[str, object]:
+    try:
+        return tomllib.loads(content if isinstance(content, str) else content.decode("utf-8"))
+    # TOMLDecodeError and UnicodeDecodeError are ValueErrors, as is an integer of too many digits;
+    # brackets nested without end exhaust the stack.
+    except (ValueError, RecursionError) as error:
+        raise ConfigurationError(f"not a TOML file: {error}", file=file) from error
+
+
+def _reject_shared_addresses(entries: tuple[ChannelEntry, ...], file: str) -> None:
+    seen: dict[tuple[int, int, int], int] = {}
+    for i, entry in enumerate(entries):
+        first = seen.setdefault(entry.key, i)
+        if entries[first].id != entry.id:
+            reason = f"{entry.address} port {entry.port} already belongs to stream[{first}]"
+            raise ConfigurationError(reason, file=file, key=f"stream[{i}].address")
+
+
+class _Table:
+    """One TOML table whose values are asked for by type; every complaint names its key."""
+
+    def __init__(self, table: object, file: str, key: str) -> None:
+        self._file, self._key = file, key
+        if not isinstance(table, dict):
+            raise ConfigurationError("must be a table", file=file, key=key)
+        self._table: dict[str, object] = table
+        for unknown in sorted(self._table.keys() - _KEYS):
+            raise self.error("unknown key", unknown)
+
+    def error(self, reason: str, name: str) -> ConfigurationError:
+        return ConfigurationError(reason, file=self._file, key=f"{self._key}.{name}")
+
+    def has(self, name: str) -> bool:
+        return name in self._table
+
+    def integer(self, name: str, low: int, high: int) -> int:
+        value = self._value(name)
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            raise self.error(f"must be a whole number from {low} to {high}, not {value!r}", name)
+        return value
+
+    def choice(self, name: str, choices: Mapping[str, _T]) -> _T:
+        value = self._value(name)
+        if not isinstance(value, str) or value.lower() not in choices:
+            raise self.error(f"must be one of {', '.join(choices)}, not {value!r}", name)
+        return choices[value.lower()]
+
+    def address(self, name: str) -> IPAddress:
+        value = self._value(name)
+        if not isinstance(value, str):  # ip_address would take a number as an address
+            raise self.error(f"must be an IP address as text, not {value!r}", name)
+        try:
+            return ip_address(value)
+        except ValueError as error:
+            raise self.error(str(error), name) from error
+
+    def _value(self, name: str) -> object:
+        if name not in self._table:
+            raise self.error("is missing", name)
+        return self._table[name]
+
+
+def _entry(table: _Table) -> ChannelEntry:
+    channel = table.integer("channel", 0, 255)
+    stream = table.choice("stream", _STREAMS)
+    # Only the incremental stream has more than one feed (6.1), so only there must it be said.
+    on_feed_a = stream is not Stream.INCREMENTAL and not table.has("feed")
+    feed = Feed.A if on_feed_a else table.choice("feed", _FEEDS)
+    address = table.address("address")
+    source = table.address("source") if table.has("source") else None
+    if source is not None and source.version != address.version:
+        raise table.error(f"{source} and {address} are of different IP versions", "source")
+    return ChannelEntry(StreamId(channel, stream, feed), address, table.integer("port", 1, 65535), source)

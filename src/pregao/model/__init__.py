@@ -1,0 +1,1 @@
+"""What a market and its data are. Imports nothing of ours."""

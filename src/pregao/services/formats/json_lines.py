@@ -1,0 +1,68 @@
+"""One JSON object a line, exactly as the design has it (The command line)."""
+
+from decimal import Decimal
+from json import JSONEncoder
+from math import isfinite
+from typing import Any
+
+from pregao.services.decoded import DecodedMessage
+
+
+def _default(value: Any) -> str:
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, bytes):
+        return value.hex()
+    raise TypeError(f"no JSON for {type(value).__name__}")
+
+
+_encode = JSONEncoder(separators=(",", ":"), default=_default, allow_nan=False).encode
+
+
+def to_json(value: Any) -> str:
+    """Compact ASCII JSON: decimals as strings with their full scale, plain bytes as hex."""
+    try:
+        return _encode(value)
+    except ValueError:  # JSON has no NaN and no infinity; B3's schemas have no floats
+        return _encode(_spelled(value))
+
+
+def _spelled(value: Any) -> Any:
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {name: _spelled(member) for name, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_spelled(member) for member in value]
+    return value
+
+
+class JsonFormat:
+    """The lineage is written by hand, the fields by the encoder of the standard library."""
+
+    def __init__(self) -> None:
+        self._file = ""
+        self._quoted = '""'
+        self._names: dict[str | None, str] = {None: "null"}
+
+    def header(self) -> str:
+        return ""
+
+    def file(self, path: str) -> str:
+        return ""
+
+    def message(self, decoded: DecodedMessage) -> str:
+        message, header = decoded.message, decoded.header
+        if decoded.file != self._file:
+            self._file, self._quoted = decoded.file, _encode(decoded.file)
+        name = self._names.get(message.name)
+        if name is None:
+            name = self._names[message.name] = _encode(message.name)
+        fields = "null" if message.fields is None else to_json(message.fields)
+        return (
+            f'{{"file":{self._quoted},"packet":{decoded.packet},"ts_ns":{decoded.ts_ns},'
+            f'"channel":{header.channel},"seq_version":{header.sequence_version},'
+            f'"seq_num":{header.sequence_number},"sending_time":{header.sending_time_ns},'
+            f'"template_id":{message.header.template_id},"version":{message.header.version},'
+            f'"name":{name},"fields":{fields}}}\n'
+        )

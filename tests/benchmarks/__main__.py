@@ -1,0 +1,43 @@
+"""`python -m tests.benchmarks [--messages N] [--only NAME]`: measure, print, write build/bench.json."""
+
+import argparse
+import sys
+import time
+
+from . import processes, throughput
+from .capture import bench_capture
+from .harness import Row, save, table
+
+MESSAGES = 5_000_000
+BENCHMARKS = ("throughput", "json", "cold-start", "memory")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    parser.add_argument("--messages", type=int, default=MESSAGES, help=f"default: {MESSAGES:,}")
+    parser.add_argument("--only", choices=BENCHMARKS, action="append", help="leave out the others")
+    options = parser.parse_args()
+    start = time.perf_counter()
+    capture = bench_capture(options.messages)
+    print(
+        f"{capture.path}: {capture.messages:,} messages in {capture.packets:,} packets, {capture.size:,} bytes, "
+        f"ready after {time.perf_counter() - start:.0f} s",
+        file=sys.stderr,
+    )
+    measurements = {
+        "throughput": lambda: throughput.measure(capture),
+        "json": lambda: processes.json_rate(capture),
+        "cold-start": lambda: processes.cold_start(capture),
+        "memory": processes.memory,
+    }
+    rows: list[Row] = []
+    for name in options.only or BENCHMARKS:
+        print(f"measuring {name}…", file=sys.stderr)
+        rows += measurements[name]()
+    print(table(rows))
+    save(rows)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

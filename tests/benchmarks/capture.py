@@ -1,0 +1,178 @@
+"""The capture that is measured: a block of the sample market, repeated with other numbers and times.
+
+A block of distinct packets is made once by the sample generator: one feed's incremental stream with
+a loop of definitions and the snapshots among it, so that every template occurs. It is then repeated
+until there are enough messages; each repetition has sequence numbers, sending and capture times of
+its own. UDP checksums are left out (zero, as the standard allows): they would no longer be right.
+Files are kept in build/bench under a name that changes with whatever made them.
+"""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from random import Random
+from struct import unpack_from
+
+import numpy as np
+
+from pregao.codecs.pcap.writer import pcap_header
+from pregao.codecs.sbe import load_builtin_schema
+from pregao.feeds.binary import sample
+from pregao.feeds.binary.sample.streams import SampleChannel
+from pregao.services import sample as sample_service
+
+BUILD = Path("build/bench")
+BLOCK_PACKETS = 150_000
+VERSION = 16
+SEED = 1
+CHANNEL = 84
+PCAP_HEADER = 24
+
+_RECORD, _HEADERS = 16, 42  # pcap; Ethernet, IPv4 and UDP
+_UDP_CHECKSUM = _RECORD + 40
+_PAYLOAD = _RECORD + _HEADERS
+_SNAPSHOT_LOOPS = 2
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Capture:
+    path: Path
+    size: int  # bytes of the file
+    packets: int
+    messages: int
+    block_size: int  # bytes of one repetition
+    block_messages: int
+
+
+def bench_capture(messages: int) -> Capture:
+    """A capture of at least so many messages, from build/bench if it is there."""
+    block = _Block.load()
+    return block.write(BUILD / f"{block.name}-{messages}.pcap", -(-messages // block.messages))
+
+
+def large_capture(size: int, path: Path) -> Capture:
+    """A capture of at least so many bytes, for the caller to delete."""
+    block = _Block.load()
+    return block.write(path, -(-size // len(block.data)))
+
+
+class _Block:
+    """The packets that are repeated, and where in them the numbers are that change."""
+
+    def __init__(self, name: str, data: Array) -> None:
+        self.name, self.data = name, data
+        raw = data.tobytes()
+        starts, self.messages = _walk(raw)
+        self.packets = len(starts)
+        self._checksums = np.array([start + _UDP_CHECKSUM for start in starts])
+        self._seconds = np.array(starts)
+        payloads = np.array([start + _PAYLOAD for start in starts])
+        self._sending = payloads + 8
+        incremental = self._is_incremental(payloads)
+        numbers = _get(data, payloads + 4, "<u4")
+        self._numbers = (payloads + 4)[incremental & (numbers > 0)]
+        self._next_numbers = (payloads + 28)[incremental & (numbers == 0)]  # in the Sequence message
+        self._versions = (payloads + 2)[~incremental]  # the other streams count loops, not packets
+        self._count = int(numbers[incremental].max())
+        seconds = _get(data, self._seconds, "<u4")
+        self._span_s = int(seconds[-1] - seconds[0]) + 1
+
+    def _is_incremental(self, payloads: Array) -> Array:
+        ports = _get(self.data, payloads - 6, ">u2")
+        return ports == ports[np.argmin(_get(self.data, payloads + 2, "<u2"))]
+
+    @classmethod
+    def load(cls) -> "_Block":
+        name = f"capture-{VERSION}-{BLOCK_PACKETS}-{SEED}-{_digest()}"
+        path = BUILD / f"{name}.block"
+        if not path.exists():
+            BUILD.mkdir(parents=True, exist_ok=True)
+            for stale in BUILD.glob("capture-*"):
+                stale.unlink()
+            path.write_bytes(_block())
+        return cls(name, np.fromfile(path, np.uint8))
+
+    def write(self, path: Path, repetitions: int) -> Capture:
+        size = PCAP_HEADER + repetitions * len(self.data)
+        capture = Capture(
+            path, size, repetitions * self.packets, repetitions * self.messages, len(self.data), self.messages
+        )
+        if path.exists() and path.stat().st_size == size:
+            return capture
+        unfinished = path.with_suffix(".part")
+        with unfinished.open("wb") as file:
+            file.write(pcap_header())
+            for repetition in range(repetitions):
+                file.write(self._repeated(repetition))
+        unfinished.rename(path)
+        path.with_suffix(".json").write_text(json.dumps(asdict(capture), default=str, indent=2))
+        return capture
+
+    def _repeated(self, repetition: int) -> Array:
+        data = self.data.copy()
+        data[self._checksums] = 0
+        data[self._checksums + 1] = 0
+        later_s = repetition * self._span_s
+        _add(data, self._seconds, "<u4", later_s)
+        _add(data, self._sending, "<u8", later_s * 1_000_000_000)
+        _add(data, self._numbers, "<u4", repetition * self._count)
+        _add(data, self._next_numbers, "<u4", repetition * self._count)
+        _add(data, self._versions, "<u2", repetition * _SNAPSHOT_LOOPS)
+        return data
+
+
+def _digest() -> str:
+    """Of all that makes the block."""
+    sources = [*Path(sample.__file__).parent.glob("*.py"), Path(sample_service.__file__), Path(__file__)]
+    digest = hashlib.sha256()
+    for source in sorted(sources):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def _block() -> bytes:
+    channel = SampleChannel(load_builtin_schema(), version=VERSION, seed=SEED, channel=CHANNEL)
+    random = Random(SEED)
+    streams = {
+        "Incremental_FeedA": list(channel.incremental(BLOCK_PACKETS)),
+        "InstrumentDefinition": list(channel.definitions(loops=1)),
+        "SnapshotRecovery": channel.snapshots,
+    }
+    records = [
+        record
+        for name, sent in streams.items()
+        for record in sample_service.records(sent, name, CHANNEL, 25, random)
+    ]
+    records.sort(key=lambda record: unpack_from("<II", record))
+    return b"".join(records)
+
+
+def _walk(raw: bytes) -> tuple[list[int], int]:
+    """Where the records begin, and how many messages they have."""
+    starts, messages, at = [], 0, 0
+    while at < len(raw):
+        starts.append(at)
+        end = at + _RECORD + unpack_from("<I", raw, at + 8)[0]
+        message = at + _PAYLOAD + 16
+        while message < end:
+            messages += 1
+            message += raw[message] | raw[message + 1] << 8
+        at = end
+    return starts, messages
+
+
+def _places(places: Array, kind: str) -> Array:
+    return places[:, None] + np.arange(np.dtype(kind).itemsize)
+
+
+def _get(data: Array, places: Array, kind: str) -> Array:
+    return data[_places(places, kind)].view(kind).ravel()
+
+
+def _add(data: Array, places: Array, kind: str, amount: int) -> None:
+    """Add to the numbers at some places, which need not be aligned."""
+    where = _places(places, kind)
+    numbers = data[where].view(kind)
+    data[where] = (numbers + np.dtype(kind).type(amount)).view(np.uint8)

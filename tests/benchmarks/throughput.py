@@ -1,0 +1,133 @@
+"""Gigabytes a second of one capture: copied, scanned, decoded to columns and to Arrow, and looped over."""
+
+import mmap
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from pregao.codecs.pcap.kernels import ENDED_WINDOW, INTERFACE_SIZE, PCAP
+from pregao.codecs.pcap.link import LINKTYPE_ETHERNET
+from pregao.codecs.sbe import load_builtin_schema
+from pregao.codecs.sbe.kernels import Faults, Messages
+from pregao.feeds.binary.columns import ColumnDecoder
+from pregao.feeds.binary.kernels import PIECE_MESSAGES, Packets, scan
+from pregao.io.captures import Window
+
+from . import baseline_struct
+from .capture import PCAP_HEADER, Capture
+from .harness import Row, best_of
+
+MAPPED, IN_MEMORY = "memcpy of the mapped file", "memcpy in memory"
+JUDGED_BY = MAPPED  # the copy that the bars stand on
+SCAN, COLUMNS, ARROW, LOOP = "scan", "decode to columns", "decode to Arrow", "struct loop"
+BARS = {SCAN: 0.5, COLUMNS: 0.25, ARROW: 0.08}  # × memcpy
+LOOP_BAR = 40.0  # × the struct loop
+LOOP_BLOCKS = 2  # repetitions of the block that the loop goes through: its rate is the same anywhere
+
+
+@dataclass(frozen=True)
+class _Source:
+    """The bytes of the capture, mapped, for everything that reads them."""
+
+    capture: Capture
+    view: memoryview
+
+    @classmethod
+    def open(cls, capture: Capture) -> "_Source":
+        with capture.path.open("rb") as file:
+            return cls(capture, memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
+
+    @property
+    def array(self) -> np.ndarray:
+        return np.frombuffer(self.view, np.uint8)
+
+    def windows(self) -> Iterator[Window]:
+        yield Window(0, self.view)
+
+
+def measure(capture: Capture) -> list[Row]:
+    source = _Source.open(capture)
+    loop_size = PCAP_HEADER + LOOP_BLOCKS * capture.block_size
+    seconds = best_of(
+        {
+            **_copies(source),
+            SCAN: _scan(source),
+            COLUMNS: _columns(source),
+            ARROW: _arrow(source),
+            LOOP: lambda: baseline_struct.decode(source.view[:loop_size]),
+        }
+    )
+    speed = {name: capture.size / taken / 1e9 for name, taken in seconds.items()}
+    speed[LOOP] = min(loop_size, capture.size) / seconds[LOOP] / 1e9
+    rows = [Row(name, speed[name], "GB/s") for name in (MAPPED, IN_MEMORY, LOOP)]
+    for name, bar in BARS.items():
+        for copy in (MAPPED, IN_MEMORY):
+            judged = bar if copy == JUDGED_BY else None
+            rows.append(Row(f"{name} / {copy}", speed[name], "GB/s", speed[copy], judged))
+    rows.append(Row(f"{COLUMNS} / {LOOP}", speed[COLUMNS], "GB/s", speed[LOOP], LOOP_BAR))
+    messages = {name: capture.messages / seconds[name] / 1e6 for name in BARS}
+    messages[LOOP] = LOOP_BLOCKS * capture.block_messages / seconds[LOOP] / 1e6
+    rows += [Row(f"{name}, messages", rate, "M messages/s") for name, rate in messages.items()]
+    return rows
+
+
+def _copies(source: _Source) -> dict[str, Callable[[], object]]:
+    """To memory that is already there, from the file's pages and from memory of our own."""
+    mapped = source.array
+    anonymous = mapped.copy()
+    target = np.ones_like(mapped)
+    return {
+        MAPPED: lambda: np.copyto(target, mapped),
+        IN_MEMORY: lambda: np.copyto(target, anonymous),
+    }
+
+
+def _scan(source: _Source) -> Callable[[], object]:
+    """Every packet and message of the file into one index, which exists already."""
+    from pregao.feeds.binary.columns import _header_of
+
+    capture, buffer = source.capture, source.array
+    packets, messages = capture.packets + 1, capture.messages + PIECE_MESSAGES
+    run = tuple(np.ones(packets, np.int64) for _ in range(5))
+    headers = Packets(*(np.ones(packets, kind) for kind in ("u1", "u2", "u4", "u8")))
+    found = Messages(*(np.ones(messages, kind) for kind in ("i8", "i8", "u2", "u2", "u2", "i4", "u2")))
+    faults = Faults(np.zeros(1, np.int64), *(np.ones(PIECE_MESSAGES, kind) for kind in ("u1", "i8", "i4", "i4")))
+    skipped = np.zeros(256, np.int64)
+    shape = np.array([PCAP, 0, 1, LINKTYPE_ETHERNET], np.int64)
+    interfaces = np.zeros((0, INTERFACE_SIZE), np.int64)
+    header = _header_of(load_builtin_schema())
+
+    def scan_all() -> None:
+        _, packets_seen, messages_seen, _, why = scan(
+            buffer, PCAP_HEADER, len(buffer), shape, interfaces, 1, header, 1 << 62, run, headers, found,
+            faults, skipped,
+        )  # fmt: skip
+        assert (packets_seen, messages_seen, why) == (capture.packets, capture.messages, ENDED_WINDOW)
+
+    return scan_all
+
+
+def _columns(source: _Source) -> Callable[[], object]:
+    """All columns of all messages, into memory that every batch uses again."""
+    decoder = ColumnDecoder(load_builtin_schema())
+
+    def decode_all() -> None:
+        messages = sum(batch.messages for batch in decoder.batches(source.windows(), reuse=True))
+        assert messages == source.capture.messages
+
+    return decode_all
+
+
+def _arrow(source: _Source) -> Callable[[], object]:
+    """Record batches with decimals and null bitmaps, in memory that is new for every batch."""
+    decoder = ColumnDecoder(load_builtin_schema())
+
+    def decode_all() -> None:
+        messages = 0
+        for batch in decoder.batches(source.windows()):
+            messages += batch.messages
+            batch.to_arrow()
+        assert messages == source.capture.messages
+
+    return decode_all
