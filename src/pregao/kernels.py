@@ -1,9 +1,14 @@
-"""What all kernels share: how they are compiled, where their machine code is kept, and
-unaligned loads and stores.
+"""What all kernels share: how they are compiled, where their machine code is kept, and loads and
+stores by address.
 
 Kernels live in files named `kernels.py`, are table-driven (code made with `exec` has no disk
-cache) and take arrays only. numba does not notice when a kernel in *another* file changes, so
-the cache folder carries a hash of every kernel file: stale machine code cannot be loaded.
+cache), and take addresses and numbers, never arrays: numba counts references on every use of an
+array inside a tuple (measured: eight times slower), and compiles once more for each kind of
+array. With addresses there is one signature, one compilation, one file on disk. Whoever calls a
+kernel holds the arrays and makes sure of their sizes.
+
+numba does not notice when a kernel in *another* file changes, so the cache folder carries a hash
+of every kernel file: stale machine code cannot be loaded.
 """
 
 import hashlib
@@ -42,39 +47,42 @@ def kernel(function: Kernel) -> Kernel:
 
 
 def inlined(function: Kernel) -> Kernel:
-    """A helper on the hot path: folded into its caller, so that no array is passed (and counted)."""
-    compiled = numba.njit(nogil=True, error_model="numpy", boundscheck=False, inline="always")(function)
+    """A helper of the hot path, always folded into its callers: a call costs as much as the work."""
+    compiled = numba.njit(
+        cache=True, nogil=True, error_model="numpy", boundscheck=False, forceinline=True
+    )(function)
     return cast(Kernel, compiled)
 
 
-def _loader(result: Any) -> Any:
-    """An unaligned load of a type from an address plus an offset: one machine instruction."""
+def _loader(wire: Any, result: Any) -> Any:
+    """An unaligned load from an address plus an offset, widened: one or two machine instructions."""
 
     def load(typing_context: Any, address: Any, offset: Any) -> Any:
-        signature = result(types.uint64, types.int64)
+        signature = result(types.int64, types.int64)
 
         def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            kind = context.get_value_type(result)
+            kind = context.get_value_type(wire)
             place = builder.add(arguments[0], arguments[1])
             value = builder.load(builder.inttoptr(place, kind.as_pointer()))
             value.align = 1
-            return value
+            return context.cast(builder, value, wire, result)
 
         return signature, generate
 
     return intrinsic(load)
 
 
-def _storer(stored: Any) -> Any:
-    """An unaligned store of a type to an address plus an offset."""
+def _storer(wire: Any, given: Any) -> Any:
+    """An unaligned store to an address plus an offset; what does not fit is cut off."""
 
     def store(typing_context: Any, address: Any, offset: Any, value: Any) -> Any:
-        signature = types.void(types.uint64, types.int64, stored)
+        signature = types.void(types.int64, types.int64, given)
 
         def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            kind = context.get_value_type(stored)
+            value = context.cast(builder, arguments[2], given, wire)
+            kind = context.get_value_type(wire)
             place = builder.add(arguments[0], arguments[1])
-            written = builder.store(arguments[2], builder.inttoptr(place, kind.as_pointer()))
+            written = builder.store(value, builder.inttoptr(place, kind.as_pointer()))
             written.align = 1
             return context.get_dummy_value()
 
@@ -83,11 +91,13 @@ def _storer(stored: Any) -> Any:
     return intrinsic(store)
 
 
-load_u8 = _loader(types.uint8)
-load_u16 = _loader(types.uint16)
-load_u32 = _loader(types.uint32)
-load_u64 = _loader(types.uint64)
-store_u8 = _storer(types.uint8)
-store_u16 = _storer(types.uint16)
-store_u32 = _storer(types.uint32)
-store_u64 = _storer(types.uint64)
+# All numbers in kernels are int64, so that none is ever turned to a float by accident.
+load_u8 = _loader(types.uint8, types.int64)
+load_u16 = _loader(types.uint16, types.int64)
+load_u32 = _loader(types.uint32, types.int64)
+load_i32 = _loader(types.int32, types.int64)
+load_i64 = _loader(types.int64, types.int64)
+store_8 = _storer(types.uint8, types.int64)
+store_16 = _storer(types.uint16, types.int64)
+store_32 = _storer(types.uint32, types.int64)
+store_64 = _storer(types.int64, types.int64)

@@ -19,11 +19,8 @@ def main() -> int:
     options = parser.parse_args()
     start = time.perf_counter()
     capture = bench_capture(options.messages)
-    print(
-        f"{capture.path}: {capture.messages:,} messages in {capture.packets:,} packets, {capture.size:,} bytes, "
-        f"ready after {time.perf_counter() - start:.0f} s",
-        file=sys.stderr,
-    )
+    counts = f"{capture.messages:,} messages in {capture.packets:,} packets, {capture.size:,} bytes"
+    print(f"{capture.path}: {counts}, ready after {time.perf_counter() - start:.0f} s", file=sys.stderr)
     measurements = {
         "throughput": lambda: throughput.measure(capture),
         "json": lambda: processes.json_rate(capture),

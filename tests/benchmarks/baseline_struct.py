@@ -97,7 +97,7 @@ def decode(data: memoryview) -> tuple[list[Column], dict[object, list[Column]]]:
             add_row[template]((number, *row))
             message += length
         number += 1
-    columns: dict[object, list[Column]] = {table: list(zip(*found, strict=True)) for table, found in rows.items()}
+    columns = {table: list(zip(*found, strict=True)) for table, found in rows.items()}
     return list(zip(*packets, strict=True)), columns
 
 

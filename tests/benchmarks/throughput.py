@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pregao.codecs.pcap.kernels import ENDED_WINDOW, INTERFACE_SIZE, PCAP
+from pregao.codecs.pcap.kernels import ENDED_WINDOW, PCAP, Shape
 from pregao.codecs.pcap.link import LINKTYPE_ETHERNET
 from pregao.codecs.sbe import load_builtin_schema
-from pregao.codecs.sbe.kernels import Faults, Messages
+from pregao.codecs.sbe.plan import make_plan
 from pregao.feeds.binary.columns import ColumnDecoder
-from pregao.feeds.binary.kernels import PIECE_MESSAGES, Packets, scan
+from pregao.feeds.binary.kernels import PIECE_MESSAGES, scan
+from pregao.feeds.binary.storage import PACKET_COLUMNS
+from pregao.feeds.binary.workspace import Workspace
 from pregao.io.captures import Window
 
 from . import baseline_struct
@@ -23,6 +25,11 @@ JUDGED_BY = MAPPED  # the copy that the bars stand on
 SCAN, COLUMNS, ARROW, LOOP = "scan", "decode to columns", "decode to Arrow", "struct loop"
 BARS = {SCAN: 0.5, COLUMNS: 0.25, ARROW: 0.08}  # × memcpy
 LOOP_BAR = 40.0  # × the struct loop
+# The index that `scan` makes of messages, by the fields of its context.
+_INDEX = {
+    "body": "i8", "body_length": "u2", "template": "u2", "version": "u2", "block_length": "u2",
+    "packet": "u4", "place": "u2",
+}  # fmt: skip
 LOOP_BLOCKS = 2  # repetitions of the block that the loop goes through: its rate is the same anywhere
 
 
@@ -85,23 +92,17 @@ def _copies(source: _Source) -> dict[str, Callable[[], object]]:
 
 def _scan(source: _Source) -> Callable[[], object]:
     """Every packet and message of the file into one index, which exists already."""
-    from pregao.feeds.binary.columns import _header_of
-
-    capture, buffer = source.capture, source.array
+    capture, buffer, schema = source.capture, source.array, load_builtin_schema()
     packets, messages = capture.packets + 1, capture.messages + PIECE_MESSAGES
-    run = tuple(np.ones(packets, np.int64) for _ in range(5))
-    headers = Packets(*(np.ones(packets, kind) for kind in ("u1", "u2", "u4", "u8")))
-    found = Messages(*(np.ones(messages, kind) for kind in ("i8", "i8", "u2", "u2", "u2", "i4", "u2")))
-    faults = Faults(np.zeros(1, np.int64), *(np.ones(PIECE_MESSAGES, kind) for kind in ("u1", "i8", "i4", "i4")))
-    skipped = np.zeros(256, np.int64)
-    shape = np.array([PCAP, 0, 1, LINKTYPE_ETHERNET], np.int64)
-    interfaces = np.zeros((0, INTERFACE_SIZE), np.int64)
-    header = _header_of(load_builtin_schema())
+    work = Workspace(schema, make_plan(schema))
+    work.feed.set(**{name: np.ones(packets, kind) for name, kind in PACKET_COLUMNS.items()})
+    work.feed.set(**{name: np.ones(messages, kind) for name, kind in _INDEX.items()})
+    shape = Shape(PCAP, 0, 1, LINKTYPE_ETHERNET, 0, 0)
 
     def scan_all() -> None:
         _, packets_seen, messages_seen, _, why = scan(
-            buffer, PCAP_HEADER, len(buffer), shape, interfaces, 1, header, 1 << 62, run, headers, found,
-            faults, skipped,
+            buffer.ctypes.data, PCAP_HEADER, len(buffer), shape, 1, work.feed.address, packets, messages,
+            work.columns.address,
         )  # fmt: skip
         assert (packets_seen, messages_seen, why) == (capture.packets, capture.messages, ENDED_WINDOW)
 

@@ -5,6 +5,7 @@ time past the year 2262) is never wrapped: it becomes null, and `Built.lost` nam
 """
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 _DIGITS = 18
 _LARGEST_DECIMAL = 10**_DIGITS - 1
 _INT64_MAX = (1 << 63) - 1
+_ASCII = bytes(range(1, 0x80))
 
 
 @dataclass(slots=True)
@@ -106,7 +108,7 @@ def _within(
     """Rows whose value is there but does not fit the Arrow type."""
     if leaf.kind is Kind.DECIMAL and values.dtype.itemsize == 8 and -_DIGITS <= leaf.exponent <= 0:
         low, high = -_LARGEST_DECIMAL, _LARGEST_DECIMAL
-    elif leaf.kind is Kind.TIME:
+    elif leaf.kind is Kind.TIME and values.dtype.itemsize == 8:  # a narrower one fits in any unit
         low, high = -(_INT64_MAX // leaf.nanoseconds), _INT64_MAX // leaf.nanoseconds
     else:
         return values, []
@@ -161,7 +163,7 @@ def strings(values: Array, encoding: str, present: Mask | None) -> Any:
     rows, width = len(values), values.dtype.itemsize
     raw = values.view(np.uint8) if rows else np.zeros(0, np.uint8)
     ends = np.zeros(rows + 1, np.int32)
-    total = int(measure_strings(raw, width, rows, ends))
+    total = int(measure_strings(raw, width, rows, ends)) if _ascii_based(encoding) else -1
     if total < 0 or present is not None:  # rare: let the plain decoder's own function do it
         texts = [text_of(value.tobytes(), encoding) for value in values]
         if present is not None:
@@ -173,8 +175,11 @@ def strings(values: Array, encoding: str, present: Mask | None) -> Any:
     return pa.Array.from_buffers(pa.string(), rows, [bitmap, pa.py_buffer(ends), pa.py_buffer(packed)], nulls)
 
 
+@cache
 def _ascii_based(encoding: str) -> bool:
-    return not encoding.startswith(("utf-16", "utf-32"))
+    """Whether bytes below 0x80 are always the characters of ASCII: not so in UTF-16 or EBCDIC, nor
+    in ISO 2022, whose escapes are such bytes."""
+    return not encoding.startswith("iso2022") and _ASCII.decode(encoding, "replace") == _ASCII.decode("ascii")
 
 
 def variable(ends: Array, contents: Array, encoding: str | None) -> Any:

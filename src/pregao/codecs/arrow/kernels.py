@@ -1,8 +1,22 @@
 """Null bitmaps and strings, by machine code. The plain twins are in the tests."""
 
+from typing import Any
+
 import numpy as np
 
-from pregao.kernels import kernel
+from pregao.kernels import (
+    kernel,
+    load_i64,
+    load_u8,
+    load_u16,
+    load_u32,
+    store_8,
+    store_16,
+    store_32,
+    store_64,
+)
+
+Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @kernel
@@ -72,3 +86,28 @@ def is_plain_text(raw):
     for byte in raw:
         wrong |= (byte == 0) | (byte >= 0x80)
     return wrong == 0
+
+
+@kernel
+def gather(source, indices, width, count, target):
+    """`target[k] = source[indices[k]]` for numbers of any width and uint32 indices, by address."""
+    if width == 8:
+        for k in range(count):
+            store_64(target, k * 8, load_i64(source, load_u32(indices, k * 4) * 8))
+    elif width == 4:
+        for k in range(count):
+            store_32(target, k * 4, load_u32(source, load_u32(indices, k * 4) * 4))
+    elif width == 2:
+        for k in range(count):
+            store_16(target, k * 2, load_u16(source, load_u32(indices, k * 4) * 2))
+    else:
+        for k in range(count):
+            store_8(target, k, load_u8(source, load_u32(indices, k * 4)))
+
+
+def gathered(source: Array, indices: Array) -> Array:
+    """A new array of `source` at uint32 `indices`; both contiguous."""
+    target = np.empty(len(indices), source.dtype)
+    addresses = source.ctypes.data, indices.ctypes.data, target.ctypes.data
+    gather(addresses[0], addresses[1], source.itemsize, len(indices), addresses[2])
+    return target

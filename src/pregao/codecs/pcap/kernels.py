@@ -6,13 +6,13 @@ fault, a section or interface block) it stops and says so, and the plain chain o
 judges that one record: so there is one place that decides what is wrong, and it is readable.
 """
 
-import numpy as np
+from typing import NamedTuple
 
 from pregao.codecs.pcap.classic import MAX_RECORD, NS_PER_SECOND, RECORD_HEADER_SIZE
 from pregao.codecs.pcap.link import LINKTYPE_LINUX_SLL, LINKTYPE_LINUX_SLL2, LINKTYPE_RAW
 from pregao.codecs.pcap.outcomes import Skip
 from pregao.codecs.pcap.pcapng import ENHANCED_PACKET, MAX_BLOCK
-from pregao.kernels import kernel, load_u8, load_u16, load_u32
+from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u16, load_u32, store_32, store_64
 
 OK = 0
 UNUSUAL = 255  # for the plain chain
@@ -20,41 +20,52 @@ NON_IP = int(Skip.NON_IP)
 NON_UDP = int(Skip.NON_UDP)
 
 # Why a run ended.
-ENDED_FULL = 0  # the run's arrays are full
+ENDED_FULL = 0  # there are as many datagrams or bytes as were asked for
 ENDED_WINDOW = 1  # no whole record is left in the window
 ENDED_UNUSUAL = 2  # the record at the position is for the plain chain
 
-# What a capture's records look like to the kernel: one row of `shape`.
 PCAP, PCAPNG = 0, 1
-SHAPE_FORM, SHAPE_SWAPPED, SHAPE_UNIT_NS, SHAPE_LINKTYPE = 0, 1, 2, 3
-SHAPE_SIZE = 4
-# A row of `interfaces` (pcapng): link type, nanoseconds a unit (0: not exact, unusual), offset.
-INTERFACE_LINKTYPE, INTERFACE_UNIT_NS, INTERFACE_OFFSET_NS = 0, 1, 2
-INTERFACE_SIZE = 3
+INTERFACE_SIZE = 3  # int64s: link type, nanoseconds a unit (0: not exact, unusual), offset
 
 _ETHERNET = 1
 _MAX_TAGS = 4
 
 
-@kernel
+class Shape(NamedTuple):
+    """What the records of a capture look like."""
+
+    form: int  # PCAP or PCAPNG
+    swapped: int  # numbers are big-endian
+    unit_ns: int  # of classic pcap
+    linktype: int  # of classic pcap
+    interfaces: int  # of pcapng: address of int64[count, INTERFACE_SIZE]
+    interface_count: int
+
+
+class Run(NamedTuple):
+    """Addresses of where the datagrams of a run are written."""
+
+    ts: int  # int64: nanoseconds
+    offset: int  # int64: of the payload in the buffer
+    length: int  # uint32: of the payload
+    flow: int  # int64: address « 16 | port
+    number: int  # int64: of the record
+
+
+@inlined
 def swap16(value):
     return ((value & 0xFF) << 8) | (value >> 8)
 
 
-@kernel
+@inlined
 def swap32(value):
-    return (
-        ((value & np.uint32(0xFF)) << np.uint32(24))
-        | ((value & np.uint32(0xFF00)) << np.uint32(8))
-        | ((value >> np.uint32(8)) & np.uint32(0xFF00))
-        | (value >> np.uint32(24))
-    )
+    return ((value & 0xFF) << 24) | ((value & 0xFF00) << 8) | ((value >> 8) & 0xFF00) | (value >> 24)
 
 
-@kernel
+@inlined
 def _number(base, at, swapped):
     value = load_u32(base, at)
-    return np.int64(swap32(value)) if swapped else np.int64(value)
+    return swap32(value) if swapped else value
 
 
 @kernel
@@ -72,134 +83,123 @@ def _ip_start(base, at, end, linktype):
         return -UNUSUAL
     if start > end:
         return -UNUSUAL
-    ethertype = swap16(np.int64(load_u16(base, kind)))
+    ethertype = swap16(load_u16(base, kind))
     for _ in range(_MAX_TAGS):
         if ethertype != 0x8100 and ethertype != 0x88A8 and ethertype != 0x9100:
             break
         if start + 4 > end:
             return -UNUSUAL
-        ethertype = swap16(np.int64(load_u16(base, start + 2)))
+        ethertype = swap16(load_u16(base, start + 2))
         start += 4
     if ethertype == 0x0800:
         return start
     return -UNUSUAL if ethertype == 0x86DD else -NON_IP
 
 
-@kernel
+@inlined
 def locate_udp(base, at, captured, linktype):
-    """(code, payload offset, payload length, flow) of a frame. A flow is address << 16 | port."""
+    """(code, payload offset, payload length, flow) of a frame."""
     end = at + captured
-    nothing = np.int64(0)
     if linktype == _ETHERNET and captured >= 42 and load_u16(base, at + 12) == 0x0008:
         start = at + 14  # the shape of nearly every packet, without the walk
     else:
         start = _ip_start(base, at, end, linktype)
         if start < 0:
-            return -start, nothing, nothing, nothing
+            return -start, 0, 0, 0
     if start + 20 > end:
-        return np.int64(UNUSUAL), nothing, nothing, nothing
-    first = np.int64(load_u8(base, start))
+        return UNUSUAL, 0, 0, 0
+    first = load_u8(base, start)
     header = (first & 0x0F) * 4
-    total = swap16(np.int64(load_u16(base, start + 2)))
+    total = swap16(load_u16(base, start + 2))
     if (first >> 4) != 4 or header < 20 or total < header or start + header > end:
-        return np.int64(UNUSUAL), nothing, nothing, nothing
+        return UNUSUAL, 0, 0, 0
     if load_u8(base, start + 9) != 17:
-        return np.int64(NON_UDP), nothing, nothing, nothing
+        return NON_UDP, 0, 0, 0
     udp = start + header
     stop = start + total
     # The flag "more fragments" and the fragment offset, as they lie in memory.
     if (load_u16(base, start + 6) & 0xFF3F) != 0 or stop > end or udp + 8 > stop:
-        return np.int64(UNUSUAL), nothing, nothing, nothing
-    length = swap16(np.int64(load_u16(base, udp + 4)))
+        return UNUSUAL, 0, 0, 0
+    length = swap16(load_u16(base, udp + 4))
     if length < 8 or udp + length > stop:
-        return np.int64(UNUSUAL), nothing, nothing, nothing
-    address = np.int64(swap32(load_u32(base, start + 16)))
-    port = swap16(np.int64(load_u16(base, udp + 2)))
-    return np.int64(OK), udp + 8, length - 8, (address << 16) | port
+        return UNUSUAL, 0, 0, 0
+    flow = (swap32(load_u32(base, start + 16)) << 16) | swap16(load_u16(base, udp + 2))
+    return OK, udp + 8, length - 8, flow
 
 
 @kernel
-def _enhanced_packet(base, position, end, swapped, interfaces):
+def _enhanced_packet(base, position, end, shape):
     """(next position, ts_ns, linktype, frame offset, captured); next position -1: unusual, -2: cut."""
     if position + 12 > end:
         return -2, 0, 0, 0, 0
-    kind = _number(base, position, swapped)
+    swapped = shape.swapped != 0
     length = _number(base, position + 4, swapped)
-    if kind != ENHANCED_PACKET or length < 32 or length % 4 != 0 or length > MAX_BLOCK:
+    if _number(base, position, swapped) != ENHANCED_PACKET or length < 32 or length % 4 or length > MAX_BLOCK:
         return -1, 0, 0, 0, 0
     if position + length > end:
         return -2, 0, 0, 0, 0
-    if _number(base, position + length - 4, swapped) != length:
-        return -1, 0, 0, 0, 0
     interface = _number(base, position + 8, swapped)
     captured = _number(base, position + 20, swapped)
-    if interface >= interfaces.shape[0] or 32 + captured > length:
+    if interface >= shape.interface_count or 32 + captured > length:
         return -1, 0, 0, 0, 0
-    unit = interfaces[interface, INTERFACE_UNIT_NS]
-    high = _number(base, position + 12, swapped)
-    low = _number(base, position + 16, swapped)
+    if _number(base, position + length - 4, swapped) != length:
+        return -1, 0, 0, 0, 0
+    row = interface * INTERFACE_SIZE * 8
+    unit = load_i64(shape.interfaces, row + 8)
+    high, low = _number(base, position + 12, swapped), _number(base, position + 16, swapped)
     # Beyond the year 2262 the product leaves int64; the plain chain clamps it.
-    if unit == 0 or high >= (np.int64(1) << 31) // unit:
+    if unit == 0 or high >= (1 << 30) // unit:
         return -1, 0, 0, 0, 0
-    ts_ns = ((high << 32) | low) * unit + interfaces[interface, INTERFACE_OFFSET_NS]
-    return position + length, ts_ns, interfaces[interface, INTERFACE_LINKTYPE], position + 28, captured
+    ts_ns = ((high << 32) | low) * unit + load_i64(shape.interfaces, row + 16)
+    return position + length, ts_ns, load_i64(shape.interfaces, row), position + 28, captured
 
 
-@kernel
+@inlined
 def _classic_record(base, position, end, shape):
     """As `_enhanced_packet`, for a record of classic pcap."""
     start = position + RECORD_HEADER_SIZE
     if start > end:
         return -2, 0, 0, 0, 0
-    swapped = shape[SHAPE_SWAPPED] != 0
+    swapped = shape.swapped != 0
     captured = _number(base, position + 8, swapped)
     if captured > MAX_RECORD:
         return -1, 0, 0, 0, 0
     if start + captured > end:
         return -2, 0, 0, 0, 0
-    ts_ns = (
-        _number(base, position, swapped) * NS_PER_SECOND
-        + _number(base, position + 4, swapped) * shape[SHAPE_UNIT_NS]
-    )
-    return start + captured, ts_ns, shape[SHAPE_LINKTYPE], start, captured
+    seconds, fraction = _number(base, position, swapped), _number(base, position + 4, swapped)
+    ts_ns = seconds * NS_PER_SECOND + fraction * shape.unit_ns
+    return start + captured, ts_ns, shape.linktype, start, captured
 
 
 @kernel
-def take_run(buffer, position, end, shape, interfaces, first, most_bytes, run, skipped):
-    """Fill `run` with datagrams from `position`; count what is skipped by its code.
+def take_run(base, position, end, shape, number, run, first, last, most_bytes, skipped):
+    """Write datagrams from `position` on to rows `first` to `last` of `run`.
 
-    `run` is (ts_ns, payload offset, payload length, flow, record number) as arrays of one size;
-    `first` is the number of the record at `position`. The run also ends once its payloads reach
-    `most_bytes`. Returns (position, datagrams, their bytes, records, why it ended).
+    `number` is that of the record at `position`; `skipped` the address of int64[256], in which
+    foreign records are counted by their code. Ends too once payloads reach `most_bytes`. Returns
+    (position, row after the last datagram, next record number, bytes, why it ended).
     """
-    ts, offsets, lengths, flows, numbers = run
-    base = np.uint64(buffer.ctypes.data)
-    classic = shape[SHAPE_FORM] == PCAP
-    swapped = shape[SHAPE_SWAPPED] != 0
-    count, records, total = 0, 0, 0
-    capacity = ts.shape[0]
-    while count < capacity and total < most_bytes:
-        if classic:
+    row, size = first, 0
+    while row < last and size < most_bytes:
+        if shape.form == PCAP:
             following, ts_ns, linktype, at, captured = _classic_record(base, position, end, shape)
         else:
-            following, ts_ns, linktype, at, captured = _enhanced_packet(
-                base, position, end, swapped, interfaces
-            )
+            following, ts_ns, linktype, at, captured = _enhanced_packet(base, position, end, shape)
         if following < 0:
-            return position, count, total, records, ENDED_WINDOW if following == -2 else ENDED_UNUSUAL
+            return position, row, number, size, ENDED_WINDOW if following == -2 else ENDED_UNUSUAL
         code, payload, length, flow = locate_udp(base, at, captured, linktype)
         if code == UNUSUAL:
-            return position, count, total, records, ENDED_UNUSUAL
+            return position, row, number, size, ENDED_UNUSUAL
         if code == OK:
-            ts[count] = ts_ns
-            offsets[count] = payload
-            lengths[count] = length
-            flows[count] = flow
-            numbers[count] = first + records
-            count += 1
-            total += length
+            store_64(run.ts, row * 8, ts_ns)
+            store_64(run.offset, row * 8, payload)
+            store_32(run.length, row * 4, length)
+            store_64(run.flow, row * 8, flow)
+            store_64(run.number, row * 8, number)
+            row += 1
+            size += length
         else:
-            skipped[code] += 1
-        records += 1
+            store_64(skipped, code * 8, load_i64(skipped, code * 8) + 1)
+        number += 1
         position = following
-    return position, count, total, records, ENDED_FULL
+    return position, row, number, size, ENDED_FULL

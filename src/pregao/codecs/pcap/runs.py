@@ -5,14 +5,12 @@ import numpy as np
 from pregao.codecs.pcap.classic import NS_PER_SECOND
 from pregao.codecs.pcap.datagrams import DatagramReader
 from pregao.codecs.pcap.formats import PcapHeader, PcapngHeader
-from pregao.codecs.pcap.kernels import INTERFACE_SIZE, PCAP, PCAPNG, SHAPE_SIZE
+from pregao.codecs.pcap.kernels import INTERFACE_SIZE, PCAP, PCAPNG, Shape
 from pregao.codecs.pcap.link import LINKTYPE_RAW, LINKTYPES_RAW
 from pregao.codecs.pcap.outcomes import Damage, Datagram, Skip
 from pregao.codecs.pcap.pcapng import Interface, PcapngBlocks
 
-Shape = np.ndarray[tuple[int], np.dtype[np.int64]]
 Interfaces = np.ndarray[tuple[int, int], np.dtype[np.int64]]
-Bytes = np.ndarray[tuple[int], np.dtype[np.uint8]]
 
 _LARGEST_OFFSET_S = 1 << 32  # beyond it a time might leave int64, and the plain chain clamps it
 
@@ -22,8 +20,8 @@ class CaptureRuns:
 
     def __init__(self) -> None:
         self.reader = DatagramReader()
-        self.shape: Shape = np.zeros(SHAPE_SIZE, np.int64)
-        self.interfaces: Interfaces = np.zeros((0, INTERFACE_SIZE), np.int64)
+        self.shape = Shape(PCAP, 0, 1, 0, 0, 0)
+        self._interfaces: Interfaces = np.zeros((0, INTERFACE_SIZE), np.int64)
         self._described: tuple[str, int] | None = None
 
     @property
@@ -43,10 +41,10 @@ class CaptureRuns:
         if isinstance(records.header, PcapHeader):
             header = records.header
             linktype = LINKTYPE_RAW if header.linktype in LINKTYPES_RAW else header.linktype
-            self.shape[:] = (PCAP, header.big_endian, header.ts_unit_ns, linktype)
+            self.shape = Shape(PCAP, int(header.big_endian), header.ts_unit_ns, linktype, 0, 0)
         elif isinstance(records.header, PcapngHeader) and self._described is None:
-            self.shape[:] = (PCAPNG, records.header.big_endian, 0, 0)
-        return records.header is not None
+            self.shape = Shape(PCAPNG, int(records.header.big_endian), 0, 0, 0, 0)
+        return records.header is not None and not records.stopped
 
     def took(self, size: int, records: int) -> None:
         """The kernel read this many bytes and records."""
@@ -64,9 +62,10 @@ class CaptureRuns:
         described = (blocks.order, len(blocks.interfaces))
         if described != self._described:
             self._described = described
-            self.shape[:] = (PCAPNG, blocks.order == ">", 0, 0)
             rows = [_interface_row(interface) for interface in blocks.interfaces]
-            self.interfaces = np.array(rows, np.int64).reshape(-1, INTERFACE_SIZE)
+            self._interfaces = np.array(rows, np.int64).reshape(-1, INTERFACE_SIZE)
+            address = self._interfaces.ctypes.data
+            self.shape = Shape(PCAPNG, int(blocks.order == ">"), 0, 0, address, len(rows))
 
 
 def _interface_row(interface: Interface) -> tuple[int, int, int]:

@@ -1,33 +1,29 @@
 """Many messages at once: from their places in a buffer to typed columns.
 
-Three passes over a batch small enough to stay in the cache. `sort` sends each message to the
-bucket of its layout (template and version), walks groups and data with every length checked,
-and gives rows; `fill` copies one field of all messages of a bucket after the other. Nothing
-here is compiled for a schema: the tables made by `plan` say what lies where.
+`route` sends a message to the bucket of its layout (template and version), after walking its
+groups and data with every length checked, and gives it a row; `fill` copies one field of all
+messages of a bucket after the other. Nothing here is compiled for a schema: the tables made by
+`plan` say what lies where.
+
+All arguments are numbers and addresses: see `pregao.kernels`.
 """
-
-from typing import Any, NamedTuple
-
-import numpy as np
 
 from pregao.kernels import (
     inlined,
     kernel,
+    load_i32,
+    load_i64,
     load_u8,
     load_u16,
     load_u32,
-    load_u64,
-    store_u8,
-    store_u16,
-    store_u32,
-    store_u64,
+    store_8,
+    store_16,
+    store_32,
+    store_64,
 )
 from pregao.model.faults import Fault
 
-Array = np.ndarray[Any, Any]
-
 NONE = int(Fault.NONE)
-BLOCK_PAST_MESSAGE = int(Fault.BLOCK_PAST_MESSAGE)
 GROUP_HEADER_TRUNCATED = int(Fault.GROUP_HEADER_TRUNCATED)
 GROUP_PAST_MESSAGE = int(Fault.GROUP_PAST_MESSAGE)
 GROUP_WITHOUT_BYTES = int(Fault.GROUP_WITHOUT_BYTES)
@@ -39,345 +35,334 @@ FLAG_VERSION_INFERRED = 1  # read by the nearest lower version
 FLAG_SHORT_BLOCK = 2  # the block ends before fields that the version has
 FLAG_LEFTOVER = 4  # bytes after all that the schema knows
 
-# Columns of `steps`: how to walk what follows a block.
-STEP_IS_DATA, STEP_HEADER, STEP_LENGTH_AT, STEP_LENGTH_WIDTH = 0, 1, 2, 3
-STEP_COUNT_AT, STEP_COUNT_WIDTH, STEP_TARGET = 4, 5, 6  # target: child layout, or data column
+# Fields of a row of `layouts` (int64s).
+LAYOUT_TABLE, LAYOUT_FULL_LENGTH, LAYOUT_ENTRY, LAYOUT_ENTRY_END = 0, 8, 16, 24
+LAYOUT_STEP, LAYOUT_STEP_END, LAYOUT_BUCKET, LAYOUT_FILLED = 32, 40, 48, 56
+LAYOUT_SIZE = 8  # int64s: one cache line
+
+# Fields of a row of `entries`: a field of a layout.
+ENTRY_OFFSET, ENTRY_WIDTH, ENTRY_COLUMN, ENTRY_NULL = 0, 8, 16, 24
+ENTRY_ELEMENT = 32  # width of the numbers in it; 0: bytes, which have no order
+ENTRY_SIZE = 5
+
+# Fields of a row of `steps`: how to walk what follows a block.
+STEP_IS_DATA, STEP_HEADER, STEP_LENGTH_AT, STEP_LENGTH_WIDTH = 0, 8, 16, 24
+STEP_COUNT_AT, STEP_COUNT_WIDTH, STEP_TARGET = 32, 40, 48  # target: child layout, or data column
 STEP_SIZE = 7
 
-# Columns of `stack`: a block on the way down through nested groups.
-LEVEL_LAYOUT, LEVEL_STEP, LEVEL_ROW, LEVEL_LEFT = 0, 1, 2, 3
-LEVEL_LENGTH, LEVEL_START, LEVEL_PARENT = 4, 5, 6
-LEVEL_SIZE = 7
+# Fields of a row of `tables`: where the rows of a table go, and how many there are.
+TABLE_ROWS, TABLE_HEADS, TABLE_DATA, TABLE_DATA_END = 0, 8, 16, 24
+TABLE_SIZE = 4
+
+# The head of a row, written as two words: row of its packet or parent (4 bytes), index in its
+# packet (2), wire version (2), length of its block (2), flags (1), nothing (1).
+HEAD_SIZE = 12
+
+# Fields of a row of `data`: a data column.
+DATA_ENDS, DATA_BYTES, DATA_USED = 0, 8, 16
+DATA_SIZE = 3
+
+# Fields of a row of `stack`: a block on the way down through nested groups.
+LEVEL_LAYOUT, LEVEL_STEP, LEVEL_ROW, LEVEL_LEFT = 0, 8, 16, 24
+LEVEL_LENGTH, LEVEL_START, LEVEL_PARENT, LEVEL_PLACE = 32, 40, 48, 56
+LEVEL_SIZE = 8
 
 
-class PlanTables(NamedTuple):
-    """A schema as the kernels read it; made by `plan`."""
-
-    root_of_template: Array  # int32[65536]: table, 0 unknown
-    epoch_of_version: Array  # uint8[65536]
-    version_known: Array  # uint8[65536]
-    layout_of: Array  # int32[table, epoch], -1 where the epoch does not have it
-    table_of: Array  # int32[layout]
-    full_length: Array  # int32[layout]: block bytes that hold every field
-    first_entry: Array  # int32[layout + 1]
-    entry_offset: Array  # int32[entry]
-    entry_width: Array  # int32[entry]
-    entry_column: Array  # int32[entry]
-    entry_null: Array  # uint64[entry]: what an absent number is filled with
-    first_step: Array  # int32[layout + 1]
-    steps: Array  # int64[step, STEP_SIZE]
-    first_data: Array  # int32[table + 1]: data columns of a table
-    swapped: Array  # uint8[1]: the schema's numbers are big-endian
-
-
-class Messages(NamedTuple):
-    """Where the messages of a batch are, and what their headers say."""
-
-    body: Array  # int64: offset of the block
-    end: Array  # int64: offset after the message
-    template: Array  # uint16
-    version: Array  # uint16
-    block_length: Array  # uint16
-    packet: Array  # int32: row of the packet in its run
-    place: Array  # uint16: index in its packet
-
-
-class Buckets(NamedTuple):
-    """The messages or entries of each layout in a batch."""
-
-    start: Array  # int64[layout]: where its bucket begins in the arrays below
-    filled: Array  # int64[layout]
-    body: Array  # int64
-    row: Array  # int64
-    origin: Array  # int64: index of the message, or row of the parent
-    length: Array  # uint16: of the block, as sent
-    flags: Array  # uint8
-    scratch: Array  # uint8: room for blocks that were too short
-    used: Array  # int64[1]: of scratch
-    stack: Array  # int64[depth, LEVEL_SIZE]: of the walk
-
-
-class Columns(NamedTuple):
-    """Where rows are written. Addresses, because the columns have many types."""
-
-    rows: Array  # int64[table]
-    address: Array  # uint64[column]
-    data_ends: Array  # uint64[data column]: address of int32[rows + 1]
-    data_bytes: Array  # uint64[data column]
-    data_used: Array  # int64[data column]
-
-
-class Faults(NamedTuple):
-    """What was wrong, with its place."""
-
-    noted: Array  # int64[1]
-    fault: Array  # uint8
-    offset: Array  # int64: in the buffer
-    packet: Array  # int32: row in the run
-    place: Array  # int32: index of the message in its packet
+# Fields of the context: one block of int64s that says where everything is. A kernel gets its
+# address, not its values: numba passes arguments by the stack, and these are many.
+CONTEXT_FIELDS = (
+    "root_of_template",  # int32[65536]: table, 0 unknown
+    "epoch_of_version",  # uint8[65536]
+    "version_known",  # uint8[65536]
+    "layout_of",  # int32[table, epochs], -1 where the epoch does not have it
+    "epochs",  # how many, not an address
+    "layouts",  # int64[layout, LAYOUT_SIZE]
+    "layout_count",
+    "entries",  # int64[entry, ENTRY_SIZE]
+    "steps",  # int64[step, STEP_SIZE]
+    "swapped",  # the schema's numbers are big-endian
+    "body",  # int64 by bucket: offset of the block
+    "row",  # int64 by bucket
+    "scratch",  # bytes: room for blocks that were too short
+    "scratch_used",  # how much of it is
+    "stack",  # int64[depth, LEVEL_SIZE]: of the walk
+    "tables",  # int64[table, TABLE_SIZE]
+    "table_count",
+    "columns",  # int64[column]: addresses
+    "data",  # int64[data column, DATA_SIZE]
+    "data_count",
+)
+(
+    ROOT_OF_TEMPLATE, EPOCH_OF_VERSION, VERSION_KNOWN, LAYOUT_OF, EPOCHS, LAYOUTS, LAYOUT_COUNT, ENTRIES,
+    STEPS, SWAPPED, BODY, ROW, SCRATCH, SCRATCH_USED, STACK, TABLES, TABLE_COUNT, COLUMNS, DATA, DATA_COUNT,
+) = range(0, 8 * len(CONTEXT_FIELDS), 8)  # fmt: skip
 
 
 @inlined
-def note_fault(faults, fault, offset, packet, index):
-    at = faults.noted[0]
-    if at < faults.fault.shape[0]:
-        faults.fault[at] = fault
-        faults.offset[at] = offset
-        faults.packet[at] = packet
-        faults.place[at] = index
-        faults.noted[0] = at + 1
+def add_to(address, offset, amount):
+    """Add to a counter; what it was."""
+    value = load_i64(address, offset)
+    store_64(address, offset, value + amount)
+    return value
 
 
 @kernel
 def unsigned(base, at, width, swapped):
-    """A counter of any width. One that does not fit 63 bits is past every buffer anyway."""
+    """A counter of any width. One that does not fit 62 bits is past every buffer anyway."""
     if not swapped:
         if width == 2:
-            return np.int64(load_u16(base, at))
+            return load_u16(base, at)
         if width == 1:
-            return np.int64(load_u8(base, at))
+            return load_u8(base, at)
         if width == 4:
-            return np.int64(load_u32(base, at))
-    value = np.uint64(0)
+            return load_u32(base, at)
+    value = 0
     for i in range(width):
-        place = i if swapped else width - 1 - i
-        value = (value << np.uint64(8)) | np.uint64(load_u8(base, at + place))
-    return np.int64(min(value, np.uint64(1 << 62)))
+        value = (value << 8) | load_u8(base, at + (i if swapped else width - 1 - i))
+    return value if 0 <= value < (1 << 62) else 1 << 62
 
 
 @kernel
-def copy_bytes(source, source_at, target, target_at, count):
+def _counter(base, at, place, swapped):
+    """A counter whose offset and width stand at `place`."""
+    return unsigned(base, at + load_i64(place, 0), load_i64(place, 8), swapped)
+
+
+@kernel
+def copy_bytes(source, target, count):
     done = 0
     while done + 8 <= count:
-        store_u64(target, target_at + done, load_u64(source, source_at + done))
+        store_64(target, done, load_i64(source, done))
         done += 8
     while done < count:
-        store_u8(target, target_at + done, load_u8(source, source_at + done))
+        store_8(target, done, load_u8(source, done))
         done += 1
 
 
 @kernel
-def patched(base, layout, body, block_length, plan, buckets):
+def patched(base, layout, body, block_length, context):
     """A copy of a short block in which the fields it does not hold are null; its offset from base."""
-    full = plan.full_length[layout]
-    target = np.uint64(buckets.scratch.ctypes.data)
-    at = buckets.used[0]
-    buckets.used[0] = at + full
-    copy_bytes(base, body, target, at, block_length)
-    for entry in range(plan.first_entry[layout], plan.first_entry[layout + 1]):
-        offset, width = plan.entry_offset[entry], plan.entry_width[entry]
+    at = add_to(context, SCRATCH_USED, load_i64(layout, LAYOUT_FULL_LENGTH))
+    target = load_i64(context, SCRATCH) + at
+    copy_bytes(base + body, target, block_length)
+    swapped = load_i64(context, SWAPPED)
+    for entry in range(load_i64(layout, LAYOUT_ENTRY), load_i64(layout, LAYOUT_ENTRY_END)):
+        row = load_i64(context, ENTRIES) + entry * ENTRY_SIZE * 8
+        offset, width = load_i64(row, ENTRY_OFFSET), load_i64(row, ENTRY_WIDTH)
+        null = load_i64(row, ENTRY_NULL)
         if offset + width > block_length:
-            null = plan.entry_null[entry]
             for i in range(width):
-                place = width - 1 - i if plan.swapped[0] != 0 else i
-                store_u8(target, at + offset + place, np.uint8(null >> np.uint64(8 * min(i, 7))))
-    return np.int64(target + np.uint64(at) - base)
+                place = width - 1 - i if swapped else i
+                store_8(target, offset + place, (null >> (8 * min(i, 7))) & 0xFF)
+    return target - base
 
 
 @kernel
-def begin_data(table, row, plan, columns):
+def begin_data(table, row, context):
     """A row has no data until some is kept: a version may lack the field."""
-    for data in range(plan.first_data[table], plan.first_data[table + 1]):
-        store_u32(columns.data_ends[data], (row + 1) * 4, np.uint32(columns.data_used[data]))
+    for column in range(load_i64(table, TABLE_DATA), load_i64(table, TABLE_DATA_END)):
+        data = load_i64(context, DATA) + column * DATA_SIZE * 8
+        store_32(load_i64(data, DATA_ENDS), (row + 1) * 4, load_i64(data, DATA_USED))
 
 
-@kernel
-def add_entry(base, layout, body, block_length, parent, plan, buckets, columns):
-    """Put an entry of a group in its bucket; the row it gets."""
-    table = plan.table_of[layout]
-    row = columns.rows[table]
-    columns.rows[table] = row + 1
-    flags = 0
-    if block_length < plan.full_length[layout]:
-        body = patched(base, layout, body, block_length, plan, buckets)
-        flags = FLAG_SHORT_BLOCK
-    at = buckets.start[layout] + buckets.filled[layout]
-    buckets.body[at] = body
-    buckets.row[at] = row
-    buckets.origin[at] = parent
-    buckets.length[at] = block_length
-    buckets.flags[at] = flags
-    buckets.filled[layout] += 1
-    begin_data(table, row, plan, columns)
+@inlined
+def add_block(base, layout, body, block_length, origin, place, version, flags, context):
+    """Put a block in the bucket of its layout; the row it gets in its table."""
+    table = load_i64(context, TABLES) + load_i64(layout, LAYOUT_TABLE) * TABLE_SIZE * 8
+    row = add_to(table, TABLE_ROWS, 1)
+    at = load_i64(layout, LAYOUT_BUCKET) + add_to(layout, LAYOUT_FILLED, 1)
+    if block_length < load_i64(layout, LAYOUT_FULL_LENGTH):
+        body = patched(base, layout, body, block_length, context)
+        flags |= FLAG_SHORT_BLOCK
+    store_64(load_i64(context, BODY), at * 8, body)
+    store_64(load_i64(context, ROW), at * 8, row)
+    head = load_i64(table, TABLE_HEADS) + row * HEAD_SIZE
+    store_64(head, 0, origin | (place << 32) | (version << 48))
+    store_32(head, 8, block_length | (flags << 16))
+    if load_i64(table, TABLE_DATA) != load_i64(table, TABLE_DATA_END):
+        begin_data(table, row, context)
     return row
 
 
 @kernel
-def keep_data(base, at, length, data, row, columns):
+def keep_data(base, at, length, column, row, context):
     """The bytes of a data field, behind those of the rows before."""
-    used = columns.data_used[data]
-    copy_bytes(base, at, columns.data_bytes[data], used, length)
-    columns.data_used[data] = used + length
-    store_u32(columns.data_ends[data], (row + 1) * 4, np.uint32(used + length))
+    data = load_i64(context, DATA) + column * DATA_SIZE * 8
+    used = add_to(data, DATA_USED, length)
+    copy_bytes(base + at, load_i64(data, DATA_BYTES) + used, length)
+    store_32(load_i64(data, DATA_ENDS), (row + 1) * 4, used + length)
 
 
 @kernel
-def _next_entry(base, level, at, emit, plan, buckets, columns):
-    """Begin the next entry of the group that is open at a level."""
-    stack = buckets.stack
-    layout, length = stack[level, LEVEL_LAYOUT], stack[level, LEVEL_LENGTH]
-    stack[level, LEVEL_LEFT] -= 1
-    stack[level, LEVEL_STEP] = plan.first_step[layout]
-    if emit:
-        stack[level, LEVEL_ROW] = add_entry(
-            base, layout, at, length, stack[level, LEVEL_PARENT], plan, buckets, columns
-        )
+def keep_entries(base, layout, at, length, count, row, version, context):
+    """The entries of a group that has no groups or data of its own."""
+    for place in range(count):
+        add_block(base, layout, at + place * length, length, row, place, version, 0, context)
 
 
 @kernel
-def _flat_group(base, layout, at, length, count, row, plan, buckets, columns):
-    """Keep the entries of a group that has no groups or data of its own."""
-    for _ in range(count):
-        add_entry(base, layout, at, length, row, plan, buckets, columns)
-        at += length
-
-
-@kernel
-def walk(base, layout, row, at, end, emit, plan, buckets, columns):
+def walk(base, layout, row, at, end, version, emit, context):
     """Walk groups and data behind a block of `layout`; (fault, its offset, end of the walk).
 
     Walked twice: first only to check every length, then with `emit` to keep entries and data under
     `row`. A stack instead of recursion: numba cannot load a recursive kernel from its disk cache.
     """
-    swapped, stack, steps, first_step = plan.swapped[0] != 0, buckets.stack, plan.steps, plan.first_step
-    level = 0
-    stack[0, LEVEL_LAYOUT], stack[0, LEVEL_STEP], stack[0, LEVEL_ROW] = layout, first_step[layout], row
+    bottom, swapped = load_i64(context, STACK), load_i64(context, SWAPPED)
+    level = bottom
+    store_64(level, LEVEL_LAYOUT, layout)
+    store_64(level, LEVEL_STEP, load_i64(layout, LAYOUT_STEP))
+    store_64(level, LEVEL_ROW, row)
     while True:
-        layout, step = stack[level, LEVEL_LAYOUT], stack[level, LEVEL_STEP]
-        if step == first_step[layout + 1]:  # a block is done, or the first entry is due
-            if level == 0:
+        layout, number = load_i64(level, LEVEL_LAYOUT), load_i64(level, LEVEL_STEP)
+        if number == load_i64(layout, LAYOUT_STEP_END):  # a block is done, or the first entry is due
+            if level == bottom:
                 return NONE, at, at
-            if stack[level, LEVEL_LEFT] == 0:
-                level -= 1
+            left, length = load_i64(level, LEVEL_LEFT), load_i64(level, LEVEL_LENGTH)
+            if left == 0:
+                level -= LEVEL_SIZE * 8
                 continue
-            if at + stack[level, LEVEL_LENGTH] > end:
-                return GROUP_PAST_MESSAGE, stack[level, LEVEL_START], at
-            _next_entry(base, level, at, emit, plan, buckets, columns)
-            at += stack[level, LEVEL_LENGTH]
+            if at + length > end:
+                return GROUP_PAST_MESSAGE, load_i64(level, LEVEL_START), at
+            store_64(level, LEVEL_LEFT, left - 1)
+            store_64(level, LEVEL_STEP, load_i64(layout, LAYOUT_STEP))
+            if emit:
+                parent, place = load_i64(level, LEVEL_PARENT), add_to(level, LEVEL_PLACE, 1)
+                entry = add_block(base, layout, at, length, parent, place, version, 0, context)
+                store_64(level, LEVEL_ROW, entry)
+            at += length
             continue
-        stack[level, LEVEL_STEP] = step + 1
-        start, header, target = at, steps[step, STEP_HEADER], steps[step, STEP_TARGET]
-        is_data = steps[step, STEP_IS_DATA] != 0
+        store_64(level, LEVEL_STEP, number + 1)
+        step, start = load_i64(context, STEPS) + number * STEP_SIZE * 8, at
+        header, is_data = load_i64(step, STEP_HEADER), load_i64(step, STEP_IS_DATA)
+        target = load_i64(step, STEP_TARGET)
         if at + header > end:
             return DATA_HEADER_TRUNCATED if is_data else GROUP_HEADER_TRUNCATED, at, at
-        length = unsigned(base, at + steps[step, STEP_LENGTH_AT], steps[step, STEP_LENGTH_WIDTH], swapped)
+        length = _counter(base, at, step + STEP_LENGTH_AT, swapped)
         at += header
         if is_data:
             if at + length > end:
                 return DATA_PAST_MESSAGE, start, at
             if emit:
-                keep_data(base, at, length, target, stack[level, LEVEL_ROW], columns)
+                keep_data(base, at, length, target, load_i64(level, LEVEL_ROW), context)
             at += length
             continue
-        count = unsigned(base, start + steps[step, STEP_COUNT_AT], steps[step, STEP_COUNT_WIDTH], swapped)
-        if first_step[target] != first_step[target + 1]:
-            level += 1
-            stack[level, LEVEL_LAYOUT], stack[level, LEVEL_STEP] = target, first_step[target + 1]
-            stack[level, LEVEL_LEFT], stack[level, LEVEL_LENGTH] = count, length
-            stack[level, LEVEL_START], stack[level, LEVEL_PARENT] = start, stack[level - 1, LEVEL_ROW]
+        count = _counter(base, start, step + STEP_COUNT_AT, swapped)
+        child = load_i64(context, LAYOUTS) + target * LAYOUT_SIZE * 8
+        if load_i64(child, LAYOUT_STEP) != load_i64(child, LAYOUT_STEP_END):
+            parent = load_i64(level, LEVEL_ROW)
+            level += LEVEL_SIZE * 8
+            store_64(level, LEVEL_LAYOUT, child)
+            store_64(level, LEVEL_STEP, load_i64(child, LAYOUT_STEP_END))
+            store_64(level, LEVEL_LEFT, count)
+            store_64(level, LEVEL_LENGTH, length)
+            store_64(level, LEVEL_START, start)
+            store_64(level, LEVEL_PARENT, parent)
+            store_64(level, LEVEL_PLACE, 0)
             continue
         if count > 0 and length == 0:
             return GROUP_WITHOUT_BYTES, start, at
         if count > 0 and count > (end - at) // length:
             return GROUP_PAST_MESSAGE, start, at
         if emit:
-            _flat_group(base, target, at, length, count, stack[level, LEVEL_ROW], plan, buckets, columns)
+            keep_entries(base, child, at, length, count, load_i64(level, LEVEL_ROW), version, context)
         at += count * length
 
 
-@kernel
-def sort(base, messages, first, last, plan, buckets, columns, faults):
-    """Send messages `first` to `last` of a batch to their buckets."""
-    # Arrays are taken out of their tuples before the loop: inside it, each use would be counted.
-    bodies, ends, templates, versions, block_lengths, owners, indices = messages
-    root_of_template, epoch_of_version, version_known = plan[0], plan[1], plan[2]
-    layout_of, table_of = plan.layout_of, plan.table_of
-    full_length, first_step = plan.full_length, plan.first_step
-    starts, counts = buckets.start, buckets.filled
-    bucket_body, bucket_row, bucket_origin = buckets.body, buckets.row, buckets.origin
-    bucket_length, bucket_flags = buckets.length, buckets.flags
-    rows = columns.rows
-    unknown = layout_of[0, 0]
-    for m in range(first, last):
-        body, end = bodies[m], ends[m]
-        block_length, version = np.int64(block_lengths[m]), versions[m]
-        layout = layout_of[root_of_template[templates[m]], epoch_of_version[version]]
-        flags = 0 if version_known[version] != 0 else FLAG_VERSION_INFERRED
-        if layout < 0:  # a template that this version does not have
-            layout = unknown
-        table = table_of[layout]
-        stop = body + block_length
-        walks = first_step[layout] != first_step[layout + 1]
-        if walks:
-            fault, where, stop = walk(base, layout, 0, stop, end, False, plan, buckets, columns)
-            if fault != NONE:
-                note_fault(faults, fault, where, owners[m], indices[m])
-                continue
-        if stop != end and layout != unknown:
-            flags |= FLAG_LEFTOVER
-        if block_length < full_length[layout]:
-            place = patched(base, layout, body, block_length, plan, buckets)
-            flags |= FLAG_SHORT_BLOCK
-        else:
-            place = body
-        row, at = rows[table], starts[layout] + counts[layout]
-        rows[table] = row + 1
-        counts[layout] += 1
-        bucket_body[at] = place
-        bucket_row[at] = row
-        bucket_origin[at] = m
-        bucket_length[at] = block_length
-        bucket_flags[at] = flags
-        if walks:
-            begin_data(table, row, plan, columns)
-            walk(base, layout, row, body + block_length, end, True, plan, buckets, columns)
+@inlined
+def layout_for(template, version, context):
+    """Address of the layout of a template at a version; that of the unknown where there is none."""
+    table = load_i32(load_i64(context, ROOT_OF_TEMPLATE), template * 4)
+    epoch = load_u8(load_i64(context, EPOCH_OF_VERSION), version)
+    number = load_i32(load_i64(context, LAYOUT_OF), (table * load_i64(context, EPOCHS) + epoch) * 4)
+    # The layout of the unknown is the first.
+    return load_i64(context, LAYOUTS) + max(number, 0) * LAYOUT_SIZE * 8
+
+
+@inlined
+def route(base, body, block_length, end, template, version, packet, place, context):
+    """Send a message to its bucket, with all that belongs to it; (fault, its offset)."""
+    layout = layout_for(template, version, context)
+    flags = 0 if load_u8(load_i64(context, VERSION_KNOWN), version) else FLAG_VERSION_INFERRED
+    if load_i64(layout, LAYOUT_STEP) != load_i64(layout, LAYOUT_STEP_END):
+        return _route_nested(base, layout, body, block_length, end, version, packet, place, flags, context)
+    if body + block_length != end and layout != load_i64(context, LAYOUTS):
+        flags |= FLAG_LEFTOVER
+    add_block(base, layout, body, block_length, packet, place, version, flags, context)
+    return NONE, 0
 
 
 @kernel
-def _fill_straight(base, offset, width, bodies, count, target):
-    """One field of a bucket whose rows follow each other."""
+def _route_nested(base, layout, body, block_length, end, version, packet, place, flags, context):
+    fault, where, stop = walk(base, layout, 0, body + block_length, end, version, False, context)
+    if fault != NONE:
+        return fault, where
+    if stop != end:
+        flags |= FLAG_LEFTOVER
+    row = add_block(base, layout, body, block_length, packet, place, version, flags, context)
+    walk(base, layout, row, body + block_length, end, version, True, context)
+    return NONE, 0
+
+
+@kernel
+def _fill_straight(base, bodies, width, count, target):
+    """One field of a bucket whose rows follow each other; `base` is that of the field."""
     if width == 8:
         for k in range(count):
-            store_u64(target, k * 8, load_u64(base, bodies[k] + offset))
+            store_64(target, k * 8, load_i64(base, load_i64(bodies, k * 8)))
     elif width == 4:
         for k in range(count):
-            store_u32(target, k * 4, load_u32(base, bodies[k] + offset))
+            store_32(target, k * 4, load_u32(base, load_i64(bodies, k * 8)))
     elif width == 1:
         for k in range(count):
-            store_u8(target, k, load_u8(base, bodies[k] + offset))
+            store_8(target, k, load_u8(base, load_i64(bodies, k * 8)))
     elif width == 2:
         for k in range(count):
-            store_u16(target, k * 2, load_u16(base, bodies[k] + offset))
+            store_16(target, k * 2, load_u16(base, load_i64(bodies, k * 8)))
     else:
         for k in range(count):
-            copy_bytes(base, bodies[k] + offset, target, k * width, width)
+            copy_bytes(base + load_i64(bodies, k * 8), target + k * width, width)
 
 
 @kernel
-def _fill_scattered(base, offset, width, bodies, rows, count, target, swapped):
-    """One field of a bucket whose rows lie between those of another version, or big-endian."""
+def _fill_scattered(base, bodies, rows, width, element, count, target):
+    """One field of a bucket whose rows lie between those of another version, or that is big-endian:
+    then `element` is the width of the numbers whose bytes are turned round, else 0."""
     for k in range(count):
-        source, place = bodies[k] + offset, rows[k] * width
-        if swapped and width <= 8:
-            for i in range(width):
-                store_u8(target, place + i, load_u8(base, source + width - 1 - i))
-        else:
-            copy_bytes(base, source, target, place, width)
+        source, place = base + load_i64(bodies, k * 8), target + load_i64(rows, k * 8) * width
+        if element == 0:
+            copy_bytes(source, place, width)
+            continue
+        for first in range(0, width, element):
+            for i in range(element):
+                store_8(place, first + i, load_u8(source, first + element - 1 - i))
 
 
 @kernel
-def fill(base, layout, plan, buckets, columns):
-    """All fields of all blocks of a bucket."""
-    count = buckets.filled[layout]
-    bodies, rows = buckets.body[buckets.start[layout] :], buckets.row[buckets.start[layout] :]
-    swapped = plan.swapped[0] != 0
-    straight = rows[count - 1] - rows[0] == count - 1 and not swapped
-    for entry in range(plan.first_entry[layout], plan.first_entry[layout + 1]):
-        offset = np.int64(plan.entry_offset[entry])
-        width = np.int64(plan.entry_width[entry])
-        target = columns.address[plan.entry_column[entry]]
+def fill(base, layout, context):
+    """All fields of all blocks of a bucket, which is then empty."""
+    count = load_i64(layout, LAYOUT_FILLED)
+    store_64(layout, LAYOUT_FILLED, 0)
+    bodies = load_i64(context, BODY) + load_i64(layout, LAYOUT_BUCKET) * 8
+    rows = load_i64(context, ROW) + load_i64(layout, LAYOUT_BUCKET) * 8
+    first_row = load_i64(rows, 0)
+    swapped = load_i64(context, SWAPPED)
+    straight = load_i64(rows, (count - 1) * 8) - first_row == count - 1 and not swapped
+    for entry in range(load_i64(layout, LAYOUT_ENTRY), load_i64(layout, LAYOUT_ENTRY_END)):
+        field = load_i64(context, ENTRIES) + entry * ENTRY_SIZE * 8
+        source, width = base + load_i64(field, ENTRY_OFFSET), load_i64(field, ENTRY_WIDTH)
+        target = load_i64(load_i64(context, COLUMNS), load_i64(field, ENTRY_COLUMN) * 8)
         if straight:
-            place = target + np.uint64(rows[0] * width)
-            _fill_straight(base, offset, width, bodies, count, place)
+            _fill_straight(source, bodies, width, count, target + first_row * width)
         else:
-            _fill_scattered(base, offset, width, bodies, rows, count, target, swapped)
+            element = load_i64(field, ENTRY_ELEMENT) if swapped else 0
+            _fill_scattered(source, bodies, rows, width, element, count, target)
+
+
+@kernel
+def drain(base, context):
+    """Write all buckets to their columns, and empty them."""
+    for number in range(load_i64(context, LAYOUT_COUNT)):
+        layout = load_i64(context, LAYOUTS) + number * LAYOUT_SIZE * 8
+        if load_i64(layout, LAYOUT_FILLED) > 0:
+            fill(base, layout, context)
+    store_64(context, SCRATCH_USED, 0)

@@ -4,19 +4,28 @@ One table per message and per group, over all versions; a column that a version 
 its rows. Versions whose layout is the same share it, so there are few layouts.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from pregao.codecs.sbe.declarations import BlockDeclaration, DataDeclaration, Presence
-from pregao.codecs.sbe.kernels import STEP_SIZE, PlanTables
+from pregao.codecs.sbe.kernels import (
+    ENTRY_SIZE,
+    LAYOUT_FULL_LENGTH,
+    LAYOUT_SIZE,
+    LAYOUT_TABLE,
+    STEP_SIZE,
+)
 from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, Kind
 from pregao.codecs.sbe.schema import Schema
 from pregao.codecs.sbe.values import leaves
 from pregao.model.errors import SchemaError
 
+Numbers = np.ndarray[Any, np.dtype[Any]]
+
 _VERSIONS = 1 << 16
-UNKNOWN_TABLE = 0
 
 
 @dataclass(slots=True)
@@ -29,6 +38,7 @@ class Column:
     leaf: FieldLayout  # as the newest version that has it
     owner: FieldLayout  # the field it belongs to
     by_epoch: dict[int, FieldLayout] = field(default_factory=dict)
+    ends: dict[int, int] = field(default_factory=dict)  # bytes of block that hold the whole field
 
 
 @dataclass(slots=True)
@@ -57,13 +67,26 @@ class Table:
 
 @dataclass(frozen=True)
 class Plan:
+    """A schema's tables and columns, and the arrays that the kernels read."""
+
     schema: Schema
     tables: tuple[Table, ...]
     columns: tuple[Column, ...]
     data_columns: tuple[DataColumn, ...]
-    kernel: PlanTables
-    is_group: np.ndarray[tuple[int], np.dtype[np.bool_]]
-    longest_block: int
+    root_of_template: Numbers
+    epoch_of_version: Numbers
+    version_known: Numbers
+    layout_of: Numbers
+    layouts: Numbers
+    entries: Numbers
+    steps: Numbers
+
+    def is_group(self, layout: int) -> bool:
+        return self.tables[int(self.layouts[layout, LAYOUT_TABLE // 8])].is_group
+
+    @property
+    def longest_block(self) -> int:
+        return int(self.layouts[:, LAYOUT_FULL_LENGTH // 8].max())
 
 
 def make_plan(schema: Schema) -> Plan:
@@ -71,12 +94,12 @@ def make_plan(schema: Schema) -> Plan:
 
 
 def _pattern(value: int | float, leaf: FieldLayout) -> int:
-    """The bytes of a null as an unsigned number; strings are filled with NUL."""
+    """The bytes of a null as a number; strings and arrays are filled with zeros."""
     if leaf.kind in (Kind.STRING, Kind.ARRAY):
         return 0
     if leaf.primitive.is_float:
-        return int(np.array(value, f"<f{leaf.size}").view(f"<u{leaf.size}"))
-    return int(value) & ((1 << 8 * leaf.size) - 1)
+        return int(np.array(value, f"<f{leaf.size}").view(f"<i{leaf.size}"))
+    return int(np.array(int(value) & ((1 << 64) - 1), np.uint64).view(np.int64))
 
 
 class _Planner:
@@ -101,15 +124,23 @@ class _Planner:
         for epoch in self.epochs:
             for layout in self.schema.at(self.schema.breakpoints[epoch]).messages.values():
                 self._add_layout(names[layout.id], layout, epoch)
-        kernel = self._kernel_tables(names)  # numbers the data columns
+        self._number_data()
+        epochs = np.searchsorted(self.schema.breakpoints, np.arange(_VERSIONS), "right") - 1
+        root = np.zeros(_VERSIONS, np.int32)
+        for template_id, table in names.items():
+            root[template_id] = table.index
         return Plan(
             schema=self.schema,
             tables=tuple(self.tables),
             columns=tuple(self.columns),
             data_columns=tuple(self.data),
-            kernel=kernel,
-            is_group=np.array([table.is_group for table in self.tables]),
-            longest_block=max((layout.full_length for layout in self.layouts), default=0),
+            root_of_template=root,
+            epoch_of_version=epochs.astype(np.uint8),
+            version_known=np.array([self.schema.knows(v) for v in range(_VERSIONS)], np.uint8),
+            layout_of=self._layout_numbers(),
+            layouts=self._layout_rows(),
+            entries=self._rows([e.row for layout in self.layouts for e in layout.entries], ENTRY_SIZE),
+            steps=self._rows([self._numbered(la, st) for la in self.layouts for st in la.steps], STEP_SIZE),
         )
 
     def _add_table(self, name: str, template_id: int, parent: int | None) -> Table:
@@ -126,10 +157,10 @@ class _Planner:
             size=primitive.size, presence=Presence.REQUIRED, primitive=primitive,
         )  # fmt: skip
         column = self._column(table, "template_id", leaf, leaf)
-        entry = _Entry(leaf.offset, leaf.size, column.index, 0)
+        entry = _Entry(leaf.offset, leaf.size, column.index, 0, leaf.size)
         self.layouts.append(_Layout(table.index, 0, (entry,), ()))
         for epoch in self.epochs:
-            column.by_epoch[epoch] = leaf
+            column.by_epoch[epoch], column.ends[epoch] = leaf, 0
             self.layout_of[table.index, epoch] = 0
 
     def _column(self, table: Table, name: str, leaf: FieldLayout, owner: FieldLayout) -> Column:
@@ -160,12 +191,15 @@ class _Planner:
             for leaf in leaves(owner):
                 column = self._column(table, ".".join(_path_to(owner, leaf)), leaf, owner)
                 if leaf.present:
-                    column.by_epoch[epoch] = leaf
+                    column.leaf, column.owner = leaf, owner
+                    column.by_epoch[epoch], column.ends[epoch] = leaf, owner.offset + owner.size
                     null = leaf.primitive.null if leaf.null is None else leaf.null
-                    entries.append(_Entry(leaf.offset, leaf.size, column.index, _pattern(null, leaf)))
+                    element = 0 if leaf.kind is Kind.STRING else leaf.primitive.size
+                    pattern = _pattern(null, leaf)
+                    entries.append(_Entry(leaf.offset, leaf.size, column.index, pattern, element))
         steps = [self._group_step(table, group, epoch) for group in layout.groups if group.present]
         steps += [self._data_step(table, data) for data in layout.data]
-        full_length = max((entry.offset + entry.width for entry in entries), default=0)
+        full_length = max((f.offset + f.size for f in layout.fields if f.present), default=0)
         made = _Layout(table.index, full_length, tuple(entries), tuple(steps))
         if made.key not in self._seen:
             self._seen[made.key] = len(self.layouts)
@@ -191,40 +225,29 @@ class _Planner:
         # Data columns are numbered last, table after table; until then the step keeps the name.
         return (1, data.header_size, data.length_offset, data.length.size, 0, 0, data.name)
 
-    def _kernel_tables(self, names: dict[int, Table]) -> PlanTables:
-        first_data = [0]
+    def _number_data(self) -> None:
+        """Data columns are numbered table after table, so that each table has a range of them."""
         for table in self.tables:
             for column in table.data:
                 column.index = len(self.data)
                 self.data.append(column)
-            first_data.append(len(self.data))
-        root = np.zeros(_VERSIONS, np.int32)
-        for template_id, table in names.items():
-            root[template_id] = table.index
-        layout_of = np.full((len(self.tables), len(self.epochs)), -1, np.int32)
+
+    def _layout_numbers(self) -> Numbers:
+        numbers = np.full((len(self.tables), len(self.epochs)), -1, np.int32)
         for (index, epoch), layout in self.layout_of.items():
-            layout_of[index, epoch] = layout
-        layout_of[UNKNOWN_TABLE, 1:] = -1  # a message is unknown by having no layout; see `sort`
-        entries = [entry for layout in self.layouts for entry in layout.entries]
-        steps = [self._numbered(layout, step) for layout in self.layouts for step in layout.steps]
-        epochs = np.searchsorted(self.schema.breakpoints, np.arange(_VERSIONS), "right") - 1
-        return PlanTables(
-            root_of_template=root,
-            epoch_of_version=epochs.astype(np.uint8),
-            version_known=np.array([self.schema.knows(v) for v in range(_VERSIONS)], np.uint8),
-            layout_of=layout_of,
-            table_of=np.array([layout.table for layout in self.layouts], np.int32),
-            full_length=np.array([layout.full_length for layout in self.layouts], np.int32),
-            first_entry=_starts([len(layout.entries) for layout in self.layouts]),
-            entry_offset=np.array([entry.offset for entry in entries], np.int32),
-            entry_width=np.array([entry.width for entry in entries], np.int32),
-            entry_column=np.array([entry.column for entry in entries], np.int32),
-            entry_null=np.array([entry.null for entry in entries], np.uint64),
-            first_step=_starts([len(layout.steps) for layout in self.layouts]),
-            steps=np.array(steps, np.int64).reshape(-1, STEP_SIZE),
-            first_data=np.array(first_data, np.int32),
-            swapped=np.array([self.schema.byte_order == ">"], np.uint8),
-        )
+            numbers[index, epoch] = layout
+        return numbers
+
+    def _layout_rows(self) -> Numbers:
+        rows, entry, step = [], 0, 0
+        for layout in self.layouts:
+            ends = entry + len(layout.entries), step + len(layout.steps)
+            rows.append((layout.table, layout.full_length, entry, ends[0], step, ends[1], 0, 0))
+            entry, step = ends
+        return self._rows(rows, LAYOUT_SIZE)
+
+    def _rows(self, rows: Sequence[tuple[int, ...]], width: int) -> Numbers:
+        return np.array(rows, np.int64).reshape(-1, width)
 
     def _numbered(self, layout: "_Layout", step: tuple[int | str, ...]) -> tuple[int, ...]:
         *head, target = step
@@ -239,6 +262,11 @@ class _Entry:
     width: int
     column: int
     null: int
+    element: int
+
+    @property
+    def row(self) -> tuple[int, ...]:
+        return (self.offset, self.width, self.column, self.null, self.element)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,10 +279,6 @@ class _Layout:
     @property
     def key(self) -> tuple[object, ...]:
         return (self.table, self.full_length, self.entries, self.steps)
-
-
-def _starts(sizes: list[int]) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
-    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)
 
 
 def _path_to(owner: FieldLayout, leaf: FieldLayout) -> list[str]:

@@ -15,24 +15,23 @@ import pyarrow.compute
 
 from pregao.codecs.arrow.arrays import Built, all_null, build, variable
 from pregao.codecs.sbe.layout import FieldLayout, Kind
-from pregao.feeds.binary.batch import TableColumns, Validity
+from pregao.codecs.sbe.plan import Column
+from pregao.feeds.binary.batch import Mask, TableColumns, Validity
 from pregao.feeds.binary.storage import Array
 
 # The times by which a message tells when it happened, the first that its version has.
 EVENT_TIMES = ("transactTime", "mDEntryTimestamp", "origTime")
 
-# Our lineage columns by their Arrow names.
-_LINEAGE = {
+# Our lineage columns by their Arrow names: of the packet, and of the row.
+_OF_PACKET = {
     "channel": "channel",
     "sequence_version": "sequence_version",
     "sequence_number": "sequence_number",
-    "message_index": "message_index",
-    "packet": "packet",
+    "packet": "number",
     "flow": "flow",
     "ts_recv_ns": "ts_recv",
-    "wire_version": "version",
-    "flags": "flags",
 }
+_OF_ROW = {"message_index": "place", "wire_version": "version", "flags": "flags"}
 
 LOST = "values_lost"  # metadata of a batch: rows whose value no Arrow type could hold, by column
 
@@ -66,8 +65,9 @@ def record_batch(table: TableColumns) -> Any:
 
 
 def _lineage(table: TableColumns, lost: dict[str, list[int]]) -> dict[str, Any]:
-    arrays = {name: pa.array(table.lineage(source)) for name, source in _LINEAGE.items()}
-    sent = _sending_time(table.lineage("ts_send"))
+    arrays = {name: pa.array(table.packet(source)) for name, source in _OF_PACKET.items()}
+    arrays |= {name: pa.array(table.row(source)) for name, source in _OF_ROW.items()}
+    sent = _sending_time(table.packet("sending_time"))
     if sent.lost:
         lost["ts_send_ns"] = sent.lost
     arrays["ts_send_ns"] = sent.array
@@ -106,12 +106,12 @@ def _event_time(table: TableColumns) -> dict[str, Any]:
 
 def _columns(table: TableColumns) -> list[tuple[FieldLayout, Built]]:
     """The schema's columns: composites as structs of their members."""
-    owners: dict[str, FieldLayout] = {}
+    owners: dict[str, Column] = {}
     built: dict[str, Built] = {}
     for column in table.table.columns:
-        owners[column.owner.name] = column.owner
+        owners[column.owner.name] = column
         built[column.name] = _column(table, column.name, table.validity(column.name), column.leaf)
-    return [(owner, _assembled(owner, owner.name, built, table.rows)) for owner in owners.values()]
+    return [(c.owner, _assembled(c.owner, c.owner.name, built, table.having(c))) for c in owners.values()]
 
 
 def _column(table: TableColumns, name: str, validity: Validity | None, leaf: FieldLayout) -> Built:
@@ -120,12 +120,15 @@ def _column(table: TableColumns, name: str, validity: Validity | None, leaf: Fie
     return build(table[name], validity.leaf, validity.null, validity.present)
 
 
-def _assembled(field: FieldLayout, path: str, built: dict[str, Built], rows: int) -> Built:
+def _assembled(field: FieldLayout, path: str, built: dict[str, Built], having: Mask | None) -> Built:
+    """A composite is a struct, null in rows that do not have it."""
     if field.kind not in (Kind.COMPOSITE, Kind.SCALED):
         return built[path]
-    members = [_assembled(member, f"{path}.{member.name}", built, rows) for member in field.members]
+    members = [_assembled(member, f"{path}.{member.name}", built, having) for member in field.members]
     array = pa.StructArray.from_arrays(
-        [member.array for member in members], [member.name for member in field.members]
+        [member.array for member in members],
+        [member.name for member in field.members],
+        mask=None if having is None else pa.array(~having),
     )
     return Built(array, sorted({row for member in members for row in member.lost}))
 

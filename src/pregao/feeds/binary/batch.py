@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pregao.codecs.arrow.kernels import gathered
 from pregao.codecs.pcap.outcomes import Skip
 from pregao.codecs.sbe.kernels import FLAG_SHORT_BLOCK
 from pregao.codecs.sbe.layout import FieldLayout
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from pregao.feeds.binary.columns import ColumnFinding
 
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+_NEVER = 1 << 32  # longer than any block
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +54,23 @@ class TableColumns:
         """The raw values of a column: integers as sent, fixed strings as bytes."""
         return self._storage.columns[name][: self.rows]
 
-    def lineage(self, name: str) -> Array:
-        """A lineage column of a root table: see `storage.LINEAGE`."""
-        return self._storage.lineage[name][: self.rows]
+    def row(self, name: str) -> Array:
+        """What is known of each row: see `storage.HEAD`."""
+        head: Array = self._storage.heads[name][: self.rows]
+        return head
+
+    def packet(self, name: str) -> Array:
+        """What is known of the packet of each row of a root table: see `storage.PACKET_COLUMNS`."""
+        return gathered(self.batch.packets[name], self._origin)
+
+    @cached_property
+    def _origin(self) -> Array:
+        return np.ascontiguousarray(self.row("origin"))
 
     @property
     def parent_rows(self) -> Array:
         """Of a group: the row of each entry's parent in the table above."""
-        return self._storage.lineage["packet"][: self.rows]
+        return self._origin
 
     def data(self, name: str) -> tuple[Array, Array]:
         """A data field: where each row's bytes end (from 0), and the bytes of all rows."""
@@ -67,22 +79,20 @@ class TableColumns:
         return ends, self._storage.data_bytes[name][: self.batch.data_used[index]]
 
     @cached_property
-    def versions(self) -> Array:
-        """The wire version of each row."""
-        if self.table.parent is None:
-            return self.lineage("version")
-        parent = self.batch.tables[self.table.parent]
-        return parent.versions[self.parent_rows]
-
-    @cached_property
     def epochs(self) -> list[int]:
         """The epochs of the schema that occur among the rows."""
-        counts = np.bincount(self.batch.plan.kernel.epoch_of_version[self.versions])
-        return [int(epoch) for epoch in np.flatnonzero(counts)]
+        versions = self.row("version")
+        if not self.rows or (versions == versions[0]).all():  # nearly always
+            return [self.batch.plan.schema.epoch(int(version)) for version in versions[:1]]
+        return [int(epoch) for epoch in np.unique(self._row_epochs)]
 
     @cached_property
-    def _short_rows(self) -> Array:
-        return np.flatnonzero(self._storage.lineage["flags"][: self.rows] & FLAG_SHORT_BLOCK)
+    def _row_epochs(self) -> Array:
+        return self.batch.plan.epoch_of_version[self.row("version")]
+
+    @cached_property
+    def _has_short(self) -> bool:
+        return bool((self.row("flags") & FLAG_SHORT_BLOCK).any())
 
     def validity(self, name: str) -> Validity | None:
         """What is null in a column; None when no row's version has it at all."""
@@ -95,13 +105,12 @@ class TableColumns:
         if len(having) == len(self.epochs) and len(nulls) == 1:
             null = nulls.pop()
             if null == null or not leaves[-1].primitive.is_float:  # NaN is null too, but never equal
-                present = self._present_in_short(column) if null is None or len(self._short_rows) else None
-                return Validity(leaves[-1], null, present)
+                return Validity(leaves[-1], null, self._present_in_short(column))
         return self._mixed(column, leaves[-1])
 
     def _mixed(self, column: Column, leaf: FieldLayout) -> Validity:
         """Versions that differ in whether they have the column, or in how they write null."""
-        epochs = self.batch.plan.kernel.epoch_of_version[self.versions]
+        epochs = self._row_epochs
         present = np.zeros(self.rows, np.bool_)
         values = self[column.name]
         for epoch in self.epochs:
@@ -113,24 +122,27 @@ class TableColumns:
         return Validity(leaf, None, present if short is None else present & short)
 
     def _present_in_short(self, column: Column) -> Mask | None:
-        """Rows whose block reaches the end of the column, where some blocks are short."""
-        if not len(self._short_rows):
+        """Rows whose block holds the whole field, where some blocks are short."""
+        return self.having(column) if self._has_short else None
+
+    def having(self, column: Column) -> Mask | None:
+        """Rows whose version and block have the whole field of a column; None: all of them."""
+        if not self._has_short and all(epoch in column.ends for epoch in self.epochs):
             return None
-        epochs = self.batch.plan.kernel.epoch_of_version[self.versions]
-        needed = np.zeros(len(self.batch.plan.schema.breakpoints), np.int64)
-        for epoch, leaf in column.by_epoch.items():
-            needed[epoch] = leaf.offset + leaf.size
-        lengths = self._storage.lineage["block_length"][: self.rows]
-        present: Mask = lengths >= needed[epochs]
-        return present
+        needed = np.full(len(self.batch.plan.schema.breakpoints), _NEVER)
+        for epoch, end in column.ends.items():
+            needed[epoch] = end
+        having: Mask = self.row("block_length") >= needed[self._row_epochs]
+        return having
 
 
 def _not_null(values: Array, leaf: FieldLayout) -> Mask:
-    if leaf.null is None or values.dtype.kind == "V" or values.ndim > 1:
+    if leaf.null is None or (values.dtype.itemsize > 1 and values.dtype.kind == "V"):
         return np.ones(len(values), np.bool_)
-    if leaf.primitive.is_float and leaf.null != leaf.null:
-        return ~np.isnan(values)
-    mask: Mask = values != values.dtype.type(leaf.null)
+    if values.dtype.kind == "V":  # a single character may have a null of its own
+        values = values.view(np.uint8)
+    there: Array = ~np.isnan(values) if leaf.null != leaf.null else values != values.dtype.type(leaf.null)
+    mask: Mask = np.any(there, axis=1) if there.ndim > 1 else there  # an array is null when all of it is
     return mask
 
 
@@ -144,6 +156,7 @@ class ColumnBatch(Mapping[str, TableColumns]):
         *,
         rows: Array,
         data_used: Array,
+        packets: int,
         findings: list["ColumnFinding"],
         records: int,
         skipped: dict[Skip, int],
@@ -151,6 +164,7 @@ class ColumnBatch(Mapping[str, TableColumns]):
     ) -> None:
         self.plan, self.storage, self.data_used = plan, storage, data_used
         self.findings, self.records, self.skipped, self.other_flows = findings, records, skipped, other_flows
+        self.packets = {name: array[:packets] for name, array in storage.packets.items()}
         self.tables = [TableColumns(self, table, int(rows[table.index])) for table in plan.tables]
         self._named = {table.name: table for table in self.tables if table.rows}
 

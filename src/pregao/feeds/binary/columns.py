@@ -12,37 +12,35 @@ the plain chain of `codecs.pcap` and, when it holds a datagram, decoded by the s
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from pregao.codecs.pcap.kernels import ENDED_UNUSUAL, ENDED_WINDOW
 from pregao.codecs.pcap.outcomes import Damage, Datagram, Skip
-from pregao.codecs.pcap.runs import Bytes, CaptureRuns
-from pregao.codecs.sbe.kernels import LEVEL_SIZE, Buckets, Faults, Messages, sort
-from pregao.codecs.sbe.plan import Plan, make_plan
-from pregao.codecs.sbe.reader import MAX_GROUP_DEPTH
+from pregao.codecs.pcap.runs import CaptureRuns
+from pregao.codecs.sbe.kernels import drain
+from pregao.codecs.sbe.plan import make_plan
 from pregao.codecs.sbe.schema import Schema
 from pregao.feeds.binary.batch import ColumnBatch
 from pregao.feeds.binary.kernels import (
     ENDED_OUTPUT,
-    HEADER_LENGTH,
-    RUN_MESSAGES,
     RUN_PACKETS,
     RUN_ROWS,
-    Packets,
     decode,
-    drain,
     has_room,
-    index_packets,
+    read_packets,
 )
-from pregao.feeds.binary.packets import SBE_BIG_ENDIAN, SBE_LITTLE_ENDIAN
 from pregao.feeds.binary.storage import Storage, allocate
+from pregao.feeds.binary.workspace import Workspace
+from pregao.model.errors import CaptureError
 from pregao.model.faults import Fault
 
 DEFAULT_ROWS = 1 << 19
 _DATA_BYTES = 4 << 20
+
+Bytes = np.ndarray[tuple[int], np.dtype[np.uint8]]
 
 
 class Window(Protocol):
@@ -67,34 +65,21 @@ class ColumnFinding:
     left: int = 0  # bytes of the file that were not read because of this
 
 
-@dataclass(slots=True)
-class _Workspace:
-    """Arrays that a run goes through; reused for every run."""
-
-    run: tuple[np.ndarray[tuple[int], np.dtype[np.int64]], ...]
-    packets: Packets
-    messages: Messages
-    buckets: Buckets
-    faults: Faults
-    skipped: np.ndarray[tuple[int], np.dtype[np.int64]] = field(
-        default_factory=lambda: np.zeros(256, np.int64)
-    )
-
-
 class ColumnDecoder:
     """Decodes captures of one schema to columns, at most about `rows` rows of a table a batch."""
 
     def __init__(self, schema: Schema, rows: int = DEFAULT_ROWS) -> None:
         self.schema = schema
         self.plan = make_plan(schema)
-        self._rows = rows + RUN_ROWS  # a run must always fit
-        self._data_bytes = _DATA_BYTES + RUN_ROWS
-        self._header = _header_of(schema)
-        self._work = _workspace(self.plan)
+        self.work = Workspace(schema, self.plan)
+        # Whatever a run holds must always fit.
+        self.most_rows, self.most_data = rows + RUN_ROWS, _DATA_BYTES + RUN_ROWS
+        self.most_packets = rows + RUN_PACKETS
         self._storage: Storage | None = None
 
     def batches(self, windows: Iterable[Window], reuse: bool = False) -> Iterator[ColumnBatch]:
-        """Every message of a capture, a batch at a time.
+        """Every message of a capture, a batch at a time. A CaptureError of the windows is raised after
+        the batch of all that came before it.
 
         With `reuse` all batches share one memory, which the next one overwrites: for consumers that
         are done with a batch before they ask for another.
@@ -104,9 +89,9 @@ class ColumnDecoder:
     def storage(self, reuse: bool) -> Storage:
         """Empty columns: new ones, or those of the batch before."""
         if self._storage is None or not reuse:
-            self._storage = allocate(self.plan, self._rows, self._data_bytes)
-        self._storage.columns.rows[:] = 0
-        self._storage.columns.data_used[:] = 0
+            self._storage = allocate(self.plan, self.most_rows, self.most_packets, self.most_data)
+        self._storage.clear()
+        self.work.attach(self._storage)
         return self._storage
 
 
@@ -115,7 +100,7 @@ class _Decoding:
 
     def __init__(self, decoder: ColumnDecoder, reuse: bool) -> None:
         self._decoder, self._reuse = decoder, reuse
-        self._work = decoder._work
+        self._work = decoder.work
         self._work.skipped[:] = 0
         self._runs = CaptureRuns()
         self._storage = decoder.storage(reuse)
@@ -124,14 +109,19 @@ class _Decoding:
         self._first_packet = 1
 
     def run(self, windows: Iterable[Window]) -> Iterator[ColumnBatch]:
-        end = 0
-        for window in windows:
-            yield from self._window(window)
-            window.consumed = self._runs.position - window.base
-            end = window.base + len(window.data)
+        end, error = 0, None
+        try:
+            for window in windows:
+                yield from self._window(window)
+                window.consumed = self._runs.position - window.base
+                end = window.base + len(window.data)
+        except CaptureError as damaged:  # in its compression: what came before is good
+            error = damaged
         for damage in self._runs.reader.finish(end):
             self._damaged(damage)
         yield self._take()
+        if error is not None:
+            raise error
 
     def _window(self, window: Window) -> Iterator[ColumnBatch]:
         buffer = _bytes_of(window.data)
@@ -153,30 +143,31 @@ class _Decoding:
 
     def _has_room(self) -> bool:
         decoder = self._decoder
-        return bool(has_room(self._storage.columns, decoder._rows, decoder._data_bytes))
+        if self._storage.packet_count + RUN_PACKETS > decoder.most_packets:
+            return False
+        return bool(has_room(self._work.columns.address, decoder.most_rows, decoder.most_data))
 
     def _kernel(self, buffer: Bytes, base: int) -> int:
         """Decode runs from where the reader is; why the kernel came back."""
         decoder, work, runs, storage = self._decoder, self._work, self._runs, self._storage
         start = runs.position - base
-        position, records, _, why = decode(
-            buffer, start, len(buffer), runs.shape, runs.interfaces, runs.next_number, decoder._header,
-            decoder.plan.kernel, decoder.plan.is_group, work.run, work.packets, work.messages, work.buckets,
-            storage.columns, storage.lineage, decoder._rows, decoder._data_bytes, work.faults, work.skipped,
+        position, row, number, why = decode(
+            buffer.ctypes.data, start, len(buffer), runs.shape, runs.next_number, work.feed.address,
+            storage.packet_count, decoder.most_packets, work.columns.address, decoder.most_rows,
+            decoder.most_data,
         )  # fmt: skip
-        runs.took(position - start, records)
+        storage.packets["offset"][storage.packet_count : row] += base
+        storage.packet_count = row
+        runs.took(position - start, number - runs.next_number)
         self._keep_faults(base)
         return int(why)
 
     def _keep_faults(self, base: int | None) -> None:
         """Name the faults of the last run; `base` None: of a datagram put together."""
-        faults, numbers = self._work.faults, self._work.run[4]
-        for at in range(int(faults.noted[0])):
-            offset = None if base is None else base + int(faults.offset[at])
-            number = int(numbers[faults.packet[at]])
-            fault = Fault(int(faults.fault[at]))
-            self._findings.append(ColumnFinding(fault, number, offset, int(faults.place[at])))
-        faults.noted[0] = 0
+        numbers = self._storage.packets["number"]
+        for fault, offset, packet, place in self._work.take_faults():
+            at = None if base is None else base + offset
+            self._findings.append(ColumnFinding(Fault(fault), int(numbers[packet]), at, place))
 
     def _plain(self, outcome: Datagram | Skip | Damage) -> None:
         """What the plain chain made of a record."""
@@ -192,20 +183,16 @@ class _Decoding:
 
     def _datagram(self, datagram: Datagram) -> None:
         """Decode one datagram by the kernels, as a run of one."""
-        decoder, work, storage = self._decoder, self._work, self._storage
-        buffer = _bytes_of(datagram.payload)
+        work, storage = self._work, self._storage
+        buffer, row = _bytes_of(datagram.payload), storage.packet_count
         values = (datagram.ts_ns, 0, len(buffer), self._flow_of(datagram), datagram.number)
-        for array, value in zip(work.run, values, strict=True):
-            array[0] = value
-        count = index_packets(
-            buffer, work.run, 0, 1, 0, decoder._header, work.packets, work.messages, work.faults
-        )
-        plan, base = decoder.plan, np.uint64(buffer.ctypes.data)
-        sort(base, work.messages, 0, count, plan.kernel, work.buckets, storage.columns, work.faults)
-        drain(
-            buffer, work.run, work.packets, work.messages, plan.kernel, plan.is_group, work.buckets,
-            storage.columns, storage.lineage,
-        )  # fmt: skip
+        for name, value in zip(("ts_recv", "offset", "length", "flow", "number"), values, strict=True):
+            storage.packets[name][row] = value
+        read_packets(buffer.ctypes.data, work.feed.address, row, row + 1, -1, work.columns.address)
+        drain(buffer.ctypes.data, work.columns.address)
+        # Where the payload is in the file, not where it was for the kernel.
+        storage.packets["offset"][row] = -1 if datagram.payload_offset is None else datagram.payload_offset
+        storage.packet_count += 1
         self._keep_faults(datagram.payload_offset)
 
     def _flow_of(self, datagram: Datagram) -> int:
@@ -226,8 +213,9 @@ class _Decoding:
         batch = ColumnBatch(
             self._decoder.plan,
             storage,
-            rows=storage.columns.rows.copy(),
-            data_used=storage.columns.data_used.copy(),
+            rows=storage.rows.copy(),
+            data_used=storage.data_used.copy(),
+            packets=storage.packet_count,
             findings=self._findings,
             records=self._runs.next_number - self._first_packet,
             skipped={Skip(code): int(work.skipped[code]) for code in Skip if work.skipped[code]},
@@ -240,45 +228,5 @@ class _Decoding:
 
 
 def _bytes_of(data: memoryview) -> Bytes:
-    """A view for the kernels: always read-only, so that they are compiled for one kind of array."""
-    return np.frombuffer(data.toreadonly(), np.uint8) if len(data) else np.frombuffer(b"\0", np.uint8)[:0]
-
-
-def _header_of(schema: Schema) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    encoding = SBE_LITTLE_ENDIAN if schema.byte_order == "<" else SBE_BIG_ENDIAN
-    members = [number for offset, primitive in schema.header.members() for number in (offset, primitive.size)]
-    plain = schema.header.is_plain and schema.byte_order == "<"
-    header = np.array(
-        [schema.header.size, plain, encoding, schema.id, schema.byte_order == ">", *members], np.int64
-    )
-    assert len(header) == HEADER_LENGTH
-    return header
-
-
-def _workspace(plan: Plan) -> _Workspace:
-    layouts = len(plan.kernel.table_of)
-    # Roots cannot be more than the messages of a run; a hostile run may hold an entry a byte.
-    sizes = np.where(plan.is_group[plan.kernel.table_of], RUN_ROWS, RUN_MESSAGES)
-    total = int(sizes.sum())
-    messages = [np.zeros(RUN_MESSAGES, kind) for kind in ("i8", "i8", "u2", "u2", "u2", "i4", "u2")]
-    return _Workspace(
-        run=tuple(np.zeros(RUN_PACKETS, np.int64) for _ in range(5)),
-        packets=Packets(*(np.zeros(RUN_PACKETS, kind) for kind in ("u1", "u2", "u4", "u8"))),
-        messages=Messages(*messages),
-        buckets=Buckets(
-            start=np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64),
-            filled=np.zeros(layouts, np.int64),
-            body=np.empty(total, np.int64),
-            row=np.empty(total, np.int64),
-            origin=np.empty(total, np.int64),
-            length=np.empty(total, np.uint16),
-            flags=np.empty(total, np.uint8),
-            scratch=np.empty(RUN_ROWS * max(plan.longest_block, 1), np.uint8),
-            used=np.zeros(1, np.int64),
-            stack=np.zeros((MAX_GROUP_DEPTH + 2, LEVEL_SIZE), np.int64),
-        ),
-        faults=Faults(
-            np.zeros(1, np.int64),
-            *(np.zeros(RUN_MESSAGES, kind) for kind in ("u1", "i8", "i4", "i4")),
-        ),
-    )
+    """A view whose address the kernels can take; numpy makes none of nothing."""
+    return np.frombuffer(data if len(data) else b"\0", np.uint8)[: len(data)]

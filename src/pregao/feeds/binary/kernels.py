@@ -1,19 +1,38 @@
-"""From runs of datagrams to columns: packet headers, framing, lineage (6.5.4, 6.5.5).
+"""From datagrams to columns: packet headers and framing (6.5.4, 6.5.5).
 
-`scan` finds packets and messages in place; `decode` drives it with the column kernels behind,
-one cache-sized run after the other.
+`scan` finds packets and messages in place; `decode` sends the messages to the column kernels
+instead, one cache-sized run after the other. All arguments are numbers and addresses: see
+`pregao.kernels`.
 """
 
-from typing import Any, NamedTuple
-
-import numpy as np
-
-from pregao.codecs.pcap.kernels import ENDED_FULL, take_run
-from pregao.codecs.sbe.kernels import fill, note_fault, sort, unsigned
-from pregao.kernels import kernel, load_u16, load_u64, store_u8, store_u16, store_u32, store_u64
+from pregao.codecs.pcap.kernels import ENDED_FULL, Run, take_run
+from pregao.codecs.sbe.kernels import (
+    DATA,
+    DATA_COUNT,
+    DATA_SIZE,
+    DATA_USED,
+    NONE,
+    TABLE_COUNT,
+    TABLE_ROWS,
+    TABLE_SIZE,
+    TABLES,
+    add_to,
+    drain,
+    route,
+    unsigned,
+)
+from pregao.kernels import (
+    inlined,
+    kernel,
+    load_i64,
+    load_u16,
+    load_u32,
+    store_8,
+    store_16,
+    store_32,
+    store_64,
+)
 from pregao.model.faults import Fault
-
-Array = np.ndarray[Any, Any]
 
 PACKET_TOO_SHORT = int(Fault.PACKET_TOO_SHORT)
 PACKET_EMPTY = int(Fault.PACKET_EMPTY)
@@ -26,11 +45,7 @@ BLOCK_PAST_MESSAGE = int(Fault.BLOCK_PAST_MESSAGE)
 
 PACKET_HEADER_SIZE = 16
 FRAMING_SIZE = 4
-
-# Elements of `header`: what the framing and message headers of a schema look like.
-HEADER_SIZE, HEADER_PLAIN, HEADER_ENCODING, HEADER_SCHEMA, HEADER_SWAPPED = 0, 1, 2, 3, 4
-HEADER_MEMBERS = 5  # then (offset, width) of blockLength, templateId, schemaId, version
-HEADER_LENGTH = 13
+MOST_NUMBER = 0xFFFF  # of a template or version; a header may be wider than B3's
 
 ENDED_OUTPUT = 3  # the columns are full: take them, then go on
 
@@ -38,247 +53,221 @@ ENDED_OUTPUT = 3  # the columns are full: take them, then go on
 PIECE_PACKETS = 512
 PIECE_BYTES = 1 << 16
 MAX_DATAGRAM = 1 << 16
-RUN_PACKETS = 2048
-RUN_BYTES = 192 << 10
+RUN_BYTES = 128 << 10
 # What a hostile run can hold at most: a message is at least eight bytes, an entry of a group one.
 PIECE_MESSAGES = (PIECE_BYTES + MAX_DATAGRAM) // 8
 RUN_ROWS = RUN_BYTES + PIECE_BYTES + MAX_DATAGRAM
-RUN_MESSAGES = RUN_ROWS // 8 + PIECE_MESSAGES
+RUN_MESSAGES = RUN_ROWS // 8
+RUN_PACKETS = 4096  # of any size, also of none at all
 
 
-class Packets(NamedTuple):
-    """What the packet headers of a run say."""
-
-    channel: Array  # uint8
-    sequence_version: Array  # uint16
-    sequence_number: Array  # uint32
-    sending_time: Array  # uint64
-
-
-class Lineage(NamedTuple):
-    """Where rows of root tables came from: addresses, by table."""
-
-    ts_recv: Array  # int64
-    ts_send: Array  # uint64
-    packet: Array  # int64: record number in the file
-    flow: Array  # int64
-    sequence_number: Array  # uint32
-    sequence_version: Array  # uint16
-    version: Array  # uint16
-    block_length: Array  # uint16
-    message_index: Array  # uint16
-    channel: Array  # uint8
-    flags: Array  # uint8
+# Fields of the feed's context: see `CONTEXT_FIELDS` of the SBE kernels.
+FEED_FIELDS = (
+    "header_size",  # of the message header
+    "plain",  # it is the eight bytes that B3 uses
+    "encoding_type",
+    "schema_id",
+    "big_endian",
+    "block_length_at", "block_length_width",  # where the header keeps its four numbers
+    "template_at", "template_width",
+    "schema_at", "schema_width",
+    "version_at", "version_width",
+    "ts_recv",  # packets, by row: int64
+    "offset",  # int64: of the payload in the buffer
+    "length",  # uint32: of the payload
+    "flow",  # int64
+    "number",  # int64: of the record in its file
+    "channel",  # uint8
+    "sequence_version",  # uint16
+    "sequence_number",  # uint32
+    "sending_time",  # uint64
+    "faults",  # how many were noted
+    "fault",  # uint8
+    "fault_offset",  # int64: in the buffer
+    "fault_packet",  # uint32: row of the packet
+    "fault_place",  # uint32: index of the message in its packet
+    "body",  # the index that `scan` makes. int64: offset of the block
+    "body_length",  # uint16: from the block to the end of the message
+    "template",  # uint16
+    "version",  # uint16
+    "block_length",  # uint16
+    "packet",  # uint32: row of the packet
+    "place",  # uint16: index in its packet
+    "skipped",  # int64[256]: records by the code for which they were
+)  # fmt: skip
+(
+    HEADER_SIZE, PLAIN, ENCODING_TYPE, SCHEMA_ID, BIG_ENDIAN, BLOCK_LENGTH_AT, BLOCK_LENGTH_WIDTH,
+    TEMPLATE_AT, TEMPLATE_WIDTH, SCHEMA_AT, SCHEMA_WIDTH, VERSION_AT, VERSION_WIDTH,
+    TS_RECV, OFFSET, LENGTH, FLOW, NUMBER, CHANNEL, SEQUENCE_VERSION, SEQUENCE_NUMBER, SENDING_TIME,
+    FAULTS, FAULT, FAULT_OFFSET, FAULT_PACKET, FAULT_PLACE,
+    BODY, BODY_LENGTH, TEMPLATE, VERSION, BLOCK_LENGTH, PACKET, PLACE, SKIPPED,
+) = range(0, 8 * len(FEED_FIELDS), 8)  # fmt: skip
 
 
 @kernel
-def _read_header(base, at, header):
+def note(feed, fault, offset, packet, place):
+    """Something is wrong at an offset of the buffer."""
+    at = add_to(feed, FAULTS, 1)
+    store_8(load_i64(feed, FAULT), at, fault)
+    store_64(load_i64(feed, FAULT_OFFSET), at * 8, offset)
+    store_32(load_i64(feed, FAULT_PACKET), at * 4, packet)
+    store_32(load_i64(feed, FAULT_PLACE), at * 4, place)
+
+
+@kernel
+def _header_number(base, at, feed, field):
+    """A number of a message header of any shape: its offset and width stand at `field`."""
+    return unsigned(base, at + load_i64(feed, field), load_i64(feed, field + 8), load_i64(feed, BIG_ENDIAN))
+
+
+@inlined
+def read_header(base, at, feed):
     """(blockLength, templateId, schemaId, version) of a message header of any shape."""
-    swapped = header[HEADER_SWAPPED] != 0
-    place = HEADER_MEMBERS
-    block = unsigned(base, at + header[place], header[place + 1], swapped)
-    template = unsigned(base, at + header[place + 2], header[place + 3], swapped)
-    schema = unsigned(base, at + header[place + 4], header[place + 5], swapped)
-    version = unsigned(base, at + header[place + 6], header[place + 7], swapped)
-    return block, template, schema, version
+    if load_i64(feed, PLAIN):
+        word = load_i64(base, at)
+        return word & 0xFFFF, (word >> 16) & 0xFFFF, (word >> 32) & 0xFFFF, (word >> 48) & 0xFFFF
+    block_length = _header_number(base, at, feed, BLOCK_LENGTH_AT)
+    template = _header_number(base, at, feed, TEMPLATE_AT)
+    schema = _header_number(base, at, feed, SCHEMA_AT)
+    version = _header_number(base, at, feed, VERSION_AT)
+    return block_length, min(template, MOST_NUMBER), schema, min(version, MOST_NUMBER)
+
+
+@inlined
+def _list_message(feed, count, body, end, template, version, block_length, packet, place):
+    store_64(load_i64(feed, BODY), count * 8, body)
+    store_16(load_i64(feed, BODY_LENGTH), count * 2, end - body)
+    store_16(load_i64(feed, TEMPLATE), count * 2, template)
+    store_16(load_i64(feed, VERSION), count * 2, version)
+    store_16(load_i64(feed, BLOCK_LENGTH), count * 2, block_length)
+    store_32(load_i64(feed, PACKET), count * 4, packet)
+    store_16(load_i64(feed, PLACE), count * 2, place)
+
+
+@inlined
+def _packet_header(first, second, row, feed):
+    store_8(load_i64(feed, CHANNEL), row, first & 0xFF)
+    store_16(load_i64(feed, SEQUENCE_VERSION), row * 2, (first >> 16) & 0xFFFF)
+    store_32(load_i64(feed, SEQUENCE_NUMBER), row * 4, (first >> 32) & 0xFFFFFFFF)
+    store_64(load_i64(feed, SENDING_TIME), row * 8, second)
 
 
 @kernel
-def index_packets(buffer, run, first, last, count, header, packets, messages, faults):
-    """Packets `first` to `last` of a run: their headers, and where their messages are.
+def read_packets(base, feed, first, last, listed, context):
+    """Rows `first` to `last` of the packets: their headers, and their messages.
 
-    `count` messages are there already; returns how many there are now. The caller has seen to it
-    that the messages fit: see `PIECE_MESSAGES`.
+    With `listed` >= 0 the messages are listed in the feed's index, which has so many already;
+    below 0 they are routed to the columns of `context`. Returns how many are listed or routed.
     """
-    base = np.uint64(buffer.ctypes.data)
-    # Arrays are taken out of their tuples before the loop: inside it, each use would be counted.
-    _, offsets, lengths, _, _ = run
-    channel, sequence_version, sequence_number, sending_time = packets
-    bodies, ends, templates, versions, block_lengths, owners, indices = messages
-    needed, plain = FRAMING_SIZE + header[HEADER_SIZE], header[HEADER_PLAIN] != 0
-    right_encoding, right_schema = header[HEADER_ENCODING], header[HEADER_SCHEMA]
+    count, listing = max(listed, 0), listed >= 0
+    needed = FRAMING_SIZE + load_i64(feed, HEADER_SIZE)
+    encoding_type, schema_id = load_i64(feed, ENCODING_TYPE), load_i64(feed, SCHEMA_ID)
+    offsets, lengths = load_i64(feed, OFFSET), load_i64(feed, LENGTH)
     for packet in range(first, last):
-        offset, length = offsets[packet], lengths[packet]
+        offset, length = load_i64(offsets, packet * 8), load_u32(lengths, packet * 4)
         if length < PACKET_HEADER_SIZE:
-            channel[packet], sequence_version[packet] = 0, 0
-            sequence_number[packet], sending_time[packet] = 0, 0
-            note_fault(faults, PACKET_TOO_SHORT, offset, packet, 0)
+            _packet_header(0, 0, packet, feed)
+            note(feed, PACKET_TOO_SHORT, offset, packet, 0)
             continue
-        word = load_u64(base, offset)
-        channel[packet] = word & np.uint64(0xFF)
-        sequence_version[packet] = (word >> np.uint64(16)) & np.uint64(0xFFFF)
-        sequence_number[packet] = word >> np.uint64(32)
-        sending_time[packet] = load_u64(base, offset + 8)
-        if length == PACKET_HEADER_SIZE:
-            note_fault(faults, PACKET_EMPTY, offset + PACKET_HEADER_SIZE, packet, 0)
-        at, end = offset + PACKET_HEADER_SIZE, offset + length
-        index = 0
+        _packet_header(load_i64(base, offset), load_i64(base, offset + 8), packet, feed)
+        at, end, place = offset + PACKET_HEADER_SIZE, offset + length, 0
+        if at == end:
+            note(feed, PACKET_EMPTY, at, packet, 0)
         while at < end:
             if end - at < needed:
-                note_fault(faults, FRAME_TRUNCATED, at, packet, index)
+                note(feed, FRAME_TRUNCATED, at, packet, place)
                 break
-            stop = at + np.int64(load_u16(base, at))
+            stop = at + load_u16(base, at)
             if stop - at < needed:
-                note_fault(faults, MESSAGE_LENGTH_TOO_SMALL, at, packet, index)
+                note(feed, MESSAGE_LENGTH_TOO_SMALL, at, packet, place)
                 break
             if stop > end:
-                note_fault(faults, MESSAGE_LENGTH_PAST_PACKET, at, packet, index)
+                note(feed, MESSAGE_LENGTH_PAST_PACKET, at, packet, place)
                 break
-            if plain:
-                word = load_u64(base, at + FRAMING_SIZE)
-                block = np.int64(word & np.uint64(0xFFFF))
-                template = np.int64((word >> np.uint64(16)) & np.uint64(0xFFFF))
-                schema = np.int64((word >> np.uint64(32)) & np.uint64(0xFFFF))
-                version = np.int64(word >> np.uint64(48))
-            else:
-                block, template, schema, version = _read_header(base, at + FRAMING_SIZE, header)
-            if np.int64(load_u16(base, at + 2)) != right_encoding:
-                note_fault(faults, WRONG_ENCODING_TYPE, at, packet, index)
-            elif schema != right_schema:
-                note_fault(faults, WRONG_SCHEMA_ID, at + FRAMING_SIZE, packet, index)
-            elif at + needed + block > stop:
-                note_fault(faults, BLOCK_PAST_MESSAGE, at + FRAMING_SIZE, packet, index)
-            else:
-                bodies[count] = at + needed
-                ends[count] = stop
-                templates[count] = min(template, 0xFFFF)
-                versions[count] = min(version, 0xFFFF)
-                block_lengths[count] = block
-                owners[count] = packet
-                indices[count] = index
+            block_length, template, schema, version = read_header(base, at + FRAMING_SIZE, feed)
+            body = at + needed
+            if load_u16(base, at + 2) != encoding_type:
+                note(feed, WRONG_ENCODING_TYPE, at, packet, place)
+            elif schema != schema_id:
+                note(feed, WRONG_SCHEMA_ID, at + FRAMING_SIZE, packet, place)
+            elif body + block_length > stop:
+                note(feed, BLOCK_PAST_MESSAGE, at + FRAMING_SIZE, packet, place)
+            elif listing:
+                _list_message(feed, count, body, stop, template, version, block_length, packet, place)
                 count += 1
-            index += 1
+            else:
+                fault, where = route(
+                    base, body, block_length, stop, template, version, packet, place, context
+                )
+                if fault == NONE:
+                    count += 1
+                else:
+                    note(feed, fault, where, packet, place)
+            place += 1
             at = stop
     return count
 
 
 @kernel
-def scan(
-    buffer, position, end, shape, interfaces, first, header, most_bytes, run, packets, messages, faults,
-    skipped,
-):  # fmt: skip
-    """Index packets and messages in place until there are `most_bytes` of payload, the arrays
-    cannot be sure to hold another piece, or the kernel must stop.
+def _take(base, position, end, shape, number, feed, row, last):
+    """A piece of datagrams to rows `row` to `last` of the packets: as `take_run`."""
+    run = Run(
+        load_i64(feed, TS_RECV), load_i64(feed, OFFSET), load_i64(feed, LENGTH), load_i64(feed, FLOW),
+        load_i64(feed, NUMBER),
+    )  # fmt: skip
+    skipped = load_i64(feed, SKIPPED)
+    return take_run(base, position, end, shape, number, run, row, last, PIECE_BYTES, skipped)
 
-    `first` is the number of the record at `position`. Returns (position, packets, messages,
-    records, why it ended).
+
+@kernel
+def scan(base, position, end, shape, number, feed, most_packets, most_messages, context):
+    """Index packets and messages in place, until nearly so many are found (whatever another piece
+    holds must fit) or something is wrong; `number` is that of the record at `position`.
+
+    Returns (position, packets, messages, next record number, why it ended).
     """
-    ts, offsets, lengths, flows, numbers = run
-    count, found, records, total = 0, 0, 0, 0
-    why = ENDED_FULL
-    while why == ENDED_FULL and total < most_bytes and count < ts.shape[0]:
-        if messages.body.shape[0] - found < PIECE_MESSAGES:
+    row, count, why = 0, 0, ENDED_FULL
+    while why == ENDED_FULL and row < most_packets and count + PIECE_MESSAGES <= most_messages:
+        last = min(row + PIECE_PACKETS, most_packets)
+        position, following, number, _, why = _take(base, position, end, shape, number, feed, row, last)
+        count = read_packets(base, feed, row, following, count, context)
+        row = following
+        if load_i64(feed, FAULTS) > 0:
             break
-        if faults.fault.shape[0] - faults.noted[0] < PIECE_MESSAGES:
-            break
-        stop = min(count + PIECE_PACKETS, ts.shape[0])
-        piece = (
-            ts[count:stop], offsets[count:stop], lengths[count:stop], flows[count:stop], numbers[count:stop],
-        )  # fmt: skip
-        position, taken, size, passed, why = take_run(
-            buffer, position, end, shape, interfaces, first + records, PIECE_BYTES, piece, skipped
-        )
-        records += passed
-        total += size
-        found = index_packets(buffer, run, count, count + taken, found, header, packets, messages, faults)
-        count += taken
-    return position, count, found, records, why
+    return position, row, count, number, why
 
 
 @kernel
-def _write_lineage(table, layout, run, packets, messages, buckets, lineage):
-    """The lineage of all rows of a bucket of a root table."""
-    ts, _, _, flows, numbers = run
-    channels, sequence_versions, sequence_numbers, sending_times = packets
-    _, _, _, versions, _, owners, indices = messages
-    start, count = buckets.start[layout], buckets.filled[layout]
-    rows, origins = buckets.row[start:], buckets.origin[start:]
-    lengths, flags = buckets.length[start:], buckets.flags[start:]
-    # The addresses are taken out of their arrays first: a store might change them, for all that
-    # the compiler knows, and it would load them again for every row.
-    ts_recv, ts_send = lineage.ts_recv[table], lineage.ts_send[table]
-    record, flow = lineage.packet[table], lineage.flow[table]
-    sequence_number, sequence_version = lineage.sequence_number[table], lineage.sequence_version[table]
-    version, block_length = lineage.version[table], lineage.block_length[table]
-    message_index, channel, flag = lineage.message_index[table], lineage.channel[table], lineage.flags[table]
-    for k in range(count):
-        row, message = rows[k], origins[k]
-        packet = owners[message]
-        store_u64(ts_recv, row * 8, np.uint64(ts[packet]))
-        store_u64(ts_send, row * 8, sending_times[packet])
-        store_u64(record, row * 8, np.uint64(numbers[packet]))
-        store_u64(flow, row * 8, np.uint64(flows[packet]))
-        store_u32(sequence_number, row * 4, sequence_numbers[packet])
-        store_u16(sequence_version, row * 2, sequence_versions[packet])
-        store_u16(version, row * 2, versions[message])
-        store_u16(block_length, row * 2, lengths[k])
-        store_u16(message_index, row * 2, indices[message])
-        store_u8(channel, row, channels[packet])
-        store_u8(flag, row, flags[k])
-
-
-@kernel
-def _write_parents(table, layout, buckets, lineage):
-    """The parent's row, block length and flags of all entries of a bucket of a group."""
-    start = buckets.start[layout]
-    rows, origins = buckets.row[start:], buckets.origin[start:]
-    lengths, flags = buckets.length[start:], buckets.flags[start:]
-    for k in range(buckets.filled[layout]):
-        store_u64(lineage.packet[table], rows[k] * 8, np.uint64(origins[k]))
-        store_u16(lineage.block_length[table], rows[k] * 2, lengths[k])
-        store_u8(lineage.flags[table], rows[k], flags[k])
-
-
-@kernel
-def drain(buffer, run, packets, messages, plan, is_group, buckets, columns, lineage):
-    """Write what the buckets hold to the columns, and empty them."""
-    base = np.uint64(buffer.ctypes.data)
-    for layout in range(buckets.filled.shape[0]):
-        if buckets.filled[layout] == 0:
-            continue
-        fill(base, layout, plan, buckets, columns)
-        table = plan.table_of[layout]
-        if is_group[table]:
-            _write_parents(table, layout, buckets, lineage)
-        else:
-            _write_lineage(table, layout, run, packets, messages, buckets, lineage)
-        buckets.filled[layout] = 0
-    buckets.used[0] = 0
-
-
-@kernel
-def has_room(columns, row_capacity, data_capacity):
+def has_room(context, most_rows, most_data):
     """Whether the columns can take whatever one more run may hold."""
-    for table in range(columns.rows.shape[0]):
-        if columns.rows[table] + RUN_ROWS > row_capacity:
+    tables, data = load_i64(context, TABLES), load_i64(context, DATA)
+    for table in range(load_i64(context, TABLE_COUNT)):
+        if load_i64(tables, table * TABLE_SIZE * 8 + TABLE_ROWS) + RUN_ROWS > most_rows:
             return False
-    for data in range(columns.data_used.shape[0]):
-        if columns.data_used[data] + RUN_ROWS > data_capacity:
+    for column in range(load_i64(context, DATA_COUNT)):
+        if load_i64(data, column * DATA_SIZE * 8 + DATA_USED) + RUN_ROWS > most_data:
             return False
     return True
 
 
 @kernel
-def decode(
-    buffer, position, end, shape, interfaces, first, header, plan, is_group, run, packets, messages, buckets,
-    columns, lineage, row_capacity, data_capacity, faults, skipped,
-):  # fmt: skip
-    """Decode runs to columns until they are full or the kernel must stop.
+def decode(base, position, end, shape, number, feed, row, most_packets, context, most_rows, most_data):
+    """Decode to columns until they are full, something is wrong, or the kernel must stop.
 
-    Faults are those of the last run only: the caller names them while the run is at hand, so this
-    returns after a run that had any. Returns (position, records, packets of the last run, why).
+    `row` is the first free row of the packets. Returns (position, next free row, next record
+    number, why it ended).
     """
-    base = np.uint64(buffer.ctypes.data)
-    records = 0
     while True:
-        if not has_room(columns, row_capacity, data_capacity):
-            return position, records, 0, ENDED_OUTPUT
-        position, taken, found, passed, why = scan(
-            buffer, position, end, shape, interfaces, first + records, header, RUN_BYTES, run, packets,
-            messages, faults, skipped,
-        )  # fmt: skip
-        records += passed
-        sort(base, messages, 0, found, plan, buckets, columns, faults)
-        drain(buffer, run, packets, messages, plan, is_group, buckets, columns, lineage)
-        if why != ENDED_FULL or faults.noted[0] > 0:
-            return position, records, taken, why
+        if row + RUN_PACKETS > most_packets or not has_room(context, most_rows, most_data):
+            return position, row, number, ENDED_OUTPUT
+        size, why, stop = 0, ENDED_FULL, row + RUN_PACKETS
+        while why == ENDED_FULL and size < RUN_BYTES and row < stop:
+            last = min(row + PIECE_PACKETS, stop)
+            position, following, number, taken, why = _take(
+                base, position, end, shape, number, feed, row, last
+            )
+            read_packets(base, feed, row, following, -1, context)
+            row, size = following, size + taken
+        drain(base, context)
+        if why != ENDED_FULL or load_i64(feed, FAULTS) > 0:
+            return position, row, number, why

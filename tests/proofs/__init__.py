@@ -1,0 +1,1 @@
+"""The long proofs: `make proof` runs them at length, `make test` a slice of each."""
