@@ -114,7 +114,7 @@ def _columns(source: _Source) -> Callable[[], object]:
     decoder = ColumnDecoder(load_builtin_schema())
 
     def decode_all() -> None:
-        messages = sum(batch.messages for batch in decoder.batches(source.windows(), reuse=True))
+        messages = sum(batch.messages for batch in decoder.batches(source.windows()))
         assert messages == source.capture.messages
 
     return decode_all

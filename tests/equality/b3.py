@@ -10,7 +10,7 @@ from tests.oracle.sbe_oracle import OracleSchema
 
 VERSIONS = (7, 8, 9, 10, 11, 15, 16, 17, 20)
 UNKNOWN_TEMPLATES = (0, 1, 999, 65535)
-REFERENCE = Path("/work/shared/reference/sbe")
+REFERENCE = Path(__file__).resolve().parents[3] / "shared" / "reference" / "sbe"
 
 
 @cache

@@ -23,13 +23,13 @@ class ColumnPath:
 
     def __init__(self, schema: Schema, rows: int = 1 << 16) -> None:
         self._schema = schema
-        self._decoder = ColumnDecoder(schema, rows)
+        self.decoder = ColumnDecoder(schema, rows)
 
-    def see(self, windows: Iterable[Window], inspect: Inspect | None = None, reuse: bool = True) -> Sight:
+    def see(self, windows: Iterable[Window], inspect: Inspect | None = None) -> Sight:
         """All of a capture; `inspect` sees each batch with its tables rebuilt."""
         sight = Sight()
         try:
-            for batch in self._decoder.batches(windows, reuse=reuse):
+            for batch in self.decoder.batches(windows):
                 self._batch(batch, sight, inspect)
         except CaptureError as error:
             sight.error = str(error)

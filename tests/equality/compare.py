@@ -22,12 +22,10 @@ class Comparer:
 
     def __init__(self, schema: Schema, rows: int = 1 << 16) -> None:
         self._plain = PlainPath(schema)
-        self._columns = ColumnPath(schema, rows)
+        self.columns = ColumnPath(schema, rows)
         self._memory: GuardedMemory | None = None
 
-    def compare(
-        self, capture: bytes, seed: int | None = None, *, arrow: bool = True, reuse: bool = True
-    ) -> tuple[int, Sight]:
+    def compare(self, capture: bytes, seed: int | None = None, *, arrow: bool = True) -> tuple[int, Sight]:
         """Compare everything in a capture: how many values were compared, and what was seen.
 
         With a `seed` the kernels get windows cut at random; the plain reader always gets the whole.
@@ -36,12 +34,10 @@ class Comparer:
             self._memory = GuardedMemory(max(len(capture), 1 << 20))
         memory = self._memory
         rng = None if seed is None else random.Random(seed)
-        return self.compare_windows(
-            lambda: cut(capture), lambda: cut(capture, rng, memory), arrow=arrow, reuse=reuse
-        )
+        return self.compare_windows(lambda: cut(capture), lambda: cut(capture, rng, memory), arrow=arrow)
 
     def compare_windows(
-        self, for_plain: Windows, for_columns: Windows, *, arrow: bool = True, reuse: bool = True
+        self, for_plain: Windows, for_columns: Windows, *, arrow: bool = True
     ) -> tuple[int, Sight]:
         """The same for any source of windows."""
         compared = 0
@@ -51,7 +47,7 @@ class Comparer:
             compared += compare_arrow(batch, rebuilt)
 
         plain = self._plain.see(for_plain())
-        columns = self._columns.see(for_columns(), inspect if arrow else None, reuse)
+        columns = self.columns.see(for_columns(), inspect if arrow else None)
         return compared + same_sight(plain, columns), plain
 
 

@@ -17,7 +17,7 @@ class RebuiltTable:
 
     def __init__(self, batch: ColumnBatch, table: TableColumns, layouts: Layouts) -> None:
         self.columns, self.leaves = table, {c.name: read_leaf(table, c) for c in table.table.columns}
-        schema, versions = batch.plan.schema, table.row("version").tolist()
+        schema, versions = table.plan.schema, table.row("version").tolist()
         epoch_of = {version: schema.epoch(version) for version in set(versions)}
         self.epochs = [epoch_of[version] for version in versions]
         self._lengths = table.row("block_length").tolist()

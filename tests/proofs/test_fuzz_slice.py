@@ -9,9 +9,7 @@ TRIALS = 3_150
 
 
 @pytest.mark.proof
-def test_damaged_input_is_judged_the_same_by_both_decoders(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_damaged_input_is_judged_the_same_by_both_decoders() -> None:
     result = Result(NAME)
     for number, trials in cases(TRIALS):
         result.add(run_case(1, number, trials))

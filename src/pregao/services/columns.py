@@ -14,13 +14,14 @@ from pregao.io.captures import open_capture
 
 
 def read_columns(
-    path: str | Path, schema: Schema | None = None, rows: int = DEFAULT_ROWS, reuse: bool = False
+    path: str | Path, schema: Schema | None = None, rows: int = DEFAULT_ROWS
 ) -> Iterator[ColumnBatch]:
     """Every message of a capture as columns, about `rows` rows of a table at a time.
 
-    What is wrong with the capture is in each batch's `findings`; damaged compression raises
-    CaptureError after all that could be read. With `reuse` the batches share one memory.
+    The arrays of a batch are overwritten by the next; what its `to_arrow` gives stays. What is
+    wrong with the capture is in each batch's `findings`; damaged compression raises CaptureError
+    after all that could be read.
     """
     decoder = ColumnDecoder(schema or load_builtin_schema(), rows)
     with open_capture(path) as source:
-        yield from decoder.batches(source.windows(), reuse)
+        yield from decoder.batches(source.windows())

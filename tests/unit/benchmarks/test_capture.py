@@ -42,12 +42,13 @@ def test_numbers_and_times_go_on_from_one_repetition_to_the_next(repeated: captu
     ]
     times = [datagram.ts_ns for datagram in datagrams]
     assert times == sorted(times)
-    incremental = [decoder.decode(one.payload) for one in datagrams if one.dst_port == datagrams[0].dst_port]
+    port = datagrams[0].dst_port
+    incremental = [decoder.decode(one.payload) for one in datagrams if one.dst_port == port]
     numbers = [one.header.sequence_number for one in incremental if one.header.sequence_number]
     assert numbers == list(range(1, len(numbers) + 1))
     sending = [one.header.sending_time_ns for one in incremental]
     assert sending == sorted(sending)
-    others = [decoder.decode(one.payload).header for one in datagrams if one.dst_port != datagrams[0].dst_port]
+    others = [decoder.decode(one.payload).header for one in datagrams if one.dst_port != port]
     keys = {(one.channel, one.sequence_version, one.sequence_number, one.sending_time_ns) for one in others}
     assert len(keys) == len(others)
 

@@ -1,4 +1,4 @@
-"""Arrow arrays over typed arrays, without copying where Arrow has the same layout.
+"""Arrow arrays from typed arrays, which may be overwritten afterwards: Arrow gets its own memory.
 
 A value that is there but that the Arrow type cannot hold (a mantissa of more than 18 digits, a
 time past the year 2262) is never wrapped: it becomes null, and `Built.lost` names its rows.
@@ -78,11 +78,12 @@ def build(values: Array, leaf: FieldLayout, null: int | float | None, present: M
         present = np.ones(len(values), np.bool_) if present is None else present.copy()
         present[lost] = False
     bitmap, nulls = _bitmap(values, null, present)
+    own = values.copy()
     if leaf.kind in (Kind.TIME, Kind.DECIMAL) and wanted.bit_width == 64:
-        values = _as_int64(values)
+        own = _as_int64(own)
         if leaf.nanoseconds != 1:
-            values = values * leaf.nanoseconds
-    return Built(pa.Array.from_buffers(wanted, len(values), [bitmap, pa.py_buffer(values)], nulls), lost)
+            own *= leaf.nanoseconds
+    return Built(pa.Array.from_buffers(wanted, len(own), [bitmap, pa.py_buffer(own)], nulls), lost)
 
 
 def all_null(leaf: FieldLayout, rows: int) -> Any:
@@ -149,11 +150,11 @@ def _floats(values: Array, leaf: FieldLayout, null: int | float | None, present:
     missing = np.zeros(len(values), np.bool_) if present is None else ~present
     if null is not None:
         missing = missing | _equal(values, null)
-    return pa.array(values, _number_type(leaf), mask=missing)
+    return pa.array(values.copy(), _number_type(leaf), mask=missing)
 
 
 def _lists(values: Array, leaf: FieldLayout, present: Mask | None) -> Any:
-    flat = pa.array(values.reshape(-1), _number_type(leaf))
+    flat = pa.array(values.reshape(-1).copy(), _number_type(leaf))
     mask = None if present is None else pa.array(~present)
     return pa.FixedSizeListArray.from_arrays(flat, leaf.count, mask=mask)
 
@@ -188,6 +189,7 @@ def variable(ends: Array, contents: Array, encoding: str | None) -> Any:
     if encoding is None or (_ascii_based(encoding) and is_plain_text(contents)):
         bitmap, nulls = _bitmap(np.diff(ends), 0, None)
         kind = pa.binary() if encoding is None else pa.string()
-        return pa.Array.from_buffers(kind, rows, [bitmap, pa.py_buffer(ends), pa.py_buffer(contents)], nulls)
+        buffers = [bitmap, pa.py_buffer(ends.copy()), pa.py_buffer(contents.copy())]
+        return pa.Array.from_buffers(kind, rows, buffers, nulls)
     raw = contents.tobytes()
     return pa.array([data_text(raw[ends[row] : ends[row + 1]], encoding) for row in range(rows)], pa.string())

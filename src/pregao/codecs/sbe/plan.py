@@ -169,7 +169,7 @@ class _Planner:
             column = Column(len(self.columns), name, leaf.size, leaf, owner)
             self.columns.append(column)
             table.columns.append(column)
-        elif column.width != leaf.size or column.leaf.primitive != leaf.primitive:
+        elif _meaning(column.leaf) != _meaning(leaf):
             raise SchemaError(f"field {name!r} changes its type between versions", element=table.name)
         return column
 
@@ -279,6 +279,12 @@ class _Layout:
     @property
     def key(self) -> tuple[object, ...]:
         return (self.table, self.full_length, self.entries, self.steps)
+
+
+def _meaning(leaf: FieldLayout) -> tuple[object, ...]:
+    """What must be the same in all versions, so that the values of a column are comparable."""
+    kind = (leaf.kind, leaf.size, leaf.primitive, leaf.count)
+    return (*kind, leaf.exponent, leaf.nanoseconds, leaf.encoding)
 
 
 def _path_to(owner: FieldLayout, leaf: FieldLayout) -> list[str]:

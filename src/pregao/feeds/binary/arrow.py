@@ -66,7 +66,7 @@ def record_batch(table: TableColumns) -> Any:
 
 def _lineage(table: TableColumns, lost: dict[str, list[int]]) -> dict[str, Any]:
     arrays = {name: pa.array(table.packet(source)) for name, source in _OF_PACKET.items()}
-    arrays |= {name: pa.array(table.row(source)) for name, source in _OF_ROW.items()}
+    arrays |= {name: pa.array(table.row(source).copy()) for name, source in _OF_ROW.items()}
     sent = _sending_time(table.packet("sending_time"))
     if sent.lost:
         lost["ts_send_ns"] = sent.lost

@@ -1,4 +1,8 @@
-"""A batch of columns: what the kernels wrote, by table, with what is null and where it came from."""
+"""A batch of columns: what the kernels wrote, by table, with what is null and where it came from.
+
+The arrays are those of the decoder: the next batch overwrites them. What `to_arrow` gives has
+memory of its own.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -35,9 +39,11 @@ class Validity:
 class TableColumns:
     """The rows of one message, or of one group of it."""
 
-    def __init__(self, batch: "ColumnBatch", table: Table, rows: int) -> None:
-        self.batch, self.table, self.rows = batch, table, rows
-        self._storage = batch.storage.tables[table.index]
+    def __init__(self, plan: Plan, storage: Storage, table: Table, packets: dict[str, Array]) -> None:
+        self.plan, self.table, self.packets = plan, table, packets
+        self.rows = int(storage.rows[table.index])
+        self._storage = storage.tables[table.index]
+        self._data_used = {data.name: int(storage.data_used[data.index]) for data in table.data}
         self._by_name = {column.name: column for column in table.columns}
 
     @property
@@ -61,7 +67,7 @@ class TableColumns:
 
     def packet(self, name: str) -> Array:
         """What is known of the packet of each row of a root table: see `storage.PACKET_COLUMNS`."""
-        return gathered(self.batch.packets[name], self._origin)
+        return gathered(self.packets[name], self._origin)
 
     @cached_property
     def _origin(self) -> Array:
@@ -74,21 +80,20 @@ class TableColumns:
 
     def data(self, name: str) -> tuple[Array, Array]:
         """A data field: where each row's bytes end (from 0), and the bytes of all rows."""
-        ends = self._storage.data_ends[name][: self.rows + 1]
-        index = next(column.index for column in self.table.data if column.name == name)
-        return ends, self._storage.data_bytes[name][: self.batch.data_used[index]]
+        ends, contents = self._storage.data_ends[name], self._storage.data_bytes[name]
+        return ends[: self.rows + 1], contents[: self._data_used[name]]
 
     @cached_property
     def epochs(self) -> list[int]:
         """The epochs of the schema that occur among the rows."""
         versions = self.row("version")
         if not self.rows or (versions == versions[0]).all():  # nearly always
-            return [self.batch.plan.schema.epoch(int(version)) for version in versions[:1]]
+            return [self.plan.schema.epoch(int(version)) for version in versions[:1]]
         return [int(epoch) for epoch in np.unique(self._row_epochs)]
 
     @cached_property
     def _row_epochs(self) -> Array:
-        return self.batch.plan.epoch_of_version[self.row("version")]
+        return self.plan.epoch_of_version[self.row("version")]
 
     @cached_property
     def _has_short(self) -> bool:
@@ -129,7 +134,7 @@ class TableColumns:
         """Rows whose version and block have the whole field of a column; None: all of them."""
         if not self._has_short and all(epoch in column.ends for epoch in self.epochs):
             return None
-        needed = np.full(len(self.batch.plan.schema.breakpoints), _NEVER)
+        needed = np.full(len(self.plan.schema.breakpoints), _NEVER)
         for epoch, end in column.ends.items():
             needed[epoch] = end
         having: Mask = self.row("block_length") >= needed[self._row_epochs]
@@ -154,18 +159,15 @@ class ColumnBatch(Mapping[str, TableColumns]):
         plan: Plan,
         storage: Storage,
         *,
-        rows: Array,
-        data_used: Array,
-        packets: int,
         findings: list["ColumnFinding"],
         records: int,
         skipped: dict[Skip, int],
         other_flows: dict[int, tuple[int, int, int]],
     ) -> None:
-        self.plan, self.storage, self.data_used = plan, storage, data_used
-        self.findings, self.records, self.skipped, self.other_flows = findings, records, skipped, other_flows
-        self.packets = {name: array[:packets] for name, array in storage.packets.items()}
-        self.tables = [TableColumns(self, table, int(rows[table.index])) for table in plan.tables]
+        self.plan, self.findings, self.records = plan, findings, records
+        self.skipped, self.other_flows = skipped, other_flows
+        self.packets = {name: array[: storage.packet_count] for name, array in storage.packets.items()}
+        self.tables = [TableColumns(plan, storage, table, self.packets) for table in plan.tables]
         self._named = {table.name: table for table in self.tables if table.rows}
 
     def __getitem__(self, name: str) -> TableColumns:

@@ -4,7 +4,7 @@
     for batch in decoder.batches(source.windows()):
         orders = batch["Order_MBO_50"]
         orders["mDEntryPx"]        # int64 mantissas, one per message
-        batch.to_arrow()           # record batches by table, decimals and nulls as such
+        batch.to_arrow()           # record batches by table, with memory of their own
         batch.findings             # what was wrong in the capture, in its order
 
 Ordinary packets go through the kernels in runs; a record that is unusual in any way is judged by
@@ -32,12 +32,12 @@ from pregao.feeds.binary.kernels import (
     has_room,
     read_packets,
 )
-from pregao.feeds.binary.storage import Storage, allocate
+from pregao.feeds.binary.storage import allocate
 from pregao.feeds.binary.workspace import Workspace
 from pregao.model.errors import CaptureError
 from pregao.model.faults import Fault
 
-DEFAULT_ROWS = 1 << 19
+DEFAULT_ROWS = 1 << 16  # so that the columns of a batch stay in the last cache
 _DATA_BYTES = 4 << 20
 
 Bytes = np.ndarray[tuple[int], np.dtype[np.uint8]]
@@ -75,35 +75,26 @@ class ColumnDecoder:
         # Whatever a run holds must always fit.
         self.most_rows, self.most_data = rows + RUN_ROWS, _DATA_BYTES + RUN_ROWS
         self.most_packets = rows + RUN_PACKETS
-        self._storage: Storage | None = None
+        self.storage = allocate(self.plan, self.most_rows, self.most_packets, self.most_data)
+        self.work.attach(self.storage)
 
-    def batches(self, windows: Iterable[Window], reuse: bool = False) -> Iterator[ColumnBatch]:
-        """Every message of a capture, a batch at a time. A CaptureError of the windows is raised after
-        the batch of all that came before it.
+    def batches(self, windows: Iterable[Window]) -> Iterator[ColumnBatch]:
+        """Every message of a capture, a batch at a time; the next batch overwrites the one before.
 
-        With `reuse` all batches share one memory, which the next one overwrites: for consumers that
-        are done with a batch before they ask for another.
+        A decoder does one capture at a time.
         """
-        return _Decoding(self, reuse).run(windows)
-
-    def storage(self, reuse: bool) -> Storage:
-        """Empty columns: new ones, or those of the batch before."""
-        if self._storage is None or not reuse:
-            self._storage = allocate(self.plan, self.most_rows, self.most_packets, self.most_data)
-        self._storage.clear()
-        self.work.attach(self._storage)
-        return self._storage
+        return _Decoding(self).run(windows)
 
 
 class _Decoding:
     """One capture on its way through a decoder."""
 
-    def __init__(self, decoder: ColumnDecoder, reuse: bool) -> None:
-        self._decoder, self._reuse = decoder, reuse
+    def __init__(self, decoder: ColumnDecoder) -> None:
+        self._decoder, self._storage = decoder, decoder.storage
+        self._storage.clear()
         self._work = decoder.work
         self._work.skipped[:] = 0
         self._runs = CaptureRuns()
-        self._storage = decoder.storage(reuse)
         self._findings: list[ColumnFinding] = []
         self._flows: dict[int, tuple[int, int, int]] = {}  # flows that are not IPv4: see _flow_of
         self._first_packet = 1
@@ -119,7 +110,7 @@ class _Decoding:
             error = damaged
         for damage in self._runs.reader.finish(end):
             self._damaged(damage)
-        yield self._take()
+        yield from self._full()
         if error is not None:
             raise error
 
@@ -130,7 +121,7 @@ class _Decoding:
             if self._runs.begin(window.data):
                 why = self._kernel(buffer, window.base)
             if why == ENDED_OUTPUT:
-                yield self._take()
+                yield from self._full()
             elif why in (ENDED_UNUSUAL, ENDED_WINDOW):
                 # At the window's end the plain reader says whether a record is cut or damaged.
                 outcomes = self._runs.step(window.data, window.base)
@@ -138,7 +129,7 @@ class _Decoding:
                     return
                 for outcome in outcomes:
                     if isinstance(outcome, Datagram) and not self._has_room():
-                        yield self._take()
+                        yield from self._full()
                     self._plain(outcome)
 
     def _has_room(self) -> bool:
@@ -207,15 +198,12 @@ class _Decoding:
         self._flows[flow] = destination
         return flow
 
-    def _take(self) -> ColumnBatch:
-        """The batch that is full, and empty columns for the next."""
-        storage, work = self._storage, self._work
-        batch = ColumnBatch(
+    def _full(self) -> Iterator[ColumnBatch]:
+        """Give the batch that is full; once it is done with, its columns are empty again."""
+        work = self._work
+        yield ColumnBatch(
             self._decoder.plan,
-            storage,
-            rows=storage.rows.copy(),
-            data_used=storage.data_used.copy(),
-            packets=storage.packet_count,
+            self._storage,
             findings=self._findings,
             records=self._runs.next_number - self._first_packet,
             skipped={Skip(code): int(work.skipped[code]) for code in Skip if work.skipped[code]},
@@ -223,8 +211,7 @@ class _Decoding:
         )
         self._findings, self._first_packet = [], self._runs.next_number
         work.skipped[:] = 0
-        self._storage = self._decoder.storage(self._reuse)
-        return batch
+        self._storage.clear()
 
 
 def _bytes_of(data: memoryview) -> Bytes:

@@ -1,9 +1,10 @@
 """The memory behind columns: typed arrays per table, and their addresses for the kernels.
 
-A table's arrays share one piece of memory, which the system gives when it is first written: a
-table without rows costs nothing, whatever its capacity.
+A table's arrays share one piece of memory, which the system gives page by page when it is first
+written: a table without rows costs nothing, whatever its capacity.
 """
 
+import mmap
 from dataclasses import dataclass
 from typing import Any
 
@@ -154,10 +155,18 @@ def _carve(wanted: list[tuple[np.dtype[Any], int]]) -> list[Array]:
         size += (index * _STAGGER - size) % _PAGE
         places.append(size)
         size += kind.itemsize * length
-    memory = np.empty(size + _PAGE, np.uint8)
-    skew = -memory.ctypes.data % _PAGE
+    memory = _pages(size)
     arrays = []
     for place, (kind, length) in zip(places, wanted, strict=True):
-        raw = memory[skew + place : skew + place + kind.itemsize * length]
+        raw = memory[place : place + kind.itemsize * length]
         arrays.append(raw.view(kind.base).reshape(length, *kind.shape))
     return arrays
+
+
+def _pages(size: int) -> Array:
+    """Memory in small pages: with huge ones the first row of a table would cost two megabytes a
+    column (numpy asks for huge pages, so its own memory will not do)."""
+    pages = mmap.mmap(-1, max(size, 1))
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        pages.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(pages, np.uint8)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pregao.codecs.arrow.kernels import (
     bitmap_of_nulls,
     count_outside,
+    gathered,
     is_plain_text,
     measure_strings,
     pack_strings,
@@ -78,3 +79,14 @@ def test_strings_are_measured_and_packed_up_to_their_first_nul(width: int, texts
 )
 def test_plain_text_has_no_nul_and_is_ascii(raw: bytes, plain: bool) -> None:
     assert is_plain_text(np.frombuffer(raw, np.uint8)) == plain
+
+
+@pytest.mark.parametrize("kind", [*TYPES, "f4", "f8"])
+@given(data=st.data())
+@settings(deadline=None, max_examples=20)
+def test_gathering_takes_what_indices_say(kind: str, data: st.DataObject) -> None:
+    source = np.frombuffer(data.draw(st.binary(min_size=64, max_size=64)), kind)
+    indices = data.draw(st.lists(st.integers(0, len(source) - 1), max_size=20))
+    taken = gathered(source, np.array(indices, np.uint32))
+    assert taken.dtype == source.dtype
+    assert taken.tobytes() == b"".join(source[index].tobytes() for index in indices)

@@ -137,39 +137,58 @@ def _spreads(ids: Iterator[int], futures: dict[str, Instrument]) -> Iterator[Ins
 
 def definition(instrument: Instrument, total: int, *, last: bool, action: str = "ADD") -> dict[str, object]:
     """The fields of SecurityDefinition_4 and _12."""
-    year, month = instrument.maturity or (None, None)
-    expires = (TRADE_DATE + 30) if instrument.maturity else None
     underlying = instrument.underlying
+    return _identity(instrument) | _terms(instrument) | {
+        "securityUpdateAction": action,
+        "totNoRelatedSym": total,
+        "lastFragment": "TRUE_VALUE" if last else "FALSE_VALUE",
+        "noUnderlyings": [_underlying(*underlying)] if underlying else [],
+        "noLegs": [_leg(leg, side) for leg, side in zip(instrument.legs, ("SELL", "BUY"), strict=False)],
+        "noInstrAttribs": _ATTRIBUTES,
+        "securityDesc": f"{instrument.symbol} — {_WORDS.get(instrument.kind, 'ação')}",
+    }
+
+
+def _identity(instrument: Instrument) -> dict[str, object]:
     return {
         "securityID": instrument.security_id,
         "securityExchange": "BVMF",
         "securityIDSource": "EXCHANGE_SYMBOL",
         "securityGroup": instrument.group,
         "symbol": instrument.symbol,
-        "securityUpdateAction": action,
         "securityType": instrument.kind,
         "securitySubType": 1,
-        "totNoRelatedSym": total,
+        "isinNumber": f"BR{instrument.asset:0<4}{instrument.security_id % 1_000_000:06}",
+        "asset": instrument.asset,
+        "cfiCode": _CFI.get(instrument.kind, "MMMXXX"),
+        "clearingHouseID": instrument.security_id - 100_000_000_000,
+        "marketSegmentID": 1,
+        "product": instrument.product,
+        "countryOfIssue": "BR",
+        "governanceIndicator": "NM" if instrument.kind == "CS" else None,
+        "noSharesIssued": 5_000_000_000 if instrument.kind in ("CS", "PS") else None,
+        "issueDate": TRADE_DATE - 4000,
+    }
+
+
+def _terms(instrument: Instrument) -> dict[str, object]:
+    year, month = instrument.maturity or (None, None)
+    expires = (TRADE_DATE + 30) if instrument.maturity else None
+    is_option, legs = instrument.is_call is not None, instrument.legs
+    return {
         "minPriceIncrement": instrument.tick,
         "strikePrice": instrument.strike,
         "contractMultiplier": Decimal(1),
         "priceDivisor": Decimal(1),
         "securityValidityTimestamp": (TRADE_DATE + 30) * DAY,
-        "noSharesIssued": 5_000_000_000 if instrument.kind in ("CS", "PS") else None,
-        "clearingHouseID": instrument.security_id - 100_000_000_000,
         "minOrderQty": instrument.lot,
         "maxOrderQty": 1_000_000 * instrument.lot,
         "minLotSize": instrument.lot,
         "minTradeVol": instrument.lot,
-        "issueDate": TRADE_DATE - 4000,
         "maturityDate": expires,
-        "countryOfIssue": "BR",
         "endDate": expires,
         "settlType": 2,
         "settlDate": TRADE_DATE + 2,
-        "isinNumber": f"BR{instrument.asset:0<4}{instrument.security_id % 1_000_000:06}",
-        "asset": instrument.asset,
-        "cfiCode": _CFI.get(instrument.kind, "MMMXXX"),
         "maturityMonthYear": {"year": year, "month": month},
         "currency": "BRL",
         "strikeCurrency": "BRL" if instrument.strike else None,
@@ -177,22 +196,14 @@ def definition(instrument: Instrument, total: int, *, last: bool, action: str = 
         "securityStrategyType": instrument.asset[:3] if instrument.legs else None,
         "lotType": "ODD_LOT" if instrument.group == "02" else "ROUND_LOT",
         "tickSizeDenominator": 2,
-        "product": instrument.product,
-        "exerciseStyle": None if instrument.is_call is None else "AMERICAN",
-        "putOrCall": None if instrument.is_call is None else ("CALL" if instrument.is_call else "PUT"),
+        "exerciseStyle": "AMERICAN" if is_option else None,
+        "putOrCall": ("CALL" if instrument.is_call else "PUT") if is_option else None,
         "priceType": "FIXED_AMOUNT",
-        "marketSegmentID": 1,
-        "governanceIndicator": "NM" if instrument.kind == "CS" else None,
-        "lastFragment": "TRUE_VALUE" if last else "FALSE_VALUE",
-        "multiLegModel": "PREDEFINED" if instrument.legs else None,
-        "multiLegPriceMethod": "NET_PRICE" if instrument.legs else None,
+        "multiLegModel": "PREDEFINED" if legs else None,
+        "multiLegPriceMethod": "NET_PRICE" if legs else None,
         "minCrossQty": instrument.lot,
-        "impliedMarketIndicator": "IMPLIED" if instrument.legs else "NOT_IMPLIED",
-        "optPayoutType": None if instrument.is_call is None else "VANILLA",
-        "noUnderlyings": [_underlying(*underlying)] if underlying else [],
-        "noLegs": [_leg(leg, side) for leg, side in zip(instrument.legs, ("SELL", "BUY"), strict=False)],
-        "noInstrAttribs": _ATTRIBUTES,
-        "securityDesc": f"{instrument.symbol} — {_WORDS.get(instrument.kind, 'ação')}",
+        "impliedMarketIndicator": "IMPLIED" if legs else "NOT_IMPLIED",
+        "optPayoutType": "VANILLA" if is_option else None,
     }
 
 

@@ -1,0 +1,216 @@
+"""The uncrossing of an auction, as pure functions over simple views of orders.
+
+B3's guidelines say that there is a theoretical price (13.9.2), not how it is found. Our rule, each
+step deciding only among the prices that the steps before it left equal:
+
+1. the largest quantity that can trade at the price;
+2. the smallest surplus, whichever side it is on;
+3. market pressure: buyers left over at every such price take the highest, sellers the lowest;
+4. the price nearest to the reference price;
+5. the higher price.
+
+Candidates are the ticks from the lowest to the highest limit in the book. Orders without price (MOA,
+MOC) trade at every price, before all others (12.1); where only they meet, the reference price is the
+price, and without one there is none. All trades are at the one price, and orders trade in the order of
+their book: without price first, then the better price, then the smaller secondaryOrderID. Prevention of
+self-trades has no aggressor to cancel here and does not apply.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+from pregao.model.market import ImbalanceSide, Side
+
+
+@dataclass(frozen=True, slots=True)
+class AuctionOrder:
+    """What the uncrossing knows of an order; `quantity` is all of it, an iceberg's hidden part too."""
+
+    side: Side
+    price: int | None
+    quantity: int
+    priority: int  # secondaryOrderID: one of its kind, and smaller is first (12.1)
+
+
+@dataclass(frozen=True, slots=True)
+class Theoretical:
+    """Where an auction would trade now. `surplus` is buyers' less sellers' quantity at the price."""
+
+    price: int
+    quantity: int
+    surplus: int
+
+    @property
+    def imbalance(self) -> ImbalanceSide:
+        if self.surplus > 0:
+            return ImbalanceSide.MORE_BUYERS
+        return ImbalanceSide.MORE_SELLERS if self.surplus < 0 else ImbalanceSide.BALANCED
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """One trade of the uncross: the priorities (secondaryOrderIDs) of its two orders."""
+
+    buy: int
+    sell: int
+    quantity: int
+
+
+@dataclass(frozen=True, slots=True)
+class Leftovers:
+    """What the uncross did not trade: orders without price are cancelled, limit orders rest."""
+
+    cancelled: tuple[AuctionOrder, ...]
+    resting: tuple[AuctionOrder, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """Both sides as quantities by price; a book that keeps its levels can give them directly."""
+
+    bids: Mapping[int, int]
+    offers: Mapping[int, int]
+    unpriced_bids: int = 0
+    unpriced_offers: int = 0
+
+    @classmethod
+    def of(cls, orders: Iterable[AuctionOrder]) -> "Levels":
+        priced: dict[Side, dict[int, int]] = {Side.BUY: {}, Side.SELL: {}}
+        unpriced = {Side.BUY: 0, Side.SELL: 0}
+        for order in orders:
+            if order.price is None:
+                unpriced[order.side] += order.quantity
+            else:
+                level = priced[order.side]
+                level[order.price] = level.get(order.price, 0) + order.quantity
+        return cls(priced[Side.BUY], priced[Side.SELL], unpriced[Side.BUY], unpriced[Side.SELL])
+
+
+def theoretical(orders: Iterable[AuctionOrder], tick: int, reference: int | None) -> Theoretical | None:
+    return theoretical_of_levels(Levels.of(orders), tick, reference)
+
+
+def theoretical_of_levels(levels: Levels, tick: int, reference: int | None) -> Theoretical | None:
+    """The theoretical price, quantity and surplus; None where nothing would trade."""
+    if not _can_cross(levels):
+        return None
+    prices = _candidates(levels, tick, reference)
+    best: list[Theoretical] = []
+    for candidate in _at_prices(levels, prices):
+        rank = (candidate.quantity, -abs(candidate.surplus))
+        leader = (best[0].quantity, -abs(best[0].surplus)) if best else (0, 0)
+        if rank > leader or not best:
+            best = [candidate]
+        elif rank == leader:
+            best.append(candidate)
+    if not best or best[0].quantity == 0:
+        return None
+    return _break_tie(best, reference)
+
+
+def _can_cross(levels: Levels) -> bool:
+    """The common case of an auction's quiet hours is a book that does not meet: say so cheaply."""
+    if levels.unpriced_bids:
+        return bool(levels.unpriced_offers or levels.offers)
+    if levels.unpriced_offers:
+        return bool(levels.bids)
+    return bool(levels.bids and levels.offers) and max(levels.bids) >= min(levels.offers)
+
+
+def _candidates(levels: Levels, tick: int, reference: int | None) -> list[int]:
+    """The prices among which the best is, in rising order.
+
+    Between two neighbouring limits every tick has the same quantity and surplus, so only the first,
+    the last and the ones next to the reference can win.
+    """
+    limits = sorted({*levels.bids, *levels.offers})
+    if not limits:
+        return [] if reference is None else [reference]
+    if not (levels.unpriced_bids or levels.unpriced_offers):
+        low, high = min(levels.offers), max(levels.bids)
+        limits = [price for price in limits if low <= price <= high]  # elsewhere nothing trades
+    prices = set(limits)
+    for below, above in pairwise(limits):
+        first, last = below + tick, above - tick
+        if first > last:
+            continue
+        prices.update((first, last))
+        if reference is not None:
+            on_grid = below + (reference - below) // tick * tick
+            prices.update(price for price in (on_grid, on_grid + tick) if first <= price <= last)
+    return sorted(prices)
+
+
+def _at_prices(levels: Levels, prices: Sequence[int]) -> Iterable[Theoretical]:
+    bids, offers = sorted(levels.bids), sorted(levels.offers)
+    bid_sums = [0, *accumulate(levels.bids[price] for price in bids)]
+    offer_sums = [0, *accumulate(levels.offers[price] for price in offers)]
+    for price in prices:
+        demand = levels.unpriced_bids + bid_sums[-1] - bid_sums[bisect_left(bids, price)]
+        supply = levels.unpriced_offers + offer_sums[bisect_left(offers, price + 1)]
+        yield Theoretical(price, min(demand, supply), demand - supply)
+
+
+def _break_tie(equals: Sequence[Theoretical], reference: int | None) -> Theoretical:
+    """Steps 3 to 5; `equals` rise in price."""
+    if all(each.surplus > 0 for each in equals):
+        return equals[-1]
+    if all(each.surplus < 0 for each in equals):
+        return equals[0]
+    if reference is None:
+        return equals[-1]
+    return min(equals, key=lambda each: (abs(each.price - reference), -each.price))
+
+
+def trades_at(order: AuctionOrder, price: int) -> bool:
+    """Whether an order's limit lets it trade at `price`."""
+    if order.price is None:
+        return True
+    return order.price >= price if order.side is Side.BUY else order.price <= price
+
+
+def allocate(orders: Iterable[AuctionOrder], price: int) -> tuple[Fill, ...]:
+    """The trades of an uncross at `price`, by price and priority on both sides."""
+    willing = [order for order in orders if trades_at(order, price)]
+    buys = sorted((order for order in willing if order.side is Side.BUY), key=_book_order)
+    sells = sorted((order for order in willing if order.side is Side.SELL), key=_book_order)
+    fills: list[Fill] = []
+    at_buy = at_sell = 0
+    left_buy = buys[0].quantity if buys else 0
+    left_sell = sells[0].quantity if sells else 0
+    while at_buy < len(buys) and at_sell < len(sells):
+        quantity = min(left_buy, left_sell)
+        fills.append(Fill(buys[at_buy].priority, sells[at_sell].priority, quantity))
+        left_buy -= quantity
+        left_sell -= quantity
+        if left_buy == 0:
+            at_buy += 1
+            left_buy = buys[at_buy].quantity if at_buy < len(buys) else 0
+        if left_sell == 0:
+            at_sell += 1
+            left_sell = sells[at_sell].quantity if at_sell < len(sells) else 0
+    return tuple(fills)
+
+
+def _book_order(order: AuctionOrder) -> tuple[bool, int, int]:
+    if order.price is None:
+        return (False, 0, order.priority)
+    return (True, -order.price if order.side is Side.BUY else order.price, order.priority)
+
+
+def leftovers(orders: Iterable[AuctionOrder], fills: Iterable[Fill]) -> Leftovers:
+    """What remains of each order after `fills`, in book order of each side as given."""
+    filled: dict[int, int] = {}
+    for fill in fills:
+        for priority in (fill.buy, fill.sell):
+            filled[priority] = filled.get(priority, 0) + fill.quantity
+    cancelled: list[AuctionOrder] = []
+    resting: list[AuctionOrder] = []
+    for order in orders:
+        rest = order.quantity - filled.get(order.priority, 0)
+        if rest:
+            kept = AuctionOrder(order.side, order.price, rest, order.priority)
+            (cancelled if order.price is None else resting).append(kept)
+    return Leftovers(tuple(cancelled), tuple(resting))

@@ -1,0 +1,105 @@
+"""What an instrument is: the attributes that the feeds tell of it, in one vocabulary."""
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from pregao.model.market import Side
+
+
+class SecurityType(IntEnum):
+    """Numbers of Binary UMDF."""
+
+    CASH = 1
+    CORP = 2
+    CS = 3
+    DTERM = 4
+    ETF = 5
+    FOPT = 6
+    FORWARD = 7
+    FUT = 8
+    INDEX = 9
+    INDEXOPT = 10
+    MLEG = 11
+    OPT = 12
+    OPTEXER = 13
+    PS = 14
+    SECLOAN = 15
+    SOPT = 16
+    SPOT = 17
+
+
+class SecuritySubType(IntEnum):
+    """The ones by which strategies and rollovers are known (16.1)."""
+
+    STRATEGY = 90
+    FINANCIAL_ROLLOVER = 140
+    AGRICULTURAL_ROLLOVER = 141
+
+
+class Product(IntEnum):
+    COMMODITY = 2
+    CORPORATE = 3
+    CURRENCY = 4
+    EQUITY = 5
+    GOVERNMENT = 6
+    INDEX = 7
+    ECONOMIC_INDICATOR = 15
+    MULTILEG = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """A leg of a spread or strategy: buying one of it is `ratio` times `side` of the leg."""
+
+    security_id: int
+    symbol: str
+    side: Side
+    ratio: int = 1
+    security_type: SecurityType = SecurityType.FUT
+
+
+@dataclass(frozen=True, slots=True)
+class Underlying:
+    security_id: int
+    symbol: str
+
+
+@dataclass(frozen=True, slots=True)
+class Instrument:
+    """One version of one instrument. Prices are ten-thousandths, quantities whole."""
+
+    security_id: int
+    symbol: str
+    channel: int
+    group: str
+    asset: str
+    security_type: SecurityType
+    product: Product
+    description: str = ""
+    exchange: str = "BVMF"
+    sub_type: int = 0
+    segment: int = 1  # matching engine: secondaryOrderIDs rise per segment (12.1)
+    isin: str | None = None
+    currency: str = "BRL"
+    cfi_code: str = "ESXXXX"
+    tick: int = 100
+    lot: int = 100
+    minimum_quantity: int = 1
+    maximum_quantity: int = 1_000_000_000
+    multiplier: int = 1
+    price_divisor: int = 1
+    strike: int | None = None
+    is_put: bool | None = None
+    is_american: bool | None = None
+    issue_date: int = 0  # days since 1970
+    maturity_date: int | None = None  # days since 1970
+    maturity: tuple[int, int] | None = None  # year, month
+    shares_issued: int | None = None
+    is_odd_lot: bool = False
+    accepts_gt: bool = True
+    implied: bool = False  # eligible for the implied mechanism (18)
+    user_defined: bool = False
+    is_test: bool = False
+    closing_price: int | None = None  # of the day before, in hundred-millionths (13)
+    legs: tuple[Leg, ...] = field(default=())
+    underlyings: tuple[Underlying, ...] = field(default=())
