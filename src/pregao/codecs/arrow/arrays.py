@@ -86,6 +86,14 @@ def build(values: Array, leaf: FieldLayout, null: int | float | None, present: M
     return Built(pa.Array.from_buffers(wanted, len(own), [bitmap, pa.py_buffer(own)], nulls), lost)
 
 
+_PLAIN_TYPES = {np.dtype(kind): pa.from_numpy_dtype(kind) for kind in ("i1", "i8", "u1", "u2", "u4", "u8")}
+
+
+def plain(values: Array) -> Any:
+    """Numbers as they are. By their buffer: pa.array would look for pandas each time, in vain."""
+    return pa.Array.from_buffers(_PLAIN_TYPES[values.dtype], len(values), [None, pa.py_buffer(values)], 0)
+
+
 def all_null(leaf: FieldLayout, rows: int) -> Any:
     return pa.nulls(rows, arrow_type(leaf))
 

@@ -71,7 +71,7 @@ LEVEL_SIZE = 8
 # Fields of the context: one block of int64s that says where everything is. A kernel gets its
 # address, not its values: numba passes arguments by the stack, and these are many.
 CONTEXT_FIELDS = (
-    "root_of_template",  # int32[65536]: table, 0 unknown
+    "root_of_template",  # int32[65537]: table, 0 unknown
     "epoch_of_version",  # uint8[65536]
     "version_known",  # uint8[65536]
     "layout_of",  # int32[table, epochs], -1 where the epoch does not have it

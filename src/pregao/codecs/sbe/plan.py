@@ -59,6 +59,7 @@ class Table:
     columns: list[Column] = field(default_factory=list)
     data: list[DataColumn] = field(default_factory=list)
     groups: list["Table"] = field(default_factory=list)
+    arrow_schema: Any = None  # kept here by whoever makes record batches
 
     @property
     def is_group(self) -> bool:
@@ -126,7 +127,7 @@ class _Planner:
                 self._add_layout(names[layout.id], layout, epoch)
         self._number_data()
         epochs = np.searchsorted(self.schema.breakpoints, np.arange(_VERSIONS), "right") - 1
-        root = np.zeros(_VERSIONS, np.int32)
+        root = np.zeros(_VERSIONS + 1, np.int32)  # the last stands for all wider ids, which are unknown
         for template_id, table in names.items():
             root[template_id] = table.index
         return Plan(

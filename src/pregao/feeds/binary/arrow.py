@@ -13,14 +13,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
-from pregao.codecs.arrow.arrays import Built, all_null, build, variable
+from pregao.codecs.arrow.arrays import Built, all_null, build, plain, variable
 from pregao.codecs.sbe.layout import FieldLayout, Kind
 from pregao.codecs.sbe.plan import Column
 from pregao.feeds.binary.batch import Mask, TableColumns, Validity
-from pregao.feeds.binary.storage import Array
 
 # The times by which a message tells when it happened, the first that its version has.
 EVENT_TIMES = ("transactTime", "mDEntryTimestamp", "origTime")
+
+_EVENT_TIMES = pa.array(EVENT_TIMES)
 
 # Our lineage columns by their Arrow names: of the packet, and of the row.
 _OF_PACKET = {
@@ -38,70 +39,62 @@ LOST = "values_lost"  # metadata of a batch: rows whose value no Arrow type coul
 
 def record_batch(table: TableColumns) -> Any:
     """A table of a batch as a pyarrow RecordBatch."""
-    names: list[str] = []
-    arrays: list[Any] = []
-    fields: list[Any] = []
-    lost: dict[str, list[int]] = {}
-
-    def add(name: str, array: Any, metadata: dict[str, str] | None = None) -> None:
-        names.append(name)
-        arrays.append(array)
-        fields.append(pa.field(name, array.type, metadata=metadata))
-
+    columns = _columns(table)
+    lost = {owner.name: built.lost for owner, built in columns if built.lost}
+    arrays: dict[str, Any] = {}
     if table.table.is_group:
-        add("parent_row", pa.array(table.parent_rows))
+        arrays["parent_row"] = plain(table.parent_rows)
     else:
-        for name, array in _lineage(table, lost).items():
-            add(name, array)
-    for owner, built in _columns(table):
-        if built.lost:
-            lost[owner.name] = built.lost
-        add(owner.name, built.array, _metadata(owner))
+        arrays |= _lineage(table, lost) | _event_time(table, {f.name: b.array for f, b in columns})
+    arrays |= {owner.name: built.array for owner, built in columns}
     for data in table.table.data:
         ends, contents = table.data(data.name)
-        add(data.name, variable(ends, contents, data.declaration.encoding))
-    metadata = {LOST: json.dumps(lost)} if lost else None
-    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields, metadata=metadata))
+        arrays[data.name] = variable(ends, contents, data.declaration.encoding)
+    schema = _schema_of(table, arrays, [owner for owner, _ in columns])
+    if lost:
+        schema = schema.with_metadata({LOST: json.dumps(lost)})
+    return pa.RecordBatch.from_arrays(list(arrays.values()), schema=schema)
+
+
+def _schema_of(table: TableColumns, arrays: dict[str, Any], owners: list[FieldLayout]) -> Any:
+    """The schema of a table, made once: it is the same for every batch."""
+    known = table.table.arrow_schema
+    if known is None:
+        metadata = {owner.name: _metadata(owner) for owner in owners}
+        fields = [pa.field(name, array.type, metadata=metadata.get(name)) for name, array in arrays.items()]
+        known = table.table.arrow_schema = pa.schema(fields)
+    return known
 
 
 def _lineage(table: TableColumns, lost: dict[str, list[int]]) -> dict[str, Any]:
-    arrays = {name: pa.array(table.packet(source)) for name, source in _OF_PACKET.items()}
-    arrays |= {name: pa.array(table.row(source).copy()) for name, source in _OF_ROW.items()}
-    sent = _sending_time(table.packet("sending_time"))
-    if sent.lost:
-        lost["ts_send_ns"] = sent.lost
-    arrays["ts_send_ns"] = sent.array
-    return arrays | _event_time(table)
+    arrays = {name: plain(table.packet(source)) for name, source in _OF_PACKET.items()}
+    arrays |= {name: plain(table.row(source).copy()) for name, source in _OF_ROW.items()}
+    sent = table.packet("sending_time").view(np.int64)
+    if len(sent) and int(sent.min()) < 0:  # past the year 2262
+        lost["ts_send_ns"] = [int(row) for row in np.flatnonzero(sent < 0)]
+        return arrays | {"ts_send_ns": pa.array(sent, mask=sent < 0)}
+    return arrays | {"ts_send_ns": plain(sent)}
 
 
-def _sending_time(values: Array) -> Built:
-    signed = values.view(np.int64)
-    if not len(signed) or int(signed.min()) >= 0:
-        return Built(pa.array(signed))
-    return Built(pa.array(signed, mask=signed < 0), [int(row) for row in np.flatnonzero(signed < 0)])
-
-
-def _event_time(table: TableColumns) -> dict[str, Any]:
+def _event_time(table: TableColumns, columns: dict[str, Any]) -> dict[str, Any]:
     """`ts_event_ns` and `ts_event_kind`. One version has one of the times; a batch of several
     versions may have one in some rows and another in others."""
-    times = [(name, table.validity(name)) for name in EVENT_TIMES if name in table]
-    found = [(name, validity) for name, validity in times if validity is not None]
-    if not found:
-        return {
-            "ts_event_ns": pa.nulls(table.rows, pa.int64()),
-            "ts_event_kind": pa.nulls(table.rows, pa.dictionary(pa.int8(), pa.string())),
-        }
-    (first, validity), *others = found
-    array = build(table[first], validity.leaf, validity.null, validity.present).array
     kinds = np.zeros(table.rows, np.int8)
-    for kind, (name, validity) in enumerate(others, 1):
-        other = build(table[name], validity.leaf, validity.null, validity.present).array
-        kinds[np.asarray(array.is_null())] = kind
-        array = pa.compute.coalesce(array, other)
-    names = pa.array([name for name, _ in found])
-    missing = None if not array.null_count else np.asarray(array.is_null())
-    indices = pa.array(kinds, mask=missing)
-    return {"ts_event_ns": array, "ts_event_kind": pa.DictionaryArray.from_arrays(indices, names)}
+    array = None
+    for kind, name in enumerate(EVENT_TIMES):
+        other = columns.get(name)
+        if other is None or other.null_count == table.rows:
+            continue
+        if array is None:
+            array, kinds = other, np.full(table.rows, kind, np.int8)
+        else:
+            kinds[np.asarray(array.is_null())] = kind
+            array = pa.compute.coalesce(array, other)
+    if array is None:
+        array = pa.nulls(table.rows, pa.int64())
+    missing = np.asarray(array.is_null()) if array.null_count else None
+    indices = plain(kinds) if missing is None else pa.array(kinds, mask=missing)
+    return {"ts_event_ns": array, "ts_event_kind": pa.DictionaryArray.from_arrays(indices, _EVENT_TIMES)}
 
 
 def _columns(table: TableColumns) -> list[tuple[FieldLayout, Built]]:

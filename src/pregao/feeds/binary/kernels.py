@@ -45,7 +45,8 @@ BLOCK_PAST_MESSAGE = int(Fault.BLOCK_PAST_MESSAGE)
 
 PACKET_HEADER_SIZE = 16
 FRAMING_SIZE = 4
-MOST_NUMBER = 0xFFFF  # of a template or version; a header may be wider than B3's
+# What wider numbers read as, where a header has wider ones than B3's.
+MOST_TEMPLATE, MOST_VERSION = 0x10000, 0xFFFF
 
 ENDED_OUTPUT = 3  # the columns are full: take them, then go on
 
@@ -130,7 +131,7 @@ def read_header(base, at, feed):
     template = _header_number(base, at, feed, TEMPLATE_AT)
     schema = _header_number(base, at, feed, SCHEMA_AT)
     version = _header_number(base, at, feed, VERSION_AT)
-    return block_length, min(template, MOST_NUMBER), schema, min(version, MOST_NUMBER)
+    return block_length, min(template, MOST_TEMPLATE), schema, min(version, MOST_VERSION)
 
 
 @inlined

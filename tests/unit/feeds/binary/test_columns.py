@@ -24,6 +24,7 @@ from tests.equality.foreign import ForeignMessages, foreign
 from tests.equality.plain import PlainPath
 from tests.equality.windows import cut
 from tests.equality.wire import MessageWriter
+from tests.unit.codecs.sbe.schemas import HEADER, load
 
 FORMS: dict[str, Callable[[list[bytes], random.Random], bytes]] = {
     "ordinary": lambda payloads, _: pcap(payloads),
@@ -142,6 +143,16 @@ def test_random_packets_of_a_foreign_schema(seed: int, which: tuple[str, bool]) 
     foreign_comparer(*which).compare(pcap(payloads), seed if seed % 2 else None)
 
 
+def test_ids_wider_than_any_message_has_are_unknown() -> None:
+    wide = HEADER.replace('"templateId" primitiveType="uint16"', '"templateId" primitiveType="uint32"')
+    last = '<sbe:message name="Last" id="65535"><field name="a" id="1" type="uint8"/></sbe:message>'
+    schema, rng = load(messages=last, header=wide), random.Random(14)
+    writer = MessageWriter(schema, rng, strange=0.0)
+    messages = [writer.message(template, 5) for template in (65_535, 65_536, 70_000, (1 << 32) - 1)]
+    _, sight = Comparer(schema).compare(pcap([packet(schema, messages, rng)]))
+    assert [message.name for message in sight.messages] == ["Last", None, None, None]
+
+
 def test_a_large_random_capture() -> None:
     schema, rng = load_builtin_schema(), random.Random(11)
     messages, payloads, count = pool(11, 4_000), [], 0
@@ -161,6 +172,32 @@ def test_small_batches_change_nothing() -> None:
     small = b3_comparer(rows=8)
     assert small.compare(capture, 1)[1] == sight
     assert b3_comparer(rows=64).compare(capture)[1] == sight
+
+
+def test_record_batches_outlive_their_batch() -> None:
+    """The next batch overwrites the columns, not what Arrow was given of them."""
+    rng = random.Random(12)
+    messages = pool(12, 300)
+    capture = pcap([packet(load_builtin_schema(), rng.choices(messages, k=9), rng) for _ in range(600)])
+    kept, then = [], []
+    for batch in ColumnDecoder(load_builtin_schema(), rows=100).batches(cut(capture)):
+        records = batch.to_arrow()
+        kept.append(records)
+        then.append({name: record.to_pylist() for name, record in records.items()})
+    assert len(kept) > 2
+    assert [{name: record.to_pylist() for name, record in records.items()} for records in kept] == then
+
+
+def test_record_batches_of_a_foreign_schema_outlive_their_batch() -> None:
+    schema, rng = foreign("littleEndian", False), random.Random(13)
+    messages, decoder = ForeignMessages(schema, rng, strange=0.0), ColumnDecoder(schema)
+    captures = [pcap([packet(schema, [messages.message()], rng) for _ in range(200)]) for _ in range(2)]
+    kept = [batch.to_arrow() for capture in captures for batch in decoder.batches(cut(capture))]
+    fresh = [b.to_arrow() for capture in captures for b in ColumnDecoder(schema).batches(cut(capture))]
+    for records, again in zip(kept, fresh, strict=True):
+        assert records.keys() == again.keys()
+        for name, record in records.items():
+            assert repr(record.to_pylist()) == repr(again[name].to_pylist())
 
 
 def test_batches_end_when_their_rows_are_full() -> None:

@@ -1,0 +1,1 @@
+"""The simulated exchange: commands in, model events out. No clock, no I/O, no encodings."""

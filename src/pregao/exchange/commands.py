@@ -1,0 +1,229 @@
+"""What can be asked of the engine. Every command carries its time; the engine has no clock.
+
+Prices are ten-thousandths, quantities whole, dates days since 1970, as everywhere in the model.
+Phases, auctions and bands have their own commands beside these.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from pregao.exchange.orders import OrderType, SelfTrade, TimeInForce
+from pregao.model.market import Side, TradeSubType
+
+
+@dataclass(frozen=True, slots=True)
+class NewOrder:
+    now_ns: int
+    security_id: int
+    side: Side
+    quantity: int
+    price: int | None = None
+    firm: int = 1
+    type: OrderType = OrderType.LIMIT
+    tif: TimeInForce = TimeInForce.DAY
+    stop_price: int | None = None
+    max_floor: int | None = None
+    min_quantity: int | None = None
+    investor_id: int | None = None
+    stp: SelfTrade = SelfTrade.CANCEL_AGGRESSOR
+    expire_date: int | None = None
+    client_order_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeOrder:
+    """`quantity` is the whole order's, executed part included; None leaves a value as it is."""
+
+    now_ns: int
+    order_id: int
+    quantity: int | None = None
+    price: int | None = None
+    stop_price: int | None = None
+    max_floor: int | None = None
+    firm: int | None = None  # when given, must own the order
+
+
+@dataclass(frozen=True, slots=True)
+class CancelOrder:
+    now_ns: int
+    order_id: int
+    firm: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MassCancel:
+    """All orders of a firm, over all instruments or the given ones, as one event (4.2.1)."""
+
+    now_ns: int
+    firm: int
+    security_ids: tuple[int, ...] | None = None
+    side: Side | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CancelSide:
+    """The market supervisor deletes a whole side of a book (12.1.2)."""
+
+    now_ns: int
+    security_id: int
+    side: Side
+
+
+@dataclass(frozen=True, slots=True)
+class CrossOrder:
+    now_ns: int
+    security_id: int
+    quantity: int
+    price: int
+    buyer: int
+    seller: int
+
+
+@dataclass(frozen=True, slots=True)
+class SweepAndCross:
+    """Sweeps the book up to `price` on `side`, then crosses the rest within the firm (13.3.3)."""
+
+    now_ns: int
+    security_id: int
+    side: Side
+    quantity: int
+    price: int
+    firm: int
+    investor_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RlpOrder:
+    """A hidden order of a retail liquidity provider, for its own firm's retail orders."""
+
+    now_ns: int
+    security_id: int
+    side: Side
+    quantity: int
+    price: int
+    firm: int
+
+
+@dataclass(frozen=True, slots=True)
+class RlpTrade:
+    """A retail order aggresses its own firm's RLP order, at the best opposite price of the book."""
+
+    now_ns: int
+    security_id: int
+    side: Side  # of the retail order
+    quantity: int
+    firm: int
+
+
+class BlockKind(Enum):
+    RFQ = TradeSubType.RFQ
+    BLOCK_BOOK = TradeSubType.BLOCK_BOOK
+    MIDPOINT = TradeSubType.MIDPOINT
+
+
+@dataclass(frozen=True, slots=True)
+class BlockTrade:
+    now_ns: int
+    security_id: int
+    kind: BlockKind
+    quantity: int
+    price: int
+    buyer: int
+    seller: int
+
+
+@dataclass(frozen=True, slots=True)
+class TacTrade:
+    """A trade at close (TAC)."""
+
+    now_ns: int
+    security_id: int
+    quantity: int
+    price: int
+    buyer: int
+    seller: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaaTrade:
+    """A trade at average (TAA)."""
+
+    now_ns: int
+    security_id: int
+    quantity: int
+    price: int
+    buyer: int
+    seller: int
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardTrade:
+    """A termo; with `cash_security_id` and `cash_price` a termo vista, forward and cash (13.1, 13.5)."""
+
+    now_ns: int
+    security_id: int
+    quantity: int
+    price: int
+    buyer: int
+    seller: int
+    seller_days: int | None = None
+    interest_rate: int | None = None
+    cash_security_id: int | None = None
+    cash_price: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TradeOnBehalf:
+    """A trade entered by the marketplace for two firms, of a block kind if so told."""
+
+    now_ns: int
+    security_id: int
+    quantity: int
+    price: int
+    buyer: int
+    seller: int
+    kind: BlockKind | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ManualTrade:
+    """A trade inserted out of sequence by market operations; its time is theirs to set."""
+
+    now_ns: int
+    security_id: int
+    quantity: int
+    price: int
+    buyer: int
+    seller: int
+    transact_ns: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BustTrade:
+    now_ns: int
+    security_id: int
+    trade_id: int
+    trade_date: int | None = None  # None: the current one
+
+
+@dataclass(frozen=True, slots=True)
+class AmendTrade:
+    """Corrects a trade of the current date: it is busted and told again under its own tradeID."""
+
+    now_ns: int
+    security_id: int
+    trade_id: int
+    quantity: int | None = None
+    price: int | None = None
+    buyer: int | None = None
+    seller: int | None = None
+    transact_ns: int | None = None  # set manually by market operations (13.3)
+
+
+@dataclass(frozen=True, slots=True)
+class MoveInstrument:
+    """The instrument goes to another matching engine; its GT orders are restated (12.1)."""
+
+    now_ns: int
+    security_id: int
+    segment: int

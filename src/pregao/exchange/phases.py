@@ -1,0 +1,273 @@
+"""Phases of groups and states of instruments, as tables (14).
+
+An instrument follows its group until surveillance, a schedule or an auction takes it out (event 101);
+it is back when it rejoins (102). What may be done with its orders is said by its effective state: the
+more restrictive of its group's phase and its own state. A forbidden instrument stays so over sessions
+and restarts, until it is rejoined by hand (14, 14.1): `Phases.forbidden` is what outlives a restart.
+
+Nothing here touches a book. Whoever applies a change compares the effective state before and after it
+(`Shift`), and puts what follows for the books behind the state message, in the same Event (4.2.1).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import Flag, auto
+
+from pregao.model.errors import PregaoError
+from pregao.model.events import PhaseChanged, StateChanged
+from pregao.model.market import Phase, Session, State, StateEvent
+
+GroupKey = tuple[str, str]  # group codes repeat amongst exchanges (14)
+
+
+class Permit(Flag):
+    NOTHING = 0
+    ENTER = auto()
+    CHANGE = auto()
+    CANCEL = auto()
+    MATCH = auto()  # at once; auctions match at their end
+
+
+_ENTRY = Permit.ENTER | Permit.CHANGE | Permit.CANCEL
+
+# 14.1. A halt prevents entry and matching and keeps the orders: they can be cancelled, as step B4.2 of
+# the certification script does, but not changed.
+PERMITS: dict[State, Permit] = {
+    State.OPEN: _ENTRY | Permit.MATCH,
+    State.RESERVED: _ENTRY,
+    State.FINAL_CLOSING_CALL: _ENTRY,
+    State.PAUSE: Permit.CANCEL,
+    State.CLOSE: Permit.NOTHING,
+    State.FORBIDDEN: Permit.NOTHING,
+}
+
+AUCTION_STATES = frozenset({State.RESERVED, State.FINAL_CLOSING_CALL})
+
+# From the least to the most restrictive. The closing call is after the reserved state only because MOC
+# orders take part in it: both permit the same.
+RESTRICTION: tuple[State, ...] = (
+    State.OPEN,
+    State.RESERVED,
+    State.FINAL_CLOSING_CALL,
+    State.PAUSE,
+    State.CLOSE,
+    State.FORBIDDEN,
+)
+_RANK = {state: rank for rank, state in enumerate(RESTRICTION)}
+
+# What a phase means for an instrument that follows it (14.2). In PRE_CLOSE nothing can be done, as when
+# closed; the auctions that run on are in `effective`.
+FOLLOWED: dict[Phase, State] = {
+    Phase.OPEN: State.OPEN,
+    Phase.PRE_OPEN: State.RESERVED,
+    Phase.FINAL_CLOSING_CALL: State.FINAL_CLOSING_CALL,
+    Phase.PAUSE: State.PAUSE,
+    Phase.PRE_CLOSE: State.CLOSE,
+    Phase.CLOSE: State.CLOSE,
+}
+
+# Which phase may follow which. A phase may be told again (another end time, another session).
+NEXT_PHASES: dict[Phase, frozenset[Phase]] = {
+    Phase.CLOSE: frozenset({Phase.CLOSE, Phase.PRE_OPEN, Phase.OPEN, Phase.PAUSE}),
+    Phase.PRE_OPEN: frozenset({Phase.PRE_OPEN, Phase.OPEN, Phase.PAUSE, Phase.PRE_CLOSE, Phase.CLOSE}),
+    Phase.OPEN: frozenset(Phase),
+    Phase.PAUSE: frozenset(Phase) - {Phase.FINAL_CLOSING_CALL},
+    Phase.PRE_CLOSE: frozenset(Phase),
+    Phase.FINAL_CLOSING_CALL: frozenset(Phase) - {Phase.PRE_OPEN},
+}
+
+
+class PhaseRefused(PregaoError):
+    """A phase or state change that the tables do not have; nothing was changed."""
+
+    def __init__(self, reason: str, *, security_id: int | None = None, group: str = "") -> None:
+        self.reason, self.security_id, self.group = reason, security_id, group
+        super().__init__(f"{group or security_id}: {reason}")
+
+
+def effective(phase: Phase, own: State | None) -> State:
+    """The more restrictive of the group's phase and the instrument's own state (14.1, OPEN)."""
+    if phase is Phase.PRE_CLOSE and own in AUCTION_STATES and own is not None:
+        return own  # "the auction continues" (14.2)
+    followed = FOLLOWED[phase]
+    return followed if own is None else max(followed, own, key=_RANK.__getitem__)
+
+
+def told(phase: Phase) -> State:
+    """The state told of an instrument that rejoins: the group phase can be inferred from it (14), so it
+    has the phase's own number. For PRE_CLOSE that is 18, which as a state alone would be FORBIDDEN."""
+    return State(phase.value)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupStatus:
+    phase: Phase
+    session: Session
+    trade_date: int
+    ends_ns: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnStatus:
+    state: State
+    ends_ns: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """An instrument whose effective state changed."""
+
+    security_id: int
+    before: State
+    after: State
+
+    @property
+    def ends_auction(self) -> bool:
+        return self.before in AUCTION_STATES and self.after is State.OPEN
+
+    @property
+    def starts_auction(self) -> bool:
+        return self.before not in AUCTION_STATES and self.after in AUCTION_STATES
+
+
+class Phases:
+    """Who is in which phase and state. Every change returns the message to send and the shifts."""
+
+    def __init__(self, trade_date: int, forbidden: Iterable[int] = ()) -> None:
+        self._trade_date = trade_date
+        self._groups: dict[GroupKey, GroupStatus] = {}
+        self._members: dict[GroupKey, list[int]] = {}
+        self._group_of: dict[int, GroupKey] = {}
+        self._own: dict[int, OwnStatus] = {each: OwnStatus(State.FORBIDDEN) for each in forbidden}
+
+    @property
+    def forbidden(self) -> frozenset[int]:
+        return frozenset(each for each, own in self._own.items() if own.state is State.FORBIDDEN)
+
+    def add(self, security_id: int, group: GroupKey) -> None:
+        self.remove(security_id)
+        self._groups.setdefault(group, GroupStatus(Phase.CLOSE, Session.REGULAR, self._trade_date))
+        self._members.setdefault(group, []).append(security_id)
+        self._group_of[security_id] = group
+
+    def remove(self, security_id: int) -> None:
+        group = self._group_of.pop(security_id, None)
+        if group is not None:
+            self._members[group].remove(security_id)
+
+    def groups(self) -> tuple[GroupKey, ...]:
+        return tuple(self._groups)
+
+    def members(self, group: GroupKey) -> tuple[int, ...]:
+        return tuple(self._members.get(group, ()))
+
+    def group_of(self, security_id: int) -> GroupKey:
+        return self._group_of[security_id]
+
+    def status(self, group: GroupKey) -> GroupStatus:
+        if group not in self._groups:
+            raise PhaseRefused("no such group", group=group[0])
+        return self._groups[group]
+
+    def own(self, security_id: int) -> OwnStatus | None:
+        return self._own.get(security_id)
+
+    def session(self, security_id: int) -> Session:
+        return self._groups[self._group_of[security_id]].session
+
+    def effective(self, security_id: int) -> State:
+        own = self._own.get(security_id)
+        phase = self._groups[self._group_of[security_id]].phase
+        return effective(phase, None if own is None else own.state)
+
+    def permits(self, security_id: int, permit: Permit) -> bool:
+        return permit in PERMITS[self.effective(security_id)]
+
+    def change_phase(
+        self,
+        group: GroupKey,
+        phase: Phase,
+        now_ns: int,
+        *,
+        session: Session | None = None,
+        ends_ns: int | None = None,
+    ) -> tuple[PhaseChanged, tuple[Shift, ...]]:
+        before = self.status(group)
+        if phase not in NEXT_PHASES[before.phase]:
+            raise PhaseRefused(f"{phase.name} cannot follow {before.phase.name}", group=group[0])
+        states = [(each, self.effective(each)) for each in self._members[group]]
+        after = GroupStatus(phase, session or before.session, before.trade_date, ends_ns)
+        self._groups[group] = after
+        message = PhaseChanged(*group, after.session, phase, None, after.trade_date, now_ns, ends_ns)
+        return message, self._shifts(states)
+
+    def leave(
+        self, security_id: int, state: State, now_ns: int, *, ends_ns: int | None = None
+    ) -> tuple[StateChanged, tuple[Shift, ...]]:
+        """An instrument takes a state of its own (101)."""
+        own = self._own.get(self._known(security_id))
+        if own is not None and own.state is State.FORBIDDEN and state is not State.FORBIDDEN:
+            raise PhaseRefused("forbidden until it is rejoined by hand", security_id=security_id)
+        before = self.effective(security_id)
+        self._own[security_id] = OwnStatus(state, ends_ns)
+        message = self._told(security_id, state, StateEvent.LEAVES_GROUP, now_ns, ends_ns)
+        return message, self._shifts([(security_id, before)])
+
+    def rejoin(
+        self, security_id: int, now_ns: int, *, by_hand: bool = False
+    ) -> tuple[StateChanged, tuple[Shift, ...]]:
+        """An instrument follows its group again (102)."""
+        own = self._own.get(self._known(security_id))
+        if own is None:
+            raise PhaseRefused("already follows its group", security_id=security_id)
+        if own.state is State.FORBIDDEN and not by_hand:
+            raise PhaseRefused("forbidden until it is rejoined by hand", security_id=security_id)
+        before = self.effective(security_id)
+        del self._own[security_id]
+        status = self._groups[self._group_of[security_id]]
+        message = self._told(security_id, told(status.phase), StateEvent.REJOINS_GROUP, now_ns, status.ends_ns)
+        return message, self._shifts([(security_id, before)])
+
+    def change_session(
+        self, group: GroupKey, session: Session, trade_date: int, now_ns: int
+    ) -> tuple[StateChanged, ...]:
+        """Another session, or another day: one message per instrument, each of which resets its
+        statistics (14.3). On another day whoever had left is back with its group, except the
+        forbidden; within a day a halt outlasts the session it was called in."""
+        status = self.status(group)
+        self._groups[group] = replace(status, session=session, trade_date=trade_date)
+        if trade_date != status.trade_date:
+            for each in self._members[group]:
+                own = self._own.get(each)
+                if own is not None and own.state is not State.FORBIDDEN:
+                    del self._own[each]
+        return tuple(self._session_told(each, now_ns) for each in self._members[group])
+
+    def current(self, security_id: int, now_ns: int) -> StateChanged:
+        """As the snapshot stream tells it (14.4): state null while the instrument follows its group."""
+        own = self._own.get(security_id)
+        if own is None:
+            return self._told(security_id, None, None, now_ns, None)
+        return self._told(security_id, own.state, StateEvent.LEAVES_GROUP, now_ns, own.ends_ns)
+
+    def _session_told(self, security_id: int, now_ns: int) -> StateChanged:
+        own = self._own.get(security_id)
+        status = self._groups[self._group_of[security_id]]
+        state = told(status.phase) if own is None else own.state
+        ends_ns = status.ends_ns if own is None else own.ends_ns
+        return self._told(security_id, state, StateEvent.SESSION_CHANGE, now_ns, ends_ns)
+
+    def _told(
+        self, security_id: int, state: State | None, event: StateEvent | None, now_ns: int, ends_ns: int | None
+    ) -> StateChanged:
+        status = self._groups[self._group_of[security_id]]
+        return StateChanged(security_id, status.session, state, event, status.trade_date, now_ns, ends_ns)
+
+    def _shifts(self, before: Iterable[tuple[int, State]]) -> tuple[Shift, ...]:
+        after = ((each, was, self.effective(each)) for each, was in before)
+        return tuple(Shift(each, was, now) for each, was, now in after if was is not now)
+
+    def _known(self, security_id: int) -> int:
+        if security_id not in self._group_of:
+            raise PhaseRefused("no such instrument", security_id=security_id)
+        return security_id

@@ -1,0 +1,158 @@
+"""Settlement prices on their schedule (13.11.3), open interest and closing prices.
+
+None of them belongs to an event (4.2.2): each message ends its own. The guidelines say when they are
+sent, not how they are found. Ours, so that a day is whole:
+
+- the settlement price of a day is its volume-weighted average, to the nearest tick (half upwards);
+  without trades it is that of the day before;
+- the closing price of a day is its last price in the regular session, or that of the day before;
+- open interest is what the holders of contracts bought and have not sold again: holders are firms,
+  and what was open before the day is nobody's in particular.
+"""
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from pregao.model.events import ClosingPrice, OpenInterest, SettlementPrice, Trade, TradeBusted
+from pregao.model.market import FINE_SCALE, PRICE_SCALE, PriceKind, PriceOrigin, SettlementKind
+
+FINE = FINE_SCALE // PRICE_SCALE
+
+
+class SettlementStage(Enum):
+    """The four rows of the regular schedule, in their order over a day (13.11.3)."""
+
+    PREVIOUS_FINAL = "before trading: final price of the day before"
+    PREVIOUS_UPDATED = "during trading: updated price of the day before"
+    PREVIEW = "during trading: preview of the day's own"
+    FINAL = "after trading: final price of the day"
+
+
+SCHEDULE: dict[SettlementStage, tuple[PriceOrigin, SettlementKind]] = {
+    SettlementStage.PREVIOUS_FINAL: (PriceOrigin.PREVIOUS_DAY, SettlementKind.FINAL),
+    SettlementStage.PREVIOUS_UPDATED: (PriceOrigin.PREVIOUS_DAY, SettlementKind.UPDATED),
+    SettlementStage.PREVIEW: (PriceOrigin.DAILY, SettlementKind.UPDATED),
+    SettlementStage.FINAL: (PriceOrigin.DAILY, SettlementKind.FINAL),
+}
+
+
+def settlement_of(vwap: int | None, previous: int | None, tick: int) -> int | None:
+    """The settlement price of a day from its trades so far."""
+    if vwap is None:
+        return previous
+    return (2 * vwap + tick) // (2 * tick) * tick
+
+
+@dataclass(slots=True)
+class SettlementBook:
+    """The settlement figures of one instrument over a day."""
+
+    security_id: int
+    tick: int
+    trade_date: int
+    previous_date: int
+    previous: int | None = None
+    price_kind: PriceKind = PriceKind.PER_UNIT
+    daily: int | None = None
+
+    def publish(
+        self, stage: SettlementStage, now_ns: int, *, vwap: int | None = None, price: int | None = None
+    ) -> SettlementPrice | None:
+        """The message of a stage; `price` is set by hand. None where there is no price to tell."""
+        origin, kind = SCHEDULE[stage]
+        of_today = origin is PriceOrigin.DAILY
+        if price is None:
+            price = settlement_of(vwap, self.previous, self.tick) if of_today else self.previous
+        if price is None:
+            return None
+        if of_today:
+            self.daily = price
+        else:
+            self.previous = price
+        date = self.trade_date if of_today else self.previous_date
+        return SettlementPrice(self.security_id, price, date, now_ns, origin, kind, self.price_kind)
+
+    def roll(self, trade_date: int) -> None:
+        """Another day: what was daily is of the day before."""
+        self.previous_date, self.trade_date = self.trade_date, trade_date
+        self.previous, self.daily = self.daily if self.daily is not None else self.previous, None
+
+
+@dataclass(slots=True)
+class OpenPositions:
+    """Open interest of one instrument, kept trade by trade."""
+
+    security_id: int
+    before: int = 0  # open at the start, by whomever
+    _net: dict[int, int] = field(default_factory=dict)
+    _trades: dict[int, tuple[int, int, int]] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        return self.before + sum(net for net in self._net.values() if net > 0)
+
+    def traded(self, trade: Trade) -> None:
+        if trade.buyer is None or trade.seller is None:
+            return
+        self._trades[trade.trade_id] = (trade.buyer, trade.seller, trade.size)
+        self._move(trade.buyer, trade.seller, trade.size)
+
+    def busted(self, bust: TradeBusted) -> None:
+        """A busted trade opened nothing."""
+        found = self._trades.pop(bust.trade_id, None)
+        if found is not None:
+            buyer, seller, size = found
+            self._move(seller, buyer, size)
+
+    def publish(self, trade_date: int, now_ns: int) -> OpenInterest:
+        return OpenInterest(self.security_id, self.size, trade_date, now_ns)
+
+    def roll(self) -> None:
+        """Another day: trade ids start over (13.3), positions stay."""
+        self._trades.clear()
+
+    def _move(self, buyer: int, seller: int, size: int) -> None:
+        self._net[buyer] = self._net.get(buyer, 0) + size
+        self._net[seller] = self._net.get(seller, 0) - size
+
+
+@dataclass(slots=True)
+class ClosingBook:
+    """Closing prices of one instrument, in hundred-millionths (13, "Prices with different decimals")."""
+
+    security_id: int
+    previous_fine: int | None = None
+    previous_date: int | None = None
+    last_trade_date: int | None = None
+    daily_fine: int | None = None
+
+    def previous(self, now_ns: int) -> ClosingPrice | None:
+        """The adjusted closing price of the day before, told at the start of a day (13.9.3)."""
+        if self.previous_fine is None or self.previous_date is None:
+            return None
+        return ClosingPrice(
+            self.security_id,
+            self.previous_fine,
+            self.previous_date,
+            now_ns,
+            PriceOrigin.PREVIOUS_DAY,
+            self.last_trade_date,
+        )
+
+    def close(self, last: int | None, trade_date: int, now_ns: int) -> ClosingPrice | None:
+        """The day's own, from the last price of the regular session."""
+        if last is not None:
+            self.last_trade_date = trade_date
+        fine = self.previous_fine if last is None else last * FINE
+        if fine is None:
+            return None
+        self.daily_fine = fine
+        return ClosingPrice(
+            self.security_id, fine, trade_date, now_ns, PriceOrigin.DAILY, self.last_trade_date
+        )
+
+    def roll(self, closed_date: int) -> None:
+        """Another day: the day's own is of the day before."""
+        if self.daily_fine is not None:
+            self.previous_fine, self.previous_date = self.daily_fine, closed_date
+        self.daily_fine = None

@@ -1,0 +1,112 @@
+"""Numbered packets of one stream: how messages are put together, numbers, heartbeats (6.5.5, 6.5.10)."""
+
+from collections.abc import Callable
+from struct import Struct
+from typing import Final, NamedTuple
+
+from pregao.feeds.binary.packets import MAX_PACKET, PacketHeader
+from pregao.feeds.binary.streams import Feed, Stream
+
+HEARTBEAT_NS: Final = 1_000_000_000
+LAST_VERSION: Final = 65_534  # 65535 is the null of the field (6.5.5.1)
+PACKET_ROOM: Final = MAX_PACKET - PacketHeader.SIZE
+
+_HEADER: Final = Struct("<BBHIQ")
+
+
+class OutgoingPacket(NamedTuple):
+    """Bytes to send, the same on each of `feeds`."""
+
+    stream: Stream
+    feeds: tuple[Feed, ...]
+    payload: bytes
+    sending_ns: int
+
+
+class SequencePoint(NamedTuple):
+    """Where a stream goes on: mid-week neither begins at 1."""
+
+    version: int = 1
+    next_number: int = 1
+
+
+def following_version(version: int) -> int:
+    return 1 if version >= LAST_VERSION else version + 1
+
+
+class PacketStream:
+    """Collects framed messages into packets of one stream and appends them to `out`.
+
+    `add` never waits: a message that no longer fits closes the packet before it. What is left is
+    sent by `flush`.
+    """
+
+    def __init__(
+        self,
+        channel: int,
+        stream: Stream,
+        feeds: tuple[Feed, ...],
+        sequence: Callable[[int], bytes],
+        out: list[OutgoingPacket],
+        *,
+        now_ns: int,
+        start: SequencePoint | None = None,
+        heartbeat_ns: int = HEARTBEAT_NS,
+    ) -> None:
+        self._channel, self._stream, self._feeds = channel, stream, feeds
+        self._sequence, self._out = sequence, out
+        self.version, self.next_number = start or SequencePoint()
+        self._heartbeat_ns = heartbeat_ns
+        self._sent_ns = now_ns
+        self._messages: list[bytes] = []
+        self._size = PacketHeader.SIZE
+
+    @property
+    def held(self) -> bool:
+        """Whether messages wait for `flush`."""
+        return bool(self._messages)
+
+    def fits(self, message: bytes) -> bool:
+        return self._size + len(message) <= MAX_PACKET
+
+    def add(self, message: bytes, now_ns: int) -> None:
+        size = self._size + len(message)
+        if size > MAX_PACKET:
+            self.flush(now_ns)
+            size = self._size + len(message)
+        self._messages.append(message)
+        self._size = size
+
+    def flush(self, now_ns: int) -> None:
+        messages = self._messages
+        if not messages:
+            return
+        self._send(self.next_number, b"".join(messages), now_ns)
+        self.next_number += 1
+        messages.clear()
+        self._size = PacketHeader.SIZE
+
+    def send_alone(self, message: bytes, now_ns: int) -> None:
+        """A packet of its own, as a SequenceReset has (7.1)."""
+        self.flush(now_ns)
+        self.add(message, now_ns)
+        self.flush(now_ns)
+
+    def start_version(self) -> None:
+        """The next packet has number 1 of the following sequenceVersion."""
+        self.version = following_version(self.version)
+        self.next_number = 1
+
+    def next_timeout(self) -> int:
+        return self._sent_ns + self._heartbeat_ns
+
+    def on_timeout(self, now_ns: int) -> None:
+        """After a silent second a Sequence message, in a packet of number 0 (6.5.10, 7.5)."""
+        self.flush(now_ns)
+        if now_ns >= self.next_timeout():
+            self._send(0, self._sequence(self.next_number), now_ns)
+
+    def _send(self, number: int, messages: bytes, now_ns: int) -> None:
+        header = _HEADER.pack(self._channel, 0, self.version, number, now_ns)
+        self._out.append(OutgoingPacket(self._stream, self._feeds, header + messages, now_ns))
+        self._sent_ns = now_ns
