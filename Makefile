@@ -19,7 +19,7 @@ $(READY): pyproject.toml
 
 run: $(READY) ## make a small capture and decode it
 	@$(BIN)/python -m pregao.services.sample $(SAMPLE)
-	@$(BIN)/pregao decode --limit 24 $(SAMPLE)/*.pcap
+	@$(BIN)/pregao decode --symbol PETR4 --template 50 --template 51 --template 53 --limit 24 $(SAMPLE)/*.pcap
 	@$(BIN)/pregao decode --stats $(SAMPLE)/*.pcap
 
 test: $(READY) ## every test, with a short slice of each proof

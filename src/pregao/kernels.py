@@ -13,6 +13,7 @@ of every kernel file: stale machine code cannot be loaded.
 
 import hashlib
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -33,7 +34,12 @@ def _cache_folder() -> Path:
         digest.update(source.read_bytes())
     base = os.environ.get("PREGAO_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
     root = Path(base) if base else Path.home() / ".cache"
-    return root / "pregao" / "kernels" / digest.hexdigest()[:16]
+    folder = root / "pregao" / "kernels" / digest.hexdigest()[:16]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:  # a home that cannot be written to must not keep the kernels from running
+        return Path(tempfile.gettempdir()) / f"pregao-{os.getuid()}" / folder.name
+    return folder
 
 
 if "NUMBA_CACHE_DIR" not in os.environ:

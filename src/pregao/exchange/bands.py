@@ -14,9 +14,9 @@ price of a spread may be, leaves its percentage band without effect.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from enum import Enum
 
 from pregao.exchange.catalogues.entries import BandRule
+from pregao.exchange.rejections import Reason, Rejection
 from pregao.model.errors import PregaoError
 from pregao.model.events import PriceBand, QuantityBand
 from pregao.model.market import BandType, LimitType, Midpoint
@@ -32,27 +32,11 @@ LIMIT_TYPES: dict[BandType, frozenset[LimitType]] = {
 }
 
 
-class Breach(Enum):
-    """Which limit an order went past."""
-
-    HARD_LIMIT = "price outside the hard limits"
-    STATIC_LIMIT = "price outside the static limits"
-    REJECTION_BAND = "price outside the rejection band"
-    QUANTITY_LIMIT = "quantity above the limit"
-
-
-_REJECTING: tuple[tuple[BandType, Breach], ...] = (
-    (BandType.HARD, Breach.HARD_LIMIT),
-    (BandType.STATIC, Breach.STATIC_LIMIT),
-    (BandType.REJECTION, Breach.REJECTION_BAND),
+_REJECTING: tuple[tuple[BandType, Reason], ...] = (
+    (BandType.HARD, Reason.PRICE_OUTSIDE_HARD_LIMIT),
+    (BandType.STATIC, Reason.PRICE_OUTSIDE_STATIC_LIMIT),
+    (BandType.REJECTION, Reason.PRICE_OUTSIDE_REJECTION_BAND),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class BandRejection:
-    breach: Breach
-    low: int | None = None
-    high: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +72,7 @@ class Midpoints:
         return last
 
 
-class BandRefused(PregaoError):
+class BandError(PregaoError):
     """A band that 13.11.5 does not have; nothing was changed."""
 
     def __init__(self, reason: str, *, security_id: int) -> None:
@@ -171,25 +155,25 @@ class Bands:
         quantity: int,
         midpoints: Midpoints,
         trade_price: int | None = None,
-    ) -> BandRejection | TriggerAuction | None:
+    ) -> Rejection | TriggerAuction | None:
         """What the bands say to an order. `price` is its limit; `trade_price` the worst price at which
         it would trade at once, None where it would not."""
         limits = self._limits.get(security_id)
         if limits is None:
             return None
         if limits.largest_order is not None and quantity > limits.largest_order:
-            return BandRejection(Breach.QUANTITY_LIMIT, high=limits.largest_order)
-        for kind, breach in _REJECTING:
+            return Rejection(Reason.QUANTITY_ABOVE_LIMIT, f"{quantity} is above {limits.largest_order}")
+        for kind, reason in _REJECTING:
             found = self._outside(limits, kind, price, midpoints)
             if found is not None:
-                return BandRejection(breach, *found)
+                return Rejection(reason, f"{price} is not within {found[0]} and {found[1]}")
         found = self._outside(limits, BandType.AUCTION, trade_price, midpoints)
         if found is not None and trade_price is not None:
             return TriggerAuction(trade_price, *found)
         return None
 
     def protects(self, security_id: int, theoretical: int | None, midpoints: Midpoints) -> bool:
-        """Whether an auction ending at this price would go past its band: it is prolonged instead (15.2.1)."""
+        """Whether an auction ending at this price would go past its band (15.2.1)."""
         limits = self._limits.get(security_id)
         return limits is not None and bool(self._outside(limits, BandType.AUCTION, theoretical, midpoints))
 
@@ -205,17 +189,17 @@ class Bands:
 
     def _of(self, security_id: int) -> _Limits:
         if security_id not in self._limits:
-            raise BandRefused("no such instrument", security_id=security_id)
+            raise BandError("no such instrument", security_id=security_id)
         return self._limits[security_id]
 
     @staticmethod
     def _checked(security_id: int, rule: BandRule) -> None:
         if rule.limit_type not in LIMIT_TYPES[rule.type]:
-            raise BandRefused(f"{rule.type.name} is not told as {rule.limit_type.name}", security_id=security_id)
+            raise BandError(f"{rule.type.name} is not told as {rule.limit_type.name}", security_id=security_id)
         if (rule.midpoint is not None) is not (rule.limit_type is LimitType.PERCENTAGE):
-            raise BandRefused("a midpoint belongs to percentages, and only to them", security_id=security_id)
+            raise BandError("a midpoint belongs to percentages, and only to them", security_id=security_id)
         if rule.low > rule.high:
-            raise BandRefused("the low limit is above the high one", security_id=security_id)
+            raise BandError("the low limit is above the high one", security_id=security_id)
 
 
 def _told(security_id: int, rule: BandRule, now_ns: int) -> PriceBand:

@@ -9,6 +9,12 @@ from pregao.model.market import Side
 _FIRST = -(1 << 62)
 
 
+def key_of(side: Side, price: int | None, secondary_id: int) -> int:
+    """The place of an order on its side as one integer: price first, then secondaryOrderID."""
+    level = _FIRST if price is None else -price if side is Side.BUY else price
+    return (level << 64) + secondary_id
+
+
 class OrderType(IntEnum):
     LIMIT = 1
     MARKET = 2
@@ -27,6 +33,16 @@ class TimeInForce(IntEnum):
     GTD = 6
 
 
+class Place(IntEnum):
+    """Where an order is kept. Only what is in the book is seen."""
+
+    NOWHERE = 0
+    BOOK = 1
+    STOP = 2
+    ON_CLOSE = 3
+    HIDDEN = 4
+
+
 class SelfTrade(IntEnum):
     """What self-trade prevention cancels; the aggressor's instruction counts (13.1.2)."""
 
@@ -40,8 +56,8 @@ class Order:
 
     __slots__ = (
         "client_order_id", "executed", "expire_date", "firm", "implied", "inserted_ns", "investor_id", "key",
-        "leaves", "max_floor", "min_quantity", "order_id", "price", "quantity", "secondary_id", "security_id",
-        "shown", "side", "stop_price", "stp", "tif", "type",
+        "leaves", "max_floor", "min_quantity", "order_id", "place", "price", "quantity", "secondary_id",
+        "security_id", "shown", "side", "stop_price", "stp", "tif", "type",
     )  # fmt: skip
 
     def __init__(
@@ -70,6 +86,7 @@ class Order:
         self.firm = firm
         self.inserted_ns = inserted_ns
         self.key = 0
+        self.place = Place.NOWHERE
         self.max_floor: int | None = None
         self.min_quantity: int | None = None
         self.stop_price: int | None = None
@@ -88,10 +105,7 @@ class Order:
         self.rank()
 
     def rank(self) -> None:
-        """The order's place on its side as one integer: price first, then secondaryOrderID."""
-        price = self.price
-        level = _FIRST if price is None else -price if self.side is Side.BUY else price
-        self.key = (level << 64) + self.secondary_id
+        self.key = key_of(self.side, self.price, self.secondary_id)
 
     @property
     def survives_session(self) -> bool:

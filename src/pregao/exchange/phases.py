@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import Flag, auto
 
+from pregao.exchange.hooks import STATE_RULES, StateRules
 from pregao.model.errors import PregaoError
 from pregao.model.events import PhaseChanged, StateChanged
 from pregao.model.market import Phase, Session, State, StateEvent
@@ -28,18 +29,15 @@ class Permit(Flag):
     MATCH = auto()  # at once; auctions match at their end
 
 
-_ENTRY = Permit.ENTER | Permit.CHANGE | Permit.CANCEL
+def _permits(rules: StateRules) -> Permit:
+    """A change enters an order anew. A halt prevents entry and matching and keeps the orders (14.1): they
+    can be cancelled, as step B4.2 of the certification script does, but not changed."""
+    permit = Permit.ENTER | Permit.CHANGE if rules.enter else Permit.NOTHING
+    permit |= Permit.CANCEL if rules.cancel else Permit.NOTHING
+    return permit | (Permit.MATCH if rules.match else Permit.NOTHING)
 
-# 14.1. A halt prevents entry and matching and keeps the orders: they can be cancelled, as step B4.2 of
-# the certification script does, but not changed.
-PERMITS: dict[State, Permit] = {
-    State.OPEN: _ENTRY | Permit.MATCH,
-    State.RESERVED: _ENTRY,
-    State.FINAL_CLOSING_CALL: _ENTRY,
-    State.PAUSE: Permit.CANCEL,
-    State.CLOSE: Permit.NOTHING,
-    State.FORBIDDEN: Permit.NOTHING,
-}
+
+PERMITS: dict[State, Permit] = {state: _permits(rules) for state, rules in STATE_RULES.items()}
 
 AUCTION_STATES = frozenset({State.RESERVED, State.FINAL_CLOSING_CALL})
 
@@ -77,7 +75,7 @@ NEXT_PHASES: dict[Phase, frozenset[Phase]] = {
 }
 
 
-class PhaseRefused(PregaoError):
+class PhaseError(PregaoError):
     """A phase or state change that the tables do not have; nothing was changed."""
 
     def __init__(self, reason: str, *, security_id: int | None = None, group: str = "") -> None:
@@ -123,7 +121,9 @@ class Shift:
 
     @property
     def ends_auction(self) -> bool:
-        return self.before in AUCTION_STATES and self.after is State.OPEN
+        """The uncross comes "prior to transition to another state" (14.1), whichever that is; only a
+        halt, which prevents matching, leaves the auction undone."""
+        return self.before in AUCTION_STATES and self.after in (State.OPEN, State.CLOSE)
 
     @property
     def starts_auction(self) -> bool:
@@ -166,7 +166,7 @@ class Phases:
 
     def status(self, group: GroupKey) -> GroupStatus:
         if group not in self._groups:
-            raise PhaseRefused("no such group", group=group[0])
+            raise PhaseError("no such group", group=group[0])
         return self._groups[group]
 
     def own(self, security_id: int) -> OwnStatus | None:
@@ -194,7 +194,7 @@ class Phases:
     ) -> tuple[PhaseChanged, tuple[Shift, ...]]:
         before = self.status(group)
         if phase not in NEXT_PHASES[before.phase]:
-            raise PhaseRefused(f"{phase.name} cannot follow {before.phase.name}", group=group[0])
+            raise PhaseError(f"{phase.name} cannot follow {before.phase.name}", group=group[0])
         states = [(each, self.effective(each)) for each in self._members[group]]
         after = GroupStatus(phase, session or before.session, before.trade_date, ends_ns)
         self._groups[group] = after
@@ -207,7 +207,7 @@ class Phases:
         """An instrument takes a state of its own (101)."""
         own = self._own.get(self._known(security_id))
         if own is not None and own.state is State.FORBIDDEN and state is not State.FORBIDDEN:
-            raise PhaseRefused("forbidden until it is rejoined by hand", security_id=security_id)
+            raise PhaseError("forbidden until it is rejoined by hand", security_id=security_id)
         before = self.effective(security_id)
         self._own[security_id] = OwnStatus(state, ends_ns)
         message = self._told(security_id, state, StateEvent.LEAVES_GROUP, now_ns, ends_ns)
@@ -219,9 +219,9 @@ class Phases:
         """An instrument follows its group again (102)."""
         own = self._own.get(self._known(security_id))
         if own is None:
-            raise PhaseRefused("already follows its group", security_id=security_id)
+            raise PhaseError("already follows its group", security_id=security_id)
         if own.state is State.FORBIDDEN and not by_hand:
-            raise PhaseRefused("forbidden until it is rejoined by hand", security_id=security_id)
+            raise PhaseError("forbidden until it is rejoined by hand", security_id=security_id)
         before = self.effective(security_id)
         del self._own[security_id]
         status = self._groups[self._group_of[security_id]]
@@ -269,5 +269,5 @@ class Phases:
 
     def _known(self, security_id: int) -> int:
         if security_id not in self._group_of:
-            raise PhaseRefused("no such instrument", security_id=security_id)
+            raise PhaseError("no such instrument", security_id=security_id)
         return security_id

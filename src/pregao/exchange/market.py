@@ -1,0 +1,98 @@
+"""What the engine keeps of one instrument, and of all of them together."""
+
+from collections.abc import Iterable, Iterator
+
+from pregao.exchange.book import Book
+from pregao.exchange.hooks import Hooks
+from pregao.exchange.identifiers import SegmentIds, TradeIds
+from pregao.exchange.orders import Order, Place
+from pregao.exchange.statistics import Statistics
+from pregao.exchange.stops import StopOrders
+from pregao.model.events import Trade
+from pregao.model.instruments import Instrument
+from pregao.model.market import Session
+
+
+class Market:
+    """One instrument: its book, what waits unseen beside it, and its session."""
+
+    __slots__ = (
+        "book", "cancelled", "entered", "executed", "hidden", "ids", "instrument", "on_close", "past_trades",
+        "security_id", "session", "statistics", "stops", "trade_date", "trade_ids",
+    )  # fmt: skip
+
+    def __init__(self, instrument: Instrument, ids: SegmentIds, trade_date: int) -> None:
+        self.instrument = instrument
+        self.security_id = instrument.security_id
+        self.ids = ids
+        self.book = Book()
+        self.statistics = Statistics(instrument.closing_price)
+        self.trade_ids = TradeIds()
+        self.stops = StopOrders()
+        self.on_close: dict[int, Order] = {}  # MOC orders that wait for the final closing call (14.2)
+        self.hidden: dict[int, Order] = {}  # RLP orders, oldest first
+        self.session = Session.REGULAR
+        self.trade_date = trade_date
+        self.past_trades: tuple[int, dict[int, Trade]] = (0, {})  # of the trade date before, for late busts
+        self.entered = self.executed = self.cancelled = 0  # entered = resting + executed + cancelled
+
+    def start_session(self, trade_date: int, session: Session) -> None:
+        """Statistics start over (14.3); tradeIDs only with a new trade date (13.3)."""
+        if trade_date != self.trade_date:
+            self.past_trades = (self.trade_date, self.statistics.trades)
+            self.trade_ids.start_over()
+        elif self.statistics.trades:  # the after-market's trades join the day's
+            date, trades = self.past_trades
+            kept = trades if date == trade_date else {}
+            self.past_trades = (trade_date, {**kept, **self.statistics.trades})
+        self.trade_date, self.session = trade_date, session
+        self.statistics.start_over()
+
+    def find_past_trade(self, trade_date: int, trade_id: int) -> Trade | None:
+        date, trades = self.past_trades
+        return trades.get(trade_id) if date == trade_date else None
+
+
+class Floor:
+    """All markets, all open orders, and the hooks."""
+
+    __slots__ = ("_next_order_id", "by_firm", "hooks", "markets", "orders", "segments")
+
+    def __init__(self, instruments: Iterable[Instrument], trade_date: int, hooks: Hooks) -> None:
+        self.hooks = hooks
+        self.segments: dict[int, SegmentIds] = {}
+        self.markets: dict[int, Market] = {}
+        self.orders: dict[int, Order] = {}
+        self.by_firm: dict[int, dict[int, Order]] = {}
+        self._next_order_id = 1
+        for instrument in instruments:
+            self.list_instrument(instrument, trade_date)
+
+    def list_instrument(self, instrument: Instrument, trade_date: int) -> Market:
+        market = Market(instrument, self.segment(instrument.segment), trade_date)
+        self.markets[instrument.security_id] = market
+        return market
+
+    def segment(self, number: int) -> SegmentIds:
+        ids = self.segments.get(number)
+        if ids is None:
+            ids = self.segments[number] = SegmentIds(number)
+        return ids
+
+    def next_order_id(self) -> int:
+        number = self._next_order_id
+        self._next_order_id = number + 1
+        return number
+
+    def keep(self, order: Order) -> None:
+        self.orders[order.order_id] = order
+        if order.firm is not None:
+            self.by_firm.setdefault(order.firm, {})[order.order_id] = order
+
+    def forget(self, order: Order) -> None:
+        order.place = Place.NOWHERE
+        if self.orders.pop(order.order_id, None) is not None and order.firm is not None:
+            del self.by_firm[order.firm][order.order_id]
+
+    def orders_of(self, firm: int) -> Iterator[Order]:
+        return iter(self.by_firm.get(firm, {}).values())

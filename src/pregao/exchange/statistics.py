@@ -1,0 +1,166 @@
+"""Session statistics of one instrument (13.2, 13.7–13.9, 17): counted trade by trade, told when an
+event closes. After a bust they are counted again and what changed is told."""
+
+from pregao.exchange.conditions import can_open, forms_price
+from pregao.model.events import ExecutionStatistics, HighPrice, LastTrade, LowPrice, OpeningPrice, Trade, Update
+from pregao.model.market import FINE_SCALE, PRICE_SCALE, Action, Session
+
+_FINER = FINE_SCALE // PRICE_SCALE
+
+
+def average(value: int, volume: int) -> int:
+    """Half away from nothing: rounded half up, in integers."""
+    return (2 * value + volume) // (2 * volume)
+
+
+class Statistics:
+    __slots__ = (
+        "closing_fine", "count", "high", "last", "low", "opening", "opening_now", "swing", "told", "trades",
+        "value", "volume",
+    )  # fmt: skip
+
+    def __init__(self, closing_fine: int | None) -> None:
+        self.closing_fine = closing_fine
+        self.start_over()
+
+    def start_over(self) -> None:
+        """A new session (14.3). The trades go with it: whoever needs them keeps them."""
+        self.trades: dict[int, Trade] = {}
+        self.opening: int | None = None
+        self.high: int | None = None
+        self.low: int | None = None
+        self.last: Trade | None = None
+        self.volume = self.value = self.count = 0
+        self.opening_now = False  # the event that forms the opening price is not closed yet
+        self.told: tuple[int | None, int | None, int | None] = (None, None, None)
+        self.swing: tuple[int, int] | None = None  # lowest and highest price since stops were last elected
+
+    @property
+    def last_price(self) -> int | None:
+        return None if self.last is None else self.last.price
+
+    @property
+    def vwap(self) -> int | None:
+        return average(self.value, self.volume) if self.volume else None
+
+    @property
+    def net_change_fine(self) -> int | None:
+        if self.last is None or self.closing_fine is None:
+            return None
+        return self.last.price * _FINER - self.closing_fine
+
+    @property
+    def is_opening(self) -> bool:
+        """Whether a trade now belongs to the opening event (13.3.1)."""
+        return self.opening is None or self.opening_now
+
+    def count_trade(self, trade: Trade) -> None:
+        price, size = trade.price, trade.size
+        self.trades[trade.trade_id] = trade
+        self.volume += size
+        self.value += price * size
+        self.count += 1
+        if not forms_price(trade.sub_type, trade.condition):
+            return
+        self.last = trade
+        if self.high is None or price > self.high:
+            self.high = price
+        if self.low is None or price < self.low:
+            self.low = price
+        swing = self.swing
+        self.swing = (price, price) if swing is None else (min(swing[0], price), max(swing[1], price))
+        if self.opening is None and can_open(trade.sub_type):
+            self.opening, self.opening_now = price, True
+
+    def uncount_trade(self, trade_id: int) -> Trade:
+        """Take a busted trade out and count again what depended on it."""
+        busted = self.trades.pop(trade_id)
+        self.volume -= busted.size
+        self.value -= busted.price * busted.size
+        self.count -= 1
+        self._recount_prices()
+        return busted
+
+    def replace_trade(self, trade: Trade) -> None:
+        """An amended trade keeps its place in the sequence."""
+        old = self.trades[trade.trade_id]
+        self.trades[trade.trade_id] = trade
+        self.volume += trade.size - old.size
+        self.value += trade.price * trade.size - old.price * old.size
+        self._recount_prices()
+
+    def _recount_prices(self) -> None:
+        self.opening = self.high = self.low = self.last = None
+        for trade in self.trades.values():
+            if not forms_price(trade.sub_type, trade.condition):
+                continue
+            if self.opening is None and can_open(trade.sub_type):
+                self.opening = trade.price
+            self.high = trade.price if self.high is None else max(self.high, trade.price)
+            self.low = trade.price if self.low is None else min(self.low, trade.price)
+            self.last = trade
+
+    def publish(self, security_id: int, session: Session, trade_date: int, now_ns: int) -> list[Update]:
+        """What an event that traded tells last: the prices that changed, then the totals."""
+        updates: list[Update] = []
+        current = (self.opening, self.high, self.low)
+        if current != self.told:
+            self._publish_prices(updates, security_id, trade_date, now_ns)
+            self.told = current
+        self.opening_now = False
+        updates.append(
+            ExecutionStatistics(
+                security_id, session, trade_date, self.volume, self.vwap, self.net_change_fine, self.count, now_ns
+            )
+        )
+        return updates
+
+    def _publish_prices(self, updates: list[Update], security_id: int, trade_date: int, now_ns: int) -> None:
+        """A price that a bust took away altogether is deleted, by its old value."""
+        opening, high, low = self.told
+        if self.opening != opening:
+            price, action = _told(self.opening, opening)
+            net = None
+            if action is Action.NEW and self.closing_fine is not None:
+                net = price * _FINER - self.closing_fine
+            updates.append(OpeningPrice(security_id, price, net, trade_date, now_ns, action=action))
+        if self.high != high:
+            price, action = _told(self.high, high)
+            updates.append(HighPrice(security_id, price, trade_date, now_ns, action))
+        if self.low != low:
+            price, action = _told(self.low, low)
+            updates.append(LowPrice(security_id, price, trade_date, now_ns, action))
+
+    def snapshot(self, security_id: int, session: Session, trade_date: int, now_ns: int) -> list[Update]:
+        """All that stands now, for the snapshot stream: totals are there once something traded."""
+        updates: list[Update] = []
+        if self.opening is not None:
+            net = None if self.closing_fine is None else self.opening * _FINER - self.closing_fine
+            updates.append(OpeningPrice(security_id, self.opening, net, trade_date, now_ns))
+        if self.high is not None and self.low is not None:
+            updates.append(HighPrice(security_id, self.high, trade_date, now_ns))
+            updates.append(LowPrice(security_id, self.low, trade_date, now_ns))
+        if self.last is not None:
+            updates.append(last_trade(self.last, now_ns))
+        if self.count:
+            updates.append(
+                ExecutionStatistics(
+                    security_id, session, trade_date, self.volume, self.vwap, self.net_change_fine, self.count, now_ns
+                )
+            )
+        return updates
+
+
+def _told(now: int | None, before: int | None) -> tuple[int, Action]:
+    if now is not None:
+        return now, Action.NEW
+    assert before is not None
+    return before, Action.DELETE
+
+
+def last_trade(trade: Trade, now_ns: int) -> LastTrade:
+    return LastTrade(
+        trade.security_id, trade.trade_id, trade.price, trade.size, trade.trade_date, trade.session,
+        trade.condition, now_ns, trade.sub_type, trade.buyer, trade.seller, trade.implied, trade.seller_days,
+        trade.interest_rate,
+    )  # fmt: skip
