@@ -1,0 +1,313 @@
+"""Random commands on a few instruments, with a spread of two of them; everything is checked after
+every command against what was published and nothing else."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from pregao.exchange import commands as c
+from pregao.exchange.conditions import can_open, forms_price, is_allowed
+from pregao.exchange.engine import Outcome
+from pregao.exchange.orders import OrderType, SelfTrade, TimeInForce
+from pregao.exchange.statistics import average
+from pregao.model.events import (
+    Event,
+    ExecutionStatistics,
+    ExecutionSummary,
+    HighPrice,
+    LowPrice,
+    OpeningPrice,
+    OrderUpdate,
+    SideDeleted,
+    Trade,
+    TradeBusted,
+)
+from pregao.model.instruments import SecurityType
+from pregao.model.market import Action, Side, State, TradeSubType
+
+from tests.unit.exchange.desk import SPREAD, TERMO, A, B, Desk, Reader, spread, stock
+
+CLOSING = 20 * 100_000_000
+sides = st.sampled_from(Side)
+quantities = st.integers(1, 12)
+firms = st.integers(1, 3)
+outrights = st.sampled_from((A, B))
+securities = st.sampled_from((A, B, SPREAD))
+offsets = st.integers(-4, 4)
+investors = st.sampled_from((None, None, 7, 8))
+picks = st.integers(0, 10_000)
+
+ORDER_OF_KINDS = {
+    ExecutionSummary: 0, Trade: 2, TradeBusted: 2, OrderUpdate: 3, SideDeleted: 3, OpeningPrice: 4, HighPrice: 5,
+    LowPrice: 6, ExecutionStatistics: 7,
+}  # fmt: skip
+
+
+class ExchangeMachine(RuleBasedStateMachine):
+    partial = "change"
+
+    @initialize()
+    def open(self) -> None:
+        termo = stock(TERMO, security_type=SecurityType.FORWARD)
+        self.desk = Desk(
+            stock(A, closing_price=CLOSING), stock(B), spread(), termo, implied_partial=self.partial
+        )
+        self.reader = Reader()
+        self.trades: dict[int, dict[int, Trade]] = defaultdict(dict)
+        self.entered: list[int] = []
+        self.last_id = 0
+        self.matched = 0
+
+    def price(self, security_id: int, offset: int) -> int:
+        return (0 if security_id == SPREAD else 200_000) + offset * 100
+
+    def submit(self, command: object) -> Outcome:
+        before = self.fingerprint()
+        outcome = self.desk.submit(command)
+        if outcome.rejection is not None:
+            assert not outcome.events
+            assert self.fingerprint() == before
+        self.reader.read(outcome.events)
+        for event in outcome.events:
+            self.check_event(event)
+        return outcome
+
+    def fingerprint(self) -> object:
+        floor = self.desk.engine.floor
+        return [
+            (
+                [(o.order_id, o.secondary_id, o.price, o.leaves, o.shown) for o in m.book],
+                list(m.statistics.trades),
+                m.entered,
+                m.executed,
+                m.cancelled,
+                m.stops.count,
+            )
+            for m in floor.markets.values()
+        ] + [list(floor.orders), floor.segment(1).last()]
+
+    def check_event(self, event: Event) -> None:
+        assert event.updates
+        kinds = [ORDER_OF_KINDS[type(update)] for update in event.updates]
+        first_trade = kinds.index(2) if 2 in kinds else len(kinds)
+        prevented = [k for k in kinds[:first_trade] if k == 3] if 2 in kinds else []
+        kinds = [k for i, k in enumerate(kinds) if not (k == 3 and i < first_trade and prevented)]
+        assert kinds == sorted(kinds)
+        trades = [u for u in event.updates if isinstance(u, Trade)]
+        if any(isinstance(u, Trade | TradeBusted) for u in event.updates):
+            assert isinstance(event.updates[-1], ExecutionStatistics)
+            assert len({u.security_id for u in event.updates}) == 1  # type: ignore[union-attr]
+        if isinstance(event.updates[0], ExecutionSummary):
+            assert event.updates[0].fill_size == sum(t.size for t in trades) > 0
+            assert event.updates[0].last_price == trades[-1].price
+        for trade in trades:
+            assert is_allowed(trade.condition, trade.sub_type), trade
+        for update in event.updates:
+            if isinstance(update, Trade):
+                assert update.trade_id % 10 == 0
+                self.trades[update.security_id][update.trade_id] = update
+            elif isinstance(update, TradeBusted):
+                del self.trades[update.security_id][update.trade_id]
+            elif isinstance(update, OrderUpdate) and update.action is Action.NEW and not update.implied:
+                assert update.order_id > self.last_id
+                self.last_id = update.order_id
+        self.check_statistics(event)
+
+    def check_statistics(self, event: Event) -> None:
+        if not isinstance(event.updates[-1], ExecutionStatistics):
+            return
+        told = event.updates[-1]
+        trades = [*self.trades[told.security_id].values()]
+        assert told.volume == sum(t.size for t in trades)
+        assert told.trades == len(trades)
+        value = sum(t.size * t.price for t in trades)
+        assert told.vwap == (average(value, told.volume) if trades else None)
+        last = [t for t in trades if forms_price(t.sub_type, t.condition)]
+        if told.security_id == A and not self.amended:
+            assert told.net_change_fine == (last[-1].price * 10_000 - CLOSING if last else None)
+
+    amended = False
+
+    @rule(
+        security_id=securities,
+        side=sides,
+        quantity=quantities,
+        offset=offsets,
+        firm=firms,
+        investor=investors,
+        stp=st.sampled_from(SelfTrade),
+        tif=st.sampled_from((*[TimeInForce.DAY] * 4, *TimeInForce)),
+        floor=st.sampled_from((None, None, None, 1, 3)),
+        minimum=st.sampled_from((None, None, None, None, 3)),
+    )
+    def limit(self, security_id, side, quantity, offset, firm, investor, stp, tif, floor, minimum) -> None:  # type: ignore[no-untyped-def]
+        price = self.price(security_id, offset)
+        date = 20_001 if tif is TimeInForce.GTD else None
+        command = c.NewOrder(
+            self.desk.tick(), security_id, side, quantity, price, firm, OrderType.LIMIT, tif, None, floor,
+            minimum, investor, stp, date,
+        )  # fmt: skip
+        self.entered += self.submit(command).order_ids
+
+    @rule(security_id=securities, side=sides, quantity=quantities, firm=firms, investor=investors)
+    def market(self, security_id, side, quantity, firm, investor) -> None:  # type: ignore[no-untyped-def]
+        now = self.desk.tick()
+        self.submit(
+            c.NewOrder(
+                now, security_id, side, quantity, None, firm, OrderType.MARKET, TimeInForce.IOC,
+                investor_id=investor,
+            )
+        )  # fmt: skip
+
+    @rule(
+        security_id=securities, side=sides, quantity=quantities, offset=offsets, limit=offsets, firm=firms,
+        limited=st.booleans(), investor=investors, stp=st.sampled_from(SelfTrade),
+    )  # fmt: skip
+    def stop(self, security_id, side, quantity, offset, limit, firm, limited, investor, stp) -> None:  # type: ignore[no-untyped-def]
+        outcome = self.submit(
+            c.NewOrder(
+                self.desk.tick(), security_id, side, quantity,
+                self.price(security_id, limit) if limited else None, firm,
+                OrderType.STOP_LIMIT if limited else OrderType.STOP,
+                stop_price=self.price(security_id, offset), investor_id=investor, stp=stp,
+            )
+        )  # fmt: skip
+        assert not outcome.events
+        self.entered += outcome.order_ids
+
+    @rule(
+        pick=picks, quantity=st.none() | quantities, offset=st.none() | offsets,
+        floor=st.sampled_from((None, None, 2)), stop=st.none() | offsets,
+    )  # fmt: skip
+    def change(self, pick, quantity, offset, floor, stop) -> None:  # type: ignore[no-untyped-def]
+        if self.entered:
+            order_id = self.entered[pick % len(self.entered)]
+            order = self.desk.engine.floor.orders.get(order_id)
+            security_id = A if order is None else order.security_id
+            price = None if offset is None else self.price(security_id, offset)
+            stop_price = None if stop is None else self.price(security_id, stop)
+            self.submit(c.ChangeOrder(self.desk.tick(), order_id, quantity, price, stop_price, floor))
+
+    @rule(pick=picks)
+    def cancel(self, pick: int) -> None:
+        if self.entered:
+            self.submit(c.CancelOrder(self.desk.tick(), self.entered[pick % len(self.entered)]))
+
+    @rule(firm=firms, side=st.none() | sides)
+    def mass_cancel(self, firm: int, side: Side | None) -> None:
+        assert len(self.submit(c.MassCancel(self.desk.tick(), firm, None, side)).events) <= 1 + 2
+
+    @rule(security_id=securities, side=sides)
+    def cancel_side(self, security_id: int, side: Side) -> None:
+        self.submit(c.CancelSide(self.desk.tick(), security_id, side))
+
+    @rule(security_id=securities, quantity=quantities, offset=offsets)
+    def cross(self, security_id: int, quantity: int, offset: int) -> None:
+        price = self.price(security_id, offset)
+        self.submit(c.CrossOrder(self.desk.tick(), security_id, quantity, price, 1, 2))
+
+    @rule(security_id=securities, side=sides, quantity=quantities, offset=offsets, investor=investors)
+    def sweep(self, security_id, side, quantity, offset, investor) -> None:  # type: ignore[no-untyped-def]
+        price = self.price(security_id, offset)
+        self.submit(c.SweepAndCross(self.desk.tick(), security_id, side, quantity, price, 1, investor))
+
+    @rule(security_id=outrights, side=sides, quantity=quantities, offset=offsets)
+    def rlp(self, security_id: int, side: Side, quantity: int, offset: int) -> None:
+        now, price = self.desk.tick(), self.price(security_id, offset)
+        outcome = self.submit(c.RlpOrder(now, security_id, side, quantity, price, 1))
+        assert not outcome.events
+        self.entered += outcome.order_ids
+        self.submit(c.RlpTrade(now, security_id, side.opposite, quantity, 1))
+
+    @rule(
+        kind=st.sampled_from((c.TacTrade, c.TaaTrade, c.TradeOnBehalf, c.ManualTrade, *c.BlockKind)),
+        security_id=outrights, quantity=quantities, offset=offsets,
+    )  # fmt: skip
+    def agreed(self, kind, security_id, quantity, offset) -> None:  # type: ignore[no-untyped-def]
+        values = (quantity, self.price(security_id, offset), 1, 2)
+        if isinstance(kind, c.BlockKind):
+            self.submit(c.BlockTrade(self.desk.tick(), security_id, kind, *values))
+        else:
+            self.submit(kind(self.desk.tick(), security_id, *values))
+
+    @rule(quantity=quantities, offset=offsets, cash=st.booleans())
+    def termo(self, quantity: int, offset: int, cash: bool) -> None:
+        price = self.price(TERMO, offset)
+        extra = {"cash_security_id": A, "cash_price": price} if cash else {}
+        self.submit(c.ForwardTrade(self.desk.tick(), TERMO, quantity, price, 1, 2, 30, 125, **extra))
+
+    @rule(security_id=securities, pick=picks)
+    def bust(self, security_id: int, pick: int) -> None:
+        ids = [*self.trades[security_id], 99]
+        self.submit(c.BustTrade(self.desk.tick(), security_id, ids[pick % len(ids)]))
+
+    @rule(security_id=securities, pick=picks, quantity=quantities, offset=st.none() | offsets)
+    def amend(self, security_id: int, pick: int, quantity: int, offset: int | None) -> None:
+        ids = [*self.trades[security_id], 99]
+        price = None if offset is None else self.price(security_id, offset)
+        self.amended = True  # an amended trade is told late but keeps its place
+        self.submit(c.AmendTrade(self.desk.tick(), security_id, ids[pick % len(ids)], quantity, price))
+
+    @invariant()
+    def books_are_whole(self) -> None:
+        if not hasattr(self, "desk"):
+            return
+        for market in self.desk.engine.floor.markets.values():
+            market.book.check_invariants(matching=True)
+        self.reader.check(self.desk.engine)
+
+    @invariant()
+    def quantities_are_conserved(self) -> None:
+        if not hasattr(self, "desk"):
+            return
+        floor = self.desk.engine.floor
+        for market in floor.markets.values():
+            resting = sum(o.leaves for o in floor.orders.values() if o.security_id == market.security_id)
+            assert market.entered == resting + market.executed + market.cancelled
+
+    @invariant()
+    def firms_are_indexed(self) -> None:
+        if hasattr(self, "desk"):
+            floor = self.desk.engine.floor
+            indexed: Iterable[int] = (i for orders in floor.by_firm.values() for i in orders)
+            assert sorted(indexed) == sorted(floor.orders)
+
+    @invariant()
+    def implied_orders_are_right(self) -> None:
+        if not hasattr(self, "desk"):
+            return
+        (found,) = self.desk.engine.implieds.by_security[SPREAD]
+        for side in Side:
+            worth, order = found.worth(side), found.current(side)
+            assert (None if order is None else (order.price, order.shown)) == worth
+
+    @invariant()
+    def statistics_are_a_recount(self) -> None:
+        if not hasattr(self, "desk"):
+            return
+        for security_id, trades in self.trades.items():
+            statistics = self.desk.engine.market(security_id).statistics
+            prices = [t for t in trades.values() if forms_price(t.sub_type, t.condition)]
+            assert statistics.high == max((t.price for t in prices), default=None)
+            assert statistics.low == min((t.price for t in prices), default=None)
+            if not self.amended:
+                opening = next((t.price for t in prices if can_open(t.sub_type)), None)
+                assert statistics.opening == opening
+
+
+class RestatingMachine(ExchangeMachine):
+    partial = "restate"
+
+
+quick = settings(
+    max_examples=60, stateful_step_count=60, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+TestExchange = ExchangeMachine.TestCase
+TestExchange.settings = quick
+TestRestating = RestatingMachine.TestCase
+TestRestating.settings = settings(quick, max_examples=20)
+
+__all__ = ["State", "TestExchange", "TestRestating", "TradeSubType"]
