@@ -1,0 +1,38 @@
+"""Rules of the house that import-linter cannot say."""
+
+import re
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[2] / "src" / "pregao"
+
+
+def importers(package: str) -> set[str]:
+    pattern = re.compile(rf"^\s*(import|from) {package}\b", re.MULTILINE)
+    return {
+        str(file.relative_to(SOURCE))
+        for file in SOURCE.rglob("*.py")
+        if pattern.search(file.read_text(encoding="utf-8"))
+    }
+
+
+def test_numba_lives_in_files_named_kernels() -> None:
+    assert importers("numba") == {"kernels.py"}
+
+
+def test_kernels_are_made_only_in_files_named_kernels() -> None:
+    decorated = {
+        file.name
+        for file in SOURCE.rglob("*.py")
+        if re.search(r"^@(kernel|inlined)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert decorated == {"kernels.py"}
+
+
+def test_only_the_lake_imports_pyspark() -> None:
+    assert all(name.startswith("lake/") for name in importers("pyspark"))
+
+
+def test_no_sockets_or_clocks_below_services() -> None:
+    rooms = ("model/", "codecs/", "feeds/", "exchange/")
+    found = importers("socket") | importers("asyncio") | importers("time")
+    assert not {name for name in found if name.startswith(rooms)}
