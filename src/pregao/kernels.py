@@ -7,12 +7,13 @@ array inside a tuple (measured: eight times slower), and compiles once more for 
 array. With addresses there is one signature, one compilation, one file on disk. Whoever calls a
 kernel holds the arrays and makes sure of their sizes.
 
-numba does not notice when a kernel in *another* file changes, so the cache folder carries a hash
-of every kernel file: stale machine code cannot be loaded.
+numba does not notice when a kernel or a constant in *another* file changes, so the cache folder
+carries a hash of every kernel file and of what those import: stale machine code cannot be loaded.
 """
 
 import hashlib
 import os
+import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -25,12 +26,24 @@ from numba.extending import intrinsic
 # Kernels have no annotations: numba finds the types of their arguments.
 Kernel = Callable[..., Any]
 
+_IMPORT = re.compile(r"^from (pregao[\w.]*) import (\w*)", re.MULTILINE)
+
+
+def _sources(package: Path) -> set[Path]:
+    """Every kernel file, and the modules of ours whose constants it compiles in."""
+    kernels = set(package.rglob("kernels.py"))
+    imported = set()
+    for file in kernels:
+        for module, first in _IMPORT.findall(file.read_text(encoding="utf-8")):
+            place = package.parent / module.replace(".", "/")
+            imported |= {place.with_suffix(".py"), place / f"{first}.py"}
+    return kernels | {file for file in imported if file.exists()}
+
 
 def _cache_folder() -> Path:
     """A folder of our own per state of the kernel sources, so that no stale code is loaded."""
-    package = Path(__file__).parent
     digest = hashlib.sha256()
-    for source in sorted(package.rglob("kernels.py")):
+    for source in sorted(_sources(Path(__file__).parent)):
         digest.update(source.read_bytes())
     base = os.environ.get("PREGAO_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
     root = Path(base) if base else Path.home() / ".cache"

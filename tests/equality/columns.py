@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from pregao.codecs.sbe import Schema
-from pregao.codecs.sbe.kernels import FLAG_LEFTOVER, FLAG_VERSION_INFERRED
+from pregao.codecs.sbe.kernel_tables import FLAG_LEFTOVER, FLAG_VERSION_INFERRED
 from pregao.feeds.binary.batch import ColumnBatch, TableColumns
 from pregao.feeds.binary.columns import ColumnDecoder
 from pregao.io.captures import Window

@@ -8,6 +8,7 @@ messages of a bucket after the other. Nothing here is compiled for a schema: the
 All arguments are numbers and addresses: see `pregao.kernels`.
 """
 
+from pregao.codecs.sbe import kernel_tables as t
 from pregao.kernels import (
     inlined,
     kernel,
@@ -21,81 +22,6 @@ from pregao.kernels import (
     store_32,
     store_64,
 )
-from pregao.model.faults import Fault
-
-NONE = int(Fault.NONE)
-GROUP_HEADER_TRUNCATED = int(Fault.GROUP_HEADER_TRUNCATED)
-GROUP_PAST_MESSAGE = int(Fault.GROUP_PAST_MESSAGE)
-GROUP_WITHOUT_BYTES = int(Fault.GROUP_WITHOUT_BYTES)
-DATA_HEADER_TRUNCATED = int(Fault.DATA_HEADER_TRUNCATED)
-DATA_PAST_MESSAGE = int(Fault.DATA_PAST_MESSAGE)
-
-# What a row is marked with.
-FLAG_VERSION_INFERRED = 1  # read by the nearest lower version
-FLAG_SHORT_BLOCK = 2  # the block ends before fields that the version has
-FLAG_LEFTOVER = 4  # bytes after all that the schema knows
-
-# Fields of a row of `layouts` (int64s).
-LAYOUT_TABLE, LAYOUT_FULL_LENGTH, LAYOUT_ENTRY, LAYOUT_ENTRY_END = 0, 8, 16, 24
-LAYOUT_STEP, LAYOUT_STEP_END, LAYOUT_BUCKET, LAYOUT_FILLED = 32, 40, 48, 56
-LAYOUT_SIZE = 8  # int64s: one cache line
-
-# Fields of a row of `entries`: a field of a layout.
-ENTRY_OFFSET, ENTRY_WIDTH, ENTRY_COLUMN, ENTRY_NULL = 0, 8, 16, 24
-ENTRY_ELEMENT = 32  # width of the numbers in it; 0: bytes, which have no order
-ENTRY_SIZE = 5
-
-# Fields of a row of `steps`: how to walk what follows a block.
-STEP_IS_DATA, STEP_HEADER, STEP_LENGTH_AT, STEP_LENGTH_WIDTH = 0, 8, 16, 24
-STEP_COUNT_AT, STEP_COUNT_WIDTH, STEP_TARGET = 32, 40, 48  # target: child layout, or data column
-STEP_SIZE = 7
-
-# Fields of a row of `tables`: where the rows of a table go, and how many there are.
-TABLE_ROWS, TABLE_HEADS, TABLE_DATA, TABLE_DATA_END = 0, 8, 16, 24
-TABLE_SIZE = 4
-
-# The head of a row, written as two words: row of its packet or parent (4 bytes), index in its
-# packet (2), wire version (2), length of its block (2), flags (1), nothing (1).
-HEAD_SIZE = 12
-
-# Fields of a row of `data`: a data column.
-DATA_ENDS, DATA_BYTES, DATA_USED = 0, 8, 16
-DATA_SIZE = 3
-
-# Fields of a row of `stack`: a block on the way down through nested groups.
-LEVEL_LAYOUT, LEVEL_STEP, LEVEL_ROW, LEVEL_LEFT = 0, 8, 16, 24
-LEVEL_LENGTH, LEVEL_START, LEVEL_PARENT, LEVEL_PLACE = 32, 40, 48, 56
-LEVEL_SIZE = 8
-
-
-# Fields of the context: one block of int64s that says where everything is. A kernel gets its
-# address, not its values: numba passes arguments by the stack, and these are many.
-CONTEXT_FIELDS = (
-    "root_of_template",  # int32[65537]: table, 0 unknown
-    "epoch_of_version",  # uint8[65536]
-    "version_known",  # uint8[65536]
-    "layout_of",  # int32[table, epochs], -1 where the epoch does not have it
-    "epochs",  # how many, not an address
-    "layouts",  # int64[layout, LAYOUT_SIZE]
-    "layout_count",
-    "entries",  # int64[entry, ENTRY_SIZE]
-    "steps",  # int64[step, STEP_SIZE]
-    "swapped",  # the schema's numbers are big-endian
-    "body",  # int64 by bucket: offset of the block
-    "row",  # int64 by bucket
-    "scratch",  # bytes: room for blocks that were too short
-    "scratch_used",  # how much of it is
-    "stack",  # int64[depth, LEVEL_SIZE]: of the walk
-    "tables",  # int64[table, TABLE_SIZE]
-    "table_count",
-    "columns",  # int64[column]: addresses
-    "data",  # int64[data column, DATA_SIZE]
-    "data_count",
-)
-(
-    ROOT_OF_TEMPLATE, EPOCH_OF_VERSION, VERSION_KNOWN, LAYOUT_OF, EPOCHS, LAYOUTS, LAYOUT_COUNT, ENTRIES,
-    STEPS, SWAPPED, BODY, ROW, SCRATCH, SCRATCH_USED, STACK, TABLES, TABLE_COUNT, COLUMNS, DATA, DATA_COUNT,
-) = range(0, 8 * len(CONTEXT_FIELDS), 8)  # fmt: skip
 
 
 @inlined
@@ -142,14 +68,14 @@ def copy_bytes(source, target, count):
 @kernel
 def patched(base, layout, body, block_length, context):
     """A copy of a short block in which the fields it does not hold are null; its offset from base."""
-    at = add_to(context, SCRATCH_USED, load_i64(layout, LAYOUT_FULL_LENGTH))
-    target = load_i64(context, SCRATCH) + at
+    at = add_to(context, t.SCRATCH_USED, load_i64(layout, t.LAYOUT_FULL_LENGTH))
+    target = load_i64(context, t.SCRATCH) + at
     copy_bytes(base + body, target, block_length)
-    swapped = load_i64(context, SWAPPED)
-    for entry in range(load_i64(layout, LAYOUT_ENTRY), load_i64(layout, LAYOUT_ENTRY_END)):
-        row = load_i64(context, ENTRIES) + entry * ENTRY_SIZE * 8
-        offset, width = load_i64(row, ENTRY_OFFSET), load_i64(row, ENTRY_WIDTH)
-        null = load_i64(row, ENTRY_NULL)
+    swapped = load_i64(context, t.SWAPPED)
+    for entry in range(load_i64(layout, t.LAYOUT_ENTRY), load_i64(layout, t.LAYOUT_ENTRY_END)):
+        row = load_i64(context, t.ENTRIES) + entry * t.ENTRY_SIZE * 8
+        offset, width = load_i64(row, t.ENTRY_OFFSET), load_i64(row, t.ENTRY_WIDTH)
+        null = load_i64(row, t.ENTRY_NULL)
         if offset + width > block_length:
             for i in range(width):
                 place = width - 1 - i if swapped else i
@@ -160,26 +86,26 @@ def patched(base, layout, body, block_length, context):
 @kernel
 def begin_data(table, row, context):
     """A row has no data until some is kept: a version may lack the field."""
-    for column in range(load_i64(table, TABLE_DATA), load_i64(table, TABLE_DATA_END)):
-        data = load_i64(context, DATA) + column * DATA_SIZE * 8
-        store_32(load_i64(data, DATA_ENDS), (row + 1) * 4, load_i64(data, DATA_USED))
+    for column in range(load_i64(table, t.TABLE_DATA), load_i64(table, t.TABLE_DATA_END)):
+        data = load_i64(context, t.DATA) + column * t.DATA_SIZE * 8
+        store_32(load_i64(data, t.DATA_ENDS), (row + 1) * 4, load_i64(data, t.DATA_USED))
 
 
 @inlined
 def add_block(base, layout, body, block_length, origin, place, version, flags, context):
     """Put a block in the bucket of its layout; the row it gets in its table."""
-    table = load_i64(context, TABLES) + load_i64(layout, LAYOUT_TABLE) * TABLE_SIZE * 8
-    row = add_to(table, TABLE_ROWS, 1)
-    at = load_i64(layout, LAYOUT_BUCKET) + add_to(layout, LAYOUT_FILLED, 1)
-    if block_length < load_i64(layout, LAYOUT_FULL_LENGTH):
+    table = load_i64(context, t.TABLES) + load_i64(layout, t.LAYOUT_TABLE) * t.TABLE_SIZE * 8
+    row = add_to(table, t.TABLE_ROWS, 1)
+    at = load_i64(layout, t.LAYOUT_BUCKET) + add_to(layout, t.LAYOUT_FILLED, 1)
+    if block_length < load_i64(layout, t.LAYOUT_FULL_LENGTH):
         body = patched(base, layout, body, block_length, context)
-        flags |= FLAG_SHORT_BLOCK
-    store_64(load_i64(context, BODY), at * 8, body)
-    store_64(load_i64(context, ROW), at * 8, row)
-    head = load_i64(table, TABLE_HEADS) + row * HEAD_SIZE
+        flags |= t.FLAG_SHORT_BLOCK
+    store_64(load_i64(context, t.BODY), at * 8, body)
+    store_64(load_i64(context, t.ROW), at * 8, row)
+    head = load_i64(table, t.TABLE_HEADS) + row * t.HEAD_SIZE
     store_64(head, 0, origin | (place << 32) | (version << 48))
     store_32(head, 8, block_length | (flags << 16))
-    if load_i64(table, TABLE_DATA) != load_i64(table, TABLE_DATA_END):
+    if load_i64(table, t.TABLE_DATA) != load_i64(table, t.TABLE_DATA_END):
         begin_data(table, row, context)
     return row
 
@@ -187,10 +113,10 @@ def add_block(base, layout, body, block_length, origin, place, version, flags, c
 @kernel
 def keep_data(base, at, length, column, row, context):
     """The bytes of a data field, behind those of the rows before."""
-    data = load_i64(context, DATA) + column * DATA_SIZE * 8
-    used = add_to(data, DATA_USED, length)
-    copy_bytes(base + at, load_i64(data, DATA_BYTES) + used, length)
-    store_32(load_i64(data, DATA_ENDS), (row + 1) * 4, used + length)
+    data = load_i64(context, t.DATA) + column * t.DATA_SIZE * 8
+    used = add_to(data, t.DATA_USED, length)
+    copy_bytes(base + at, load_i64(data, t.DATA_BYTES) + used, length)
+    store_32(load_i64(data, t.DATA_ENDS), (row + 1) * 4, used + length)
 
 
 @kernel
@@ -201,106 +127,120 @@ def keep_entries(base, layout, at, length, count, row, version, context):
 
 
 @kernel
+def _open_group(level, layout, start, length, count):
+    """Go down a level, to entries that have groups or data of their own; the new level."""
+    parent = load_i64(level, t.LEVEL_ROW)
+    level += t.LEVEL_SIZE * 8
+    store_64(level, t.LEVEL_LAYOUT, layout)
+    store_64(level, t.LEVEL_STEP, load_i64(layout, t.LAYOUT_STEP_END))  # the first entry is due
+    store_64(level, t.LEVEL_LEFT, count)
+    store_64(level, t.LEVEL_LENGTH, length)
+    store_64(level, t.LEVEL_START, start)
+    store_64(level, t.LEVEL_PARENT, parent)
+    store_64(level, t.LEVEL_PLACE, 0)
+    return level
+
+
+@kernel
+def _next_entry(base, level, at, version, emit, context):
+    """Begin the next entry of the group that is open at a level."""
+    layout, length = load_i64(level, t.LEVEL_LAYOUT), load_i64(level, t.LEVEL_LENGTH)
+    add_to(level, t.LEVEL_LEFT, -1)
+    store_64(level, t.LEVEL_STEP, load_i64(layout, t.LAYOUT_STEP))
+    if emit:
+        parent, place = load_i64(level, t.LEVEL_PARENT), add_to(level, t.LEVEL_PLACE, 1)
+        entry = add_block(base, layout, at, length, parent, place, version, 0, context)
+        store_64(level, t.LEVEL_ROW, entry)
+
+
+@kernel
 def walk(base, layout, row, at, end, version, emit, context):
     """Walk groups and data behind a block of `layout`; (fault, its offset, end of the walk).
 
     Walked twice: first only to check every length, then with `emit` to keep entries and data under
     `row`. A stack instead of recursion: numba cannot load a recursive kernel from its disk cache.
     """
-    bottom, swapped = load_i64(context, STACK), load_i64(context, SWAPPED)
+    bottom, swapped = load_i64(context, t.STACK), load_i64(context, t.SWAPPED)
     level = bottom
-    store_64(level, LEVEL_LAYOUT, layout)
-    store_64(level, LEVEL_STEP, load_i64(layout, LAYOUT_STEP))
-    store_64(level, LEVEL_ROW, row)
+    store_64(level, t.LEVEL_LAYOUT, layout)
+    store_64(level, t.LEVEL_STEP, load_i64(layout, t.LAYOUT_STEP))
+    store_64(level, t.LEVEL_ROW, row)
     while True:
-        layout, number = load_i64(level, LEVEL_LAYOUT), load_i64(level, LEVEL_STEP)
-        if number == load_i64(layout, LAYOUT_STEP_END):  # a block is done, or the first entry is due
+        layout, number = load_i64(level, t.LEVEL_LAYOUT), load_i64(level, t.LEVEL_STEP)
+        if number == load_i64(layout, t.LAYOUT_STEP_END):  # a block is done, or the first entry is due
             if level == bottom:
-                return NONE, at, at
-            left, length = load_i64(level, LEVEL_LEFT), load_i64(level, LEVEL_LENGTH)
+                return t.NONE, at, at
+            left, length = load_i64(level, t.LEVEL_LEFT), load_i64(level, t.LEVEL_LENGTH)
             if left == 0:
-                level -= LEVEL_SIZE * 8
+                level -= t.LEVEL_SIZE * 8
                 continue
             if at + length > end:
-                return GROUP_PAST_MESSAGE, load_i64(level, LEVEL_START), at
-            store_64(level, LEVEL_LEFT, left - 1)
-            store_64(level, LEVEL_STEP, load_i64(layout, LAYOUT_STEP))
-            if emit:
-                parent, place = load_i64(level, LEVEL_PARENT), add_to(level, LEVEL_PLACE, 1)
-                entry = add_block(base, layout, at, length, parent, place, version, 0, context)
-                store_64(level, LEVEL_ROW, entry)
+                return t.GROUP_PAST_MESSAGE, load_i64(level, t.LEVEL_START), at
+            _next_entry(base, level, at, version, emit, context)
             at += length
             continue
-        store_64(level, LEVEL_STEP, number + 1)
-        step, start = load_i64(context, STEPS) + number * STEP_SIZE * 8, at
-        header, is_data = load_i64(step, STEP_HEADER), load_i64(step, STEP_IS_DATA)
-        target = load_i64(step, STEP_TARGET)
+        store_64(level, t.LEVEL_STEP, number + 1)
+        step, start = load_i64(context, t.STEPS) + number * t.STEP_SIZE * 8, at
+        header, is_data = load_i64(step, t.STEP_HEADER), load_i64(step, t.STEP_IS_DATA)
+        target = load_i64(step, t.STEP_TARGET)
         if at + header > end:
-            return DATA_HEADER_TRUNCATED if is_data else GROUP_HEADER_TRUNCATED, at, at
-        length = _counter(base, at, step + STEP_LENGTH_AT, swapped)
+            return t.DATA_HEADER_TRUNCATED if is_data else t.GROUP_HEADER_TRUNCATED, at, at
+        length = _counter(base, at, step + t.STEP_LENGTH_AT, swapped)
         at += header
         if is_data:
             if at + length > end:
-                return DATA_PAST_MESSAGE, start, at
+                return t.DATA_PAST_MESSAGE, start, at
             if emit:
-                keep_data(base, at, length, target, load_i64(level, LEVEL_ROW), context)
+                keep_data(base, at, length, target, load_i64(level, t.LEVEL_ROW), context)
             at += length
             continue
-        count = _counter(base, start, step + STEP_COUNT_AT, swapped)
-        child = load_i64(context, LAYOUTS) + target * LAYOUT_SIZE * 8
-        if load_i64(child, LAYOUT_STEP) != load_i64(child, LAYOUT_STEP_END):
-            parent = load_i64(level, LEVEL_ROW)
-            level += LEVEL_SIZE * 8
-            store_64(level, LEVEL_LAYOUT, child)
-            store_64(level, LEVEL_STEP, load_i64(child, LAYOUT_STEP_END))
-            store_64(level, LEVEL_LEFT, count)
-            store_64(level, LEVEL_LENGTH, length)
-            store_64(level, LEVEL_START, start)
-            store_64(level, LEVEL_PARENT, parent)
-            store_64(level, LEVEL_PLACE, 0)
+        count = _counter(base, start, step + t.STEP_COUNT_AT, swapped)
+        child = load_i64(context, t.LAYOUTS) + target * t.LAYOUT_SIZE * 8
+        if load_i64(child, t.LAYOUT_STEP) != load_i64(child, t.LAYOUT_STEP_END):
+            level = _open_group(level, child, start, length, count)
             continue
         if count > 0 and length == 0:
-            return GROUP_WITHOUT_BYTES, start, at
+            return t.GROUP_WITHOUT_BYTES, start, at
         if count > 0 and count > (end - at) // length:
-            return GROUP_PAST_MESSAGE, start, at
+            return t.GROUP_PAST_MESSAGE, start, at
         if emit:
-            keep_entries(base, child, at, length, count, load_i64(level, LEVEL_ROW), version, context)
+            keep_entries(base, child, at, length, count, load_i64(level, t.LEVEL_ROW), version, context)
         at += count * length
 
 
 @inlined
 def layout_for(template, version, context):
     """Address of the layout of a template at a version; that of the unknown where there is none."""
-    table = load_i32(load_i64(context, ROOT_OF_TEMPLATE), template * 4)
-    epoch = load_u8(load_i64(context, EPOCH_OF_VERSION), version)
-    number = load_i32(load_i64(context, LAYOUT_OF), (table * load_i64(context, EPOCHS) + epoch) * 4)
+    table = load_i32(load_i64(context, t.ROOT_OF_TEMPLATE), template * 4)
+    epoch = load_u8(load_i64(context, t.EPOCH_OF_VERSION), version)
+    number = load_i32(load_i64(context, t.LAYOUT_OF), (table * load_i64(context, t.EPOCHS) + epoch) * 4)
     # The layout of the unknown is the first.
-    return load_i64(context, LAYOUTS) + max(number, 0) * LAYOUT_SIZE * 8
+    return load_i64(context, t.LAYOUTS) + max(number, 0) * t.LAYOUT_SIZE * 8
 
 
 @inlined
 def route(base, body, block_length, end, template, version, packet, place, context):
     """Send a message to its bucket, with all that belongs to it; (fault, its offset)."""
     layout = layout_for(template, version, context)
-    flags = 0 if load_u8(load_i64(context, VERSION_KNOWN), version) else FLAG_VERSION_INFERRED
-    if load_i64(layout, LAYOUT_STEP) != load_i64(layout, LAYOUT_STEP_END):
+    flags = 0 if load_u8(load_i64(context, t.VERSION_KNOWN), version) else t.FLAG_VERSION_INFERRED
+    if load_i64(layout, t.LAYOUT_STEP) != load_i64(layout, t.LAYOUT_STEP_END):
         return _route_nested(base, layout, body, block_length, end, version, packet, place, flags, context)
-    if body + block_length != end and layout != load_i64(context, LAYOUTS):
-        flags |= FLAG_LEFTOVER
+    if body + block_length != end and layout != load_i64(context, t.LAYOUTS):
+        flags |= t.FLAG_LEFTOVER
     add_block(base, layout, body, block_length, packet, place, version, flags, context)
-    return NONE, 0
+    return t.NONE, 0
 
 
 @kernel
 def _route_nested(base, layout, body, block_length, end, version, packet, place, flags, context):
     fault, where, stop = walk(base, layout, 0, body + block_length, end, version, False, context)
-    if fault != NONE:
+    if fault != t.NONE:
         return fault, where
     if stop != end:
-        flags |= FLAG_LEFTOVER
+        flags |= t.FLAG_LEFTOVER
     row = add_block(base, layout, body, block_length, packet, place, version, flags, context)
     walk(base, layout, row, body + block_length, end, version, True, context)
-    return NONE, 0
+    return t.NONE, 0
 
 
 @kernel
@@ -340,29 +280,29 @@ def _fill_scattered(base, bodies, rows, width, element, count, target):
 @kernel
 def fill(base, layout, context):
     """All fields of all blocks of a bucket, which is then empty."""
-    count = load_i64(layout, LAYOUT_FILLED)
-    store_64(layout, LAYOUT_FILLED, 0)
-    bodies = load_i64(context, BODY) + load_i64(layout, LAYOUT_BUCKET) * 8
-    rows = load_i64(context, ROW) + load_i64(layout, LAYOUT_BUCKET) * 8
+    count = load_i64(layout, t.LAYOUT_FILLED)
+    store_64(layout, t.LAYOUT_FILLED, 0)
+    bodies = load_i64(context, t.BODY) + load_i64(layout, t.LAYOUT_BUCKET) * 8
+    rows = load_i64(context, t.ROW) + load_i64(layout, t.LAYOUT_BUCKET) * 8
     first_row = load_i64(rows, 0)
-    swapped = load_i64(context, SWAPPED)
+    swapped = load_i64(context, t.SWAPPED)
     straight = load_i64(rows, (count - 1) * 8) - first_row == count - 1 and not swapped
-    for entry in range(load_i64(layout, LAYOUT_ENTRY), load_i64(layout, LAYOUT_ENTRY_END)):
-        field = load_i64(context, ENTRIES) + entry * ENTRY_SIZE * 8
-        source, width = base + load_i64(field, ENTRY_OFFSET), load_i64(field, ENTRY_WIDTH)
-        target = load_i64(load_i64(context, COLUMNS), load_i64(field, ENTRY_COLUMN) * 8)
+    for entry in range(load_i64(layout, t.LAYOUT_ENTRY), load_i64(layout, t.LAYOUT_ENTRY_END)):
+        field = load_i64(context, t.ENTRIES) + entry * t.ENTRY_SIZE * 8
+        source, width = base + load_i64(field, t.ENTRY_OFFSET), load_i64(field, t.ENTRY_WIDTH)
+        target = load_i64(load_i64(context, t.COLUMNS), load_i64(field, t.ENTRY_COLUMN) * 8)
         if straight:
             _fill_straight(source, bodies, width, count, target + first_row * width)
         else:
-            element = load_i64(field, ENTRY_ELEMENT) if swapped else 0
+            element = load_i64(field, t.ENTRY_ELEMENT) if swapped else 0
             _fill_scattered(source, bodies, rows, width, element, count, target)
 
 
 @kernel
 def drain(base, context):
     """Write all buckets to their columns, and empty them."""
-    for number in range(load_i64(context, LAYOUT_COUNT)):
-        layout = load_i64(context, LAYOUTS) + number * LAYOUT_SIZE * 8
-        if load_i64(layout, LAYOUT_FILLED) > 0:
+    for number in range(load_i64(context, t.LAYOUT_COUNT)):
+        layout = load_i64(context, t.LAYOUTS) + number * t.LAYOUT_SIZE * 8
+        if load_i64(layout, t.LAYOUT_FILLED) > 0:
             fill(base, layout, context)
-    store_64(context, SCRATCH_USED, 0)
+    store_64(context, t.SCRATCH_USED, 0)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pregao.codecs.sbe.declarations import BlockDeclaration, DataDeclaration, Presence
-from pregao.codecs.sbe.kernels import (
+from pregao.codecs.sbe.kernel_tables import (
     ENTRY_SIZE,
     LAYOUT_FULL_LENGTH,
     LAYOUT_SIZE,

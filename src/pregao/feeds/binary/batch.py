@@ -13,7 +13,7 @@ import numpy as np
 
 from pregao.codecs.arrow.kernels import gathered
 from pregao.codecs.pcap.outcomes import Skip
-from pregao.codecs.sbe.kernels import FLAG_SHORT_BLOCK
+from pregao.codecs.sbe.kernel_tables import FLAG_SHORT_BLOCK
 from pregao.codecs.sbe.layout import FieldLayout
 from pregao.codecs.sbe.plan import Column, Plan, Table
 from pregao.feeds.binary.storage import Array, Storage

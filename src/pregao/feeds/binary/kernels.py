@@ -6,7 +6,7 @@ instead, one cache-sized run after the other. All arguments are numbers and addr
 """
 
 from pregao.codecs.pcap.kernels import ENDED_FULL, Run, take_run
-from pregao.codecs.sbe.kernels import (
+from pregao.codecs.sbe.kernel_tables import (
     DATA,
     DATA_COUNT,
     DATA_SIZE,
@@ -16,11 +16,8 @@ from pregao.codecs.sbe.kernels import (
     TABLE_ROWS,
     TABLE_SIZE,
     TABLES,
-    add_to,
-    drain,
-    route,
-    unsigned,
 )
+from pregao.codecs.sbe.kernels import add_to, drain, route, unsigned
 from pregao.kernels import (
     inlined,
     kernel,
@@ -158,7 +155,7 @@ def read_packets(base, feed, first, last, listed, context):
     """Rows `first` to `last` of the packets: their headers, and their messages.
 
     With `listed` >= 0 the messages are listed in the feed's index, which has so many already;
-    below 0 they are routed to the columns of `context`. Returns how many are listed or routed.
+    below 0 they are routed to the columns of `context`. Returns how many are listed.
     """
     count, listing = max(listed, 0), listed >= 0
     needed = FRAMING_SIZE + load_i64(feed, HEADER_SIZE)
@@ -200,9 +197,7 @@ def read_packets(base, feed, first, last, listed, context):
                 fault, where = route(
                     base, body, block_length, stop, template, version, packet, place, context
                 )
-                if fault == NONE:
-                    count += 1
-                else:
+                if fault != NONE:
                     note(feed, fault, where, packet, place)
             place += 1
             at = stop

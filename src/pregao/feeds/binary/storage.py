@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pregao.codecs.sbe.kernels import (
+from pregao.codecs.sbe.kernel_tables import (
     DATA_SIZE,
     DATA_USED,
     HEAD_SIZE,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pregao.codecs.sbe.kernels import CONTEXT_FIELDS, LAYOUT_BUCKET, LEVEL_SIZE
+from pregao.codecs.sbe.kernel_tables import CONTEXT_FIELDS, LAYOUT_BUCKET, LEVEL_SIZE
 from pregao.codecs.sbe.plan import Plan
 from pregao.codecs.sbe.reader import MAX_GROUP_DEPTH
 from pregao.codecs.sbe.schema import Schema

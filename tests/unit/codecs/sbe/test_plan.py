@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pregao.codecs.sbe import Schema, load_builtin_schema
-from pregao.codecs.sbe.kernels import (
+from pregao.codecs.sbe.kernel_tables import (
     ENTRY_COLUMN,
     ENTRY_OFFSET,
     ENTRY_WIDTH,

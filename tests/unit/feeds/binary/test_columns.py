@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pregao.codecs.sbe import MessageDecoder, MessageEncoder, load_builtin_schema
-from pregao.codecs.sbe.kernels import ENTRY_OFFSET
+from pregao.codecs.sbe.kernel_tables import ENTRY_OFFSET
 from pregao.feeds.binary.columns import ColumnDecoder
 from pregao.io.captures import CaptureSource
 from pregao.model.errors import CaptureError, EncodeError

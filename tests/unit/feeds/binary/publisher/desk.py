@@ -45,7 +45,9 @@ def order(
     position: int = 1,
     **other: Any,
 ) -> e.OrderUpdate:
-    return e.OrderUpdate(security_id, action, side, order_id, price, size, position, NOW - 5, NOW - 3, **other)
+    return e.OrderUpdate(
+        security_id, action, side, order_id, price, size, position, NOW - 5, NOW - 3, **other
+    )
 
 
 def phase(group: str = "01", of: Phase = Phase.OPEN) -> e.PhaseChanged:
@@ -135,3 +137,15 @@ def run(one: ChannelPublisher, until_ns: int) -> list[OutgoingPacket]:
         one.on_timeout(now_ns)
         packets += one.take()
     return packets
+
+
+def sent(version: int, *updates: e.Update) -> list[dict[str, Any]]:
+    one = publisher(version=version)
+    one.publish(e.Event(updates), NOW)
+    one.flush(NOW)
+    return messages(one.take())
+
+
+def holds(message: dict[str, Any], name: str, expected: dict[str, Any]) -> None:
+    assert message["name"] == name
+    assert {key: message[key] for key in expected} == expected

@@ -91,8 +91,19 @@ def test_rpt_seq_counts_per_instrument_and_from_1_after_an_empty_book() -> None:
     one.flush(NOW)
     told = [(m.get("securityID"), m.get("rptSeq")) for m in messages(one.take())]
     assert told == [
-        (A, 1), (B, 1), (A, 2), (None, None), (A, 3), (A, 4), (A, 5), (B, 2), (A, None), (A, 1), (A, 2), (B, 3)
-    ]  # fmt: skip
+        (A, 1),
+        (B, 1),
+        (A, 2),
+        (None, None),
+        (A, 3),
+        (A, 4),
+        (A, 5),
+        (B, 2),
+        (A, None),
+        (A, 1),
+        (A, 2),
+        (B, 3),
+    ]
 
 
 def test_an_event_that_cannot_be_encoded_changes_nothing() -> None:
@@ -136,6 +147,20 @@ def test_feeds_a_and_b_get_the_same_and_c_is_its_own() -> None:
     assert contingency.feeds == (Feed.C,)
     assert contingency.payload[16:] == packet.payload[16:]
     assert numbers([contingency]) == [(3, 50)]
+
+
+def test_another_day_goes_on_where_the_last_ended() -> None:
+    one = publisher(start=SequencePoint(7, 100))
+    one.publish(e.Event((order(A), order(A), order(B))), NOW)
+    one.flush(NOW)
+    before = one.incremental
+    other = publisher(start=before.packets.point, rpt_seqs=before.rpt_seqs, booked=before.booked)
+    other.publish(e.Event((order(A),)), NOW)
+    other.flush(NOW)
+    packets = other.take()
+    assert numbers(packets) == [(7, 101)]
+    assert messages(packets)[0]["rptSeq"] == 3
+    assert other.incremental.booked == {A, B}
 
 
 def test_a_silent_second_is_followed_by_a_heartbeat() -> None:
@@ -195,7 +220,9 @@ def test_several_definitions_are_one_list() -> None:
     one = publisher()
     one.publish(e.Event(tuple(e.Definition(instrument(n), DefinitionAction.DELETE) for n in (1, 2, 3))), NOW)
     one.flush(NOW)
-    told = [(m["totNoRelatedSym"], m["lastFragment"], m["securityUpdateAction"]) for m in messages(one.take())]
+    told = [
+        (m["totNoRelatedSym"], m["lastFragment"], m["securityUpdateAction"]) for m in messages(one.take())
+    ]
     assert told == [(3, "FALSE_VALUE", "DELETE"), (3, "FALSE_VALUE", "DELETE"), (3, "TRUE_VALUE", "DELETE")]
 
 

@@ -40,20 +40,53 @@ sub_types = st.none() | st.sampled_from(TradeSubType)
 actions = st.sampled_from((Action.NEW, Action.CHANGE, Action.DELETE))
 
 orders = st.builds(
-    e.OrderUpdate, ids, actions, sides, st.integers(0, 2**64 - 1), st.none() | prices, sizes,
-    st.integers(1, 2**32 - 1), times, times, st.none() | sizes, firms, st.booleans(), st.booleans(),
-)  # fmt: skip
+    e.OrderUpdate,
+    ids,
+    actions,
+    sides,
+    st.integers(0, 2**64 - 1),
+    st.none() | prices,
+    sizes,
+    st.integers(1, 2**32 - 1),
+    times,
+    times,
+    st.none() | sizes,
+    firms,
+    st.booleans(),
+    st.booleans(),
+)
 trades = st.builds(
-    e.Trade, ids, st.integers(0, 2**32 - 1), prices, sizes, dates, sessions, conditions, times, sub_types, firms,
-    firms, st.booleans(), st.booleans(), st.none() | st.integers(1, 999), st.none() | st.integers(1, 10**6),
-)  # fmt: skip
+    e.Trade,
+    ids,
+    st.integers(0, 2**32 - 1),
+    prices,
+    sizes,
+    dates,
+    sessions,
+    conditions,
+    times,
+    sub_types,
+    firms,
+    firms,
+    st.booleans(),
+    st.booleans(),
+    st.none() | st.integers(1, 999),
+    st.none() | st.integers(1, 10**6),
+)
 summaries = st.builds(
     e.ExecutionSummary, ids, st.sampled_from(Aggressor), prices, sizes, sizes, sizes, times, times
 )
 statistics = st.one_of(
     st.builds(
-        e.ExecutionStatistics, ids, sessions, dates, sizes, st.none() | prices, st.none() | prices,
-        st.integers(0, 2**32 - 1), times,
+        e.ExecutionStatistics,
+        ids,
+        sessions,
+        dates,
+        sizes,
+        st.none() | prices,
+        st.none() | prices,
+        st.integers(0, 2**32 - 1),
+        times,
     ),
     st.builds(
         e.OpeningPrice, ids, prices, st.none() | prices, dates, times, st.sampled_from(PriceOrigin), actions
@@ -61,7 +94,7 @@ statistics = st.one_of(
     st.builds(e.TheoreticalPrice, ids, st.none() | prices, st.none() | sizes, dates, times, actions),
     st.builds(e.HighPrice, ids, prices, dates, times, actions),
     st.builds(e.LowPrice, ids, prices, dates, times, actions),
-)  # fmt: skip
+)
 FREQUENT = st.one_of(orders, trades, summaries, statistics)
 others = st.one_of(
     st.builds(e.BookEmptied, ids, times),
@@ -72,14 +105,27 @@ others = st.one_of(
     st.builds(e.Imbalance, ids, st.sampled_from(ImbalanceSide), st.none() | sizes, times, actions),
     st.builds(e.QuantityBand, ids, st.none() | sizes, st.none() | sizes, times),
     st.builds(
-        e.StateChanged, ids, sessions, st.none() | st.sampled_from(State), st.none() | st.sampled_from(StateEvent),
-        dates, times, st.none() | times,
+        e.StateChanged,
+        ids,
+        sessions,
+        st.none() | st.sampled_from(State),
+        st.none() | st.sampled_from(StateEvent),
+        dates,
+        times,
+        st.none() | times,
     ),
     st.builds(
-        e.PhaseChanged, st.just("01"), st.just("BVMF"), sessions, st.sampled_from(Phase), st.none(), dates, times
+        e.PhaseChanged,
+        st.just("01"),
+        st.just("BVMF"),
+        sessions,
+        st.sampled_from(Phase),
+        st.none(),
+        dates,
+        times,
     ),
     st.builds(e.IndexValue, ids, prices, times, st.just(1)),
-)  # fmt: skip
+)
 # The last of an event is an order or statistic: an ExecutionSummary cannot be.
 events = st.builds(
     lambda first, last: e.Event((*first, last)),
@@ -94,7 +140,9 @@ WRITERS = {version: MessageWriter(SCHEMA, version) for version in VERSIONS}
 @pytest.mark.parametrize("version", VERSIONS)
 @given(update=FREQUENT, indicator=st.sampled_from((0, 128)), rpt_seq=st.integers(0, 2**32 - 1))
 @settings(deadline=None, max_examples=250)
-def test_the_packers_write_what_the_encoder_writes(version: int, update: Any, indicator: int, rpt_seq: int) -> None:
+def test_the_packers_write_what_the_encoder_writes(
+    version: int, update: Any, indicator: int, rpt_seq: int
+) -> None:
     writer = WRITERS[version]
     assert writer.packers[type(update)] != writer.encode_slowly
     assert writer.encode(update, indicator, rpt_seq) == writer.encode_slowly(update, indicator, rpt_seq)
@@ -123,10 +171,15 @@ def ends_well(event: e.Event) -> bool:
     return not sent or not isinstance(sent[-1], e.ExecutionSummary)
 
 
-@pytest.mark.parametrize("version", (16, 17))
-@given(published=st.lists(events.filter(ends_well), max_size=12), instants=st.lists(st.integers(0, 2), min_size=12))
+@pytest.mark.parametrize("version", [16, 17])
+@given(
+    published=st.lists(events.filter(ends_well), max_size=12),
+    instants=st.lists(st.integers(0, 2), min_size=12),
+)
 @settings(deadline=None, max_examples=120)
-def test_events_come_back_in_order_and_gapless(version: int, published: list[e.Event], instants: list[int]) -> None:
+def test_events_come_back_in_order_and_gapless(
+    version: int, published: list[e.Event], instants: list[int]
+) -> None:
     one = publisher(version=version, start=SequencePoint(9, 1000))
     now_ns = NOW
     for event, wait in zip(published, instants, strict=False):

@@ -1,6 +1,6 @@
 """Every kind of update as each version writes it, read back and compared field by field."""
 
-from decimal import Decimal as D
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -12,163 +12,27 @@ from pregao.model.instruments import Leg, Product, SecurityType, Underlying
 from pregao.model.market import (
     Action,
     Aggressor,
-    BandType,
     DefinitionAction,
-    ImbalanceSide,
-    LimitType,
-    Midpoint,
     Phase,
     PriceOrigin,
     Session,
     SettlementKind,
     Side,
-    State,
-    StateEvent,
     TradeCondition,
     TradeSubType,
 )
+from tests.unit.feeds.binary.publisher.cases import CASES, UNNUMBERED
 from tests.unit.feeds.binary.publisher.desk import (
     DATE,
     NOW,
     SCHEMA,
     VERSIONS,
     A,
+    holds,
     instrument,
-    messages,
     order,
-    publisher,
+    sent,
 )
-
-REGULAR = "REGULAR_TRADING_SESSION"
-STAMP = {"tradeDate": DATE, "mDEntryTimestamp": NOW}
-
-# The update, the message, and what must be read from it in every version.
-CASES: list[tuple[e.Update, str, dict[str, Any]]] = [
-    (
-        order(order_id=7, firm=85), "Order_MBO_50",
-        {"mDUpdateAction": "NEW", "mDEntryType": "BID", "mDEntryPx": D("10.0000"), "mDEntrySize": 100,
-         "secondaryOrderID": 7, "enteringFirm": 85, "mDInsertTimestamp": NOW - 5},
-    ),
-    (
-        order(side=Side.SELL, price=None), "Order_MBO_50",
-        {"mDEntryType": "OFFER", "mDEntryPx": None, "enteringFirm": None},
-    ),
-    (order(recovery=True), "Order_MBO_50", {"matchEventIndicator": ["RecoveryMsg", "EndOfEvent"]}),
-    (
-        order(order_id=9, action=Action.DELETE, size=40), "DeleteOrder_MBO_51",
-        {"mDEntryType": "BID", "mDEntrySize": 40, "secondaryOrderID": 9},
-    ),
-    (
-        e.SideDeleted(A, Action.DELETE_THRU, Side.SELL, NOW), "MassDeleteOrders_MBO_52",
-        {"mDUpdateAction": "DELETE_THRU", "mDEntryType": "OFFER"},
-    ),
-    (
-        e.Trade(A, 10, 652_650_000, 1, DATE, Session.NON_REGULAR, TradeCondition.CROSSED, NOW, buyer=85, seller=88,
-                sub_type=TradeSubType.RFQ),
-        "Trade_53",
-        {"mDEntryPx": D("65265.0000"), "mDEntrySize": 1, "tradeID": 10, "mDEntryBuyer": 85, "mDEntrySeller": 88,
-         "tradingSessionID": "NON_REGULAR_TRADING_SESSION", "tradeCondition": ["Crossed"], "tradeDate": DATE,
-         "trdSubType": "RF_TRADE"},
-    ),
-    (
-        e.Trade(A, 11, 10_000, 5, DATE, Session.REGULAR, TradeCondition.REGULAR, NOW, forward=True, seller_days=30,
-                interest_rate=100),
-        "ForwardTrade_54",
-        {"sellerDays": 30, "mDEntryInterestRate": D("0.0100"), "tradeCondition": ["RegularTrade"]},
-    ),
-    (
-        e.TradeBusted(A, 10, 10_000, 5, DATE, Session.REGULAR, NOW), "TradeBust_57",
-        {"tradeID": 10, "mDEntryPx": D("1.0000"), "mDEntrySize": 5, "tradeDate": DATE},
-    ),
-    (
-        e.ExecutionStatistics(A, Session.REGULAR, DATE, 1000, 123_456, -5, 12, NOW), "ExecutionStatistics_56",
-        {"tradeVolume": 1000, "vwapPx": D("12.3456"), "netChgPrevDay": D("-0.00000005"), "numberOfTrades": 12,
-         "tradingSessionID": REGULAR, **STAMP},
-    ),
-    (
-        e.ExecutionStatistics(A, Session.REGULAR, DATE, 0, None, None, 0, NOW), "ExecutionStatistics_56",
-        {"tradeVolume": 0, "vwapPx": None, "netChgPrevDay": None, "numberOfTrades": 0},
-    ),
-    (
-        e.OpeningPrice(A, -10_000, 100_000_000, DATE, NOW), "OpeningPrice_15",
-        {"mDEntryPx": D("-1.0000"), "netChgPrevDay": D("1.00000000"), "openCloseSettlFlag": "DAILY", **STAMP},
-    ),
-    (
-        e.TheoreticalPrice(A, None, None, DATE, NOW, Action.DELETE), "TheoreticalOpeningPrice_16",
-        {"mDUpdateAction": "DELETE", "mDEntryPx": None, "mDEntrySize": None, **STAMP},
-    ),
-    (
-        e.TheoreticalPrice(A, 5_000, 300, DATE, NOW), "TheoreticalOpeningPrice_16",
-        {"mDUpdateAction": "NEW", "mDEntryPx": D("0.5000"), "mDEntrySize": 300},
-    ),
-    (
-        e.ClosingPrice(A, 123_456_789, DATE, NOW, PriceOrigin.PREVIOUS_DAY, DATE - 1), "ClosingPrice_17",
-        {"mDEntryPx": D("1.23456789"), "openCloseSettlFlag": "ENTRY_FROM_PREVIOUS_BUSINESS_DAY",
-         "lastTradeDate": DATE - 1, **STAMP},
-    ),
-    (e.HighPrice(A, 10_000, DATE, NOW), "HighPrice_24", {"mDEntryPx": D("1.0000"), **STAMP}),
-    (
-        e.LowPrice(A, 10_000, DATE, NOW, Action.DELETE), "LowPrice_25",
-        {"mDEntryPx": D("1.0000"), "mDUpdateAction": "DELETE", **STAMP},
-    ),
-    (
-        e.LastTrade(A, 4, 10_000, 100, DATE, Session.REGULAR, TradeCondition.REGULAR, NOW, seller_days=5),
-        "LastTradePrice_27",
-        # 13.6: on the incremental stream no conditions.
-        {"mDEntryPx": D("1.0000"), "mDEntrySize": 100, "tradeID": 4, "tradeCondition": [], "sellerDays": 5, **STAMP},
-    ),
-    (
-        e.Imbalance(A, ImbalanceSide.MORE_SELLERS, 700, NOW), "AuctionImbalance_19",
-        {"imbalanceCondition": ["ImbalanceMoreSellers"], "mDEntrySize": 700, "mDEntryTimestamp": NOW},
-    ),
-    (
-        e.Imbalance(A, ImbalanceSide.BALANCED, None, NOW, Action.DELETE), "AuctionImbalance_19",
-        {"imbalanceCondition": [], "mDEntrySize": None, "mDUpdateAction": "DELETE"},
-    ),
-    (
-        e.PriceBand(A, BandType.REJECTION, NOW, LimitType.PERCENTAGE, -50_000, 50_000, Midpoint.THEORETICAL),
-        "PriceBand_22",
-        {"priceBandType": "REJECTION_BAND", "priceLimitType": "PERCENTAGE", "lowLimitPrice": D("-5.0000"),
-         "highLimitPrice": D("5.0000"), "priceBandMidpointPriceType": "THEORETICAL_PRICE",
-         "tradingReferencePrice": None},
-    ),
-    (
-        e.PriceBand(A, None, NOW, reference_fine=1), "PriceBand_22",
-        {"priceBandType": None, "priceLimitType": None, "tradingReferencePrice": D("0.00000001")},
-    ),
-    (e.QuantityBand(A, 0, 900, NOW), "QuantityBand_21", {"avgDailyTradedQty": 0, "maxTradeVol": 900}),
-    (
-        e.StateChanged(A, Session.REGULAR, State.RESERVED, StateEvent.LEAVES_GROUP, DATE, NOW, 0), "SecurityStatus_3",
-        {"securityTradingStatus": "RESERVED", "securityTradingEvent": "SECURITY_STATUS_CHANGE",
-         "tradSesOpenTime": None, "transactTime": NOW, "tradeDate": DATE},
-    ),
-    (
-        e.StateChanged(A, Session.REGULAR, None, None, DATE, NOW, NOW + 9), "SecurityStatus_3",
-        {"securityTradingStatus": None, "securityTradingEvent": None, "tradSesOpenTime": NOW + 9},
-    ),
-]  # fmt: skip
-UNNUMBERED: list[tuple[e.Update, str, dict[str, Any]]] = [
-    (e.BookEmptied(A, NOW), "EmptyBook_9", {"securityID": A, "mDEntryTimestamp": NOW,
-                                            "matchEventIndicator": ["RecoveryMsg", "EndOfEvent"]}),
-    (e.ChannelWasReset(84, NOW), "ChannelReset_11", {"matchEventIndicator": ["RecoveryMsg", "EndOfEvent"]}),
-    (
-        e.PhaseChanged("01", "BVMF", Session.REGULAR, Phase.OPEN, StateEvent.SESSION_CHANGE, DATE, NOW),
-        "SecurityGroupPhase_10",
-        {"securityGroup": "01", "tradingSessionSubID": "OPEN", "securityTradingEvent": "TRADING_SESSION_CHANGE"},
-    ),
-]  # fmt: skip
-
-
-def sent(version: int, *updates: e.Update) -> list[dict[str, Any]]:
-    one = publisher(version=version)
-    one.publish(e.Event(updates), NOW)
-    one.flush(NOW)
-    return messages(one.take())
-
-
-def holds(message: dict[str, Any], name: str, expected: dict[str, Any]) -> None:
-    assert message["name"] == name
-    assert {key: message[key] for key in expected} == expected
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -192,13 +56,18 @@ def test_execution_summary(version: int) -> None:
     summary = e.ExecutionSummary(A, Aggressor.SELL, 205_000, 1800, 1000, 0, NOW - 9, NOW)
     first, _ = sent(version, summary, order())
     expected = {
-        "aggressorSide": "SELL", "lastPx": D("20.5000"), "fillQty": 1800, "tradedHiddenQty": 1000, "cxlQty": 0,
-        "aggressorTime": NOW - 9, "rptSeq": 1,
-    }  # fmt: skip
+        "aggressorSide": "SELL",
+        "lastPx": Decimal("20.5000"),
+        "fillQty": 1800,
+        "tradedHiddenQty": 1000,
+        "cxlQty": 0,
+        "aggressorTime": NOW - 9,
+        "rptSeq": 1,
+    }
     holds(first, "ExecutionSummary_55", expected)
 
 
-@pytest.mark.parametrize("version", (16, 17))
+@pytest.mark.parametrize("version", [16, 17])
 def test_from_15_orders_go_by_price(version: int) -> None:
     new, change, delete = sent(
         version,
@@ -207,10 +76,16 @@ def test_from_15_orders_go_by_price(version: int) -> None:
         order(action=Action.DELETE, price=123_000),
     )
     assert new["matchEventIndicator"] == ["Implied"]
-    assert (new["mDEntryPrevSize"], change["mDEntryPrevSize"], change["mDUpdateAction"]) == (None, 15, "CHANGE")
-    assert delete["mDEntryPx"] == D("12.3000")
+    assert (new["mDEntryPrevSize"], change["mDEntryPrevSize"], change["mDUpdateAction"]) == (
+        None,
+        15,
+        "CHANGE",
+    )
+    assert delete["mDEntryPx"] == Decimal("12.3000")
     assert {message["transactTime"] for message in (new, change, delete)} == {NOW - 3}
-    assert not any("mDEntryPositionNo" in message or "mDEntryTimestamp" in message for message in (new, delete))
+    assert not any(
+        "mDEntryPositionNo" in message or "mDEntryTimestamp" in message for message in (new, delete)
+    )
 
 
 def test_below_15_orders_go_by_position() -> None:
@@ -250,14 +125,21 @@ def test_settlement_and_open_interest_came_with_9() -> None:
     interest = e.OpenInterest(A, 5, DATE, NOW)
     assert sent(8, settlement, interest) == []
     old, newer = sent(16, settlement, interest)
-    expected = {"mDEntryPx": D("9.9000"), "settlPriceType": "FINAL", "priceType": "PU", "openCloseSettlFlag": "DAILY"}
+    expected = {
+        "mDEntryPx": Decimal("9.9000"),
+        "settlPriceType": "FINAL",
+        "priceType": "PU",
+        "openCloseSettlFlag": "DAILY",
+    }
     holds(old, "SettlementPrice_28", expected)
     holds(newer, "OpenInterest_29", {"mDEntrySize": 5, "rptSeq": 2})
     assert sent(17, settlement)[0]["settlDate"] == DATE + 1
 
 
-@pytest.mark.parametrize(("phase", "old", "new"), [(Phase.PRE_CLOSE, "FORBIDDEN", "PRE_CLOSE"),
-                                                   (Phase.PRE_OPEN, "RESERVED", "PRE_OPEN")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("phase", "old", "new"),
+    [(Phase.PRE_CLOSE, "FORBIDDEN", "PRE_CLOSE"), (Phase.PRE_OPEN, "RESERVED", "PRE_OPEN")],
+)
 def test_phases_were_renamed_in_17(phase: Phase, old: str, new: str) -> None:
     update = e.PhaseChanged("01", "BVMF", Session.REGULAR, phase, None, DATE, NOW)
     assert sent(16, update)[0]["tradingSessionSubID"] == old
@@ -273,21 +155,47 @@ def test_a_sub_type_that_a_version_does_not_know_is_null() -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_definition(version: int) -> None:
     spread = instrument(
-        A, symbol="DI1F27N27", security_type=SecurityType.MLEG, product=Product.MULTILEG, sub_type=90, tick=50,
-        strike=0, is_put=True, is_american=False, maturity=(2027, 1), maturity_date=DATE + 60, implied=True,
-        user_defined=True, is_test=True, description="Descrição", isin="BRAAAAACNOR0", is_odd_lot=True,
-        legs=(Leg(1, "DI1F27", Side.SELL), Leg(2, "DI1N27", Side.BUY, 2)), underlyings=(Underlying(3, "DI"),),
-    )  # fmt: skip
+        A,
+        symbol="DI1F27N27",
+        security_type=SecurityType.MLEG,
+        product=Product.MULTILEG,
+        sub_type=90,
+        tick=50,
+        strike=0,
+        is_put=True,
+        is_american=False,
+        maturity=(2027, 1),
+        maturity_date=DATE + 60,
+        implied=True,
+        user_defined=True,
+        is_test=True,
+        description="Descrição",
+        isin="BRAAAAACNOR0",
+        is_odd_lot=True,
+        legs=(Leg(1, "DI1F27", Side.SELL), Leg(2, "DI1N27", Side.BUY, 2)),
+        underlyings=(Underlying(3, "DI"),),
+    )
     [message] = sent(version, e.Definition(spread, DefinitionAction.MODIFY))
     expected = {
-        "securityID": A, "symbol": "DI1F27N27", "securityUpdateAction": "MODIFY", "securitySubType": 90,
-        "totNoRelatedSym": 1, "lastFragment": "TRUE_VALUE", "minPriceIncrement": D("0.00500000"),
-        "tickSizeDenominator": 3, "strikePrice": D("0.0000"), "putOrCall": "PUT", "exerciseStyle": "EUROPEAN",
-        "multiLegModel": "USER_DEFINED", "maturityDate": DATE + 60, "lotType": "ODD_LOT", "securityDesc": "Descrição",
-    }  # fmt: skip
+        "securityID": A,
+        "symbol": "DI1F27N27",
+        "securityUpdateAction": "MODIFY",
+        "securitySubType": 90,
+        "totNoRelatedSym": 1,
+        "lastFragment": "TRUE_VALUE",
+        "minPriceIncrement": Decimal("0.00500000"),
+        "tickSizeDenominator": 3,
+        "strikePrice": Decimal("0.0000"),
+        "putOrCall": "PUT",
+        "exerciseStyle": "EUROPEAN",
+        "multiLegModel": "USER_DEFINED",
+        "maturityDate": DATE + 60,
+        "lotType": "ODD_LOT",
+        "securityDesc": "Descrição",
+    }
     holds(message, "SecurityDefinition_12", expected)
     assert message["maturityMonthYear"] == {"year": 2027, "month": 1, "day": None, "week": None}
-    assert [leg["legRatioQty"] for leg in message["noLegs"]] == [D("1.0000000"), D("2.0000000")]
+    assert [leg["legRatioQty"] for leg in message["noLegs"]] == [Decimal("1.0000000"), Decimal("2.0000000")]
     assert [leg["legSide"] for leg in message["noLegs"]] == ["SELL", "BUY"]
     assert message["noUnderlyings"] == [{"underlyingSecurityID": 3, "underlyingSymbol": "DI"}]
     attributes = [one["instrAttribType"] for one in message["noInstrAttribs"]]

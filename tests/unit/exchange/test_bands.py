@@ -1,0 +1,164 @@
+"""Bands: which limit an order goes past, what triggers an auction, what is told."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pregao.exchange import control
+from pregao.exchange.bands import LIMIT_TYPES, BandError, Bands, Midpoints, TriggerAuction, limits_of
+from pregao.exchange.catalogues.entries import BandRule
+from pregao.exchange.rejections import Reason, Rejection
+from pregao.model.events import PriceBand, QuantityBand, StateChanged
+from pregao.model.market import BandType, LimitType, Midpoint, State
+from tests.unit.exchange.desk_kit import ABC, TEMPLATE, XYZ, Exchange, catalogue, clock, listing
+
+HARD = BandRule(BandType.HARD, LimitType.PRICE, 5_0000, 20_0000)
+STATIC = BandRule(BandType.STATIC, LimitType.PRICE, 6_0000, 18_0000)
+REJECTION = BandRule(BandType.REJECTION, LimitType.PERCENTAGE, -20_0000, 20_0000, Midpoint.LAST_TRADE)
+AUCTION = BandRule(BandType.AUCTION, LimitType.PERCENTAGE, -5_0000, 5_0000, Midpoint.LAST_TRADE)
+ALL = (HARD, STATIC, REJECTION, AUCTION)
+AT_TEN = Midpoints(last=10_0000)
+
+
+def bands(*rules: BandRule) -> Bands:
+    made = Bands()
+    made.add(1, rules or ALL)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("price", "reason"),
+    [
+        (4_9900, Reason.PRICE_OUTSIDE_HARD_LIMIT),
+        (20_0100, Reason.PRICE_OUTSIDE_HARD_LIMIT),
+        (5_0000, Reason.PRICE_OUTSIDE_STATIC_LIMIT),
+        (18_0100, Reason.PRICE_OUTSIDE_STATIC_LIMIT),
+        (7_9900, Reason.PRICE_OUTSIDE_REJECTION_BAND),
+        (12_0100, Reason.PRICE_OUTSIDE_REJECTION_BAND),
+    ],
+)
+def test_an_order_outside_gets_a_named_rejection(price: int, reason: Reason) -> None:
+    found = bands().check(1, price, 100, AT_TEN)
+    assert isinstance(found, Rejection)
+    assert found.reason is reason
+    assert str(price) in found.text
+
+
+@pytest.mark.parametrize("price", [8_0000, 10_0000, 12_0000, None])
+def test_limits_themselves_are_allowed(price: int | None) -> None:
+    assert bands().check(1, price, 100, AT_TEN) is None
+
+
+def test_trading_outside_the_auction_band_triggers_an_auction() -> None:
+    assert bands().check(1, 11_0000, 100, AT_TEN) is None  # it may say so
+    assert bands().check(1, 11_0000, 100, AT_TEN, trade_price=10_5000) is None
+    found = bands().check(1, 11_0000, 100, AT_TEN, trade_price=10_5100)
+    assert found == TriggerAuction(10_5100, 9_5000, 10_5000)
+
+
+def test_the_quantity_limit() -> None:
+    made = bands()
+    assert made.set_quantity(1, 5_000, 1_000, 7) == QuantityBand(1, 5_000, 1_000, 7)
+    found = made.check(1, 10_0000, 1_001, AT_TEN)
+    assert isinstance(found, Rejection)
+    assert found.reason is Reason.QUANTITY_ABOVE_LIMIT
+    assert made.check(1, 10_0000, 1_000, AT_TEN) is None
+
+
+def test_midpoints() -> None:
+    prices = Midpoints(last=100, bid=90, offer=110, theoretical=104, reference=98)
+    assert prices.of(Midpoint.LAST_TRADE) == 100
+    assert prices.of(Midpoint.COMPLEMENTARY_LAST) == 100
+    assert prices.of(Midpoint.THEORETICAL) == 104
+    assert Midpoints(reference=98).of(Midpoint.LAST_TRADE) == 98
+    assert Midpoints(last=100).of(Midpoint.THEORETICAL) == 100
+    assert Midpoints(last=100, bid=103).of(Midpoint.COMPLEMENTARY_LAST) == 103
+    assert Midpoints(last=100, offer=95).of(Midpoint.COMPLEMENTARY_LAST) == 95
+
+
+@given(st.integers(-(10**9), 10**9), st.integers(0, 2_000_000), st.integers(0, 2_000_000))
+def test_percentages_are_exact_and_rounded_inwards(midpoint: int, below: int, above: int) -> None:
+    rule = BandRule(BandType.AUCTION, LimitType.PERCENTAGE, -below, above, Midpoint.LAST_TRADE)
+    found = limits_of(rule, Midpoints(last=midpoint))
+    if midpoint == 0:
+        assert found is None
+        return
+    assert found is not None
+    low, high = found
+    assert low <= midpoint <= high
+    size = abs(midpoint)
+    assert (midpoint - low) * 1_000_000 <= size * below < (midpoint - low + 1) * 1_000_000
+    assert (high - midpoint) * 1_000_000 <= size * above < (high - midpoint + 1) * 1_000_000
+
+
+def test_a_band_without_midpoint_has_no_effect() -> None:
+    assert bands(REJECTION, AUCTION).check(1, 99_0000, 1, Midpoints(), trade_price=99_0000) is None
+    assert Bands().check(7, 1, 1, Midpoints()) is None
+
+
+def test_an_update_replaces_only_its_own_type() -> None:
+    made = bands()
+    wider = BandRule(BandType.STATIC, LimitType.PRICE, 5_5000, 19_0000)
+    assert made.set_band(1, wider, 9) == PriceBand(1, BandType.STATIC, 9, LimitType.PRICE, 5_5000, 19_0000)
+    assert made.set_reference(1, 7, 10) == PriceBand(1, None, 10, reference_fine=7)
+    assert made.rule(1, BandType.HARD) == HARD
+    told = made.current(1, 11)
+    assert [band.type for band in told if isinstance(band, PriceBand)] == [
+        BandType.HARD,
+        BandType.AUCTION,
+        BandType.REJECTION,
+        BandType.STATIC,
+        None,
+    ]
+
+
+@given(st.sampled_from(BandType), st.sampled_from(LimitType), st.one_of(st.none(), st.sampled_from(Midpoint)))
+def test_only_the_combinations_of_the_table(kind: BandType, limit: LimitType, midpoint: Midpoint | None) -> None:
+    rule = BandRule(kind, limit, -1, 1, midpoint)
+    allowed = limit in LIMIT_TYPES[kind] and (midpoint is not None) is (limit is LimitType.PERCENTAGE)
+    made = bands(HARD)
+    if allowed:
+        made.set_band(1, rule, 0)
+    else:
+        with pytest.raises(BandError):
+            made.set_band(1, rule, 0)
+        assert made.rule(1, kind) == (HARD if kind is BandType.HARD else None)
+
+
+def test_in_the_engine_a_rejected_order_publishes_nothing() -> None:
+    exchange = Exchange(catalogue(listing(ABC, TEMPLATE, *ALL), listing(XYZ), pairs=()))
+    exchange.open_all()
+    outcome = exchange.buy("10:01:00", ABC, 100, 12_0100)
+    assert outcome.rejection is not None
+    assert outcome.rejection.reason is Reason.PRICE_OUTSIDE_REJECTION_BAND
+    assert outcome.events == ()
+    too_many = exchange.buy("10:01:00", ABC, 100_100, 10_0000).rejection
+    assert too_many is not None
+    assert too_many.reason is Reason.QUANTITY_ABOVE_LIMIT
+
+
+def test_in_the_engine_the_auction_band_starts_an_auction() -> None:
+    exchange = Exchange(catalogue(listing(ABC, TEMPLATE, *ALL), listing(XYZ), pairs=()))
+    exchange.open_all()
+    exchange.sell("10:01:00", ABC, 100, 10_4000)
+    exchange.sell("10:01:00", ABC, 100, 11_4000)
+    outcome = exchange.buy("10:02:00", ABC, 200, 11_4000)
+    assert outcome.rejection is None
+    assert exchange.engine.market(ABC).statistics.last_price == 10_4000  # inside: traded
+    (state,) = [each for event in outcome.events for each in event.updates if isinstance(each, StateChanged)]
+    assert (state.state, state.ends_ns) == (State.RESERVED, clock("10:07:00"))
+    assert exchange.engine.market(ABC).book.crossed
+
+
+def test_commands_tell_bands_each_on_its_own() -> None:
+    exchange = Exchange(catalogue(listing(ABC, TEMPLATE, *ALL), listing(XYZ), pairs=()))
+    told = exchange.do(control.PublishBands(1, ABC))
+    assert [len(event) for event in told] == [1] * 5
+    ((band,),) = exchange.do(control.SetBand(2, ABC, HARD))
+    assert isinstance(band, PriceBand)
+    ((band,),) = exchange.do(control.SetReference(3, ABC, 99))
+    assert isinstance(band, PriceBand)
+    ((quantity,),) = exchange.do(control.SetQuantityBand(4, ABC, None, 10))
+    assert isinstance(quantity, QuantityBand)
+    ticks = BandRule(BandType.HARD, LimitType.TICKS, 1, 2)
+    assert exchange.submit(control.SetBand(5, ABC, ticks)).rejection is not None
