@@ -1,66 +1,91 @@
 """Messages of fixed length as one struct each, made from the layouts of a schema at start-up."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from struct import Struct
+from typing import Any, Final, NamedTuple
 
 from pregao.codecs.sbe import Schema
 from pregao.codecs.sbe.blocks import block_format, wire_leaves
-from pregao.codecs.sbe.layout import BlockLayout
+from pregao.codecs.sbe.layout import BlockLayout, Kind
 from pregao.feeds.binary.packets import SBE_BIG_ENDIAN, SBE_LITTLE_ENDIAN, frame
+from pregao.model.market import Side
 
 Pack = Callable[..., bytes]
+# update, matchEventIndicator without the flags of the update itself, rptSeq -> framed message
+Packer = Callable[[Any, int, int], bytes]
+
+_ENCODING: Final = {"<": SBE_LITTLE_ENDIAN, ">": SBE_BIG_ENDIAN}
+
+
+class Indicators(NamedTuple):
+    """Bits of the matchEventIndicator (10); 0 where the version has no such bit."""
+
+    end: int
+    recovery: int
+    implied: int
 
 
 class Block:
-    """A message root or group entry: the names of its values in the order of the wire, and their nulls."""
+    """A message root or a group entry: its values in the order of the wire."""
 
     def __init__(self, schema: Schema, layout: BlockLayout) -> None:
-        wire = wire_leaves([field for field in layout.fields if field.present])
-        self.name = layout.name
+        present = [field for field in layout.fields if field.present]
+        wire = wire_leaves(present)
         self.names = tuple(leaf.name for leaf in wire)
         self.size = layout.block_length
-        self._fields = {field.name: field for field in layout.fields if field.present}
-        self.order, self.format = schema.byte_order, block_format(wire, layout.block_length)
+        self._fields = {field.name: field for field in present}
+        self._order, self._format = schema.byte_order, block_format(wire, layout.block_length)
 
     def null(self, name: str) -> int:
+        """How null is written."""
         null = self._fields[name].null
-        assert isinstance(null, int), f"{self.name}.{name} cannot be null"
+        assert isinstance(null, int), f"{name} cannot be null"
         return null
 
     def values(self, name: str) -> dict[str, int]:
         """The values of an enum or the masks of a set, by name."""
         field = self._fields[name]
-        is_set = field.null is None
-        return {label: 1 << value if is_set else value for value, label in field.names.items()}
+        in_set = field.kind is Kind.SET
+        return {label: 1 << value if in_set else value for value, label in field.names.items()}
 
-    def packs(self, *names: str) -> bool:
-        """Whether a packer written for these names, in this order, is one for this block."""
-        return self.names == names
+    def sides(self) -> tuple[int, int, int]:
+        """mDEntryType by `Side`, which counts from 1."""
+        codes = self.values("mDEntryType")
+        assert (Side.BUY, Side.SELL) == (1, 2)
+        return (0, codes["BID"], codes["OFFER"])
 
-
-def message_block(schema: Schema, version: int, name: str) -> Block:
-    return Block(schema, schema.at(version).by_name[name])
-
-
-def message_prefix(schema: Schema, version: int, layout: BlockLayout, length: int | None = None) -> bytes:
-    """Framing and SBE header of a message; `length` counts from the block on."""
-    header = bytearray(schema.header.size)
-    numbers = (layout.block_length, layout.id, schema.id, version)
-    for (offset, primitive), number in zip(schema.header.members(), numbers, strict=True):
-        Struct(schema.byte_order + primitive.code).pack_into(header, offset, number)
-    body = bytes(layout.block_length if length is None else length)
-    encoding = SBE_LITTLE_ENDIAN if schema.byte_order == "<" else SBE_BIG_ENDIAN
-    whole = frame(bytes(header) + body, encoding)
-    return whole[: len(whole) - len(body)]
+    def struct(self, names: str, head: int = 0) -> Struct | None:
+        """What packs these values, in this order; None where the version's fields are others."""
+        if self.names != tuple(names.split()):
+            return None
+        return Struct(f"{self._order}{head}s{self._format}" if head else f"{self._order}{self._format}")
 
 
-def message_pack(schema: Schema, version: int, block: Block, names: Sequence[str]) -> Pack | None:
-    """Values to a framed message, or None where this version's fields are not these.
+class Template(Block):
+    """A message of one version. `head` is the framing and the header of one without groups and data."""
 
-    The first argument of the packer is its constant head, which `message_prefix` gives.
-    """
-    if not block.packs(*names):
-        return None
-    layout = schema.at(version).by_name[block.name]
-    head = message_prefix(schema, version, layout)
-    return Struct(f"{block.order}{len(head)}s{block.format}").pack
+    def __init__(self, schema: Schema, version: int, name: str) -> None:
+        self._schema, self._version = schema, version
+        self.layout = schema.at(version).by_name[name]
+        super().__init__(schema, self.layout)
+        self.head = self.head_for(self.layout.block_length)
+
+    def head_for(self, length: int) -> bytes:
+        """Framing and message header in front of so many bytes."""
+        schema = self._schema
+        header = bytearray(schema.header.size)
+        numbers = (self.layout.block_length, self.layout.id, schema.id, self._version)
+        for (offset, primitive), number in zip(schema.header.members(), numbers, strict=True):
+            Struct(schema.byte_order + primitive.code).pack_into(header, offset, number)
+        whole = frame(bytes(header) + bytes(length), _ENCODING[schema.byte_order])
+        return whole[: len(whole) - length]
+
+    def pack(self, names: str) -> Pack | None:
+        """Values, after `head`, to a framed message."""
+        struct = self.struct(names, len(self.head))
+        return None if struct is None else struct.pack
+
+
+def indicators(schema: Schema, version: int) -> Indicators:
+    bits = Template(schema, version, "Order_MBO_50").values("matchEventIndicator")
+    return Indicators(bits["EndOfEvent"], bits["RecoveryMsg"], bits.get("Implied", 0))

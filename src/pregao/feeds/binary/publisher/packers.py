@@ -7,163 +7,17 @@ value of a type that means null is not looked for.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Protocol
+from typing import Final
 
 from pregao.codecs.sbe import Schema
-from pregao.feeds.binary.publisher.blocks import Block, Pack, message_block, message_pack, message_prefix
+from pregao.feeds.binary.publisher.blocks import Indicators, Packer, Template
+from pregao.feeds.binary.publisher.order_packers import order_packer
 from pregao.model import events as e
-from pregao.model.market import Action, Side
-
-# update, matchEventIndicator without the flags of the update itself, rptSeq -> framed message
-Packer = Callable[[Any, int, int], bytes]
-
-
-class Indicators(Protocol):
-    """Bits of the matchEventIndicator; 0 where the version has no such bit."""
-
-    @property
-    def implied(self) -> int: ...
-    @property
-    def recovery(self) -> int: ...
-
-
-class _Template:
-    """One message of one version, ready to make packers of it."""
-
-    def __init__(self, schema: Schema, version: int, name: str) -> None:
-        self._schema, self._version = schema, version
-        self.block: Block = message_block(schema, version, name)
-        self.head = message_prefix(schema, version, schema.at(version).by_name[name])
-
-    def pack(self, names: str) -> Pack | None:
-        return message_pack(self._schema, self._version, self.block, names.split())
-
-
-def entry_types(block: Block) -> tuple[int, int, int]:
-    """mDEntryType by `Side`, which counts from 1."""
-    codes = block.values("mDEntryType")
-    assert (Side.BUY, Side.SELL) == (1, 2)
-    return (0, codes["BID"], codes["OFFER"])
-
-
-def _orders(schema: Schema, version: int, flags: Indicators) -> Packer | None:
-    """Order_MBO and DeleteOrder_MBO, by action."""
-    by_price = _order_by_price(schema, version, flags), _delete_by_price(schema, version, flags)
-    by_position = _order_by_position(schema, version, flags), _delete_by_position(schema, version, flags)
-    order, delete = by_price if by_price[0] else by_position
-    if order is None or delete is None:
-        return None
-    put, remove, deleted = order, delete, Action.DELETE
-
-    def pack_order(update: e.OrderUpdate, indicator: int, rpt_seq: int) -> bytes:
-        return (remove if update.action is deleted else put)(update, indicator, rpt_seq)
-
-    return pack_order
-
-
-def _order_by_price(schema: Schema, version: int, flags: Indicators) -> Packer | None:
-    """From version 16 on."""
-    template = _Template(schema, version, "Order_MBO_50")
-    pack = template.pack(
-        "securityID matchEventIndicator mDUpdateAction mDEntryType mDEntryPx mDEntrySize enteringFirm "
-        "mDInsertTimestamp secondaryOrderID rptSeq transactTime mDEntryPrevSize"
-    )
-    if pack is None:
-        return None
-    block, head, sides = template.block, template.head, entry_types(template.block)
-    no_price, no_firm = block.null("mDEntryPx"), block.null("enteringFirm")
-    no_size, implied, recovery = block.null("mDEntryPrevSize"), flags.implied, flags.recovery
-
-    def pack_order(u: e.OrderUpdate, indicator: int, rpt_seq: int) -> bytes:
-        if u.implied:
-            indicator |= implied
-        if u.recovery:
-            indicator |= recovery
-        price, firm, previous = u.price, u.firm, u.previous_size
-        return pack(
-            head, u.security_id, indicator, u.action, sides[u.side],
-            no_price if price is None else price, u.size, no_firm if firm is None else firm,
-            u.inserted_ns, u.order_id, rpt_seq, u.transact_ns, no_size if previous is None else previous,
-        )  # fmt: skip
-
-    return pack_order
-
-
-def _delete_by_price(schema: Schema, version: int, flags: Indicators) -> Packer | None:
-    """From version 15 on."""
-    template = _Template(schema, version, "DeleteOrder_MBO_51")
-    pack = template.pack(
-        "securityID matchEventIndicator mDEntryType mDEntrySize secondaryOrderID transactTime rptSeq mDEntryPx"
-    )
-    if pack is None:
-        return None
-    head, sides = template.head, entry_types(template.block)
-    no_price, implied = template.block.null("mDEntryPx"), flags.implied
-
-    def pack_delete(u: e.OrderUpdate, indicator: int, rpt_seq: int) -> bytes:
-        if u.implied:
-            indicator |= implied
-        price = u.price
-        return pack(
-            head, u.security_id, indicator, sides[u.side], u.size, u.order_id, u.transact_ns, rpt_seq,
-            no_price if price is None else price,
-        )  # fmt: skip
-
-    return pack_delete
-
-
-def _order_by_position(schema: Schema, version: int, flags: Indicators) -> Packer | None:
-    """Below version 15."""
-    template = _Template(schema, version, "Order_MBO_50")
-    pack = template.pack(
-        "securityID matchEventIndicator mDUpdateAction mDEntryType mDEntryPx mDEntrySize mDEntryPositionNo "
-        "enteringFirm mDInsertTimestamp secondaryOrderID rptSeq mDEntryTimestamp"
-    )
-    if pack is None:
-        return None
-    block, head, sides = template.block, template.head, entry_types(template.block)
-    no_price, no_firm = block.null("mDEntryPx"), block.null("enteringFirm")
-    implied, recovery = flags.implied, flags.recovery
-
-    def pack_order(u: e.OrderUpdate, indicator: int, rpt_seq: int) -> bytes:
-        if u.implied:
-            indicator |= implied
-        if u.recovery:
-            indicator |= recovery
-        price, firm = u.price, u.firm
-        return pack(
-            head, u.security_id, indicator, u.action, sides[u.side],
-            no_price if price is None else price, u.size, u.position, no_firm if firm is None else firm,
-            u.inserted_ns, u.order_id, rpt_seq, u.transact_ns,
-        )  # fmt: skip
-
-    return pack_order
-
-
-def _delete_by_position(schema: Schema, version: int, flags: Indicators) -> Packer | None:
-    template = _Template(schema, version, "DeleteOrder_MBO_51")
-    pack = template.pack(
-        "securityID matchEventIndicator mDEntryType mDEntryPositionNo mDEntrySize secondaryOrderID "
-        "mDEntryTimestamp rptSeq"
-    )
-    if pack is None:
-        return None
-    head, sides, implied = template.head, entry_types(template.block), flags.implied
-
-    def pack_delete(u: e.OrderUpdate, indicator: int, rpt_seq: int) -> bytes:
-        if u.implied:
-            indicator |= implied
-        return pack(
-            head, u.security_id, indicator, sides[u.side], u.position, u.size, u.order_id,
-            u.transact_ns, rpt_seq,
-        )  # fmt: skip
-
-    return pack_delete
 
 
 def _trades(schema: Schema, version: int, flags: Indicators) -> Packer | None:
     """Trade; a forward trade is rare and left to the encoder."""
-    template = _Template(schema, version, "Trade_53")
+    template = Template(schema, version, "Trade_53")
     names = (
         "securityID matchEventIndicator tradingSessionID tradeCondition mDEntryPx mDEntrySize tradeID "
         "mDEntryBuyer mDEntrySeller tradeDate trdSubType {} rptSeq"
@@ -171,9 +25,9 @@ def _trades(schema: Schema, version: int, flags: Indicators) -> Packer | None:
     pack = template.pack(names.format("transactTime")) or template.pack(names.format("mDEntryTimestamp"))
     if pack is None:
         return None
-    packs, block, head, implied = pack, template.block, template.head, flags.implied
-    no_firm, no_type = block.null("mDEntryBuyer"), block.null("trdSubType")
-    sub_types = frozenset(block.values("trdSubType").values())
+    packs, head, implied = pack, template.head, flags.implied
+    no_firm, no_type = template.null("mDEntryBuyer"), template.null("trdSubType")
+    sub_types = frozenset(template.values("trdSubType").values())
 
     def pack_trade(u: e.Trade, indicator: int, rpt_seq: int) -> bytes:
         if u.implied:
@@ -190,7 +44,7 @@ def _trades(schema: Schema, version: int, flags: Indicators) -> Packer | None:
 
 def _execution_summaries(schema: Schema, version: int, _: Indicators) -> Packer | None:
     """It has no matchEventIndicator: it is never the last of its event (13.1)."""
-    template = _Template(schema, version, "ExecutionSummary_55")
+    template = Template(schema, version, "ExecutionSummary_55")
     names = "securityID aggressorSide lastPx fillQty tradedHiddenQty cxlQty aggressorTime rptSeq {}"
     pack = template.pack(names.format("transactTime")) or template.pack(names.format("mDEntryTimestamp"))
     if pack is None:
@@ -207,14 +61,15 @@ def _execution_summaries(schema: Schema, version: int, _: Indicators) -> Packer 
 
 
 def _execution_statistics(schema: Schema, version: int, _: Indicators) -> Packer | None:
-    template = _Template(schema, version, "ExecutionStatistics_56")
+    template = Template(schema, version, "ExecutionStatistics_56")
     pack = template.pack(
         "securityID matchEventIndicator tradingSessionID tradeDate tradeVolume vwapPx netChgPrevDay "
         "numberOfTrades mDEntryTimestamp rptSeq"
     )
     if pack is None:
         return None
-    head, no_price, no_change = template.head, template.block.null("vwapPx"), template.block.null("netChgPrevDay")
+    head = template.head
+    no_price, no_change = template.null("vwapPx"), template.null("netChgPrevDay")
 
     def pack_statistics(u: e.ExecutionStatistics, indicator: int, rpt_seq: int) -> bytes:
         vwap, change = u.vwap, u.net_change_fine
@@ -229,7 +84,7 @@ def _execution_statistics(schema: Schema, version: int, _: Indicators) -> Packer
 
 def _extremes(name: str) -> Callable[[Schema, int, Indicators], Packer | None]:
     def make(schema: Schema, version: int, _: Indicators) -> Packer | None:
-        template = _Template(schema, version, name)
+        template = Template(schema, version, name)
         pack = template.pack(
             "securityID matchEventIndicator mDUpdateAction tradeDate mDEntryPx mDEntryTimestamp rptSeq"
         )
@@ -246,14 +101,14 @@ def _extremes(name: str) -> Callable[[Schema, int, Indicators], Packer | None]:
 
 
 def _openings(schema: Schema, version: int, _: Indicators) -> Packer | None:
-    template = _Template(schema, version, "OpeningPrice_15")
+    template = Template(schema, version, "OpeningPrice_15")
     pack = template.pack(
         "securityID matchEventIndicator mDUpdateAction openCloseSettlFlag mDEntryPx netChgPrevDay tradeDate "
         "mDEntryTimestamp rptSeq"
     )
     if pack is None:
         return None
-    head, no_change = template.head, template.block.null("netChgPrevDay")
+    head, no_change = template.head, template.null("netChgPrevDay")
 
     def pack_opening(u: e.OpeningPrice, indicator: int, rpt_seq: int) -> bytes:
         change = u.net_change_fine
@@ -266,13 +121,15 @@ def _openings(schema: Schema, version: int, _: Indicators) -> Packer | None:
 
 
 def _theoreticals(schema: Schema, version: int, _: Indicators) -> Packer | None:
-    template = _Template(schema, version, "TheoreticalOpeningPrice_16")
+    template = Template(schema, version, "TheoreticalOpeningPrice_16")
     pack = template.pack(
-        "securityID matchEventIndicator mDUpdateAction tradeDate mDEntryPx mDEntrySize mDEntryTimestamp rptSeq"
+        "securityID matchEventIndicator mDUpdateAction tradeDate mDEntryPx mDEntrySize mDEntryTimestamp "
+        "rptSeq"
     )
     if pack is None:
         return None
-    head, no_price, no_size = template.head, template.block.null("mDEntryPx"), template.block.null("mDEntrySize")
+    head = template.head
+    no_price, no_size = template.null("mDEntryPx"), template.null("mDEntrySize")
 
     def pack_theoretical(u: e.TheoreticalPrice, indicator: int, rpt_seq: int) -> bytes:
         price, size = u.price, u.size
@@ -285,7 +142,7 @@ def _theoreticals(schema: Schema, version: int, _: Indicators) -> Packer | None:
 
 
 _MAKERS: Final[Mapping[type, Callable[[Schema, int, Indicators], Packer | None]]] = {
-    e.OrderUpdate: _orders,
+    e.OrderUpdate: order_packer,
     e.Trade: _trades,
     e.ExecutionSummary: _execution_summaries,
     e.ExecutionStatistics: _execution_statistics,

@@ -62,6 +62,11 @@ class PacketStream:
         self._size = PacketHeader.SIZE
 
     @property
+    def point(self) -> SequencePoint:
+        """Where a publisher that goes on from here would start."""
+        return SequencePoint(self.version, self.next_number)
+
+    @property
     def held(self) -> bool:
         """Whether messages wait for `flush`."""
         return bool(self._messages)
@@ -81,7 +86,7 @@ class PacketStream:
         messages = self._messages
         if not messages:
             return
-        self._send(self.next_number, b"".join(messages), now_ns)
+        self._send(self.next_number, messages[0] if len(messages) == 1 else b"".join(messages), now_ns)
         self.next_number += 1
         messages.clear()
         self._size = PacketHeader.SIZE

@@ -1,0 +1,148 @@
+"""One channel at one site: the three streams, their timers and resets, tied together (6.1)."""
+
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from typing import NamedTuple
+
+from pregao.codecs.sbe import Schema
+from pregao.feeds.binary.publisher.definitions import DefinitionLoop
+from pregao.feeds.binary.publisher.incremental import IncrementalStream
+from pregao.feeds.binary.publisher.loops import LoopingStream, Pace
+from pregao.feeds.binary.publisher.messages import MessageWriter
+from pregao.feeds.binary.publisher.packets import HEARTBEAT_NS, OutgoingPacket, PacketStream, SequencePoint
+from pregao.feeds.binary.publisher.resets import RECOVERY_INTERVAL_NS, Resets
+from pregao.feeds.binary.publisher.snapshot_orders import ENTRIES, SnapshotOrders
+from pregao.feeds.binary.publisher.snapshots import SnapshotLoop
+from pregao.feeds.binary.publisher.sources import BookSource
+from pregao.feeds.binary.streams import Feed, Stream
+from pregao.model.events import Event
+
+
+class Site(Enum):
+    """Who sends: which feeds carry the incremental stream, and which the loops (6.1, 6.5.3).
+
+    The contingency site is a publisher of its own, with its own sequence and its own resets.
+    """
+
+    PRIMARY = "primary"
+    CONTINGENCY = "contingency"
+
+    @property
+    def incremental(self) -> tuple[Feed, ...]:
+        return (Feed.A, Feed.B) if self is Site.PRIMARY else (Feed.C,)
+
+    @property
+    def loops(self) -> tuple[Feed, ...]:
+        return (Feed.A,) if self is Site.PRIMARY else (Feed.C,)
+
+
+class Paces(NamedTuple):
+    """How fast everything that repeats is repeated."""
+
+    definitions: Pace = Pace()
+    snapshots: Pace = Pace()
+    heartbeat_ns: int = HEARTBEAT_NS
+    recovery_ns: int = RECOVERY_INTERVAL_NS  # between two books that come back gradually
+    snapshot_entries: int = ENTRIES
+
+
+class ChannelPublisher:
+    """Events in, packets out through `take`.
+
+    Give it every event right after the source has it, then `flush` when the instant is over, and
+    call `on_timeout` when `next_timeout` is reached. `start`, `rpt_seqs` and `booked` let a day in
+    mid-week go on where the last one ended; `loops` the other two streams.
+    """
+
+    def __init__(
+        self,
+        channel: int,
+        schema: Schema,
+        version: int,
+        source: BookSource,
+        *,
+        now_ns: int,
+        site: Site = Site.PRIMARY,
+        paces: Paces | None = None,
+        start: SequencePoint | None = None,
+        loops: SequencePoint | None = None,
+        rpt_seqs: Mapping[int, int] | None = None,
+        booked: Iterable[int] = (),
+    ) -> None:
+        paces = paces or Paces()
+        self.channel, self.version, self.site = channel, version, site
+        self._out: list[OutgoingPacket] = []
+        writer = MessageWriter(schema, version)
+
+        def packets(stream: Stream, feeds: tuple[Feed, ...], begin: SequencePoint | None) -> PacketStream:
+            return PacketStream(
+                channel, stream, feeds, writer.sequence, self._out,
+                now_ns=now_ns, start=begin, heartbeat_ns=paces.heartbeat_ns,
+            )  # fmt: skip
+
+        incremental = packets(Stream.INCREMENTAL, site.incremental, start)
+        self.incremental = IncrementalStream(incremental, writer, rpt_seqs=rpt_seqs, booked=booked)
+        snapshot_orders = SnapshotOrders(schema, version, paces.snapshot_entries)
+        snapshots = SnapshotLoop(source, writer, snapshot_orders, self.incremental)
+        definitions = DefinitionLoop(source, writer)
+        self.definitions = LoopingStream(
+            packets(Stream.DEFINITION, site.loops, loops), paces.definitions, definitions.begin,
+            writer.sequence_reset, now_ns,
+        )  # fmt: skip
+        self.snapshots = LoopingStream(
+            packets(Stream.SNAPSHOT, site.loops, loops), paces.snapshots, snapshots.begin,
+            writer.sequence_reset, now_ns,
+        )  # fmt: skip
+        self._resets = Resets(channel, self.incremental, source, writer.sequence_reset, paces.recovery_ns)
+
+    def publish(self, event: Event, now_ns: int) -> None:
+        self.incremental.publish(event, now_ns)
+
+    def flush(self, now_ns: int) -> None:
+        """The instant is over: what was published leaves."""
+        self.incremental.packets.flush(now_ns)
+
+    def take(self) -> list[OutgoingPacket]:
+        """The packets since the last call, in the order they are sent."""
+        taken = self._out.copy()
+        self._out.clear()
+        return taken
+
+    def next_timeout(self) -> int:
+        """When `on_timeout` is due. Publishing only moves it later, so there is no need to ask again
+        after each event; a reset may move it earlier."""
+        due_ns = min(
+            self.incremental.packets.next_timeout(),
+            self.definitions.next_timeout(),
+            self.snapshots.next_timeout(),
+        )
+        recovery_ns = self._resets.next_timeout()
+        return due_ns if recovery_ns is None else min(due_ns, recovery_ns)
+
+    def on_timeout(self, now_ns: int) -> None:
+        """Time has passed: books that come back, packets of the loops, heartbeats."""
+        self._resets.advance(now_ns)
+        self.incremental.packets.on_timeout(now_ns)
+        self.definitions.advance(now_ns)
+        self.snapshots.advance(now_ns)
+
+    def reset_stream(self, now_ns: int, *, gradually: bool = False) -> None:
+        """6.5.11."""
+        self._resets.stream(now_ns, gradually=gradually)
+
+    def reset_channel(self, now_ns: int, *, definitions: bool = False, gradually: bool = False) -> None:
+        """6.5.12; with definitions where the system initialises."""
+        self._resets.channel(now_ns, definitions=definitions, gradually=gradually)
+
+    def reset_book(self, security_id: int, now_ns: int) -> None:
+        """6.5.13."""
+        self._resets.book(security_id, now_ns)
+
+    def start_week(self, now_ns: int, *, gradually: bool = False) -> None:
+        self._resets.week(now_ns, gradually=gradually)
+
+    def fail_over(self, now_ns: int, *, gradually: bool = False) -> None:
+        """The secondary instance takes over (6.5.5.1, 7.4.1): all streams have a new sequenceVersion."""
+        self._resets.fail_over(now_ns, gradually=gradually)
+        self.definitions.restart()
+        self.snapshots.restart()

@@ -1,0 +1,77 @@
+"""A stream that says everything, from the first packet to a SequenceReset, again and again (6.5.8, 7.4)."""
+
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+from pregao.feeds.binary.publisher.packets import PacketStream
+
+_MILLISECOND: Final = 1_000_000
+_CATCH_UP: Final = 64  # packets that a late call may send at once
+
+
+class Pace(NamedTuple):
+    """How fast a loop goes: time between its packets, and between its end and the next."""
+
+    interval_ns: int = 2 * _MILLISECOND
+    pause_ns: int = 1_000 * _MILLISECOND
+
+
+class LoopingStream:
+    """Sends the messages of `begin` packet by packet as time passes, then starts over.
+
+    `begin` gives the messages of one loop, or None while there is nothing to say: then only
+    heartbeats go out. Messages are asked for only when their packet is due, so what is said late
+    in a loop is newer than what was said early.
+    """
+
+    def __init__(
+        self,
+        packets: PacketStream,
+        pace: Pace,
+        begin: Callable[[], Iterator[bytes] | None],
+        sequence_reset: bytes,
+        now_ns: int,
+    ) -> None:
+        self.packets, self._pace, self._begin = packets, pace, begin
+        self._sequence_reset = sequence_reset
+        self._messages: Iterator[bytes] | None = None
+        self._ahead: bytes | None = None  # did not fit the packet before
+        self._due_ns = now_ns
+
+    def next_timeout(self) -> int:
+        return min(self._due_ns, self.packets.next_timeout())
+
+    def advance(self, now_ns: int) -> None:
+        """Send the packets that are due; a long absence is not made up for."""
+        interval_ns, pause_ns = self._pace
+        self._due_ns = max(self._due_ns, now_ns - _CATCH_UP * interval_ns)
+        while self._due_ns <= now_ns:
+            going_on = self._send_packet(now_ns)
+            self._due_ns = self._due_ns + interval_ns if going_on else now_ns + max(pause_ns, interval_ns)
+        self.packets.on_timeout(now_ns)
+
+    def restart(self) -> None:
+        """Whoever sends from now on does not know how far the loop was: another one begins."""
+        if self._messages is not None:
+            self._messages = self._ahead = None
+            self.packets.start_version()
+
+    def _send_packet(self, now_ns: int) -> bool:
+        """One packet of the loop; False at its end, or where there is none."""
+        if self._messages is None:
+            self._messages = self._begin()
+            if self._messages is None:
+                return False
+        packets = self.packets
+        message = self._ahead or next(self._messages, None)
+        if message is None:
+            packets.send_alone(self._sequence_reset, now_ns)
+            packets.start_version()
+            self._messages = None
+            return False
+        while message is not None and packets.fits(message):
+            packets.add(message, now_ns)
+            message = next(self._messages, None)
+        self._ahead = message
+        packets.flush(now_ns)
+        return True

@@ -1,0 +1,99 @@
+"""The snapshot stream: group phases, then every instrument with its book and statistics, in loops (7).
+
+An instrument is serialised whole when its turn comes, from the source as it is then, and its header
+names the last incremental packet of that moment: so each instrument of a loop has its own
+lastMsgSeqNumProcessed (7.4.1). Nothing published may still be held then.
+
+Between the start of a loop and an instrument's turn it may be deleted, or its book emptied and not
+yet told again: then its header comes alone, so that totNumReports stays true (7.2). Instruments
+that wait for their book after a reset are in no new loop (6.5.12).
+"""
+
+from collections.abc import Iterator, Sequence, Set
+from typing import Final
+
+from pregao.feeds.binary.publisher.incremental import IncrementalStream
+from pregao.feeds.binary.publisher.messages import MessageWriter
+from pregao.feeds.binary.publisher.snapshot_orders import SnapshotOrders
+from pregao.feeds.binary.publisher.sources import BookSource, InstrumentBook
+from pregao.model import events as e
+from pregao.model.errors import EncodeError
+
+STATISTICS: Final = (
+    e.OpeningPrice, e.TheoreticalPrice, e.ClosingPrice, e.Imbalance, e.PriceBand, e.QuantityBand, e.HighPrice,
+    e.LowPrice, e.LastTrade, e.ExecutionStatistics, e.SettlementPrice, e.OpenInterest,
+)  # fmt: skip
+
+
+class SnapshotLoop:
+    """The messages of a loop."""
+
+    def __init__(
+        self,
+        source: BookSource,
+        writer: MessageWriter,
+        orders: SnapshotOrders,
+        incremental: IncrementalStream,
+    ) -> None:
+        self._source, self._writer, self._orders = source, writer, orders
+        self._incremental = incremental
+
+    def begin(self) -> Iterator[bytes] | None:
+        """None while there is nothing: before the first phase is known, or all books are withdrawn."""
+        waiting, rpt_seq = self._incremental.muted, self._incremental.rpt_seq
+        instruments = [one for one in self._source.instruments() if one not in waiting]
+        phases = list(self._source.phases())
+        if not instruments and (waiting or not phases):
+            return None
+        empty = {one for one in instruments if rpt_seq(one) == 0}
+        return self._messages(phases, instruments, empty)
+
+    def _messages(
+        self, phases: Sequence[e.PhaseChanged], instruments: Sequence[int], empty: Set[int]
+    ) -> Iterator[bytes]:
+        for phase in phases:
+            yield self._writer.encode(phase, self._writer.flags.end)
+        for security_id in instruments:
+            yield from self._instrument(security_id, len(instruments), was_empty=security_id in empty)
+
+    def _instrument(self, security_id: int, reports: int, *, was_empty: bool) -> list[bytes]:
+        """All messages of one instrument, as of now."""
+        book = self._source.book(security_id)
+        rpt_seq = self._incremental.rpt_seq(security_id)
+        emptied = security_id in self._incremental.muted or (rpt_seq == 0 and not was_empty)
+        if book is None or emptied:
+            return [self._header(security_id, reports, None, 0, 0, 0)]
+        statistics = self._statistics(book)
+        counts = len(book.bids), len(book.offers), len(statistics)
+        return [
+            self._header(security_id, reports, rpt_seq or None, *counts),
+            *self._orders.messages(security_id, book.bids, book.offers),
+            *statistics,
+        ]
+
+    def _header(
+        self, security_id: int, reports: int, rpt_seq: int | None, bids: int, offers: int, statistics: int
+    ) -> bytes:
+        packets = self._incremental.packets
+        assert not packets.held, "what was published must have left before a snapshot"
+        fields: dict[str, object] = {
+            "securityID": security_id,
+            "lastMsgSeqNumProcessed": packets.next_number - 1,
+            "totNumReports": reports,
+            "totNumBids": bids,
+            "totNumOffers": offers,
+            "totNumStats": statistics,
+            "lastRptSeq": rpt_seq,
+            "lastSequenceVersion": packets.version,
+        }
+        return self._writer.encode_fields("SnapshotFullRefresh_Header_30", fields)
+
+    def _statistics(self, book: InstrumentBook) -> list[bytes]:
+        """Statistics and state, without rptSeq; they belong to no event (4.2.2)."""
+        end, writer = self._writer.flags.end, self._writer
+        for update in book.statistics:
+            if not isinstance(update, STATISTICS):
+                raise EncodeError("is not sent in snapshots (7.1)", message=type(update).__name__)
+        told = [update for update in book.statistics if writer.sends(type(update))]
+        messages = [writer.encode(update, end) for update in told]
+        return messages if book.state is None else [*messages, writer.encode(book.state, end)]
