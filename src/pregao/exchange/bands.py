@@ -132,9 +132,12 @@ class Bands:
     def set_quantity(
         self, security_id: int, average_daily: int | None, largest_order: int | None, now_ns: int
     ) -> QuantityBand:
+        self.limit_quantity(security_id, average_daily, largest_order)
+        return QuantityBand(security_id, average_daily, largest_order, now_ns)
+
+    def limit_quantity(self, security_id: int, average_daily: int | None, largest_order: int | None) -> None:
         limits = self._of(security_id)
         limits.average_daily, limits.largest_order = average_daily, largest_order
-        return QuantityBand(security_id, average_daily, largest_order, now_ns)
 
     def current(self, security_id: int, now_ns: int) -> tuple[PriceBand | QuantityBand, ...]:
         """All bands of an instrument as messages: for the start of a day and for snapshots."""
@@ -195,7 +198,9 @@ class Bands:
     @staticmethod
     def _checked(security_id: int, rule: BandRule) -> None:
         if rule.limit_type not in LIMIT_TYPES[rule.type]:
-            raise BandError(f"{rule.type.name} is not told as {rule.limit_type.name}", security_id=security_id)
+            raise BandError(
+                f"{rule.type.name} is not told as {rule.limit_type.name}", security_id=security_id
+            )
         if (rule.midpoint is not None) is not (rule.limit_type is LimitType.PERCENTAGE):
             raise BandError("a midpoint belongs to percentages, and only to them", security_id=security_id)
         if rule.low > rule.high:

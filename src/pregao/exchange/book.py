@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pregao.exchange.orders import Order
 from pregao.model.market import Side
 
+_BUY = Side.BUY
+
 
 class BookError(AssertionError):
     """The book contradicts itself: a mistake of ours."""
@@ -105,10 +107,10 @@ class Book:
         self.sells = BookSide(Side.SELL)
 
     def side(self, side: Side) -> BookSide:
-        return self.buys if side is Side.BUY else self.sells
+        return self.buys if side is _BUY else self.sells
 
     def opposite(self, side: Side) -> BookSide:
-        return self.sells if side is Side.BUY else self.buys
+        return self.sells if side is _BUY else self.buys
 
     @property
     def crossed(self) -> bool:

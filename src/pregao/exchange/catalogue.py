@@ -36,9 +36,10 @@ from pregao.exchange.catalogues.entries import (
     Listing,
     Member,
 )
+from pregao.exchange.catalogues.options import add_options
 from pregao.exchange.catalogues.register import LARGEST_ID, Register
 from pregao.exchange.catalogues.rules import read_auctions, read_bands, read_groups
-from pregao.exchange.catalogues.shares import add_forwards, add_odd_lots, add_options, add_shares
+from pregao.exchange.catalogues.shares import add_forwards, add_odd_lots, add_shares
 from pregao.exchange.catalogues.tables import Table
 from pregao.model.errors import ConfigurationError
 
@@ -113,7 +114,7 @@ def _index(table: Table, register: Register) -> Index:
     """Rows of member and its share of the index in percent."""
     security_id, symbol = table.integer("id", 1, LARGEST_ID), table.text("symbol", longest=20)
     register.reserve(security_id, symbol, table)
-    members = []
+    members: list[Member] = []
     for row in table.rows("members", 2, 2):
         member = register.find(row.words[0], row).instrument.security_id
         if any(member == other.security_id for other in members):

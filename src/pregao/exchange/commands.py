@@ -4,14 +4,14 @@ Prices are ten-thousandths, quantities whole, dates days since 1970, as everywhe
 Phases, auctions and bands have their own commands beside these.
 """
 
-from dataclasses import dataclass
 from enum import Enum
 
 from pregao.exchange.orders import OrderType, SelfTrade, TimeInForce
 from pregao.model.market import Side, TradeSubType
+from pregao.model.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NewOrder:
     now_ns: int
     security_id: int
@@ -30,7 +30,7 @@ class NewOrder:
     client_order_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ChangeOrder:
     """`quantity` is the whole order's, executed part included; None leaves a value as it is."""
 
@@ -43,14 +43,14 @@ class ChangeOrder:
     firm: int | None = None  # when given, must own the order
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CancelOrder:
     now_ns: int
     order_id: int
     firm: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MassCancel:
     """All orders of a firm, over all instruments or the given ones, as one event (4.2.1)."""
 
@@ -60,7 +60,7 @@ class MassCancel:
     side: Side | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CancelSide:
     """The market supervisor deletes a whole side of a book (12.1.2)."""
 
@@ -69,7 +69,7 @@ class CancelSide:
     side: Side
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CrossOrder:
     now_ns: int
     security_id: int
@@ -79,7 +79,7 @@ class CrossOrder:
     seller: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SweepAndCross:
     """Sweeps the book up to `price` on `side`, then crosses the rest within the firm (13.3.3)."""
 
@@ -92,7 +92,7 @@ class SweepAndCross:
     investor_id: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RlpOrder:
     """A hidden order of a retail liquidity provider, for its own firm's retail orders."""
 
@@ -104,7 +104,7 @@ class RlpOrder:
     firm: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RlpTrade:
     """A retail order aggresses its own firm's RLP order, at the best opposite price of the book."""
 
@@ -121,7 +121,7 @@ class BlockKind(Enum):
     MIDPOINT = TradeSubType.MIDPOINT
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BlockTrade:
     now_ns: int
     security_id: int
@@ -132,7 +132,7 @@ class BlockTrade:
     seller: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TacTrade:
     """A trade at close (TAC)."""
 
@@ -144,7 +144,7 @@ class TacTrade:
     seller: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TaaTrade:
     """A trade at average (TAA)."""
 
@@ -156,7 +156,7 @@ class TaaTrade:
     seller: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ForwardTrade:
     """A termo; with `cash_security_id` and `cash_price` a termo vista, forward and cash (13.1, 13.5)."""
 
@@ -172,7 +172,7 @@ class ForwardTrade:
     cash_price: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TradeOnBehalf:
     """A trade entered by the marketplace for two firms, of a block kind if so told."""
 
@@ -185,7 +185,7 @@ class TradeOnBehalf:
     kind: BlockKind | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ManualTrade:
     """A trade inserted out of sequence by market operations; its time is theirs to set."""
 
@@ -198,7 +198,7 @@ class ManualTrade:
     transact_ns: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BustTrade:
     now_ns: int
     security_id: int
@@ -206,7 +206,7 @@ class BustTrade:
     trade_date: int | None = None  # None: the current one
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AmendTrade:
     """Corrects a trade of the current date: it is busted and told again under its own tradeID."""
 
@@ -220,7 +220,7 @@ class AmendTrade:
     transact_ns: int | None = None  # set manually by market operations (13.3)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MoveInstrument:
     """The instrument goes to another matching engine; its GT orders are restated (12.1)."""
 

@@ -12,6 +12,8 @@ from pregao.model.events import Trade
 from pregao.model.instruments import Instrument
 from pregao.model.market import Session
 
+_NOWHERE = Place.NOWHERE
+
 
 class Market:
     """One instrument: its book, what waits unseen beside it, and its session."""
@@ -90,7 +92,7 @@ class Floor:
             self.by_firm.setdefault(order.firm, {})[order.order_id] = order
 
     def forget(self, order: Order) -> None:
-        order.place = Place.NOWHERE
+        order.place = _NOWHERE
         if self.orders.pop(order.order_id, None) is not None and order.firm is not None:
             del self.by_firm[order.firm][order.order_id]
 

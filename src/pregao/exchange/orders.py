@@ -7,11 +7,12 @@ from pregao.model.market import Side
 
 # Orders without a price stand before every price level of their side (12.1).
 _FIRST = -(1 << 62)
+_BUY = Side.BUY  # looking an enum's member up costs more than most of what is done with it
 
 
 def key_of(side: Side, price: int | None, secondary_id: int) -> int:
     """The place of an order on its side as one integer: price first, then secondaryOrderID."""
-    level = _FIRST if price is None else -price if side is Side.BUY else price
+    level = _FIRST if price is None else -price if side is _BUY else price
     return (level << 64) + secondary_id
 
 
@@ -51,6 +52,10 @@ class SelfTrade(IntEnum):
     CANCEL_BOTH = 3
 
 
+_NOWHERE = Place.NOWHERE
+_CANCEL_AGGRESSOR = SelfTrade.CANCEL_AGGRESSOR
+
+
 class Order:
     """`shown` is what the book displays, `leaves` what is left in all; the difference is hidden."""
 
@@ -86,12 +91,12 @@ class Order:
         self.firm = firm
         self.inserted_ns = inserted_ns
         self.key = 0
-        self.place = Place.NOWHERE
+        self.place = _NOWHERE
         self.max_floor: int | None = None
         self.min_quantity: int | None = None
         self.stop_price: int | None = None
         self.investor_id: int | None = None
-        self.stp = SelfTrade.CANCEL_AGGRESSOR
+        self.stp = _CANCEL_AGGRESSOR
         self.expire_date: int | None = None
         self.client_order_id = ""
         self.implied = False

@@ -139,6 +139,7 @@ class Phases:
         self._members: dict[GroupKey, list[int]] = {}
         self._group_of: dict[int, GroupKey] = {}
         self._own: dict[int, OwnStatus] = {each: OwnStatus(State.FORBIDDEN) for each in forbidden}
+        self._effective: dict[int, State] = {}  # asked for with every order, so kept
 
     @property
     def forbidden(self) -> frozenset[int]:
@@ -149,11 +150,13 @@ class Phases:
         self._groups.setdefault(group, GroupStatus(Phase.CLOSE, Session.REGULAR, self._trade_date))
         self._members.setdefault(group, []).append(security_id)
         self._group_of[security_id] = group
+        self._shifts((security_id,))
 
     def remove(self, security_id: int) -> None:
         group = self._group_of.pop(security_id, None)
         if group is not None:
             self._members[group].remove(security_id)
+            del self._effective[security_id]
 
     def groups(self) -> tuple[GroupKey, ...]:
         return tuple(self._groups)
@@ -176,30 +179,25 @@ class Phases:
         return self._groups[self._group_of[security_id]].session
 
     def effective(self, security_id: int) -> State:
-        own = self._own.get(security_id)
-        phase = self._groups[self._group_of[security_id]].phase
-        return effective(phase, None if own is None else own.state)
+        return self._effective[security_id]
 
     def permits(self, security_id: int, permit: Permit) -> bool:
         return permit in PERMITS[self.effective(security_id)]
 
+    def check_phase(self, group: GroupKey, phase: Phase) -> None:
+        before = self.status(group).phase
+        if phase not in NEXT_PHASES[before]:
+            raise PhaseError(f"{phase.name} cannot follow {before.name}", group=group[0])
+
     def change_phase(
-        self,
-        group: GroupKey,
-        phase: Phase,
-        now_ns: int,
-        *,
-        session: Session | None = None,
-        ends_ns: int | None = None,
+        self, group: GroupKey, phase: Phase, now_ns: int, *, ends_ns: int | None = None
     ) -> tuple[PhaseChanged, tuple[Shift, ...]]:
         before = self.status(group)
-        if phase not in NEXT_PHASES[before.phase]:
-            raise PhaseError(f"{phase.name} cannot follow {before.phase.name}", group=group[0])
-        states = [(each, self.effective(each)) for each in self._members[group]]
-        after = GroupStatus(phase, session or before.session, before.trade_date, ends_ns)
+        self.check_phase(group, phase)
+        after = replace(before, phase=phase, ends_ns=ends_ns)
         self._groups[group] = after
         message = PhaseChanged(*group, after.session, phase, None, after.trade_date, now_ns, ends_ns)
-        return message, self._shifts(states)
+        return message, self._shifts(self._members[group])
 
     def leave(
         self, security_id: int, state: State, now_ns: int, *, ends_ns: int | None = None
@@ -208,10 +206,9 @@ class Phases:
         own = self._own.get(self._known(security_id))
         if own is not None and own.state is State.FORBIDDEN and state is not State.FORBIDDEN:
             raise PhaseError("forbidden until it is rejoined by hand", security_id=security_id)
-        before = self.effective(security_id)
         self._own[security_id] = OwnStatus(state, ends_ns)
         message = self._told(security_id, state, StateEvent.LEAVES_GROUP, now_ns, ends_ns)
-        return message, self._shifts([(security_id, before)])
+        return message, self._shifts((security_id,))
 
     def rejoin(
         self, security_id: int, now_ns: int, *, by_hand: bool = False
@@ -222,25 +219,30 @@ class Phases:
             raise PhaseError("already follows its group", security_id=security_id)
         if own.state is State.FORBIDDEN and not by_hand:
             raise PhaseError("forbidden until it is rejoined by hand", security_id=security_id)
-        before = self.effective(security_id)
         del self._own[security_id]
         status = self._groups[self._group_of[security_id]]
-        message = self._told(security_id, told(status.phase), StateEvent.REJOINS_GROUP, now_ns, status.ends_ns)
-        return message, self._shifts([(security_id, before)])
+        message = self._told(
+            security_id, told(status.phase), StateEvent.REJOINS_GROUP, now_ns, status.ends_ns
+        )
+        return message, self._shifts((security_id,))
 
     def change_session(
         self, group: GroupKey, session: Session, trade_date: int, now_ns: int
     ) -> tuple[StateChanged, ...]:
         """Another session, or another day: one message per instrument, each of which resets its
         statistics (14.3). On another day whoever had left is back with its group, except the
-        forbidden; within a day a halt outlasts the session it was called in."""
+        forbidden; within a day a halt outlasts the session it was called in. Only of a closed group, so
+        that nobody's effective state changes with it."""
         status = self.status(group)
+        if status.phase is not Phase.CLOSE:
+            raise PhaseError("a session changes while the group is closed", group=group[0])
         self._groups[group] = replace(status, session=session, trade_date=trade_date)
         if trade_date != status.trade_date:
             for each in self._members[group]:
                 own = self._own.get(each)
                 if own is not None and own.state is not State.FORBIDDEN:
                     del self._own[each]
+            self._shifts(self._members[group])
         return tuple(self._session_told(each, now_ns) for each in self._members[group])
 
     def current(self, security_id: int, now_ns: int) -> StateChanged:
@@ -258,14 +260,28 @@ class Phases:
         return self._told(security_id, state, StateEvent.SESSION_CHANGE, now_ns, ends_ns)
 
     def _told(
-        self, security_id: int, state: State | None, event: StateEvent | None, now_ns: int, ends_ns: int | None
+        self,
+        security_id: int,
+        state: State | None,
+        event: StateEvent | None,
+        now_ns: int,
+        ends_ns: int | None,
     ) -> StateChanged:
         status = self._groups[self._group_of[security_id]]
         return StateChanged(security_id, status.session, state, event, status.trade_date, now_ns, ends_ns)
 
-    def _shifts(self, before: Iterable[tuple[int, State]]) -> tuple[Shift, ...]:
-        after = ((each, was, self.effective(each)) for each, was in before)
-        return tuple(Shift(each, was, now) for each, was, now in after if was is not now)
+    def _shifts(self, changed: Iterable[int]) -> tuple[Shift, ...]:
+        """Finds the effective states anew; those that are not as they were."""
+        shifts: list[Shift] = []
+        for each in changed:
+            own = self._own.get(each)
+            phase = self._groups[self._group_of[each]].phase
+            after = effective(phase, None if own is None else own.state)
+            before = self._effective.get(each, after)
+            self._effective[each] = after
+            if before is not after:
+                shifts.append(Shift(each, before, after))
+        return tuple(shifts)
 
     def _known(self, security_id: int) -> int:
         if security_id not in self._group_of:

@@ -44,13 +44,9 @@ class Reason(Enum):
     AUCTION_SYNCHRONISM = (7153, "Instrument has an auction synchronism in progress")
     NOT_NOW = (None, "The group or instrument is not in a state that allows this")
 
-    @property
-    def code(self) -> int | None:
-        return self.value[0]
-
-    @property
-    def text(self) -> str:
-        return self.value[1]
+    def __init__(self, code: int | None, text: str) -> None:
+        self.code = code
+        self.text = text
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,11 @@ sent, not how they are found. Ours, so that a day is whole:
   and what was open before the day is nobody's in particular.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
-from pregao.model.events import ClosingPrice, OpenInterest, SettlementPrice, Trade, TradeBusted
+from pregao.model.events import ClosingPrice, OpenInterest, SettlementPrice, Trade
 from pregao.model.market import FINE_SCALE, PRICE_SCALE, PriceKind, PriceOrigin, SettlementKind
 
 FINE = FINE_SCALE // PRICE_SCALE
@@ -80,40 +81,29 @@ class SettlementBook:
 
 @dataclass(slots=True)
 class OpenPositions:
-    """Open interest of one instrument, kept trade by trade."""
+    """Open interest of one instrument. The day's trades are given when asked, without the busted."""
 
     security_id: int
     before: int = 0  # open at the start, by whomever
     _net: dict[int, int] = field(default_factory=dict)
-    _trades: dict[int, tuple[int, int, int]] = field(default_factory=dict)
 
-    @property
-    def size(self) -> int:
-        return self.before + sum(net for net in self._net.values() if net > 0)
+    def size(self, trades: Iterable[Trade]) -> int:
+        return self.before + sum(net for net in self._after(trades).values() if net > 0)
 
-    def traded(self, trade: Trade) -> None:
-        if trade.buyer is None or trade.seller is None:
-            return
-        self._trades[trade.trade_id] = (trade.buyer, trade.seller, trade.size)
-        self._move(trade.buyer, trade.seller, trade.size)
+    def publish(self, trades: Iterable[Trade], trade_date: int, now_ns: int) -> OpenInterest:
+        return OpenInterest(self.security_id, self.size(trades), trade_date, now_ns)
 
-    def busted(self, bust: TradeBusted) -> None:
-        """A busted trade opened nothing."""
-        found = self._trades.pop(bust.trade_id, None)
-        if found is not None:
-            buyer, seller, size = found
-            self._move(seller, buyer, size)
+    def roll(self, trades: Iterable[Trade]) -> None:
+        """Another day: positions stay."""
+        self._net = self._after(trades)
 
-    def publish(self, trade_date: int, now_ns: int) -> OpenInterest:
-        return OpenInterest(self.security_id, self.size, trade_date, now_ns)
-
-    def roll(self) -> None:
-        """Another day: trade ids start over (13.3), positions stay."""
-        self._trades.clear()
-
-    def _move(self, buyer: int, seller: int, size: int) -> None:
-        self._net[buyer] = self._net.get(buyer, 0) + size
-        self._net[seller] = self._net.get(seller, 0) - size
+    def _after(self, trades: Iterable[Trade]) -> dict[int, int]:
+        net = dict(self._net)
+        for trade in trades:
+            if trade.buyer is not None and trade.seller is not None:
+                net[trade.buyer] = net.get(trade.buyer, 0) + trade.size
+                net[trade.seller] = net.get(trade.seller, 0) - trade.size
+        return net
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ its own event. A due instrument that follows its group leaves it to stay in auct
 status told at once with a News; one that has left already says nothing new until it is answered.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
 from heapq import heappop, heappush
@@ -110,6 +110,10 @@ class Pairs:
     def state(self, security_id: int) -> PairState:
         return self._states[security_id]
 
+    def awaits(self, security_id: int) -> bool:
+        """Whether the end of its auction is in its partner's hands."""
+        return self._states.get(security_id) in (PairState.WAITING, PairState.PENDING)
+
     def rejection(self, security_id: int) -> Rejection | None:
         """What every addition, change and cancel gets while the window is open (15.2.2)."""
         if self._states.get(security_id) is not PairState.PENDING:
@@ -197,7 +201,3 @@ class Pairs:
         # The count keeps messages of one instant in the order in which they were sent.
         self._sent += 1
         heappush(self._under_way, (at_ns, self._sent, self._partner[sender], message))
-
-
-def finishes(steps: Sequence[Step]) -> tuple[int, ...]:
-    return tuple(step.security_id for step in steps if step.kind is StepKind.FINISH)

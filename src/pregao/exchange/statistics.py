@@ -2,14 +2,22 @@
 event closes. After a bust they are counted again and what changed is told."""
 
 from pregao.exchange.conditions import can_open, forms_price
-from pregao.model.events import ExecutionStatistics, HighPrice, LastTrade, LowPrice, OpeningPrice, Trade, Update
+from pregao.model.events import (
+    ExecutionStatistics,
+    HighPrice,
+    LastTrade,
+    LowPrice,
+    OpeningPrice,
+    Trade,
+    Update,
+)
 from pregao.model.market import FINE_SCALE, PRICE_SCALE, Action, Session
 
 _FINER = FINE_SCALE // PRICE_SCALE
 
 
 def average(value: int, volume: int) -> int:
-    """Half away from nothing: rounded half up, in integers."""
+    """Rounded half up to a ten-thousandth; the text names no rounding (13.8)."""
     return (2 * value + volume) // (2 * volume)
 
 
@@ -108,12 +116,16 @@ class Statistics:
             self._publish_prices(updates, security_id, trade_date, now_ns)
             self.told = current
         self.opening_now = False
-        updates.append(
-            ExecutionStatistics(
-                security_id, session, trade_date, self.volume, self.vwap, self.net_change_fine, self.count, now_ns
-            )
-        )
+        updates.append(self._totals(security_id, session, trade_date, now_ns))
         return updates
+
+    def _totals(
+        self, security_id: int, session: Session, trade_date: int, now_ns: int
+    ) -> ExecutionStatistics:
+        net = self.net_change_fine
+        return ExecutionStatistics(
+            security_id, session, trade_date, self.volume, self.vwap, net, self.count, now_ns
+        )
 
     def _publish_prices(self, updates: list[Update], security_id: int, trade_date: int, now_ns: int) -> None:
         """A price that a bust took away altogether is deleted, by its old value."""
@@ -143,11 +155,7 @@ class Statistics:
         if self.last is not None:
             updates.append(last_trade(self.last, now_ns))
         if self.count:
-            updates.append(
-                ExecutionStatistics(
-                    security_id, session, trade_date, self.volume, self.vwap, self.net_change_fine, self.count, now_ns
-                )
-            )
+            updates.append(self._totals(security_id, session, trade_date, now_ns))
         return updates
 
 

@@ -2,14 +2,9 @@
 the book together in the next event, under one ExecutionSummary (13.1.3)."""
 
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
 
-from pregao.exchange.orders import Order, OrderType, Place, TimeInForce
+from pregao.exchange.orders import Order, Place
 from pregao.model.market import Side
-
-if TYPE_CHECKING:
-    from pregao.exchange.market import Market
-    from pregao.exchange.transaction import Transaction
 
 _Waiting = tuple[int, int, Order]
 
@@ -59,23 +54,3 @@ def is_reached(order: Order, last_price: int | None) -> bool:
     if last_price is None or order.stop_price is None:
         return False
     return order.stop_price <= last_price if order.side is Side.BUY else order.stop_price >= last_price
-
-
-def elect(transaction: "Transaction", market: "Market") -> None:
-    """The event after the one that elected them: they aggress in turn, what is left rests."""
-    from pregao.exchange.matching import enter_orders
-
-    swing = market.statistics.swing
-    if swing is None:
-        return
-    market.statistics.swing = None
-    orders = market.stops.elected(*swing)
-    for order in orders:
-        if order.type is OrderType.STOP:
-            order.type, order.tif = OrderType.MARKET, TimeInForce.IOC
-        else:
-            order.type = OrderType.LIMIT
-    if orders:
-        draft = transaction.draft()
-        enter_orders(draft, market, orders)
-        transaction.close(draft)

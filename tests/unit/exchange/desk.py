@@ -47,11 +47,16 @@ def spread(security_id: int = SPREAD, *, buys: int = B, sells: int = A) -> Instr
 class Desk:
     """An engine with a clock that ticks per command, and states that the test sets."""
 
-    def __init__(self, *instruments: Instrument, trade_date: int = 20_000, implied_partial: str = "change") -> None:
+    def __init__(
+        self, *instruments: Instrument, trade_date: int = 20_000, implied_partial: str = "change"
+    ) -> None:
         self.states: dict[int, State] = {}
         self.hooks = Hooks(trading_state=lambda security_id: self.states.get(security_id, State.OPEN))
         self.engine = Engine(
-            instruments or (stock(),), trade_date=trade_date, hooks=self.hooks, implied_partial=implied_partial
+            instruments or (stock(),),
+            trade_date=trade_date,
+            hooks=self.hooks,
+            implied_partial=implied_partial,
         )
         self.now_ns = 0
 
@@ -62,12 +67,16 @@ class Desk:
     def submit(self, command: object) -> Outcome:
         return self.engine.submit(command)  # type: ignore[arg-type]
 
-    def order(self, side: Side, quantity: int, price: str | float | None = None, **attributes: object) -> Outcome:
+    def order(
+        self, side: Side, quantity: int, price: str | float | None = None, **attributes: object
+    ) -> Outcome:
         security_id = attributes.pop("security_id", A)
         mantissa = None if price is None else px(price)
         return self.submit(NewOrder(self.tick(), security_id, side, quantity, mantissa, **attributes))  # type: ignore[arg-type]
 
-    def numbered(self, secondary_id: int, side: Side, quantity: int, price: str | float, **attributes: object) -> Outcome:
+    def numbered(
+        self, secondary_id: int, side: Side, quantity: int, price: str | float, **attributes: object
+    ) -> Outcome:
         """As `order`, with the next secondaryOrderID set: printed examples have their own."""
         segment = self.engine.floor.segment(1)
         segment.continue_after(secondary_id - 1, segment.last()[1])
@@ -100,7 +109,14 @@ def of(kind: type[T], items: Iterable[object]) -> list[T]:
 def rows(items: Iterable[object]) -> list[tuple[str, str, float | None, int, int, int]]:
     """Book updates as the text prints them: action, side, price, size, secondaryOrderID, position."""
     return [
-        (u.action.name, u.side.name, None if u.price is None else u.price / 10_000, u.size, u.order_id, u.position)
+        (
+            u.action.name,
+            u.side.name,
+            None if u.price is None else u.price / 10_000,
+            u.size,
+            u.order_id,
+            u.position,
+        )
         for u in items
         if isinstance(u, OrderUpdate)
     ]

@@ -27,7 +27,9 @@ def clock(text: str) -> int:
     return int((int(hours) * 3600 + int(minutes) * 60) * SECOND + float(seconds) * SECOND)
 
 
-def listing(security_id: int, template: AuctionTemplate = TEMPLATE, *bands: BandRule, liquid: bool = True) -> Listing:
+def listing(
+    security_id: int, template: AuctionTemplate = TEMPLATE, *bands: BandRule, liquid: bool = True
+) -> Listing:
     future = security_id in (DOL, WDO)
     instrument = Instrument(
         security_id,
@@ -61,7 +63,9 @@ def catalogue(*listings: Listing, pairs: tuple[tuple[int, int], ...] = ((DOL, WD
 class Exchange:
     """Submits commands and lets time pass as a driver would; remembers every event."""
 
-    def __init__(self, entries: Catalogue | None = None, *, seed: int = 0, forbidden: tuple[int, ...] = ()) -> None:
+    def __init__(
+        self, entries: Catalogue | None = None, *, seed: int = 0, forbidden: tuple[int, ...] = ()
+    ) -> None:
         self.catalogue = entries or catalogue()
         self.engine = Engine(self.catalogue.instruments, trade_date=DATE)
         self.desk = Desk(self.engine, self.catalogue, DATE, seed=seed, forbidden=forbidden)
@@ -89,7 +93,9 @@ class Exchange:
         self.now_ns = now_ns
         return told
 
-    def phase(self, at: str, phase: Phase, *groups: str, ends: str | None = None, expires: bool = False) -> list[tuple[Update, ...]]:
+    def phase(
+        self, at: str, phase: Phase, *groups: str, ends: str | None = None, expires: bool = False
+    ) -> list[tuple[Update, ...]]:
         told: list[tuple[Update, ...]] = []
         for group in groups:
             ends_ns = None if ends is None else clock(ends)
@@ -99,7 +105,9 @@ class Exchange:
     def open_all(self, at: str = "10:00:00") -> None:
         self.phase(at, Phase.OPEN, *dict.fromkeys(group.code for group in self.catalogue.groups))
 
-    def order(self, at: str, security_id: int, side: Side, quantity: int, price: int | None, **rest: object) -> Outcome:
+    def order(
+        self, at: str, security_id: int, side: Side, quantity: int, price: int | None, **rest: object
+    ) -> Outcome:
         kind = OrderType.LIMIT if price is not None else OrderType.MARKET_ON_AUCTION
         order = NewOrder(clock(at), security_id, side, quantity, price, type=kind)
         return self.submit(replace(order, **rest))  # type: ignore[arg-type]

@@ -66,7 +66,9 @@ references = st.one_of(st.none(), st.integers(80, 170))
 @st.composite
 def books(draw: st.DrawFn) -> list[AuctionOrder]:
     rows = draw(
-        st.lists(st.tuples(st.sampled_from(Side), prices, st.integers(1, 4).map(lambda n: n * 100)), max_size=14)
+        st.lists(
+            st.tuples(st.sampled_from(Side), prices, st.integers(1, 4).map(lambda n: n * 100)), max_size=14
+        )
     )
     priorities = draw(st.permutations(range(1, len(rows) + 1)))
     return [AuctionOrder(*row, priority) for row, priority in zip(rows, priorities, strict=True)]

@@ -113,7 +113,9 @@ def test_an_update_replaces_only_its_own_type() -> None:
 
 
 @given(st.sampled_from(BandType), st.sampled_from(LimitType), st.one_of(st.none(), st.sampled_from(Midpoint)))
-def test_only_the_combinations_of_the_table(kind: BandType, limit: LimitType, midpoint: Midpoint | None) -> None:
+def test_only_the_combinations_of_the_table(
+    kind: BandType, limit: LimitType, midpoint: Midpoint | None
+) -> None:
     rule = BandRule(kind, limit, -1, 1, midpoint)
     allowed = limit in LIMIT_TYPES[kind] and (midpoint is not None) is (limit is LimitType.PERCENTAGE)
     made = bands(HARD)

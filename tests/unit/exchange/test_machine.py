@@ -26,8 +26,7 @@ from pregao.model.events import (
     TradeBusted,
 )
 from pregao.model.instruments import SecurityType
-from pregao.model.market import Action, Side, State, TradeSubType
-
+from pregao.model.market import Action, Side
 from tests.unit.exchange.desk import SPREAD, TERMO, A, B, Desk, Reader, spread, stock
 
 CLOSING = 20 * 100_000_000
@@ -41,8 +40,8 @@ investors = st.sampled_from((None, None, 7, 8))
 picks = st.integers(0, 10_000)
 
 ORDER_OF_KINDS = {
-    ExecutionSummary: 0, Trade: 2, TradeBusted: 2, OrderUpdate: 3, SideDeleted: 3, OpeningPrice: 4, HighPrice: 5,
-    LowPrice: 6, ExecutionStatistics: 7,
+    ExecutionSummary: 0, Trade: 2, TradeBusted: 2, OrderUpdate: 3, SideDeleted: 3, OpeningPrice: 4,
+    HighPrice: 5, LowPrice: 6, ExecutionStatistics: 7,
 }  # fmt: skip
 
 
@@ -131,6 +130,13 @@ class ExchangeMachine(RuleBasedStateMachine):
 
     amended = False
 
+    @rule(security_id=securities, side=sides, quantity=quantities, offset=st.integers(1, 4), firm=firms)
+    def quote(self, security_id, side, quantity, offset, firm) -> None:  # type: ignore[no-untyped-def]
+        """An order away from the middle: books should be deep."""
+        price = self.price(security_id, -offset if side is Side.BUY else offset)
+        command = c.NewOrder(self.desk.tick(), security_id, side, quantity, price, firm, investor_id=firm + 5)
+        self.entered += self.submit(command).order_ids
+
     @rule(
         security_id=securities,
         side=sides,
@@ -183,25 +189,31 @@ class ExchangeMachine(RuleBasedStateMachine):
         floor=st.sampled_from((None, None, 2)), stop=st.none() | offsets,
     )  # fmt: skip
     def change(self, pick, quantity, offset, floor, stop) -> None:  # type: ignore[no-untyped-def]
-        if self.entered:
-            order_id = self.entered[pick % len(self.entered)]
-            order = self.desk.engine.floor.orders.get(order_id)
-            security_id = A if order is None else order.security_id
-            price = None if offset is None else self.price(security_id, offset)
-            stop_price = None if stop is None else self.price(security_id, stop)
-            self.submit(c.ChangeOrder(self.desk.tick(), order_id, quantity, price, stop_price, floor))
+        live = [*self.desk.engine.floor.orders.values()]
+        if live:
+            order = live[pick % len(live)]
+            price = None if offset is None else self.price(order.security_id, offset)
+            if order.stop_price is None:
+                stop = None
+            stop_price = None if stop is None else self.price(order.security_id, stop)
+            floor = None if order.max_floor is None else floor
+            self.submit(c.ChangeOrder(self.desk.tick(), order.order_id, quantity, price, stop_price, floor))
 
     @rule(pick=picks)
     def cancel(self, pick: int) -> None:
         if self.entered:
             self.submit(c.CancelOrder(self.desk.tick(), self.entered[pick % len(self.entered)]))
 
-    @rule(firm=firms, side=st.none() | sides)
-    def mass_cancel(self, firm: int, side: Side | None) -> None:
+    @rule(firm=firms, side=st.none() | sides, really=st.integers(0, 4))
+    def mass_cancel(self, firm: int, side: Side | None, really: int) -> None:
+        if really:
+            return
         assert len(self.submit(c.MassCancel(self.desk.tick(), firm, None, side)).events) <= 1 + 2
 
-    @rule(security_id=securities, side=sides)
-    def cancel_side(self, security_id: int, side: Side) -> None:
+    @rule(security_id=securities, side=sides, really=st.integers(0, 4))
+    def cancel_side(self, security_id: int, side: Side, really: int) -> None:
+        if really:
+            return
         self.submit(c.CancelSide(self.desk.tick(), security_id, side))
 
     @rule(security_id=securities, quantity=quantities, offset=offsets)
@@ -309,5 +321,3 @@ TestExchange = ExchangeMachine.TestCase
 TestExchange.settings = quick
 TestRestating = RestatingMachine.TestCase
 TestRestating.settings = settings(quick, max_examples=20)
-
-__all__ = ["State", "TestExchange", "TestRestating", "TradeSubType"]

@@ -81,7 +81,9 @@ firms = st.integers(1, 4)
 
 
 @given(st.lists(st.tuples(firms, firms, st.integers(1, 9)), max_size=30), st.integers(0, 30))
-def test_open_interest_is_the_same_bought_as_sold_and_over_days(rows: list[tuple[int, int, int]], cut: int) -> None:
+def test_open_interest_is_the_same_bought_as_sold_and_over_days(
+    rows: list[tuple[int, int, int]], cut: int
+) -> None:
     trades = [trade(number, *row) for number, row in enumerate(rows)]
     mirrored = [trade(each.trade_id, each.seller, each.buyer, each.size) for each in trades]
     whole = OpenPositions(1).size(trades)
@@ -116,7 +118,11 @@ def test_figures_of_a_day_and_the_next() -> None:
     trade_at(exchange, "10:02:00", DOL, 10_4000)
     ((preview,),) = exchange.do(control.PublishSettlement(clock("16:00:00"), DOL, SettlementStage.PREVIEW))
     assert isinstance(preview, SettlementPrice)
-    assert (preview.price, preview.kind, preview.origin) == (10_3000, SettlementKind.UPDATED, PriceOrigin.DAILY)
+    assert (preview.price, preview.kind, preview.origin) == (
+        10_3000,
+        SettlementKind.UPDATED,
+        PriceOrigin.DAILY,
+    )
     ((interest,),) = exchange.do(control.PublishOpenInterest(clock("16:00:01"), DOL))
     assert interest == OpenInterest(DOL, 520, DATE, clock("16:00:01"))
     exchange.do(BustTrade(clock("16:00:02"), DOL, 20))
@@ -129,7 +135,9 @@ def test_figures_of_a_day_and_the_next() -> None:
     assert (closing.price_fine, closing.origin) == (10_2000_0000, PriceOrigin.DAILY)
     exchange.do(control.ChangeSession(clock("30:00:00"), "D0", EXCHANGE, Session.REGULAR, DATE + 1))
     ((previous,),) = exchange.do(control.PublishClosing(clock("30:01:00"), DOL, of_day_before=True))
-    assert previous == ClosingPrice(DOL, 10_2000_0000, DATE, clock("30:01:00"), PriceOrigin.PREVIOUS_DAY, DATE)
+    assert previous == ClosingPrice(
+        DOL, 10_2000_0000, DATE, clock("30:01:00"), PriceOrigin.PREVIOUS_DAY, DATE
+    )
     assert exchange.engine.market(DOL).statistics.closing_fine == 10_2000_0000
 
 

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from tests.unit.exchange.desk_kit import DATE, DOL, MILLISECOND, SECOND, TEMPLATE, WDO, Exchange, catalogue, clock, listing
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,18 @@ from pregao.exchange.rejections import Reason
 from pregao.exchange.simultaneous import Pairs, PairState, StepKind
 from pregao.model.events import News, PhaseChanged, StateChanged, TheoreticalPrice, Trade, Update
 from pregao.model.market import Phase, Session, State, StateEvent
+from tests.unit.exchange.desk_kit import (
+    DATE,
+    DOL,
+    MILLISECOND,
+    SECOND,
+    TEMPLATE,
+    WDO,
+    Exchange,
+    catalogue,
+    clock,
+    listing,
+)
 
 T1, T2 = MILLISECOND, 2 * MILLISECOND
 HEADLINE = "Auction for instrument WDOF24 - synchronization"
@@ -58,7 +69,10 @@ def test_scenario_1_pre_open_with_extension_in_a_single_contract() -> None:
     assert refused.detail == "'Instrument WDOF24 in Simultaneous Auction closing.'"
     assert refused.text.startswith("Instrument has an auction synchronism in progress")
     waiting = next(order for order in exchange.engine.market(WDO).book)
-    for outcome in (exchange.cancel("09:00:00", waiting.order_id), exchange.change("09:00:00", waiting.order_id, quantity=5)):
+    for outcome in (
+        exchange.cancel("09:00:00", waiting.order_id),
+        exchange.change("09:00:00", waiting.order_id, quantity=5),
+    ):
         assert outcome.rejection is not None
         assert outcome.rejection.reason is Reason.AUCTION_SYNCHRONISM
     assert exchange.sell("09:00:00", DOL, 5, 10_0100).rejection is None
@@ -117,7 +131,9 @@ def test_both_due_at_once_open_together() -> None:
     exchange.run_to(clock("08:59:00"))
     exchange.phase("09:00:00", Phase.OPEN, "D0", "W0")
     opened = exchange.run_to(clock("09:00:01"))
-    assert [(each.security_id, each.event) for each in states_and_news(opened) if isinstance(each, StateChanged)] == [
+    assert [
+        (each.security_id, each.event) for each in states_and_news(opened) if isinstance(each, StateChanged)
+    ] == [
         (WDO, BACK),
         (DOL, BACK),
     ]
@@ -198,7 +214,12 @@ def test_pairs_are_checked() -> None:
         Pairs([(1, 2)], str, lambda _: True, ask_ns=SECOND)
 
 
-@given(st.lists(st.tuples(st.sampled_from(["start", "due", "ended", "time"]), st.sampled_from([1, 2])), max_size=40), st.booleans())
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["start", "due", "ended", "time"]), st.sampled_from([1, 2])), max_size=40
+    ),
+    st.booleans(),
+)
 def test_a_window_never_outlasts_its_second(inputs: list[tuple[str, int]], ready: bool) -> None:
     machine, now_ns = pairs(ready), 0
     opened: dict[int, int] = {}

@@ -27,7 +27,7 @@ def add_futures(table: Table, register: Register, indices: dict[str, int]) -> No
     tick, lot, multiplier = table.tick(), lot_of(table), table.integer("multiplier", 1, 1_000_000)
     cfi_code, volatility = table.text("cfi", longest=6), table.number("volatility")
     implied, description = table.flag("implied", False), table.text("description", asset)
-    underlyings = ()
+    underlyings: tuple[Underlying, ...] = ()
     if table.has("of"):
         name = table.choice("of", {symbol: symbol for symbol in indices})
         underlyings = (Underlying(indices[name], name),)
@@ -36,8 +36,8 @@ def add_futures(table: Table, register: Register, indices: dict[str, int]) -> No
         closing = row.price(1)
         instrument = Instrument(
             next(ids), asset + row.words[0], group.channel, group.code, asset, SecurityType.FUT, product,
-            f"{description} {row.words[0]}", group.exchange, segment=group.segment, cfi_code=cfi_code, tick=tick,
-            lot=lot, minimum_quantity=lot, maximum_quantity=100_000 * lot, multiplier=multiplier,
+            f"{description} {row.words[0]}", group.exchange, segment=group.segment, cfi_code=cfi_code,
+            tick=tick, lot=lot, minimum_quantity=lot, maximum_quantity=100_000 * lot, multiplier=multiplier,
             issue_date=_LISTED, maturity_date=to_days(expiry(year, month)), maturity=(year, month),
             implied=implied, closing_price=closing * FINE_OF_PRICE, underlyings=underlyings,
         )  # fmt: skip
@@ -63,10 +63,10 @@ def add_spreads(table: Table, register: Register) -> None:
         legs = (_leg(near, Side.SELL), _leg(far, Side.BUY))
         instrument = Instrument(
             next(ids), asset + word, group.channel, group.code, asset, SecurityType.MLEG, Product.MULTILEG,
-            f"{outright} spread {word[:3]} {word[3:]}", group.exchange, sub_type, group.segment, cfi_code="FMXXSX",
-            tick=tick, lot=lot, minimum_quantity=lot, maximum_quantity=100_000 * lot, issue_date=_LISTED,
-            multiplier=near.instrument.multiplier,
-            maturity_date=near.instrument.maturity_date, maturity=near.instrument.maturity, implied=implied,
+            f"{outright} spread {word[:3]} {word[3:]}", group.exchange, sub_type, group.segment,
+            cfi_code="FMXXSX", tick=tick, lot=lot, minimum_quantity=lot, maximum_quantity=100_000 * lot,
+            issue_date=_LISTED, multiplier=near.instrument.multiplier, implied=implied,
+            maturity_date=near.instrument.maturity_date, maturity=near.instrument.maturity,
             closing_price=(far.closing - near.closing) * FINE_OF_PRICE, legs=legs,
         )  # fmt: skip
         _check_legs(group, (near, far), implied, row)

@@ -67,7 +67,9 @@ class Register:
         group = self._groups[instrument.group, instrument.exchange]
         closing = (instrument.closing_price or 0) // FINE_OF_PRICE
         negative = bool(instrument.legs)
-        bands = tuple(rule.at(closing, instrument.tick, negative=negative) for rule in self._bands[group.bands])
+        bands = tuple(
+            rule.at(closing, instrument.tick, negative=negative) for rule in self._bands[group.bands]
+        )
         self._symbols[instrument.symbol] = Listing(
             instrument, group.auction, bands, figures.weight, figures.volatility, figures.liquid,
             figures.average_daily, figures.largest_order, figures.settlement, figures.open_interest,

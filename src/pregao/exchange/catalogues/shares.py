@@ -1,18 +1,22 @@
-"""Families of the cash market: shares, units, BDRs, ETFs, their odd lots and forwards, options."""
+"""Families of the cash market: shares, units, BDRs, ETFs, their odd lots and forwards."""
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Final
 
-from pregao.exchange.catalogues.dates import parse_maturity, third_friday
 from pregao.exchange.catalogues.entries import Listing
-from pregao.exchange.catalogues.register import FINE_OF_PRICE, Figures, Register, ids_of, lot_of, underlying_of
-from pregao.exchange.catalogues.tables import Row, Table, to_days
+from pregao.exchange.catalogues.register import (
+    FINE_OF_PRICE,
+    Figures,
+    Register,
+    ids_of,
+    lot_of,
+    underlying_of,
+)
+from pregao.exchange.catalogues.tables import Table, to_days
 from pregao.model.instruments import Instrument, Product, SecurityType
 
-_CALLS, _PUTS = "ABCDEFGHIJKL", "MNOPQRSTUVWX"
 _ISSUED = to_days(date(2010, 1, 4))
 
 
@@ -58,7 +62,9 @@ def add_shares(table: Table, register: Register) -> None:
             minimum_quantity=lot, issue_date=_ISSUED, shares_issued=average * 200 or None,
             closing_price=row.price(1) * FINE_OF_PRICE,
         )  # fmt: skip
-        figures = Figures(weight, volatility, weight >= illiquid_below, average, max(average // 10, 1000 * lot))
+        figures = Figures(
+            weight, volatility, weight >= illiquid_below, average, max(average // 10, 1000 * lot)
+        )
         register.add(instrument, figures, row)
     table.close()
 
@@ -78,7 +84,8 @@ def add_odd_lots(table: Table, register: Register) -> None:
         instrument = replace(
             whole, security_id=next(ids), symbol=f"{whole.symbol}F", channel=group.channel, group=group.code,
             exchange=group.exchange, segment=group.segment, description=f"{whole.symbol} odd lot", lot=1,
-            minimum_quantity=1, maximum_quantity=whole.lot - 1, is_odd_lot=True, underlyings=underlying_of(whole),
+            minimum_quantity=1, maximum_quantity=whole.lot - 1, is_odd_lot=True,
+            underlyings=underlying_of(whole),
         )  # fmt: skip
         register.add(instrument, Figures(share.weight * factor, share.volatility), table)
     table.close()
@@ -102,62 +109,3 @@ def add_forwards(table: Table, register: Register) -> None:
 def _named(table: Table, register: Register) -> Iterator[Listing]:
     for symbol in table.words("of"):
         yield register.find(symbol, table)
-
-
-def add_options(table: Table, register: Register) -> None:
-    """Calls and puts of one share: every maturity with every strike. Rows are maturity and weight."""
-    share = register.find(table.text("of"), table)
-    spot, ids, lot = share.closing, ids_of(table), lot_of(table, share.instrument.lot)
-    sides = ((register.group(table, "calls"), False), (register.group(table, "puts"), True))
-    volatility, american = table.number("volatility"), table.flag("american", True)
-    day = table.day("priced_on")
-    strikes = [_strike(table, word) for word in table.words("strikes")]
-    for row in table.rows("list", 2, 2):
-        expiry = third_friday(*_maturity(row))
-        years = (expiry - day).days / 365
-        if years <= 0:
-            raise row.error("has expired before it is priced")
-        for strike in strikes:
-            for group, is_put in sides:
-                premium = _premium(spot, strike, volatility * math.sqrt(years), is_put)
-                tick = share.instrument.tick
-                closing = max(round(premium / tick), 1) * tick
-                letter = (_PUTS if is_put else _CALLS)[expiry.month - 1]
-                instrument = Instrument(
-                    next(ids), f"{share.instrument.asset}{letter}{strike // 1000}", group.channel, group.code,
-                    share.instrument.asset, SecurityType.OPT, Product.EQUITY,
-                    f"{share.instrument.symbol} {'put' if is_put else 'call'} {strike / 10_000:g}", group.exchange,
-                    segment=group.segment, cfi_code=f"O{'P' if is_put else 'C'}{'A' if american else 'E'}SPS",
-                    tick=tick, lot=lot, minimum_quantity=lot, strike=strike, is_put=is_put, is_american=american,
-                    issue_date=to_days(day) - 90, maturity_date=to_days(expiry), closing_price=closing * FINE_OF_PRICE,
-                    maturity=(expiry.year, expiry.month), underlyings=underlying_of(share.instrument),
-                )  # fmt: skip
-                distance = abs(strike - spot) / (spot * volatility * math.sqrt(years))
-                weight = row.number(1, 0) * math.exp(-distance)
-                figures = Figures(weight, share.volatility, open_interest=int(weight * 10_000) * lot)
-                register.add(instrument, figures, row)
-    table.close()
-
-
-def _strike(table: Table, word: str) -> int:
-    row = Row(table, "strikes", [word])
-    strike = row.price(0)
-    if strike <= 0 or strike % 1000:
-        raise row.error("a strike is above zero and has one decimal place")
-    return strike
-
-
-def _maturity(row: Row) -> tuple[int, int]:
-    try:
-        return parse_maturity(row.words[0])
-    except ValueError as error:
-        raise row.error(str(error)) from error
-
-
-def _premium(spot: int, strike: int, deviation: float, is_put: bool) -> float:
-    """What a bell curve around the spot is worth beyond the strike (Bachelier), without interest."""
-    width = spot * deviation
-    inside = (strike - spot) if is_put else (spot - strike)
-    d = inside / width
-    chance = (1 + math.erf(d / math.sqrt(2))) / 2
-    return inside * chance + width * math.exp(-d * d / 2) / math.sqrt(2 * math.pi)

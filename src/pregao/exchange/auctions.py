@@ -1,0 +1,188 @@
+"""The auctions that run: when they end, what prolongs them, and what is told while they last.
+
+An auction is the group's (its end is the change of phase: pre-open, final closing call) or the
+instrument's own (its end is a time, announced in the state message). Its template (15.1) says:
+
+- random end: it closes at a time drawn from the announced end and `random_end_ns` after it;
+- extensions: a theoretical price or quantity that moves within `extension_window_ns` of the announced
+  end moves that end by `extension_ns`; so does, at the end itself, a price that the auction band
+  protects, or an order without price that would be left over. No more than `maximum_extensions`.
+
+Times are drawn from the seed, the instrument and the start, so that one auction's draw does not depend on
+any other's.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from heapq import heappop, heappush
+from random import Random
+
+from pregao.exchange.auction import Levels, Theoretical
+from pregao.exchange.catalogues.entries import AuctionTemplate
+from pregao.model.events import Imbalance, TheoreticalPrice
+from pregao.model.market import Action, ImbalanceSide
+
+
+class AuctionKind(Enum):
+    OPENING = "pre-open of the group"
+    CLOSING = "final closing call of the group"
+    SCHEDULED = "intraday, by the day script"
+    BAND = "a trade would have gone past the auction band"
+    SELF_TRADE = "a self-trade in an illiquid instrument"
+    SPECIAL = "by command of surveillance"
+    SYNCHRONISED = "its partner is in auction"
+
+
+@dataclass(slots=True)
+class Running:
+    """One auction. `ends_ns` is what was announced; `closes_ns` is when its own clock ends it, None
+    while the group's phase or the partner decides."""
+
+    security_id: int
+    kind: AuctionKind
+    template: AuctionTemplate
+    started_ns: int
+    ends_ns: int | None
+    closes_ns: int | None = None
+    extensions: int = 0
+    moved_ns: int | None = None  # when theoretical price or quantity last moved
+    theoretical: Theoretical | None = None
+    imbalance: tuple[ImbalanceSide, int | None] | None = None
+
+    @property
+    def can_extend(self) -> bool:
+        return self.extensions < self.template.maximum_extensions and self.template.extension_ns > 0
+
+
+def leaves_unpriced(levels: Levels, theoretical: Theoretical | None) -> bool:
+    """Whether an order without price would not trade in full: the imbalance that prolongs an auction."""
+    traded = 0 if theoretical is None else theoretical.quantity
+    return max(levels.unpriced_bids, levels.unpriced_offers) > traded
+
+
+class Auctions:
+    """All running auctions, by instrument."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self._seed = seed
+        self._running: dict[int, Running] = {}
+        self._clock: list[tuple[int, int]] = []  # closing time and instrument, old ones left in
+
+    def get(self, security_id: int) -> Running | None:
+        return self._running.get(security_id)
+
+    def start(
+        self,
+        security_id: int,
+        kind: AuctionKind,
+        template: AuctionTemplate,
+        now_ns: int,
+        *,
+        ends_ns: int | None,
+        own_clock: bool = True,
+    ) -> Running:
+        """Starts an auction that `own_clock` says ends by itself at or after `ends_ns`."""
+        running = Running(security_id, kind, template, now_ns, ends_ns)
+        self._running[security_id] = running
+        if own_clock and ends_ns is not None:
+            self._set_clock(running, ends_ns)
+        return running
+
+    def stop(self, security_id: int) -> Running | None:
+        return self._running.pop(security_id, None)
+
+    def next_timeout(self) -> int | None:
+        clock = self._clock
+        while clock:
+            at_ns, security_id = clock[0]
+            running = self._running.get(security_id)
+            if running is not None and running.closes_ns == at_ns:
+                return at_ns
+            heappop(clock)  # of an end that was moved or undone
+        return None
+
+    def next_due(self, now_ns: int) -> Running | None:
+        """The first auction whose time has come; equal times by instrument."""
+        at_ns = self.next_timeout()
+        return None if at_ns is None or at_ns > now_ns else self._running[self._clock[0][1]]
+
+    def observe(
+        self, security_id: int, found: Theoretical | None, trade_date: int, now_ns: int
+    ) -> list[TheoreticalPrice | Imbalance]:
+        """What to tell after a change of the book (13.9.2, 13.10): only what is not as it was."""
+        running = self._running.get(security_id)
+        if running is None:
+            return []
+        told: list[TheoreticalPrice | Imbalance] = []
+        if _announced(running.theoretical) != _announced(found):
+            running.moved_ns = now_ns
+            told.append(_theoretical_price(security_id, found, trade_date, now_ns))
+        imbalance = _imbalance(found)
+        if running.imbalance != imbalance:
+            told.append(_imbalance_told(security_id, imbalance, now_ns))
+        running.theoretical, running.imbalance = found, imbalance
+        return told
+
+    def moved_near_end(self, security_id: int, now_ns: int) -> bool:
+        """Whether the movement just observed prolongs the auction."""
+        running = self._running.get(security_id)
+        if running is None or running.ends_ns is None or running.moved_ns != now_ns or not running.can_extend:
+            return False
+        return running.ends_ns - running.template.extension_window_ns <= now_ns < running.ends_ns
+
+    def extend(self, security_id: int, now_ns: int, by_ns: int | None = None) -> int:
+        """Moves the end; from now on the auction is the instrument's own. The end to announce."""
+        running = self._running[security_id]
+        step = running.template.extension_ns if by_ns is None else by_ns
+        running.extensions += 1
+        running.moved_ns = None  # one movement moves the end once
+        running.ends_ns = max(running.ends_ns or now_ns, now_ns) + step  # a random end may be past
+        self._set_clock(running, running.ends_ns)
+        return running.ends_ns
+
+    def undefine_end(self, security_id: int) -> None:
+        """No scheduled end: until the pair can close (15.1)."""
+        running = self._running[security_id]
+        running.ends_ns = running.closes_ns = None
+
+    def hold(self, security_id: int) -> None:
+        """The end has come and is being asked for: the clock does not ask again."""
+        self._running[security_id].closes_ns = None
+
+    def running(self) -> Iterable[Running]:
+        return tuple(self._running.values())
+
+    def _set_clock(self, running: Running, ends_ns: int) -> None:
+        closes_ns = ends_ns
+        if running.template.random_end_ns:
+            draw = Random(f"{self._seed}/{running.security_id}/{running.started_ns}/{running.extensions}")
+            closes_ns += draw.randrange(running.template.random_end_ns + 1)
+        running.closes_ns = closes_ns
+        heappush(self._clock, (closes_ns, running.security_id))
+
+
+def _announced(found: Theoretical | None) -> tuple[int, int] | None:
+    return None if found is None else (found.price, found.quantity)
+
+
+def _imbalance(found: Theoretical | None) -> tuple[ImbalanceSide, int | None] | None:
+    if found is None:
+        return None
+    return found.imbalance, abs(found.surplus) or None  # balanced: no quantity remains to be told
+
+
+def _theoretical_price(
+    security_id: int, found: Theoretical | None, trade_date: int, now_ns: int
+) -> TheoreticalPrice:
+    if found is None:
+        return TheoreticalPrice(security_id, None, None, trade_date, now_ns, Action.DELETE)
+    return TheoreticalPrice(security_id, found.price, found.quantity, trade_date, now_ns)
+
+
+def _imbalance_told(
+    security_id: int, imbalance: tuple[ImbalanceSide, int | None] | None, now_ns: int
+) -> Imbalance:
+    if imbalance is None:
+        return Imbalance(security_id, ImbalanceSide.BALANCED, None, now_ns, Action.DELETE)
+    return Imbalance(security_id, *imbalance, now_ns)

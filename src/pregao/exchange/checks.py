@@ -1,0 +1,100 @@
+"""What must hold before an order touches anything. Each check gives a reason or None."""
+
+from pregao.exchange.hooks import StateRules
+from pregao.exchange.market import Floor, Market
+from pregao.exchange.orders import Order, OrderType, TimeInForce
+from pregao.exchange.rejections import Reason, Rejection
+from pregao.exchange.stops import is_reached
+from pregao.model.instruments import Instrument
+
+_LIMIT = OrderType.LIMIT
+_DAY = TimeInForce.DAY
+_PRICED = frozenset({OrderType.LIMIT, OrderType.STOP_LIMIT, OrderType.RLP})
+_STOPS = frozenset({OrderType.STOP, OrderType.STOP_LIMIT})
+_AT_ONCE = frozenset({TimeInForce.IOC, TimeInForce.FOK})
+_GT = frozenset({TimeInForce.GTC, TimeInForce.GTD})
+_ON_AUCTION = frozenset({OrderType.MARKET_ON_AUCTION, OrderType.MARKET_ON_CLOSE})
+
+
+def check_quantity(instrument: Instrument, quantity: int) -> Reason | None:
+    if quantity < instrument.minimum_quantity or quantity > instrument.maximum_quantity:
+        return Reason.QUANTITY_INVALID
+    return Reason.QUANTITY_INVALID if quantity <= 0 or quantity % instrument.lot else None
+
+
+def check_price(instrument: Instrument, price: int) -> Reason | None:
+    """Prices of spreads and strategies are differences: nothing or less is possible (18.1)."""
+    if price % instrument.tick or (price <= 0 and not instrument.legs):
+        return Reason.PRICE_INVALID
+    return None
+
+
+def check_order(
+    floor: Floor, market: Market, order: Order, rules: StateRules, now_ns: int
+) -> Rejection | None:
+    """A new order, or a changed one as it would be."""
+    if not rules.enter:
+        return Rejection(Reason.STATE_FORBIDS_ENTRY)
+    reason = check_quantity(market.instrument, order.quantity) or _check_prices(market.instrument, order)
+    if reason is None and (order.type is not _LIMIT or order.tif is not _DAY):
+        reason = _check_type(market, order, rules) or _check_time_in_force(market, order, rules)
+    if reason is None and order.max_floor is not None:
+        reason = _check_floor(market.instrument, order)
+    if reason is None and order.min_quantity is not None:
+        reason = _check_minimum(order, rules)
+    if reason is not None:
+        return Rejection(reason)
+    for hook in floor.hooks.check_order:
+        rejection = hook(market, order, now_ns)
+        if rejection is not None:
+            return rejection
+    return None
+
+
+def _check_prices(instrument: Instrument, order: Order) -> Reason | None:
+    price, stop_price = order.price, order.stop_price
+    if order.type in _PRICED:
+        reason = Reason.PRICE_MISSING if price is None else check_price(instrument, price)
+    else:
+        reason = None if price is None else Reason.PRICE_NOT_ALLOWED
+    if reason is not None:
+        return reason
+    if order.type in _STOPS:
+        return Reason.STOP_PRICE_MISSING if stop_price is None else check_price(instrument, stop_price)
+    return None if stop_price is None else Reason.STOP_PRICE_NOT_ALLOWED
+
+
+def _check_type(market: Market, order: Order, rules: StateRules) -> Reason | None:
+    if order.type is OrderType.MARKET_ON_AUCTION and not rules.auction:
+        return Reason.TYPE_NEEDS_AUCTION
+    if order.type is OrderType.MARKET and not rules.match:
+        return Reason.TYPE_NEEDS_OPEN
+    if order.type in _STOPS and is_reached(order, market.statistics.last_price):
+        return Reason.STOP_PRICE_REACHED
+    return None
+
+
+def _check_time_in_force(market: Market, order: Order, rules: StateRules) -> Reason | None:
+    at_once = order.tif in _AT_ONCE
+    if at_once and (not rules.match or order.type in _STOPS or order.type in _ON_AUCTION):
+        return Reason.TYPE_NEEDS_OPEN
+    if order.tif in _GT and not market.instrument.accepts_gt:
+        return Reason.GT_NOT_ACCEPTED
+    date = order.expire_date
+    is_wrong = date is not None if order.tif is not TimeInForce.GTD else (date or 0) < market.trade_date
+    if is_wrong:
+        return Reason.EXPIRE_DATE_INVALID
+    return None
+
+
+def _check_floor(instrument: Instrument, order: Order) -> Reason | None:
+    floor = order.max_floor or 0
+    wrong = floor <= 0 or floor % instrument.lot or floor > order.quantity or order.tif in _AT_ONCE
+    return Reason.MAX_FLOOR_INVALID if wrong or order.type in _ON_AUCTION else None
+
+
+def _check_minimum(order: Order, rules: StateRules) -> Reason | None:
+    minimum = order.min_quantity or 0
+    if not 0 < minimum <= order.quantity:
+        return Reason.MIN_QUANTITY_INVALID
+    return None if rules.match or order.executed else Reason.TYPE_NEEDS_OPEN

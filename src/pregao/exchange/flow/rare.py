@@ -1,0 +1,256 @@
+"""Commands that come a few times a day, in turn, so that a day has them all.
+
+Each maker looks for an instrument that takes its command, and gives None where it finds none now;
+its turn comes again in the next round.
+"""
+
+from collections.abc import Callable, Sequence
+from random import Random
+
+from pregao.exchange.catalogue import Catalogue
+from pregao.exchange.commands import (
+    AmendTrade,
+    BlockKind,
+    BlockTrade,
+    BustTrade,
+    CancelSide,
+    CrossOrder,
+    ForwardTrade,
+    ManualTrade,
+    MassCancel,
+    MoveInstrument,
+    NewOrder,
+    RlpOrder,
+    RlpTrade,
+    SweepAndCross,
+    TaaTrade,
+    TacTrade,
+    TradeOnBehalf,
+)
+from pregao.exchange.flow.prices import Prices
+from pregao.exchange.flow.settings import FIRMS
+from pregao.exchange.orders import OrderType
+from pregao.model.events import Trade
+from pregao.model.instruments import SecurityType
+from pregao.model.market import Side, State
+
+RareCommand = (
+    MassCancel | CancelSide | CrossOrder | SweepAndCross | RlpOrder | RlpTrade | BlockTrade | TacTrade
+    | TaaTrade | ForwardTrade | TradeOnBehalf | ManualTrade | BustTrade | AmendTrade | MoveInstrument
+    | NewOrder
+)  # fmt: skip
+_SECOND_NS = 1_000_000_000
+_SELDOM = 12  # rounds between two of what happens once or twice a day
+_WILD = (0.05, 0.1, 0.3, 0.8)  # of the value: past the auction band, the rejection band, the hard limits
+
+
+class Rare:
+    """Makers in turn. `states` and `trades` are the flow's own, looked at as they are."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        prices: Prices,
+        states: Sequence[State],
+        trades: Sequence[Trade],
+        seed: int,
+    ) -> None:
+        self._listings, self._prices, self._states, self._trades = catalogue.listings, prices, states, trades
+        self._random = Random(seed)
+        self._numbers = {entry.instrument.security_id: n for n, entry in enumerate(self._listings)}
+        types = [listing.instrument.security_type for listing in self._listings]
+        everything = range(len(types))
+        self._shares = [n for n in everything if self._listings[n].average_daily is not None]
+        self._traded = [n for n in everything if types[n] is not SecurityType.FORWARD]
+        self._forwards = [n for n in everything if types[n] is SecurityType.FORWARD]
+        self._futures = [n for n in everything if types[n] is SecurityType.FUT] or self._traded
+        self._popular = sorted(self._traded, key=lambda n: -self._listings[n].weight)[:12]
+        legs = {leg.security_id for entry in self._listings for leg in entry.instrument.legs}
+        # Moving away from what is matched with it would leave its spreads without a leg.
+        self._movable = [n for n in self._shares if self._listings[n].instrument.security_id not in legs]
+        self._segments = sorted({self._listings[n].instrument.segment for n in self._shares})
+        self._moved: dict[int, int] = {}
+        self._retail: RlpOrder | None = None
+        self._turn = self._rounds = 0
+        self._now_ns = self._firm = 0
+        self._makers: tuple[Callable[[], RareCommand | None], ...] = (
+            self._mass_cancel, self._cross, self._rlp_order, self._rlp_trade, self._on_close, self._block,
+            self._sweep, self._termo, self._wild, self._mass_cancel_some, self._manual, self._bust, self._tac,
+            self._cross, self._rlp_order, self._rlp_trade, self._block, self._amend, self._taa, self._vista,
+            self._sweep, self._behalf, self._wild, self._block, self._cancel_side, self._behalf, self._move,
+        )  # fmt: skip
+
+    def start_day(self) -> None:
+        self._retail = None
+        self._rounds = 0
+
+    def next(self, now_ns: int, firm: int) -> RareCommand | None:
+        self._now_ns, self._firm = now_ns, firm
+        if self._turn == len(self._makers):
+            self._turn, self._rounds = 0, self._rounds + 1
+        self._turn += 1
+        return self._makers[self._turn - 1]()
+
+    def _choose(self, among: Sequence[int]) -> tuple[int, int, int] | None:
+        """An open one of them: its number, its security id and its value."""
+        for n in self._random.sample(among, min(len(among), 8)):
+            if self._states[n] is State.OPEN:
+                return n, self._listings[n].instrument.security_id, self._prices.value(n)
+        return None
+
+    def _agreed(self, among: Sequence[int], lots: int) -> tuple[int, int, int, int, int] | None:
+        """What two firms agree upon: security id, quantity, price, buyer, seller."""
+        chosen = self._choose(among)
+        if chosen is None:
+            return None
+        number, security_id, value = chosen
+        instrument = self._listings[number].instrument
+        quantity = min(self._random.randint(1, lots) * instrument.lot, instrument.maximum_quantity)
+        return security_id, quantity, value, self._firm, self._random.choice(FIRMS)
+
+    def _mass_cancel(self) -> RareCommand | None:
+        """A small firm mostly: a large one would empty the market."""
+        return MassCancel(self._now_ns, self._random.choice(FIRMS[len(FIRMS) // 2 :]))
+
+    def _mass_cancel_some(self) -> RareCommand | None:
+        some = self._random.sample(self._traded, min(len(self._traded), 20))
+        ids = tuple(self._listings[n].instrument.security_id for n in some)
+        side = self._random.choice((None, Side.BUY, Side.SELL))
+        return MassCancel(self._now_ns, self._firm, ids, side)
+
+    def _cancel_side(self) -> RareCommand | None:
+        chosen = self._choose(self._traded) if self._rounds % _SELDOM == 0 else None
+        return chosen and CancelSide(self._now_ns, chosen[1], self._random.choice(tuple(Side)))
+
+    def _cross(self) -> RareCommand | None:
+        terms = self._agreed(self._shares, 200)
+        return terms and CrossOrder(self._now_ns, *terms[:3], terms[3], terms[3])
+
+    def _sweep(self) -> RareCommand | None:
+        terms = self._agreed(self._popular, 50)
+        if terms is None:
+            return None
+        security_id, quantity, price, firm, _ = terms
+        number = self._numbers[security_id]
+        side = self._random.choice(tuple(Side))
+        reach = 2 * int(self._prices.half_spreads[number])
+        price += reach if side is Side.BUY else -reach
+        return SweepAndCross(self._now_ns, security_id, side, quantity, price, firm)
+
+    def _rlp_order(self) -> RareCommand | None:
+        terms = self._agreed(self._popular, 100)
+        if terms is None:
+            return None
+        security_id, quantity, price, firm, _ = terms
+        self._retail = RlpOrder(
+            self._now_ns, security_id, self._random.choice(tuple(Side)), quantity, price, firm
+        )
+        return self._retail
+
+    def _rlp_trade(self) -> RareCommand | None:
+        """The retail order that the last liquidity of its firm is there for."""
+        rlp, self._retail = self._retail, None
+        if rlp is None or self._states[self._numbers[rlp.security_id]] is not State.OPEN:
+            return None
+        lot = self._listings[self._numbers[rlp.security_id]].instrument.lot
+        quantity = max(rlp.quantity // lot // 3, 1) * lot
+        return RlpTrade(self._now_ns, rlp.security_id, rlp.side.opposite, quantity, rlp.firm)
+
+    def _block(self) -> RareCommand | None:
+        terms = self._agreed(self._shares, 5000)
+        return terms and BlockTrade(self._now_ns, terms[0], self._random.choice(tuple(BlockKind)), *terms[1:])
+
+    def _tac(self) -> RareCommand | None:
+        terms = self._agreed(self._shares, 500)
+        return terms and TacTrade(self._now_ns, *terms)
+
+    def _taa(self) -> RareCommand | None:
+        terms = self._agreed(self._futures, 500)
+        return terms and TaaTrade(self._now_ns, *terms)
+
+    def _termo(self) -> RareCommand | None:
+        terms = self._agreed(self._forwards, 5000)
+        if terms is None:
+            return None
+        days = self._random.choice((16, 30, 60, 90, 180))
+        rate = self._random.randint(80, 140) * days // 30
+        security_id, quantity, price, buyer, seller = terms
+        price = self._on_tick(security_id, price * (10_000 + rate) // 10_000)
+        return ForwardTrade(self._now_ns, security_id, quantity, price, buyer, seller, days, rate)
+
+    def _vista(self) -> RareCommand | None:
+        """A forward with the sale of its cash instrument (13.1)."""
+        terms = self._agreed(self._forwards, 5000)
+        if terms is None:
+            return None
+        cash = self._listings[self._numbers[terms[0]]].instrument.underlyings[0].security_id
+        number = self._numbers[cash]
+        if self._states[number] is not State.OPEN:
+            return None
+        lot = self._listings[number].instrument.lot
+        security_id, quantity, price, buyer, seller = terms
+        forward = self._on_tick(security_id, price * 10_100 // 10_000)
+        return ForwardTrade(
+            self._now_ns, security_id, -(-quantity // lot) * lot, forward, buyer, seller, 30, 100, cash, price
+        )
+
+    def _behalf(self) -> RareCommand | None:
+        terms = self._agreed(self._shares, 100)
+        return terms and TradeOnBehalf(
+            self._now_ns, *terms, self._random.choice((None, None, *tuple(BlockKind)))
+        )
+
+    def _manual(self) -> RareCommand | None:
+        terms = self._agreed(self._traded, 50)
+        return terms and ManualTrade(self._now_ns, *terms, self._now_ns - 30 * _SECOND_NS)
+
+    def _bust(self) -> RareCommand | None:
+        if not self._trades:
+            return None
+        trade = self._random.choice(self._trades)
+        return BustTrade(self._now_ns, trade.security_id, trade.trade_id)
+
+    def _amend(self) -> RareCommand | None:
+        if not self._trades:
+            return None
+        trade = self._random.choice(self._trades)
+        if self._random.random() < 0.5:
+            return AmendTrade(
+                self._now_ns, trade.security_id, trade.trade_id, buyer=self._random.choice(FIRMS)
+            )
+        tick = self._listings[self._numbers[trade.security_id]].instrument.tick
+        return AmendTrade(self._now_ns, trade.security_id, trade.trade_id, price=trade.price + tick)
+
+    def _move(self) -> RareCommand | None:
+        """To the next segment of the shares; the day after it may come back."""
+        chosen = self._choose(self._movable) if self._rounds % _SELDOM == 0 and self._movable else None
+        if chosen is None or len(self._segments) < 2:
+            return None
+        number, security_id, _ = chosen
+        now = self._moved.get(number, self._listings[number].instrument.segment)
+        segment = self._segments[(self._segments.index(now) + 1) % len(self._segments)]
+        self._moved[number] = segment
+        return MoveInstrument(self._now_ns, security_id, segment)
+
+    def _on_close(self) -> RareCommand | None:
+        """Sent during the day, it waits for the closing call."""
+        terms = self._agreed(self._shares, 20)
+        return terms and NewOrder(
+            self._now_ns, terms[0], self._random.choice(tuple(Side)), terms[1], None, terms[3],
+            OrderType.MARKET_ON_CLOSE,
+        )  # fmt: skip
+
+    def _wild(self) -> RareCommand | None:
+        """A slip of the finger: a price far off, which bands reject or send to auction."""
+        terms = self._agreed(self._shares, 20)
+        if terms is None:
+            return None
+        security_id, quantity, value, firm, _ = terms
+        side = self._random.choice(tuple(Side))
+        off = int(value * self._random.choice(_WILD))
+        price = self._on_tick(security_id, value + off if side is Side.BUY else value - off)
+        return NewOrder(self._now_ns, security_id, side, quantity, price, firm)
+
+    def _on_tick(self, security_id: int, price: int) -> int:
+        tick = self._listings[self._numbers[security_id]].instrument.tick
+        return max(price // tick, 1) * tick

@@ -1,0 +1,62 @@
+"""What shapes the flow. The defaults are those of a busy day: see the tests for what they give."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+# Codes of some thirty participants, the busiest first.
+FIRMS = (
+    3, 8, 85, 40, 13, 16, 72, 114, 27, 39, 45, 77, 88, 90, 93, 107, 120, 127, 129, 147,
+    172, 174, 177, 187, 190, 226, 238, 262, 308, 386, 735, 1099, 1130, 1618, 1982, 3701,
+)  # fmt: skip
+
+
+class Intent(IntEnum):
+    """What a participant is about to do. KEEP adds or cancels, whichever the depth of the book asks;
+    those from AGGRESS to MINIMUM want to trade at once."""
+
+    KEEP = 0
+    AGGRESS = 1
+    IMMEDIATE = 2  # IOC
+    FILL_OR_KILL = 3
+    MARKET = 4
+    MINIMUM = 5  # of what it takes to trade at all
+    CHANGE = 6
+    ICEBERG = 7
+    GOOD_TILL = 8
+    STOP = 9
+    RARE = 10
+
+
+# One in thirty wants to trade. A match is several messages, so that with this nearly nine of ten
+# messages are orders added, changed and cancelled.
+_SHARES = {
+    Intent.KEEP: 0.8140,
+    Intent.AGGRESS: 0.0160,
+    Intent.IMMEDIATE: 0.0120,
+    Intent.FILL_OR_KILL: 0.0020,
+    Intent.MARKET: 0.0030,
+    Intent.MINIMUM: 0.0010,
+    Intent.CHANGE: 0.1000,
+    Intent.ICEBERG: 0.0180,
+    Intent.GOOD_TILL: 0.0200,
+    Intent.STOP: 0.0110,
+    Intent.RARE: 0.0030,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FlowSettings:
+    """`deepest` orders rest in the most popular book, falling by rank to `shallowest`."""
+
+    zipf: float = 1.05
+    deepest: int = 400
+    shallowest: int = 10
+    burst_continues: float = 0.7  # chance that a command calls forth another
+    burst_same: float = 0.8  # that it is in the same instrument
+    distance_exponent: float = 1.3  # of the power law of ticks from the touch
+    farthest_ticks: int = 150
+    block: int = 8192  # commands drawn at a time
+
+    def shares(self) -> list[float]:
+        """Of each Intent, in its order."""
+        return [_SHARES[intent] for intent in Intent]

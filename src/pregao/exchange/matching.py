@@ -1,0 +1,139 @@
+"""Continuous matching by price and priority. The resting order's price is the trade's price."""
+
+from collections.abc import Sequence
+
+from pregao.exchange.implied import ImpliedOrder, fill_implied
+from pregao.exchange.market import Market
+from pregao.exchange.orders import Order, OrderType, SelfTrade, TimeInForce
+from pregao.exchange.prevention import cancel_resting
+from pregao.exchange.transaction import Draft, Execution
+from pregao.model.market import Side, TradeSubType
+
+_BUY = Side.BUY
+_LIMIT, _MARKET = OrderType.LIMIT, OrderType.MARKET
+_IOC, _FOK = TimeInForce.IOC, TimeInForce.FOK
+
+
+class Matching:
+    """The matching of one event: one or, after an election, several aggressors (13.1.3)."""
+
+    __slots__ = ("draft", "execution", "market")
+
+    def __init__(self, draft: Draft, market: Market) -> None:
+        self.draft = draft
+        self.market = market
+        self.execution = draft.execution = Execution(market.security_id)
+
+    def run(self, order: Order, limit: int | None, sub_type: TradeSubType | None = None) -> bool:
+        """Match an order that is not in the book. False: what is left of it must not rest."""
+        opposite = self.market.book.opposite(order.side)
+        buying = order.side is _BUY
+        hooks = self.draft.floor.hooks
+        while order.leaves and opposite.orders:
+            resting = opposite.orders[0]
+            price = resting.price
+            if price is None or (limit is not None and (price > limit if buying else price < limit)):
+                break
+            if hooks.check_trade and not self._may_trade(order, price):
+                break
+            if order.investor_id is not None and order.investor_id == resting.investor_id:
+                if not self._prevent(order, resting):
+                    return False
+                continue
+            self._trade(order, resting, price, sub_type)
+        return True
+
+    def _may_trade(self, order: Order, price: int) -> bool:
+        hooks, now_ns = self.draft.floor.hooks, self.draft.now_ns
+        if all(gate(self.market, price, now_ns) for gate in hooks.check_trade):
+            return True
+        for told in hooks.on_trade_refused:
+            told(self.market, order, price, now_ns)
+        return False
+
+    def _trade(self, order: Order, resting: Order, price: int, sub_type: TradeSubType | None) -> None:
+        size = min(order.leaves, resting.shown)
+        order.executed += size
+        order.leaves -= size
+        self.market.executed += size
+        buyer, seller = (order.firm, resting.firm) if order.side is _BUY else (resting.firm, order.firm)
+        implied = isinstance(resting, ImpliedOrder)
+        self.draft.trade(self.market, price, size, buyer, seller, sub_type=sub_type, implied=implied)
+        # All of an iceberg counts as hidden, not only what was unseen (13.1.1).
+        self.execution.count(price, size, order.side, 0 if resting.max_floor is None else size)
+        if isinstance(resting, ImpliedOrder):
+            fill_implied(self.draft, resting, size, order.firm)
+        else:
+            self.draft.fill(self.market, resting, size)
+
+    def _prevent(self, order: Order, resting: Order) -> bool:
+        """Two orders of one investor met. Whether the incoming one goes on."""
+        for told in self.draft.floor.hooks.on_self_trade:
+            told(self.market, order, resting, self.draft.now_ns)
+        self.draft.changed[self.market] = None  # followers look at it even if no order of the book moved
+        if order.stp is not SelfTrade.CANCEL_AGGRESSOR:
+            self.execution.cancelled += resting.leaves
+            cancel_resting(self.draft, self.market, resting)
+        if order.stp is SelfTrade.CANCEL_RESTING:
+            return True
+        self.execution.cancelled += order.leaves
+        return False
+
+
+def enter_orders(draft: Draft, market: Market, orders: Sequence[Order]) -> None:
+    """Orders aggress an open book in turn, under one summary; what is left rests or ends."""
+    matching = Matching(draft, market)
+    for order in orders:
+        goes_on = fits(market, order, draft) and matching.run(order, order.price)
+        if not order.leaves:
+            draft.floor.forget(order)
+        elif goes_on and rests(order):
+            draft.insert(market, order)
+        else:
+            draft.cancel(market, order)
+
+
+def is_passive(market: Market, order: Order) -> bool:
+    """Whether an order simply rests: the common case, told without the machinery of matching."""
+    orders = market.book.opposite(order.side).orders
+    if order.type is not _LIMIT or not rests(order) or order.min_quantity is not None:
+        return False
+    if not orders:
+        return True
+    best, price = orders[0].price, order.price
+    if best is None or price is None:
+        return False
+    return price < best if order.side is _BUY else price > best
+
+
+def rests(order: Order) -> bool:
+    return order.type is not _MARKET and order.tif is not _IOC and order.tif is not _FOK
+
+
+def fits(market: Market, order: Order, draft: Draft) -> bool:
+    """Whether FOK or the minimum quantity can be had now; other orders always fit."""
+    if order.tif is _FOK:
+        return fillable(market, order, order.leaves, draft) >= order.leaves
+    if order.min_quantity is not None and not order.executed:
+        return fillable(market, order, order.min_quantity, draft) >= order.min_quantity
+    return True
+
+
+def fillable(market: Market, order: Order, wanted: int, draft: Draft) -> int:
+    """How much of the order would match, counted until `wanted` is reached."""
+    found, limit, buying = 0, order.price, order.side is _BUY
+    gates = draft.floor.hooks.check_trade
+    for resting in market.book.opposite(order.side).orders:
+        price = resting.price
+        if price is None or (limit is not None and (price > limit if buying else price < limit)):
+            break
+        if gates and not all(gate(market, price, draft.now_ns) for gate in gates):
+            break
+        if order.investor_id is not None and order.investor_id == resting.investor_id:
+            if order.stp is SelfTrade.CANCEL_RESTING:
+                continue
+            break
+        found += resting.leaves
+        if found >= wanted:
+            break
+    return found

@@ -1,0 +1,1 @@
+"""Day scripts, as packaged files."""

@@ -1,0 +1,220 @@
+"""Trades that do not come from two orders meeting in the book: crosses, sweeps, RLP, blocks, trades at
+close and at average, forwards. Which of them have an ExecutionSummary: 13.1."""
+
+from pregao.exchange.checks import check_price, check_quantity
+from pregao.exchange.commands import (
+    BlockTrade,
+    CrossOrder,
+    ForwardTrade,
+    RlpTrade,
+    SweepAndCross,
+    TaaTrade,
+    TacTrade,
+)
+from pregao.exchange.conditions import CROSSED
+from pregao.exchange.hooks import STATE_RULES
+from pregao.exchange.market import Floor, Market
+from pregao.exchange.matching import Matching
+from pregao.exchange.orders import Order, OrderType, TimeInForce
+from pregao.exchange.rejections import Reason, Rejection
+from pregao.exchange.transaction import Draft, Execution, Transaction
+from pregao.model.instruments import SecurityType
+from pregao.model.market import Side, TradeSubType
+
+_FORWARDS = (SecurityType.FORWARD, SecurityType.DTERM)
+
+
+def find_market(
+    floor: Floor, security_id: int, quantity: int, price: int | None, now_ns: int, *, gated: bool = True
+) -> Market | Rejection:
+    """The instrument of a trade that must be open, with its quantity and price checked."""
+    market = floor.markets.get(security_id)
+    if market is None:
+        return Rejection(Reason.UNKNOWN_INSTRUMENT)
+    if not STATE_RULES[floor.hooks.trading_state(security_id)].match:
+        return Rejection(Reason.STATE_FORBIDS_TRADE)
+    reason = check_quantity(market.instrument, quantity)
+    if reason is None and price is not None:
+        reason = check_price(market.instrument, price)
+    if reason is not None:
+        return Rejection(reason)
+    gates = floor.hooks.check_trade if gated and price is not None else ()
+    if not all(gate(market, price or 0, now_ns) for gate in gates):
+        return Rejection(Reason.PRICE_OUTSIDE_REJECTION_BAND)
+    return market
+
+
+def cross_order(command: CrossOrder, transaction: Transaction) -> Rejection | None:
+    """Both sides in one order; resting orders at better prices may not be passed over."""
+    market = find_market(
+        transaction.floor, command.security_id, command.quantity, command.price, command.now_ns
+    )
+    if isinstance(market, Rejection):
+        return market
+    bid, offer = market.book.buys.best_price, market.book.sells.best_price
+    if (bid is not None and command.price < bid) or (offer is not None and command.price > offer):
+        return Rejection(Reason.CROSS_OUTSIDE_SPREAD)
+    draft = _executed(transaction, market, command.price, command.quantity)
+    draft.trade(market, command.price, command.quantity, command.buyer, command.seller, bits=CROSSED)
+    transaction.close(draft)
+    return None
+
+
+def _executed(transaction: Transaction, market: Market, price: int, size: int, *, hidden: int = 0) -> Draft:
+    """A draft whose ExecutionSummary has no aggressor: two sides that agreed."""
+    draft = transaction.draft()
+    draft.execution = Execution(market.security_id)
+    draft.execution.count(price, size, 0, hidden)
+    return draft
+
+
+def sweep_and_cross(command: SweepAndCross, transaction: Transaction) -> Rejection | None:
+    """The sweep's trades and the cross of what is left are one event under one summary (13.3.3)."""
+    market = find_market(
+        transaction.floor, command.security_id, command.quantity, command.price, command.now_ns
+    )
+    if isinstance(market, Rejection):
+        return market
+    order = Order(
+        0, command.security_id, command.side, OrderType.LIMIT, TimeInForce.IOC, command.quantity,
+        command.price, command.firm, command.now_ns,
+    )  # fmt: skip
+    order.investor_id = command.investor_id
+    market.entered += command.quantity
+    draft = transaction.draft()
+    matching = Matching(draft, market)
+    goes_on = matching.run(order, command.price, TradeSubType.SWEEP)
+    if goes_on and order.leaves and not _is_passed(market, command.side, command.price):
+        left = order.leaves
+        draft.trade(
+            market, command.price, left, command.firm, command.firm, sub_type=TradeSubType.SWEEP, bits=CROSSED
+        )
+        matching.execution.count(command.price, left, command.side)
+        market.executed += left
+    else:
+        market.cancelled += order.leaves
+    transaction.close(draft)
+    return None
+
+
+def _is_passed(market: Market, side: Side, price: int) -> bool:
+    """Whether someone on the sweeper's own side, or beyond a gate, has a better price than the cross."""
+    own, other = market.book.side(side).best_price, market.book.opposite(side).best_price
+    if side is Side.BUY:
+        return (own is not None and own > price) or (other is not None and other <= price)
+    return (own is not None and own < price) or (other is not None and other >= price)
+
+
+def rlp_trade(command: RlpTrade, transaction: Transaction) -> Rejection | None:
+    """The whole retail order against its own firm's hidden orders, oldest first (13.1)."""
+    market = find_market(transaction.floor, command.security_id, command.quantity, None, command.now_ns)
+    if isinstance(market, Rejection):
+        return market
+    price = market.book.opposite(command.side).best_price
+    if price is None:
+        return Rejection(Reason.NO_REFERENCE_PRICE)
+    providers = [order for order in market.hidden.values() if _provides(order, command, price)]
+    if sum(order.leaves for order in providers) < command.quantity:
+        return Rejection(Reason.NO_RLP_ORDER)
+    draft = transaction.draft()
+    execution = draft.execution = Execution(market.security_id)
+    left = command.quantity
+    for order in providers:
+        size = min(left, order.leaves)
+        if not size:
+            break
+        left -= size
+        draft.trade(market, price, size, command.firm, command.firm, sub_type=TradeSubType.RLP)
+        execution.count(price, size, command.side, size)
+        order.executed += size
+        order.leaves -= size
+        market.executed += size
+        if not order.leaves:
+            del market.hidden[order.order_id]
+            transaction.floor.forget(order)
+    transaction.close(draft)
+    return None
+
+
+def _provides(order: Order, command: RlpTrade, price: int) -> bool:
+    if order.firm != command.firm or order.side is command.side or order.price is None:
+        return False
+    return order.price <= price if order.side is Side.SELL else order.price >= price
+
+
+def block_trade(command: BlockTrade, transaction: Transaction) -> Rejection | None:
+    """All of a block counts as hidden (13.1)."""
+    market = find_market(
+        transaction.floor, command.security_id, command.quantity, command.price, command.now_ns, gated=False
+    )
+    if isinstance(market, Rejection):
+        return market
+    draft = _executed(transaction, market, command.price, command.quantity, hidden=command.quantity)
+    draft.trade(
+        market, command.price, command.quantity, command.buyer, command.seller, sub_type=command.kind.value
+    )
+    transaction.close(draft)
+    return None
+
+
+def _agreed(
+    command: TacTrade | TaaTrade, transaction: Transaction, sub_type: TradeSubType
+) -> Rejection | None:
+    """Not among the four scenarios of 13.1: no summary."""
+    floor = transaction.floor
+    market = find_market(
+        floor, command.security_id, command.quantity, command.price, command.now_ns, gated=False
+    )
+    if isinstance(market, Rejection):
+        return market
+    draft = transaction.draft()
+    draft.trade(market, command.price, command.quantity, command.buyer, command.seller, sub_type=sub_type)
+    transaction.close(draft)
+    return None
+
+
+def tac_trade(command: TacTrade, transaction: Transaction) -> Rejection | None:
+    return _agreed(command, transaction, TradeSubType.TAC)
+
+
+def taa_trade(command: TaaTrade, transaction: Transaction) -> Rejection | None:
+    return _agreed(command, transaction, TradeSubType.TAA)
+
+
+def _find_cash(floor: Floor, forward: Market, command: ForwardTrade) -> Market | Rejection | None:
+    if command.cash_security_id is None:
+        return None
+    if command.cash_price is None:
+        return Rejection(Reason.PRICE_MISSING)
+    underlyings = {underlying.security_id for underlying in forward.instrument.underlyings}
+    if underlyings and command.cash_security_id not in underlyings:
+        return Rejection(Reason.NOT_A_FORWARD)
+    return find_market(
+        floor, command.cash_security_id, command.quantity, command.cash_price, command.now_ns, gated=False
+    )
+
+
+def forward_trade(command: ForwardTrade, transaction: Transaction) -> Rejection | None:
+    """A termo; a termo vista also trades the cash instrument, in that instrument's own event."""
+    floor, size = transaction.floor, command.quantity
+    market = find_market(floor, command.security_id, size, command.price, command.now_ns, gated=False)
+    if isinstance(market, Rejection):
+        return market
+    if market.instrument.security_type not in _FORWARDS:
+        return Rejection(Reason.NOT_A_FORWARD)
+    cash = _find_cash(floor, market, command)
+    if isinstance(cash, Rejection):
+        return cash
+    draft = transaction.draft()
+    draft.trade(
+        market, command.price, size, command.buyer, command.seller, forward=True,
+        seller_days=command.seller_days, interest_rate=command.interest_rate,
+    )  # fmt: skip
+    transaction.close(draft)
+    if cash is not None and command.cash_price is not None:
+        draft = transaction.draft()
+        draft.trade(
+            cash, command.cash_price, size, command.buyer, command.seller, sub_type=TradeSubType.MULTI_ASSET
+        )
+        transaction.close(draft)
+    return None
