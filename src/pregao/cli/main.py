@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from pregao import __version__
-from pregao.cli import decode
+from pregao.cli import decode, simulate
 from pregao.model.errors import PregaoError
 
 INTERRUPTED = 130
@@ -20,6 +20,7 @@ _EPILOG = """\
 examples:
   pregao decode 084_Incremental_FeedA.pcap | less -S
   pregao decode --stats *.pcap
+  pregao simulate --out day --messages 200000
   pregao decode --help
 
 Data goes to stdout, talk to stderr.
@@ -56,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"pregao {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     decode.add_command(commands)
+    simulate.add_command(commands)
     return parser
 
 

@@ -1,0 +1,127 @@
+"""`pregao simulate`: arguments and wiring. The work is in `pregao.services.simulation`."""
+
+import argparse
+import sys
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from pregao.services.simulation import Summary
+
+OK: Final = 0
+_DESCRIPTION: Final = """\
+Whole trading days of a simulated B3 on a virtual clock: pre-open, opening auction,
+continuous trading, intraday auctions, halts, closing call, after-market.
+
+Each day is a folder with the four capture files of every channel (nanosecond pcap)
+and `truth/`, the exchange's own account of it as Parquet: every event with its
+sequence number, books and statistics at checkpoints, the instrument list. The same
+arguments give the same bytes.
+"""
+_EPILOG: Final = """\
+faults, separated by commas:
+  loss=0.1%             packets lost by chance, per feed; loss=0.1%@B only on B
+  dup=0.05%             packets that come twice
+  delay=0.1%:5ms        packets that come late
+  reorder=20            so many packets of each feed that come out of order
+  both=3                so many packets of each channel that both feeds lose
+  cut=B@11:00+30s       a feed silent for a while (local time)
+  skew=B:+250us         the clock of a capture goes wrong
+  reset=channel@12:00   channel, stream, book or failover
+  A and B are the incremental feeds, I the definitions, S the snapshots. What was
+  done is listed in faults.json.
+
+examples:
+  pregao simulate --out day --messages 200000
+  pregao simulate --out week --days 5 --faults loss=0.1%,cut=B@11:00+30s,both=3
+  pregao simulate --out day --messages 100000 --coverage | less
+"""
+
+
+def add_command(commands: Any) -> None:
+    """Add the sub-command to a parser's `add_subparsers()`."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "simulate",
+        help="whole trading days of a simulated exchange, as captures",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where to write")
+    parser.add_argument("--seed", type=_natural, default=1, metavar="N", help="default: 1")
+    parser.add_argument("--date", type=_date, metavar="D", help="first day, as 2026-11-16 (the default)")
+    parser.add_argument("--days", type=_natural, default=1, metavar="N", help="trading days in a row")
+    parser.add_argument(
+        "--messages", type=_natural, default=1_000_000, metavar="N",
+        help="incremental messages of all channels, a day (default: 1000000)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--instruments", type=_natural, metavar="N", help="only the N most popular of the catalogue"
+    )
+    parser.add_argument(
+        "--schema-version", type=int, choices=(8, 16, 17), default=16, help="wire version (default: 16)"
+    )
+    parser.add_argument("--faults", default="", metavar="SPEC", help="what goes wrong: see below")
+    parser.add_argument(
+        "--heartbeat", type=float, default=1.0, metavar="S", help="seconds of silence (default: 1)"
+    )
+    parser.add_argument(
+        "--coverage", action="store_true", help="print how often everything occurred, and packet sizes"
+    )
+    parser.add_argument("--no-progress", action="store_true", help="no progress bar on stderr")
+    parser.set_defaults(run=run)
+
+
+def _natural(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
+    return value
+
+
+def _date(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a date as 2026-11-16") from None
+
+
+def run(args: argparse.Namespace) -> int:
+    from pregao.cli.output import Output
+    from pregao.cli.simulate_bar import MessagesBar
+    from pregao.services.simulation import Settings, Simulation
+    from pregao.services.simulation.settings import FIRST_DATE
+
+    settings = Settings(
+        args.out, args.seed, args.date or FIRST_DATE, args.days, args.messages, args.instruments,
+        args.schema_version, args.faults, args.coverage, args.heartbeat,
+    )  # fmt: skip
+    output = Output()
+    with MessagesBar(enabled=sys.stderr.isatty() and not args.no_progress) as bar:
+        simulation = Simulation(settings, bar.update)
+        summary = simulation.run()
+    if settings.coverage:
+        from pregao.services.simulation.coverage import coverage, coverage_text
+
+        output.data(coverage_text(coverage(simulation, summary), summary))
+    for line in _summary(summary):
+        output.talk(line)
+    return OK
+
+
+def _summary(summary: "Summary") -> list[str]:
+    commands = sum(summary.commands.values())
+    lines = [
+        f"{summary.messages:,} messages in {summary.packets:,} packets"
+        f" ({summary.messages / max(summary.packets, 1):.2f} a packet), {summary.bytes:,} bytes of captures",
+        f"{commands:,} commands in {summary.seconds:.1f} s ({commands / summary.seconds:,.0f} a second),"
+        f" {sum(summary.rejections.values()):,} rejected",
+    ]
+    if summary.faults:
+        deeds = ", ".join(f"{kind} {count:,}" for kind, count in sorted(summary.faults.items()))
+        lines.append(f"faults: {deeds}")
+    return lines + [f"wrote {folder}" for folder in summary.folders]

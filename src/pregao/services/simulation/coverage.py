@@ -1,0 +1,107 @@
+"""How often everything occurred: templates and enum values as they are in the capture files, kinds of
+updates and commands as the exchange counted them. What never occurred has a row too, with 0."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final, NamedTuple, get_args
+
+import numpy as np
+
+from pregao.codecs.sbe import Schema, load_builtin_schema
+from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, Kind
+from pregao.feeds.binary.batch import TableColumns
+from pregao.feeds.binary.streams import Feed, Stream
+from pregao.model.events import Update
+from pregao.services.columns import read_columns
+from pregao.services.simulation.captures import STREAM_FILES
+from pregao.services.simulation.run import Simulation, Summary
+from pregao.services.simulation.sizes import size_rows
+
+_B: Final = STREAM_FILES[Stream.INCREMENTAL, Feed.B]  # the same as A
+
+
+class CoverageRow(NamedTuple):
+    kind: str  # template, value, event, command or rejection
+    name: str
+    times: int
+
+
+class Wire:
+    """What is in the files: templates by name, and values of enums and sets by field."""
+
+    def __init__(self, schema: Schema, version: int) -> None:
+        self._schema = schema
+        self._view = schema.at(version)
+        self.templates: Counter[str] = Counter()
+        self.values: Counter[str] = Counter()
+
+    def read(self, paths: Iterable[Path]) -> None:
+        for path in paths:
+            for batch in read_columns(path, self._schema):
+                for table in batch.values():
+                    if not table.table.is_group:
+                        self.templates[table.name] += table.rows
+                    self._count_values(table)
+
+    def _count_values(self, table: TableColumns) -> None:
+        for name in table:
+            validity = table.validity(name)
+            if validity is None or validity.leaf.kind not in (Kind.ENUM, Kind.SET):
+                continue
+            raw = np.asarray(table[name])
+            numbers = raw.view(np.uint8) if raw.dtype.kind in "SV" and raw.dtype.itemsize == 1 else raw
+            for value, count in zip(*np.unique(numbers, return_counts=True), strict=True):
+                for word in _words(validity.leaf, int(value)):
+                    self.values[f"{name}={word}"] += int(count)
+
+    def expected_templates(self) -> list[str]:
+        return [block.name for block in self._view.messages.values()]
+
+    def expected_values(self) -> list[str]:
+        blocks = self._view.messages.values()
+        return list(dict.fromkeys(value for block in blocks for value in _values_of(block)))
+
+
+def _words(leaf: FieldLayout, value: int) -> list[str]:
+    if leaf.kind is Kind.SET:
+        return [name for bit, name in leaf.names.items() if value >> bit & 1]
+    return [leaf.names[value]] if value in leaf.names else []
+
+
+def _values_of(block: BlockLayout) -> Iterator[str]:
+    for field in block.fields:
+        if field.present and field.kind in (Kind.ENUM, Kind.SET):
+            yield from (f"{field.name}={name}" for name in field.names.values())
+    for group in block.groups:
+        if group.present:
+            yield from _values_of(group)
+
+
+def coverage(simulation: Simulation, summary: Summary) -> list[CoverageRow]:
+    """The table, from what a simulation wrote and counted."""
+    wire = Wire(load_builtin_schema(), simulation.settings.version)
+    files = [path for folder in summary.folders for path in sorted(folder.glob("*.pcap"))]
+    wire.read(path for path in files if _B not in path.name)
+    rows = [CoverageRow("template", name, wire.templates[name]) for name in wire.expected_templates()]
+    rows += [CoverageRow("value", name, wire.values[name]) for name in wire.expected_values()]
+    rows += [CoverageRow("event", each.__name__, summary.kinds[each]) for each in get_args(Update)]
+    rows += [
+        CoverageRow("command", each.__name__, summary.commands[each])
+        for each in simulation.venue.engine.handlers
+    ]
+    return rows + [
+        CoverageRow("rejection", name, count) for name, count in sorted(summary.rejections.items())
+    ]
+
+
+def coverage_text(rows: Iterable[CoverageRow], summary: Summary) -> str:
+    """The table and the histogram, for people."""
+    lines = [f"{'kind':<10} {'count':>12}  name"]
+    lines += [f"{row.kind:<10} {row.times:>12,}  {row.name}" for row in rows]
+    lines += ["", f"{'payload':>10} {'ours':>8} {'ch. 84':>8} {'ch. 72':>8}   percent of incremental packets"]
+    for size in size_rows(summary.sizes[Stream.INCREMENTAL]):
+        lines.append(
+            f"{f'<= {size.up_to}':>10} {size.ours:>8.2f} {size.equities:>8.2f} {size.derivatives:>8.2f}"
+        )
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,216 @@
+"""The virtual clock: order flow, day script, auctions that end, loops and heartbeats, each in its turn."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from pregao.exchange.control import Control, PassTime
+from pregao.exchange.engine import Command
+from pregao.exchange.rejections import Reason
+from pregao.model.events import (
+    Event,
+    IndexValue,
+    News,
+    OrderUpdate,
+    PhaseChanged,
+    Update,
+)
+from pregao.services.simulation.line import Line
+from pregao.services.simulation.pace import Slice
+from pregao.services.simulation.truth import Truth
+from pregao.services.simulation.venue import Venue
+
+SEND_EVERY_NS: Final = 2_000  # what happens within it leaves together, at its end
+CHECKPOINT_EVENTS: Final = 1_000
+_FIRST_GUESS: Final = 1.35  # messages that a command of the flow makes
+_FOREVER: Final = 1 << 62
+
+Task = tuple[int, Callable[[int], None]]  # when, and what to call with the time to send at
+
+
+class Driver:
+    """Plays days on the lines. `truth` is None while nothing is to be kept."""
+
+    def __init__(self, venue: Venue, lines: Sequence[Line]) -> None:
+        self.venue, self.lines = venue, lines
+        self.truth: Truth | None = None
+        self.watch: Callable[[int], None] | None = None
+        self.commands: Counter[type] = Counter()
+        self.rejections: Counter[Reason] = Counter()
+        self.kinds: Counter[type] = Counter()
+        by_channel = {line.channel: line for line in lines}
+        self._by_id = {each.security_id: by_channel[each.channel] for each in venue.catalogue.instruments}
+        self._by_group = {group.key: by_channel[group.channel] for group in venue.catalogue.groups}
+        self._script: list[Task] = []
+        self._next = 0
+        self._due_ns = 0
+        self._timers = [0] * len(lines)
+
+    @property
+    def messages(self) -> int:
+        return sum(line.messages for line in self.lines)
+
+    def start(
+        self, commands: Sequence[Control], extra: Sequence[Task] = (), timers_ns: int | None = None
+    ) -> None:
+        """The script of a day, and other things to do on its clock; loops and heartbeats from
+        `timers_ns` on, or none."""
+        tasks: list[Task] = [(command.now_ns, self._submitter(command)) for command in commands]
+        self._script = sorted([*extra, *tasks], key=lambda task: task[0])
+        self._next = 0
+        self._timers = [_FOREVER if timers_ns is None else timers_ns] * len(self.lines)
+        self._look_ahead()
+
+    def trade(self, slices: Sequence[Slice], messages: int) -> None:
+        """The order flow of a day: as many commands as make about so many messages by its end."""
+        goal, began = self.messages + messages, self.messages
+        left, sent = sum(each.weight for each in slices), 0
+        flow = self.venue.flow
+        for each in slices:
+            made = self.messages - began
+            rate = (made + 500 * _FIRST_GUESS) / (sent + 500)
+            to_come = goal - self.messages - len(self.venue.engine.floor.orders)  # which end with the day
+            count = max(int(to_come * each.weight / left / rate), 0)
+            left -= each.weight
+            for now_ns, command in flow.commands(each.start_ns, each.end_ns, count):
+                if now_ns >= self._due_ns:
+                    self.advance(now_ns)
+                self._trade(command, now_ns)
+                sent += 1
+            self.advance(each.end_ns)
+            for line in self.lines:
+                line.flush()
+            if self.watch is not None:
+                self.watch(self.messages)
+
+    def _trade(self, command: Command, now_ns: int) -> None:
+        outcome = self.venue.engine.submit(command)
+        self.venue.flow.answered(outcome)
+        self.commands[type(command)] += 1
+        if outcome.rejection is not None:
+            self.rejections[outcome.rejection.reason] += 1
+            return
+        events = outcome.events
+        if len(events) == 1 and len(events[0].updates) == 1:
+            update = events[0].updates[0]
+            if type(update) is OrderUpdate:
+                line = self._by_id[update.security_id]
+                line.tell(events[0], send_at(now_ns))
+                if line.events >= line.checkpoint_at:
+                    self.checkpoint(line, now_ns)
+                return
+        self._tell_all(events, now_ns)
+
+    def submit(self, command: Any) -> None:
+        """A command from elsewhere than the flow."""
+        outcome = self.venue.engine.submit(command)
+        self.commands[type(command)] += 1
+        if outcome.rejection is not None:
+            self.rejections[outcome.rejection.reason] += 1
+            return
+        self._tell_all(outcome.events, command.now_ns)
+        self.venue.flow.refresh()
+
+    def _tell_all(self, events: Sequence[Event], now_ns: int) -> None:
+        send_ns = send_at(now_ns)
+        changed: dict[Line, None] = {}
+        for event in events:
+            for line, part in self._parts(event):
+                line.tell(part, send_ns)
+                line.books.now_ns = now_ns
+                for update in part.updates:
+                    line.books.observe(update)
+                if type(part.updates[0]) is PhaseChanged or line.events >= line.checkpoint_at:
+                    changed[line] = None
+        for line in changed:
+            self.checkpoint(line, now_ns)
+        self._look_ahead()
+
+    def _parts(self, event: Event) -> list[tuple[Line, Event]]:
+        """An event by channel: a mass cancel is over many, a news without instrument for all."""
+        homes = [self._home(update) for update in event.updates]
+        first = homes[0]
+        if first is None:
+            return [(line, event) for line in self.lines]
+        if all(home is first for home in homes):
+            return [(first, event)]
+        parts: dict[Line, list[Update]] = {}
+        for home, update in zip(homes, event.updates, strict=True):
+            parts.setdefault(home or first, []).append(update)
+        return [(line, Event(tuple(updates))) for line, updates in parts.items()]
+
+    def _home(self, update: Update) -> Line | None:
+        if isinstance(update, PhaseChanged):
+            return self._by_group[update.group, update.exchange]
+        if isinstance(update, IndexValue):
+            return self.lines[0]
+        if isinstance(update, News) and update.security_id is None:
+            return None
+        security_id: int = update.security_id  # type: ignore[union-attr,assignment]
+        return self._by_id[security_id]
+
+    # Time
+
+    def advance(self, now_ns: int) -> None:
+        """Everything that is due by now, in the order of its time."""
+        while self._due_ns <= now_ns:
+            due_ns = self._due_ns
+            while self._next < len(self._script) and self._script[self._next][0] <= due_ns:
+                task = self._script[self._next]
+                self._next += 1
+                task[1](due_ns)
+            timeout_ns = self.venue.desk.next_timeout()
+            if timeout_ns is not None and timeout_ns <= due_ns:
+                self.submit(PassTime(due_ns))
+            for place, at_ns in enumerate(self._timers):
+                if at_ns <= due_ns:
+                    self._timers[place] = self._tick(self.lines[place], due_ns)
+            self._look_ahead()
+
+    def _tick(self, line: Line, now_ns: int) -> int:
+        """Loops and heartbeats of a channel; when to look again."""
+        line.books.now_ns = now_ns
+        send_ns = send_at(now_ns)
+        if line.publisher.next_timeout() <= send_ns:
+            line.tick(send_ns)
+        return line.publisher.next_timeout()
+
+    def _look_ahead(self) -> None:
+        due_ns = min(self._timers)
+        if self._next < len(self._script):
+            due_ns = min(due_ns, self._script[self._next][0])
+        timeout_ns = self.venue.desk.next_timeout()
+        self._due_ns = due_ns if timeout_ns is None else min(due_ns, timeout_ns)
+
+    def _submitter(self, command: Control) -> Callable[[int], None]:
+        return lambda now_ns: self.submit(command)
+
+    # Truth
+
+    def checkpoint(self, line: Line, now_ns: int, *, whole: bool = False) -> None:
+        """Nothing may be on its way then: the channel's packets leave first."""
+        line.flush()
+        line.checkpoint_at = line.events + CHECKPOINT_EVENTS
+        touched = dict.fromkeys(line.books.instruments()) if whole else self._touched(line.pending)
+        told = line.collect()
+        self.kinds.update(map(type, told.updates))
+        if self.truth is not None:
+            self.truth.record(line.channel, told)
+            self.truth.checkpoint(line, touched, now_ns)
+
+    def _touched(self, updates: Sequence[Update]) -> dict[int, None]:
+        touched: dict[int, None] = {}
+        for update in updates:
+            if isinstance(update, PhaseChanged):
+                group = (update.group, update.exchange)
+                touched |= dict.fromkeys(self.venue.desk.surveillance.phases.members(group))
+            else:
+                security_id = getattr(update, "security_id", None)
+                if security_id in self._by_id:
+                    touched[security_id] = None
+        return touched
+
+
+def send_at(now_ns: int) -> int:
+    """Packets leave on a grid of time, so that what happens together is sent together."""
+    return (now_ns // SEND_EVERY_NS + 1) * SEND_EVERY_NS

@@ -1,0 +1,75 @@
+"""What to simulate. The same settings give the same bytes."""
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+
+from pregao.model.errors import ConfigurationError
+
+EPOCH = date(1970, 1, 1)
+FIRST_DATE = date(2026, 11, 16)  # a Monday the packaged catalogue is made for
+VERSIONS = (8, 16, 17)
+LARGEST_SEED = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`messages` are those of the incremental streams of all channels, per day."""
+
+    out: Path
+    seed: int = 1
+    date: date = FIRST_DATE
+    days: int = 1
+    messages: int = 1_000_000
+    instruments: int | None = None  # None: all of the catalogue
+    version: int = 16
+    faults: str = ""
+    coverage: bool = False
+    heartbeat_s: float = 1.0
+    truth: bool = True
+
+    def __post_init__(self) -> None:
+        if self.version not in VERSIONS:
+            raise ConfigurationError(f"must be one of {VERSIONS}, not {self.version}", key="schema-version")
+        if self.date.weekday() >= 5:
+            raise ConfigurationError(f"{self.date} is not a trading day", key="date")
+        if not (self.days >= 1 and self.messages >= 1 and 0 <= self.seed <= LARGEST_SEED):
+            raise ConfigurationError("days and messages are at least 1, a seed is not negative", key="days")
+        if not self.heartbeat_s > 0:
+            raise ConfigurationError("must be above 0", key="heartbeat")
+
+    @property
+    def trade_dates(self) -> list[int]:
+        """The days to write, as days since 1970; weekends are not trading days."""
+        dates = [self.date]
+        while len(dates) < self.days:
+            dates.append(next_day(dates[-1]))
+        return [days_since_1970(each) for each in dates]
+
+    @property
+    def day_before(self) -> int:
+        """The trading day before the first: played in brief, not written."""
+        before = self.date - timedelta(days=1)
+        while before.weekday() >= 5:
+            before -= timedelta(days=1)
+        return days_since_1970(before)
+
+
+def next_day(day: date) -> date:
+    day += timedelta(days=1)
+    while day.weekday() >= 5:
+        day += timedelta(days=1)
+    return day
+
+
+def days_since_1970(day: date) -> int:
+    return (day - EPOCH).days
+
+
+def as_date(trade_date: int) -> date:
+    return EPOCH + timedelta(days=trade_date)
+
+
+def starts_week(trade_date: int) -> bool:
+    """A Monday: sequence and channel start over (6.5.11)."""
+    return as_date(trade_date).weekday() == 0

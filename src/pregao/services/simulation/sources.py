@@ -1,0 +1,122 @@
+"""The engine's books as the publisher asks for them: one channel, now, in the words of the model."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from pregao.exchange.catalogues.entries import Catalogue, Group
+from pregao.exchange.desk import Desk
+from pregao.exchange.engine import Engine
+from pregao.exchange.market import Market
+from pregao.exchange.orders import Order
+from pregao.model.events import (
+    ClosingPrice,
+    Imbalance,
+    OpenInterest,
+    PhaseChanged,
+    SettlementPrice,
+    StateChanged,
+    TheoreticalPrice,
+    Update,
+)
+from pregao.model.instruments import Instrument
+
+FIGURES = (ClosingPrice, SettlementPrice, OpenInterest)
+
+
+class Resting(NamedTuple):
+    """An order as the public sees it."""
+
+    order_id: int
+    price: int | None
+    size: int
+    inserted_ns: int
+    transact_ns: int
+    firm: int | None
+    implied: bool
+
+
+class BookView(NamedTuple):
+    bids: Sequence[Resting]
+    offers: Sequence[Resting]
+    statistics: Sequence[Update]
+    state: StateChanged | None
+
+
+class ChannelBooks:
+    """Books, bands, auctions and session statistics are the engine's own. What the engine only tells
+    (closing and settlement prices, open interest, times of phases) is kept as it was told."""
+
+    def __init__(self, channel: int, catalogue: Catalogue, engine: Engine, desk: Desk) -> None:
+        self.channel = channel
+        self.now_ns = 0  # set by whoever has the clock
+        self._markets, self._surveillance = engine.floor.markets, desk.surveillance
+        self._groups: list[Group] = [group for group in catalogue.groups if group.channel == channel]
+        self._figures: dict[int, dict[type, Update]] = {}
+        self._told_ns: dict[tuple[str, str], int] = {}
+
+    def observe(self, update: Update) -> None:
+        if isinstance(update, FIGURES):
+            self._figures.setdefault(update.security_id, {})[type(update)] = update
+        elif isinstance(update, PhaseChanged):
+            self._told_ns[update.group, update.exchange] = update.transact_ns
+
+    def definitions(self) -> Sequence[Instrument]:
+        return [market.instrument for market in self._own_markets()]
+
+    def phases(self) -> Sequence[PhaseChanged]:
+        told = []
+        for group in self._groups:
+            status = self._surveillance.phases.status(group.key)
+            since_ns = self._told_ns.get(group.key, self.now_ns)
+            told.append(
+                PhaseChanged(
+                    *group.key,
+                    status.session,
+                    status.phase,
+                    None,
+                    status.trade_date,
+                    since_ns,
+                    status.ends_ns,
+                )
+            )
+        return told
+
+    def instruments(self) -> Sequence[int]:
+        return [market.security_id for market in self._own_markets()]
+
+    def book(self, security_id: int) -> BookView | None:
+        market = self._markets.get(security_id)
+        if market is None:
+            return None
+        return BookView(
+            _resting(market.book.buys.orders),
+            _resting(market.book.sells.orders),
+            self._statistics(market),
+            self._surveillance.phases.current(security_id, self.now_ns),
+        )
+
+    def _own_markets(self) -> list[Market]:
+        return [market for market in self._markets.values() if market.instrument.channel == self.channel]
+
+    def _statistics(self, market: Market) -> list[Update]:
+        security_id, now_ns = market.security_id, self.now_ns
+        told = market.statistics.snapshot(security_id, market.session, market.trade_date, now_ns)
+        running = self._surveillance.auctions.get(security_id)
+        if running is not None and running.theoretical is not None:
+            found = running.theoretical
+            told.append(TheoreticalPrice(security_id, found.price, found.quantity, market.trade_date, now_ns))
+        if running is not None and running.imbalance is not None:
+            told.append(Imbalance(security_id, *running.imbalance, now_ns))
+        told.extend(self._surveillance.bands.current(security_id, now_ns))
+        told.extend(self._figures.get(security_id, {}).values())
+        return told
+
+
+def _resting(orders: Iterable[Order]) -> list[Resting]:
+    return [
+        Resting(
+            order.secondary_id, order.price, order.shown, order.inserted_ns, order.inserted_ns, order.firm,
+            order.implied,
+        )
+        for order in orders
+    ]  # fmt: skip

@@ -1,0 +1,112 @@
+"""The truth as Parquet tables: how updates become columns, and buffers that are written when full."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pregao.model import events as e
+
+ROWS = 32_768  # of a row group
+_STRINGS = frozenset(("group", "exchange", "headline", "text", "language", "url", "symbol"))
+_FLAGS = frozenset(("implied", "recovery", "forward"))
+_PLACE = ("channel", "event", "seq_version", "seq_num", "msg_index")
+
+# A definition's instrument is in the instrument list; here is what tells which.
+_GETTERS: dict[type, tuple[tuple[str, ...], Callable[[Any], Any]]] = {
+    e.Definition: (
+        ("security_id", "symbol", "action"),
+        attrgetter("instrument.security_id", "instrument.symbol", "action"),
+    )
+}
+
+Row = tuple[Any, ...]
+
+
+class Table:
+    """One Parquet file; rows are kept until there is a row group of them."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self.rows = 0
+        self._path, self._schema = path, schema
+        self._writer: pq.ParquetWriter | None = None
+
+    def write(self, columns: Sequence[Any]) -> None:
+        arrays = [
+            column if isinstance(column, pa.Array) else pa.array(column, field.type)
+            for column, field in zip(columns, self._schema, strict=True)
+        ]
+        batch = pa.record_batch(arrays, schema=self._schema)
+        if self._writer is None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            # What repeats is a dictionary; numbers that rise or scatter are not.
+            words = [field.name for field in self._schema if field.name in _STRINGS]
+            self._writer = pq.ParquetWriter(
+                self._path, self._schema, compression="zstd", compression_level=1, use_dictionary=words,
+                write_statistics=False,
+            )  # fmt: skip
+        self._writer.write_batch(batch)
+        self.rows += batch.num_rows
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+
+class KindTable:
+    """The updates of one kind, with their places."""
+
+    def __init__(self, folder: Path, kind: type) -> None:
+        names, getter = _GETTERS.get(kind) or _fields_of(kind)
+        self._getter = getter
+        self._table = Table(folder / f"{table_name(kind)}.parquet", _schema(names))
+        self._updates: list[Any] = []
+        self._places: list[Row] = []
+
+    def add(self, update: Any, place: Row) -> None:
+        self._updates.append(update)
+        self._places.append(place)
+        if len(self._updates) >= ROWS:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._updates:
+            self._table.write([*zip(*self._places), *zip(*map(self._getter, self._updates))])  # noqa: B905
+            self._updates.clear()
+            self._places.clear()
+
+    @property
+    def rows(self) -> int:
+        return self._table.rows
+
+    def close(self) -> None:
+        self.flush()
+        self._table.close()
+
+
+def table_name(kind: type) -> str:
+    """OrderUpdate: order_update."""
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in kind.__name__).lstrip("_")
+
+
+def _fields_of(kind: Any) -> tuple[tuple[str, ...], Callable[[Any], Any]]:
+    names = tuple(field.name for field in fields(kind))
+    return names, attrgetter(*names)
+
+
+def _schema(names: Sequence[str]) -> pa.Schema:
+    place = [(name, _place_type(name)) for name in _PLACE]
+    return pa.schema(place + [(name, type_of(name)) for name in names])
+
+
+def _place_type(name: str) -> pa.DataType:
+    return {"event": pa.int64(), "seq_num": pa.int64()}.get(name, pa.int32())
+
+
+def type_of(name: str) -> pa.DataType:
+    return pa.string() if name in _STRINGS else pa.bool_() if name in _FLAGS else pa.int64()

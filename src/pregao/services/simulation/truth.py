@@ -1,0 +1,156 @@
+"""What really happened, as Parquet, beside the captures of a day:
+
+    truth/events/<kind>.parquet   every update of every event, in order: channel, number of its event
+                                  in the channel's day, sequenceVersion, sequenceNumber and index of
+                                  its message in the packet (null where nothing was sent)
+    truth/books.parquet           a side of a book: all its orders in priority
+    truth/statistics.parquet      what stood in the instrument's statistics, and its state
+    truth/checkpoints.parquet     when the two were taken
+    truth/instruments.parquet     the instrument list
+
+A checkpoint is taken of a channel after every 1,000 of its events and at every change of a phase,
+between two packets: `seq_num` is the last packet before it. It has the books and statistics of the
+instruments that were touched since the one before it, and the first of a day those of all; the
+others are as they were.
+"""
+
+from collections.abc import Iterable
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from pregao.exchange.desk import Desk
+from pregao.exchange.engine import Engine
+from pregao.exchange.market import Market
+from pregao.model.market import Side
+from pregao.services.simulation.instruments import instrument_table
+from pregao.services.simulation.line import Line, Told
+from pregao.services.simulation.tables import ROWS, KindTable, Table
+
+Row = tuple[Any, ...]
+
+_AT = [
+    ("channel", pa.int32()), ("seq_version", pa.int32()), ("seq_num", pa.int64()), ("event", pa.int64()),
+]  # fmt: skip
+_LISTS = ("order_id", "price", "size", "inserted_ns", "firm")
+_BOOKS = pa.schema(
+    [*_AT, ("security_id", pa.int64()), ("side", pa.int8())]
+    + [(name, pa.list_(pa.int64())) for name in _LISTS]
+)
+_FIGURES = (
+    "security_id", "rpt_seq", "state", "session", "trade_date", "opening", "high", "low", "last", "last_size",
+    "last_trade_id", "volume", "trades", "vwap", "net_change_fine", "theoretical", "theoretical_size",
+    "imbalance", "imbalance_size",
+)  # fmt: skip
+_STATISTICS = pa.schema([*_AT, *((name, pa.int64()) for name in _FIGURES)])
+_CHECKPOINTS = pa.schema([*_AT, ("time_ns", pa.int64()), ("instruments", pa.int32())])
+
+
+class Truth:
+    """The tables of one day."""
+
+    def __init__(self, folder: Path, engine: Engine, desk: Desk) -> None:
+        self._folder, self._markets = folder / "truth", engine.floor.markets
+        self._state, self._auctions = engine.trading_state, desk.surveillance.auctions
+        self._kinds: dict[type, KindTable] = {}
+        self._books = Table(self._folder / "books.parquet", _BOOKS)
+        self._statistics = Table(self._folder / "statistics.parquet", _STATISTICS)
+        self._checkpoints = Table(self._folder / "checkpoints.parquet", _CHECKPOINTS)
+        self._sides: list[Row] = []
+        self._orders: list[list[Row]] = []
+        self._held = 0
+        self._figures: list[Row] = []
+        self._taken: list[Row] = []
+
+    def record(self, channel: int, told: Told) -> None:
+        """Updates with the places they got."""
+        kinds = self._kinds
+        for update, event, version, number, index in zip(
+            told.updates, told.events, told.versions, told.numbers, told.indexes, strict=True
+        ):
+            table = kinds.get(type(update))
+            if table is None:
+                table = kinds[type(update)] = KindTable(self._folder / "events", type(update))
+            if number < 0:
+                table.add(update, (channel, event, None, None, None))
+            else:
+                table.add(update, (channel, event, version, number, index))
+
+    def checkpoint(self, line: Line, security_ids: Iterable[int], now_ns: int) -> None:
+        """The books and statistics of some instruments of a channel, as of its last packet."""
+        packets = line.publisher.incremental.packets
+        at = (line.channel, packets.version, packets.next_number - 1, line.events)
+        count = 0
+        for security_id in security_ids:
+            market = self._markets.get(security_id)
+            if market is None:
+                continue
+            count += 1
+            self._side(at, market, Side.BUY)
+            self._side(at, market, Side.SELL)
+            rpt_seq = line.publisher.incremental.rpt_seq(security_id)
+            self._figures.append((*at, *self._figures_of(market, rpt_seq)))
+        self._taken.append((*at, now_ns, count))
+        if self._held >= 8 * ROWS:
+            self._write_books()
+        if len(self._figures) >= ROWS:
+            self._write_figures()
+
+    def _side(self, at: Row, market: Market, side: Side) -> None:
+        orders = market.book.side(side).orders
+        self._sides.append((*at, market.security_id, int(side)))
+        # Orders change: what they are now is taken now.
+        self._orders.append([(o.secondary_id, o.price, o.shown, o.inserted_ns, o.firm) for o in orders])
+        self._held += len(orders)
+
+    def _figures_of(self, market: Market, rpt_seq: int | None) -> Row:
+        stats = market.statistics
+        last = stats.last
+        running = self._auctions.get(market.security_id)
+        found = None if running is None else running.theoretical
+        imbalance = None if running is None else running.imbalance
+        return (
+            market.security_id, rpt_seq, int(self._state(market.security_id)), int(market.session),
+            market.trade_date, stats.opening, stats.high, stats.low, None if last is None else last.price,
+            None if last is None else last.size, None if last is None else last.trade_id,
+            stats.volume, stats.count, stats.vwap, stats.net_change_fine,
+            None if found is None else found.price, None if found is None else found.quantity,
+            None if imbalance is None else int(imbalance[0]), None if imbalance is None else imbalance[1],
+        )  # fmt: skip
+
+    def _write_books(self) -> None:
+        if not self._sides:
+            return
+        offsets = [0]
+        for orders in self._orders:
+            offsets.append(offsets[-1] + len(orders))
+        starts = pa.array(offsets, pa.int32())
+        flat: list[Any] = list(chain.from_iterable(self._orders))
+        values = list(zip(*flat)) if flat else [()] * len(_LISTS)  # noqa: B905
+        lists = [pa.ListArray.from_arrays(starts, pa.array(column, pa.int64())) for column in values]
+        self._books.write([*zip(*self._sides), *lists])  # noqa: B905
+        self._sides.clear()
+        self._orders.clear()
+        self._held = 0
+
+    def _write_figures(self) -> None:
+        if self._figures:
+            self._statistics.write(list(zip(*self._figures)))  # noqa: B905
+            self._figures.clear()
+
+    @property
+    def rows(self) -> dict[type, int]:
+        return {kind: table.rows for kind, table in self._kinds.items()}
+
+    def close(self) -> None:
+        self._write_books()
+        self._write_figures()
+        if self._taken:
+            self._checkpoints.write(list(zip(*self._taken)))  # noqa: B905
+        instrument_table(self._folder, [market.instrument for market in self._markets.values()])
+        for table in (self._books, self._statistics, self._checkpoints):
+            table.close()
+        for kind in self._kinds.values():
+            kind.close()

@@ -1,0 +1,266 @@
+"""Crosses, sweeps, RLP, blocks, trades at close and average, termo, and market operations' own."""
+
+from typing import Any
+
+import pytest
+
+from pregao.exchange import commands as c
+from pregao.exchange.orders import TimeInForce
+from pregao.exchange.rejections import Reason, Rejection
+from pregao.model.events import (
+    ExecutionStatistics,
+    ExecutionSummary,
+    HighPrice,
+    LowPrice,
+    OpeningPrice,
+    OrderUpdate,
+    Trade,
+    TradeBusted,
+)
+from pregao.model.instruments import SecurityType
+from pregao.model.market import Action, Aggressor, Session, State, TradeSubType
+from pregao.model.market import TradeCondition as C
+from tests.unit.exchange.desk import BUY, SELL, TERMO, A, Desk, of, only_event, px, stock
+
+R = Reason
+P = px(20)
+
+
+def names(items: Any) -> list[str]:
+    return [type(item).__name__ for item in items]
+
+
+STATISTICS = ["OpeningPrice", "HighPrice", "LowPrice", "ExecutionStatistics"]
+
+
+def test_cross() -> None:
+    desk = Desk()
+    desk.order(BUY, 10, 19)
+    desk.order(SELL, 10, 21)
+    event = only_event(desk.submit(c.CrossOrder(9, A, 50, P, 1, 2)))
+    assert names(event) == ["ExecutionSummary", "Trade", *STATISTICS]
+    summary, trade = event[:2]
+    assert isinstance(summary, ExecutionSummary)
+    assert isinstance(trade, Trade)
+    assert (summary.aggressor, summary.fill_size, summary.hidden_size) == (Aggressor.NONE, 50, 0)
+    assert trade.condition == C.REGULAR | C.CROSSED | C.OPENING_PRICE
+    for price in (px(18), px(22)):
+        refused = desk.submit(c.CrossOrder(9, A, 50, price, 1, 2))
+        assert refused.rejection == Rejection(R.CROSS_OUTSIDE_SPREAD)
+
+
+def test_sweep_and_cross() -> None:
+    desk = Desk()
+    desk.order(SELL, 10, 20, firm=5)
+    event = only_event(desk.submit(c.SweepAndCross(9, A, BUY, 30, px(20.10), 7)))
+    swept, crossed = of(Trade, event)
+    assert (swept.price, swept.size, swept.condition, swept.sub_type) == (
+        P,
+        10,
+        C.REGULAR,
+        TradeSubType.SWEEP,
+    )
+    assert (crossed.price, crossed.size, crossed.buyer, crossed.seller) == (px(20.10), 20, 7, 7)
+    assert (crossed.condition, crossed.sub_type) == (C.REGULAR | C.CROSSED, TradeSubType.SWEEP)
+    assert isinstance(event[0], ExecutionSummary)
+    assert (event[0].aggressor, event[0].fill_size) == (Aggressor.BUY, 30)
+
+
+def test_a_sweep_does_not_pass_over_its_own_side() -> None:
+    desk = Desk()
+    desk.order(BUY, 10, 21)
+    assert desk.submit(c.SweepAndCross(9, A, BUY, 30, P, 7)).events == ()
+    assert desk.engine.market(A).cancelled == 30
+
+
+def test_rlp() -> None:
+    desk = Desk()
+    desk.order(SELL, 10, 20, firm=5)
+    assert desk.submit(c.RlpTrade(9, A, BUY, 10, 7)).rejection == Rejection(R.NO_RLP_ORDER)
+    for size in (10, 20):
+        hidden = desk.submit(c.RlpOrder(9, A, SELL, size, px(19.50), 7))
+        assert hidden.events == ()
+    event = only_event(desk.submit(c.RlpTrade(9, A, BUY, 15, 7)))
+    assert [(t.price, t.size, t.sub_type) for t in of(Trade, event)] == [
+        (P, 10, TradeSubType.RLP),
+        (P, 5, TradeSubType.RLP),
+    ]
+    assert not of(OrderUpdate, event)
+    assert isinstance(event[0], ExecutionSummary)
+    assert (event[0].aggressor, event[0].hidden_size) == (Aggressor.BUY, 15)
+    assert [o.leaves for o in desk.engine.market(A).hidden.values()] == [15]
+    assert desk.submit(c.RlpTrade(9, A, BUY, 16, 7)).rejection == Rejection(R.NO_RLP_ORDER)
+    assert desk.submit(c.RlpTrade(9, A, SELL, 1, 7)).rejection == Rejection(R.NO_REFERENCE_PRICE)
+
+
+@pytest.mark.parametrize("kind", c.BlockKind)
+def test_blocks(kind: c.BlockKind) -> None:
+    desk = Desk()
+    event = only_event(desk.submit(c.BlockTrade(9, A, kind, 1000, P, 1, 2)))
+    assert names(event) == ["ExecutionSummary", "Trade", "HighPrice", "LowPrice", "ExecutionStatistics"]
+    summary, trade = event[:2]
+    assert isinstance(summary, ExecutionSummary)
+    assert isinstance(trade, Trade)
+    assert (summary.aggressor, summary.hidden_size) == (Aggressor.NONE, 1000)
+    assert (trade.condition, trade.sub_type) == (C.BLOCK, kind.value)
+
+
+@pytest.mark.parametrize(
+    ("command", "condition", "sub_type"),
+    [
+        (c.TacTrade(9, A, 10, P, 1, 2), C.REGULAR | C.OPENING_PRICE, TradeSubType.TAC),
+        (c.TaaTrade(9, A, 10, P, 1, 2), C.REGULAR | C.OPENING_PRICE, TradeSubType.TAA),
+        (c.TradeOnBehalf(9, A, 10, P, 1, 2), C.REGULAR | C.OPENING_PRICE | C.ON_BEHALF, None),
+        (c.TradeOnBehalf(9, A, 10, P, 1, 2, c.BlockKind.RFQ), C.BLOCK | C.ON_BEHALF, TradeSubType.RFQ),
+        (c.ManualTrade(9, A, 10, P, 1, 2), C.REGULAR | C.OUT_OF_SEQUENCE | C.ON_BEHALF, None),
+    ],
+)
+def test_trades_without_a_summary(command: object, condition: C, sub_type: TradeSubType | None) -> None:
+    event = only_event(Desk().submit(command))
+    trade = event[0]
+    assert isinstance(trade, Trade)
+    assert (trade.condition, trade.sub_type) == (condition, sub_type)
+    assert isinstance(event[-1], ExecutionStatistics)
+
+
+def test_out_of_sequence_counts_but_makes_no_price() -> None:
+    desk = Desk()
+    event = only_event(desk.submit(c.ManualTrade(9, A, 10, P, 1, 2, transact_ns=5)))
+    assert names(event) == ["Trade", "ExecutionStatistics"]
+    assert of(Trade, event)[0].transact_ns == 5
+    statistics = desk.engine.market(A).statistics
+    assert (statistics.volume, statistics.last, statistics.high) == (10, None, None)
+
+
+def test_termo_and_termo_vista() -> None:
+    desk = Desk(stock(A), stock(TERMO, security_type=SecurityType.FORWARD))
+    event = only_event(desk.submit(c.ForwardTrade(9, TERMO, 10, P, 1, 2, 30, 125)))
+    forward = event[0]
+    assert isinstance(forward, Trade)
+    assert (forward.forward, forward.seller_days, forward.interest_rate) == (True, 30, 125)
+    command = c.ForwardTrade(9, TERMO, 10, P, 1, 2, 30, 125, A, px(19.90))
+    termo, cash = desk.submit(command).events
+    assert of(Trade, termo.updates)[0].forward
+    (trade,) = of(Trade, cash.updates)
+    assert (trade.security_id, trade.price, trade.sub_type) == (A, px(19.90), TradeSubType.MULTI_ASSET)
+    assert not trade.condition & (C.REGULAR | C.BLOCK)
+    assert desk.submit(c.ForwardTrade(9, A, 10, P, 1, 2)).rejection == Rejection(R.NOT_A_FORWARD)
+    half = c.ForwardTrade(9, TERMO, 10, P, 1, 2, cash_security_id=A)
+    assert desk.submit(half).rejection == Rejection(R.PRICE_MISSING)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        c.CrossOrder(9, A, 10, P, 1, 2),
+        c.SweepAndCross(9, A, BUY, 10, P, 1),
+        c.RlpTrade(9, A, BUY, 10, 1),
+        c.BlockTrade(9, A, c.BlockKind.RFQ, 10, P, 1, 2),
+        c.TacTrade(9, A, 10, P, 1, 2),
+        c.ForwardTrade(9, A, 10, P, 1, 2),
+    ],
+)
+def test_participants_trade_only_while_open(command: object) -> None:
+    desk = Desk()
+    desk.states[A] = State.RESERVED
+    assert desk.submit(command).rejection == Rejection(R.STATE_FORBIDS_TRADE)
+    assert Desk(stock(77)).submit(command).rejection == Rejection(R.UNKNOWN_INSTRUMENT)
+
+
+def traded(*prices: float, closing: int | None = px(20) * 10_000) -> Desk:
+    desk = Desk(stock(A, closing_price=closing))
+    for price in prices:
+        desk.order(SELL, 10, price)
+        desk.order(BUY, 10, price)
+    return desk
+
+
+def test_statistics_of_a_session() -> None:
+    desk = traded(20, 21, 19)
+    desk.order(SELL, 30, 20)
+    *_, told = only_event(desk.order(BUY, 30, 20))
+    assert told == ExecutionStatistics(A, Session.REGULAR, 20_000, 60, px(20), 0, 4, desk.now_ns)
+    snapshot = desk.engine.market(A).statistics.snapshot(A, Session.REGULAR, 1, 1)
+    assert names(snapshot) == [
+        "OpeningPrice", "HighPrice", "LowPrice", "LastTrade", "ExecutionStatistics",
+    ]  # fmt: skip
+
+
+def test_net_change_has_eight_places() -> None:
+    desk = traded(closing=1_912_345_678)
+    desk.order(SELL, 10, 20)
+    event = only_event(desk.order(BUY, 10, 20))
+    assert of(ExecutionStatistics, event)[0].net_change_fine == 2_000_000_000 - 1_912_345_678
+    assert of(OpeningPrice, event)[0].net_change_fine == 2_000_000_000 - 1_912_345_678
+
+
+def test_a_bust_counts_again_and_tells_what_changed() -> None:
+    desk = traded(20, 21, 19)
+    event = only_event(desk.submit(c.BustTrade(99, A, 30)))
+    assert names(event) == ["TradeBusted", "LowPrice", "ExecutionStatistics"]
+    assert of(LowPrice, event)[0].price == px(20)
+    told = of(ExecutionStatistics, event)[0]
+    assert (told.volume, told.trades, told.vwap, told.net_change_fine) == (20, 2, px(20.50), 100_000_000)
+    event = only_event(desk.submit(c.BustTrade(99, A, 10)))
+    assert (of(OpeningPrice, event)[0].price, of(LowPrice, event)[0].price) == (px(21), px(21))
+    event = only_event(desk.submit(c.BustTrade(99, A, 20)))
+    assert [u.action for u in (*of(OpeningPrice, event), *of(HighPrice, event), *of(LowPrice, event))] == [
+        Action.DELETE
+    ] * 3
+    assert (of(ExecutionStatistics, event)[0].vwap, of(ExecutionStatistics, event)[0].volume) == (None, 0)
+    assert desk.submit(c.BustTrade(99, A, 20)).rejection == Rejection(R.UNKNOWN_TRADE)
+
+
+def test_a_bust_on_a_later_date_changes_no_statistics() -> None:
+    desk = traded(20)
+    market = desk.engine.market(A)
+    market.start_session(20_001, Session.REGULAR)
+    assert only_event(desk.submit(c.BustTrade(99, A, 10, 20_000))) == (
+        TradeBusted(A, 10, P, 10, 20_000, Session.REGULAR, 99),
+    )
+    assert desk.submit(c.BustTrade(99, A, 10, 20_000)).rejection == Rejection(R.UNKNOWN_TRADE)
+    desk.order(SELL, 1, 20)
+    assert of(Trade, only_event(desk.order(BUY, 1, 20)))[0].trade_id == 10
+
+
+def test_the_after_market_goes_on_counting_trade_ids() -> None:
+    desk = traded(20)
+    market = desk.engine.market(A)
+    market.start_session(20_000, Session.NON_REGULAR)
+    desk.order(SELL, 1, 20)
+    (trade,) = of(Trade, only_event(desk.order(BUY, 1, 20)))
+    assert (trade.trade_id, trade.session) == (20, Session.NON_REGULAR)
+    assert trade.condition & C.OPENING_PRICE
+    assert names(only_event(desk.submit(c.BustTrade(99, A, 10)))) == ["TradeBusted"]
+
+
+def test_an_amended_trade_is_busted_and_told_again() -> None:
+    desk = traded(20, 21)
+    event = only_event(desk.submit(c.AmendTrade(99, A, 20, price=px(20.50), transact_ns=55)))
+    busted, again = event[:2]
+    assert isinstance(busted, TradeBusted)
+    assert isinstance(again, Trade)
+    assert (busted.trade_id, busted.price) == (20, px(21))
+    assert (again.trade_id, again.price, again.transact_ns) == (20, px(20.50), 55)
+    assert of(HighPrice, event)[0].price == px(20.50)
+    assert desk.submit(c.AmendTrade(99, A, 90)).rejection == Rejection(R.UNKNOWN_TRADE)
+    assert desk.submit(c.AmendTrade(99, A, 20)).rejection == Rejection(R.NOTHING_CHANGED)
+
+
+def test_gt_orders_are_restated_in_another_segment() -> None:
+    desk = Desk(stock(A), stock(2, segment=2))
+    for size, tif in ((1, TimeInForce.GTC), (2, TimeInForce.DAY), (3, TimeInForce.GTC)):
+        desk.order(BUY, size, 20, tif=tif)
+    desk.order(BUY, 9, 20, security_id=2)
+    last = desk.engine.floor.segment(2).last()[0]
+    event = only_event(desk.submit(c.MoveInstrument(99, A, 2)))
+    assert [(u.action.name, u.size) for u in of(OrderUpdate, event)] == [
+        ("DELETE", 1), ("DELETE", 2), ("DELETE", 3), ("NEW", 1), ("NEW", 3),
+    ]  # fmt: skip
+    assert [row[:2] for row in desk.book(BUY)] == [(last + 1, 1), (last + 2, 3)]
+    assert desk.submit(c.MoveInstrument(99, A, 2)).rejection == Rejection(R.NO_CHANGE_OF_SEGMENT)
+    desk.engine.market(A).book.check_invariants(matching=True)
+
+
+def test_an_empty_side_cannot_be_deleted() -> None:
+    assert Desk().submit(c.CancelSide(1, A, BUY)).rejection == Rejection(R.UNKNOWN_ORDER, "the side is empty")
