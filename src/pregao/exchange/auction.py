@@ -16,10 +16,9 @@ their book: without price first, then the better price, then the smaller seconda
 self-trades has no aggressor to cancel here and does not apply.
 """
 
-from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 from pregao.model.market import ImbalanceSide, Side
 
@@ -97,17 +96,26 @@ def theoretical_of_levels(levels: Levels, tick: int, reference: int | None) -> T
     if not _can_cross(levels):
         return None
     prices = _candidates(levels, tick, reference)
-    best: list[Theoretical] = []
-    for candidate in _at_prices(levels, prices):
-        rank = (candidate.quantity, -abs(candidate.surplus))
-        leader = (best[0].quantity, -abs(best[0].surplus)) if best else (0, 0)
-        if rank > leader or not best:
-            best = [candidate]
-        elif rank == leader:
-            best.append(candidate)
-    if not best or best[0].quantity == 0:
+    if not prices:
         return None
-    return _break_tie(best, reference)
+    bids, offers = levels.bids, levels.offers
+    # Upwards through the prices: sellers join at their limit, buyers leave behind theirs.
+    demand = levels.unpriced_bids + sum(size for price, size in bids.items() if price >= prices[0])
+    supply = levels.unpriced_offers
+    largest, smallest = 0, 0
+    equals: list[tuple[int, int]] = []
+    for price in prices:
+        supply += offers.get(price, 0)
+        surplus = demand - supply
+        quantity = supply if surplus > 0 else demand
+        size = abs(surplus)
+        if quantity > largest or (quantity == largest and size < smallest):
+            largest, smallest = quantity, size
+            equals = [(price, surplus)]
+        elif quantity == largest and size == smallest:
+            equals.append((price, surplus))
+        demand -= bids.get(price, 0)
+    return Theoretical(*_break_tie(equals, reference, largest)) if largest else None
 
 
 def _can_cross(levels: Levels) -> bool:
@@ -143,25 +151,19 @@ def _candidates(levels: Levels, tick: int, reference: int | None) -> list[int]:
     return sorted(prices)
 
 
-def _at_prices(levels: Levels, prices: Sequence[int]) -> Iterable[Theoretical]:
-    bids, offers = sorted(levels.bids), sorted(levels.offers)
-    bid_sums = [0, *accumulate(levels.bids[price] for price in bids)]
-    offer_sums = [0, *accumulate(levels.offers[price] for price in offers)]
-    for price in prices:
-        demand = levels.unpriced_bids + bid_sums[-1] - bid_sums[bisect_left(bids, price)]
-        supply = levels.unpriced_offers + offer_sums[bisect_left(offers, price + 1)]
-        yield Theoretical(price, min(demand, supply), demand - supply)
-
-
-def _break_tie(equals: Sequence[Theoretical], reference: int | None) -> Theoretical:
-    """Steps 3 to 5; `equals` rise in price."""
-    if all(each.surplus > 0 for each in equals):
-        return equals[-1]
-    if all(each.surplus < 0 for each in equals):
-        return equals[0]
-    if reference is None:
-        return equals[-1]
-    return min(equals, key=lambda each: (abs(each.price - reference), -each.price))
+def _break_tie(
+    equals: Sequence[tuple[int, int]], reference: int | None, quantity: int
+) -> tuple[int, int, int]:
+    """Steps 3 to 5; `equals` are price and surplus, rising in price."""
+    if all(surplus > 0 for _, surplus in equals):
+        price, surplus = equals[-1]
+    elif all(surplus < 0 for _, surplus in equals):
+        price, surplus = equals[0]
+    elif reference is None:
+        price, surplus = equals[-1]
+    else:
+        price, surplus = min(equals, key=lambda each: (abs(each[0] - reference), -each[0]))
+    return price, quantity, surplus
 
 
 def trades_at(order: AuctionOrder, price: int) -> bool:

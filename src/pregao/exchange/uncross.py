@@ -2,12 +2,12 @@
 of phase does to the orders that wait for it. All of it goes into the event of the state change that
 causes it (4.2.1); an uncross has no ExecutionSummary (13.1)."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from pregao.exchange.auction import AuctionOrder, Levels, Theoretical, allocate, theoretical_of_levels
 from pregao.exchange.book import BookSide
 from pregao.exchange.market import Floor, Market
-from pregao.exchange.orders import Order, Place, TimeInForce
+from pregao.exchange.orders import Order, TimeInForce
 from pregao.exchange.transaction import Draft
 from pregao.model.market import FINE_SCALE, PRICE_SCALE
 
@@ -34,9 +34,27 @@ def levels_of(market: Market) -> Levels:
     bid, offer = buys.best_real_price, sells.best_real_price
     if bid is None or offer is None or bid < offer:
         return Levels({}, {})
-    bids, _ = _quantities(order for order in buys.orders if order.price is not None and order.price >= offer)
-    offers, _ = _quantities(order for order in sells.orders if order.price is not None and order.price <= bid)
-    return Levels(bids, offers)
+    return Levels(
+        _meeting(buys.orders, lambda price: price >= offer),
+        _meeting(sells.orders, lambda price: price <= bid),
+    )
+
+
+def _meeting(orders: Iterable[Order], meets: Callable[[int], bool]) -> dict[int, int]:
+    """Quantities by price of the orders up to the first that does not meet the other side."""
+    priced: dict[int, int] = {}
+    last, size = None, 0
+    for order in orders:
+        price = order.price
+        if price is None or order.implied:
+            continue
+        if price != last:
+            if not meets(price):
+                break
+            last, size = price, 0
+        size += order.leaves
+        priced[price] = size
+    return priced
 
 
 def _first_has_no_price(side: BookSide) -> bool:
@@ -86,7 +104,6 @@ def trigger_on_close(draft: Draft, market: Market) -> None:
     waiting = list(market.on_close.values())
     market.on_close.clear()
     for order in waiting:
-        order.place = Place.NOWHERE
         draft.insert(market, order)
 
 

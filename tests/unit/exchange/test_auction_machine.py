@@ -4,8 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pregao.exchange import control
+from pregao.exchange.auction import AuctionOrder, theoretical
 from pregao.exchange.catalogues.entries import AuctionTemplate, BandRule
 from pregao.exchange.orders import OrderType
+from pregao.exchange.uncross import reference_price, theoretical_of
 from pregao.model.events import (
     Event,
     ExecutionSummary,
@@ -94,8 +96,21 @@ def check_invariants(exchange: Exchange) -> None:
             if order.security_id == security_id
         )
         assert market.entered == resting + market.executed + market.cancelled
+        check_announced(exchange, security_id)
         in_auction = state in (State.RESERVED, State.FINAL_CLOSING_CALL)
         assert (surveillance.auctions.get(security_id) is not None) is in_auction
+
+
+def check_announced(exchange: Exchange, security_id: int) -> None:
+    """What was told is what the orders say, one by one."""
+    running, market = (
+        exchange.desk.surveillance.auctions.get(security_id),
+        exchange.engine.market(security_id),
+    )
+    views = [AuctionOrder(each.side, each.price, each.leaves, each.secondary_id) for each in market.book]
+    expected = theoretical(views, market.instrument.tick, reference_price(market))
+    assert theoretical_of(market) == expected
+    assert running is None or running.theoretical == expected
 
 
 def check_order_of(event: Event) -> None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from pregao.exchange import control
 from pregao.exchange.bands import LIMIT_TYPES, BandError, Bands, Midpoints, TriggerAuction, limits_of
 from pregao.exchange.catalogues.entries import BandRule
+from pregao.exchange.orders import TimeInForce
 from pregao.exchange.rejections import Reason, Rejection
 from pregao.model.events import PriceBand, QuantityBand, StateChanged
 from pregao.model.market import BandType, LimitType, Midpoint, State
@@ -150,6 +151,17 @@ def test_in_the_engine_the_auction_band_starts_an_auction() -> None:
     (state,) = [each for event in outcome.events for each in event.updates if isinstance(each, StateChanged)]
     assert (state.state, state.ends_ns) == (State.RESERVED, clock("10:07:00"))
     assert exchange.engine.market(ABC).book.crossed
+
+
+def test_an_order_that_does_not_rest_starts_no_auction() -> None:
+    exchange = Exchange(catalogue(listing(ABC, TEMPLATE, *ALL), listing(XYZ), pairs=()))
+    exchange.open_all()
+    exchange.sell("10:01:00", ABC, 100, 10_4000)
+    exchange.sell("10:01:00", ABC, 100, 11_4000)
+    outcome = exchange.buy("10:02:00", ABC, 200, 11_4000, tif=TimeInForce.IOC)
+    assert outcome.rejection is None
+    assert len(outcome.events) == 1  # what is inside the band trades, the rest is cancelled
+    assert exchange.engine.trading_state(ABC) is State.OPEN
 
 
 def test_commands_tell_bands_each_on_its_own() -> None:

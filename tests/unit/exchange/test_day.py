@@ -89,6 +89,10 @@ def test_local_midnight_is_three_hours_into_the_day_of_utc() -> None:
         ("", "schedule: is missing"),
         (script(OPEN), "the day must end closed"),
         (script(CLOSE, OPEN, CLOSE), "comes before the step above"),
+        (
+            script('{ at = "10:00:00", phase = "open", random_s = 30 }', '{ at = "10:00:29", auction = 1 }'),
+            "comes before",
+        ),
         (script('{ at = "25:00:00", phase = "open" }'), "step[0].at: must be a time"),
         (script('{ at = "10:00", phase = "open" }'), "step[0].at: must be a time"),
         (script('{ at = "10:00:00", phase = "ajar" }'), "step[0].phase: must be one of"),

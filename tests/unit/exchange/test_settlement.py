@@ -131,6 +131,10 @@ def test_figures_of_a_day_and_the_next() -> None:
     assert interest.size == 510
     exchange.phase("18:00:00", Phase.CLOSE, "D0", expires=True)
     ((closing,),) = exchange.do(control.PublishClosing(clock("18:01:00"), DOL))
+    exchange.do(control.ChangeSession(clock("18:02:00"), "D0", EXCHANGE, Session.NON_REGULAR, DATE))
+    ((interest,),) = exchange.do(control.PublishOpenInterest(clock("18:03:00"), DOL))
+    assert isinstance(interest, OpenInterest)
+    assert interest.size == 510  # the regular session's trades are still the day's
     assert isinstance(closing, ClosingPrice)
     assert (closing.price_fine, closing.origin) == (10_2000_0000, PriceOrigin.DAILY)
     exchange.do(control.ChangeSession(clock("30:00:00"), "D0", EXCHANGE, Session.REGULAR, DATE + 1))

@@ -178,6 +178,9 @@ def test_a_halt_takes_an_instrument_out_of_its_pair() -> None:
     assert exchange.engine.trading_state(WDO) is State.PAUSE
     exchange.do(control.StartAuction(clock("12:10:00"), DOL))
     assert exchange.run_to(clock("12:11:00")) == []  # a halted partner is not placed in auction
+    exchange.run_to(clock("12:20:00"))
+    assert exchange.engine.trading_state(DOL) is State.OPEN
+    assert exchange.engine.trading_state(WDO) is State.PAUSE
 
 
 def test_instruments_keep_their_own_templates() -> None:
