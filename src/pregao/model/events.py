@@ -5,8 +5,6 @@ event carries endOfEvent on the wire (4.2). Times are nanoseconds since 1970, tr
 since 1970, prices ten-thousandths unless a name says `fine` (hundred-millionths).
 """
 
-from dataclasses import dataclass
-
 from pregao.model.instruments import Instrument
 from pregao.model.market import (
     Action,
@@ -27,9 +25,10 @@ from pregao.model.market import (
     TradeCondition,
     TradeSubType,
 )
+from pregao.model.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OrderUpdate:
     """An order was added, changed or deleted (12.1). `order_id` is the secondaryOrderID; `price` is
     None for orders without one (MOA, MOC); `position` is where it stands or stood on its side,
@@ -50,7 +49,7 @@ class OrderUpdate:
     recovery: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SideDeleted:
     """All orders of a side are gone (DELETE_THRU), or the first so many (DELETE_FROM, below 15)."""
 
@@ -61,7 +60,7 @@ class SideDeleted:
     position: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BookEmptied:
     """Both sides of a book are no longer valid; rptSeq starts again (6.5.13)."""
 
@@ -69,7 +68,7 @@ class BookEmptied:
     time_ns: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ChannelWasReset:
     """All books of the channel are no longer valid (6.5.12)."""
 
@@ -77,7 +76,7 @@ class ChannelWasReset:
     time_ns: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Trade:
     """One trade (13.3); with `seller_days` or `interest_rate` a forward trade (13.5)."""
 
@@ -98,7 +97,7 @@ class Trade:
     interest_rate: int | None = None  # ten-thousandths
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TradeBusted:
     """A trade was cancelled by market supervision (13.4)."""
 
@@ -112,7 +111,7 @@ class TradeBusted:
     implied: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ExecutionSummary:
     """First message of a matching event (13.1)."""
 
@@ -126,7 +125,7 @@ class ExecutionSummary:
     transact_ns: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ExecutionStatistics:
     """Session totals after an execution (13.2, 17)."""
 
@@ -140,7 +139,7 @@ class ExecutionStatistics:
     time_ns: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OpeningPrice:
     security_id: int
     price: int
@@ -151,7 +150,7 @@ class OpeningPrice:
     action: Action = Action.NEW
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TheoreticalPrice:
     """Price and quantity an auction would have now (13.9.2); deleted when there is none."""
 
@@ -163,7 +162,7 @@ class TheoreticalPrice:
     action: Action = Action.NEW
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ClosingPrice:
     security_id: int
     price_fine: int
@@ -173,7 +172,7 @@ class ClosingPrice:
     last_trade_date: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class HighPrice:
     security_id: int
     price: int
@@ -182,7 +181,7 @@ class HighPrice:
     action: Action = Action.NEW
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LowPrice:
     security_id: int
     price: int
@@ -191,7 +190,7 @@ class LowPrice:
     action: Action = Action.NEW
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LastTrade:
     """The last trade as a statistic: in snapshots, and after a failure (13.6). Not a trade."""
 
@@ -211,7 +210,7 @@ class LastTrade:
     interest_rate: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SettlementPrice:
     security_id: int
     price: int
@@ -223,7 +222,7 @@ class SettlementPrice:
     settlement_date: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OpenInterest:
     security_id: int
     size: int
@@ -231,7 +230,7 @@ class OpenInterest:
     time_ns: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Imbalance:
     """What is left over at the theoretical price (13.10)."""
 
@@ -242,7 +241,7 @@ class Imbalance:
     action: Action = Action.NEW
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PriceBand:
     """Limits of one type (13.11): as prices or as percentages, never both."""
 
@@ -256,7 +255,7 @@ class PriceBand:
     reference_fine: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class QuantityBand:
     security_id: int
     average_daily: int | None
@@ -264,7 +263,7 @@ class QuantityBand:
     time_ns: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StateChanged:
     """State of an instrument (14). `state` None: as its group. `ends_ns` 0 or None: no end time."""
 
@@ -277,7 +276,7 @@ class StateChanged:
     ends_ns: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PhaseChanged:
     """Phase of a group (14.2); the key of a group is group and exchange."""
 
@@ -291,13 +290,13 @@ class PhaseChanged:
     ends_ns: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Definition:
     instrument: Instrument
     action: DefinitionAction
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class News:
     """A whole news text; the feeds cut it into parts (5.8)."""
 
@@ -311,7 +310,7 @@ class News:
     security_id: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IndexValue:
     """An index computed from its members; Binary UMDF does not send it."""
 
@@ -329,7 +328,7 @@ Update = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Event:
     """Updates that happened together; the last of them ends the event on the wire (4.2)."""
 
