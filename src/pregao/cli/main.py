@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from pregao import __version__
-from pregao.cli import decode, simulate
+from pregao.cli import decode, exchange, simulate
 from pregao.model.errors import PregaoError
 
 INTERRUPTED = 130
@@ -57,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"pregao {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     decode.add_command(commands)
+    exchange.add_command(commands)
     simulate.add_command(commands)
     return parser
 

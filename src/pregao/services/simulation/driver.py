@@ -22,6 +22,7 @@ from pregao.services.simulation.venue import Venue
 
 SEND_EVERY_NS: Final = 2_000  # what happens within it leaves together, at its end
 CHECKPOINT_EVENTS: Final = 1_000
+_GRID_NS: Final = 50_000_000
 _FIRST_GUESS: Final = 1.35  # messages that a command of the flow makes
 _FOREVER: Final = 1 << 62
 
@@ -95,11 +96,11 @@ class Driver:
             update = events[0].updates[0]
             if type(update) is OrderUpdate:
                 line = self._by_id[update.security_id]
-                line.tell(events[0], send_at(now_ns))
+                line.tell(events[0], max(send_at(now_ns), line.instant_ns))
                 if line.events >= line.checkpoint_at:
                     self.checkpoint(line, now_ns)
                 return
-        self._tell_all(events, now_ns)
+        self._tell_all(events, now_ns, apart_ns=SEND_EVERY_NS)
 
     def submit(self, command: Any) -> None:
         """A command from elsewhere than the flow."""
@@ -111,12 +112,13 @@ class Driver:
         self._tell_all(outcome.events, command.now_ns)
         self.venue.flow.refresh()
 
-    def _tell_all(self, events: Sequence[Event], now_ns: int) -> None:
+    def _tell_all(self, events: Sequence[Event], now_ns: int, apart_ns: int = 0) -> None:
+        """The consequences of an order leave one after the other, `apart_ns`; those of a phase together."""
         send_ns = send_at(now_ns)
         changed: dict[Line, None] = {}
-        for event in events:
+        for place, event in enumerate(events):
             for line, part in self._parts(event):
-                line.tell(part, send_ns)
+                line.tell(part, max(send_ns + place * apart_ns, line.instant_ns))
                 line.books.now_ns = now_ns
                 for update in part.updates:
                     line.books.observe(update)
@@ -170,10 +172,12 @@ class Driver:
     def _tick(self, line: Line, now_ns: int) -> int:
         """Loops and heartbeats of a channel; when to look again."""
         line.books.now_ns = now_ns
-        send_ns = send_at(now_ns)
+        send_ns = max(send_at(now_ns), line.instant_ns)
         if line.publisher.next_timeout() <= send_ns:
             line.tick(send_ns)
-        return line.publisher.next_timeout()
+        due_ns = line.publisher.next_timeout()
+        # A loop keeps its pace; heartbeats may come a little late, all on the same grid.
+        return due_ns if due_ns < now_ns + _GRID_NS else -(-due_ns // _GRID_NS) * _GRID_NS
 
     def _look_ahead(self) -> None:
         due_ns = min(self._timers)
@@ -192,6 +196,11 @@ class Driver:
         line.flush()
         line.checkpoint_at = line.events + CHECKPOINT_EVENTS
         touched = dict.fromkeys(line.books.instruments()) if whole else self._touched(line.pending)
+        touched |= line.left_out
+        # What was not told again after a reset is not what the stream says: its turn comes.
+        muted = line.publisher.incremental.muted
+        line.left_out = {each: None for each in touched if each in muted}
+        touched = {each: None for each in touched if each not in muted}
         told = line.collect()
         self.kinds.update(map(type, told.updates))
         if self.truth is not None:

@@ -82,7 +82,8 @@ class ImpairedCapture:
             self._push(ts_ns + self._delay_ns, payload)
         else:
             self._push(ts_ns, payload)
-            self._come_behind(ts_ns)
+            if number:
+                self._come_behind(ts_ns)
         if self._dup and random.random() < self._dup:
             self._note("dup", payload, sending_ns)
             self._push(ts_ns + _AGAIN_NS, payload)

@@ -46,13 +46,16 @@ class Sink(Protocol):
 
 class Told:
     """Updates of a channel and where they are: row by row the event's number, sequenceVersion,
-    sequenceNumber and index in the packet; −1 where an update was not sent."""
+    sequenceNumber and index in the packet; None where an update was not sent."""
 
     __slots__ = ("events", "indexes", "numbers", "updates", "versions")
 
     def __init__(self, updates: list[Update], events: list[int], places: Ints) -> None:
         self.updates, self.events = updates, events
-        self.versions, self.numbers, self.indexes = (column.tolist() for column in places)
+        columns: list[list[int | None]] = [column.tolist() for column in places]
+        if len(places.T) and places[1].min() < 0:
+            columns = [[None if place < 0 else place for place in column] for column in places.tolist()]
+        self.versions, self.numbers, self.indexes = columns
 
 
 class Line:
@@ -78,7 +81,8 @@ class Line:
         self.sizes: dict[Stream, Counter[int]] = {stream: Counter() for stream in Stream}  # no heartbeats
         self.messages = self.packets = self.events = 0  # of the incremental stream
         self.checkpoint_at = 0  # events at which the next checkpoint is due
-        self._instant_ns = now_ns
+        self.left_out: dict[int, None] = {}  # instruments that the last checkpoint had to leave out
+        self.instant_ns = now_ns  # when what was told last is sent
         self._writer = MessageWriter(schema, version)
         incremental = self.publisher.incremental
         self._publish, self._muted = incremental.publish, incremental.muted
@@ -99,7 +103,7 @@ class Line:
 
     def tell(self, event: Event, send_ns: int) -> None:
         self._publish(event, send_ns)
-        self._instant_ns = send_ns
+        self.instant_ns = send_ns
         updates = event.updates
         self.events += 1
         if len(updates) == 1:
@@ -166,12 +170,12 @@ class Line:
 
     def flush(self) -> None:
         """What was told leaves, at the time it was to be sent."""
-        self.publisher.flush(self._instant_ns)
+        self.publisher.flush(self.instant_ns)
         self.deliver()
 
     def tick(self, send_ns: int) -> None:
         """Time has passed: loops and heartbeats."""
-        self.publisher.flush(self._instant_ns)
+        self.publisher.flush(self.instant_ns)
         self.publisher.on_timeout(send_ns)
         self.deliver()
 

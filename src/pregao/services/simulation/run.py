@@ -151,7 +151,7 @@ class Simulation:
 
     def _week_starter(self, line: Line) -> Callable[[int], None]:
         def start(now_ns: int) -> None:
-            line.publisher.start_week(send_at(now_ns))
+            line.publisher.start_week(max(send_at(now_ns), line.instant_ns))
             self.driver.checkpoint(line, now_ns, whole=True)
 
         return start
@@ -161,8 +161,8 @@ class Simulation:
             packets = line.publisher.incremental.packets
             before = packets.point
             line.books.now_ns = now_ns
-            line.flush()
-            _RESETS[reset.kind](line, send_at(now_ns))
+            self.driver.checkpoint(line, now_ns)
+            _RESETS[reset.kind](line, max(send_at(now_ns), line.instant_ns))
             self.driver.checkpoint(line, now_ns)
             self.log.note(
                 "reset", date=as_date(trade_date).isoformat(), channel=line.channel, what=reset.kind,

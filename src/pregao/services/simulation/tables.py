@@ -1,6 +1,6 @@
 """The truth as Parquet tables: how updates become columns, and buffers that are written when full."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from operator import attrgetter
 from pathlib import Path
@@ -66,19 +66,22 @@ class KindTable:
         self._getter = getter
         self._table = Table(folder / f"{table_name(kind)}.parquet", _schema(names))
         self._updates: list[Any] = []
-        self._places: list[Row] = []
+        self._places: list[list[int | None]] = [[] for _ in _PLACE]
 
-    def add(self, update: Any, place: Row) -> None:
-        self._updates.append(update)
-        self._places.append(place)
+    def add(self, updates: Iterable[Any], places: Sequence[Iterable[int | None]]) -> None:
+        """Updates, and the columns of their places."""
+        self._updates.extend(updates)
+        for column, more in zip(self._places, places, strict=True):
+            column.extend(more)
         if len(self._updates) >= ROWS:
             self.flush()
 
     def flush(self) -> None:
         if self._updates:
-            self._table.write([*zip(*self._places), *zip(*map(self._getter, self._updates))])  # noqa: B905
+            self._table.write([*self._places, *zip(*map(self._getter, self._updates))])  # noqa: B905
             self._updates.clear()
-            self._places.clear()
+            for column in self._places:
+                column.clear()
 
     @property
     def rows(self) -> int:

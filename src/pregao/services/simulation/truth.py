@@ -15,7 +15,7 @@ others are as they were.
 """
 
 from collections.abc import Iterable
-from itertools import chain
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -65,18 +65,16 @@ class Truth:
         self._taken: list[Row] = []
 
     def record(self, channel: int, told: Told) -> None:
-        """Updates with the places they got."""
-        kinds = self._kinds
-        for update, event, version, number, index in zip(
-            told.updates, told.events, told.versions, told.numbers, told.indexes, strict=True
-        ):
-            table = kinds.get(type(update))
+        """Updates with the places they got, a kind at a time."""
+        types = list(map(type, told.updates))
+        for kind in dict.fromkeys(types):
+            rows = [row for row, each in enumerate(types) if each is kind]
+            table = self._kinds.get(kind)
             if table is None:
-                table = kinds[type(update)] = KindTable(self._folder / "events", type(update))
-            if number < 0:
-                table.add(update, (channel, event, None, None, None))
-            else:
-                table.add(update, (channel, event, version, number, index))
+                table = self._kinds[kind] = KindTable(self._folder / "events", kind)
+            columns = (told.events, told.versions, told.numbers, told.indexes)
+            places = [[column[row] for row in rows] for column in columns]
+            table.add([told.updates[row] for row in rows], [repeat(channel, len(rows)), *places])
 
     def checkpoint(self, line: Line, security_ids: Iterable[int], now_ns: int) -> None:
         """The books and statistics of some instruments of a channel, as of its last packet."""

@@ -1,0 +1,85 @@
+"""`pregao exchange`: arguments and wiring. The work is in `pregao.services.live_exchange`."""
+
+import argparse
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from pregao.services.live.settings import LiveSettings
+    from pregao.services.live_exchange import Running
+
+_DESCRIPTION: Final = """\
+A simulated B3, live: Binary UMDF on multicast, with an HTTP interface for the
+operator. Everything stays on this machine unless the configuration says otherwise.
+"""
+_EPILOG: Final = """\
+Packets go to groups of 239.255.0.0/16 by the loopback interface; --print-channels
+writes the addresses as a channel configuration for listeners. The operator interface
+has no password: it listens on loopback only, unless --bind-anywhere. Its calls are
+listed at / and described at /openapi.json. SIGINT or SIGTERM ends the exchange.
+
+examples:
+  pregao exchange --flow 200
+  pregao exchange --config exchange.toml --port 0
+  curl -H 'Content-Type: application/json' http://127.0.0.1:8384/v1/orders/new \\
+       -d '{"security_id": "PETR4", "side": "BUY", "quantity": 100, "price": "36.00"}'
+"""
+
+
+def add_command(commands: Any) -> None:
+    """Add the sub-command to a parser's `add_subparsers()`."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "exchange",
+        help="the simulated exchange, live, on the network",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--config", metavar="TOML", help="addresses, paces, the day (all have defaults)")
+    parser.add_argument("--catalogue", metavar="TOML", help="instruments in place of the packaged ones")
+    parser.add_argument("--address", metavar="IP", help="of the operator interface; default: 127.0.0.1")
+    parser.add_argument("--port", type=int, metavar="N", help="of the operator interface; 0: any free one")
+    parser.add_argument("--flow", type=float, metavar="RATE", help="background orders a second; default: 0")
+    parser.add_argument("--schema-version", type=int, metavar="V", help="8, 16 or 17; default: 16")
+    parser.add_argument("--seed", type=int, metavar="N", help="of flow and auctions; default: 1")
+    parser.add_argument(
+        "--bind-anywhere", action="store_true", help="let the operator interface leave loopback"
+    )
+    parser.add_argument(
+        "--print-channels", action="store_true", help="write the channel configuration, and end"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    from pregao.services.live.settings import channels_toml
+    from pregao.services.live_exchange import channels_of, read_catalogue, run_exchange
+
+    settings, catalogue = _settings(args), read_catalogue(args.catalogue)
+    if args.print_channels:
+        sys.stdout.write(channels_toml(channels_of(settings, catalogue)))
+        return 0
+    run_exchange(settings, catalogue, _announce)
+    return 0
+
+
+def _settings(args: argparse.Namespace) -> "LiveSettings":
+    """The configuration, where arguments do not say otherwise."""
+    from pregao.services.live.settings import load_settings
+
+    said = {
+        "address": args.address,
+        "port": args.port,
+        "flow": args.flow,
+        "version": args.schema_version,
+        "seed": args.seed,
+    }
+    given = {name: value for name, value in said.items() if value is not None}
+    return replace(load_settings(args.config), bind_anywhere=args.bind_anywhere, **given)
+
+
+def _announce(running: "Running") -> None:
+    for line in running.lines():
+        sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()

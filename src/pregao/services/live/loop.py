@@ -1,0 +1,108 @@
+"""The loop of the live exchange: one queue of commands, one timer, packets out to their groups."""
+
+import asyncio
+import logging
+from collections import deque
+from typing import Any
+
+from pregao.exchange.engine import Outcome
+from pregao.feeds.binary.channels import ChannelMap
+from pregao.feeds.binary.publisher import Site
+from pregao.feeds.binary.streams import Feed, Stream
+from pregao.io.clock import Timer, WallClock
+from pregao.io.multicast import Destination, MulticastSender
+from pregao.model.errors import ConfigurationError
+from pregao.services.live.market import LiveMarket
+
+LOG = logging.getLogger("pregao.exchange")
+
+Routes = dict[tuple[int, Stream, Feed], Destination]
+
+
+class QueueFullError(Exception):
+    """As many commands wait as may wait."""
+
+
+def routes_of(channels: ChannelMap, wanted: tuple[int, ...]) -> Routes:
+    """Where each stream of each channel and feed is sent."""
+    routes: Routes = {}
+    for entry in channels:
+        if entry.id.channel is not None:
+            routes[entry.id.channel, entry.id.stream, entry.id.feed] = (str(entry.address), entry.port)
+    missing = set(wanted) - {channel for channel, _, _ in routes}
+    if missing:
+        raise ConfigurationError(f"channels {sorted(missing)} of the catalogue are missing", key="channels")
+    return routes
+
+
+def sites_of(routes: Routes) -> tuple[Site, ...]:
+    feeds = {feed for _, _, feed in routes}
+    return tuple(site for site in Site if feeds.intersection(site.incremental))
+
+
+class LiveLoop:
+    """Commands wait in `submit` order and are carried out one by one, each as of the time of its turn."""
+
+    def __init__(
+        self,
+        market: LiveMarket,
+        sender: MulticastSender | None,
+        routes: Routes,
+        clock: WallClock,
+        *,
+        waiting: int,
+    ) -> None:
+        self.market, self.sender, self.clock, self.routes = market, sender, clock, routes
+        self._queue: deque[tuple[Any, asyncio.Future[Outcome]]] = deque()
+        self._most_waiting = waiting
+        self._timer = Timer(clock)
+        self._stopping = False
+
+    @property
+    def waiting(self) -> int:
+        return len(self._queue)
+
+    def submit(self, command: Any) -> "asyncio.Future[Outcome]":
+        """What the market will answer. Raises QueueFullError."""
+        if len(self._queue) >= self._most_waiting:
+            raise QueueFullError
+        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self._queue.append((command, future))
+        self._timer.wake()
+        return future
+
+    def stop(self) -> None:
+        """What waits is still carried out."""
+        self._stopping = True
+        self._timer.wake()
+
+    async def run(self) -> None:
+        self.market.start(self.clock.now_ns())
+        self._send()
+        while not self._stopping:
+            await self._timer.wait(self.market.next_timeout())
+            self.turn()
+
+    def turn(self) -> None:
+        """All that waits and all that is due, as of one instant."""
+        now_ns = self.clock.now_ns()
+        while self._queue:
+            command, future = self._queue.popleft()
+            if not future.cancelled():
+                self._carry_out(command, future, now_ns)
+        self.market.on_timeout(now_ns)
+        self._send()
+
+    def _carry_out(self, command: Any, future: "asyncio.Future[Outcome]", now_ns: int) -> None:
+        try:
+            future.set_result(self.market.execute(command, now_ns))
+        except Exception as error:  # one command that fails must not take the exchange with it
+            LOG.exception("%s failed", type(command).__name__)
+            future.set_exception(error)
+
+    def _send(self) -> None:
+        for channel, packet in self.market.take():
+            for feed in packet.feeds:
+                to = self.routes.get((channel, packet.stream, feed))
+                if to is not None and self.sender is not None:
+                    self.sender.send(packet.payload, to)

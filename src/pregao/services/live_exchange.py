@@ -1,0 +1,67 @@
+"""The exchange live: the market, its sockets, its clock and its operator interface, until it is told to
+stop. `pregao.services.live` has the parts."""
+
+import asyncio
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from pregao.exchange.catalogue import load_catalogue, load_default_catalogue
+from pregao.exchange.catalogues.entries import Catalogue
+from pregao.feeds.binary.channels import ChannelMap
+from pregao.io.clock import WallClock
+from pregao.io.files import read_small_file
+from pregao.io.multicast import MulticastSender
+from pregao.services.live.loop import LiveLoop, routes_of, sites_of
+from pregao.services.live.market import LiveMarket
+from pregao.services.live.settings import LiveSettings, default_channels
+from pregao.services.operator_api import start_server
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """What there is to say once it runs."""
+
+    url: str
+    channels: ChannelMap
+    settings: LiveSettings
+    instruments: int
+
+    def lines(self) -> Iterator[str]:
+        by_stream = ", ttl ".join((self.settings.interface, str(self.settings.ttl)))
+        yield f"{self.instruments} instruments, version {self.settings.version}, sent by {by_stream}"
+        for entry in self.channels:
+            channel, stream, feed = entry.id
+            yield f"channel {channel} {stream.name.lower():<11} {feed.name}  {entry.address}:{entry.port}"
+        yield f"operator interface: {self.url}"
+
+
+def read_catalogue(path: str | None) -> Catalogue:
+    return load_default_catalogue() if path is None else load_catalogue(read_small_file(path), path)
+
+
+def channels_of(settings: LiveSettings, catalogue: Catalogue) -> ChannelMap:
+    return default_channels(catalogue.channels) if settings.channels is None else settings.channels
+
+
+def run_exchange(settings: LiveSettings, catalogue: Catalogue, announce: Callable[[Running], None]) -> None:
+    """Until SIGINT or SIGTERM."""
+    asyncio.run(_serve(settings, catalogue, announce))
+
+
+async def _serve(settings: LiveSettings, catalogue: Catalogue, announce: Callable[[Running], None]) -> None:
+    clock, channels = WallClock(), channels_of(settings, catalogue)
+    routes = routes_of(channels, catalogue.channels)
+    with MulticastSender(settings.interface, ttl=settings.ttl) as sender:
+        market = LiveMarket(catalogue, settings, sites_of(routes), clock.now_ns())
+        loop = LiveLoop(market, sender, routes, clock, waiting=settings.queue)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, loop.stop)
+        server = await start_server(
+            loop, settings.address, settings.port, bind_anywhere=settings.bind_anywhere
+        )
+        try:
+            announce(Running(server.url, channels, settings, len(catalogue.instruments)))
+            await loop.run()
+        finally:
+            await server.close()

@@ -1,0 +1,279 @@
+"""`pregao simulate` from end to end: the files of small days, read back and held against the truth."""
+
+import json
+from collections import Counter
+from datetime import date
+from itertools import pairwise
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from pregao.cli.main import main
+from pregao.feeds.binary.streams import Stream
+from pregao.services.columns import read_columns
+from pregao.services.simulation import Settings, Simulation, Summary, simulate
+from pregao.services.simulation.coverage import CoverageRow, coverage, coverage_text
+from tests.integration.rebuild_naively import messages, rebuild
+
+MONDAY = date(2026, 11, 16)
+CHANNELS = (68, 72, 78, 84)
+FILES = ("Incremental_FeedA", "Incremental_FeedB", "InstrumentDefinition", "SnapshotRecovery")
+
+
+@pytest.fixture(scope="module")
+def week_start(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Simulation, Summary]:
+    """A Monday and a Tuesday of 20,000 messages each."""
+    out = tmp_path_factory.mktemp("simulated")
+    simulation = Simulation(Settings(out, messages=20_000, days=2, heartbeat_s=60))
+    return out, simulation, simulation.run()
+
+
+def points(path: Path) -> list[tuple[int, int]]:
+    """sequenceVersion and sequenceNumber of each packet but heartbeats."""
+    found = [(m.header.sequence_version, m.header.sequence_number) for m in messages(path)]
+    return list(dict.fromkeys(point for point in found if point[1]))
+
+
+def test_a_day_is_four_files_a_channel(week_start: tuple[Path, Simulation, Summary]) -> None:
+    out, _, summary = week_start
+    assert [folder.name for folder in summary.folders] == ["2026-11-16", "2026-11-17"]
+    for folder in summary.folders:
+        names = {path.name for path in folder.glob("*.pcap")}
+        assert names == {f"{channel:03}_{name}.pcap" for channel in CHANNELS for name in FILES}
+    assert not list(out.rglob("*.part"))
+
+
+def test_columns_find_nothing_wrong(week_start: tuple[Path, Simulation, Summary]) -> None:
+    for path in week_start[0].rglob("*.pcap"):
+        for batch in read_columns(path):
+            assert not batch.findings, path
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.parametrize("day", ["2026-11-16", "2026-11-17"])
+def test_books_are_the_truth_s_and_the_snapshots(
+    week_start: tuple[Path, Simulation, Summary], day: str, channel: int
+) -> None:
+    of_truth, of_snapshots, loops = rebuild(week_start[0] / day, channel)
+    assert of_truth > 200
+    assert of_snapshots > 100
+    assert loops >= 5
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_numbers_have_no_gap_and_both_feeds_are_alike(
+    week_start: tuple[Path, Simulation, Summary], channel: int
+) -> None:
+    out = week_start[0]
+    over_days: list[tuple[int, int]] = []
+    for day in ("2026-11-16", "2026-11-17"):
+        a, b = (points(out / day / f"{channel:03}_Incremental_Feed{feed}.pcap") for feed in "AB")
+        assert a == b
+        over_days += a
+    for before, after in pairwise(over_days):
+        assert after in ((before[0], before[1] + 1), (before[0] + 1, 1))
+    assert len({version for version, _ in over_days}) == 2  # the week's start, and no other
+
+
+def test_a_monday_starts_the_week(week_start: tuple[Path, Simulation, Summary]) -> None:
+    names = []
+    for item in messages(week_start[0] / "2026-11-16" / "084_Incremental_FeedA.pcap"):
+        if item.header.sequence_number:
+            names.append(item.message.name)
+        if len(names) > 600:
+            break
+    assert names[:2] == ["SequenceReset_1", "ChannelReset_11"]
+    definitions = names.count("SecurityDefinition_12")
+    assert names[2 : 2 + definitions] == ["SecurityDefinition_12"] * definitions
+    assert names[2 + definitions] == "EmptyBook_9"
+    assert "Order_MBO_50" in names[2 + definitions :]
+
+
+def test_mid_week_goes_on_with_carried_orders(tmp_path: Path) -> None:
+    settings = Settings(tmp_path, date=date(2026, 11, 18), messages=3_000, heartbeat_s=60)
+    simulate(settings)
+    folder = tmp_path / "2026-11-18"
+    first = points(folder / "084_Incremental_FeedA.pcap")[0]
+    assert first[1] > 1
+    books = pq.read_table(folder / "truth" / "books.parquet").to_pylist()
+    at_start = [row for row in books if row["event"] == 0]
+    assert sum(len(row["order_id"]) for row in at_start) > 20
+    rebuild(folder, 84)
+
+
+def test_books_come_back_after_resets(tmp_path: Path) -> None:
+    faults = "reset=channel@12:00,reset=stream@13:00,reset=book@14:00,reset=failover@15:30"
+    simulate(Settings(tmp_path, messages=8_000, heartbeat_s=60, faults=faults))
+    for channel in CHANNELS:
+        rebuild(tmp_path / "2026-11-16", channel)
+    done = json.loads((tmp_path / "faults.json").read_text())["faults"]
+    assert Counter(each["what"] for each in done) == dict.fromkeys(
+        ("channel", "stream", "book", "failover"), len(CHANNELS)
+    )
+
+
+def test_the_same_arguments_give_the_same_bytes(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("one", "two")]
+    for folder in folders:
+        simulate(
+            Settings(folder, seed=7, messages=3_000, heartbeat_s=60, faults="loss=1%,reset=stream@12:00")
+        )
+    names = [sorted(path.relative_to(folder) for path in folder.rglob("*.*")) for folder in folders]
+    assert names[0] == names[1]
+    for name in names[0]:
+        assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes(), name
+
+
+def test_another_seed_gives_another_day(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        simulate(Settings(tmp_path / str(seed), seed=seed, messages=3_000, heartbeat_s=600, truth=False))
+    name = "2026-11-16/084_Incremental_FeedA.pcap"
+    assert (tmp_path / "1" / name).read_bytes() != (tmp_path / "2" / name).read_bytes()
+
+
+def test_messages_are_near_those_asked_for(week_start: tuple[Path, Simulation, Summary]) -> None:
+    assert 36_000 <= week_start[2].messages <= 44_000
+
+
+def test_truth_has_every_message_once(week_start: tuple[Path, Simulation, Summary]) -> None:
+    """Each row of the events is a message of the capture at its place, and all messages are there."""
+    folder = week_start[0] / "2026-11-17"
+    told: Counter[tuple[int, int, int, int]] = Counter()
+    for path in (folder / "truth" / "events").glob("*.parquet"):
+        columns = ("channel", "seq_version", "seq_num", "msg_index")
+        for row in pq.read_table(path, columns=list(columns)).to_pylist():
+            told[tuple(row[name] for name in columns)] += 1  # type: ignore[index]
+    assert set(told.values()) == {1}
+    sent = set()
+    for channel in CHANNELS:
+        for item in messages(folder / f"{channel:03}_Incremental_FeedA.pcap"):
+            header = item.header
+            if header.sequence_number and item.message.name != "News_5":
+                sent.add((channel, header.sequence_version, header.sequence_number, item.index))
+    assert sent <= set(told)
+
+
+def test_continuous_trading_has_few_messages_a_packet(tmp_path: Path) -> None:
+    summary = simulate(Settings(tmp_path, messages=150_000, heartbeat_s=600, truth=False))
+    assert 1.2 <= summary.messages / summary.packets <= 1.6
+    sizes = summary.sizes[Stream.INCREMENTAL]
+    assert max(sizes) <= 1400
+    assert sum(count for size, count in sizes.items() if size > 1024) > 20  # bursts fill packets
+
+
+@pytest.mark.parametrize("version", [8, 17])
+def test_other_wire_versions(tmp_path: Path, version: int) -> None:
+    settings = Settings(
+        tmp_path, messages=3_000, version=version, heartbeat_s=600, faults="reset=channel@13:00"
+    )
+    simulate(settings)
+    for path in tmp_path.rglob("*.pcap"):
+        assert {item.message.version for item in messages(path)} == {version}
+
+
+ZERO = {  # what does not occur yet, or cannot
+    "HeaderMessage_0",  # no message: the schema's name for the header
+    "IndexValue",  # the engine computes no index yet
+}
+
+
+def test_everything_occurs(tmp_path: Path) -> None:
+    """All templates, kinds of updates and commands; and of the values those that a day can have."""
+    faults = "reset=channel@12:10,reset=stream@13:10,reset=book@14:10,reset=failover@15:20"
+    simulation = Simulation(Settings(tmp_path, messages=150_000, heartbeat_s=600, faults=faults, truth=False))
+    summary = simulation.run()
+    rows = coverage(simulation, summary)
+    never = {row.name for row in rows if row.times == 0 and row.kind in ("template", "event", "command")}
+    assert never == ZERO
+    assert not _zeros(
+        rows, "tradeCondition", "aggressorSide", "priceBandType", "tradingSessionID", "imbalanceCondition"
+    )
+    assert "<= 128" in coverage_text(rows, summary)
+
+
+def _zeros(rows: list[CoverageRow], *fields: str) -> set[str]:
+    return {
+        row.name
+        for row in rows
+        if row.kind == "value" and row.times == 0 and row.name.split("=")[0] in fields
+    }
+
+
+def test_faults_do_what_they_list(tmp_path: Path) -> None:
+    spec = "loss=1%,dup=1%,delay=0.5%:2ms,reorder=5,both=3,cut=B@11:00+10m,skew=B:+250us,reset=channel@12:00"
+    for name, faults in (("clean", "reset=channel@12:00"), ("faulty", spec)):
+        simulate(Settings(tmp_path / name, messages=8_000, heartbeat_s=60, faults=faults, truth=False))
+    done = json.loads((tmp_path / "faulty" / "faults.json").read_text())["faults"]
+    for channel in CHANNELS:
+        for feed in "AB":
+            path = f"2026-11-16/{channel:03}_Incremental_Feed{feed}.pcap"
+            clean, faulty = (_packets(tmp_path / name / path) for name in ("clean", "faulty"))
+            mine = [each for each in done if each["channel"] == channel and each.get("feed") == feed]
+            _check_feed(clean, faulty, mine)
+    kinds = {each["kind"] for each in done}
+    assert kinds == {"loss", "dup", "delay", "reorder", "both", "cut", "skew", "reset"}
+
+
+def _packets(path: Path) -> list[tuple[tuple[int, int, int], int]]:
+    """Of each packet: version, number and sending time, and the time of capture, in order."""
+    found = {}
+    for item in messages(path):
+        header = item.header
+        point = header.sequence_version, header.sequence_number, header.sending_time_ns
+        found[item.packet] = point, item.ts_ns
+    return list(found.values())
+
+
+def _check_feed(clean: list, faulty: list, done: list[dict]) -> None:  # type: ignore[type-arg]
+    expected = Counter(point for point, _ in clean)
+    for each in done:
+        if each["kind"] != "skew":
+            point = each["seq_version"], each["seq_num"], each["sending_ns"]
+            expected[point] += {"dup": 1, "delay": 0, "reorder": 0}.get(each["kind"], -1)
+    assert +expected == Counter(point for point, _ in faulty)
+    times = [ts for _, ts in faulty]
+    assert times == sorted(times)
+    skew = sum(each["ns"] for each in done if each["kind"] == "skew")
+    untouched = {
+        (e["seq_version"], e["seq_num"], e["sending_ns"])
+        for e in done
+        if e["kind"] in ("dup", "delay", "reorder")
+    }
+    before, after = dict(clean), dict(faulty)
+    assert all(after[point] - before[point] == skew for point in after if point not in untouched)
+    order = [point for point, _ in faulty]
+    for each in done:
+        if each["kind"] == "reorder":
+            point = each["seq_version"], each["seq_num"], each["sending_ns"]
+            assert any(before[:2] > point[:2] for before in order[: order.index(point)])
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = [
+        "simulate",
+        "--out",
+        str(tmp_path),
+        "--messages",
+        "2000",
+        "--heartbeat",
+        "600",
+        "--instruments",
+        "40",
+    ]
+    assert main([*arguments, "--coverage"]) == 0
+    out, err = capsys.readouterr()
+    assert "percent of incremental packets" in out
+    assert "2026-11-16" in err
+    assert pq.read_table(tmp_path / "2026-11-16" / "truth" / "instruments.parquet").num_rows == 40
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [["--date", "2026-11-15"], ["--faults", "loss=x"], ["--instruments", "100000"], ["--days", "0"]],
+)
+def test_wrong_arguments_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], wrong: list[str]
+) -> None:
+    assert main(["simulate", "--out", str(tmp_path / "none"), *wrong]) == 2
+    assert capsys.readouterr().err.startswith("pregao: ")
