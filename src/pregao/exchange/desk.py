@@ -16,6 +16,7 @@ from pregao.exchange.catalogues.entries import Catalogue, Listing
 from pregao.exchange.engine import Engine
 from pregao.exchange.figures import Figures
 from pregao.exchange.hooks import Handler
+from pregao.exchange.indices import Indices
 from pregao.exchange.phases import AUCTION_STATES, PhaseError
 from pregao.exchange.rejections import Reason, Rejection
 from pregao.exchange.surveillance import Surveillance
@@ -44,6 +45,8 @@ class Desk:
             catalogue, trade_date, seed=seed, forbidden=forbidden, ask_ns=ask_ns, answer_ns=answer_ns
         )
         self.surveillance.plug_into(engine.hooks, engine.floor.markets)
+        self.indices = Indices(catalogue)
+        engine.hooks.followers.append(self.indices.follow)
         before = trade_date - 1 if previous_date is None else previous_date
         self.figures = Figures(engine.floor.markets, trade_date, before)
         for listing in catalogue.listings:
