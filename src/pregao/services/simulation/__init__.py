@@ -7,8 +7,11 @@
     driver     the clock: flow, day script, auctions, loops and heartbeats, each in its turn
     pace       how a day is spread over the clock
     captures   packets into capture files
-    truth      events, books and statistics as Parquet
+    faults     what is to go wrong, as a small language; `impaired` carries it out and lists it
+    truth      events, books and statistics as Parquet; `tables` and `instruments` write them
+    rarities   what surveillance does now and then, so that a day has everything
     run        all of it: `simulate`
+    coverage   how often everything occurred; `sizes` of packets beside the real days'
 """
 
 from pregao.services.simulation.run import Simulation, Summary, simulate

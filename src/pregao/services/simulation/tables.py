@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 
 from pregao.model import events as e
 
-ROWS = 32_768  # of a row group
+ROWS = 4_096  # made into Arrow at a time: objects that die young cost least
+_ROW_GROUP = 131_072
 _STRINGS = frozenset(("group", "exchange", "headline", "text", "language", "url", "symbol"))
 _FLAGS = frozenset(("implied", "recovery", "forward"))
 _PLACE = ("channel", "event", "seq_version", "seq_num", "msg_index")
@@ -28,12 +29,14 @@ Row = tuple[Any, ...]
 
 
 class Table:
-    """One Parquet file; rows are kept until there is a row group of them."""
+    """One Parquet file; batches are kept until there is a row group of them."""
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self.rows = 0
         self._path, self._schema = path, schema
         self._writer: pq.ParquetWriter | None = None
+        self._batches: list[pa.RecordBatch] = []
+        self._held = 0
 
     def write(self, columns: Sequence[Any]) -> None:
         arrays = [
@@ -41,6 +44,13 @@ class Table:
             for column, field in zip(columns, self._schema, strict=True)
         ]
         batch = pa.record_batch(arrays, schema=self._schema)
+        self._batches.append(batch)
+        self._held += batch.num_rows
+        self.rows += batch.num_rows
+        if self._held >= _ROW_GROUP:
+            self._write_group()
+
+    def _write_group(self) -> None:
         if self._writer is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             # What repeats is a dictionary; numbers that rise or scatter are not.
@@ -49,10 +59,15 @@ class Table:
                 self._path, self._schema, compression="zstd", compression_level=1, use_dictionary=words,
                 write_statistics=False,
             )  # fmt: skip
-        self._writer.write_batch(batch)
-        self.rows += batch.num_rows
+        self._writer.write_table(
+            pa.Table.from_batches(self._batches, self._schema), row_group_size=self._held
+        )
+        self._batches.clear()
+        self._held = 0
 
     def close(self) -> None:
+        if self._batches:
+            self._write_group()
         if self._writer is not None:
             self._writer.close()
             self._writer = None

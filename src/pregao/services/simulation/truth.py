@@ -15,7 +15,7 @@ others are as they were.
 """
 
 from collections.abc import Iterable
-from itertools import chain, repeat
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +59,8 @@ class Truth:
         self._statistics = Table(self._folder / "statistics.parquet", _STATISTICS)
         self._checkpoints = Table(self._folder / "checkpoints.parquet", _CHECKPOINTS)
         self._sides: list[Row] = []
-        self._orders: list[list[Row]] = []
-        self._held = 0
+        self._ends = [0]
+        self._orders: list[list[int | None]] = [[] for _ in _LISTS]
         self._figures: list[Row] = []
         self._taken: list[Row] = []
 
@@ -91,7 +91,7 @@ class Truth:
             rpt_seq = line.publisher.incremental.rpt_seq(security_id)
             self._figures.append((*at, *self._figures_of(market, rpt_seq)))
         self._taken.append((*at, now_ns, count))
-        if self._held >= 8 * ROWS:
+        if self._ends[-1] >= 4 * ROWS:
             self._write_books()
         if len(self._figures) >= ROWS:
             self._write_figures()
@@ -99,9 +99,13 @@ class Truth:
     def _side(self, at: Row, market: Market, side: Side) -> None:
         orders = market.book.side(side).orders
         self._sides.append((*at, market.security_id, int(side)))
-        # Orders change: what they are now is taken now.
-        self._orders.append([(o.secondary_id, o.price, o.shown, o.inserted_ns, o.firm) for o in orders])
-        self._held += len(orders)
+        ids, prices, sizes, times, firms = self._orders
+        ids += [order.secondary_id for order in orders]
+        prices += [order.price for order in orders]
+        sizes += [order.shown for order in orders]
+        times += [order.inserted_ns for order in orders]
+        firms += [order.firm for order in orders]
+        self._ends.append(len(ids))
 
     def _figures_of(self, market: Market, rpt_seq: int | None) -> Row:
         stats = market.statistics
@@ -121,17 +125,13 @@ class Truth:
     def _write_books(self) -> None:
         if not self._sides:
             return
-        offsets = [0]
-        for orders in self._orders:
-            offsets.append(offsets[-1] + len(orders))
-        starts = pa.array(offsets, pa.int32())
-        flat: list[Any] = list(chain.from_iterable(self._orders))
-        values = list(zip(*flat)) if flat else [()] * len(_LISTS)  # noqa: B905
-        lists = [pa.ListArray.from_arrays(starts, pa.array(column, pa.int64())) for column in values]
+        starts = pa.array(self._ends, pa.int32())
+        lists = [pa.ListArray.from_arrays(starts, pa.array(column, pa.int64())) for column in self._orders]
         self._books.write([*zip(*self._sides), *lists])  # noqa: B905
         self._sides.clear()
-        self._orders.clear()
-        self._held = 0
+        self._ends = [0]
+        for column in self._orders:
+            column.clear()
 
     def _write_figures(self) -> None:
         if self._figures:
