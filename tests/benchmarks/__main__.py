@@ -4,12 +4,12 @@ import argparse
 import sys
 import time
 
-from . import processes, throughput
+from . import exchange, processes, throughput
 from .capture import bench_capture
 from .harness import Row, save, table
 
 MESSAGES = 5_000_000
-BENCHMARKS = ("throughput", "json", "cold-start", "memory")
+BENCHMARKS = ("exchange", "throughput", "json", "cold-start", "memory")
 
 
 def main() -> int:
@@ -22,6 +22,7 @@ def main() -> int:
     counts = f"{capture.messages:,} messages in {capture.packets:,} packets, {capture.size:,} bytes"
     print(f"{capture.path}: {counts}, ready after {time.perf_counter() - start:.0f} s", file=sys.stderr)
     measurements = {
+        "exchange": exchange.measure,
         "throughput": lambda: throughput.measure(capture),
         "json": lambda: processes.json_rate(capture),
         "cold-start": lambda: processes.cold_start(capture),

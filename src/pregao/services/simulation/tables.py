@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from pregao.model import events as e
 
 ROWS = 4_096  # made into Arrow at a time: objects that die young cost least
-_ROW_GROUP = 131_072
+_ROW_GROUP_BYTES = 16 << 20
 _STRINGS = frozenset(("group", "exchange", "headline", "text", "language", "url", "symbol"))
 _FLAGS = frozenset(("implied", "recovery", "forward"))
 _PLACE = ("channel", "event", "seq_version", "seq_num", "msg_index")
@@ -45,9 +45,9 @@ class Table:
         ]
         batch = pa.record_batch(arrays, schema=self._schema)
         self._batches.append(batch)
-        self._held += batch.num_rows
+        self._held += batch.nbytes
         self.rows += batch.num_rows
-        if self._held >= _ROW_GROUP:
+        if self._held >= _ROW_GROUP_BYTES:
             self._write_group()
 
     def _write_group(self) -> None:
@@ -59,9 +59,8 @@ class Table:
                 self._path, self._schema, compression="zstd", compression_level=1, use_dictionary=words,
                 write_statistics=False,
             )  # fmt: skip
-        self._writer.write_table(
-            pa.Table.from_batches(self._batches, self._schema), row_group_size=self._held
-        )
+        table = pa.Table.from_batches(self._batches, self._schema)
+        self._writer.write_table(table, row_group_size=table.num_rows)
         self._batches.clear()
         self._held = 0
 
