@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pregao.codecs.sbe import load_builtin_schema, parse_schema
-from pregao.codecs.sbe.declarations import EnumType, Presence, SetType
+from pregao.codecs.sbe.declarations import EncodedType, EnumType, Presence, SetType
 from pregao.model.errors import SchemaError
 from tests.unit.codecs.sbe.contradictions import CONTRADICTIONS, ENUM, GROUP, field
 from tests.unit.codecs.sbe.schemas import HEADER, load, message, rich, schema_text
@@ -201,3 +201,14 @@ def test_published_files_load(path: Path) -> None:
 def test_all_seven_published_files_are_here() -> None:
     versions = [parse_schema(path.read_bytes(), path.name).version for path in PUBLISHED]
     assert sorted(versions) == [7, 8, 9, 10, 15, 16, 17]
+
+
+def test_the_null_of_a_char_is_the_number_zero_not_the_digit() -> None:
+    kinds = '<type name="CharNull" primitiveType="char" presence="optional" nullValue="0"/>'
+    text = f"""<messageSchema package="p" id="1" version="0"><types>
+        <composite name="messageHeader"><type name="blockLength" primitiveType="uint16"/>
+        <type name="templateId" primitiveType="uint16"/><type name="schemaId" primitiveType="uint16"/>
+        <type name="version" primitiveType="uint16"/></composite>{kinds}</types></messageSchema>"""
+    kind = parse_schema(text.encode()).types["CharNull"]
+    assert isinstance(kind, EncodedType)
+    assert kind.null_value == 0
