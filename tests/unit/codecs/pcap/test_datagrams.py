@@ -12,13 +12,13 @@ from pregao.codecs.pcap.fragments import Reassembler
 from pregao.codecs.pcap.outcomes import Damage, Datagram, Record, Skip
 from pregao.model.faults import Fault
 
-SRC, DST = 0x0A000001, 0xE0000201
+SRC, DST = 0x7F000001, 0xE0000201
 SRC6, DST6 = 0x20010DB8 << 96 | 1, 0xFF05 << 112 | 2
 
-# Ethernet, IPv4 (10.0.0.1 → 224.0.2.1), UDP 5000 → 30001, four bytes, then Ethernet padding.
+# Ethernet, IPv4 (127.0.0.1 → 224.0.2.1), UDP 5000 → 30001, four bytes, then Ethernet padding.
 BY_HAND = bytes.fromhex(
     "01005e000201 020000000001 0800"
-    "45 00 0020 0000 0000 10 11 0000 0a000001 e0000201"
+    "45 00 0020 0000 0000 10 11 0000 7f000001 e0000201"
     "1388 7531 000c 0000 70617373 0000 0000 0000"
 )
 

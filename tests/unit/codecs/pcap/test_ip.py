@@ -10,7 +10,7 @@ from pregao.codecs.pcap.ip import Fragment, IpPacket, parse_ip
 from pregao.codecs.pcap.link import Network
 from pregao.model.faults import Fault
 
-SRC, DST = 0x0A000001, 0xE0000201
+SRC, DST = 0x7F000001, 0xE0000201
 SRC6, DST6 = 0x20010DB8 << 96 | 1, 0xFF05 << 112 | 2
 
 

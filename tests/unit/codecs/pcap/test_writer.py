@@ -19,9 +19,9 @@ def test_a_file_by_hand() -> None:
 
 
 def test_a_frame_by_hand() -> None:
-    frame = writer.ethernet_udp_frame(b"hi", src="10.0.0.1", dst="239.255.2.1", src_port=5000, dst_port=30001)
+    frame = writer.ethernet_udp_frame(b"hi", src="127.0.0.1", dst="239.255.2.1", src_port=5000, dst_port=30001)
     assert frame == bytes.fromhex(
-        "01005e7f0201 020000000001 08004500001e 00000000 1011 aece 0a000001 efff02011388 7531 000a 12b6 6869"
+        "01005e7f0201 020000000001 08004500001e 00000000 1011 39ce 7f000001 efff02011388 7531 000a 9db5 6869"
     )
 
 
@@ -65,7 +65,7 @@ def test_what_was_written_is_read(
     big_endian: bool,
     vlan_tags: list[tuple[int, int]],
 ) -> None:
-    src, dst = ("2001:db8::1", "ff05::2") if ipv6 else ("10.0.0.1", "224.0.2.1")
+    src, dst = ("2001:db8::1", "ff05::2") if ipv6 else ("127.0.0.1", "224.0.2.1")
     data = writer.pcap_header(nanoseconds=nanoseconds, big_endian=big_endian)
     for number, payload in enumerate(payloads):
         frame = writer.ethernet_udp_frame(
@@ -86,7 +86,7 @@ def test_what_was_written_is_read(
     [
         ("224.0.2.1", False, "01005e000201"),
         ("239.255.2.1", False, "01005e7f0201"),  # only 23 bits of the group
-        ("10.0.0.2", False, "020000000002"),
+        ("127.0.0.2", False, "020000000002"),
         ("ff05::1:2", True, "333300010002"),
         ("2001:db8::2", True, "020000000002"),
     ],
