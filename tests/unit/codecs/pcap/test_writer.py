@@ -19,7 +19,9 @@ def test_a_file_by_hand() -> None:
 
 
 def test_a_frame_by_hand() -> None:
-    frame = writer.ethernet_udp_frame(b"hi", src="127.0.0.1", dst="239.255.2.1", src_port=5000, dst_port=30001)
+    frame = writer.ethernet_udp_frame(
+        b"hi", src="127.0.0.1", dst="239.255.2.1", src_port=5000, dst_port=30001
+    )
     assert frame == bytes.fromhex(
         "01005e7f0201 020000000001 08004500001e 00000000 1011 39ce 7f000001 efff02011388 7531 000a 9db5 6869"
     )
