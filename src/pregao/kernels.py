@@ -3,7 +3,7 @@ stores by address.
 
 Kernels live in files named `kernels.py`, are table-driven (code made with `exec` has no disk
 cache), and take addresses and numbers, never arrays: numba counts references on every use of an
-array inside a tuple (measured: eight times slower), and compiles once more for each kind of
+array inside a tuple (decoding took 345 ns a message so, 63 without), and compiles once more for each kind of
 array. With addresses there is one signature, one compilation, one file on disk. Whoever calls a
 kernel holds the arrays and makes sure of their sizes.
 

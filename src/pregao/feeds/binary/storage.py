@@ -52,7 +52,7 @@ HEAD = np.dtype(
 assert HEAD.itemsize == HEAD_SIZE
 
 # Arrays that begin at the same place of a page fight for the same few lines of the cache when a
-# row is written to all of them (measured: five times slower), so each begins some lines further.
+# row is written to all of them (twice as slow in one noisy run), so each begins some lines further.
 _STAGGER = 5 * 64
 _PAGE = 64 << 10
 
@@ -164,7 +164,7 @@ def _carve(wanted: list[tuple[np.dtype[Any], int]]) -> list[Array]:
 
 
 def _pages(size: int) -> Array:
-    """Memory in small pages: with huge ones the first row of a table would cost two megabytes a
+    """Memory in small pages: with huge ones the first row of a table can cost two megabytes a
     column (numpy asks for huge pages, so its own memory will not do)."""
     pages = mmap.mmap(-1, max(size, 1))
     if hasattr(mmap, "MADV_NOHUGEPAGE"):
