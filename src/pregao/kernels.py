@@ -20,7 +20,9 @@ from pathlib import Path
 from typing import Any, cast
 
 import numba
+from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 # Kernels have no annotations: numba finds the types of their arguments.
@@ -120,3 +122,21 @@ store_8 = _storer(types.uint8, types.int64)
 store_16 = _storer(types.uint16, types.int64)
 store_32 = _storer(types.uint32, types.int64)
 store_64 = _storer(types.int64, types.int64)
+
+
+def _prefetch(typing_context: Any, address: Any) -> Any:
+    """Have the cache line of an address brought near, to be written; an address of nothing does no harm."""
+    signature = types.void(types.int64)
+
+    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        pointer, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer, word, word, word])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        write, keep, data = word(1), word(3), word(1)
+        builder.call(function, [builder.inttoptr(arguments[0], pointer), write, keep, data])
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+prefetch: Any = intrinsic(_prefetch)

@@ -119,8 +119,8 @@ class ExecutionSummary:
     aggressor: Aggressor
     last_price: int
     fill_size: int
-    hidden_size: int
-    cancelled_size: int
+    hidden_size: int | None
+    cancelled_size: int | None
     aggressor_ns: int
     transact_ns: int
 
@@ -216,7 +216,7 @@ class SettlementPrice:
     price: int
     trade_date: int
     time_ns: int
-    origin: PriceOrigin
+    origin: PriceOrigin | None  # may be null since wire version 17
     kind: SettlementKind
     price_kind: PriceKind = PriceKind.PER_UNIT
     settlement_date: int | None = None

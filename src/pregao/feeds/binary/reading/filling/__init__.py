@@ -1,0 +1,1 @@
+"""A block to a row: only the kernel is here."""

@@ -1,0 +1,97 @@
+"""Instruments are read as they were listed."""
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from pregao.codecs.sbe import MessageDecoder, MessageEncoder, load_builtin_schema
+from pregao.exchange.catalogue import load_default_catalogue
+from pregao.feeds.binary.packets import FRAMING_SIZE
+from pregao.feeds.binary.publisher.messages import MessageWriter
+from pregao.feeds.binary.reading.plain import PlainReader
+from pregao.feeds.binary.reading.told import Told
+from pregao.model import events as e
+from pregao.model.instruments import Instrument, Payout
+from pregao.model.market import DefinitionAction
+
+SCHEMA = load_builtin_schema()
+DECODER = MessageDecoder(SCHEMA)
+VERSIONS = (7, 8, 9, 10, 15, 16, 17)
+
+
+def read(framed: bytes, channel: int = 84) -> Told:
+    (told,) = PlainReader(channel).read(DECODER.decode(framed, FRAMING_SIZE))
+    return told
+
+
+def as_sent(instrument: Instrument, version: int) -> Instrument:
+    """As a version can say it; the closing price has a message of its own."""
+    payout = instrument.payout
+    if version < 16 or instrument.is_put is None or (version < 17 and payout is Payout.VANILLA_CASH):
+        payout = Payout.VANILLA
+    return replace(
+        instrument,
+        closing_price=None,
+        implied=instrument.implied and version >= 10,
+        is_test=instrument.is_test and version >= 17,
+        user_defined=instrument.user_defined and bool(instrument.legs),
+        payout=payout,
+    )
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_instrument_of_the_catalogue(version: int) -> None:
+    writer = MessageWriter(SCHEMA, version)
+    for listing in load_default_catalogue().listings:
+        instrument = listing.instrument
+        told = read(writer.definition(instrument, DefinitionAction.MODIFY, 7), instrument.channel)
+        assert told.update == e.Definition(as_sent(instrument, version), DefinitionAction.MODIFY)
+        assert (told.total, told.last, told.rpt_seq, told.lacks) == (7, True, None, ())
+
+
+def definition(version: int, **other: Any) -> Told:
+    name = "SecurityDefinition_4" if version < 8 else "SecurityDefinition_12"
+    fields: dict[str, Any] = {
+        "securityID": 5, "securityExchange": "BVMF", "securityIDSource": "EXCHANGE_SYMBOL",
+        "securityGroup": "01", "symbol": "AAAA3", "securityUpdateAction": "ADD", "securityType": "CS",
+        "securitySubType": 0, "totNoRelatedSym": 1, "issueDate": 0, "asset": "AAAA", "cfiCode": "ESXXXX",
+        "currency": "BRL", "product": "EQUITY",
+    }  # fmt: skip
+    message = MessageEncoder(SCHEMA, version).encode(name, fields | other)
+    (told,) = PlainReader(84).read(DECODER.decode(message))
+    return told
+
+
+def instrument_of(told: Told) -> Instrument:
+    assert isinstance(told.update, e.Definition)
+    return told.update.instrument
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_is_null_is_as_the_model_has_it(version: int) -> None:
+    instrument = instrument_of(definition(version))
+    assert (instrument.tick, instrument.lot, instrument.strike) == (100, 100, None)
+    assert (instrument.segment, instrument.price_kind, instrument.trade_types) == (0, None, ())
+    assert not instrument.accepts_gt
+
+
+def test_increments_of_four_and_of_eight_places() -> None:
+    assert instrument_of(definition(7, minPriceIncrement=Decimal("0.0005"))).tick == 5
+    assert instrument_of(definition(16, minPriceIncrement=Decimal("0.0005"))).tick == 5
+
+
+def test_what_the_model_cannot_hold_is_rounded_down_and_said() -> None:
+    told = definition(16, minPriceIncrement=Decimal("0.00015"), contractMultiplier=Decimal("0.2"))
+    assert (instrument_of(told).tick, instrument_of(told).multiplier) == (1, 0)
+    assert set(told.lacks) == {"minPriceIncrement", "contractMultiplier"}
+
+
+def test_a_definition_that_says_nothing() -> None:
+    raw = bytes((0, 0, 12, 0, 2, 0, 16, 0)) + bytes(3 * 3 + 1)
+    (told,) = PlainReader(84).read(DECODER.decode(raw))
+    assert {"security_id", "symbol", "group", "asset", "security_type", "product", "action"} == set(
+        told.lacks
+    )
+    assert (instrument_of(told).security_id, told.total, told.last) == (0, None, False)
