@@ -1,28 +1,36 @@
-"""`python -m tests.benchmarks [--messages N] [--only NAME]`: measure, print, write build/bench.json."""
+"""`python -m tests.benchmarks [--messages N] [--only NAME] [--simulate N]`
+
+Measures, prints, writes build/bench.json."""
 
 import argparse
 import sys
 import time
 
-from . import exchange, processes, throughput
+from . import books, exchange, processes, throughput
 from .capture import bench_capture
 from .harness import Row, save, table
 
 MESSAGES = 5_000_000
-BENCHMARKS = ("exchange", "throughput", "json", "cold-start", "memory")
+BENCHMARKS = ("books", "exchange", "throughput", "json", "cold-start", "memory")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("--messages", type=int, default=MESSAGES, help=f"default: {MESSAGES:,}")
     parser.add_argument("--only", choices=BENCHMARKS, action="append", help="leave out the others")
+    simulated = exchange.MEMORY_MESSAGES
+    parser.add_argument(
+        "--simulate", type=int, default=simulated, metavar="N",
+        help=f"messages of the simulated day whose memory is measured, default: {simulated:,}",
+    )  # fmt: skip
     options = parser.parse_args()
     start = time.perf_counter()
     capture = bench_capture(options.messages)
     counts = f"{capture.messages:,} messages in {capture.packets:,} packets, {capture.size:,} bytes"
     print(f"{capture.path}: {counts}, ready after {time.perf_counter() - start:.0f} s", file=sys.stderr)
     measurements = {
-        "exchange": exchange.measure,
+        "books": books.measure,
+        "exchange": lambda: exchange.measure(options.simulate),
         "throughput": lambda: throughput.measure(capture),
         "json": lambda: processes.json_rate(capture),
         "cold-start": lambda: processes.cold_start(capture),

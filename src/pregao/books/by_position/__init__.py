@@ -1,0 +1,1 @@
+"""Orders of a side by position, by kernel."""

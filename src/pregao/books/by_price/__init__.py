@@ -1,0 +1,1 @@
+"""Orders of a side by price and id, by kernel."""

@@ -1,0 +1,1 @@
+"""A side put in its other order, by kernel."""

@@ -1,0 +1,1 @@
+"""Statistics as the rows that told them, by kernel."""

@@ -1,0 +1,1 @@
+"""Rows of one instrument after the other, by kernel."""

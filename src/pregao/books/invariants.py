@@ -1,0 +1,88 @@
+"""What must always hold in the memory of a `BookStore`: for tests, and for whoever doubts."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pregao.books import layout as t
+from pregao.books.memory import Memory
+
+_MASK = (1 << 64) - 1
+
+
+def check_store(memory: Memory, count: int) -> None:
+    """Every side is consistent, every block is used once or free once, and nothing is lost."""
+    blocks = _free_blocks(memory)
+    held = 0
+    headers = memory.headers[: count * t.HEADER_SIZE].reshape(count, t.HEADER_SIZE)
+    for header in headers:
+        for number in range(2):
+            side = header[number * t.SIDE_SIZE : (number + 1) * t.SIDE_SIZE].view(t.SIDE)[0]
+            held += int(side["orders"])
+            _check_side(memory, side, 1 if number == 0 else -1)
+            if side["orders_at"]:
+                blocks.append((int(side["orders_at"]), t.ORDERS_BLOCK << int(side["orders_class"])))
+            if side["levels_at"]:
+                blocks.append((int(side["levels_at"]), t.LEVELS_BLOCK << int(side["levels_class"])))
+        statistics = int(header[t.STATISTICS_AT : t.STATISTICS_AT + 4].view(np.uint32)[0])
+        if statistics:
+            blocks.append((statistics, t.STATISTICS_BLOCK))
+    assert held == memory.get(t.ORDERS_HELD), "orders are counted"
+    at = t.LINE
+    for start, size in sorted(blocks):
+        assert start * t.LINE == at, "blocks lie one after the other, without a hole or an overlap"
+        at += size
+    assert at == memory.get(t.ARENA_USED)
+
+
+def _free_blocks(memory: Memory) -> list[tuple[int, int]]:
+    free: list[tuple[int, int]] = []
+    lists = [(t.FREE_ORDERS + 8 * each, t.ORDERS_BLOCK << each) for each in range(t.CLASSES)]
+    lists += [(t.FREE_LEVELS + 8 * each, t.LEVELS_BLOCK << each) for each in range(t.CLASSES)]
+    lists.append((t.FREE_STATISTICS, t.STATISTICS_BLOCK))
+    for head, size in lists:
+        at = memory.get(head)
+        while at:
+            free.append((at, size))
+            at = int(memory.arena[at * t.LINE : at * t.LINE + 8].view(np.int64)[0])
+    return free
+
+
+def _block(memory: Memory, at: int, kind: np.dtype[Any], count: int) -> NDArray[Any]:
+    return memory.arena[at * t.LINE : at * t.LINE + count * kind.itemsize].view(kind)
+
+
+def _check_side(memory: Memory, side: NDArray[Any], sign: int) -> None:
+    count, capacity = int(side["orders"]), t.FIRST_CAPACITY << int(side["orders_class"])
+    levels = _block(memory, int(side["levels_at"]), t.LEVEL, int(side["levels"]))
+    if side["policy"] == t.BY_POSITION:
+        orders = _block(memory, int(side["orders_at"]), t.SLOT, count)
+    else:
+        table = _block(memory, int(side["orders_at"]), t.SLOT, capacity if side["orders_at"] else 0)
+        orders = table[table["flags"] != 0]
+        assert 4 * count <= 3 * capacity
+        _check_table(table)
+    assert len(orders) == count
+    assert (orders["flags"] & t.SLOT_USED).all()
+    assert (np.diff(levels["key"].astype(object)) > 0).all(), "levels rise to the best, each price once"
+    keys, places = np.unique(orders["price"] * sign - 1, return_inverse=True)
+    assert (keys == levels["key"]).all()
+    assert (np.bincount(places, minlength=len(keys)) == levels["orders"]).all()
+    sums = np.zeros(len(keys), np.int64)
+    np.add.at(sums, places, orders["size"])
+    assert (sums == levels["size"]).all()
+
+
+def _check_table(table: NDArray[Any]) -> None:
+    """Every order is found: no empty slot lies between its own place and where it is."""
+    mask = len(table) - 1
+    bits = mask.bit_length()
+    used = table["flags"] != 0
+    ids = table["id"][used]
+    assert len(np.unique(ids)) == len(ids)
+    for place in np.flatnonzero(used).tolist():
+        home = ((int(table["id"][place]) * t.HASH_FACTOR) & _MASK) >> (64 - bits)
+        while home != place:
+            assert used[home]
+            home = (home + 1) & mask

@@ -1,0 +1,1 @@
+"""Price levels of a side, by kernel."""

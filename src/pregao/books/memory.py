@@ -1,0 +1,102 @@
+"""The memory that the kernels of a `BookStore` work on, and how it grows: between two calls, by moving
+to a larger place. See `layout`."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pregao.books import layout as t
+from pregao.model.rows import NULL
+
+FIRST_INSTRUMENTS = 64
+FIRST_ARENA = 1 << 20
+FIRST_QUOTES = 1 << 12
+
+Bytes = NDArray[np.uint8]
+
+
+def address(array: NDArray[Any]) -> int:
+    where: int = array.__array_interface__["data"][0]
+    return where
+
+
+def lines(size: int) -> Bytes:
+    """Bytes that begin at a cache line."""
+    memory = np.empty(size + t.LINE, np.uint8)
+    skipped = -address(memory) % t.LINE
+    return memory[skipped : skipped + size]
+
+
+class Memory:
+    def __init__(self, max_orders: int) -> None:
+        self.words = np.zeros(t.CONTEXT_WORDS, np.int64)
+        self.context = address(self.words)
+        self.instruments = 0  # how many there is room for
+        self.headers = self.tops = self.anomalies = lines(0)
+        self.security_ids = np.empty(0, np.int64)
+        self.arena = lines(0)
+        self.quotes = np.empty(0, t.QUOTE)
+        self._touched = np.empty(0, np.uint32)
+        self._found = np.empty(t.PIECE, np.int64)
+        self._set(t.FOUND, address(self._found))
+        self._set(t.MAX_ORDERS, max_orders)
+        self._set(t.ARENA_USED, t.LINE)  # offset 0 is nowhere
+        self.grow_arena(FIRST_ARENA)
+        self.grow_instruments(FIRST_INSTRUMENTS)
+
+    def get(self, field: int) -> int:
+        return int(self.words[field // 8])
+
+    def _set(self, field: int, value: int) -> None:
+        self.words[field // 8] = value
+
+    def set(self, field: int, value: int) -> None:
+        self._set(field, value)
+
+    def grow_arena(self, at_least: int = 0) -> None:
+        """Room for what was wanted, and at least twice what there is."""
+        used = self.get(t.ARENA_USED)
+        size = max(2 * len(self.arena), used + max(at_least, self.get(t.WANTED)))
+        arena = lines(size)
+        kept = min(used, len(self.arena))
+        arena[:kept] = self.arena[:kept]
+        self.arena = arena
+        self._set(t.ARENA, address(arena))
+        self._set(t.ARENA_SIZE, size)
+
+    def grow_instruments(self, count: int) -> None:
+        old = self.instruments
+        self.headers = _grown(self.headers, count * t.HEADER_SIZE)
+        self.anomalies = _grown(self.anomalies, count * t.ANOMALIES_SIZE)
+        self.tops = _grown(self.tops, count * t.TOP_SIZE)
+        tops = self.tops.view(np.int64).reshape(count, t.TOP_SIZE // 8)
+        tops[old:, [0, t.TOP_SIDE // 8]] = NULL
+        security_ids, touched = np.zeros(count, np.int64), np.zeros(count, np.uint32)
+        security_ids[:old], touched[:old] = self.security_ids, self._touched
+        self.security_ids, self._touched = security_ids, touched
+        self.instruments = count
+        self._set(t.HEADERS, address(self.headers))
+        self._set(t.ANOMALIES, address(self.anomalies))
+        self._set(t.TOPS, address(self.tops))
+        self._set(t.SECURITY_IDS, address(security_ids))
+        self._set(t.TOUCHED, address(touched))
+
+    def grow_quotes(self) -> None:
+        count = self.get(t.QUOTES_COUNT)
+        needed = count + self.get(t.TOUCHED_COUNT) + 1
+        quotes = np.empty(max(FIRST_QUOTES, 2 * len(self.quotes), 2 * needed), t.QUOTE)
+        quotes[:count] = self.quotes[:count]
+        self.use_quotes(quotes)
+
+    def use_quotes(self, quotes: NDArray[Any]) -> None:
+        self.quotes = quotes
+        self._set(t.QUOTES, address(quotes))
+        self._set(t.QUOTES_CAPACITY, len(quotes))
+
+
+def _grown(old: Bytes, size: int) -> Bytes:
+    new = lines(size)
+    new[: len(old)] = old
+    new[len(old) :] = 0
+    return new

@@ -1,0 +1,158 @@
+"""From a row back to the update it tells (see `model.rows`). A value that an enum does not have stays a
+number, as in `pregao decode`."""
+
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Any, TypeVar, cast
+
+from pregao.model import events as e
+from pregao.model.market import (
+    Action,
+    BandType,
+    ImbalanceSide,
+    LimitType,
+    Midpoint,
+    PriceKind,
+    PriceOrigin,
+    Session,
+    SettlementKind,
+    State,
+    StateEvent,
+    TradeCondition,
+    TradeSubType,
+)
+from pregao.model.rows import NULL, Flag, Kind
+
+_E = TypeVar("_E", bound=IntEnum)
+_IMBALANCES = (ImbalanceSide.BALANCED, ImbalanceSide.MORE_BUYERS, ImbalanceSide.MORE_SELLERS)
+
+
+class Row:
+    """Fields of a row as Python numbers."""
+
+    def __init__(self, row: Any) -> None:
+        self._values: dict[str, int] = dict(zip(row.dtype.names, row.item(), strict=True))
+
+    def __getattr__(self, name: str) -> int:
+        return self._values[name]
+
+    def wide(self, name: str) -> int | None:
+        value = self._values[name]
+        return None if value == NULL else value
+
+
+def known(kind: type[_E], value: int) -> _E | None:
+    try:
+        return kind(value)
+    except ValueError:
+        return None
+
+
+def _member(kind: type[_E], value: int) -> _E:
+    member = known(kind, value)
+    return cast(_E, value) if member is None else member
+
+
+def _optional(kind: type[_E], value: int) -> _E | None:
+    """Of a narrow field: 0 is null."""
+    return _member(kind, value) if value else None
+
+
+def _shifted(kind: type[_E], value: int) -> _E | None:
+    """Of an enum that has a 0, kept plus one."""
+    return _member(kind, value - 1) if value else None
+
+
+def _origin(row: Row) -> PriceOrigin:
+    return _shifted(PriceOrigin, row.origin) or PriceOrigin.DAILY
+
+
+def _opening(row: Row) -> e.OpeningPrice:
+    return e.OpeningPrice(
+        row.security_id, row.price, row.wide("fine"), row.trade_date, row.time_ns, _origin(row),
+        _member(Action, row.action),
+    )  # fmt: skip
+
+
+def _theoretical(row: Row) -> e.TheoreticalPrice:
+    return e.TheoreticalPrice(
+        row.security_id, row.wide("price"), row.wide("size"), row.trade_date, row.time_ns,
+        _member(Action, row.action),
+    )  # fmt: skip
+
+
+def _closing(row: Row) -> e.ClosingPrice:
+    return e.ClosingPrice(
+        row.security_id, row.fine, row.trade_date, row.time_ns, _origin(row), row.wide("other")
+    )
+
+
+def _high(row: Row) -> e.HighPrice:
+    return e.HighPrice(row.security_id, row.price, row.trade_date, row.time_ns, _member(Action, row.action))
+
+
+def _low(row: Row) -> e.LowPrice:
+    return e.LowPrice(row.security_id, row.price, row.trade_date, row.time_ns, _member(Action, row.action))
+
+
+def _last_trade(row: Row) -> e.LastTrade:
+    return e.LastTrade(
+        row.security_id, row.id, row.price, row.size, row.trade_date, _member(Session, row.session),
+        TradeCondition(row.condition), row.time_ns, _optional(TradeSubType, row.sub_type), row.firm or None,
+        row.position or None, bool(row.flags & Flag.IMPLIED), row.days or None, row.wide("other"),
+    )  # fmt: skip
+
+
+def _totals(row: Row) -> e.ExecutionStatistics:
+    return e.ExecutionStatistics(
+        row.security_id, _member(Session, row.session), row.trade_date, row.size, row.wide("price"),
+        row.wide("fine"), row.other, row.time_ns,
+    )  # fmt: skip
+
+
+def _settlement(row: Row) -> e.SettlementPrice:
+    return e.SettlementPrice(
+        row.security_id, row.price, row.trade_date, row.time_ns, _origin(row),
+        _member(SettlementKind, row.detail), _member(PriceKind, row.type), row.wide("other"),
+    )  # fmt: skip
+
+
+def _open_interest(row: Row) -> e.OpenInterest:
+    return e.OpenInterest(row.security_id, row.size, row.trade_date, row.time_ns)
+
+
+def _imbalance(row: Row) -> e.Imbalance:
+    side = _IMBALANCES[row.side] if row.side < len(_IMBALANCES) else ImbalanceSide.BALANCED
+    return e.Imbalance(row.security_id, side, row.wide("size"), row.time_ns, _member(Action, row.action))
+
+
+def _price_band(row: Row) -> e.PriceBand:
+    return e.PriceBand(
+        row.security_id, _optional(BandType, row.type), row.time_ns, _shifted(LimitType, row.detail),
+        row.wide("low"), row.wide("high"), _shifted(Midpoint, row.origin), row.wide("fine"),
+    )  # fmt: skip
+
+
+def _quantity_band(row: Row) -> e.QuantityBand:
+    return e.QuantityBand(row.security_id, row.wide("other"), row.wide("size"), row.time_ns)
+
+
+def _state(row: Row) -> e.StateChanged:
+    return e.StateChanged(
+        row.security_id, _member(Session, row.session), _optional(State, row.type),
+        _optional(StateEvent, row.detail), row.trade_date, row.time_ns, row.wide("inserted_ns"),
+    )  # fmt: skip
+
+
+_UPDATES: dict[int, Callable[[Row], e.Update]] = {
+    Kind.OPENING: _opening, Kind.THEORETICAL: _theoretical, Kind.CLOSING: _closing, Kind.HIGH: _high,
+    Kind.LOW: _low, Kind.LAST_TRADE: _last_trade, Kind.TOTALS: _totals, Kind.SETTLEMENT: _settlement,
+    Kind.OPEN_INTEREST: _open_interest, Kind.IMBALANCE: _imbalance, Kind.PRICE_BAND: _price_band,
+    Kind.QUANTITY_BAND: _quantity_band, Kind.STATE: _state,
+}  # fmt: skip
+
+
+def statistic_of(row: Any) -> e.Update | None:
+    """The statistic that a row tells; None for a row of kind 0."""
+    make = _UPDATES.get(int(row["kind"]))
+    return None if make is None else make(Row(row))

@@ -1,0 +1,193 @@
+"""The plain statistics of one instrument: the last update that told each. The kernel's twin is
+`figures.kernels`.
+
+- A DELETE takes its figure away. Bands are kept per type; the reference price, which has no type, is
+  one of its own (13.11). What is a percentage stays one: its `limit_type` says so.
+- The last trade is the last one told that is neither out of sequence nor of a leg (13.3, 19), or what
+  LastTradePrice says (13.6). A bust changes nothing here: B3 tells what the figures are then.
+- Closing and settlement prices of the day before are kept apart from those of the day (13.9.3, 13.11.3),
+  and put an end to one of the day whose trade date is not later.
+"""
+
+from enum import IntEnum
+from typing import cast
+
+from pregao.books import layout as t
+from pregao.books.row_updates import statistic_of
+from pregao.model import events as e
+from pregao.model.market import Action, PriceOrigin, StateEvent, TradeCondition, TradeSubType
+from pregao.model.rows import Rows
+
+_OLD_LEG = 1 << 5  # of tradeCondition in older versions (19)
+
+
+class Slot(IntEnum):
+    OPENING = t.OPENING
+    THEORETICAL = t.THEORETICAL
+    HIGH = t.HIGH
+    LOW = t.LOW
+    LAST_TRADE = t.LAST_TRADE
+    TOTALS = t.TOTALS
+    IMBALANCE = t.IMBALANCE
+    CLOSING = t.CLOSING
+    PREVIOUS_CLOSING = t.PREVIOUS_CLOSING
+    SETTLEMENT = t.SETTLEMENT
+    PREVIOUS_SETTLEMENT = t.PREVIOUS_SETTLEMENT
+    OPEN_INTEREST = t.OPEN_INTEREST
+    QUANTITY_BAND = t.QUANTITY_BAND
+    STATE = t.STATE
+    REFERENCE_PRICE = t.BANDS
+    HARD_LIMITS = t.BANDS + 1
+    AUCTION_BAND = t.BANDS + 2
+    REJECTION_BAND = t.BANDS + 3
+    STATIC_LIMITS = t.BANDS + 4
+
+
+_SLOTS: dict[type, Slot] = {
+    e.OpeningPrice: Slot.OPENING, e.TheoreticalPrice: Slot.THEORETICAL, e.HighPrice: Slot.HIGH,
+    e.LowPrice: Slot.LOW, e.LastTrade: Slot.LAST_TRADE, e.ExecutionStatistics: Slot.TOTALS,
+    e.Imbalance: Slot.IMBALANCE, e.OpenInterest: Slot.OPEN_INTEREST, e.QuantityBand: Slot.QUANTITY_BAND,
+    e.StateChanged: Slot.STATE,
+}  # fmt: skip
+_DAILY = {Slot.PREVIOUS_CLOSING: Slot.CLOSING, Slot.PREVIOUS_SETTLEMENT: Slot.SETTLEMENT}
+_Dated = e.ClosingPrice | e.SettlementPrice
+RESET = tuple(Slot)[: t.RESET_SLOTS]  # 14.3
+
+
+def makes_last_price(trade: e.Trade) -> bool:
+    not_last = TradeCondition.OUT_OF_SEQUENCE | _OLD_LEG
+    return not int(trade.condition) & not_last and trade.sub_type != TradeSubType.LEG
+
+
+def slot_of(update: e.Update) -> Slot | None:
+    """Where an update is kept; None: it is not a statistic."""
+    if isinstance(update, e.PriceBand):
+        kind = 0 if update.type is None else int(update.type)
+        return Slot(t.BANDS + kind) if kind < t.BAND_TYPES else None
+    if isinstance(update, e.ClosingPrice):
+        return Slot.PREVIOUS_CLOSING if update.origin == PriceOrigin.PREVIOUS_DAY else Slot.CLOSING
+    if isinstance(update, e.SettlementPrice):
+        return Slot.PREVIOUS_SETTLEMENT if update.origin == PriceOrigin.PREVIOUS_DAY else Slot.SETTLEMENT
+    if isinstance(update, e.Trade):
+        return Slot.LAST_TRADE if makes_last_price(update) else None
+    return _SLOTS.get(type(update))
+
+
+class Statistics:
+    def __init__(self) -> None:
+        self.told: dict[Slot, e.Update] = {}
+
+    @classmethod
+    def of_rows(cls, rows: Rows) -> "Statistics":
+        """From the rows that a store keeps."""
+        statistics = cls()
+        for slot in Slot:
+            update = statistic_of(rows[slot])
+            if update is not None:
+                statistics.told[slot] = update
+        return statistics
+
+    def apply(self, update: e.Update) -> None:
+        slot = slot_of(update)
+        if slot is None:
+            return
+        if getattr(update, "action", None) is Action.DELETE:
+            self.told.pop(slot, None)
+            return
+        if isinstance(update, e.StateChanged) and update.event is StateEvent.SESSION_CHANGE:
+            self.reset_session()
+        self.told[slot] = last_trade_of(update) if isinstance(update, e.Trade) else update
+        if slot in _DAILY:
+            self._supersede(_DAILY[slot], cast(_Dated, update))
+
+    def _supersede(self, daily: Slot, previous: _Dated) -> None:
+        told = cast(_Dated | None, self.told.get(daily))
+        if told is not None and told.trade_date <= previous.trade_date:
+            del self.told[daily]
+
+    def reset_session(self) -> None:
+        """14.3."""
+        for slot in RESET:
+            self.told.pop(slot, None)
+
+    def forget_auction(self) -> None:
+        """13.10: whoever knows phases and states says when, see `phases`."""
+        self.told.pop(Slot.THEORETICAL, None)
+        self.told.pop(Slot.IMBALANCE, None)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Statistics) and self.told == other.told
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Statistics({self.told})"
+
+    @property
+    def opening(self) -> e.OpeningPrice | None:
+        return cast(e.OpeningPrice | None, self.told.get(Slot.OPENING))
+
+    @property
+    def theoretical(self) -> e.TheoreticalPrice | None:
+        return cast(e.TheoreticalPrice | None, self.told.get(Slot.THEORETICAL))
+
+    @property
+    def high(self) -> e.HighPrice | None:
+        return cast(e.HighPrice | None, self.told.get(Slot.HIGH))
+
+    @property
+    def low(self) -> e.LowPrice | None:
+        return cast(e.LowPrice | None, self.told.get(Slot.LOW))
+
+    @property
+    def last_trade(self) -> e.LastTrade | None:
+        return cast(e.LastTrade | None, self.told.get(Slot.LAST_TRADE))
+
+    @property
+    def totals(self) -> e.ExecutionStatistics | None:
+        return cast(e.ExecutionStatistics | None, self.told.get(Slot.TOTALS))
+
+    @property
+    def imbalance(self) -> e.Imbalance | None:
+        return cast(e.Imbalance | None, self.told.get(Slot.IMBALANCE))
+
+    @property
+    def closing(self) -> e.ClosingPrice | None:
+        return cast(e.ClosingPrice | None, self.told.get(Slot.CLOSING))
+
+    @property
+    def previous_closing(self) -> e.ClosingPrice | None:
+        return cast(e.ClosingPrice | None, self.told.get(Slot.PREVIOUS_CLOSING))
+
+    @property
+    def settlement(self) -> e.SettlementPrice | None:
+        return cast(e.SettlementPrice | None, self.told.get(Slot.SETTLEMENT))
+
+    @property
+    def previous_settlement(self) -> e.SettlementPrice | None:
+        return cast(e.SettlementPrice | None, self.told.get(Slot.PREVIOUS_SETTLEMENT))
+
+    @property
+    def open_interest(self) -> e.OpenInterest | None:
+        return cast(e.OpenInterest | None, self.told.get(Slot.OPEN_INTEREST))
+
+    @property
+    def quantity_band(self) -> e.QuantityBand | None:
+        return cast(e.QuantityBand | None, self.told.get(Slot.QUANTITY_BAND))
+
+    @property
+    def state(self) -> e.StateChanged | None:
+        """As last told; what it means depends on the group: see `phases`."""
+        return cast(e.StateChanged | None, self.told.get(Slot.STATE))
+
+    def band(self, kind: int | None) -> e.PriceBand | None:
+        """Of a `BandType`; None: the reference price."""
+        return cast(e.PriceBand | None, self.told.get(Slot(t.BANDS + (kind or 0))))
+
+
+def last_trade_of(trade: e.Trade) -> e.LastTrade:
+    return e.LastTrade(
+        trade.security_id, trade.trade_id, trade.price, trade.size, trade.trade_date, trade.session,
+        trade.condition, trade.transact_ns, trade.sub_type, trade.buyer, trade.seller, trade.implied,
+        trade.seller_days, trade.interest_rate,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""One row onto one book, by kernel."""

@@ -1,0 +1,149 @@
+"""Updates as rows, and books of both kinds behind one face."""
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pregao.books import layout as t
+from pregao.books.anomalies import Anomaly
+from pregao.books.reference import BookUpdate, ReferenceBook
+from pregao.books.store import BookStore
+from pregao.books.views import Level, Order, Top
+from pregao.model import events as e
+from pregao.model.market import Action, ImbalanceSide, Side
+from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
+
+SECURITY = 200_000_000_001
+WIDE = ("price", "size", "other", "fine", "low", "high", "inserted_ns")
+
+
+def _wide(value: int | None) -> int:
+    return NULL if value is None else value
+
+
+def _shifted(value: int | None) -> int:
+    return 0 if value is None else int(value) + 1
+
+
+_IMBALANCE = {ImbalanceSide.BALANCED: 0, ImbalanceSide.MORE_BUYERS: 1, ImbalanceSide.MORE_SELLERS: 2}
+
+
+def _trade(u: e.Trade | e.LastTrade) -> dict[str, Any]:
+    return {
+        "id": u.trade_id, "price": u.price, "size": u.size, "firm": u.buyer or 0, "position": u.seller or 0,
+        "condition": int(u.condition), "sub_type": u.sub_type or 0, "session": int(u.session),
+        "trade_date": u.trade_date, "days": u.seller_days or 0, "other": _wide(u.interest_rate),
+        "implied": u.implied, "time_ns": u.transact_ns if isinstance(u, e.Trade) else u.time_ns,
+    }  # fmt: skip
+
+
+def _dated(u: Any) -> dict[str, Any]:
+    return {"trade_date": u.trade_date, "time_ns": u.time_ns}
+
+
+def _priced(u: Any) -> dict[str, Any]:
+    return {**_dated(u), "action": int(u.action), "price": _wide(u.price)}
+
+
+FIELDS: dict[type, tuple[Kind, Any]] = {
+    e.OrderUpdate: (Kind.ORDER, lambda u: {
+        "action": int(u.action), "side": int(u.side), "id": u.order_id, "price": _wide(u.price),
+        "size": u.size, "position": u.position, "inserted_ns": u.inserted_ns, "time_ns": u.transact_ns,
+        "other": _wide(u.previous_size), "firm": u.firm or 0, "implied": u.implied}),
+    e.SideDeleted: (Kind.SIDE, lambda u: {
+        "action": int(u.action), "side": int(u.side), "position": u.position or 0, "time_ns": u.transact_ns}),
+    e.BookEmptied: (Kind.EMPTY_BOOK, lambda u: {"time_ns": u.time_ns}),
+    e.Trade: (Kind.TRADE, _trade),
+    e.LastTrade: (Kind.LAST_TRADE, _trade),
+    e.TradeBusted: (Kind.BUST, lambda u: {"id": u.trade_id, "price": u.price, "size": u.size}),
+    e.ExecutionStatistics: (Kind.TOTALS, lambda u: {
+        **_dated(u), "price": _wide(u.vwap), "size": u.volume, "other": u.trades,
+        "fine": _wide(u.net_change_fine), "session": int(u.session)}),
+    e.OpeningPrice: (Kind.OPENING, lambda u: {
+        **_priced(u), "fine": _wide(u.net_change_fine), "origin": _shifted(u.origin)}),
+    e.TheoreticalPrice: (Kind.THEORETICAL, lambda u: {**_priced(u), "size": _wide(u.size)}),
+    e.ClosingPrice: (Kind.CLOSING, lambda u: {
+        **_dated(u), "fine": u.price_fine, "origin": _shifted(u.origin), "other": _wide(u.last_trade_date)}),
+    e.HighPrice: (Kind.HIGH, _priced),
+    e.LowPrice: (Kind.LOW, _priced),
+    e.SettlementPrice: (Kind.SETTLEMENT, lambda u: {
+        **_dated(u), "price": u.price, "origin": _shifted(u.origin), "detail": int(u.kind),
+        "type": int(u.price_kind), "other": _wide(u.settlement_date)}),
+    e.OpenInterest: (Kind.OPEN_INTEREST, lambda u: {**_dated(u), "size": u.size}),
+    e.Imbalance: (Kind.IMBALANCE, lambda u: {
+        "action": int(u.action), "size": _wide(u.size), "side": _IMBALANCE[u.side], "time_ns": u.time_ns}),
+    e.PriceBand: (Kind.PRICE_BAND, lambda u: {
+        "type": u.type or 0, "low": _wide(u.low), "high": _wide(u.high), "fine": _wide(u.reference_fine),
+        "detail": _shifted(u.limit_type), "origin": _shifted(u.midpoint), "time_ns": u.time_ns}),
+    e.QuantityBand: (Kind.QUANTITY_BAND, lambda u: {
+        "size": _wide(u.largest_order), "other": _wide(u.average_daily), "time_ns": u.time_ns}),
+    e.StateChanged: (Kind.STATE, lambda u: {
+        "type": u.state or 0, "detail": u.event or 0, "session": int(u.session), "trade_date": u.trade_date,
+        "time_ns": u.transact_ns, "inserted_ns": _wide(u.ends_ns)}),
+}  # fmt: skip
+
+
+def row_of(update: Any, version: int = 16, *, end: bool = True) -> Rows:
+    """One row."""
+    row = np.zeros(1, ROW)
+    for name in WIDE:
+        row[name] = NULL
+    kind, fields = FIELDS[type(update)]
+    values = fields(update)
+    implied = values.pop("implied", False)
+    row["kind"], row["version"], row["security_id"] = kind, version, update.security_id
+    row["flags"] = (Flag.IMPLIED if implied else 0) | (Flag.END_OF_EVENT if end else 0)
+    for name, value in values.items():
+        row[name] = value
+    return row
+
+
+class KernelBook:
+    """One instrument of a store, with the face of `ReferenceBook`."""
+
+    def __init__(self) -> None:
+        self.store = BookStore()
+        number = self.store.add_instrument(SECURITY)
+        assert number == 0
+        self.store.want_quotes()
+
+    def apply(self, update: BookUpdate, version: int) -> None:
+        code, done = self.store.apply(row_of(update, version))
+        assert (code, done) == (t.DONE, 1)
+
+    def clear(self) -> None:
+        self.store.clear(0)
+
+    def orders(self, side: Side) -> list[Order]:
+        return self.store.orders(0, side)
+
+    def levels(self, side: Side) -> list[Level]:
+        return self.store.levels(0, side)
+
+    @property
+    def top(self) -> Top:
+        return self.store.top(0)
+
+    @property
+    def suspect(self) -> bool:
+        return self.store.is_suspect(0)
+
+    @property
+    def anomalies(self) -> Counter[Anomaly]:
+        return self.store.anomalies(0)
+
+    def check_invariants(self) -> None:
+        self.store.check_invariants()
+
+
+AnyBook = ReferenceBook | KernelBook
+BOOKS = {"plain": ReferenceBook, "kernel": KernelBook}
+
+
+def order(
+    action: Action, side: Side, order_id: int, price: int | None, size: int, position: int = 0, **more: Any
+) -> e.OrderUpdate:
+    made = e.OrderUpdate(SECURITY, action, side, order_id, price, size, position, 1_000 + order_id, 2_000)
+    return replace(made, **more)
