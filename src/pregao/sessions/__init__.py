@@ -1,0 +1,1 @@
+"""Protocol machines without sockets, files, clocks or encodings."""

@@ -1,0 +1,31 @@
+"""Feeds and sites (6.1, 6.5.3): A and B are one sequence, C is another site with its own."""
+
+from enum import IntEnum
+from typing import Final
+
+
+class Feed(IntEnum):
+    """The numbers are those of the wire side's `Feed`, so that either can be given."""
+
+    A = 1
+    B = 2
+    C = 3
+
+
+class Site(IntEnum):
+    PRIMARY = 0
+    CONTINGENCY = 1
+
+    @property
+    def feeds(self) -> tuple[Feed, ...]:
+        return (Feed.A, Feed.B) if self is Site.PRIMARY else (Feed.C,)
+
+
+SITE_OF: Final = {feed: site for site in Site for feed in site.feeds}
+
+
+class RecoveryStream(IntEnum):
+    """The two streams that loop; the numbers are those of the wire side's `Stream`."""
+
+    DEFINITIONS = 2
+    SNAPSHOTS = 3

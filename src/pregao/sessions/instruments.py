@@ -1,0 +1,197 @@
+"""What is known of each instrument, and what is to be done with a row of it.
+
+Book and statistics are kept apart: see docs/feed-handler.md for the rules. A row whose part is not clean
+is held for the snapshot that will make it so; one whose part is not stale is applied. `decide` is the
+plain twin of the kernel; both work on a record of `SYNC`, one cache line for an instrument.
+"""
+
+from enum import IntEnum, IntFlag
+from typing import Any, Final
+
+import numpy as np
+
+from pregao.model.rows import Kind
+
+# A packet has at most 1,400 bytes (6.5.4), 16 of them header; the shortest message with a rptSeq has 40.
+REPORTS_IN_A_PACKET: Final = 35
+NEVER: Final = 1 << 62  # a bound that no rptSeq exceeds: only a snapshot can tell
+NO_REPORT: Final = -1  # no rptSeq of it is known
+NOBODY: Final = -1  # end of a chain
+
+
+class Known(IntEnum):
+    """The lesser of two is what holds for both."""
+
+    STALE = 0
+    UNVERIFIED = 1
+    CLEAN = 2
+
+
+class Mark(IntFlag):
+    IGNORED = 1  # nobody is interested, or it was deleted
+    RESTART = 2  # a channel reset: rptSeq goes on or starts at 1
+    DEFINED = 4
+    REPORTED = 8  # a message with rptSeq was seen
+    AWAITED = 16  # its book is to be told again, and is withheld until then (6.5.11, 6.5.12)
+
+
+class Part(IntFlag):
+    BOOK = 1
+    STATISTICS = 2
+
+
+class Decision(IntFlag):
+    SKIP = 0
+    APPLY = 1
+    HOLD = 2
+    FORGET = 4  # first drop what is held of it
+    EMPTIED = 8  # first empty the book: it was emptied before this row, or by it
+    WENT_STALE = 16
+    VERIFIED = 32  # the book became clean, by continuity
+    HEALED = 64  # the book became clean, with EMPTIED
+
+
+NOTABLE: Final = int(Decision.EMPTIED | Decision.WENT_STALE | Decision.VERIFIED)
+
+SYNC = np.dtype(
+    [
+        ("covered", "<i8"),  # rows up to here are in the snapshot that was loaded
+        ("missing", "<i8"),  # a snapshot must reach this place
+        ("last", "<i8"),  # rptSeq of the last row seen, or NO_REPORT
+        ("last_at", "<i8"),  # where it stood
+        ("bound", "<i8"),  # reports that the packets lost since the book was clean can have had
+        ("head", "<i4"),  # chain of held rows
+        ("tail", "<i4"),
+        ("held", "<u4"),
+        ("since", "<u4"),  # snapshot loops begun when it ceased to be clean
+        ("book", "u1"),
+        ("statistics", "u1"),
+        ("marks", "u1"),
+        ("spare", "u1"),
+        ("absent", "<u4"),  # the last complete loop it was absent from
+    ]
+)
+assert SYNC.itemsize == 64
+SYNC_SIZE: Final = 64
+
+Sync = np.ndarray[tuple[int], np.dtype[np.void]]
+Record = Any  # one element of a Sync: fields are read and set by name
+
+# Offsets, for kernels.
+COVERED, MISSING, LAST, LAST_AT, BOUND, HEAD, TAIL, HELD, SINCE, BOOK, STATISTICS, MARKS, _, ABSENT = (
+    offset for _, offset in sorted((field[1], field[1]) for field in (SYNC.fields or {}).values())
+)
+
+_LAST_BOOK_KIND: Final = int(Kind.EMPTY_BOOK)
+
+
+def part_of(kind: int) -> Part:
+    return Part.BOOK if kind <= _LAST_BOOK_KIND else Part.STATISTICS
+
+
+def new_record(sync: Sync, index: int, missing: int) -> None:
+    """Nothing is known of it, and everything up to `missing` is missing."""
+    sync[index] = np.zeros((), SYNC)
+    record = sync[index]
+    record["missing"], record["last"], record["bound"] = missing, NO_REPORT, NEVER
+    record["head"] = record["tail"] = NOBODY
+
+
+def decide(record: Record, kind: int, rpt_seq: int, at: int) -> int:
+    """What to do with a row, in bits of `Decision`. `rpt_seq` 0: it has none, and does not count."""
+    if record["marks"] & Mark.IGNORED or at <= record["covered"]:
+        return 0
+    outcome = 0
+    is_book = kind <= _LAST_BOOK_KIND
+    if kind == Kind.EMPTY_BOOK:
+        outcome = _empty(record)
+        record["last"], record["last_at"] = 0, at
+    elif rpt_seq > 0:
+        outcome = _report(record, rpt_seq, at, is_book)
+    part = int(record["book"] if is_book else record["statistics"])
+    if part != Known.STALE:
+        outcome |= Decision.APPLY
+    # An EmptyBook is held for the other part's sake: rptSeq starts again there.
+    if part != Known.CLEAN or (kind == Kind.EMPTY_BOOK and record["statistics"] != Known.CLEAN):
+        outcome |= Decision.HOLD
+    return outcome
+
+
+def _empty(record: Record) -> int:
+    """The book is empty, whatever it was (6.5.13)."""
+    outcome = Decision.EMPTIED
+    if record["book"] != Known.CLEAN:
+        outcome |= Decision.HEALED
+    if record["statistics"] == Known.CLEAN and record["held"]:
+        outcome |= Decision.FORGET
+    record["book"], record["bound"] = Known.CLEAN, 0
+    record["marks"] &= ~np.uint8(Mark.RESTART | Mark.AWAITED)
+    return int(outcome)
+
+
+def _report(record: Record, rpt_seq: int, at: int, is_book: bool) -> int:
+    last, book = int(record["last"]), int(record["book"])
+    restart = record["marks"] & Mark.RESTART
+    outcome = 0
+    if rpt_seq == 1 and book != Known.CLEAN and (is_book or not restart):
+        # The message after an EmptyBook, which was lost (6.5.13), or the very first. After a ChannelReset
+        # statistics are told before the book is (6.5.12).
+        outcome = _empty(record)
+        if record["statistics"] == Known.CLEAN and not restart:
+            record["statistics"], record["missing"] = Known.UNVERIFIED, max(int(record["missing"]), at - 1)
+    elif rpt_seq == last + 1 and last >= 0:
+        if book == Known.UNVERIFIED:
+            outcome = _continue(record, last, is_book)
+    elif rpt_seq == 1 and restart:
+        pass  # the first of the week: the ChannelReset emptied the book
+    elif last >= 0:
+        outcome = _lose(record, at)
+    elif book == Known.UNVERIFIED:
+        record["bound"] = NEVER
+    record["last"], record["last_at"] = rpt_seq, at
+    record["marks"] = (int(record["marks"]) & ~Mark.RESTART) | Mark.REPORTED
+    return outcome
+
+
+def _continue(record: Record, last: int, is_book: bool) -> int:
+    """The first report after a loss follows the last before it. Had rptSeq started again in what was
+    lost and come to the same number, more packets would be lost. Only an update of the book tells: after
+    a ChannelReset that was lost, the book's updates wait for its EmptyBook, statistics do not (6.5.12)."""
+    if last <= record["bound"]:
+        record["bound"] = NEVER
+    elif is_book:
+        record["book"], record["bound"] = Known.CLEAN, 0
+        return int(Decision.VERIFIED)
+    return 0
+
+
+def _lose(record: Record, at: int) -> int:
+    """Reports are missing: all that is held comes before them and is of no use."""
+    was_stale = record["book"] == Known.STALE and record["statistics"] == Known.STALE
+    record["book"] = record["statistics"] = Known.STALE
+    record["missing"], record["bound"] = max(int(record["missing"]), at - 1), NEVER
+    return int((0 if was_stale else Decision.WENT_STALE) | (Decision.FORGET if record["held"] else 0))
+
+
+# What concerns all instruments at once
+
+
+def lose_packets(sync: Sync, last_at: int, packets: int | None, loops: int) -> int:
+    """Packets up to a place are lost, None: nobody knows how many; `loops` snapshot loops were begun by
+    then. How many instruments were clean."""
+    touched = (sync["covered"] < last_at) & (sync["marks"] & int(Mark.IGNORED) == 0)
+    book = touched & (sync["book"] == Known.CLEAN)
+    statistics = touched & (sync["statistics"] == Known.CLEAN)
+    bound = NEVER if packets is None else min(NEVER, packets * REPORTS_IN_A_PACKET)
+    sync["since"][touched & ~not_clean(sync)] = loops
+    sync["bound"][book] = 0
+    sync["bound"][touched] = np.minimum(NEVER, sync["bound"][touched] + bound)
+    sync["book"][book] = Known.UNVERIFIED
+    sync["statistics"][statistics] = Known.UNVERIFIED
+    sync["missing"][touched] = np.maximum(sync["missing"][touched], last_at)
+    return int(np.count_nonzero(book | statistics))
+
+
+def not_clean(sync: Sync) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+    unclean = (sync["book"] != Known.CLEAN) | (sync["statistics"] != Known.CLEAN)
+    return np.asarray(unclean & (sync["marks"] & int(Mark.IGNORED) == 0))

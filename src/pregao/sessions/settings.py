@@ -1,0 +1,32 @@
+"""What may be configured of a channel's machine. Every bound of its memory is here."""
+
+from collections.abc import Set
+from dataclasses import dataclass
+
+_MILLISECOND = 1_000_000
+_SECOND = 1_000 * _MILLISECOND
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Defaults are for production: B may be some milliseconds behind A, heartbeats come every second."""
+
+    hold_ns: int = 50 * _MILLISECOND  # how long a packet out of order waits for those before it
+    hold_packets: int = 1_024
+    hold_bytes: int = 4 << 20
+    hash_ring: int = 1 << 14  # accepted packets whose bytes are compared with repetitions
+
+    heartbeat_ns: int = _SECOND
+    silent_intervals: int = 3  # 6.2
+    takeover_ns: int = 5 * _SECOND  # both feeds silent: the contingency site is asked
+    return_ns: int = 3 * _SECOND  # so long the primary site must be heard before it is believed again
+
+    held_rows: int = 1 << 18  # of all instruments together, 128 bytes each
+    instruments: int = 1 << 17
+    snapshot_ahead: int = 1 << 20  # packets that a snapshot may be ahead of us
+
+    interest: Set[int] | None = None  # securityIDs; None: all
+
+    @property
+    def silence_ns(self) -> int:
+        return self.heartbeat_ns * self.silent_intervals
