@@ -16,6 +16,16 @@ NS_PER_SECOND: Final = 1_000_000_000
 _LONGEST_S: Final = 3600.0
 
 
+def system_time_ns() -> int:
+    """Nanoseconds since 1970 as the system has them now: the clock that stamps packets too."""
+    return time.time_ns()
+
+
+def pause(seconds: float) -> None:
+    """Let this thread do nothing for a moment."""
+    time.sleep(seconds)
+
+
 class WallClock:
     """Nanoseconds since 1970. The system's time is looked at once; from then on it is the time that has
     passed since, which no correction of the system's clock turns back."""
@@ -25,6 +35,17 @@ class WallClock:
 
     def now_ns(self) -> int:
         return self._offset_ns + time.monotonic_ns()
+
+
+class Metronome:
+    """Time that only goes forward, and waiting for it: what paces a replay."""
+
+    def now_ns(self) -> int:
+        return time.monotonic_ns()
+
+    def wait_until(self, due_ns: int) -> None:
+        while (left_ns := due_ns - time.monotonic_ns()) > 0:
+            time.sleep(min(left_ns / NS_PER_SECOND, _LONGEST_S))
 
 
 class Timer:

@@ -3,19 +3,26 @@
     with MulticastSender("127.0.0.1", ttl=0) as sender:
         sender.send(payload, ("239.255.84.1", 20084))
 
-`interface` is an address of the interface by which packets leave or come. A time to live of 0 keeps
-them on this machine, 1 on this network. What is sent comes back to receivers on this machine.
+    with MulticastReceiver("239.255.84.1", 20084, "127.0.0.1") as receiver:
+        receiver.receive(timeout_s=1)      # one packet; `pregao.io.packet_reader` is for all of them
+
+`interface` is an address (or, on Linux, the name) of the interface by which packets leave or come. A time
+to live of 0 keeps them on this machine, 1 on this network. What is sent comes back to receivers on this
+machine.
 """
 
 import select
 import socket
+import struct
 from ipaddress import AddressValueError, IPv4Address
 from types import TracebackType
 from typing import Final, Self
 
+from pregao.io import socket_options
+from pregao.io.interfaces import interface_address
+from pregao.io.receive_buffer import RECEIVE_BUFFER, enlarge
 from pregao.model.errors import ConfigurationError
 
-RECEIVE_BUFFER: Final = 4 << 20  # the system may give less: /proc/sys/net/core/rmem_max is often 208 KB
 LONGEST_DATAGRAM: Final = 65_535
 
 Destination = tuple[str, int]  # group, port
@@ -27,6 +34,9 @@ class _Socket:
     def __init__(self) -> None:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.setblocking(False)
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
 
     def close(self) -> None:
         self._socket.close()
@@ -46,14 +56,14 @@ class MulticastSender(_Socket):
     def __init__(self, interface: str, *, ttl: int = 0) -> None:
         if ttl not in (0, 1):
             raise ConfigurationError(f"must be 0 or 1, not {ttl}", key="ttl")
-        address = _address(interface, "interface")
+        address = interface_address(interface)
         super().__init__()
         self.sent = self.lost = 0
         try:
             self._socket.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, address)
             self._socket.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, ttl)
             self._socket.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_LOOP, 1)
-            self._socket.bind((interface, 0))
+            self._socket.bind((socket.inet_ntoa(address), 0))
         except OSError as error:
             self.close()
             raise ConfigurationError(f"{interface}: {error.strerror}", key="interface") from error
@@ -67,27 +77,82 @@ class MulticastSender(_Socket):
 
 
 class MulticastReceiver(_Socket):
-    """What is sent to one group and port; with port 0 the system finds a free one."""
+    """What is sent to one group and port, by one sender only if `source` is given.
 
-    def __init__(self, group: str, port: int, interface: str = "127.0.0.1") -> None:
-        membership = _address(group, "group") + _address(interface, "interface")
+    With port 0 the system finds a free one. `leave` stops the packets and keeps the socket, `join` has
+    them come again. Packets carry the time of their arrival and the kernel's count of drops where the
+    system has them: `timestamps` and `tells_drops`.
+    """
+
+    def __init__(
+        self,
+        group: str,
+        port: int,
+        interface: str = "127.0.0.1",
+        *,
+        source: str | None = None,
+        buffer_size: int = RECEIVE_BUFFER,
+    ) -> None:
+        self.group, self.interface, self.source = group, interface, source
+        self.joined = False
+        self._membership = _membership(group, interface, source)
         super().__init__()
         try:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
+            self.buffer = enlarge(self._socket, buffer_size)
+            self.timestamps = self._switch_on(socket.SOL_SOCKET, socket_options.SO_TIMESTAMPNS, 1)
+            self.tells_drops = self._switch_on(socket.SOL_SOCKET, socket_options.SO_RXQ_OVFL, 1)
+            # Otherwise what anybody on this machine has joined comes too, also after `leave`.
+            self._switch_on(socket.IPPROTO_IP, socket_options.IP_MULTICAST_ALL, 0)
             self._socket.bind((group, port))
-            self._socket.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, membership)
+            self.join()
         except OSError as error:
             self.close()
             raise ConfigurationError(f"{group}: {error.strerror}", key="group") from error
+        except ConfigurationError:
+            self.close()
+            raise
+
+    def _switch_on(self, level: int, option: int | None, value: int) -> bool:
+        if option is None:
+            return False
+        try:
+            self._socket.setsockopt(level, option, value)
+        except OSError:
+            return False
+        return True
+
+    @property
+    def socket(self) -> socket.socket:
+        return self._socket
 
     @property
     def port(self) -> int:
         port: int = self._socket.getsockname()[1]
         return port
 
-    def fileno(self) -> int:
-        return self._socket.fileno()
+    def join(self) -> None:
+        """Ask for the group's packets; nothing happens when they come already."""
+        if not self.joined:
+            by_source = socket_options.IP_ADD_SOURCE_MEMBERSHIP
+            self._change_membership(socket.IP_ADD_MEMBERSHIP if self.source is None else by_source)
+            self.joined = True
+
+    def leave(self) -> None:
+        """No more packets, but for those that wait in the buffer already."""
+        if self.joined:
+            by_source = socket_options.IP_DROP_SOURCE_MEMBERSHIP
+            self._change_membership(socket.IP_DROP_MEMBERSHIP if self.source is None else by_source)
+            self.joined = False
+
+    def _change_membership(self, option: int | None) -> None:
+        if option is None:
+            raise ConfigurationError("this system cannot join by source", key="source")
+        try:
+            self._socket.setsockopt(socket.IPPROTO_IP, option, self._membership)
+        except OSError as error:
+            where = f"{self.group} by {self.interface}: {error.strerror}"
+            raise ConfigurationError(where, key="group") from error
 
     def receive(self, timeout_s: float) -> bytes | None:
         """The next packet; None if there is none in time."""
@@ -95,8 +160,17 @@ class MulticastReceiver(_Socket):
         return self._socket.recv(LONGEST_DATAGRAM) if ready else None
 
 
-def _address(text: str, key: str) -> bytes:
+def _membership(group: str, interface: str, source: str | None) -> bytes:
+    """ip_mreq, or on Linux ip_mreq_source, whose source comes last there."""
+    address = _ipv4(group, "group")
+    if not address.is_multicast:
+        raise ConfigurationError(f"{group} is not a multicast group", key="group")
+    membership = struct.pack("4s4s", address.packed, interface_address(interface))
+    return membership if source is None else membership + _ipv4(source, "source").packed
+
+
+def _ipv4(text: str, key: str) -> IPv4Address:
     try:
-        return IPv4Address(text).packed
+        return IPv4Address(text)
     except AddressValueError as error:
         raise ConfigurationError(f"must be an IPv4 address: {error}", key=key) from error

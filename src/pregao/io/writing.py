@@ -14,7 +14,7 @@ from typing import Self
 from pregao.model.errors import ConfigurationError
 
 BUFFER_SIZE = 1 << 20
-_PART = ".part"
+PART = ".part"  # of a file that is not whole yet
 
 
 class AppendFile:
@@ -36,7 +36,7 @@ class AppendFile:
 
     @property
     def _part(self) -> Path:
-        return self.path.with_name(self.path.name + _PART)
+        return self.path.with_name(self.path.name + PART)
 
     def write(self, data: bytes) -> None:
         self._pieces.append(data)

@@ -1,0 +1,113 @@
+"""`pregao record`: arguments and wiring. The work is in `pregao.services.record`."""
+
+import argparse
+import re
+import signal
+import sys
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from pregao.services.record import RecordSettings
+
+_DESCRIPTION: Final = """\
+Every packet of the configured streams to capture files: all channels, all feeds, with
+the time at which each packet came. SIGINT or SIGTERM ends it with everything written.
+"""
+_EPILOG: Final = """\
+Files are nanosecond pcap in zstd, in independent frames with a seek table, named like
+084_Incremental_FeedA_20250331T131500Z.pcap.zst (UTC). Until a file is closed it is
+called ....part; what a killed recorder left is repaired when the next one starts.
+Any zstd tool unpacks them, and every command here reads them as they are.
+
+The configuration is that of `pregao exchange --print-channels`. Without one, the
+groups of `pregao exchange` on loopback are recorded. docs/recordings.md says more.
+
+examples:
+  pregao record --out recordings
+  pregao record --config channels.toml --channel 84 --out recordings --rotate-time 15m
+  pregao decode --stats recordings/*.pcap.zst
+"""
+_BYTES: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_SECONDS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+
+def add_command(commands: Any) -> None:
+    """Add the sub-command to a parser's `add_subparsers()`."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "record",
+        help="live feeds to capture files",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where to write")
+    parser.add_argument("--config", metavar="TOML", help="channels: which group is which stream")
+    parser.add_argument("--channel", type=int, action="append", metavar="N", help="only this channel")
+    parser.add_argument("--interface", metavar="IP", help="for streams whose configuration names none")
+    parser.add_argument(
+        "--rotate-size", type=_size, default=1 << 30, metavar="N", help="as 500M; default: 1G on disk"
+    )
+    parser.add_argument("--rotate-time", type=_span, default=3600, metavar="T", help="as 15m; default: 1h")
+    parser.add_argument("--frame-size", type=_size, default=4 << 20, metavar="N", help="default: 4M")
+    parser.add_argument("--frame-time", type=_span, default=1, metavar="T", help="default: 1s")
+    parser.add_argument("--level", type=int, default=3, metavar="N", help="of zstd, 1 to 22; default: 3")
+    parser.add_argument("--for", type=_span, dest="duration", metavar="T", help="stop by itself, as 10s")
+    parser.add_argument("--no-progress", action="store_true", help="no lines about how it goes")
+    parser.set_defaults(run=run)
+
+
+def _size(text: str) -> int:
+    return _with_unit(text, _BYTES)
+
+
+def _span(text: str) -> int:
+    return _with_unit(text, _SECONDS)
+
+
+def _with_unit(text: str, units: dict[str, int]) -> int:
+    match = re.fullmatch(r"(\d{1,9})([a-z]?)", text.lower())
+    if match is None or match[2] not in units or not int(match[1]):
+        known = ", ".join(filter(None, units))
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1, with one of {known}")
+    return int(match[1]) * units[match[2]]
+
+
+def run(args: argparse.Namespace) -> int:
+    from pregao.cli.record_line import HealthLine, summary
+    from pregao.services.record import record, repair_recordings
+    from pregao.services.subscriptions import load_subscriptions
+
+    subscriptions = load_subscriptions(args.config, frozenset(args.channel or ()), args.interface)
+    settings = _settings(args)
+    for repair in repair_recordings(settings):
+        packets = f", {repair.packets:,} packets" if repair.packets else ""
+        _talk(f"{repair.part}: {repair.outcome.value}{packets}")
+    stop = Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    channels = sorted({each.id.channel for each in subscriptions if each.id.channel is not None})
+    _talk(f"recording {len(subscriptions)} streams of channels {', '.join(map(str, channels))} to {args.out}")
+    with HealthLine(sys.stderr, enabled=not args.no_progress) as line:
+        health = record(subscriptions, settings, stop, line.watch(stop, args.duration))
+    _talk(summary(health))
+    return 0
+
+
+def _settings(args: argparse.Namespace) -> "RecordSettings":
+    from pregao.services.recording.settings import NS_PER_SECOND, RecordSettings
+
+    return RecordSettings(
+        args.out,
+        rotate_bytes=args.rotate_size,
+        rotate_ns=args.rotate_time * NS_PER_SECOND,
+        frame_bytes=args.frame_size,
+        frame_ns=args.frame_time * NS_PER_SECOND,
+        level=args.level,
+    )
+
+
+def _talk(line: str) -> None:
+    sys.stderr.write(f"pregao: {line}\n")
+    sys.stderr.flush()

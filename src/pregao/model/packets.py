@@ -1,0 +1,78 @@
+"""Packets by the batch: what receiving and replay hand on, and the feed handler takes.
+
+One flat buffer and four columns. Packet `i` came by subscription `source[i]` at `arrival_ns[i]`, and its
+payload is `buffer[offset[i] : offset[i] + length[i]]`. Packets of one source are in the order in which
+they came; those of all sources are in order of time as far as times can be believed.
+
+Whoever makes batches says how long one is valid: a reader and a replay both reuse the memory of a batch
+once the next is asked for. `copy` gives one that stays.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+Bytes = np.ndarray[tuple[int], np.dtype[np.uint8]]
+Int64s = np.ndarray[tuple[int], np.dtype[np.int64]]
+UInt32s = np.ndarray[tuple[int], np.dtype[np.uint32]]
+UInt16s = np.ndarray[tuple[int], np.dtype[np.uint16]]
+
+MAX_SOURCES: Final = 1 << 16
+
+
+@dataclass(slots=True, eq=False)
+class PacketBatch:
+    """`count` packets. The columns may be longer than that; what lies beyond is without meaning."""
+
+    buffer: Bytes
+    count: int
+    offset: Int64s  # of the payload in `buffer`
+    length: UInt32s  # of the payload
+    source: UInt16s  # index of the subscription
+    arrival_ns: Int64s
+
+    def __len__(self) -> int:
+        return self.count
+
+    def payload(self, index: int) -> memoryview:
+        """The payload of one packet, without a copy."""
+        start = int(self.offset[index])
+        return self.buffer.data[start : start + int(self.length[index])]
+
+    def __iter__(self) -> Iterator[tuple[int, int, memoryview]]:
+        """(source, arrival_ns, payload) of each packet: for people and tests."""
+        for index in range(self.count):
+            yield int(self.source[index]), int(self.arrival_ns[index]), self.payload(index)
+
+    @property
+    def payload_bytes(self) -> int:
+        return int(self.length[: self.count].sum(dtype=np.int64))
+
+    def copy(self) -> "PacketBatch":
+        """The same packets in memory of their own, without room to spare."""
+        return batch_of((source, arrival, bytes(payload)) for source, arrival, payload in self)
+
+
+def empty_batch(packets: int, buffer_size: int) -> PacketBatch:
+    """Room for so many packets and bytes. Memory that is never written to costs nothing."""
+    return PacketBatch(
+        np.empty(buffer_size, np.uint8), 0, np.empty(packets, np.int64), np.empty(packets, np.uint32),
+        np.empty(packets, np.uint16), np.empty(packets, np.int64),
+    )  # fmt: skip
+
+
+def batch_of(packets: Iterable[tuple[int, int, bytes]]) -> PacketBatch:
+    """A batch of (source, arrival_ns, payload)."""
+    rows = list(packets)
+    lengths = np.array([len(payload) for _, _, payload in rows], np.uint32)
+    return PacketBatch(
+        # At least a byte: numpy gives an empty array no address of its own.
+        np.frombuffer(b"".join(payload for _, _, payload in rows) or b"\0", np.uint8).copy(),
+        len(rows),
+        np.cumsum(lengths, dtype=np.int64) - lengths,
+        lengths,
+        np.array([source for source, _, _ in rows], np.uint16),
+        np.array([arrival for _, arrival, _ in rows], np.int64),
+    )
