@@ -1,0 +1,239 @@
+"""The feed handler of one channel: packets in, books that are right or say that they are not.
+
+    handler = ChannelHandler(84, load_builtin_schema())
+    for notice in handler.receive(payload, Stream.INCREMENTAL, Feed.A, now_ns):
+        print(notice)
+    handler.book("PETR4").top
+
+It has no sockets and no clock: `next_timeout` says when `on_timeout` is due. `receive_batch` is the same for
+many packets, and the way to go when there are many.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from pregao.books.store import BookStore
+from pregao.codecs.sbe import Schema
+from pregao.feeds.binary.handler.definitions import DefinitionReader
+from pregao.feeds.binary.handler.groups import Groups
+from pregao.feeds.binary.handler.incremental import IncrementalReader
+from pregao.feeds.binary.handler.instruments import Instruments
+from pregao.feeds.binary.handler.keeper import StoreKeeper
+from pregao.feeds.binary.handler.lines import Feeds, LineTable
+from pregao.feeds.binary.handler.observer import Observer
+from pregao.feeds.binary.handler.snapshots import SnapshotReader
+from pregao.feeds.binary.handler.views import HandledBook
+from pregao.feeds.binary.packets import PacketHeader
+from pregao.feeds.binary.reading.plain import PlainReader
+from pregao.feeds.binary.reading.rows import Array, RowReader
+from pregao.feeds.binary.streams import Feed, Stream
+from pregao.model.packets import PacketBatch, UInt32s, batch_of
+from pregao.model.rows import Kind
+from pregao.sessions.arbitration_state import (
+    ACCEPTED,
+    OUT_AT,
+    OUT_LENGTH,
+    OUT_OFFSET,
+    OUT_ROW,
+    OUT_VERSION,
+    STOP,
+    STOP_ODD,
+    STOP_RELEASE,
+)
+from pregao.sessions.channel import ChannelMachine
+from pregao.sessions.events import Event
+from pregao.sessions.feeds import Feed as SessionFeed
+from pregao.sessions.feeds import RecoveryStream
+from pregao.sessions.instruments import Known
+from pregao.sessions.kernels import take_in_sequence
+from pregao.sessions.settings import Settings
+
+ROOM = 4_096  # packets that are accepted before their rows are read
+
+
+class ChannelHandler:
+    """One channel. `whole_events`: views change at the end of events only."""
+
+    def __init__(
+        self,
+        channel: int,
+        schema: Schema,
+        settings: Settings | None = None,
+        *,
+        observer: Observer | None = None,
+        whole_events: bool = True,
+        quotes: bool = False,
+    ) -> None:
+        self.channel = channel
+        settings = settings or Settings()
+        self.store = BookStore(max_instruments=settings.instruments)
+        self.groups, self.instruments = Groups(self.store), Instruments()
+        self._keeper = StoreKeeper(self.store, self.groups, self._align, self._catch_up)
+        self.machine = ChannelMachine(channel, self._keeper, settings)
+        plain, recovery_reader = PlainReader(channel), RowReader(schema)
+        observer = observer or Observer()
+        self.definitions = DefinitionReader(
+            plain, recovery_reader, self.machine, self.instruments, self.groups, observer, self._align
+        )
+        self.incremental = IncrementalReader(
+            self.machine, self.store, self.groups, RowReader(schema), plain, self.definitions, observer,
+            whole=whole_events, align=self._align,
+        )  # fmt: skip
+        self.snapshots = SnapshotReader(channel, recovery_reader, self.machine, self._keeper, self.groups)
+        self._keeper.attach(self.incremental.context, self.machine.held)
+        self._beats = RowReader(schema)
+        self._out = (
+            np.empty(ROOM, np.int64), np.empty(ROOM, np.uint32), np.empty(ROOM, np.int64),
+            np.empty(ROOM, np.uint16),
+        )  # fmt: skip
+        self._out_rows = np.empty(ROOM, np.uint32)
+        self.ignored = 0  # packets of recovery streams that nobody needs
+        if quotes:
+            self.store.want_quotes()
+        for security_id in settings.interest or ():
+            self.machine.index_of(security_id)
+        self._align()
+        self._started = False
+
+    def start(self, now_ns: int) -> list[Event]:
+        """Begin: which streams to join. Whoever does not call it begins with the first packet."""
+        self._started = True
+        return self._settle(now_ns)
+
+    # Packets in
+
+    def receive(self, payload: bytes, stream: Stream, feed: Feed, now_ns: int) -> list[Event]:
+        """One packet of one stream."""
+        events = [] if self._started else self.start(now_ns)
+        if stream is Stream.INCREMENTAL:
+            batch = batch_of([(0, now_ns, payload)])
+            self._take_incremental(batch, np.zeros(1, np.uint32), np.array([feed], np.uint8))
+        else:
+            self._take_recovery(payload, stream, feed)
+        return events + self._settle(now_ns)
+
+    def receive_batch(self, batch: PacketBatch, lines: LineTable, now_ns: int) -> list[Event]:
+        """Packets of any streams of this channel; `lines` says which stream and feed a source is."""
+        events = [] if self._started else self.start(now_ns)
+        rows, recovery = lines.split(batch, self.channel)
+        self._take_incremental(batch, rows, lines.feeds)
+        for row in recovery.tolist():
+            stream, feed = lines.line(int(batch.source[row]))
+            if RecoveryStream(stream) in self.machine.joined:
+                self._take_recovery(bytes(batch.payload(row)), stream, feed)
+            else:
+                self.ignored += 1
+        return events + self._settle(now_ns)
+
+    def next_timeout(self) -> int | None:
+        return self.machine.next_timeout()
+
+    def on_timeout(self, now_ns: int) -> list[Event]:
+        for packet in self.machine.on_timeout(now_ns):
+            self.incremental.take_packet(packet)
+        return self._settle(now_ns)
+
+    # What people ask
+
+    def book(self, instrument: str | int) -> HandledBook:
+        """By symbol or securityID; KeyError when there is none."""
+        security_id = self.instruments.id_of(instrument) if isinstance(instrument, str) else instrument
+        index = -1 if security_id is None else self.machine.table.find(security_id)
+        if index < 0:
+            raise KeyError(instrument)
+        return HandledBook(self, index)
+
+    def books(self) -> Iterable[HandledBook]:
+        """Of all instruments that there are."""
+        table = self.machine.table
+        return (HandledBook(self, index) for index in range(len(table)) if table.is_followed(index))
+
+    def known(self, index: int) -> tuple[Known, Known]:
+        """What is known of the book and of the statistics of an instrument."""
+        return self.machine.known(index)
+
+    # Inside
+
+    def _take_incremental(self, batch: PacketBatch, rows: UInt32s, feeds: Feeds) -> None:
+        if not len(rows):
+            return
+        rows = self._without_standby(batch, rows, feeds)
+        machine, out, base = self.machine, self._out, batch.buffer.ctypes.data
+        arrays: tuple[Array, ...] = (batch.offset, batch.length, batch.source, batch.arrival_ns, feeds)
+        columns = [array.ctypes.data for array in arrays]
+        index, last, place = 0, len(rows), rows.ctypes.data
+        while index < last:
+            state = machine.arbiter.state
+            for field, column in zip((OUT_OFFSET, OUT_LENGTH, OUT_AT, OUT_VERSION), out, strict=True):
+                state.set(field, column.ctypes.data)
+            state.set(OUT_ROW, self._out_rows.ctypes.data)
+            index = take_in_sequence(state.address, base, *columns, place, index, last, ROOM)
+            accepted = state.get(ACCEPTED)
+            if accepted:
+                arrival_ns = int(batch.arrival_ns[self._out_rows[accepted - 1]])
+                self.incremental.take(base, out, accepted, arrival_ns)
+            stop = state.get(STOP)
+            if stop == STOP_RELEASE:
+                for packet in machine.on_kernel_release():
+                    self.incremental.take_packet(packet)
+            elif stop == STOP_ODD:
+                row = int(rows[index])
+                feed, arrival_ns = int(feeds[batch.source[row]]), int(batch.arrival_ns[row])
+                self._take_odd(bytes(batch.payload(row)), SessionFeed(feed), arrival_ns)
+                index += 1
+
+    def _without_standby(self, batch: PacketBatch, rows: UInt32s, feeds: Feeds) -> UInt32s:
+        """The site that is not followed is only listened for."""
+        of = feeds[batch.source[rows]]
+        standby = [feed for feed in SessionFeed if not self.machine.sites.follows(feed)]
+        for feed in standby:
+            theirs = rows[of == feed]
+            if len(theirs):
+                self.machine.sites.hear_standby(feed, int(batch.arrival_ns[theirs[-1]]))
+                rows, of = rows[of != feed], of[of != feed]
+        return np.ascontiguousarray(rows)
+
+    def _take_odd(self, payload: bytes, feed: SessionFeed, now_ns: int) -> None:
+        """A packet that is not simply the next."""
+        machine = self.machine
+        if len(payload) < PacketHeader.SIZE:
+            machine.arbiter.foreign()
+            return
+        header = PacketHeader.decode(payload)
+        if header.channel != self.channel:
+            machine.arbiter.foreign()
+            return
+        if header.sequence_number:
+            number = header.sequence_number
+            packets = machine.on_packet(feed, header.sequence_version, number, payload, now_ns)
+        else:
+            rows = self._beats.read_packet(payload).rows
+            beats = rows[rows["kind"] == Kind.SEQUENCE]
+            if not len(beats):
+                machine.arbiter.foreign()
+                return
+            packets = machine.on_heartbeat(feed, header.sequence_version, int(beats[0]["price"]), now_ns)
+        for packet in packets:
+            self.incremental.take_packet(packet)
+
+    def _take_recovery(self, payload: bytes, stream: Stream, feed: Feed) -> None:
+        if stream is Stream.SNAPSHOT:
+            self.snapshots.receive(payload, SessionFeed(feed))
+            self._align()
+        elif stream is Stream.DEFINITION:
+            self.definitions.receive(payload)
+
+    def _settle(self, now_ns: int) -> list[Event]:
+        self._align()
+        self.machine.settle(now_ns)
+        return self.machine.take_events()
+
+    def _catch_up(self) -> None:
+        self.incremental.catch_up()
+
+    def _align(self) -> None:
+        """The store numbers instruments as the machine does."""
+        ids, store = self.machine.table.security_ids, self.store
+        for index in range(len(store), len(ids)):
+            store.add_instrument(ids[index])

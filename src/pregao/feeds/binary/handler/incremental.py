@@ -1,0 +1,204 @@
+"""The incremental stream of a channel: packets whose turn has come, to rows, to the books.
+
+A view only changes at the end of an event (4.2) for those who ask for whole events: rows after the last
+end wait for the next packet, unless there are too many of them, or something happens in between that
+concerns everything (a loss, another sequence version).
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from pregao.books import layout as t
+from pregao.books.store import BookStore
+from pregao.feeds.binary.handler.definitions import DefinitionReader
+from pregao.feeds.binary.handler.groups import Groups
+from pregao.feeds.binary.handler.kernels import (
+    CONTEXT_FIELDS,
+    NOT_DECIDED,
+    NOTES_FULL,
+    OVERFLOW,
+    SUSPECTED,
+    take_rows,
+    whole_events,
+)
+from pregao.feeds.binary.handler.observer import Observer
+from pregao.feeds.binary.news import NewsAssembler
+from pregao.feeds.binary.news_parts import NewsPart
+from pregao.feeds.binary.reading.plain import PlainReader, news_of
+from pregao.feeds.binary.reading.rows import Array, Reading, RowReader
+from pregao.feeds.binary.workspace import Context
+from pregao.model.errors import PregaoError
+from pregao.model.rows import ROW, Kind, Rows
+from pregao.sessions.arbitration import Packet
+from pregao.sessions.channel import ChannelMachine
+from pregao.sessions.instruments import NOTABLE, Decision
+
+MOST_WAITING: Final = 1 << 14  # rows of an event without an end; a real one has some hundreds
+_NOTE_ROOM: Final = 1 << 12
+
+
+class IncrementalReader:
+    def __init__(
+        self,
+        machine: ChannelMachine,
+        store: BookStore,
+        groups: Groups,
+        reader: RowReader,
+        plain: PlainReader,
+        definitions: DefinitionReader,
+        observer: Observer,
+        *,
+        whole: bool,
+        align: Callable[[], None],
+    ) -> None:
+        self._machine, self._store, self._groups = machine, store, groups
+        self._reader, self._plain, self._definitions = reader, plain, definitions
+        self._observer, self._whole, self._align = observer, whole, align
+        self._news = NewsAssembler()
+        self._now_ns = 0
+        self._waiting: Rows = np.empty(MOST_WAITING, ROW)
+        self._waiting_count = 0
+        self._notes = np.zeros((_NOTE_ROOM, 4), np.int64)
+        self._context = Context(CONTEXT_FIELDS)
+        self._context.set(
+            books=store.context, sync=machine.table.address, pool=machine.held.address,
+            notes=self._notes, note_room=_NOTE_ROOM, decided=NOT_DECIDED,
+            skip_unknown=int(machine.settings.interest is not None),
+        )  # fmt: skip
+        self.rows = self.damaged = self.forced = self.suspected = 0
+
+    @property
+    def context(self) -> int:
+        """Of the kernels."""
+        return self._context.address
+
+    @property
+    def skipped(self) -> int:
+        """Rows of instruments that nobody is interested in."""
+        return self._context["skipped"]
+
+    # Packets
+
+    def take(self, base: int, columns: tuple[Array, Array, Array, Array], count: int, now_ns: int) -> None:
+        """Packets in sequence: offsets and lengths of their payloads from an address, places, versions."""
+        self._now_ns = now_ns
+        self._read(self._reader.read(base, *columns, count), columns[2])
+
+    def take_packet(self, packet: Packet) -> None:
+        """One packet that was judged by itself."""
+        self._now_ns = packet.arrival_ns
+        payload = np.frombuffer(packet.payload, np.uint8)
+        at = np.array([packet.at], np.int64)
+        length, version = np.array([len(payload)], np.uint32), np.array([packet.version], np.uint16)
+        self._read(
+            self._reader.read(payload.ctypes.data, np.zeros(1, np.int64), length, at, version), at
+        )
+
+    def _read(self, reading: Reading, at: Array) -> None:
+        while True:
+            self.rows += len(reading.rows)
+            if self._whole:
+                self._take_whole(reading.rows)
+            else:
+                self._apply(reading.rows)
+            for fault in reading.faults:
+                self.damaged += 1
+                self._machine.on_damage(int(at[fault.packet]), fault.fault.name, fault.byte)
+            if reading.whole:
+                return
+            reading = self._reader.go_on()
+
+    # Whole events
+
+    def _take_whole(self, rows: Rows) -> None:
+        ended = whole_events(rows.ctypes.data, len(rows))
+        if ended or self._waiting_count + len(rows) > MOST_WAITING:
+            self.forced += not ended
+            self.catch_up()
+            if ended or len(rows) > MOST_WAITING:
+                self._apply(rows[: ended or len(rows)])
+                rows = rows[ended or len(rows) :]
+        count = self._waiting_count
+        self._waiting[count : count + len(rows)] = rows
+        self._waiting_count = count + len(rows)
+
+    def catch_up(self) -> None:
+        """Apply the rows that wait for the end of their event."""
+        count, self._waiting_count = self._waiting_count, 0
+        if count:
+            self._apply(self._waiting[:count])
+
+    # Rows
+
+    def _apply(self, rows: Rows) -> None:
+        count, base, first = len(rows), rows.ctypes.data, 0
+        while first < count:
+            code, first = take_rows(self.context, base, first, count)
+            if self._context["note_count"]:
+                self._take_notes()
+            if code == t.SPECIAL:
+                self._special(rows[first])
+                first += 1
+            elif code == t.REJOINED:
+                self._rejoined(rows[first - 1])
+            elif code == t.UNKNOWN_INSTRUMENT:
+                self._machine.index_of(int(rows[first]["security_id"]))
+                self._align()
+                if self._machine.table.find(int(rows[first]["security_id"])) < 0:
+                    self._context.set(skip_unknown=1)  # as many as there may be
+            elif code == OVERFLOW:
+                self._machine.on_overflow(int(rows[first - 1]["at"]))
+            elif code != NOTES_FULL:
+                self._store.make_room(code)
+        if count:
+            self._observer.on_rows(rows)
+
+    def _take_notes(self) -> None:
+        count = self._context["note_count"]
+        self._context.set(note_count=0)
+        for index, outcome, kind, at in self._notes[:count].tolist():
+            if outcome & SUSPECTED:
+                self.suspected += 1
+                self._machine.on_suspect(index, at)
+            if outcome & NOTABLE:
+                self._machine.on_note(index, outcome & ~SUSPECTED, kind, at)
+
+    def _rejoined(self, row: Any) -> None:
+        index = self._machine.table.find(int(row["security_id"]))
+        ended = self._groups.infer(index)
+        self._store.forget_auction([each for each in ended if self._machine.shows_statistics(each)])
+
+    def _special(self, row: Any) -> None:
+        """A row that is not about one instrument."""
+        kind, at = int(row["kind"]), int(row["at"])
+        if kind == Kind.PHASE:
+            self._phase(row)
+        elif kind == Kind.CHANNEL_RESET:
+            self._machine.on_channel_reset(at)
+        elif kind == Kind.SEQUENCE_RESET:
+            self._machine.on_sequence_reset(at)
+        elif kind == Kind.DEFINITION:
+            self._definitions.take_incremental(self._reader, row)
+        elif kind == Kind.NEWS:
+            self._take_news(row)
+
+    def _phase(self, row: Any) -> None:
+        group = self._groups.tell(row)
+        for index in tuple(group.members):
+            if self._machine.on_row(index, row) & Decision.APPLY:
+                self._groups.affect(index, row)
+            self._groups.bring_up_to_date(index)
+        self._machine.on_trade_date(int(row["trade_date"]))
+
+    def _take_news(self, row: Any) -> None:
+        try:
+            told = self._plain.read(self._reader.decode(row), int(row["index"]))
+        except PregaoError:
+            self.damaged += 1
+            return
+        for each in told:
+            if isinstance(each.update, NewsPart):
+                for news in self._news.receive(each.update, self._now_ns):
+                    self._observer.on_news(news_of(news, self._now_ns))

@@ -1,0 +1,74 @@
+"""Books and statistics by the machine's orders (`sessions.keeper.Keeper`)."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from pregao.books import layout as t
+from pregao.books.store import BookStore
+from pregao.feeds.binary.handler.groups import Groups
+from pregao.feeds.binary.handler.kernels import apply_held
+from pregao.model.rows import ROW, Kind, Rows
+from pregao.sessions.held import HeldRows
+from pregao.sessions.instruments import Part
+
+_NO_ROWS: Rows = np.zeros(0, ROW)
+_FOLLOWS_ITS_GROUP: Rows = np.zeros(1, ROW)
+_FOLLOWS_ITS_GROUP["kind"] = Kind.STATE
+_FROM_FIRST = -1
+
+
+class StoreKeeper:
+    """`snapshot` is the one that was just received whole. `align` has the store number the instruments as
+    the machine does; `catch_up` applies the rows that wait for the end of their event."""
+
+    def __init__(
+        self, store: BookStore, groups: Groups, align: Callable[[], None], catch_up: Callable[[], None]
+    ) -> None:
+        self._store, self._groups, self._align, self._catch_up = store, groups, align, catch_up
+        self.snapshot: Rows = _NO_ROWS
+        self.lost_at = 0  # packets up to this place were lost, some of them
+        self._context = 0  # of the handler's kernels
+        self._held: HeldRows | None = None
+
+    def attach(self, context: int, held: HeldRows) -> None:
+        self._context, self._held = context, held
+
+    def catch_up(self) -> None:
+        self._catch_up()
+
+    def clear_book(self, index: int) -> None:
+        self._align()
+        self._store.clear(index)
+
+    def clear_statistics(self, index: int) -> None:
+        self._align()
+        self._store.load_snapshot(index, _FOLLOWS_ITS_GROUP, book=False)
+        self._groups.bring_up_to_date(index)
+
+    def load_snapshot(self, index: int, parts: Part) -> None:
+        self._align()
+        self._store.load_snapshot(
+            index, self.snapshot, book=Part.BOOK in parts, statistics=Part.STATISTICS in parts
+        )
+
+    def apply_held(self, index: int, after_at: int, parts: Part) -> None:
+        store, held = self._store, self._held
+        assert held is not None
+        with_book, with_statistics = int(Part.BOOK in parts), int(Part.STATISTICS in parts)
+        slot = _FROM_FIRST
+        while True:
+            code, slot = apply_held(self._context, index, slot, after_at, with_book, with_statistics)
+            if code == t.SPECIAL:
+                self._groups.affect(index, held.rows[slot])
+                slot = int(held.nexts[slot])
+                if slot < 0:
+                    break
+            elif not store.make_room(code):
+                break
+        self._groups.bring_up_to_date(index)
+
+    def lost(self, at: int) -> None:
+        """Packets up to a place are lost: what has no rptSeq may be among them."""
+        self.lost_at = at
+        self._groups.lost()

@@ -1,0 +1,163 @@
+"""The snapshot stream of a channel (7): packets to whole snapshots of one instrument each."""
+
+from typing import Any
+
+import numpy as np
+
+from pregao.feeds.binary.handler.groups import Groups
+from pregao.feeds.binary.handler.keeper import StoreKeeper
+from pregao.feeds.binary.packets import PacketHeader
+from pregao.feeds.binary.reading.rows import RowReader
+from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
+from pregao.sessions.channel import ChannelMachine
+from pregao.sessions.feeds import SITE_OF, Feed
+from pregao.sessions.keeper import SnapshotHeader
+from pregao.sessions.loops import Follow
+
+# What a hostile header may make us keep: books of real instruments have some ten thousand orders.
+MOST_ROWS = 1 << 20
+
+_BID, _OFFER = 1, 2
+
+
+class _Half:
+    """A snapshot whose messages are coming in."""
+
+    def __init__(self, row: Any, wanted: bool) -> None:
+        self.security_id = int(row["security_id"])
+        self.wanted = wanted
+        self.bids, self.offers, self.statistics = int(row["low"]), int(row["high"]), int(row["position"])
+        self.rows: list[Rows] = []
+        self.size = 0
+        version, number = int(row["other"]), int(row["price"])
+        without_report = row["flags"] & Flag.NO_REPORT
+        self.header = SnapshotHeader(
+            security_id=self.security_id,
+            number=number,
+            version=None if version == NULL else version,
+            rpt_seq=0 if without_report else int(row["rpt_seq"]),
+            reports=int(row["size"]),
+            counted=self.bids + self.offers + self.statistics,
+        )
+
+    def take(self, rows: Rows) -> bool:
+        """Rows that follow; False when they are not of this snapshot."""
+        if (rows["security_id"] != self.security_id).any() or self.size + len(rows) > MOST_ROWS:
+            return False
+        orders = rows["kind"] == Kind.SNAPSHOT_ORDER
+        sides = rows["side"][orders]
+        self.bids -= int(np.count_nonzero(sides == _BID))
+        self.offers -= int(np.count_nonzero(sides == _OFFER))
+        self.statistics -= len(rows) - len(sides)
+        self.size += len(rows)
+        if self.wanted:
+            self.rows.append(rows.copy())
+        return min(self.bids, self.offers, self.statistics) >= 0
+
+    @property
+    def whole(self) -> bool:
+        return not (self.bids or self.offers or self.statistics)
+
+
+class SnapshotReader:
+    """Packets of the snapshot stream in; the machine is told what they come to."""
+
+    def __init__(
+        self, channel: int, reader: RowReader, machine: ChannelMachine, keeper: StoreKeeper, groups: Groups
+    ) -> None:
+        self._channel, self._reader, self._machine = channel, reader, machine
+        self._keeper, self._groups = keeper, groups
+        self._half: _Half | None = None
+        self._phases: list[Any] = []  # of this loop, until its first snapshot says how old they are
+        self._begun_at = 0  # where the channel was when the loop began
+        self.damaged = 0
+
+    def receive(self, payload: bytes, feed: Feed) -> None:
+        if len(payload) < PacketHeader.SIZE:
+            self.damaged += 1
+            return
+        header = PacketHeader.decode(payload)
+        if header.channel != self._channel:
+            self.damaged += 1
+            return
+        snapshots = self._machine.snapshots
+        if header.sequence_number == 0:
+            snapshots.on_heartbeat()
+            return
+        follow = snapshots.on_packet(SITE_OF[feed], header.sequence_version, header.sequence_number)
+        if follow is Follow.REPEATED:
+            return
+        if follow is not Follow.FOLLOWED:
+            self._half = None
+            self._phases.clear()
+            if follow is Follow.BEGAN:
+                self._begun_at = self._machine.at
+        reading = self._reader.read_packet(payload)
+        while True:
+            if reading.faults:
+                self.damaged += 1
+                self._half = None
+            self._take(reading.rows)
+            if reading.whole:
+                return
+            reading = self._reader.go_on()
+
+    def leave(self) -> None:
+        self._half = None
+        self._phases.clear()
+
+    def _take(self, rows: Rows) -> None:
+        """Runs of rows between those that begin or end something."""
+        kinds = rows["kind"]
+        marks = np.flatnonzero(
+            (kinds == Kind.SNAPSHOT) | (kinds == Kind.PHASE) | (kinds == Kind.SEQUENCE_RESET)
+        )
+        start = 0
+        for mark in [*marks.tolist(), len(rows)]:
+            if mark > start:
+                self._follow(rows[start:mark])
+            if mark < len(rows):
+                self._mark(rows[mark])
+            start = mark + 1
+
+    def _mark(self, row: Any) -> None:
+        kind = row["kind"]
+        if kind == Kind.PHASE:
+            self._phases.append(row.copy())
+        elif kind == Kind.SNAPSHOT:
+            self._begin(row)
+        else:
+            self._half = None
+            self._machine.snapshots.on_sequence_reset()
+
+    def _begin(self, row: Any) -> None:
+        half = _Half(row, wanted=True)
+        if self._phases:
+            self._tell_phases(half.header)
+        half.wanted = bool(self._machine.snapshots.on_begin(half.header))
+        self._half = half
+        if half.whole:
+            self._end(half)
+
+    def _follow(self, rows: Rows) -> None:
+        half = self._half
+        if half is None:
+            return
+        if not half.take(rows):
+            self._half = None
+        elif half.whole:
+            self._end(half)
+
+    def _end(self, half: _Half) -> None:
+        self._half = None
+        if half.wanted:
+            self._keeper.snapshot = np.concatenate(half.rows) if half.rows else np.zeros(0, ROW)
+            self._machine.snapshots.on_end(half.header)
+
+    def _tell_phases(self, header: SnapshotHeader) -> None:
+        at = self._machine.snapshots.place(header)
+        lost_at = self._keeper.lost_at
+        after_loss = self._begun_at >= lost_at and at >= lost_at
+        for row in self._phases:
+            self._groups.tell_from_snapshot(row, after_loss=after_loss)
+        self._phases.clear()

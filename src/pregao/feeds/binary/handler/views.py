@@ -1,0 +1,105 @@
+"""An instrument as the handler has it: the book, the statistics, and how far they can be believed."""
+
+from typing import TYPE_CHECKING
+
+from pregao.books.phases import effective
+from pregao.books.statistics import Statistics
+from pregao.books.views import Level, Order, Top
+from pregao.model.instruments import Instrument
+from pregao.model.market import Phase, Side, State
+from pregao.sessions.instruments import Known
+
+if TYPE_CHECKING:
+    from pregao.feeds.binary.handler.handler import ChannelHandler
+
+
+class HandledBook:
+    """A view: it shows what is there now, each time it is asked."""
+
+    def __init__(self, handler: "ChannelHandler", index: int) -> None:
+        self._handler, self.index = handler, index
+
+    @property
+    def channel(self) -> int:
+        return self._handler.channel
+
+    @property
+    def security_id(self) -> int:
+        return self._handler.machine.table.security_ids[self.index]
+
+    @property
+    def instrument(self) -> Instrument | None:
+        """Its definition, if that was heard."""
+        return self._handler.instruments.get(self.security_id)
+
+    @property
+    def symbol(self) -> str:
+        instrument = self.instrument
+        return str(self.security_id) if instrument is None else instrument.symbol
+
+    @property
+    def known(self) -> Known:
+        """What is known of the book."""
+        return self._handler.known(self.index)[0]
+
+    @property
+    def statistics_known(self) -> Known:
+        return self._handler.known(self.index)[1]
+
+    @property
+    def state_known(self) -> Known:
+        """Its group's phase is told to no instrument: see `groups`."""
+        group = self._handler.groups.of(self.index)
+        if group is None or not group.verified:
+            return Known.STALE
+        return self.statistics_known
+
+    @property
+    def is_clean(self) -> bool:
+        return self.known is Known.CLEAN
+
+    @property
+    def top(self) -> Top:
+        return self._handler.store.top(self.index)
+
+    def levels(self, side: Side, depth: int | None = None) -> list[Level]:
+        return self._handler.store.levels(self.index, side, depth)
+
+    def orders(self, side: Side) -> list[Order]:
+        return self._handler.store.orders(self.index, side)
+
+    @property
+    def bids(self) -> list[Level]:
+        return self.levels(Side.BUY)
+
+    @property
+    def offers(self) -> list[Level]:
+        return self.levels(Side.SELL)
+
+    @property
+    def statistics(self) -> Statistics:
+        return self._handler.store.statistics(self.index)
+
+    @property
+    def phase(self) -> Phase | int | None:
+        """Of its group."""
+        group = self._handler.groups.of(self.index)
+        return None if group is None else group.phase
+
+    @property
+    def state(self) -> State | None:
+        """What rules it now (14); None while nothing is known."""
+        phase, own = self.phase, self._handler.store.own_state(self.index)
+        return effective(
+            phase if isinstance(phase, Phase) else None,
+            State(own) if own in State._value2member_map_ else None,
+        )
+
+    @property
+    def ends_ns(self) -> int | None:
+        """When the state of its own, or else its group's phase, is to end, if that was told."""
+        if self._handler.store.own_state(self.index):
+            told = self.statistics.state
+            return None if told is None else told.ends_ns or None
+        group = self._handler.groups.of(self.index)
+        return None if group is None else group.ends_ns
