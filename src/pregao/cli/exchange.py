@@ -15,7 +15,8 @@ operator. Everything stays on this machine unless the configuration says otherwi
 """
 _EPILOG: Final = """\
 Packets go to groups of 239.255.0.0/16 by the loopback interface; --print-channels
-writes the addresses as a channel configuration for listeners. The operator interface
+writes the addresses as a channel configuration, which `pregao record --config` takes
+as it is; --write-channels writes it to a file, and runs. The operator interface
 has no password: it listens on loopback only, unless --bind-anywhere. Its calls are
 listed at / and described at /openapi.json. SIGINT or SIGTERM ends the exchange.
 
@@ -49,17 +50,24 @@ def add_command(commands: Any) -> None:
     parser.add_argument(
         "--print-channels", action="store_true", help="write the channel configuration, and end"
     )
+    parser.add_argument("--write-channels", metavar="FILE", help="write the channel configuration, and run")
+    parser.add_argument(
+        "--state", metavar="FILE", help="where GT orders and the forbidden list outlive a restart"
+    )
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    from pregao.services.live.settings import channels_toml
+    from pregao.services.live.settings import channels_toml, write_channels
     from pregao.services.live_exchange import channels_of, read_catalogue, run_exchange
 
     settings, catalogue = _settings(args), read_catalogue(args.catalogue)
+    channels = channels_toml(channels_of(settings, catalogue), settings.interface)
     if args.print_channels:
-        sys.stdout.write(channels_toml(channels_of(settings, catalogue)))
+        sys.stdout.write(channels)
         return 0
+    if args.write_channels:
+        write_channels(args.write_channels, channels)
     run_exchange(settings, catalogue, _announce)
     return 0
 
@@ -74,6 +82,7 @@ def _settings(args: argparse.Namespace) -> "LiveSettings":
         "flow": args.flow,
         "version": args.schema_version,
         "seed": args.seed,
+        "state": args.state,
     }
     given = {name: value for name, value in said.items() if value is not None}
     return replace(load_settings(args.config), bind_anywhere=args.bind_anywhere, **given)

@@ -9,7 +9,19 @@ import sys
 from collections.abc import Callable, Sequence
 
 from pregao import __version__
-from pregao.cli import decode, exchange, simulate
+from pregao.cli import (
+    compact,
+    decode,
+    doctor,
+    exchange,
+    listen,
+    pack,
+    query,
+    record,
+    simulate,
+    tables,
+    vacuum,
+)
 from pregao.model.errors import PregaoError
 
 INTERRUPTED = 130
@@ -21,6 +33,7 @@ examples:
   pregao decode 084_Incremental_FeedA.pcap | less -S
   pregao decode --stats *.pcap
   pregao simulate --out day --messages 200000
+  pregao listen day --symbol PETR4
   pregao decode --help
 
 Data goes to stdout, talk to stderr.
@@ -58,7 +71,11 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     decode.add_command(commands)
     exchange.add_command(commands)
+    listen.add_command(commands)
+    record.add_command(commands)
     simulate.add_command(commands)
+    for module in (tables, query, compact, vacuum, pack, doctor):
+        module.add_command(commands)
     return parser
 
 

@@ -14,27 +14,39 @@ _DESCRIPTION: Final = """\
 Whole trading days of a simulated B3 on a virtual clock: pre-open, opening auction,
 continuous trading, intraday auctions, halts, closing call, after-market.
 
-Each day is a folder with the four capture files of every channel (nanosecond pcap)
-and `truth/`, the exchange's own account of it as Parquet: every event with its
+Each day is a folder with the four capture files of every channel (nanosecond pcap;
+three more with --contingency) and `truth/`, the exchange's own account of it as Parquet: every event with its
 sequence number, books and statistics at checkpoints, the instrument list. The same
 arguments give the same bytes.
 """
 _EPILOG: Final = """\
-faults, separated by commas:
-  loss=0.1%             packets lost by chance, per feed; loss=0.1%@B only on B
+faults, separated by commas; on the way to the captures:
+  loss=0.1%             packets lost by chance, per feed; loss=0.1%@B+S only on these
+  both=3, both=3x40     so often one packet, or a run of 40, that neither A nor B has;
+  both=0.1%             or by chance, the same on both
+  gap=2x40@A            so often a run of packets lost on each feed by itself
   dup=0.05%             packets that come twice
   delay=0.1%:5ms        packets that come late
-  reorder=20            so many packets of each feed that come out of order
-  both=3                so many packets of each channel that both feeds lose
-  cut=B@11:00+30s       a feed silent for a while (local time)
+  reorder=20:100        so many packets of each feed that come up to 100 places late
+  cut=B@11:00+30s       a feed silent for a while, heartbeats too
+  silence=11:00+10s     all feeds of the primary site silent
+  gone=B                a feed silent all day
   skew=B:+250us         the clock of a capture goes wrong
-  reset=channel@12:00   channel, stream, book or failover
-  A and B are the incremental feeds, I the definitions, S the snapshots. What was
-  done is listed in faults.json.
+by the exchange itself:
+  reset=channel@12:00   channel, definitions (channel reset with the list of instruments),
+                        stream, book, failover or week
+  burst=2x1000@11:00    so often so many orders within 20 ms
+  contingency=13:00     A, B and their loops fall silent for good, C takes over (implies
+                        --contingency); +10m: for so long
+  Times are local; ? is any by the seed, and `loop` of a reset the middle of a snapshot
+  loop; 3x before a feed or kind: so often (reset=3xbook@?). A, B and C are incremental
+  feeds, I and S the definitions and snapshots, CI and CS those of the contingency site.
+  Every packet touched is listed in faults.parquet.
 
 examples:
   pregao simulate --out day --messages 200000
   pregao simulate --out week --days 5 --faults loss=0.1%,cut=B@11:00+30s,both=3
+  pregao simulate --out day --faults 'reset=2xchannel@?,silence=?+10s,contingency=15:00'
   pregao simulate --out day --messages 100000 --coverage | less
 """
 
@@ -63,6 +75,9 @@ def add_command(commands: Any) -> None:
         "--schema-version", type=int, choices=(8, 16, 17), default=16, help="wire version (default: 16)"
     )
     parser.add_argument("--faults", default="", metavar="SPEC", help="what goes wrong: see below")
+    parser.add_argument(
+        "--contingency", action="store_true", help="feed C too, from a site with numbers of its own"
+    )
     parser.add_argument(
         "--heartbeat", type=float, default=1.0, metavar="S", help="seconds of silence (default: 1)"
     )
@@ -98,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
 
     settings = Settings(
         args.out, args.seed, args.date or FIRST_DATE, args.days, args.messages, args.instruments,
-        args.schema_version, args.faults, args.coverage, args.heartbeat,
+        args.schema_version, args.faults, args.coverage, args.heartbeat, contingency=args.contingency,
     )  # fmt: skip
     output = Output()
     with MessagesBar(enabled=sys.stderr.isatty() and not args.no_progress) as bar:

@@ -1,0 +1,39 @@
+"""`pregao compact`: fewer and larger files."""
+
+import argparse
+from typing import Any, Final
+
+from pregao.cli.lake_arguments import OK, add_lake, add_parser, natural
+
+_DESCRIPTION: Final = """\
+Small files of a partition become files of sensible size, sorted by instrument and time.
+The rows stay the same; it is one commit of the lake, and older versions still have
+their own files until `pregao vacuum`.
+"""
+
+
+def add_command(commands: Any) -> None:
+    parser = add_parser(commands, "compact", "fewer and larger files in a lake", _DESCRIPTION)
+    add_lake(parser)
+    parser.add_argument("--table", action="append", metavar="T", help="only this table; may be repeated")
+    parser.add_argument("--target-mb", type=natural, default=128, metavar="N", help="default: 128")
+    parser.add_argument("--no-progress", action="store_true", help="say nothing while it works")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    from pregao.cli.output import Output
+    from pregao.cli.steps_bar import StepsBar
+    from pregao.services.lakes.upkeep import compact_lake
+
+    output = Output()
+    with StepsBar("compacting", enabled=not args.no_progress) as bar:
+        done = compact_lake(args.lake, args.table, max(1, args.target_mb) << 20, bar.update)
+    if done.version is None:
+        output.talk("nothing to do")
+    else:
+        output.talk(
+            f"lake version {done.version}: {done.before:,} files are now {done.after:,}"
+            f" ({done.bytes_before:,} bytes, now {done.bytes_after:,})"
+        )
+    return OK

@@ -1,0 +1,61 @@
+"""Arguments that all commands on a lake share."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pregao.cli.output import Output
+
+OK = 0
+
+
+def add_parser(commands: Any, name: str, about: str, description: str, epilog: str = "") -> Any:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=about, description=description, epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    return parser
+
+
+def add_lake(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--lake", required=True, metavar="DIR", help="a folder, or a URI as s3://bucket/lake")
+
+
+def add_as_of(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--as-of", type=natural, metavar="N", help="an older lake version (default: newest)")
+
+
+def natural(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
+    return value
+
+
+def days_in_ns(text: str) -> int:
+    try:
+        days = float(text)
+    except ValueError:
+        days = -1.0
+    if not 0 <= days < 100_000:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of days")
+    return int(days * 86_400_000_000_000)
+
+
+def show(output: "Output", table: Any, chosen: str) -> None:
+    """A result as text on stdout."""
+    from pregao.services.lakes import formats
+
+    makers = {"table": formats.as_table, "csv": formats.as_csv, "json": formats.as_json}
+    for text in makers[chosen](table):
+        output.data(text)
+
+
+def write_bytes(path: str, data: bytes) -> None:
+    from pregao.io.writing import write_whole
+
+    write_whole(Path(path), data)

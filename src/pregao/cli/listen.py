@@ -1,0 +1,183 @@
+"""`pregao listen`: arguments and wiring. The work is in `pregao.services.market`."""
+
+import argparse
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final
+
+from pregao.cli.listening.kinds import KINDS
+
+if TYPE_CHECKING:
+    from pregao.services.market.health import MarketHealth
+    from pregao.services.market.packets import Packets
+
+OK: Final = 0
+_PUBLISH_S: Final = 1.0
+_DESCRIPTION: Final = """\
+Books that are right, or say that they are not: ladder, trades, phase, statistics and
+feed health in the terminal, or a line for everything that happens in a pipe. From
+multicast, or from captures (files or folders) in the order of their times.
+"""
+_EPILOG: Final = """\
+Without captures and configuration it listens to `pregao exchange` on this machine.
+What is not clean is said to be so: UNVERIFIED, packets were lost that may have
+concerned it; STALE, something is missing and a snapshot is waited for.
+
+keys: n, →, ↓ or Tab the next instrument, p, ← or ↑ the one before, q the end
+
+examples:
+  pregao listen --symbol PETR4
+  pregao listen day/ --speed 10
+  pregao listen --config channels.toml --metrics 127.0.0.1:9184
+  pregao listen day/ --symbol PETR4 --show trades,quotes | less
+"""
+
+
+def add_command(commands: Any) -> None:
+    """Add the sub-command to a parser's `add_subparsers()`."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "listen",
+        help="live books in the terminal, from multicast or captures",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("captures", nargs="*", metavar="CAPTURE", help="files or folders; none: multicast")
+    parser.add_argument("--config", metavar="TOML", help="channels: which group is which stream")
+    parser.add_argument(
+        "--channel", type=int, action="append", metavar="N", help="of multicast: only this channel"
+    )
+    parser.add_argument("--interface", metavar="IP", help="for streams whose configuration names none")
+    parser.add_argument(
+        "--speed", type=_speed, metavar="N",
+        help="of captures: 1 as recorded, 0 as fast as possible; default: 1 on a terminal, 0 in a pipe",
+    )  # fmt: skip
+    parser.add_argument("--symbol", action="append", default=[], metavar="S", help="may be given repeatedly")
+    parser.add_argument("--depth", type=_depth, default=10, metavar="N", help="price levels; default: 10")
+    parser.add_argument("--metrics", metavar="HOST:PORT", help="for Prometheus; a port alone is on loopback")
+    parser.add_argument("--plain", action="store_true", help="lines also on a terminal")
+    parser.add_argument(
+        "--show", type=_kinds, default=frozenset(KINDS), metavar="KINDS",
+        help=f"which lines: {','.join(KINDS)} (all)",
+    )  # fmt: skip
+    parser.set_defaults(run=run)
+
+
+def _speed(text: str) -> float:
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = -1.0
+    if not 0.0 <= speed < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0")
+    return speed
+
+
+def _depth(text: str) -> int:
+    if not text.isdigit() or not 1 <= int(text) <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to 100")
+    return int(text)
+
+
+def _kinds(text: str) -> frozenset[str]:
+    kinds = frozenset(text.split(","))
+    if not kinds <= set(KINDS):
+        raise argparse.ArgumentTypeError(f"{text!r}: only {', '.join(KINDS)}, with commas between")
+    return kinds
+
+
+def run(args: argparse.Namespace) -> int:
+    symbols = [symbol.upper() for symbol in args.symbol]
+    on_screen = sys.stdout.isatty() and not args.plain
+    with _stopping() as stop:
+        try:
+            packets = _packets(args, on_screen)
+            try:
+                (_screen if on_screen else _lines)(args, packets, symbols, stop)
+            finally:
+                packets.close()
+        except KeyboardInterrupt:  # twice: it was in the middle of something long
+            pass
+    return OK
+
+
+@contextmanager
+def _stopping() -> Iterator[Event]:
+    """Set by SIGINT or SIGTERM; a second SIGINT interrupts at once."""
+    stop = Event()
+
+    def end(*_: object) -> None:
+        stop.set()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _packets(args: argparse.Namespace, on_screen: bool) -> "Packets":
+    if args.captures:
+        from pregao.services.market.capture_files import captures_in
+        from pregao.services.market.replayed import ReplayedPackets
+
+        default = 1.0 if on_screen else 0.0
+        speed = default if args.speed is None else args.speed
+        return ReplayedPackets(captures_in(args.captures), speed=speed, config=args.config)
+    from pregao.services.market.live import LivePackets
+    from pregao.services.subscriptions import load_subscriptions
+
+    subscriptions = load_subscriptions(args.config, frozenset(args.channel or ()), args.interface)
+    channels = ", ".join(map(str, sorted({each.id.channel or 0 for each in subscriptions})))
+    sys.stderr.write(f"pregao: listening to {len(subscriptions)} streams of channels {channels}\n")
+    sys.stderr.flush()
+    return LivePackets(subscriptions)
+
+
+def _screen(args: argparse.Namespace, packets: "Packets", symbols: list[str], stop: Event) -> None:
+    from pregao.cli.listening.keys import Keys
+    from pregao.cli.listening.screen import Screen
+    from pregao.services.market.watch import Watch
+
+    watch = Watch(packets)
+    with _publishing(args.metrics, watch.health) as tick, Keys() as keys:
+        Screen(watch, symbols, args.depth).run(stop, keys, tick)
+
+
+def _lines(args: argparse.Namespace, packets: "Packets", symbols: list[str], stop: Event) -> None:
+    from pregao.cli.listening.lines import Lines
+    from pregao.cli.output import Output
+    from pregao.services.market import Market
+
+    market = Market(packets, symbols=symbols, quotes="quotes" in args.show, exact=False)
+    with _publishing(args.metrics, market.health) as tick:
+        Lines(market, symbols, args.show, Output()).run(stop, tick)
+
+
+@contextmanager
+def _publishing(address: str | None, health: "Callable[[], MarketHealth]") -> Iterator[Callable[[], None]]:
+    """What to call now and then, so that metrics are of now."""
+    if address is None:
+        yield lambda: None
+        return
+    from pregao.services.metrics import MetricsServer, exposition, parse_address
+
+    with MetricsServer(*parse_address(address)) as server:
+        published_s = -_PUBLISH_S
+
+        def tick() -> None:
+            nonlocal published_s
+            if monotonic() - published_s >= _PUBLISH_S:
+                server.publish(exposition(health()))
+                published_s = monotonic()
+
+        tick()
+        sys.stderr.write(f"pregao: metrics at {server.url}\n")
+        sys.stderr.flush()
+        yield tick

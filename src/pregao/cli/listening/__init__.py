@@ -1,0 +1,1 @@
+"""What `pregao listen` shows: a screen on a terminal, lines elsewhere."""

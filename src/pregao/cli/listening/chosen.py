@@ -1,0 +1,64 @@
+"""Which instruments are on the screen."""
+
+from pregao.feeds.binary.handler.views import HandledBook
+from pregao.services.market.names import AmbiguousSymbolError, UnknownInstrumentError
+from pregao.services.market.watch import Watch
+
+
+class Chosen:
+    """Those that were named, or else any of all: first the one that is traded most when there is one."""
+
+    def __init__(self, watch: Watch, symbols: list[str]) -> None:
+        self._watch, self._symbols = watch, symbols
+        self._place = 0
+        self._id: tuple[int, int] | None = None  # channel and securityID, where none was named
+        self._moved = False
+
+    def move(self, by: int) -> None:
+        self._place += by
+        if not self._symbols:
+            books = self._all()
+            ids = [(book.channel, book.security_id) for book in books]
+            if ids:
+                self._moved = True
+                at = ids.index(self._id) if self._id in ids else 0
+                self._id = ids[(at + by) % len(ids)]
+
+    def shown(self, count: int) -> tuple[list[HandledBook], list[str]]:
+        """At most so many books, and what is wrong with symbols that were named."""
+        if not self._symbols:
+            return self._any(), []
+        books, wrong = [], []
+        for offset in range(min(count, len(self._symbols))):
+            symbol = self._symbols[(self._place + offset) % len(self._symbols)]
+            try:
+                books.append(self._watch.book(symbol))
+            except AmbiguousSymbolError:
+                books.append(self._first_of(symbol))
+            except UnknownInstrumentError as error:
+                wrong.append(str(error))
+        return books, wrong
+
+    def place(self) -> str:
+        """Which of how many."""
+        if self._symbols:
+            return f"{self._place % len(self._symbols) + 1} of {len(self._symbols)}"
+        books = self._all()
+        ids = [(book.channel, book.security_id) for book in books]
+        return f"{ids.index(self._id) + 1} of {len(ids)}" if self._id in ids else f"{len(ids)}"
+
+    def _first_of(self, symbol: str) -> HandledBook:
+        return next(book for book in self._watch.books() if book.symbol == symbol)
+
+    def _any(self) -> list[HandledBook]:
+        if self._id is None or (not self._moved and not self._has_traded(self._id)):
+            busiest = self._watch.busiest()
+            books = [busiest] if busiest is not None and busiest.instrument else self._all()
+            self._id = (books[0].channel, books[0].security_id) if books else None
+        return [] if self._id is None else [self._watch.book(self._id[1], self._id[0])]
+
+    def _has_traded(self, identity: tuple[int, int]) -> bool:
+        return bool(self._watch.trades(self._watch.book(identity[1], identity[0]), 1))
+
+    def _all(self) -> list[HandledBook]:
+        return sorted(self._watch.books(), key=lambda book: book.symbol)

@@ -1,0 +1,131 @@
+"""The screen of `pregao listen`: drawn a few times a second, however fast packets come."""
+
+from collections.abc import Callable
+from threading import Event
+from time import monotonic
+from typing import Final
+
+from rich.console import Console, RenderableType
+from rich.layout import Layout
+from rich.live import Live
+from rich.panel import Panel
+from rich.text import Text
+
+from pregao.cli.listening.boxes import notices_box, trades_box
+from pregao.cli.listening.chosen import Chosen
+from pregao.cli.listening.health_box import health_box
+from pregao.cli.listening.keys import Key, Keys
+from pregao.cli.listening.sheet import sheet
+from pregao.cli.listening.words import clock_text, date_text
+from pregao.feeds.binary.handler.views import HandledBook
+from pregao.services.market.health import MarketHealth
+from pregao.services.market.watch import Watch
+
+_EVERY_S: Final = 0.1
+_SHARE: Final = 4  # drawing takes at most so small a part of the time
+_SHEET_WIDTH: Final = 74
+_BOXES_WIDTH: Final = 62
+_NARROW: Final = _SHEET_WIDTH + 40
+_HEALTH_LINES: Final = 6
+
+
+class Screen:
+    def __init__(self, watch: Watch, symbols: list[str], depth: int, console: Console | None = None) -> None:
+        self._watch, self._depth = watch, depth
+        self._chosen = Chosen(watch, symbols)
+        self._console = console or Console()
+
+    def run(self, stop: Event, keys: Keys, tick: Callable[[], None]) -> None:
+        """Until somebody quits: a screen of captures that have ended can still be read."""
+        due_s = 0.0
+        with Live(console=self._console, screen=True, auto_refresh=False) as live:
+            while not stop.is_set():
+                self._watch.step(max(min(due_s - monotonic(), _EVERY_S), 0.0))
+                for key in keys.read(_EVERY_S if self._watch.packets.ended else 0.0):
+                    if key is Key.QUIT:
+                        return
+                    self._chosen.move(1 if key is Key.NEXT else -1)
+                    due_s = 0.0
+                if monotonic() >= due_s:
+                    began_s = monotonic()
+                    live.update(self.draw(), refresh=True)
+                    took_s = monotonic() - began_s
+                    due_s = monotonic() + max(_EVERY_S, took_s * _SHARE)
+                tick()
+
+    # One picture
+
+    def draw(self) -> RenderableType:
+        width, height = self._console.size
+        health = self._watch.health()
+        books, wrong = self._chosen.shown(max((width - _BOXES_WIDTH) // _SHEET_WIDTH, 1))
+        layout = Layout()
+        layout.split_column(
+            Layout(self._head(health), size=1), Layout(name="body"), Layout(self._foot(health), size=1)
+        )
+        sheets = [Layout(sheet(book, self._depth), ratio=_SHEET_WIDTH) for book in books]
+        if not sheets or wrong:
+            sheets.append(Layout(_nothing(wrong), ratio=_SHEET_WIDTH))
+        if width >= _NARROW:
+            boxes = self._boxes(health, books, height - 2)
+            layout["body"].split_row(*sheets, Layout(boxes, ratio=_BOXES_WIDTH))
+        else:
+            layout["body"].split_row(*sheets)
+        return layout
+
+    def _boxes(self, health: MarketHealth, books: list[HandledBook], height: int) -> Layout:
+        layout = Layout()
+        first = books[0] if books else None
+        feeds = sum(
+            feed.heard or feed.feed in each.site.feeds for each in health.channels for feed in each.feeds
+        )
+        lines = _HEALTH_LINES + feeds + len(health.channels)
+        rest = max(height - lines, 8)
+        parts = [] if first is None else [
+            Layout(trades_box(first, self._watch.trades(first, rest - rest // 2 - 2)), size=rest - rest // 2)
+        ]  # fmt: skip
+        parts.append(Layout(health_box(health, None if first is None else first.channel), size=lines))
+        parts.append(Layout(notices_box(self._watch.notices, max(rest // 2 - 2, 1))))
+        layout.split_column(*parts)
+        return layout
+
+    def _head(self, health: MarketHealth) -> Text:
+        speed = self._watch.packets.speed
+        how = "live" if speed is None else "as fast as possible" if speed == 0 else f"×{speed:g}"
+        when = (
+            f"{date_text(health.time_ns)} {clock_text(health.time_ns)}" if health.time_ns else "no time yet"
+        )
+        head = Text.assemble((" pregão listen ", "reverse"), f"  {when}  {how}  ")
+        if health.ended:
+            head.append("the captures have ended  ", "yellow")
+        head.append_text(_whole(health))
+        return head
+
+    def _foot(self, health: MarketHealth) -> Text:
+        place = self._chosen.place()
+        return Text(f" n/→ next   p/← previous   q quit      instrument {place}", "dim")
+
+
+def _whole(health: MarketHealth) -> Text:
+    if not any(channel.version >= 0 for channel in health.channels):
+        return Text("nothing is heard yet", "yellow")
+    if health.whole:
+        return Text("all books clean", "green")
+    waiting = [str(each.channel) for each in health.channels if not each.ready]
+    if waiting:
+        return Text(f"channel {', '.join(waiting)} starting", "yellow")
+    silent = [str(each.channel) for each in health.channels if each.silent]
+    stale, unverified = (
+        sum(getattr(each, name) for each in health.channels) for name in ("stale", "unverified")
+    )
+    parts = [f"channel {', '.join(silent)} SILENT"] if silent else []
+    parts += [f"{stale:,} STALE"] if stale else []
+    parts += [f"{unverified:,} UNVERIFIED"] if unverified else []
+    return Text(", ".join(parts), "bold red" if silent or stale else "yellow")
+
+
+def _nothing(wrong: list[str]) -> Panel:
+    text = (
+        "\n".join(wrong) or "no instrument is known yet: definitions come in a loop, which may take a while"
+    )
+    return Panel(Text(text, "yellow"), border_style="yellow", padding=(1, 2))

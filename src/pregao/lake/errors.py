@@ -1,0 +1,85 @@
+"""What can go wrong with a lake, by name.
+
+LakeError
+├── NoLakeError            there is no lake at that place, or not that version of it
+├── LakeConflictError      somebody else has changed the lake meanwhile
+├── LakeDamagedError       a file of the lake is missing or cannot be read: says which
+├── LakeFullError          no room to write
+├── WrongIntentError       a commit that cannot be: files that are not there, removed twice, …
+└── QueryError             Spark refuses or fails a query
+JavaError                  no usable Java
+"""
+
+import errno
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from pregao.model.errors import PregaoError
+
+
+class LakeError(PregaoError):
+    """Base of all that concerns a lake."""
+
+
+class NoLakeError(LakeError):
+    pass
+
+
+class LakeConflictError(LakeError):
+    pass
+
+
+class LakeDamagedError(LakeError):
+    def __init__(self, reason: str, *, file: str) -> None:
+        self.reason, self.file = reason, file
+        super().__init__(f"{file}: {reason}")
+
+
+class LakeFullError(LakeError):
+    def __init__(self, file: str) -> None:
+        self.file = file
+        super().__init__(f"{file}: no space left on the device; nothing of this commit is visible")
+
+
+class WrongIntentError(LakeError):
+    pass
+
+
+class QueryError(LakeError):
+    pass
+
+
+class JavaError(PregaoError):
+    pass
+
+
+_FULL: Final = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
+_FULL_WORDS: Final = re.compile(r"no space left|os error 28|disk quota|StorageFull", re.IGNORECASE)
+
+
+@contextmanager
+def named(file: str) -> Iterator[None]:
+    """Errors of the system, of Arrow and of deltalake inside become ours, with the file's name.
+
+    Arrow's ArrowInvalid is a ValueError, deltalake's DeltaError a plain Exception that keeps the
+    system's error only as text."""
+    try:
+        yield
+    except PregaoError:
+        raise
+    except FileNotFoundError as error:
+        raise LakeDamagedError("file is missing", file=file) from error
+    except Exception as error:
+        if _is_full(error):
+            raise LakeFullError(file) from error
+        raise LakeDamagedError(_first_line(error), file=file) from error
+
+
+def _is_full(error: Exception) -> bool:
+    return getattr(error, "errno", None) in _FULL or bool(_FULL_WORDS.search(str(error)))
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

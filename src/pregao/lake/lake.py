@@ -1,0 +1,143 @@
+"""A lake as people use it.
+
+lake = Lake("lake", spark)                    # or without Spark
+lake.table("trades", where={"symbol": "PETR4"})          # a Spark DataFrame
+lake.to_pandas("bars", where="symbol = 'PETR4' and interval = 60000000000")
+lake.at(3).table("trades")                    # all tables as of lake version 3
+"""
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from pregao.lake.errors import LakeError, NoLakeError
+from pregao.lake.reading import arrow
+from pregao.lake.reading.conditions import Condition, Where, conditions
+from pregao.lake.reading.pruning import prune
+from pregao.lake.store.deltalog import DeltaLog, LiveFile
+from pregao.lake.store.ledger import LakeVersion, Ledger
+from pregao.lake.store.location import Location
+from pregao.lake.tables.catalogue import TABLES, find_table
+from pregao.lake.tables.ledger import COMMITS
+from pregao.lake.tables.table import Table
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas
+    import polars
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class Lake:
+    """One version of a lake: the newest when it was opened, or `as_of`. Another commit does not change
+    what it shows; open it again (or `refresh`) for that."""
+
+    def __init__(
+        self, path: str | os.PathLike[str] | Location, spark: "SparkSession | None" = None, *,
+        as_of: int | None = None,
+    ) -> None:  # fmt: skip
+        self.location = path if isinstance(path, Location) else Location(path)
+        self._spark = spark
+        self._ledger = Ledger(self.location)
+        if not self._ledger.exists:
+            raise NoLakeError(f"{self.location.uri}: there is no lake here")
+        self.version: LakeVersion = self._ledger.version(as_of)
+        self._files: dict[tuple[str, int], list[LiveFile]] = {}
+
+    def at(self, number: int) -> "Lake":
+        """The same lake as of another version."""
+        return Lake(self.location, self._spark, as_of=number)
+
+    def refresh(self) -> "Lake":
+        """The same lake as it is now."""
+        return Lake(self.location, self._spark)
+
+    def versions(self) -> list[LakeVersion]:
+        return self._ledger.versions()
+
+    def files(self, name: str, where: Where = None, *, as_of: int | None = None) -> list[LiveFile]:
+        """Files that can hold such rows, by the partitions and figures of the log."""
+        table = find_table(name)
+        return self._pruned(table, conditions(table, where), as_of)
+
+    def table(
+        self, name: str, where: Where = None, *, as_of: int | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> "DataFrame":  # fmt: skip
+        from pregao.lake.reading.sparkframes import frame
+
+        table = find_table(name)
+        wanted = conditions(table, where)
+        files = self._pruned(table, wanted, as_of)
+        return frame(self._session(), self.location, table, files, wanted, columns)
+
+    def arrow(
+        self, name: str, where: Where = None, *, as_of: int | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> Any:  # fmt: skip
+        """A pyarrow.Table. Without Spark, as are all that follow."""
+        table = find_table(name)
+        wanted = conditions(table, where)
+        return arrow.read(self.location, table, self._pruned(table, wanted, as_of), wanted, columns)
+
+    def to_pandas(
+        self, name: str, where: Where = None, *, as_of: int | None = None,
+        columns: Sequence[str] | None = None, floats: bool = False,
+    ) -> "pandas.DataFrame":  # fmt: skip
+        """`floats`: prices as float64, fast but rounded; otherwise as exact Decimals."""
+        found = self.arrow(name, where, as_of=as_of, columns=columns)
+        frame: pandas.DataFrame = (_with_floats(found) if floats else found).to_pandas()
+        return frame
+
+    def to_polars(
+        self, name: str, where: Where = None, *, as_of: int | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> "polars.DataFrame":  # fmt: skip
+        import polars
+
+        found = polars.from_arrow(self.arrow(name, where, as_of=as_of, columns=columns))
+        assert isinstance(found, polars.DataFrame)
+        return found
+
+    def to_duckdb(
+        self, connection: "duckdb.DuckDBPyConnection | None" = None, *, as_of: int | None = None
+    ) -> "duckdb.DuckDBPyConnection":
+        """A connection in which every table is a view; DuckDB reads only the columns and row groups it
+        needs."""
+        import duckdb
+
+        opened = duckdb.connect() if connection is None else connection
+        for name, table in TABLES.items():
+            found = arrow.dataset(self.location, table, self._pruned(table, [], as_of))
+            opened.register(name, found)
+        return opened
+
+    def _pruned(self, table: Table, wanted: list[Condition], as_of: int | None) -> list[LiveFile]:
+        version = self.version if as_of is None else self._ledger.version(as_of)
+        if table is COMMITS:  # its own rows: those of this version and of all before it
+            return [
+                file for file in prune(self._ledger.commits.files, wanted)
+                if file.partition["lake_version"] <= version.number
+            ]  # fmt: skip
+        number = version.delta_version(table.name)
+        if number < 0:
+            return []
+        key = table.name, number
+        if key not in self._files:
+            self._files[key] = DeltaLog(self.location, table, number).files
+        return prune(self._files[key], wanted)
+
+    def _session(self) -> "SparkSession":
+        if self._spark is None:
+            raise LakeError("this lake was opened without Spark: Lake(path, spark)")
+        return self._spark
+
+
+def _with_floats(table: Any) -> Any:
+    fields = [
+        pa.field(field.name, pa.float64()) if pa.types.is_decimal(field.type) else field
+        for field in table.schema
+    ]
+    return table.cast(pa.schema(fields))

@@ -1,0 +1,1 @@
+"""Looking after a lake: fewer files, and none that nobody needs."""

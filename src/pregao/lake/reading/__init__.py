@@ -1,0 +1,1 @@
+"""Reading one lake version: which files, which rows."""

@@ -1,0 +1,104 @@
+"""Files of a lake version through Arrow, without Spark."""
+
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from operator import and_
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from pregao.lake.errors import LakeDamagedError, LakeFullError, named
+from pregao.lake.reading.conditions import Condition
+from pregao.lake.store.deltalog import LiveFile
+from pregao.lake.store.location import Location
+from pregao.lake.tables.table import Table
+
+
+def dataset(location: Location, table: Table, files: Sequence[LiveFile]) -> Any:
+    """Lazy: DuckDB and Polars read from it only what they need."""
+    partitions = pa.schema([table.schema.field(name) for name in table.partitions])
+    return ds.dataset(
+        [location.path(table.name, file.path) for file in files],
+        schema=table.schema,
+        format="parquet",
+        filesystem=location.filesystem,
+        partitioning=ds.partitioning(partitions, flavor="hive"),
+        partition_base_dir=location.path(table.name),
+    ) if files else ds.dataset(table.schema.empty_table())  # fmt: skip
+
+
+def read(
+    location: Location,
+    table: Table,
+    files: Sequence[LiveFile],
+    conditions: Iterable[Condition],
+    columns: Sequence[str] | None = None,
+) -> Any:
+    """A table in memory; LakeDamagedError names the file that cannot be read."""
+    try:
+        with named(location.full(table.name)):
+            return dataset(location, table, files).to_table(
+                columns=None if columns is None else list(columns), filter=expression(table, conditions)
+            )
+    except LakeFullError:
+        raise
+    except LakeDamagedError as error:
+        find_damage(location, table, files)
+        raise error
+
+
+def find_damage(location: Location, table: Table, files: Iterable[LiveFile]) -> None:
+    """Raise for the first file that is not there, or is not what the log says."""
+    for file in files:
+        name = location.full(table.name, file.path)
+        size = location.size(table.name, file.path)
+        if size is None:
+            raise LakeDamagedError("file is missing", file=name)
+        if size != file.size:
+            raise LakeDamagedError(f"has {size} bytes, the log says {file.size}", file=name)
+        with named(name), location.filesystem.open_input_file(location.path(table.name, file.path)) as source:
+            for batch in pq.ParquetFile(source).iter_batches():
+                del batch
+
+
+def expression(table: Table, conditions: Iterable[Condition]) -> Any:
+    """For a dataset's filter; None when all is wanted."""
+    each = [_expression(table, condition) for condition in conditions]
+    return reduce(and_, each) if each else None
+
+
+def _expression(table: Table, condition: Condition) -> Any:
+    field = pc.field(condition.column)
+    if condition.operator == "is null":
+        return field.is_null()
+    if condition.operator == "is not null":
+        return field.is_valid()
+    type_ = table.by_name[condition.column].type.arrow
+    if condition.operator == "in":
+        return field.isin(pa.array([each for each in condition.value if _fits(each, type_)], type_))
+    value = _scalar(condition.value, type_)
+    comparisons = {
+        "=": pc.equal, "!=": pc.not_equal, "<": pc.less, "<=": pc.less_equal, ">": pc.greater,
+        ">=": pc.greater_equal,
+    }  # fmt: skip
+    return comparisons[condition.operator](field, value)
+
+
+def _scalar(value: Any, type_: Any) -> Any:
+    """A decimal with more places than the column is compared as it is, never rounded."""
+    try:
+        return pa.scalar(value, type_)
+    except pa.ArrowInvalid:
+        return pa.scalar(value)
+
+
+def _fits(value: Any, type_: Any) -> bool:
+    """What does not fit is equal to no value of the column."""
+    try:
+        pa.scalar(value, type_)
+    except pa.ArrowInvalid:
+        return False
+    return True

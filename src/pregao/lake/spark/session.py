@@ -1,0 +1,94 @@
+"""The Spark session: quiet, quick to start, and the same everywhere.
+
+spark = local_session()                                             # this machine, all cores
+spark = local_session(master="spark://host:7077", archive="environment.tar.gz")
+"""
+
+import logging
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from pregao.lake.spark.java import java_home
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOCAL: Final = "local[*]"
+ARCHIVE_FOLDER: Final = "environment"
+_LOG_SETTINGS: Final = Path(__file__).with_name("log4j2.properties")
+
+_COMMON: Final = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+    "spark.sql.adaptive.enabled": "true",
+    # A lake version is a list of files: asking for their sizes needs no Spark job of its own.
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
+    "spark.sql.parquet.filterPushdown": "true",
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.python.worker.reuse": "true",
+    "spark.cleaner.periodicGC.interval": "10min",
+}
+# A cold Spark spends most of its time on compiling itself: 27 s of processor time for a session and a
+# first query, 15 s so. Long work in the JVM wants the other compiler: `quick=False`.
+_QUICK: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+_LOCAL_ONLY: Final = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.shuffle.compress": "false",  # a shuffle on one machine is bound by the processor
+    "spark.locality.wait": "0s",
+}
+
+
+def local_session(
+    *,
+    master: str = LOCAL,
+    name: str = "pregao",
+    archive: str | None = None,
+    memory: str | None = None,
+    quick: bool = True,
+    settings: Mapping[str, str] | None = None,
+) -> "SparkSession":
+    """The session of this process; made if there is none. `archive` is what `pregao pack` made, for
+    machines without our environment; `quick` prefers a fast start on this machine to fast machine code
+    in the JVM; `settings` go over all of ours."""
+    is_local = master.startswith("local")
+    os.environ["JAVA_HOME"] = str(java_home())
+    if is_local:
+        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"  # otherwise it warns about the machine's name
+    os.environ["PYSPARK_PYTHON"] = f"./{ARCHIVE_FOLDER}/bin/python" if archive else sys.executable
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master(master).appName(name)
+    for key, value in session_settings(
+        is_local=is_local, archive=archive, memory=memory, quick=quick, settings=settings or {}
+    ).items():
+        builder = builder.config(key, value)
+    # Spark writes every refused query to stderr, as JSON with the Java stack: we tell it in one line.
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    return builder.getOrCreate()
+
+
+def session_settings(
+    *, is_local: bool, archive: str | None, memory: str | None, quick: bool, settings: Mapping[str, str]
+) -> dict[str, str]:
+    chosen = dict(_COMMON)
+    options = [f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}"]
+    if quick and is_local:
+        options += _QUICK
+    chosen["spark.driver.extraJavaOptions"] = " ".join(options)
+    if is_local:
+        chosen.update(_LOCAL_ONLY)
+        chosen["spark.sql.shuffle.partitions"] = str(max(2, os.cpu_count() or 2))
+    if archive:
+        chosen["spark.archives"] = f"{archive}#{ARCHIVE_FOLDER}"
+    if memory:
+        chosen["spark.driver.memory"] = memory
+    chosen.update(settings)
+    return chosen

@@ -1,0 +1,1 @@
+"""Files, Delta logs, and the commit over all tables."""

@@ -1,0 +1,177 @@
+"""The commit over all tables: all of a build is seen, or nothing of it.
+
+Delta's commits are atomic for one table only. So a lake version goes through these steps, and a process
+may die between any two of them:
+
+    1  the intent is written and claims the next number in the log of `intents`
+    2  each table of the intent is committed, under the number as application transaction
+    3  a row per table is entered in `commits`: from now on the version is seen
+
+Whoever wants to commit first finishes what is pending: forward if the intent can be read and its files
+are there, otherwise it is abandoned, and what it did to tables is undone by the next commit to them.
+Every step can be done twice, or by two at once, with the same result; so nobody needs a lock, and
+nobody needs to know whether the other is dead or slow. Readers only ever look at `commits`.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Final
+
+from pregao.io.clock import WallClock
+from pregao.lake.errors import LakeConflictError, LakeDamagedError, LakeError, WrongIntentError
+from pregao.lake.store.deltalog import FasterError, ready_log
+from pregao.lake.store.intent import Change, Intent, Label, write_intent
+from pregao.lake.store.ledger import ABANDONED, LakeVersion, Ledger, TableVersion, write_version
+from pregao.lake.store.location import Location
+from pregao.lake.store.tablecommit import commit_table, live_files
+from pregao.lake.tables.ledger import COMMITS, INTENTS
+
+ATTEMPTS: Final = 20
+Step = Callable[[str], None]
+
+
+def _no_step(_: str) -> None:
+    return
+
+
+class Committer:
+    """`after` is called after each step with its name: tests die there."""
+
+    def __init__(self, location: Location, after: Step = _no_step) -> None:
+        self._location, self._after = location, after
+        self._clock = WallClock()
+
+    def commit(self, change: Change, label: Label, *, base: int | None = None) -> LakeVersion:
+        """Commit what was planned on lake version `base` (None: the newest).
+
+        LakeConflictError when another commit since then touched one of the same partitions; others are
+        no obstacle. WrongIntentError when the change cannot be made at all."""
+        for _ in range(ATTEMPTS):
+            ledger = self._without_pending()
+            newest = ledger.version()
+            base = newest.number if base is None else base  # from now on others must not interfere
+            self._check_since(ledger, base, change)
+            self._check_change(newest, change)
+            intent = Intent(ledger.last_number + 1, newest.number, change, label, self._clock.now_ns())
+            if self._claim(intent):
+                return self._roll_forward(intent, newest)
+        raise LakeConflictError(f"{self._location.uri}: other builds were faster {ATTEMPTS} times in a row")
+
+    def recover(self) -> LakeVersion:
+        """Finish or abandon what a build left behind; the newest lake version then."""
+        return self._without_pending().version()
+
+    def _without_pending(self) -> Ledger:
+        for _ in range(ATTEMPTS):
+            ledger = Ledger(self._location)
+            if not ledger.pending:
+                return ledger
+            self._finish(ledger, ledger.pending[0])
+        raise LakeConflictError(f"{self._location.uri}: other builds keep committing")
+
+    def _finish(self, ledger: Ledger, number: int) -> None:
+        """A pending intent: forward, or never."""
+        try:
+            intent = ledger.intent(number)
+            assert intent is not None
+            self._check_files(intent.change)
+        except (LakeDamagedError, WrongIntentError) as error:
+            self._abandon(number, str(error))
+            return
+        base = ledger.version(intent.base) if intent.base else LakeVersion(0)
+        self._roll_forward(intent, base)
+
+    def _check_since(self, ledger: Ledger, base: int, change: Change) -> None:
+        """Optimistic: what we planned on must not have been changed since."""
+        for number in ledger.numbers:
+            if number <= base or not ledger.is_visible(number):
+                continue
+            other = ledger.intent(number)
+            common = change.keys if other is None else change.keys & other.change.keys
+            if common:
+                table, partition = sorted(common, key=str)[0]
+                where = " ".join(f"{name}={value}" for name, value in partition)
+                raise LakeConflictError(
+                    f"{self._location.uri}: another build (lake version {number}) has changed table {table}"
+                    f" {where} since version {base}; nothing of this build was committed, run it again"
+                )
+
+    def _check_change(self, newest: LakeVersion, change: Change) -> None:
+        self._check_files(change)
+        for table in change.tables:
+            live = live_files(self._location, table, newest.delta_version(table))
+            mine = change.of(table)
+            for file in mine.removes:
+                if file.path not in live:
+                    raise WrongIntentError(f"{table}/{file.path} is to be removed but is not in the lake")
+            for file in mine.adds:
+                if file.path in live:
+                    raise WrongIntentError(f"{table}/{file.path} is to be added but is already there")
+
+    def _check_files(self, change: Change) -> None:
+        sizes = self._location.sizes([f"{file.table}/{file.path}" for file in change.adds])
+        for file, size in zip(change.adds, sizes, strict=True):
+            if size != file.size:
+                found = "is missing" if size is None else f"has {size} bytes"
+                raise WrongIntentError(f"{file.table}/{file.path} {found} and should have {file.size}")
+
+    def _claim(self, intent: Intent) -> bool:
+        """Whether the number is ours."""
+        log = ready_log(self._location, INTENTS)
+        if log.transaction >= intent.number:
+            return False
+        file = write_intent(self._location, intent)
+        self._after("intent written")
+        try:
+            log.commit([file], [], intent.number, intent.claimed_ns)
+        except FasterError:
+            self._forget(INTENTS.name, file.path)
+            return False
+        self._after("intent stored")
+        return True
+
+    def _roll_forward(self, intent: Intent, base: LakeVersion) -> LakeVersion:
+        tables = dict(base.tables)
+        for name in intent.change.tables:
+            now_ns = self._clock.now_ns()
+            version = commit_table(self._location, name, intent, base.delta_version(name), now_ns)
+            live = live_files(self._location, name, version).values()
+            tables[name] = TableVersion(
+                name, version, True, len(live), sum(file.rows for file in live),
+                sum(file.size for file in live),
+            )  # fmt: skip
+            self._after(f"table {name}")
+        unchanged = set(tables) - set(intent.change.tables)
+        for name in unchanged:
+            old = tables[name]
+            tables[name] = TableVersion(name, old.delta_version, False, old.files, old.rows, old.bytes)
+        note = json.dumps(dict(intent.label.note))
+        self._enter(intent.number, list(tables.values()), intent.label, note)
+        return Ledger(self._location).version(intent.number)
+
+    def _abandon(self, number: int, reason: str) -> None:
+        self._enter(number, [], Label(ABANDONED), json.dumps({"reason": reason}))
+
+    def _enter(self, number: int, tables: list[TableVersion], label: Label, note: str) -> None:
+        """The last step. Whoever was faster has entered the same."""
+        for _ in range(ATTEMPTS):
+            log = ready_log(self._location, COMMITS)
+            if log.transaction >= number:
+                return
+            now_ns = self._clock.now_ns()
+            file = write_version(self._location, number, tables, label, note, now_ns)
+            self._after("version written")
+            try:
+                log.commit([file], [], number, now_ns)
+            except FasterError:
+                self._forget(COMMITS.name, file.path)
+                continue
+            self._after("version entered")
+            return
+        raise LakeConflictError(f"{self._location.uri}: other builds were faster {ATTEMPTS} times in a row")
+
+    def _forget(self, *path: str) -> None:
+        try:
+            self._location.delete(*path)
+        except LakeError:
+            return  # vacuum finds it

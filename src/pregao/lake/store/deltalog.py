@@ -1,0 +1,215 @@
+"""The Delta log of one table, by the `deltalake` library.
+
+What that library does not do for us (design, traps): it takes the same application transaction twice,
+so we look first; its handles go stale after a commit, so we open afresh; a wider schema must be added
+before a file that has it. Nothing is ever retried by the library: we want to know who was faster.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Schema, Transaction
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from deltalake.transaction import AddAction, RemoveAction
+
+from pregao.lake.errors import LakeConflictError, LakeDamagedError, named
+from pregao.lake.store.files import DataFile
+from pregao.lake.store.location import Location
+from pregao.lake.store.statistics import to_json
+from pregao.lake.tables.table import Table
+
+APPLICATION: Final = "pregao.lake"
+_MARK: Final = "pregao.lakeVersion"
+# Old versions must stay readable until `vacuum` says otherwise, so no log is cleaned up on its own.
+_CONFIGURATION: Final = {
+    "delta.enableExpiredLogCleanup": "false",
+    "delta.checkpointInterval": "50",
+}
+_NS_PER_MS: Final = 1_000_000
+
+
+class FasterError(LakeConflictError):
+    """Somebody else has made this version of the log."""
+
+
+@dataclass(frozen=True)
+class LiveFile:
+    """A file of a table version, with the figures readers skip by."""
+
+    table: str
+    path: str
+    size: int
+    rows: int
+    partition: dict[str, Any]
+    least: dict[str, Any]
+    greatest: dict[str, Any]
+    nulls: dict[str, int]
+
+    def data_file(self) -> DataFile:
+        texts = {name: None if value is None else str(value) for name, value in self.partition.items()}
+        statistics = to_json(self.rows, self.least, self.greatest, self.nulls)
+        return DataFile(self.table, self.path, self.size, self.rows, texts, statistics)
+
+
+class DeltaLog:
+    """One opened state of a table's log."""
+
+    def __init__(self, location: Location, table: Table, version: int | None = None) -> None:
+        self.location, self.table = location, table
+        self._delta = _open(location, table, version)
+
+    @property
+    def exists(self) -> bool:
+        return self._delta is not None
+
+    @property
+    def version(self) -> int:
+        """−1: there is no table yet."""
+        return -1 if self._delta is None else int(self._delta.version())
+
+    @property
+    def transaction(self) -> int:
+        """The newest lake version that has been committed to this table."""
+        found = None if self._delta is None else self._delta.transaction_version(APPLICATION)
+        return 0 if found is None else int(found)
+
+    @cached_property
+    def files(self) -> list[LiveFile]:
+        if self._delta is None:
+            return []
+        with named(self.location.full(self.table.name, "_delta_log")):
+            rows = pa.table(self._delta.get_add_actions(flatten=True)).to_pylist()
+        return [_live_file(self.table.name, row) for row in rows]
+
+    def version_of(self, lake_version: int) -> int:
+        """The table version that a lake version made, from the log's own entries, newest first."""
+        for version in range(self.version, -1, -1):
+            if self.mark(version) == lake_version:
+                return version
+        raise LakeDamagedError(
+            f"its log has no entry of lake version {lake_version}",
+            file=self.location.full(self.table.name, "_delta_log"),
+        )
+
+    def mark(self, version: int) -> int | None:
+        """Lake version that made a table version; 0 for one that only made or widened the table; None
+        for one that is not ours."""
+        text = self.location.read(self.table.name, "_delta_log", f"{version:020}.json").decode()
+        entries = [json.loads(line) for line in text.splitlines() if line.strip()]
+        about: dict[str, Any] = next((each["commitInfo"] for each in entries if "commitInfo" in each), {})
+        found = about.get(_MARK)
+        return None if found is None else int(found)
+
+    def commit(
+        self,
+        adds: Iterable[DataFile],
+        removes: Iterable[DataFile],
+        lake_version: int,
+        now_ns: int,
+        *,
+        data_change: bool = True,
+    ) -> int:
+        """The version it made; FasterError when somebody else made that one."""
+        if self._delta is None:
+            raise FasterError(f"{self.location.full(self.table.name)}: there is no log")
+        now_ms = now_ns // _NS_PER_MS
+        actions: list[AddAction | RemoveAction] = [
+            RemoveAction(file.path, data_change, now_ms, file.size, dict(file.partition)) for file in removes
+        ]
+        actions += [
+            AddAction(file.path, file.size, dict(file.partition), now_ms, data_change, file.statistics)
+            for file in adds
+        ]
+        with named(self.location.full(self.table.name, "_delta_log")):
+            try:
+                self._delta.create_write_transaction(
+                    actions, mode="append", schema=Schema.from_arrow(self.table.schema),
+                    partition_by=list(self.table.partitions),
+                    commit_properties=_properties(lake_version, with_transaction=True),
+                    post_commithook_properties=PostCommitHookProperties(cleanup_expired_logs=False),
+                )  # fmt: skip
+            except CommitFailedError as error:
+                if _taken(self.location, self.table, self.version + 1):
+                    raise FasterError(f"{self.table.name}: somebody was faster") from error
+                raise
+        return self.version + 1
+
+
+def ready_log(location: Location, table: Table) -> DeltaLog:
+    """A log to write to: made if it is not there, widened if the table has got new columns."""
+    log = DeltaLog(location, table)
+    if not log.exists:
+        _create(location, table)
+        log = DeltaLog(location, table)
+    return _widen(log)
+
+
+def _open(location: Location, table: Table, version: int | None) -> Any:
+    with named(location.full(table.name, "_delta_log")):
+        try:
+            return DeltaTable(
+                location.full(table.name), version=version, storage_options=location.storage_options
+            )
+        except TableNotFoundError:
+            if version is not None:
+                raise
+            return None
+
+
+def _create(location: Location, table: Table) -> None:
+    if location.is_local:
+        location.make_folder(table.name)
+    with named(location.full(table.name, "_delta_log")):
+        try:
+            DeltaTable.create(
+                location.full(table.name), Schema.from_arrow(table.schema), mode="error",
+                partition_by=list(table.partitions), name=table.name, description=table.about,
+                configuration=_CONFIGURATION, storage_options=location.storage_options,
+                commit_properties=_properties(0, with_transaction=False),
+            )  # fmt: skip
+        except DeltaError:
+            if not DeltaLog(location, table).exists:  # somebody else has made it: as good
+                raise
+
+
+def _widen(log: DeltaLog) -> DeltaLog:
+    """A file with a column that the log does not know would be taken, and the column never seen."""
+    assert log._delta is not None
+    wanted = Schema.from_arrow(log.table.schema).fields
+    there = {field.name for field in log._delta.schema().fields}
+    missing = [field for field in wanted if field.name not in there]
+    if not missing:
+        return log
+    with named(log.location.full(log.table.name, "_delta_log")):
+        log._delta.alter.add_columns(missing, commit_properties=_properties(0, with_transaction=False))
+    return DeltaLog(log.location, log.table)
+
+
+def _properties(lake_version: int, *, with_transaction: bool) -> CommitProperties:
+    transactions: Sequence[Transaction] = [Transaction(APPLICATION, lake_version)] if with_transaction else []
+    return CommitProperties(
+        custom_metadata={_MARK: str(lake_version)},
+        max_commit_retries=0,
+        app_transactions=list(transactions),
+    )
+
+
+def _taken(location: Location, table: Table, version: int) -> bool:
+    return location.size(table.name, "_delta_log", f"{version:020}.json") is not None
+
+
+def _live_file(table: str, row: dict[str, Any]) -> LiveFile:
+    def part(prefix: str) -> dict[str, Any]:
+        start = len(prefix)
+        found = {name[start:]: value for name, value in row.items() if name.startswith(prefix)}
+        return {name: value for name, value in found.items() if value is not None}
+
+    partition = {name[10:]: value for name, value in row.items() if name.startswith("partition.")}
+    return LiveFile(
+        table, row["path"], row["size_bytes"], row["num_records"] or 0, partition,
+        part("min."), part("max."), part("null_count."),
+    )  # fmt: skip

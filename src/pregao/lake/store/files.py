@@ -1,0 +1,151 @@
+"""Data files: written whole under names nobody else has, and described for the log.
+
+with FileWriter(location, TRADES, {"trade_date": "2026-11-16", "channel": "84"}) as writer:
+    writer.write(batch)             # in TRADES.written_schema, sorted
+manifest.append(writer.file)
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pregao.lake.errors import LakeError, named
+from pregao.lake.store.location import Location
+from pregao.lake.store.statistics import file_statistics
+from pregao.lake.tables.parquet import ROW_GROUP_ROWS, parquet_options
+from pregao.lake.tables.table import Table
+
+Partition = Mapping[str, str | None]
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A file as the log knows it: `path` below its table, `statistics` as Delta's JSON."""
+
+    table: str
+    path: str
+    size: int
+    rows: int
+    partition: Partition
+    statistics: str
+
+    @property
+    def key(self) -> tuple[str, tuple[tuple[str, str | None], ...]]:
+        """Table and partition: what two builders must not both replace."""
+        return self.table, tuple(sorted(self.partition.items()))
+
+    def to_row(self) -> dict[str, Any]:
+        """A manifest row: what a task sends back."""
+        return {
+            "table": self.table, "path": self.path, "size": self.size, "rows": self.rows,
+            "partition": json.dumps(dict(self.partition), sort_keys=True), "statistics": self.statistics,
+        }  # fmt: skip
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> Self:
+        return cls(
+            row["table"], row["path"], row["size"], row["rows"], json.loads(row["partition"]),
+            row["statistics"],
+        )  # fmt: skip
+
+
+MANIFEST = pa.schema(
+    [
+        ("table", pa.string()), ("path", pa.string()), ("size", pa.int64()), ("rows", pa.int64()),
+        ("partition", pa.string()), ("statistics", pa.string()),
+    ]
+)  # fmt: skip
+
+
+class FileWriter:
+    """One Parquet file. What fails leaves no file behind if that can be helped."""
+
+    def __init__(
+        self, location: Location, table: Table, partition: Partition, *, label: str = "part",
+        schema: Any = None,
+    ) -> None:  # fmt: skip
+        if set(partition) != set(table.partitions):
+            raise LakeError(f"table {table.name}: partition {dict(partition)} is not {table.partitions}")
+        self._location, self._table, self._partition = location, table, dict(partition)
+        folder = "/".join(f"{name}={partition[name]}" for name in table.partitions)
+        self._path = f"{folder}/{label}-{uuid4().hex}.parquet"
+        self._schema = table.written_schema if schema is None else schema
+        self._metadata: Any = None
+        if location.is_local:
+            location.make_folder(table.name, folder)
+        with named(self.name):
+            self._sink = location.filesystem.open_output_stream(location.path(table.name, self._path))
+            self._writer = pq.ParquetWriter(self._sink, self._schema, **parquet_options(table))
+
+    @property
+    def name(self) -> str:
+        return self._location.full(self._table.name, self._path)
+
+    def write(self, batch: Any) -> None:
+        """A record batch or table. Row groups are cut at a million rows."""
+        table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
+        with named(self.name):
+            self._writer.write_table(table, row_group_size=ROW_GROUP_ROWS)
+
+    @property
+    def file(self) -> DataFile:
+        """Known once the writer is closed."""
+        if self._metadata is None:
+            raise LakeError(f"{self.name} is not written yet")
+        size = self._location.size(self._table.name, self._path)
+        statistics = file_statistics(self._metadata, self._table.skip_columns)
+        rows = self._metadata.num_rows
+        return DataFile(self._table.name, self._path, size or 0, rows, self._partition, statistics)
+
+    def close(self) -> None:
+        with named(self.name):
+            self._writer.close()
+            self._sink.close()
+        self._metadata = self._writer.writer.metadata
+
+    def discard(self) -> None:
+        for part in (self._writer, self._sink):
+            try:
+                part.close()
+            except (OSError, ValueError):
+                continue
+        self._location.delete(self._table.name, self._path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self.close()
+        except LakeError:
+            kind = LakeError
+            raise
+        finally:
+            if kind is not None:
+                self._try_to_discard()
+
+    def _try_to_discard(self) -> None:
+        try:
+            self.discard()
+        except LakeError:
+            return  # the error that brought us here is the one to tell; vacuum finds the file
+
+
+def write_file(
+    location: Location, table: Table, partition: Partition, rows: Any, *, label: str = "part"
+) -> DataFile:
+    """A whole table at once; its schema is that of reading or of writing."""
+    stored = rows.select(table.stored_schema.names)
+    writer = FileWriter(location, table, partition, label=label, schema=stored.schema)
+    with writer:
+        writer.write(stored)
+    return writer.file

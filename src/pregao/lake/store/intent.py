@@ -1,0 +1,110 @@
+"""What a lake version wants to do, stored before it does anything: every addition and removal.
+
+Intents are files of the Delta table `intents`, one a lake version. Entering one there is what claims
+the version's number: of two builders the log lets in one. The same works on a disk and on S3.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pregao.lake.errors import LakeDamagedError, WrongIntentError, named
+from pregao.lake.store.files import DataFile, write_file
+from pregao.lake.store.location import Location
+from pregao.lake.tables.ledger import INTENTS, LAKE_VERSION
+
+_ADD, _REMOVE, _LAKE = "add", "remove", "lake"
+
+
+@dataclass(frozen=True)
+class Change:
+    """Files to add and to remove, of any tables."""
+
+    adds: tuple[DataFile, ...] = ()
+    removes: tuple[DataFile, ...] = ()
+
+    def __post_init__(self) -> None:
+        for files in (self.adds, self.removes):
+            names = [(file.table, file.path) for file in files]
+            if len(set(names)) != len(names):
+                raise WrongIntentError("a file is named twice in one change")
+        if self.names(self.adds) & self.names(self.removes):
+            raise WrongIntentError("a file is both added and removed in one change")
+
+    @staticmethod
+    def names(files: Iterable[DataFile]) -> set[tuple[str, str]]:
+        return {(file.table, file.path) for file in files}
+
+    @property
+    def tables(self) -> list[str]:
+        return sorted({file.table for file in (*self.adds, *self.removes)})
+
+    @property
+    def keys(self) -> set[Any]:
+        """Tables and partitions that are touched."""
+        return {file.key for file in (*self.adds, *self.removes)}
+
+    def of(self, table: str) -> Self:
+        return type(self)(
+            tuple(file for file in self.adds if file.table == table),
+            tuple(file for file in self.removes if file.table == table),
+        )
+
+
+@dataclass(frozen=True)
+class Label:
+    """Who commits, and what it is: goes with the lake version."""
+
+    operation: str
+    build_id: str = ""
+    note: Mapping[str, Any] = field(default_factory=dict)
+    data_change: bool = True  # False: other files, the same rows
+
+
+@dataclass(frozen=True)
+class Intent:
+    number: int  # the lake version it is to become
+    base: int  # the visible lake version it stands on; 0: none
+    change: Change
+    label: Label
+    claimed_ns: int
+
+
+def write_intent(location: Location, intent: Intent) -> DataFile:
+    """Its file, which means nothing until the log of `intents` names it."""
+    about = {
+        "base": intent.base, "claimed_ns": intent.claimed_ns, "operation": intent.label.operation,
+        "build_id": intent.label.build_id, "data_change": intent.label.data_change,
+        "note": dict(intent.label.note), "actions": len(intent.change.adds) + len(intent.change.removes),
+    }  # fmt: skip
+    rows = [_row(_LAKE, note=json.dumps(about))]
+    rows += [_row(_ADD, **file.to_row()) for file in intent.change.adds]
+    rows += [_row(_REMOVE, **file.to_row()) for file in intent.change.removes]
+    table = pa.Table.from_pylist(rows, schema=INTENTS.stored_schema)
+    return write_file(location, INTENTS, {LAKE_VERSION: str(intent.number)}, table, label="intent")
+
+
+def read_intent(location: Location, path: str, number: int) -> Intent:
+    """LakeDamagedError when it is not there, not Parquet, or not whole."""
+    name = location.full(INTENTS.name, path)
+    with named(name), location.filesystem.open_input_file(location.path(INTENTS.name, path)) as file:
+        rows = pq.ParquetFile(file).read().to_pylist()
+    with named(name):
+        about = json.loads(next(row["note"] for row in rows if row["action"] == _LAKE))
+        adds = tuple(DataFile.from_row(row) for row in rows if row["action"] == _ADD)
+        removes = tuple(DataFile.from_row(row) for row in rows if row["action"] == _REMOVE)
+        label = Label(about["operation"], about["build_id"], about["note"], about["data_change"])
+        if len(adds) + len(removes) != about["actions"]:
+            raise LakeDamagedError("the intent is not whole", file=name)
+        return Intent(number, about["base"], Change(adds, removes), label, about["claimed_ns"])
+
+
+_EMPTY: Final[dict[str, Any]] = dict.fromkeys(INTENTS.stored_schema.names)
+
+
+def _row(action: str, **values: Any) -> dict[str, Any]:
+    return {**_EMPTY, "action": action, **values}

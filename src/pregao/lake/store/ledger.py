@@ -1,0 +1,168 @@
+"""Which lake versions there are, and which version of each table belongs to them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pregao.lake.errors import NoLakeError, named
+from pregao.lake.store.deltalog import DeltaLog, LiveFile
+from pregao.lake.store.files import DataFile, write_file
+from pregao.lake.store.intent import Intent, Label, read_intent
+from pregao.lake.store.location import Location
+from pregao.lake.tables.ledger import COMMITS, INTENTS, LAKE_VERSION
+
+ABANDONED: Final = "abandoned"
+_NO_TABLE: Final = ""
+
+
+@dataclass(frozen=True)
+class TableVersion:
+    name: str
+    delta_version: int
+    changed: bool
+    files: int
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class LakeVersion:
+    """All tables of one build. Number 0 is the lake in which nothing has been committed yet."""
+
+    number: int
+    operation: str = ""
+    build_id: str = ""
+    committed_ns: int = 0
+    note: str | None = None
+    tables: dict[str, TableVersion] = field(default_factory=dict)
+
+    @property
+    def is_abandoned(self) -> bool:
+        return self.operation == ABANDONED
+
+    @property
+    def committed(self) -> datetime:
+        return datetime.fromtimestamp(self.committed_ns / 1e9, UTC)
+
+    def delta_version(self, table: str) -> int:
+        """−1: this version has no such table."""
+        found = self.tables.get(table)
+        return -1 if found is None else found.delta_version
+
+
+class Ledger:
+    """One look at the logs of `commits` and `intents`."""
+
+    def __init__(self, location: Location) -> None:
+        self._location = location
+        # In this order: an intent that is not in `commits` must be one that is still under way.
+        self.intents = DeltaLog(location, INTENTS)
+        self.commits = DeltaLog(location, COMMITS)
+        self._intent_files = _by_version(self.intents.files)
+        self._commit_files = _by_version(self.commits.files)
+
+    @property
+    def exists(self) -> bool:
+        return self.intents.exists or self.commits.exists
+
+    @property
+    def last_number(self) -> int:
+        """The greatest number ever claimed, also of what was abandoned."""
+        return max((*self._intent_files, *self._commit_files, self.intents.transaction), default=0)
+
+    @property
+    def numbers(self) -> list[int]:
+        return sorted(self._commit_files)
+
+    @property
+    def pending(self) -> list[int]:
+        """Claimed, and neither committed nor abandoned. There can be one; more would be damage."""
+        return sorted(set(self._intent_files) - set(self._commit_files))
+
+    def intent(self, number: int) -> Intent | None:
+        """None when it has been expired."""
+        file = self._intent_files.get(number)
+        return None if file is None else read_intent(self._location, file.path, number)
+
+    def ledger_files(self, number: int) -> list[LiveFile]:
+        found = (self._intent_files.get(number), self._commit_files.get(number))
+        return [file for file in found if file is not None]
+
+    def version(self, number: int | None = None) -> LakeVersion:
+        """A lake version; without a number the newest that can be seen."""
+        if number is None:
+            return self._newest()
+        if number not in self._commit_files:
+            raise NoLakeError(f"{self._location.uri} has no lake version {number}{self._choice()}")
+        found = self._read(number)
+        if found.is_abandoned:
+            raise NoLakeError(f"lake version {number} of {self._location.uri} was abandoned{self._choice()}")
+        return found
+
+    def is_visible(self, number: int) -> bool:
+        return number in self._commit_files and not self._read(number).is_abandoned
+
+    def committed_ns(self, number: int) -> int:
+        return self._read(number).committed_ns
+
+    def versions(self) -> list[LakeVersion]:
+        """All that can be read, oldest first."""
+        return [version for version in map(self._read, self.numbers) if not version.is_abandoned]
+
+    def _newest(self) -> LakeVersion:
+        for number in reversed(self.numbers):
+            version = self._read(number)
+            if not version.is_abandoned:
+                return version
+        return LakeVersion(0)
+
+    def _read(self, number: int) -> LakeVersion:
+        path = self._commit_files[number].path
+        with (
+            named(self._location.full(COMMITS.name, path)),
+            self._location.filesystem.open_input_file(self._location.path(COMMITS.name, path)) as file,
+        ):
+            rows = pq.ParquetFile(file).read().to_pylist()
+            first = rows[0]
+        tables = [
+            TableVersion(
+                row["table"], row["delta_version"], row["changed"], row["files"], row["rows"], row["bytes"]
+            )
+            for row in rows
+            if row["table"] != _NO_TABLE
+        ]
+        return LakeVersion(
+            number, first["operation"], first["build_id"], first["committed_ns"], first["note"],
+            {table.name: table for table in tables},
+        )  # fmt: skip
+
+    def _choice(self) -> str:
+        return f"; there are {self.numbers[0]} to {self.numbers[-1]}" if self.numbers else "; it has none yet"
+
+
+def write_version(
+    location: Location, number: int, tables: Iterable[TableVersion], label: Label, note: str, now_ns: int
+) -> DataFile:
+    """The file with the rows of a lake version, which is visible when the log of `commits` names it."""
+    common: dict[str, Any] = {
+        "operation": label.operation, "build_id": label.build_id, "committed_ns": now_ns,
+        "committed": now_ns // 1000, "note": note,
+    }  # fmt: skip
+    rows = [
+        {
+            **common, "table": each.name, "delta_version": each.delta_version, "changed": each.changed,
+            "files": each.files, "rows": each.rows, "bytes": each.bytes,
+        }
+        for each in sorted(tables, key=lambda each: each.name)
+    ]  # fmt: skip
+    nothing = {**common, "table": _NO_TABLE, "delta_version": -1, "changed": False}
+    table = pa.Table.from_pylist(rows or [nothing], schema=COMMITS.stored_schema)
+    return write_file(location, COMMITS, {LAKE_VERSION: str(number)}, table, label="commit")
+
+
+def _by_version(files: Iterable[LiveFile]) -> dict[int, LiveFile]:
+    return {int(file.partition[LAKE_VERSION]): file for file in files}

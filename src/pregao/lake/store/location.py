@@ -1,0 +1,122 @@
+"""Where a lake lies: a folder, or a place that pyarrow's file systems know (s3, gs, hdfs, …).
+
+pyarrow and deltalake each bring their own object store; both are told the same here. Settings of S3
+come from the usual environment: AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID and so on.
+"""
+
+import os
+import posixpath
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from pyarrow import fs
+
+from pregao.lake.errors import LakeError, named
+
+_LOCAL: Final = ("", "file")
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """Path below the place that was listed."""
+
+    path: str
+    size: int
+    modified_ns: int
+
+
+class Location:
+    """A place and what can be done there. Paths are relative to it and have forward slashes."""
+
+    def __init__(self, place: str | os.PathLike[str]) -> None:
+        text = os.fspath(place)
+        scheme = urlsplit(text).scheme if "://" in text else ""
+        self.is_local = scheme in _LOCAL
+        if self.is_local:
+            self.root = os.path.abspath(urlsplit(text).path if scheme else text)
+            self.uri = self.root
+            self.filesystem: Any = fs.LocalFileSystem()
+        else:
+            self.uri = text.rstrip("/")
+            self.filesystem, self.root = _remote(self.uri, scheme)
+        self.storage_options = None if self.is_local else _delta_options(scheme)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Location, (self.uri,)  # tasks open the place again on their own machine
+
+    def path(self, *parts: str) -> str:
+        """As the pyarrow file system names it."""
+        return posixpath.join(self.root, *parts)
+
+    def full(self, *parts: str) -> str:
+        """As people, Spark and deltalake name it."""
+        return posixpath.join(self.uri, *parts)
+
+    def size(self, *parts: str) -> int | None:
+        """Of a file; None where there is none."""
+        with named(self.full(*parts)):
+            info = self.filesystem.get_file_info(self.path(*parts))
+        return int(info.size) if info.type == fs.FileType.File else None
+
+    def sizes(self, paths: list[str]) -> list[int | None]:
+        with named(self.uri):
+            infos = self.filesystem.get_file_info([self.path(path) for path in paths])
+        return [int(info.size) if info.type == fs.FileType.File else None for info in infos]
+
+    def files(self, *parts: str) -> Iterator[StoredFile]:
+        """All files below, of all folders."""
+        selector = fs.FileSelector(self.path(*parts), allow_not_found=True, recursive=True)
+        with named(self.full(*parts)):
+            infos = self.filesystem.get_file_info(selector)
+        start = len(self.path(*parts)) + 1
+        for info in infos:
+            if info.type == fs.FileType.File:
+                yield StoredFile(info.path[start:], int(info.size), int(info.mtime_ns or 0))
+
+    def folders(self) -> list[str]:
+        with named(self.uri):
+            infos = self.filesystem.get_file_info(fs.FileSelector(self.root, allow_not_found=True))
+        return sorted(info.base_name for info in infos if info.type == fs.FileType.Directory)
+
+    def read(self, *parts: str) -> bytes:
+        with named(self.full(*parts)), self.filesystem.open_input_stream(self.path(*parts)) as stream:
+            data: bytes = stream.read()
+        return data
+
+    def make_folder(self, *parts: str) -> None:
+        with named(self.full(*parts)):
+            self.filesystem.create_dir(self.path(*parts), recursive=True)
+
+    def delete(self, *parts: str) -> None:
+        with named(self.full(*parts)):
+            self.filesystem.delete_file(self.path(*parts))
+
+
+def _remote(uri: str, scheme: str) -> tuple[Any, str]:
+    try:
+        if scheme in ("s3", "s3a"):
+            split = urlsplit(uri)
+            return _s3(), posixpath.join(split.netloc, split.path.strip("/"))
+        found, path = fs.FileSystem.from_uri(uri)
+        return found, path.rstrip("/")
+    except (ValueError, OSError) as error:
+        raise LakeError(f"{uri}: {error}") from error
+
+
+def _s3() -> Any:
+    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    options: dict[str, Any] = {"region": os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")}
+    if endpoint:
+        split = urlsplit(endpoint)
+        options.update(endpoint_override=split.netloc, scheme=split.scheme)
+    return fs.S3FileSystem(**{name: value for name, value in options.items() if value})
+
+
+def _delta_options(scheme: str) -> dict[str, str]:
+    """deltalake reads the environment itself; a plain http endpoint must be allowed by name."""
+    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
+    if scheme not in ("s3", "s3a") or not endpoint.startswith("http://"):
+        return {}
+    return {"AWS_ALLOW_HTTP": "true", "AWS_ENDPOINT_URL": endpoint}

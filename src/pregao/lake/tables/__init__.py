@@ -1,0 +1,1 @@
+"""Every table, declared once: Arrow, Spark and Parquet follow from it."""

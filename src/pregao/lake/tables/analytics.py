@@ -1,0 +1,120 @@
+"""Tables computed from other tables, and what is known of their health."""
+
+from typing import Final
+
+from pregao.lake.tables import words
+from pregao.lake.tables.lineage import BY_SEQUENCE, with_lineage
+from pregao.lake.tables.table import Column, Table, required, word
+from pregao.lake.tables.types import (
+    AMOUNT,
+    BOOL,
+    FINE_PRICE,
+    INT,
+    LONG,
+    NAME,
+    NANOSECONDS,
+    PRICE,
+    SIZE,
+    TEXT,
+    Type,
+    list_of,
+    struct_of,
+)
+
+_SESSION_FIGURES: Final[tuple[tuple[str, Type], ...]] = (
+    ("open", PRICE), ("high", PRICE), ("low", PRICE), ("last", PRICE), ("vwap", FINE_PRICE),
+    ("volume", LONG), ("trades", LONG),
+)  # fmt: skip
+
+BARS: Final = Table(
+    "bars", "open, high, low, close, volume, VWAP and trades of an interval",
+    with_lineage(
+        required("interval", LONG, "length in ns", skip=True),
+        required("ts_start", NANOSECONDS, skip=True),
+        Column("open", PRICE),
+        Column("high", PRICE),
+        Column("low", PRICE),
+        Column("close", PRICE),
+        Column("volume", LONG),
+        Column("amount", AMOUNT, "sum of price × size"),
+        Column("vwap", FINE_PRICE),
+        Column("trades", LONG),
+    ),
+    order=("interval", "security_id", "ts_start"),
+)  # fmt: skip
+DAILY: Final = Table(
+    "daily", "a trading day of an instrument: ours, and B3's figures beside them",
+    with_lineage(
+        *(Column(name, type_, "from trades_clean") for name, type_ in _SESSION_FIGURES),
+        Column("amount", AMOUNT),
+        *(Column(f"b3_{name}", type_, "as B3 sent it") for name, type_ in _SESSION_FIGURES),
+        Column("b3_close", FINE_PRICE),
+        Column("b3_settlement", PRICE),
+        Column("b3_open_interest", LONG),
+        Column("agrees", BOOL, "ours equal B3's wherever both are there"),
+    ),
+    order=("security_id",),
+)  # fmt: skip
+MARKET_TOTALS: Final = Table(
+    "market_totals", "gross amount, volume and trades of a security group",
+    with_lineage(
+        Column("security_group", NAME),
+        Column("amount", AMOUNT),
+        Column("volume", LONG),
+        Column("trades", LONG),
+        instrument=False,
+    ),
+    order=("security_group",),
+)  # fmt: skip
+AUCTIONS: Final = Table(
+    "auctions", "an auction from its start to its uncross",
+    with_lineage(
+        word("kind", words.AUCTIONS),
+        Column("ts_start", NANOSECONDS, skip=True),
+        Column("ts_end", NANOSECONDS),
+        Column("extensions", INT),
+        Column("path", list_of(struct_of(ts=NANOSECONDS, price=PRICE, size=LONG)), "theoretical prices"),
+        Column("uncross_price", PRICE),
+        Column("uncross_size", SIZE),
+        Column("trades", LONG),
+        word("imbalance_side", words.IMBALANCES),
+        Column("imbalance_size", SIZE),
+    ),
+    order=("security_id", "ts_start"),
+)  # fmt: skip
+LATENCY: Final = Table(
+    "latency", "a minute of a feed, in nanoseconds",
+    with_lineage(
+        required("ts_minute", NANOSECONDS, skip=True),
+        word("feed", words.FEEDS, nullable=False),
+        Column("packets", LONG),
+        *(
+            Column(f"{what}_{share}", LONG)
+            for what in ("event_to_send", "send_to_receive", "behind_other_feed")
+            for share in ("p50", "p99", "max")
+        ),
+        Column("skew", LONG, "estimated clock difference to the other feed"),
+        instrument=False,
+    ),
+    order=("ts_minute", "feed"),
+)  # fmt: skip
+QUALITY: Final = Table(
+    "quality", "a finding",
+    with_lineage(
+        word("finding", words.FINDINGS, nullable=False),
+        word("severity", words.SEVERITIES),
+        word("feed", words.FEEDS),
+        word("stream", words.STREAMS),
+        Column("first_seq_num", LONG),
+        Column("last_seq_num", LONG),
+        Column("ts_from", NANOSECONDS),
+        Column("ts_to", NANOSECONDS),
+        Column("count", LONG, "messages, packets or instruments concerned"),
+        Column("expected", TEXT),
+        Column("found", TEXT),
+        Column("detail", TEXT),
+    ),
+    order=("finding", *BY_SEQUENCE),
+)  # fmt: skip
+
+ANALYTIC_TABLES: Final = (BARS, DAILY, MARKET_TOTALS, AUCTIONS, LATENCY, QUALITY)

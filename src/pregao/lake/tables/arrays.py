@@ -1,0 +1,66 @@
+"""Arrow arrays from what kernels leave behind: int64 with a null value, and codes. Nothing is copied
+that need not be."""
+
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from pregao.lake.tables.table import Column
+from pregao.lake.tables.types import DECIMAL_DIGITS
+from pregao.model.errors import PregaoError
+from pregao.model.rows import NULL
+
+_LIMIT: Final = 10**DECIMAL_DIGITS
+
+
+class TooLargeError(PregaoError):
+    """A number that its column cannot hold. `row` says which, for whoever knows the message."""
+
+    def __init__(self, column: str, row: int, value: int) -> None:
+        self.column, self.row, self.value = column, row, value
+        super().__init__(f"row {row}: {value} has too many digits for column {column}")
+
+
+def integers(values: Any, null: int = NULL) -> Any:
+    """int64 with nulls."""
+    return pa.Array.from_buffers(pa.int64(), len(values), _buffers(values, null))
+
+
+def decimals(column: Column, mantissas: Any, null: int = NULL) -> Any:
+    """Mantissas of the column's scale, taken as they are: decimal64 is an int64. TooLargeError instead
+    of a wrong price."""
+    type_ = column.type.to_write
+    values = np.ascontiguousarray(mantissas, np.int64)
+    bad = ((values >= _LIMIT) | (values <= -_LIMIT)) & (values != null)
+    if bad.any():
+        row = int(bad.argmax())
+        raise TooLargeError(column.name, row, int(values[row]))
+    return pa.Array.from_buffers(type_, len(values), _buffers(values, null))
+
+
+def words(column: Column, codes: Any) -> Any:
+    """Codes are places in the column's vocabulary; a negative one is null."""
+    indices = np.ascontiguousarray(codes, np.int8)
+    validity = indices >= 0
+    plain = pa.array(indices, mask=None if validity.all() else ~validity)
+    return pa.DictionaryArray.from_arrays(plain, pa.array(column.words, pa.string()))
+
+
+def moments(nanoseconds: Any, null: int = NULL) -> Any:
+    """The microsecond timestamps that go with nanoseconds."""
+    values = np.ascontiguousarray(nanoseconds, np.int64)
+    return pa.Array.from_buffers(
+        pa.timestamp("us", tz="UTC"), len(values), [_validity(values, null), pa.py_buffer(values // 1000)]
+    )
+
+
+def _buffers(values: Any, null: int) -> list[Any]:
+    plain = np.ascontiguousarray(values, np.int64)
+    return [_validity(plain, null), pa.py_buffer(plain)]
+
+
+def _validity(values: Any, null: int) -> Any:
+    """None where nothing is null."""
+    valid = values != null
+    return None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))

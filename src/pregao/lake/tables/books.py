@@ -1,0 +1,61 @@
+"""Tables made from books."""
+
+from typing import Final
+
+from pregao.lake.tables import words
+from pregao.lake.tables.lineage import BY_INSTRUMENT, with_lineage
+from pregao.lake.tables.table import Column, Table, word
+from pregao.lake.tables.types import CODE, INT, LONG, NANOSECONDS, PRICE, SIZE, list_of
+
+_SIDES: Final = ("bid", "offer")
+
+QUOTES: Final = Table(
+    "quotes", "best bid and offer after each event that changed them",
+    with_lineage(
+        *(
+            column
+            for side in _SIDES
+            for column in (
+                Column(f"{side}_price", PRICE),
+                Column(f"{side}_size", SIZE),
+                Column(f"{side}_orders", INT),
+            )
+        )
+    ),
+    order=BY_INSTRUMENT,
+)  # fmt: skip
+DEPTH: Final = Table(
+    "depth", "price levels of both sides, best first, where something changed",
+    with_lineage(
+        Column("ts_sample", NANOSECONDS, "end of the interval the book was looked at"),
+        *(
+            column
+            for side in _SIDES
+            for column in (
+                Column(f"{side}_price", list_of(PRICE)),
+                Column(f"{side}_size", list_of(LONG)),
+                Column(f"{side}_orders", list_of(INT)),
+            )
+        ),
+    ),
+    order=BY_INSTRUMENT,
+)  # fmt: skip
+BOOK_CHECKPOINTS: Final = Table(
+    "book_checkpoints", "an order of a whole book at an anchor; without order_id: the book is empty",
+    with_lineage(
+        Column("ts_checkpoint", NANOSECONDS, skip=True),
+        word("anchor", words.ANCHORS),
+        Column("applied_seq_num", LONG, "last packet in this book"),
+        Column("applied_rpt_seq", LONG, "last rptSeq in this book"),
+        word("side", words.SIDES),
+        Column("order_id", LONG),
+        Column("price", PRICE),
+        Column("size", SIZE),
+        Column("position", LONG),
+        Column("firm", CODE),
+        Column("ts_inserted", NANOSECONDS),
+    ),
+    order=("security_id", "ts_checkpoint", "side", "position"),
+)  # fmt: skip
+
+BOOK_TABLES: Final = (QUOTES, DEPTH, BOOK_CHECKPOINTS)

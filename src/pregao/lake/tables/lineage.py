@@ -1,0 +1,48 @@
+"""Where a row came from: on every row of every table of the market (design, "Numbers").
+
+Row identity is channel, seq_version, seq_num, msg_index and entry: never a counter of ours. A row that
+was computed from several messages carries the last of them.
+"""
+
+from typing import Final
+
+from pregao.lake.tables.table import Column, partition_columns, required, word
+from pregao.lake.tables.types import INT, LONG, MOMENT, NAME, NANOSECONDS, SHORT
+
+EVENT_TIME_KINDS: Final = ("ENTRY", "TRANSACT", "SEND", "RECEIVE")
+
+_INSTRUMENT: Final = (
+    Column("security_id", LONG, "instrument, as the feed names it", skip=True),
+    Column("symbol", NAME, "its symbol at that time", skip=True),
+)
+_TIMES: Final = (
+    Column("ts_event", NANOSECONDS, "time of the event in ns since 1970", skip=True),
+    Column("time", MOMENT, "the same to the microsecond"),
+    word("ts_event_kind", EVENT_TIME_KINDS, "whose time: mDEntryTimestamp (below version 15), transactTime"),
+)
+_PLACE: Final = (
+    Column("seq_version", INT, "sequenceVersion", skip=True),
+    Column("seq_num", LONG, "sequenceNumber of the packet", skip=True),
+    Column("msg_index", INT, "message in its packet, from 0"),
+    Column("entry", INT, "row of its message, from 0"),
+    Column("rpt_seq", LONG, "rptSeq of the instrument"),
+)
+_ARRIVAL: Final = (
+    Column("ts_send", NANOSECONDS, "sendingTime of the packet"),
+    Column("ts_recv_a", NANOSECONDS, "capture time on feed A"),
+    Column("ts_recv_b", NANOSECONDS, "capture time on feed B"),
+    Column("build_id", NAME, "the build that wrote the row"),
+    required("quality", SHORT, "bits of `Quality`; 0 is good"),
+)
+
+
+def with_lineage(*columns: Column, instrument: bool = True) -> tuple[Column, ...]:
+    """A table's own columns between those that every table has. What readers skip by comes first:
+    Delta keeps figures of the first 32 columns only."""
+    who = _INSTRUMENT if instrument else ()
+    return (*partition_columns(), *who, *_TIMES, *_PLACE, *columns, *_ARRIVAL)
+
+
+LINEAGE: Final = tuple(column.name for column in (*partition_columns(), *_TIMES, *_PLACE, *_ARRIVAL))
+BY_INSTRUMENT: Final = ("security_id", "ts_event", "seq_version", "seq_num", "msg_index", "entry")
+BY_SEQUENCE: Final = ("seq_version", "seq_num", "msg_index", "entry")

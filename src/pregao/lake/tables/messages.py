@@ -1,0 +1,192 @@
+"""Tables with one row for what a message told: columns as `model.rows` and `model.events` have them."""
+
+from typing import Final
+
+from pregao.lake.tables import words
+from pregao.lake.tables.lineage import BY_INSTRUMENT, BY_SEQUENCE, with_lineage
+from pregao.lake.tables.table import Column, Table, required, word
+from pregao.lake.tables.types import (
+    BOOL,
+    CODE,
+    DATE,
+    FINE_PRICE,
+    INT,
+    LONG,
+    NAME,
+    NANOSECONDS,
+    PRICE,
+    SHORT,
+    SIZE,
+    TEXT,
+)
+
+_OF_DATE: Final = Column("of_date", DATE, "trade date that the message speaks of")
+_EVENT_END: Final = Column("end_of_event", BOOL, "last message of its event (4.2)")
+_RECOVERY: Final = Column("recovery", BOOL, "sent again after a failure")
+_VERSION: Final = Column("wire_version", SHORT, "schema version of the message")
+_TRADE: Final = (
+    required("trade_id", LONG, "unique per instrument and date"),
+    Column("price", PRICE),
+    Column("size", SIZE),
+    _OF_DATE,
+    word("session", words.SESSIONS),
+    Column("condition", INT, "bits of TradeCondition (13.3.1)"),
+    Column("conditions", NAME, "their names, joined by |"),
+    word("sub_type", words.SUB_TYPES, "13.3.2"),
+    Column("buyer", CODE, "firm"),
+    Column("seller", CODE, "firm"),
+    Column("implied", BOOL),
+    Column("forward", BOOL, "a forward trade (13.5)"),
+    Column("seller_days", INT),
+    Column("interest_rate", PRICE),
+)
+
+PACKETS: Final = Table(
+    "packets", "a packet of either feed",
+    with_lineage(
+        word("stream", words.STREAMS, nullable=False),
+        Column("size", SIZE, "bytes of the payload"),
+        Column("messages", INT),
+        word("state_a", words.ARRIVALS, "on feed A"),
+        word("state_b", words.ARRIVALS, "on feed B"),
+        Column("copies_a", INT),
+        Column("copies_b", INT),
+        instrument=False,
+    ),
+    order=("stream", *BY_SEQUENCE),
+)  # fmt: skip
+ORDERS: Final = Table(
+    "orders", "one book change",
+    with_lineage(
+        word("action", words.BOOK_ACTIONS, nullable=False),
+        word("side", words.SIDES),
+        Column("order_id", LONG, "secondaryOrderID"),
+        Column("price", PRICE, "null for orders without one"),
+        Column("size", SIZE, "after the change; of a deleted order, what was left"),
+        Column("previous_size", SIZE, "before a change"),
+        Column("position", LONG, "on its side, from 1"),
+        Column("firm", CODE),
+        Column("ts_inserted", NANOSECONDS),
+        Column("implied", BOOL), _RECOVERY, _EVENT_END, _VERSION,
+    ),
+    order=BY_INSTRUMENT,
+)  # fmt: skip
+TRADES: Final = Table(
+    "trades", "a trade or its bust, as sent; key security_id, of_date, trade_id",
+    with_lineage(
+        word("action", words.TRADE_ACTIONS, nullable=False), *_TRADE, _RECOVERY, _EVENT_END, _VERSION
+    ),
+    order=BY_INSTRUMENT,
+)  # fmt: skip
+TRADES_CLEAN: Final = Table(
+    "trades_clean", "a trade after busts and amendments, on its own date",
+    with_lineage(
+        *_TRADE,
+        Column("amendments", INT, "how often it was sent again with other figures"),
+        Column("ts_amended", NANOSECONDS),
+        Column("sets_price", BOOL, "takes part in open, high, low, last (13.3)"),
+        Column("in_volume", BOOL, "takes part in volume and VWAP"),
+    ),
+    order=BY_INSTRUMENT,
+)  # fmt: skip
+EXECUTIONS: Final = Table(
+    "executions", "one matching event (13.1)",
+    with_lineage(
+        word("aggressor", words.AGGRESSORS),
+        Column("last_price", PRICE),
+        Column("fill_size", SIZE),
+        Column("hidden_size", SIZE),
+        Column("cancelled_size", SIZE),
+        Column("ts_aggressor", NANOSECONDS),
+        Column("trades", INT, "trades of the event"),
+        Column("book_changes", INT, "order messages of the event"),
+    ),
+    order=BY_INSTRUMENT,
+)  # fmt: skip
+STATISTICS: Final = Table(
+    "statistics", "one statistic, by kind and date",
+    with_lineage(
+        word("kind", words.STATISTICS, nullable=False),
+        word("action", words.ACTIONS),
+        _OF_DATE,
+        Column("price", FINE_PRICE, "eight places, as closing prices have"),
+        Column("size", SIZE, "quantity, volume, number of trades, open interest"),
+        Column("net_change", FINE_PRICE),
+        word("session", words.SESSIONS),
+        word("origin", words.ORIGINS, "openCloseSettlFlag"),
+        word("settlement_kind", words.SETTLEMENT_KINDS),
+        word("price_kind", words.PRICE_KINDS),
+        Column("settlement_date", DATE),
+        Column("last_trade_date", DATE),
+        Column("trade_id", LONG),
+        Column("condition", INT),
+        word("sub_type", words.SUB_TYPES),
+        Column("buyer", CODE),
+        Column("seller", CODE),
+        _RECOVERY,
+    ),
+    order=BY_INSTRUMENT,
+)  # fmt: skip
+BANDS: Final = Table(
+    "bands", "one band update (13.11): limits as prices, ticks or percentages, never mixed",
+    with_lineage(
+        word("band", words.BANDS, nullable=False),
+        word("limit_type", words.LIMIT_TYPES),
+        Column("low_price", PRICE),
+        Column("high_price", PRICE),
+        Column("low_percent", PRICE),
+        Column("high_percent", PRICE),
+        Column("low_ticks", PRICE),
+        Column("high_ticks", PRICE),
+        word("midpoint", words.MIDPOINTS, "what a percentage is a percentage of"),
+        Column("reference_price", FINE_PRICE),
+        Column("largest_order", LONG),
+        Column("average_daily", LONG),
+    ),
+    order=BY_INSTRUMENT,
+)  # fmt: skip
+IMBALANCES: Final = Table(
+    "imbalances", "what is left over at the theoretical price (13.10)",
+    with_lineage(
+        word("action", words.ACTIONS),
+        word("side", words.IMBALANCES),
+        Column("size", SIZE),
+    ),
+    order=BY_INSTRUMENT,
+)  # fmt: skip
+STATES: Final = Table(
+    "states", "phase of a group or state of an instrument (14)",
+    with_lineage(
+        word("scope", words.SCOPES, nullable=False),
+        Column("security_group", NAME),
+        Column("exchange", NAME),
+        word("state", words.STATES, "null: as the group"),
+        word("event", words.STATE_EVENTS),
+        word("session", words.SESSIONS),
+        _OF_DATE,
+        Column("ts_ends", NANOSECONDS),
+    ),
+    order=BY_INSTRUMENT,
+)  # fmt: skip
+NEWS: Final = Table(
+    "news", "a whole news text, put together from its parts (5.8)",
+    with_lineage(
+        Column("news_id", LONG),
+        Column("headline", TEXT),
+        Column("text", TEXT),
+        Column("source", SHORT),
+        Column("language", NAME),
+        Column("url", TEXT),
+        Column("parts", INT),
+    ),
+    order=BY_SEQUENCE,
+)  # fmt: skip
+INDICES: Final = Table(
+    "indices", "an index value; Binary UMDF does not send it",
+    with_lineage(Column("value", PRICE), Column("sequence", LONG)),
+    order=BY_INSTRUMENT,
+)  # fmt: skip
+
+MESSAGE_TABLES: Final = (
+    PACKETS, ORDERS, TRADES, TRADES_CLEAN, EXECUTIONS, STATISTICS, BANDS, IMBALANCES, STATES, NEWS, INDICES,
+)  # fmt: skip

@@ -1,0 +1,83 @@
+"""Types of columns, each declared once: in Arrow, in Spark, and as what is written.
+
+Written and read types differ where that is cheaper: decimals go out as `decimal64` over the int64
+mantissas we already have and come back as `decimal128`, words go out as dictionaries of their
+vocabulary and come back as strings. The Parquet files are the same.
+"""
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any, Final
+
+import pyarrow as pa
+
+PRICE_SCALE: Final = 4
+FINE_SCALE: Final = 8
+DECIMAL_DIGITS: Final = 18  # the most that an INT64 of Parquet holds
+
+
+class Encoding(Enum):
+    """How Parquet stores a column (design, traps): dictionaries only where values repeat."""
+
+    DICTIONARY = auto()
+    DELTA = auto()  # DELTA_BINARY_PACKED: numbers near their neighbours
+    PLAIN = auto()
+
+
+@dataclass(frozen=True)
+class Type:
+    """`arrow` is what readers get, `written` what is given to Parquet, `spark` its DDL."""
+
+    arrow: Any
+    spark: str
+    encoding: Encoding
+    written: Any = None
+
+    @property
+    def to_write(self) -> Any:
+        return self.arrow if self.written is None else self.written
+
+
+def _decimal(scale: int) -> Type:
+    return Type(
+        pa.decimal128(DECIMAL_DIGITS, scale),
+        f"decimal({DECIMAL_DIGITS},{scale})",
+        Encoding.PLAIN,
+        pa.decimal64(DECIMAL_DIGITS, scale),
+    )
+
+
+BOOL: Final = Type(pa.bool_(), "boolean", Encoding.PLAIN)
+SHORT: Final = Type(pa.int16(), "smallint", Encoding.DICTIONARY)
+INT: Final = Type(pa.int32(), "int", Encoding.DELTA)
+LONG: Final = Type(pa.int64(), "bigint", Encoding.DELTA)  # also for uint32 of the wire
+CODE: Final = Type(pa.int64(), "bigint", Encoding.DICTIONARY)  # few different numbers: firms
+SIZE: Final = Type(pa.int64(), "bigint", Encoding.DICTIONARY)  # quantities: round lots repeat
+NANOSECONDS: Final = LONG
+MOMENT: Final = Type(pa.timestamp("us", tz="UTC"), "timestamp", Encoding.DELTA)
+DATE: Final = Type(pa.date32(), "date", Encoding.DICTIONARY)
+PRICE: Final = _decimal(PRICE_SCALE)
+FINE_PRICE: Final = _decimal(FINE_SCALE)
+AMOUNT: Final = Type(pa.decimal128(38, PRICE_SCALE), f"decimal(38,{PRICE_SCALE})", Encoding.PLAIN)
+TEXT: Final = Type(pa.string(), "string", Encoding.PLAIN)
+NAME: Final = Type(pa.string(), "string", Encoding.DICTIONARY)
+WORD: Final = Type(pa.string(), "string", Encoding.DICTIONARY, pa.dictionary(pa.int8(), pa.string()))
+
+
+def list_of(inner: Type) -> Type:
+    """The item is called `element`: Parquet and Delta both expect that name."""
+    return Type(
+        pa.list_(pa.field("element", inner.arrow)),
+        f"array<{inner.spark}>",
+        Encoding.PLAIN,
+        pa.list_(pa.field("element", inner.to_write)),
+    )
+
+
+def struct_of(**fields: Type) -> Type:
+    return Type(
+        pa.struct([(name, inner.arrow) for name, inner in fields.items()]),
+        f"struct<{', '.join(f'{name}: {inner.spark}' for name, inner in fields.items())}>",
+        Encoding.PLAIN,
+        pa.struct([(name, inner.to_write) for name, inner in fields.items()]),
+    )

@@ -1,0 +1,1 @@
+"""Looking into a lake and after it: what the commands of the same names do."""

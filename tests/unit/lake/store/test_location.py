@@ -1,0 +1,46 @@
+import pickle
+from pathlib import Path
+
+import pytest
+
+from pregao.lake.errors import LakeDamagedError, LakeError
+from pregao.lake.store.location import Location
+
+
+def test_a_folder_by_path_or_uri(tmp_path: Path) -> None:
+    for place in (tmp_path, str(tmp_path), tmp_path.as_uri()):
+        location = Location(place)
+        assert location.is_local
+        assert location.path("a", "b") == str(tmp_path / "a" / "b") == location.full("a", "b")
+        assert location.storage_options is None
+
+
+def test_s3_by_the_usual_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:5000")
+    monkeypatch.setenv("AWS_REGION", "sa-east-1")
+    location = Location("s3://bucket/some/lake/")
+    assert not location.is_local
+    assert location.path("orders") == "bucket/some/lake/orders"
+    assert location.full("orders") == "s3://bucket/some/lake/orders"
+    assert location.storage_options == {"AWS_ALLOW_HTTP": "true", "AWS_ENDPOINT_URL": "http://127.0.0.1:5000"}
+
+
+def test_a_place_nobody_knows() -> None:
+    with pytest.raises(LakeError, match="carrier-pigeon"):
+        Location("carrier-pigeon://loft/lake")
+
+
+def test_tasks_open_it_again(tmp_path: Path) -> None:
+    assert pickle.loads(pickle.dumps(Location(tmp_path))).root == str(tmp_path)
+
+
+def test_files_below(tmp_path: Path) -> None:
+    (tmp_path / "t" / "p").mkdir(parents=True)
+    (tmp_path / "t" / "p" / "x").write_bytes(b"abc")
+    location = Location(tmp_path)
+    assert [(file.path, file.size) for file in location.files("t")] == [("p/x", 3)]
+    assert list(location.files("nothing")) == []
+    assert location.folders() == ["t"]
+    assert location.sizes(["t/p/x", "t/p", "t/y"]) == [3, None, None]
+    with pytest.raises(LakeDamagedError, match="missing"):
+        location.read("t", "y")
