@@ -22,6 +22,8 @@ from itertools import pairwise
 
 from pregao.model.market import ImbalanceSide, Side
 
+_NEARBY = 3  # limits to look at on each side of the crossing
+
 
 @dataclass(frozen=True, slots=True)
 class AuctionOrder:
@@ -116,6 +118,41 @@ def theoretical_of_levels(levels: Levels, tick: int, reference: int | None) -> T
             equals.append((price, surplus))
         demand -= bids.get(price, 0)
     return Theoretical(*_break_tie(equals, reference, largest)) if largest else None
+
+
+def theoretical_nearby(levels: Levels, tick: int, reference: int | None) -> Theoretical | None:
+    """The same, looking only at the limits around the one where demand falls to supply.
+
+    Upwards demand falls and supply rises, so what can trade rises up to that limit and falls after it,
+    and the surplus grows on either side. Prices further off can be equal to the best only across a limit
+    that neither adds sellers nor loses buyers: there are no two of those in a row. The limits left out
+    above are buyers at every price that is looked at, those below sellers.
+    """
+    if not _can_cross(levels):
+        return None
+    bids, offers = levels.bids, levels.offers
+    limits = sorted({*bids, *offers})
+    if len(limits) <= 2 * _NEARBY:
+        return theoretical_of_levels(levels, tick, reference)
+    surplus = levels.unpriced_bids - levels.unpriced_offers + sum(bids.values())
+    place = 0
+    for place, price in enumerate(limits):  # noqa: B007
+        surplus -= offers.get(price, 0)
+        if surplus <= 0:
+            break
+        surplus -= bids.get(price, 0)
+    near = limits[max(place - _NEARBY, 0) : place + _NEARBY]
+    lowest, highest = near[0], near[-1]
+    return theoretical_of_levels(
+        Levels(
+            {price: bids[price] for price in near if price in bids},
+            {price: offers[price] for price in near if price in offers},
+            levels.unpriced_bids + sum(size for price, size in bids.items() if price > highest),
+            levels.unpriced_offers + sum(size for price, size in offers.items() if price < lowest),
+        ),
+        tick,
+        reference,
+    )
 
 
 def _can_cross(levels: Levels) -> bool:

@@ -81,11 +81,25 @@ class BandError(PregaoError):
 
 
 @dataclass(slots=True)
-class _Limits:
+class Limits:
+    """What stands for one instrument. `low` and `high` are where all its rejecting bands that are told
+    as prices agree; `moving` are those that move with the market."""
+
     rules: dict[BandType, BandRule] = field(default_factory=dict)
     reference_fine: int | None = None
     average_daily: int | None = None
     largest_order: int | None = None
+    low: int | None = None
+    high: int | None = None
+    moving: tuple[BandRule, ...] = ()
+
+    def put(self, rule: BandRule) -> None:
+        self.rules[rule.type] = rule
+        rejecting = [self.rules[kind] for kind, _ in _REJECTING if kind in self.rules]
+        fixed = [each for each in rejecting if each.limit_type is LimitType.PRICE]
+        self.low = max((each.low for each in fixed), default=None)
+        self.high = min((each.high for each in fixed), default=None)
+        self.moving = tuple(each for each in rejecting if each.limit_type is not LimitType.PRICE)
 
 
 def limits_of(rule: BandRule, midpoints: Midpoints) -> tuple[int, int] | None:
@@ -93,8 +107,11 @@ def limits_of(rule: BandRule, midpoints: Midpoints) -> tuple[int, int] | None:
     if rule.limit_type is LimitType.PRICE:
         return rule.low, rule.high
     midpoint = midpoints.of(rule.midpoint)
-    if not midpoint:
-        return None
+    return limits_around(rule, midpoint) if midpoint else None
+
+
+def limits_around(rule: BandRule, midpoint: int) -> tuple[int, int]:
+    """A band told as percentages, as prices."""
     # Of the absolute value: spreads and rates have negative prices.
     low = -(-abs(midpoint) * rule.low // WHOLE)
     high = abs(midpoint) * rule.high // WHOLE
@@ -105,23 +122,26 @@ class Bands:
     """The bands of all instruments. Messages are what the change is told as (4.2.2: each on its own)."""
 
     def __init__(self) -> None:
-        self._limits: dict[int, _Limits] = {}
+        self._limits: dict[int, Limits] = {}
 
     def add(self, security_id: int, rules: Iterable[BandRule] = ()) -> None:
-        limits = self._limits.setdefault(security_id, _Limits())
+        limits = self._limits.setdefault(security_id, Limits())
         for rule in rules:
             self._checked(security_id, rule)
-            limits.rules[rule.type] = rule
+            limits.put(rule)
 
     def remove(self, security_id: int) -> None:
         self._limits.pop(security_id, None)
+
+    def find(self, security_id: int) -> Limits | None:
+        return self._limits.get(security_id)
 
     def rule(self, security_id: int, kind: BandType) -> BandRule | None:
         return self._limits[security_id].rules.get(kind)
 
     def set_band(self, security_id: int, rule: BandRule, now_ns: int) -> PriceBand:
         self._checked(security_id, rule)
-        self._of(security_id).rules[rule.type] = rule
+        self._of(security_id).put(rule)
         return _told(security_id, rule, now_ns)
 
     def set_reference(self, security_id: int, price_fine: int, now_ns: int) -> PriceBand:
@@ -182,7 +202,7 @@ class Bands:
 
     @staticmethod
     def _outside(
-        limits: _Limits, kind: BandType, price: int | None, midpoints: Midpoints
+        limits: Limits, kind: BandType, price: int | None, midpoints: Midpoints
     ) -> tuple[int, int] | None:
         rule = limits.rules.get(kind)
         if rule is None or price is None:
@@ -190,7 +210,7 @@ class Bands:
         found = limits_of(rule, midpoints)
         return None if found is None or found[0] <= price <= found[1] else found
 
-    def _of(self, security_id: int) -> _Limits:
+    def _of(self, security_id: int) -> Limits:
         if security_id not in self._limits:
             raise BandError("no such instrument", security_id=security_id)
         return self._limits[security_id]

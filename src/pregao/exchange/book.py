@@ -4,6 +4,7 @@ list of its keys: a place is found by bisection, and the place is the position o
 from bisect import bisect_left
 from collections.abc import Iterator
 
+from pregao.exchange.levels import SideLevels, side_levels
 from pregao.exchange.orders import Order
 from pregao.model.market import Side
 
@@ -15,18 +16,21 @@ class BookError(AssertionError):
 
 
 class BookSide:
-    __slots__ = ("keys", "orders", "side")
+    __slots__ = ("_levels", "keys", "orders", "side")
 
     def __init__(self, side: Side) -> None:
         self.side = side
         self.keys: list[int] = []
         self.orders: list[Order] = []
+        self._levels: SideLevels | None = None  # once an auction asked for them
 
     def insert(self, order: Order) -> int:
         """Its position, from 1."""
         place = bisect_left(self.keys, order.key)
         self.keys.insert(place, order.key)
         self.orders.insert(place, order)
+        if self._levels is not None:
+            self._levels.add(order)
         return place + 1
 
     def remove(self, order: Order) -> int:
@@ -34,13 +38,38 @@ class BookSide:
         place = bisect_left(self.keys, order.key)
         del self.keys[place]
         del self.orders[place]
+        if self._levels is not None:
+            self._levels.remove(order)
         return place + 1
+
+    def recount(self, order: Order) -> None:
+        """An order of this side has another quantity in the same place."""
+        if self._levels is not None:
+            self._levels.recount(order)
+
+    def auction_levels(self) -> SideLevels:
+        """Quantities by price as an auction sees them, kept from now on, until it is over."""
+        if self._levels is None:
+            self._levels = SideLevels(self.orders)
+        return self._levels
+
+    def forget_levels(self) -> None:
+        self._levels = None
 
     def position(self, order: Order) -> int:
         return bisect_left(self.keys, order.key) + 1
 
+    def was_best(self, order: Order) -> bool:
+        """Whether the best level is another with, or without, an order that just came or went."""
+        orders = self.orders
+        if not orders:
+            return True
+        best = orders[0]
+        # Orders without a price and implied ones stand before the level: leave it to a closer look.
+        return best is order or best.implied or best.price is None or _ahead(order, best)
+
     def clear(self) -> list[Order]:
-        gone, self.orders, self.keys = self.orders, [], []
+        gone, self.orders, self.keys, self._levels = self.orders, [], [], None
         return gone
 
     @property
@@ -86,6 +115,9 @@ class BookSide:
     def check_invariants(self) -> None:
         if len(self.keys) != len(self.orders) or any(a >= b for a, b in zip(self.keys, self.keys[1:])):  # noqa: B905
             raise BookError(f"{self.side.name}: keys are not in order")
+        kept = self._levels
+        if kept is not None and (kept.sizes, kept.unpriced) != side_levels(self.orders):
+            raise BookError(f"{self.side.name}: the levels are not those of the orders")
         for key, order in zip(self.keys, self.orders, strict=True):
             expected = order.key
             order.rank()
@@ -97,6 +129,14 @@ class BookSide:
                 raise BookError(f"{order} shows more than its floor")
             if not order.implied and order.leaves + order.executed != order.quantity:
                 raise BookError(f"{order} lost quantity")
+
+
+def _ahead(order: Order, best: Order) -> bool:
+    """Whether an order's price is the best one's or better."""
+    price, than = order.price, best.price
+    if price is None or than is None:
+        return True
+    return price >= than if order.side is _BUY else price <= than
 
 
 class Book:

@@ -7,9 +7,11 @@ numbers its instruments from `first_id` on:
     [auctions.shares]            # templates of auctions, by name
     [bands.shares]               # band rules, by name: hard, rejection, auction, static
     [[group]]                    # code, exchange, channel, segment and which of the rules hold
-    [[shares]]                   # stocks, units, BDRs, ETFs: rows of symbol, closing price, weight
+    [[shares]]                   # stocks, units, BDRs, ETFs, rights: rows of symbol, closing price, weight,
+                                 # level of governance
     [[odd_lots]] [[forwards]]    # of shares named above: PETR4F, PETR4T
-    [[options]]                  # of one share: maturities × strikes × call and put
+    [[options]]                  # of one share: maturities × strikes × call and put; with a `kind` of an
+                                 # index, a future or a currency
     [[futures]]                  # of one asset: rows of maturity, closing price, weight, open interest
     [[spreads]]                  # of one asset: pairs of maturities, as calendar spread or rollover
     [[strategy]]                 # one user-defined strategy with its legs
@@ -74,7 +76,7 @@ def load_catalogue(content: str | bytes, file: str = "") -> Catalogue:
     for table in document.tables("shares"):
         add_shares(table, register)
     indices = tuple(_index(table, register) for table in document.tables("index"))
-    _add_derived(document, register, {index.symbol: index.security_id for index in indices})
+    _add_derived(document, register, indices)
     pairs = _pairs(document, register) if document.has("pairs") else ()
     document.close()
     if not register.listings:
@@ -92,22 +94,26 @@ def _parse(content: str | bytes, file: str) -> dict[str, object]:
         raise ConfigurationError(f"not a TOML file: {error}", file=file) from error
 
 
-def _add_derived(document: Table, register: Register, indices: dict[str, int]) -> None:
+def _add_derived(document: Table, register: Register, indices: tuple[Index, ...]) -> None:
     """Everything that follows something else, after what it follows."""
     for table in document.tables("odd_lots"):
         add_odd_lots(table, register)
     for table in document.tables("forwards"):
         add_forwards(table, register)
-    for table in document.tables("options"):
+    options = document.tables("options")
+    for table in [each for each in options if not each.has("kind")]:
         add_options(table, register)
+    ids = {index.symbol: index.security_id for index in indices}
     for table in document.tables("futures"):
-        add_futures(table, register, indices)
+        add_futures(table, register, ids)
     for table in document.tables("spreads"):
         add_spreads(table, register)
     for table in document.tables("strategy"):
         add_strategy(table, register)
     for table in document.tables("spots"):
         add_spots(table, register)
+    for table in [each for each in options if each.has("kind")]:
+        add_options(table, register, indices)
 
 
 def _index(table: Table, register: Register) -> Index:

@@ -35,11 +35,17 @@ def check_order(
     """A new order, or a changed one as it would be."""
     if not rules.enter:
         return Rejection(Reason.STATE_FORBIDS_ENTRY)
-    reason = check_quantity(market.instrument, order.quantity) or _check_prices(market.instrument, order)
-    if reason is None and (order.type is not _LIMIT or order.tif is not _DAY):
+    instrument, is_limit = market.instrument, order.type is _LIMIT
+    reason = check_quantity(instrument, order.quantity)
+    if reason is None:
+        if is_limit and order.price is not None and order.stop_price is None:  # nearly all of them
+            reason = check_price(instrument, order.price)
+        else:
+            reason = _check_prices(instrument, order)
+    if reason is None and not (is_limit and order.tif is _DAY and order.expire_date is None):
         reason = _check_type(market, order, rules) or _check_time_in_force(market, order, rules)
     if reason is None and order.max_floor is not None:
-        reason = _check_floor(market.instrument, order)
+        reason = _check_floor(instrument, order)
     if reason is None and order.min_quantity is not None:
         reason = _check_minimum(order, rules)
     if reason is not None:

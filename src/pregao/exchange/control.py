@@ -1,12 +1,13 @@
 """What surveillance, market operations and the day's schedule can ask of the exchange: phases, states,
-auctions, bands, settlement and news. Orders and trades are in `commands`."""
+auctions, bands, settlement, news and the list of instruments. Orders and trades are in `commands`."""
 
 from dataclasses import dataclass
 
 from pregao.exchange.auctions import AuctionKind
 from pregao.exchange.catalogues.entries import BandRule
 from pregao.exchange.settlement import SettlementStage
-from pregao.model.market import Phase, Session, State
+from pregao.model.instruments import PriceMethod
+from pregao.model.market import NewsSource, Phase, Session, Side, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +145,64 @@ class SendNews:
     security_id: int | None = None
     url: str | None = None
     language: str = "pt"
+    source: NewsSource = NewsSource.MARKET_SURVEILLANCE
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyLeg:
+    """Buying one of the strategy is `ratio` times `side` of the leg."""
+
+    security_id: int
+    side: Side
+    ratio: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class AddInstrument:
+    """A new instrument with the group, rules and bands of another; with `legs` a user-defined strategy.
+    What is left out is as with the other. `buy_back` is one made for a special auction."""
+
+    now_ns: int
+    new_id: int
+    symbol: str
+    like: int
+    description: str | None = None
+    tick: int | None = None
+    lot: int | None = None
+    minimum_quantity: int | None = None
+    maximum_quantity: int | None = None
+    legs: tuple[StrategyLeg, ...] | None = None
+    price_method: PriceMethod = PriceMethod.NET_PRICE
+    implied: bool = False
+    buy_back: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeInstrument:
+    """Another version of an instrument; what is left out stays. With `symbol` it is renamed, and its old
+    symbol is free for another."""
+
+    now_ns: int
+    security_id: int
+    description: str | None = None
+    tick: int | None = None
+    lot: int | None = None
+    minimum_quantity: int | None = None
+    maximum_quantity: int | None = None
+    accepts_gt: bool | None = None
+    symbol: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteInstrument:
+    """Its orders are cancelled first. Its id and its symbol are free for others."""
+
+    now_ns: int
+    security_id: int
 
 
 Control = (
     PassTime | ChangePhase | ChangeSession | ChangeState | RejoinGroup | StartAuction | ExtendAuction
     | EndAuction | SetBand | SetReference | SetQuantityBand | PublishBands | PublishSettlement
-    | PublishOpenInterest | PublishClosing | SendNews
+    | PublishOpenInterest | PublishClosing | SendNews | AddInstrument | ChangeInstrument | DeleteInstrument
 )  # fmt: skip

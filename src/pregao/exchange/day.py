@@ -12,7 +12,8 @@ of commands out; opening the file is the caller's, except for the packaged one.
         { at = "14:00:00", halt = 9, for_s = 600 },             # a number: rank in popularity
         { at = "16:00:00", settlement = "preview" },            # a stage of 13.11.3
         { at = "17:06:00", figure = "closing" },                # previous closing, bands, open interest
-        { at = "13:15:00", news = "headline", text = "…", of = 9 },
+        { at = "13:15:00", news = "headline", text = "…", of = 9, source = "internet" },
+        { at = "10:30:00", add = "UDS1", … },                   # change, delete: see `listing_steps`
     ]
 
 Steps are in the order of their times, and phases follow each other as `NEXT_PHASES` says, from closed to
@@ -29,10 +30,11 @@ from importlib import resources
 
 from pregao.exchange.auctions import AuctionKind
 from pregao.exchange.catalogues.tables import Table
+from pregao.exchange.listing_steps import ListingStep, read_add, read_change, read_delete
 from pregao.exchange.phases import NEXT_PHASES
 from pregao.exchange.settlement import SettlementStage
 from pregao.model.errors import ConfigurationError
-from pregao.model.market import Phase, Session
+from pregao.model.market import NewsSource, Phase, Session
 
 SECOND_NS = 1_000_000_000
 DAY_S = 86_400
@@ -96,9 +98,10 @@ class NewsStep:
     headline: str
     text: str
     target: Target | None
+    source: NewsSource = NewsSource.MARKET_SURVEILLANCE
 
 
-Step = PhaseStep | SessionStep | AuctionStep | HaltStep | SettlementStep | FigureStep | NewsStep
+Step = PhaseStep | SessionStep | AuctionStep | HaltStep | SettlementStep | FigureStep | NewsStep | ListingStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +206,8 @@ def _figure(row: Table, at_s: int) -> Step:
 
 def _news(row: Table, at_s: int) -> Step:
     target = _target(row, "of") if row.has("of") else None
-    return NewsStep(at_s, row.text("news", longest=1000), row.text("text", longest=100_000), target)
+    source = row.choice("source", {each.name.lower(): each for each in NewsSource}, "market_surveillance")
+    return NewsStep(at_s, row.text("news", longest=1000), row.text("text", longest=100_000), target, source)
 
 
 def _target(row: Table, name: str) -> Target:
@@ -221,4 +225,7 @@ _MAKERS: dict[str, Callable[[Table, int], Step]] = {
     "settlement": _settlement,
     "figure": _figure,
     "news": _news,
+    "add": read_add,
+    "change": read_change,
+    "delete": read_delete,
 }

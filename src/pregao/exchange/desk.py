@@ -1,4 +1,5 @@
-"""The market operations desk: every command of `control`, as handlers of the engine.
+"""The market operations desk: every command of `control`, as handlers of the engine (those of the list of
+instruments are in `listing`).
 
     desk = Desk(engine, catalogue, seed=7)
     desk.next_timeout()                 when to submit PassTime next
@@ -12,15 +13,17 @@ from typing import Any, TypeVar
 from pregao.exchange import control
 from pregao.exchange.auctions import AuctionKind, Running
 from pregao.exchange.bands import BandError
-from pregao.exchange.catalogues.entries import Catalogue, Listing
+from pregao.exchange.catalogues.entries import Catalogue
 from pregao.exchange.engine import Engine
 from pregao.exchange.figures import Figures
 from pregao.exchange.hooks import Handler
 from pregao.exchange.indices import Indices
+from pregao.exchange.listing import Listings
 from pregao.exchange.phases import AUCTION_STATES, PhaseError
 from pregao.exchange.rejections import Reason, Rejection
 from pregao.exchange.surveillance import Surveillance
-from pregao.exchange.transaction import Transaction
+from pregao.exchange.transaction import Transaction, tell
+from pregao.exchange.uncross import expire_overdue
 from pregao.model.events import News, Update
 from pregao.model.market import State
 
@@ -51,15 +54,11 @@ class Desk:
         self.figures = Figures(engine.floor.markets, trade_date, before)
         for listing in catalogue.listings:
             self.figures.add(listing)
+        self.listings = Listings(engine, self.surveillance, self.figures, catalogue)
         self._markets = engine.floor.markets
         self._news_id = 0
         for command, handler in self._handlers().items():
             engine.register(command, _refusing(handler))
-
-    def add(self, listing: Listing) -> None:
-        """An instrument listed while the exchange runs; the engine has its market already."""
-        self.surveillance.add(listing)
-        self.figures.add(listing)
 
     def next_timeout(self) -> int | None:
         return self.surveillance.next_timeout()
@@ -107,7 +106,8 @@ class Desk:
         return None
 
     def _change_session(self, command: control.ChangeSession, transaction: Transaction) -> Rejection | None:
-        """Each message resets its instrument's statistics (14.3) and alters no book."""
+        """Each message resets its instrument's statistics (14.3) and alters no book; what the days in
+        between have ended follows as an event."""
         messages = self.surveillance.phases.change_session(
             (command.group, command.exchange), command.session, command.trade_date, transaction.now_ns
         )
@@ -117,6 +117,10 @@ class Desk:
                 self.figures.roll(message.security_id, command.trade_date)
             market.start_session(command.trade_date, command.session)
             tell(transaction, message)
+        draft = transaction.draft()
+        ids = (message.security_id for message in messages)
+        expire_overdue(draft, draft.floor, ids, command.trade_date)
+        transaction.close(draft)
         return None
 
     def _change_state(self, command: control.ChangeState, transaction: Transaction) -> Rejection | None:
@@ -163,6 +167,7 @@ class Desk:
     def _set_band(self, command: control.SetBand, transaction: Transaction) -> Rejection | None:
         bands = self.surveillance.bands
         tell(transaction, bands.set_band(command.security_id, command.rule, transaction.now_ns))
+        transaction.touch(self._markets[command.security_id])  # an implied order may trade now
         return None
 
     def _set_reference(self, command: control.SetReference, transaction: Transaction) -> Rejection | None:
@@ -210,6 +215,7 @@ class Desk:
             command.headline,
             command.text,
             transaction.now_ns,
+            source=command.source,
             language=command.language,
             url=command.url,
             security_id=command.security_id,
@@ -221,13 +227,6 @@ class Desk:
         """The running auction, if its end is not the group's."""
         running = self.surveillance.auctions.get(security_id)
         return None if self.surveillance.phases.own(security_id) is None else running
-
-
-def tell(transaction: Transaction, update: Update) -> None:
-    """A message that belongs to no event is one (4.2.2)."""
-    draft = transaction.draft()
-    draft.lead(update)
-    transaction.close(draft)
 
 
 def _tell_found(transaction: Transaction, found: Update | None) -> Rejection | None:

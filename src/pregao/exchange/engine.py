@@ -76,6 +76,7 @@ class Engine:
         self.floor = Floor(instruments, trade_date, self.hooks)
         self.restates = implied_partial == "restate"
         self.implieds = Implieds.of(self.floor, restate=self.restates)
+        self.floor.implying = self.implieds.by_security
         self.handlers: dict[type, Handler] = dict(_HANDLERS)
 
     def register(self, command: type, handler: Handler) -> None:
@@ -96,7 +97,8 @@ class Engine:
         rejection = handler(command, transaction)
         if rejection is not None:
             return Outcome(rejection=rejection)
-        self.settle(transaction)
+        if transaction.touched:
+            self.settle(transaction)
         return Outcome(tuple(transaction.events), None, tuple(transaction.order_ids))
 
     def settle(self, transaction: Transaction) -> None:
@@ -109,6 +111,11 @@ class Engine:
                 follower(transaction, touched)
             if self.implieds.by_security:
                 self.implieds.follow(transaction, touched)
+            if transaction.touched:
+                # Stops wait until nothing moves: they must not meet an implied order that is out of date.
+                for market in touched:
+                    transaction.touch(market)
+                continue
             for market in touched:
                 if market.statistics.swing is not None and self._elect(transaction, market):
                     # The others wait until implied orders have followed.

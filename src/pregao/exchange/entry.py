@@ -21,15 +21,9 @@ def new_order(command: NewOrder, transaction: Transaction) -> Rejection | None:
         return Rejection(Reason.UNKNOWN_INSTRUMENT)
     order = Order(
         0, command.security_id, command.side, command.type, command.tif, command.quantity, command.price,
-        command.firm, command.now_ns,
+        command.firm, command.now_ns, command.stop_price, command.max_floor, command.min_quantity,
+        command.investor_id, command.stp, command.expire_date, command.client_order_id,
     )  # fmt: skip
-    order.stop_price = command.stop_price
-    order.max_floor = command.max_floor
-    order.min_quantity = command.min_quantity
-    order.investor_id = command.investor_id
-    order.stp = command.stp
-    order.expire_date = command.expire_date
-    order.client_order_id = command.client_order_id
     state = floor.hooks.trading_state(command.security_id)
     rules = STATE_RULES[state]
     rejection = check_order(floor, market, order, rules, command.now_ns)
@@ -38,9 +32,12 @@ def new_order(command: NewOrder, transaction: Transaction) -> Rejection | None:
     accept(transaction, market, order)
     if order.type is not _LIMIT and _waits(market, order, state):
         return None
-    draft = transaction.draft()
-    place(draft, market, order, rules)
-    transaction.close(draft)
+    if rules.match and not is_passive(market, order):
+        draft = transaction.draft()
+        enter_orders(draft, market, (order,))
+        transaction.close(draft)
+    else:
+        transaction.rest(market, order)
     return None
 
 
@@ -120,6 +117,8 @@ def change_order(command: ChangeOrder, transaction: Transaction) -> Rejection | 
         shown = min(order.shown, order.leaves, order.max_floor or order.leaves)
         if shown != order.shown:
             draft.resize(market, order, shown)
+        else:  # less of what an iceberg hides
+            market.book.side(order.side).recount(order)
     elif order.place is _STOP:
         market.stops.remove(order)
         market.stops.add(order)
@@ -157,10 +156,13 @@ def cancel_order(command: CancelOrder, transaction: Transaction) -> Rejection | 
     market = floor.markets[order.security_id]
     rejection = may_cancel(floor, market, order, command.now_ns)
     if rejection is None:
-        draft = transaction.draft()
-        draft.cancel(market, order)
         transaction.order_ids.append(order.order_id)
-        transaction.close(draft)
+        if order.place is _BOOK:
+            transaction.leave(market, order)
+        else:
+            draft = transaction.draft()
+            draft.cancel(market, order)
+            transaction.close(draft)
     return rejection
 
 

@@ -7,7 +7,7 @@ from pregao.exchange.catalogues.entries import Listing
 from pregao.exchange.market import Market
 from pregao.exchange.settlement import ClosingBook, OpenPositions, SettlementBook, SettlementStage
 from pregao.model.events import ClosingPrice, OpenInterest, SettlementPrice, Trade
-from pregao.model.market import Session
+from pregao.model.market import PriceKind, Session
 
 
 class Figures:
@@ -26,10 +26,15 @@ class Figures:
         )
         if listing.settlement is not None:
             self._settlements[security_id] = SettlementBook(
-                security_id, instrument.tick, self._trade_date, self._previous_date, listing.settlement
-            )
+                security_id, instrument.tick, self._trade_date, self._previous_date, listing.settlement,
+                instrument.price_kind or PriceKind.PER_UNIT, instrument.settlement_days,
+            )  # fmt: skip
         if listing.open_interest is not None:
             self._positions[security_id] = OpenPositions(security_id, listing.open_interest)
+
+    def remove(self, security_id: int) -> None:
+        for kept in (self._closings, self._settlements, self._positions):
+            kept.pop(security_id, None)
 
     def settlement(
         self, security_id: int, stage: SettlementStage, price: int | None, now_ns: int
@@ -59,6 +64,8 @@ class Figures:
         """Another day begins: today's figures are yesterday's."""
         market = self._markets[security_id]
         closing = self._closings[security_id]
+        if trade_date != self._trade_date:
+            self._previous_date, self._trade_date = self._trade_date, trade_date
         closing.roll(market.trade_date)
         market.statistics.closing_fine = closing.previous_fine
         if security_id in self._settlements:
@@ -69,7 +76,5 @@ class Figures:
 
 def trades_of_day(market: Market) -> Iterable[Trade]:
     """Of both sessions: the regular session's are set aside when the after-market starts."""
-    date, before = market.past_trades
-    if date == market.trade_date:
-        yield from before.values()
+    yield from market.past_trades.of_date(market.trade_date)
     yield from market.statistics.trades.values()

@@ -1,8 +1,8 @@
 """What bands and auctions say to single orders and trades: the engine's hooks, without any change."""
 
 from pregao.exchange.auctions import AuctionKind, Auctions
-from pregao.exchange.bands import Bands, Midpoints
-from pregao.exchange.catalogues.entries import Listing
+from pregao.exchange.bands import Bands, Midpoints, limits_around
+from pregao.exchange.catalogues.entries import BandRule, Listing
 from pregao.exchange.hooks import Hooks
 from pregao.exchange.market import Market
 from pregao.exchange.matching import rests
@@ -10,6 +10,9 @@ from pregao.exchange.orders import Order
 from pregao.exchange.rejections import Rejection
 from pregao.exchange.simultaneous import Pairs
 from pregao.exchange.uncross import reference_price
+from pregao.model.market import BandType, LimitType, Midpoint
+
+_LAST_TRADE = Midpoint.LAST_TRADE
 
 
 class Guards:
@@ -41,14 +44,53 @@ class Guards:
         closing = self._pairs.rejection(market.security_id)
         if closing is not None:
             return closing
+        if self._is_within(market, order.price, order.quantity):
+            return None
         found = self._bands.check(market.security_id, order.price, order.quantity, self.midpoints(market))
         return found if isinstance(found, Rejection) else None
+
+    def _is_within(self, market: Market, price: int | None, quantity: int) -> bool:
+        """Whether no band can have anything against an order: asked with every one, so the prices that
+        bands may be percentages of are looked up only where one needs them."""
+        limits = self._bands.find(market.security_id)
+        if limits is None:
+            return True
+        largest = limits.largest_order
+        if largest is not None and quantity > largest:
+            return False
+        if price is None:
+            return True
+        low, high = limits.low, limits.high
+        if low is not None and high is not None and not low <= price <= high:
+            return False
+        # Most have one or none of these: a loop is quicker than `all`.
+        for rule in limits.moving:  # noqa: SIM110
+            if not self._is_around(market, rule, price):
+                return False
+        return True
+
+    def _is_around(self, market: Market, rule: BandRule, price: int) -> bool:
+        """Whether a price is within a band of percentages, as `limits_of` has it."""
+        if rule.midpoint is _LAST_TRADE:
+            midpoint = reference_price(market)
+        else:
+            midpoint = self.midpoints(market).of(rule.midpoint)
+        if not midpoint:
+            return True
+        low, high = limits_around(rule, midpoint)
+        return low <= price <= high
 
     def check_cancel(self, market: Market, order: Order, now_ns: int) -> Rejection | None:
         return self._pairs.rejection(market.security_id)
 
     def may_trade(self, market: Market, price: int, now_ns: int) -> bool:
-        return not self._bands.protects(market.security_id, price, self.midpoints(market))
+        limits = self._bands.find(market.security_id)
+        rule = None if limits is None else limits.rules.get(BandType.AUCTION)
+        if rule is None:
+            return True
+        if rule.limit_type is LimitType.PRICE:
+            return rule.low <= price <= rule.high
+        return self._is_around(market, rule, price)
 
     def trade_refused(self, market: Market, order: Order, price: int, now_ns: int) -> None:
         if rests(order):  # what does not rest would leave an auction of nothing

@@ -73,7 +73,9 @@ class BookListener(Protocol):
 
 class Follower(Protocol):
     """Called once per command after its own events, for all markets it touched, before stops are
-    elected; opens and closes its own drafts (an auction triggered by a refused trade, say)."""
+    elected. An order that only rests or is cancelled touches its market where a listener had something to
+    say, or where an implied order may depend on the best level that it changed. A follower opens and
+    closes its own drafts (an auction triggered by a refused trade, say)."""
 
     def __call__(self, transaction: "Transaction", touched: "tuple[Market, ...]", /) -> None: ...
 

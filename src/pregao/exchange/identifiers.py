@@ -2,7 +2,13 @@
 
 _SEGMENT_BITS = 40  # ids of a segment never meet those of another: unique across all segments (12.1)
 _IMPLIED_BASE = 1 << 62  # above every ordinary id: least priority at its price (18)
+LAST_SEGMENT = 255  # marketSegmentID is one byte, and 0 its null
 _TRADE_STEP = 10  # as in every printed example (13.1.1)
+
+
+def segment_of(secondary_id: int) -> int:
+    """The segment that gave an ordinary id."""
+    return secondary_id >> _SEGMENT_BITS
 
 
 class SegmentIds:
@@ -40,6 +46,10 @@ class TradeIds:
 
     def __init__(self) -> None:
         self._last = 0
+
+    @property
+    def last(self) -> int:
+        return self._last
 
     def next(self) -> int:
         self._last += _TRADE_STEP

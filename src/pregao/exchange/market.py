@@ -1,14 +1,14 @@
 """What the engine keeps of one instrument, and of all of them together."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from pregao.exchange.book import Book
 from pregao.exchange.hooks import Hooks
 from pregao.exchange.identifiers import SegmentIds, TradeIds
 from pregao.exchange.orders import Order, Place
+from pregao.exchange.past_trades import PastTrades
 from pregao.exchange.statistics import Statistics
 from pregao.exchange.stops import StopOrders
-from pregao.model.events import Trade
 from pregao.model.instruments import Instrument
 from pregao.model.market import Session
 
@@ -35,30 +35,24 @@ class Market:
         self.hidden: dict[int, Order] = {}  # RLP orders, oldest first
         self.session = Session.REGULAR
         self.trade_date = trade_date
-        self.past_trades: tuple[int, dict[int, Trade]] = (0, {})  # of the trade date before, for late busts
+        self.past_trades = PastTrades()
         self.entered = self.executed = self.cancelled = 0  # entered = resting + executed + cancelled
 
     def start_session(self, trade_date: int, session: Session) -> None:
         """Statistics start over (14.3); tradeIDs only with a new trade date (13.3)."""
+        self.past_trades.add(self.trade_date, self.statistics.trades)
         if trade_date != self.trade_date:
-            self.past_trades = (self.trade_date, self.statistics.trades)
             self.trade_ids.start_over()
-        elif self.statistics.trades:  # the after-market's trades join the day's
-            date, trades = self.past_trades
-            kept = trades if date == trade_date else {}
-            self.past_trades = (trade_date, {**kept, **self.statistics.trades})
         self.trade_date, self.session = trade_date, session
         self.statistics.start_over()
-
-    def find_past_trade(self, trade_date: int, trade_id: int) -> Trade | None:
-        date, trades = self.past_trades
-        return trades.get(trade_id) if date == trade_date else None
 
 
 class Floor:
     """All markets, all open orders, and the hooks."""
 
-    __slots__ = ("_next_order_id", "by_firm", "hooks", "markets", "orders", "segments")
+    __slots__ = (
+        "_delisted", "_next_order_id", "by_firm", "hooks", "implying", "markets", "orders", "segments",
+    )  # fmt: skip
 
     def __init__(self, instruments: Iterable[Instrument], trade_date: int, hooks: Hooks) -> None:
         self.hooks = hooks
@@ -66,6 +60,8 @@ class Floor:
         self.markets: dict[int, Market] = {}
         self.orders: dict[int, Order] = {}
         self.by_firm: dict[int, dict[int, Order]] = {}
+        self.implying: Container[int] = ()  # instruments that spreads depend on, or that are spreads
+        self._delisted: dict[int, tuple[int, int]] = {}  # trade date and last tradeID
         self._next_order_id = 1
         for instrument in instruments:
             self.list_instrument(instrument, trade_date)
@@ -73,13 +69,30 @@ class Floor:
     def list_instrument(self, instrument: Instrument, trade_date: int) -> Market:
         market = Market(instrument, self.segment(instrument.segment), trade_date)
         self.markets[instrument.security_id] = market
+        date, last = self._delisted.pop(instrument.security_id, (None, 0))
+        if date == trade_date:
+            market.trade_ids.start_over(last)
         return market
+
+    def delist_instrument(self, market: Market) -> None:
+        """Its orders must be gone. An id that comes back on the same date goes on with its tradeIDs,
+        which are unique for an instrument and a date (13.3)."""
+        del self.markets[market.security_id]
+        self._delisted[market.security_id] = market.trade_date, market.trade_ids.last
 
     def segment(self, number: int) -> SegmentIds:
         ids = self.segments.get(number)
         if ids is None:
             ids = self.segments[number] = SegmentIds(number)
         return ids
+
+    @property
+    def last_order_id(self) -> int:
+        return self._next_order_id - 1
+
+    def continue_after(self, order_id: int) -> None:
+        """Private ids of a platform that was restarted."""
+        self._next_order_id = max(self._next_order_id, order_id + 1)
 
     def next_order_id(self) -> int:
         number = self._next_order_id

@@ -1,11 +1,14 @@
 """Continuous matching by price and priority. The resting order's price is the trade's price."""
 
 from collections.abc import Sequence
+from itertools import groupby
+from operator import attrgetter
 
-from pregao.exchange.implied import ImpliedOrder, fill_implied
+from pregao.exchange.implied import available, fill_implied
 from pregao.exchange.market import Market
 from pregao.exchange.orders import Order, OrderType, SelfTrade, TimeInForce
 from pregao.exchange.prevention import cancel_resting
+from pregao.exchange.strategies import ImpliedOrder
 from pregao.exchange.transaction import Draft, Execution
 from pregao.model.market import Side, TradeSubType
 
@@ -36,11 +39,17 @@ class Matching:
                 break
             if hooks.check_trade and not self._may_trade(order, price):
                 break
+            if isinstance(resting, ImpliedOrder):
+                if not self._trade_implied(order, resting, price, sub_type):
+                    return False
+                continue
             if order.investor_id is not None and order.investor_id == resting.investor_id:
                 if not self._prevent(order, resting):
                     return False
                 continue
-            self._trade(order, resting, price, sub_type)
+            size = min(order.leaves, resting.shown)
+            self._trade(order, resting, price, size, sub_type)
+            self.draft.fill(self.market, resting, size)
         return True
 
     def _may_trade(self, order: Order, price: int) -> bool:
@@ -51,20 +60,32 @@ class Matching:
             told(self.market, order, price, now_ns)
         return False
 
-    def _trade(self, order: Order, resting: Order, price: int, sub_type: TradeSubType | None) -> None:
-        size = min(order.leaves, resting.shown)
+    def _trade_implied(
+        self, order: Order, resting: ImpliedOrder, price: int, sub_type: TradeSubType | None
+    ) -> bool:
+        """Whether the incoming order goes on; an implied order that a leg's guard refuses is withdrawn."""
+        wanted = min(order.leaves, resting.shown)
+        size = available(self.draft, order, resting, wanted)
+        if size is None:
+            self.draft.remove(self.market, resting)
+            return True
+        if size:
+            self._trade(order, resting, price, size, sub_type)
+            fill_implied(self.draft, resting, size, order.firm)
+        if size < wanted:  # the next would be the investor's own order in a leg
+            self.execution.cancelled += order.leaves
+        return size == wanted
+
+    def _trade(
+        self, order: Order, resting: Order, price: int, size: int, sub_type: TradeSubType | None
+    ) -> None:
         order.executed += size
         order.leaves -= size
         self.market.executed += size
         buyer, seller = (order.firm, resting.firm) if order.side is _BUY else (resting.firm, order.firm)
-        implied = isinstance(resting, ImpliedOrder)
-        self.draft.trade(self.market, price, size, buyer, seller, sub_type=sub_type, implied=implied)
+        self.draft.trade(self.market, price, size, buyer, seller, sub_type=sub_type, implied=resting.implied)
         # All of an iceberg counts as hidden, not only what was unseen (13.1.1).
         self.execution.count(price, size, order.side, 0 if resting.max_floor is None else size)
-        if isinstance(resting, ImpliedOrder):
-            fill_implied(self.draft, resting, size, order.firm)
-        else:
-            self.draft.fill(self.market, resting, size)
 
     def _prevent(self, order: Order, resting: Order) -> bool:
         """Two orders of one investor met. Whether the incoming one goes on."""
@@ -95,9 +116,10 @@ def enter_orders(draft: Draft, market: Market, orders: Sequence[Order]) -> None:
 
 def is_passive(market: Market, order: Order) -> bool:
     """Whether an order simply rests: the common case, told without the machinery of matching."""
-    orders = market.book.opposite(order.side).orders
-    if order.type is not _LIMIT or not rests(order) or order.min_quantity is not None:
+    tif = order.tif
+    if order.type is not _LIMIT or tif is _IOC or tif is _FOK or order.min_quantity is not None:
         return False
+    orders = market.book.opposite(order.side).orders
     if not orders:
         return True
     best, price = orders[0].price, order.price
@@ -123,17 +145,30 @@ def fillable(market: Market, order: Order, wanted: int, draft: Draft) -> int:
     """How much of the order would match, counted until `wanted` is reached."""
     found, limit, buying = 0, order.price, order.side is _BUY
     gates = draft.floor.hooks.check_trade
-    for resting in market.book.opposite(order.side).orders:
-        price = resting.price
+    for price, level in groupby(market.book.opposite(order.side).orders, key=attrgetter("price")):
         if price is None or (limit is not None and (price > limit if buying else price < limit)):
             break
         if gates and not all(gate(market, price, draft.now_ns) for gate in gates):
             break
-        if order.investor_id is not None and order.investor_id == resting.investor_id:
-            if order.stp is SelfTrade.CANCEL_RESTING:
-                continue
-            break
-        found += resting.leaves
-        if found >= wanted:
+        count, goes_on = _fillable_at(list(level), order, draft)
+        found += count
+        if found >= wanted or not goes_on:
             break
     return found
+
+
+def _fillable_at(level: list[Order], order: Order, draft: Draft) -> tuple[int, bool]:
+    """What a price level gives, and whether the order would go on after it. Where prevention would stop
+    it, icebergs before that give only what they show: the rest of them comes behind (13.1.1)."""
+    shown = whole = 0
+    for resting in level:
+        if isinstance(resting, ImpliedOrder):
+            size = available(draft, order, resting, resting.shown)  # it is the last of its level
+            return whole + (size or 0), size is None or size == resting.shown
+        if order.investor_id is not None and order.investor_id == resting.investor_id:
+            if order.stp is not SelfTrade.CANCEL_RESTING:
+                return shown, False
+            continue
+        shown += resting.shown
+        whole += resting.leaves
+    return whole, True

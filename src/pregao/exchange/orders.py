@@ -76,6 +76,13 @@ class Order:
         price: int | None,
         firm: int | None,
         inserted_ns: int,
+        stop_price: int | None = None,
+        max_floor: int | None = None,
+        min_quantity: int | None = None,
+        investor_id: int | None = None,
+        stp: SelfTrade = _CANCEL_AGGRESSOR,
+        expire_date: int | None = None,
+        client_order_id: str = "",
     ) -> None:
         self.order_id = order_id
         self.secondary_id = 0
@@ -92,13 +99,13 @@ class Order:
         self.inserted_ns = inserted_ns
         self.key = 0
         self.place = _NOWHERE
-        self.max_floor: int | None = None
-        self.min_quantity: int | None = None
-        self.stop_price: int | None = None
-        self.investor_id: int | None = None
-        self.stp = _CANCEL_AGGRESSOR
-        self.expire_date: int | None = None
-        self.client_order_id = ""
+        self.stop_price = stop_price
+        self.max_floor = max_floor
+        self.min_quantity = min_quantity
+        self.investor_id = investor_id
+        self.stp = stp
+        self.expire_date = expire_date
+        self.client_order_id = client_order_id
         self.implied = False
 
     def take_priority(self, secondary_id: int, now_ns: int) -> None:
@@ -107,7 +114,9 @@ class Order:
         self.inserted_ns = now_ns
         floor = self.max_floor
         self.shown = self.leaves if floor is None or floor > self.leaves else floor
-        self.rank()
+        price = self.price
+        level = _FIRST if price is None else -price if self.side is _BUY else price
+        self.key = (level << 64) + secondary_id  # as `key_of`: every order comes by here
 
     def rank(self) -> None:
         self.key = key_of(self.side, self.price, self.secondary_id)

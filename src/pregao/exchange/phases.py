@@ -179,7 +179,8 @@ class Phases:
         return self._groups[self._group_of[security_id]].session
 
     def effective(self, security_id: int) -> State:
-        return self._effective[security_id]
+        """Of an instrument that is not listed now: closed."""
+        return self._effective.get(security_id, State.CLOSE)
 
     def permits(self, security_id: int, permit: Permit) -> bool:
         return permit in PERMITS[self.effective(security_id)]
@@ -236,6 +237,8 @@ class Phases:
         status = self.status(group)
         if status.phase is not Phase.CLOSE:
             raise PhaseError("a session changes while the group is closed", group=group[0])
+        if trade_date < status.trade_date:
+            raise PhaseError("a trade date never comes back: its tradeIDs would too", group=group[0])
         self._groups[group] = replace(status, session=session, trade_date=trade_date)
         if trade_date != status.trade_date:
             for each in self._members[group]:

@@ -40,8 +40,15 @@ class Reason(Enum):
     PRICE_OUTSIDE_HARD_LIMIT = (None, "Price outside the hard limit")
     PRICE_OUTSIDE_REJECTION_BAND = (None, "Price outside the rejection band")
     PRICE_OUTSIDE_STATIC_LIMIT = (None, "Price outside the static limit")
+    PRICE_OUTSIDE_AUCTION_BAND = (None, "Price outside the auction band")
     QUANTITY_ABOVE_LIMIT = (None, "Quantity above the instrument's quantity limit")
     AUCTION_SYNCHRONISM = (7153, "Instrument has an auction synchronism in progress")
+    DUPLICATE_ID = (None, "An instrument of this id is there already")
+    DUPLICATE_SYMBOL = (None, "An instrument of this symbol is there already")
+    INSTRUMENT_INVALID = (None, "The instrument would contradict itself")
+    INSTRUMENT_IN_USE = (None, "The instrument is needed")
+    ORDERS_OPEN = (None, "Open orders would break the new rules")
+    TRADES_OPEN = (None, "The instrument traded in this session")
     NOT_NOW = (None, "The group or instrument is not in a state that allows this")
 
     def __init__(self, code: int | None, text: str) -> None:

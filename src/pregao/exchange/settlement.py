@@ -21,12 +21,14 @@ FINE = FINE_SCALE // PRICE_SCALE
 
 
 class SettlementStage(Enum):
-    """The four rows of the regular schedule, in their order over a day (13.11.3)."""
+    """The four rows of the regular schedule, in their order over a day (13.11.3), and one of the other
+    combinations that a client must be able to take."""
 
     PREVIOUS_FINAL = "before trading: final price of the day before"
     PREVIOUS_UPDATED = "during trading: updated price of the day before"
     PREVIEW = "during trading: preview of the day's own"
     FINAL = "after trading: final price of the day"
+    EXPECTED = "during trading: theoretical price of a contract that does not trade"
 
 
 SCHEDULE: dict[SettlementStage, tuple[PriceOrigin, SettlementKind]] = {
@@ -34,6 +36,7 @@ SCHEDULE: dict[SettlementStage, tuple[PriceOrigin, SettlementKind]] = {
     SettlementStage.PREVIOUS_UPDATED: (PriceOrigin.PREVIOUS_DAY, SettlementKind.UPDATED),
     SettlementStage.PREVIEW: (PriceOrigin.DAILY, SettlementKind.UPDATED),
     SettlementStage.FINAL: (PriceOrigin.DAILY, SettlementKind.FINAL),
+    SettlementStage.EXPECTED: (PriceOrigin.EXPECTED, SettlementKind.THEORETICAL),
 }
 
 
@@ -54,6 +57,7 @@ class SettlementBook:
     previous_date: int
     previous: int | None = None
     price_kind: PriceKind = PriceKind.PER_UNIT
+    settlement_days: int | None = None  # from the date of the price to its settlement
     daily: int | None = None
 
     def publish(
@@ -61,17 +65,18 @@ class SettlementBook:
     ) -> SettlementPrice | None:
         """The message of a stage; `price` is set by hand. None where there is no price to tell."""
         origin, kind = SCHEDULE[stage]
-        of_today = origin is PriceOrigin.DAILY
+        of_today = origin is not PriceOrigin.PREVIOUS_DAY
         if price is None:
             price = settlement_of(vwap, self.previous, self.tick) if of_today else self.previous
         if price is None:
             return None
-        if of_today:
+        if origin is PriceOrigin.DAILY:
             self.daily = price
-        else:
+        elif not of_today:
             self.previous = price
         date = self.trade_date if of_today else self.previous_date
-        return SettlementPrice(self.security_id, price, date, now_ns, origin, kind, self.price_kind)
+        settles = None if self.settlement_days is None else date + self.settlement_days
+        return SettlementPrice(self.security_id, price, date, now_ns, origin, kind, self.price_kind, settles)
 
     def roll(self, trade_date: int) -> None:
         """Another day: what was daily is of the day before."""

@@ -24,9 +24,7 @@ from pregao.model.market import Side, TradeSubType
 _FORWARDS = (SecurityType.FORWARD, SecurityType.DTERM)
 
 
-def find_market(
-    floor: Floor, security_id: int, quantity: int, price: int | None, now_ns: int, *, gated: bool = True
-) -> Market | Rejection:
+def find_market(floor: Floor, security_id: int, quantity: int, price: int | None) -> Market | Rejection:
     """The instrument of a trade that must be open, with its quantity and price checked."""
     market = floor.markets.get(security_id)
     if market is None:
@@ -38,19 +36,34 @@ def find_market(
         reason = check_price(market.instrument, price)
     if reason is not None:
         return Rejection(reason)
-    gates = floor.hooks.check_trade if gated and price is not None else ()
-    if not all(gate(market, price or 0, now_ns) for gate in gates):
-        return Rejection(Reason.PRICE_OUTSIDE_REJECTION_BAND)
     return market
+
+
+def _find_for_order(
+    floor: Floor, command: CrossOrder | SweepAndCross, side: Side, firm: int
+) -> tuple[Market, Order] | Rejection:
+    """Crosses and sweeps are orders, so what bands say to orders and to their trades holds (13.11)."""
+    market = find_market(floor, command.security_id, command.quantity, command.price)
+    if isinstance(market, Rejection):
+        return market
+    order = Order(
+        0, command.security_id, side, OrderType.LIMIT, TimeInForce.IOC, command.quantity, command.price, firm,
+        command.now_ns,
+    )  # fmt: skip
+    for check in floor.hooks.check_order:
+        if (rejection := check(market, order, command.now_ns)) is not None:
+            return rejection
+    if not all(gate(market, command.price, command.now_ns) for gate in floor.hooks.check_trade):
+        return Rejection(Reason.PRICE_OUTSIDE_AUCTION_BAND)
+    return market, order
 
 
 def cross_order(command: CrossOrder, transaction: Transaction) -> Rejection | None:
     """Both sides in one order; resting orders at better prices may not be passed over."""
-    market = find_market(
-        transaction.floor, command.security_id, command.quantity, command.price, command.now_ns
-    )
-    if isinstance(market, Rejection):
-        return market
+    found = _find_for_order(transaction.floor, command, Side.BUY, command.buyer)
+    if isinstance(found, Rejection):
+        return found
+    market, _ = found
     bid, offer = market.book.buys.best_price, market.book.sells.best_price
     if (bid is not None and command.price < bid) or (offer is not None and command.price > offer):
         return Rejection(Reason.CROSS_OUTSIDE_SPREAD)
@@ -70,15 +83,10 @@ def _executed(transaction: Transaction, market: Market, price: int, size: int, *
 
 def sweep_and_cross(command: SweepAndCross, transaction: Transaction) -> Rejection | None:
     """The sweep's trades and the cross of what is left are one event under one summary (13.3.3)."""
-    market = find_market(
-        transaction.floor, command.security_id, command.quantity, command.price, command.now_ns
-    )
-    if isinstance(market, Rejection):
-        return market
-    order = Order(
-        0, command.security_id, command.side, OrderType.LIMIT, TimeInForce.IOC, command.quantity,
-        command.price, command.firm, command.now_ns,
-    )  # fmt: skip
+    found = _find_for_order(transaction.floor, command, command.side, command.firm)
+    if isinstance(found, Rejection):
+        return found
+    market, order = found
     order.investor_id = command.investor_id
     market.entered += command.quantity
     draft = transaction.draft()
@@ -107,7 +115,7 @@ def _is_passed(market: Market, side: Side, price: int) -> bool:
 
 def rlp_trade(command: RlpTrade, transaction: Transaction) -> Rejection | None:
     """The whole retail order against its own firm's hidden orders, oldest first (13.1)."""
-    market = find_market(transaction.floor, command.security_id, command.quantity, None, command.now_ns)
+    market = find_market(transaction.floor, command.security_id, command.quantity, None)
     if isinstance(market, Rejection):
         return market
     price = market.book.opposite(command.side).best_price
@@ -144,9 +152,7 @@ def _provides(order: Order, command: RlpTrade, price: int) -> bool:
 
 def block_trade(command: BlockTrade, transaction: Transaction) -> Rejection | None:
     """All of a block counts as hidden (13.1)."""
-    market = find_market(
-        transaction.floor, command.security_id, command.quantity, command.price, command.now_ns, gated=False
-    )
+    market = find_market(transaction.floor, command.security_id, command.quantity, command.price)
     if isinstance(market, Rejection):
         return market
     draft = _executed(transaction, market, command.price, command.quantity, hidden=command.quantity)
@@ -161,10 +167,7 @@ def _agreed(
     command: TacTrade | TaaTrade, transaction: Transaction, sub_type: TradeSubType
 ) -> Rejection | None:
     """Not among the four scenarios of 13.1: no summary."""
-    floor = transaction.floor
-    market = find_market(
-        floor, command.security_id, command.quantity, command.price, command.now_ns, gated=False
-    )
+    market = find_market(transaction.floor, command.security_id, command.quantity, command.price)
     if isinstance(market, Rejection):
         return market
     draft = transaction.draft()
@@ -189,15 +192,13 @@ def _find_cash(floor: Floor, forward: Market, command: ForwardTrade) -> Market |
     underlyings = {underlying.security_id for underlying in forward.instrument.underlyings}
     if underlyings and command.cash_security_id not in underlyings:
         return Rejection(Reason.NOT_A_FORWARD)
-    return find_market(
-        floor, command.cash_security_id, command.quantity, command.cash_price, command.now_ns, gated=False
-    )
+    return find_market(floor, command.cash_security_id, command.quantity, command.cash_price)
 
 
 def forward_trade(command: ForwardTrade, transaction: Transaction) -> Rejection | None:
     """A termo; a termo vista also trades the cash instrument, in that instrument's own event."""
     floor, size = transaction.floor, command.quantity
-    market = find_market(floor, command.security_id, size, command.price, command.now_ns, gated=False)
+    market = find_market(floor, command.security_id, size, command.price)
     if isinstance(market, Rejection):
         return market
     if market.instrument.security_type not in _FORWARDS:

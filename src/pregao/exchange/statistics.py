@@ -11,9 +11,11 @@ from pregao.model.events import (
     Trade,
     Update,
 )
-from pregao.model.market import FINE_SCALE, PRICE_SCALE, Action, Session
+from pregao.model.market import FINE_SCALE, PRICE_SCALE, Action, PriceOrigin, Session
 
 _FINER = FINE_SCALE // PRICE_SCALE
+# Whether an opening price is the day's or only its session's (13.9.1).
+_ORIGINS = {Session.REGULAR: PriceOrigin.DAILY, Session.NON_REGULAR: PriceOrigin.SESSION}
 
 
 def average(value: int, volume: int) -> int:
@@ -23,8 +25,8 @@ def average(value: int, volume: int) -> int:
 
 class Statistics:
     __slots__ = (
-        "closing_fine", "count", "high", "last", "low", "opening", "opening_now", "swing", "told", "trades",
-        "value", "volume",
+        "closing_fine", "corrected", "count", "high", "last", "low", "opening", "opening_now", "swing", "told",
+        "trades", "value", "volume",
     )  # fmt: skip
 
     def __init__(self, closing_fine: int | None) -> None:
@@ -39,6 +41,7 @@ class Statistics:
         self.low: int | None = None
         self.last: Trade | None = None
         self.volume = self.value = self.count = 0
+        self.corrected = False  # a trade was busted or amended since the last one was told
         self.opening_now = False  # the event that forms the opening price is not closed yet
         self.told: tuple[int | None, int | None, int | None] = (None, None, None)
         self.swing: tuple[int, int] | None = None  # lowest and highest price since stops were last elected
@@ -87,6 +90,7 @@ class Statistics:
         self.value -= busted.price * busted.size
         self.count -= 1
         self._recount_prices()
+        self.corrected = True
         return busted
 
     def replace_trade(self, trade: Trade) -> None:
@@ -96,6 +100,7 @@ class Statistics:
         self.volume += trade.size - old.size
         self.value += trade.price * trade.size - old.price * old.size
         self._recount_prices()
+        self.corrected = True
 
     def _recount_prices(self) -> None:
         self.opening = self.high = self.low = self.last = None
@@ -113,9 +118,14 @@ class Statistics:
         updates: list[Update] = []
         current = (self.opening, self.high, self.low)
         if current != self.told:
-            self._publish_prices(updates, security_id, trade_date, now_ns)
+            self._publish_prices(updates, security_id, session, trade_date, now_ns)
             self.told = current
         self.opening_now = False
+        if self.corrected:
+            # Trades tell the last one as they come (13.3), corrections do not: it is told by itself (13.6).
+            self.corrected = False
+            if self.last is not None:
+                updates.append(last_trade(self.last, now_ns))
         updates.append(self._totals(security_id, session, trade_date, now_ns))
         return updates
 
@@ -127,7 +137,9 @@ class Statistics:
             security_id, session, trade_date, self.volume, self.vwap, net, self.count, now_ns
         )
 
-    def _publish_prices(self, updates: list[Update], security_id: int, trade_date: int, now_ns: int) -> None:
+    def _publish_prices(
+        self, updates: list[Update], security_id: int, session: Session, trade_date: int, now_ns: int
+    ) -> None:
         """A price that a bust took away altogether is deleted, by its old value."""
         opening, high, low = self.told
         if self.opening != opening:
@@ -135,7 +147,9 @@ class Statistics:
             net = None
             if action is Action.NEW and self.closing_fine is not None:
                 net = price * _FINER - self.closing_fine
-            updates.append(OpeningPrice(security_id, price, net, trade_date, now_ns, action=action))
+            updates.append(
+                OpeningPrice(security_id, price, net, trade_date, now_ns, _ORIGINS[session], action)
+            )
         if self.high != high:
             price, action = _told(self.high, high)
             updates.append(HighPrice(security_id, price, trade_date, now_ns, action))
@@ -148,7 +162,9 @@ class Statistics:
         updates: list[Update] = []
         if self.opening is not None:
             net = None if self.closing_fine is None else self.opening * _FINER - self.closing_fine
-            updates.append(OpeningPrice(security_id, self.opening, net, trade_date, now_ns))
+            updates.append(
+                OpeningPrice(security_id, self.opening, net, trade_date, now_ns, _ORIGINS[session])
+            )
         if self.high is not None and self.low is not None:
             updates.append(HighPrice(security_id, self.high, trade_date, now_ns))
             updates.append(LowPrice(security_id, self.low, trade_date, now_ns))

@@ -13,11 +13,13 @@ from pregao.exchange.commands import (
     TradeOnBehalf,
 )
 from pregao.exchange.conditions import ON_BEHALF, OUT_OF_SEQUENCE
+from pregao.exchange.identifiers import LAST_SEGMENT
 from pregao.exchange.market import Floor, Market
 from pregao.exchange.orders import Place
 from pregao.exchange.rejections import Reason, Rejection
-from pregao.exchange.transaction import Transaction
-from pregao.model.events import Trade, TradeBusted
+from pregao.exchange.transaction import Transaction, tell
+from pregao.model.events import Definition, Trade, TradeBusted
+from pregao.model.market import DefinitionAction
 
 
 def _find(floor: Floor, security_id: int, quantity: int | None, price: int | None) -> Market | Rejection:
@@ -74,21 +76,23 @@ def bust_trade(command: BustTrade, transaction: Transaction) -> Rejection | None
         draft.trades.append(_bust(market.statistics.uncount_trade(command.trade_id), command.now_ns))
         draft.traded[market] = None
     else:
-        trade = market.find_past_trade(date, command.trade_id)
+        trade = market.past_trades.find(date, command.trade_id)
         if trade is None:
             return Rejection(Reason.UNKNOWN_TRADE)
-        del market.past_trades[1][command.trade_id]
+        market.past_trades.remove(trade)
         draft.trades.append(_bust(trade, command.now_ns))
     transaction.close(draft)
     return None
 
 
 def amend_trade(command: AmendTrade, transaction: Transaction) -> Rejection | None:
-    """There is no amendment message: a bust and the trade again under its tradeID, as one event."""
+    """There is no amendment message: a bust and the trade again under its tradeID, as one event. Only
+    the session that goes on counts its statistics again."""
     market = _find(transaction.floor, command.security_id, command.quantity, command.price)
     if isinstance(market, Rejection):
         return market
-    old = market.statistics.trades.get(command.trade_id)
+    counted = market.statistics.trades.get(command.trade_id)
+    old = counted or market.past_trades.find(market.trade_date, command.trade_id)
     if old is None:
         return Rejection(Reason.UNKNOWN_TRADE)
     new = replace(
@@ -101,10 +105,13 @@ def amend_trade(command: AmendTrade, transaction: Transaction) -> Rejection | No
     )
     if replace(new, transact_ns=old.transact_ns) == old and command.transact_ns is None:
         return Rejection(Reason.NOTHING_CHANGED)
-    market.statistics.replace_trade(new)
     draft = transaction.draft()
     draft.trades += (_bust(old, command.now_ns), new)
-    draft.traded[market] = None
+    if counted is not None:
+        market.statistics.replace_trade(new)
+        draft.traded[market] = None
+    else:
+        market.past_trades.replace(new)
     transaction.close(draft)
     return None
 
@@ -127,6 +134,11 @@ def move_instrument(command: MoveInstrument, transaction: Transaction) -> Reject
     market = _find(floor, command.security_id, None, None)
     if isinstance(market, Rejection):
         return market
+    if not 1 <= command.segment <= LAST_SEGMENT:
+        return Rejection(Reason.UNKNOWN_SEGMENT, str(command.segment))
+    if command.security_id in floor.implying:
+        # Implied orders are made inside one matching engine (18).
+        return Rejection(Reason.NOT_NOW, "implied orders tie it to its segment")
     if market.ids.segment == command.segment:
         return Rejection(Reason.NO_CHANGE_OF_SEGMENT)
     draft = transaction.draft()
@@ -144,4 +156,5 @@ def move_instrument(command: MoveInstrument, transaction: Transaction) -> Reject
     for order in standing:
         draft.insert(market, order)
     transaction.close(draft)
+    tell(transaction, Definition(market.instrument, DefinitionAction.MODIFY))
     return None

@@ -58,6 +58,24 @@ class Surveillance:
         self.bands.add(instrument.security_id, listing.bands)
         self.bands.limit_quantity(instrument.security_id, listing.average_daily, listing.largest_order)
 
+    def join(self, listing: Listing, now_ns: int) -> None:
+        """An instrument listed while the exchange runs: its group may be in auction."""
+        self.add(listing)
+        security_id = listing.instrument.security_id
+        state = self.phases.effective(security_id)
+        if state in AUCTION_STATES:
+            kind = AuctionKind.OPENING if state is State.RESERVED else AuctionKind.CLOSING
+            ends_ns = self.phases.status(self.phases.group_of(security_id)).ends_ns
+            self.auctions.start(
+                security_id, kind, listing.auction, now_ns, ends_ns=ends_ns or None, own_clock=False
+            )
+
+    def remove(self, security_id: int) -> None:
+        """An instrument is listed no more; it has no auction and no state of its own then."""
+        self.phases.remove(security_id)
+        self.bands.remove(security_id)
+        del self.listings[security_id]
+
     def plug_into(self, hooks: Hooks, markets: dict[int, Market]) -> None:
         self.markets = markets
         hooks.trading_state = self.phases.effective
@@ -76,8 +94,10 @@ class Surveillance:
         return self.guards.may_trade(self.markets[security_id], running.theoretical.price, 0)
 
     def next_timeout(self) -> int | None:
-        times = (self.auctions.next_timeout(), self.pairs.next_timeout())
-        return min((time for time in times if time is not None), default=None)
+        ends_ns, message_ns = self.auctions.next_timeout(), self.pairs.next_timeout()
+        if ends_ns is None or message_ns is None:
+            return message_ns if ends_ns is None else ends_ns
+        return min(ends_ns, message_ns)
 
     def pass_time(self, transaction: Transaction) -> None:
         """Everything due by now, in the order of its time; an end comes before a message."""

@@ -20,6 +20,7 @@ from pregao.exchange.day import (
     Step,
     Target,
 )
+from pregao.exchange.listing_steps import ListedSymbols, ListingStep
 from pregao.model.errors import ConfigurationError
 from pregao.model.market import Phase, State
 
@@ -62,13 +63,19 @@ class _Column:
         ]
         ranked = sorted(self.listings, key=lambda each: (-each.weight, each.instrument.security_id))
         self.ranks = [each.instrument.security_id for each in ranked]
+        self.all_symbols = {each.symbol: each.security_id for each in catalogue.instruments}
         self.symbols = {each.instrument.symbol: each.instrument.security_id for each in self.listings}
 
     def commands(self, steps: tuple[Step, ...]) -> Iterator[control.Control]:
+        listed = ListedSymbols(self.all_symbols, (each for each in steps if isinstance(each, ListingStep)))
         for place, step in enumerate(steps):
             if isinstance(step, PhaseStep):
                 following = (each.at_s for each in steps[place + 1 :] if isinstance(each, PhaseStep))
                 yield from self._phase(step, next(following, None))
+            elif isinstance(step, ListingStep):
+                command = listed.command(step, self._ns(step.at_s))
+                if command is not None:
+                    yield command
             else:
                 yield from self._others(step)
 
@@ -101,7 +108,7 @@ class _Column:
             ]
         if isinstance(step, NewsStep):
             about = None if step.target is None else self._find(step.target)
-            return [control.SendNews(now_ns, step.headline, step.text, about)]
+            return [control.SendNews(now_ns, step.headline, step.text, about, source=step.source)]
         if isinstance(step, SettlementStep):
             settled = [each for each in self.listings if each.settlement is not None]
             return [control.PublishSettlement(now_ns, _id(each), step.stage) for each in settled]

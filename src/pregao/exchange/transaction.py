@@ -4,6 +4,7 @@ trades, book updates, what hooks add, statistics."""
 
 from collections.abc import Callable
 
+from pregao.exchange.book import BookSide
 from pregao.exchange.conditions import condition, condition_bits
 from pregao.exchange.market import Floor, Market
 from pregao.exchange.orders import Order, Place
@@ -12,6 +13,7 @@ from pregao.model.market import Action, Aggressor, Side, TradeSubType
 
 _NEW, _CHANGE, _DELETE = Action.NEW, Action.CHANGE, Action.DELETE
 _BOOK, _NOWHERE = Place.BOOK, Place.NOWHERE
+_BUY = Side.BUY
 
 
 class Execution:
@@ -84,7 +86,9 @@ class Draft:
     def resize(self, market: Market, order: Order, shown: int) -> None:
         """Another displayed size in the same place: CHANGE (12.2.2.1)."""
         previous, order.shown = order.shown, shown
-        self._note(market, _CHANGE, order, shown, market.book.side(order.side).position(order), previous)
+        side = market.book.side(order.side)
+        side.recount(order)
+        self._note(market, _CHANGE, order, shown, side.position(order), previous)
 
     def cancel(self, market: Market, order: Order) -> None:
         """End an order wherever it is kept; only the book is public (4.2.3)."""
@@ -191,6 +195,46 @@ class Transaction:
     def touch(self, market: Market) -> None:
         self.touched[market] = None
 
+    # Nine of ten events are one order that comes to rest, or one that is cancelled: these two do what
+    # a draft with a single `insert` or `cancel` would, without the draft. Not for implied orders.
+
+    def rest(self, market: Market, order: Order) -> None:
+        """An order goes into the book and meets nothing."""
+        now_ns = self.now_ns
+        order.take_priority(market.ids.ordinary(), now_ns)
+        order.place = _BOOK
+        book = market.book
+        side = book.buys if order.side is _BUY else book.sells
+        position = side.insert(order)
+        update = OrderUpdate(
+            order.security_id, _NEW, order.side, order.secondary_id, order.price, order.shown, position,
+            now_ns, now_ns, None, order.firm,
+        )  # fmt: skip
+        self._close_one(market, side, order, update)
+
+    def leave(self, market: Market, order: Order) -> None:
+        """An order of the book is cancelled."""
+        book = market.book
+        side = book.buys if order.side is _BUY else book.sells
+        position = side.remove(order)
+        update = OrderUpdate(
+            order.security_id, _DELETE, order.side, order.secondary_id, order.price, order.shown, position,
+            order.inserted_ns, self.now_ns, None, order.firm,
+        )  # fmt: skip
+        market.cancelled += order.leaves
+        self.floor.forget(order)
+        self._close_one(market, side, order, update)
+
+    def _close_one(self, market: Market, side: BookSide, order: Order, update: OrderUpdate) -> None:
+        """The event of one update. The market need not be looked at again where nobody had anything to
+        say and no implied order can depend on what changed: a spread sees its legs' best levels only."""
+        updates: tuple[Update, ...] = (update,)
+        for listener in self.floor.hooks.on_book_changed:
+            updates += tuple(listener(market, self.now_ns))
+        self.events.append(Event(updates))
+        if len(updates) > 1 or (market.security_id in self.floor.implying and side.was_best(order)):
+            self.touched[market] = None
+
     def close(self, draft: Draft) -> None:
         """One Event of what was noted; nothing noted, no event."""
         updates: list[Update] = draft.leading
@@ -213,3 +257,10 @@ class Transaction:
         self.touched.update(draft.traded)
         for consequence in draft.consequences:
             consequence(self)
+
+
+def tell(transaction: Transaction, update: Update) -> None:
+    """A message that belongs to no event is one (4.2.2)."""
+    draft = transaction.draft()
+    draft.lead(update)
+    transaction.close(draft)

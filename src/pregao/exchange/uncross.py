@@ -2,10 +2,9 @@
 of phase does to the orders that wait for it. All of it goes into the event of the state change that
 causes it (4.2.1); an uncross has no ExecutionSummary (13.1)."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
-from pregao.exchange.auction import AuctionOrder, Levels, Theoretical, allocate, theoretical_of_levels
-from pregao.exchange.book import BookSide
+from pregao.exchange.auction import AuctionOrder, Levels, Theoretical, allocate, theoretical_nearby
 from pregao.exchange.market import Floor, Market
 from pregao.exchange.orders import Order, TimeInForce
 from pregao.exchange.transaction import Draft
@@ -16,66 +15,21 @@ FINE = FINE_SCALE // PRICE_SCALE
 
 def reference_price(market: Market) -> int | None:
     """The last trade of the session, else the closing price of the day before, on a tick."""
-    last = market.statistics.last_price
+    last = market.statistics.last
     if last is not None:
-        return last
+        return last.price
     closing, tick = market.statistics.closing_fine, market.instrument.tick
     return None if closing is None else (closing // FINE + tick // 2) // tick * tick
 
 
 def levels_of(market: Market) -> Levels:
-    """The book as the uncrossing sees it: whole quantities, without implied orders (18). Where every
-    order has a price, only the levels that meet can matter."""
-    buys, sells = market.book.buys, market.book.sells
-    if _first_has_no_price(buys) or _first_has_no_price(sells):
-        bids, unpriced_bids = _quantities(buys.orders)
-        offers, unpriced_offers = _quantities(sells.orders)
-        return Levels(bids, offers, unpriced_bids, unpriced_offers)
-    bid, offer = buys.best_real_price, sells.best_real_price
-    if bid is None or offer is None or bid < offer:
-        return Levels({}, {})
-    return Levels(
-        _meeting(buys.orders, lambda price: price >= offer),
-        _meeting(sells.orders, lambda price: price <= bid),
-    )
-
-
-def _meeting(orders: Iterable[Order], meets: Callable[[int], bool]) -> dict[int, int]:
-    """Quantities by price of the orders up to the first that does not meet the other side."""
-    priced: dict[int, int] = {}
-    last, size = None, 0
-    for order in orders:
-        price = order.price
-        if price is None or order.implied:
-            continue
-        if price != last:
-            if not meets(price):
-                break
-            last, size = price, 0
-        size += order.leaves
-        priced[price] = size
-    return priced
-
-
-def _first_has_no_price(side: BookSide) -> bool:
-    return bool(side.orders) and side.orders[0].price is None
-
-
-def _quantities(orders: Iterable[Order]) -> tuple[dict[int, int], int]:
-    priced: dict[int, int] = {}
-    unpriced = 0
-    for order in orders:
-        if order.implied:
-            continue
-        if order.price is None:
-            unpriced += order.leaves
-        else:
-            priced[order.price] = priced.get(order.price, 0) + order.leaves
-    return priced, unpriced
+    """The book as the uncrossing sees it: whole quantities, without implied orders (18)."""
+    bids, offers = market.book.buys.auction_levels(), market.book.sells.auction_levels()
+    return Levels(bids.sizes, offers.sizes, bids.unpriced, offers.unpriced)
 
 
 def theoretical_of(market: Market) -> Theoretical | None:
-    return theoretical_of_levels(levels_of(market), market.instrument.tick, reference_price(market))
+    return theoretical_nearby(levels_of(market), market.instrument.tick, reference_price(market))
 
 
 def uncross(draft: Draft, market: Market) -> None:
@@ -85,6 +39,8 @@ def uncross(draft: Draft, market: Market) -> None:
         _trade(draft, market, found.price)
     for order in [order for order in market.book if order.price is None]:
         draft.cancel(market, order)
+    market.book.buys.forget_levels()
+    market.book.sells.forget_levels()
 
 
 def _trade(draft: Draft, market: Market, price: int) -> None:
@@ -115,6 +71,14 @@ def expire(draft: Draft, floor: Floor, security_ids: Iterable[int]) -> None:
             market = floor.markets[order.security_id]
             if _has_expired(order, market.trade_date):
                 draft.cancel(market, order)
+
+
+def expire_overdue(draft: Draft, floor: Floor, security_ids: Iterable[int], trade_date: int) -> None:
+    """Another trade date: orders good till a day in between, on which nothing traded, are over."""
+    listed = frozenset(security_ids)
+    for order in list(floor.orders.values()):
+        if order.security_id in listed and order.expire_date is not None and order.expire_date < trade_date:
+            draft.cancel(floor.markets[order.security_id], order)
 
 
 def _has_expired(order: Order, trade_date: int) -> bool:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from pregao.model.market import Side
+from pregao.model.market import PriceKind, Side
 
 
 class SecurityType(IntEnum):
@@ -45,6 +45,47 @@ class Product(IntEnum):
     INDEX = 7
     ECONOMIC_INDICATOR = 15
     MULTILEG = 16
+
+
+class PriceMethod(IntEnum):
+    """How the price of a strategy follows from its legs' (multiLegPriceMethod)."""
+
+    NET_PRICE = 0
+    REVERSED_NET_PRICE = 1
+    YIELD_DIFFERENCE = 2
+    INDIVIDUAL = 3
+    CONTRACT_WEIGHTED_AVERAGE_PRICE = 4
+    MULTIPLIED_PRICE = 5
+
+
+class Governance(IntEnum):
+    """Level of corporate governance of the company behind a share (governanceIndicator)."""
+
+    NONE = 0
+    LEVEL_1 = 1
+    LEVEL_2 = 2
+    NEW_MARKET = 4
+    MAIS = 5
+    SOMA = 6
+    MAIS_2 = 7
+
+
+class TradeType(IntEnum):
+    """How an instrument may be traded (instrAttribValue of trade type eligibility)."""
+
+    ELECTRONIC = 1
+    CROSS = 2
+    BLOCK = 3
+    RFQ_FOR_CROSS = 14
+    NEGOTIATED = 17
+
+
+class Payout(IntEnum):
+    """What an option in the money pays (optPayoutType). Cash settlement has a word since version 17."""
+
+    VANILLA = 1
+    VANILLA_CASH = 2
+    BINARY = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,3 +144,13 @@ class Instrument:
     closing_price: int | None = None  # of the day before, in hundred-millionths (13)
     legs: tuple[Leg, ...] = field(default=())
     underlyings: tuple[Underlying, ...] = field(default=())
+    price_method: PriceMethod = PriceMethod.NET_PRICE  # of those with legs
+    strategy_type: str | None = None  # of those with legs, at most three letters
+    price_kind: PriceKind | None = PriceKind.PER_UNIT
+    governance: Governance | None = None
+    payout: Payout = Payout.VANILLA  # of options
+    is_buy_back: bool = False  # made for a special auction (securityMatchType)
+    clearing_id: int | None = None  # what the clearing house calls it
+    settlement_days: int | None = None  # from trade to settlement
+    settlement_date: int | None = None  # days since 1970; where given, it counts and not the days
+    trade_types: tuple[TradeType, ...] = (TradeType.ELECTRONIC,)

@@ -151,6 +151,26 @@ class ImbalanceSide(IntFlag):
     MORE_SELLERS = 1 << 9
 
 
+class NewsSource(IntEnum):
+    """Who speaks."""
+
+    OTHER = 0
+    DCM = 1
+    BBMNET = 2
+    MARKET_SURVEILLANCE = 3
+    INTERNET = 4
+    DPR_VE = 5
+    OVER_THE_COUNTER_NEWS_AGENCY = 11
+    ELECTRONIC_PURCHASE_EXCHANGE = 13
+    CBLC_NEWS_AGENCY = 14
+    BOVESPA_INDEX_AGENCY = 15
+    BOVESPA_INSTITUTIONAL_AGENCY = 16
+    MKT_OPS_EQUITIES_AGENCY = 17
+    BOVESPA_COMPANIES_AGENCY = 18
+    MKT_OPS_FX_AGENCY = 19
+    MKT_OPS_DERIVATIVES_AGENCY = 20
+
+
 class DefinitionAction(IntEnum):
     ADD = ord("A")
     DELETE = ord("D")

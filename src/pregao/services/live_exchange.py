@@ -5,6 +5,7 @@ import asyncio
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from pregao.exchange.catalogue import load_catalogue, load_default_catalogue
 from pregao.exchange.catalogues.entries import Catalogue
@@ -12,9 +13,10 @@ from pregao.feeds.binary.channels import ChannelMap
 from pregao.io.clock import WallClock
 from pregao.io.files import read_small_file
 from pregao.io.multicast import MulticastSender
-from pregao.services.live.loop import LiveLoop, routes_of, sites_of
+from pregao.services.live.loop import LOG, LiveLoop, routes_of, sites_of
 from pregao.services.live.market import LiveMarket
 from pregao.services.live.settings import LiveSettings, default_channels
+from pregao.services.live.state import StateKeeper, load_state
 from pregao.services.operator_api import start_server
 
 
@@ -53,8 +55,12 @@ async def _serve(settings: LiveSettings, catalogue: Catalogue, announce: Callabl
     clock, channels = WallClock(), channels_of(settings, catalogue)
     routes = routes_of(channels, catalogue.channels)
     with MulticastSender(settings.interface, ttl=settings.ttl) as sender:
-        market = LiveMarket(catalogue, settings, sites_of(routes), clock.now_ns())
-        loop = LiveLoop(market, sender, routes, clock, waiting=settings.queue)
+        carried = None if settings.state is None else load_state(Path(settings.state))
+        market = LiveMarket(catalogue, settings, sites_of(routes), clock.now_ns(), carried)
+        for order in market.left_behind:
+            LOG.warning("order %d of %d could not be restored", order.order_id, order.security_id)
+        keeper = None if settings.state is None else StateKeeper(Path(settings.state), market)
+        loop = LiveLoop(market, sender, routes, clock, waiting=settings.queue, keeper=keeper)
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, loop.stop)
         server = await start_server(

@@ -57,7 +57,10 @@ FIELDS: dict[type, tuple[Kind, Any]] = {
     e.BookEmptied: (Kind.EMPTY_BOOK, lambda u: {"time_ns": u.time_ns}),
     e.Trade: (Kind.TRADE, _trade),
     e.LastTrade: (Kind.LAST_TRADE, _trade),
-    e.TradeBusted: (Kind.BUST, lambda u: {"id": u.trade_id, "price": u.price, "size": u.size}),
+    e.TradeBusted: (
+        Kind.BUST,
+        lambda u: {"id": u.trade_id, "price": u.price, "size": u.size, "trade_date": u.trade_date},
+    ),
     e.ExecutionStatistics: (Kind.TOTALS, lambda u: {
         **_dated(u), "price": _wide(u.vwap), "size": u.volume, "other": u.trades,
         "fine": _wide(u.net_change_fine), "session": int(u.session)}),

@@ -193,10 +193,22 @@ class TestFigures:
         kept.apply(told)
         assert kept.statistics.last_trade == told
 
-    def test_a_bust_invents_nothing(self, kept: Plain | Kernel) -> None:
+    def test_a_bust_takes_the_last_trade_and_invents_none(self, kept: Plain | Kernel) -> None:
         kept.apply(trade())
-        kept.apply(e.TradeBusted(SECURITY, 10, 100, 5, DATE, REGULAR, NOW))
+        kept.apply(e.TradeBusted(SECURITY, 10, 100, 5, DATE - 1, REGULAR, NOW))
+        kept.apply(e.TradeBusted(SECURITY, 9, 100, 5, DATE, REGULAR, NOW))
         assert kept.statistics.last_trade == last_trade_of(trade())
+        kept.apply(e.TradeBusted(SECURITY, 10, 100, 5, DATE, REGULAR, NOW))
+        assert kept.statistics.last_trade is None
+
+    def test_the_price_of_the_day_before_ends_that_of_the_day(self, kept: Plain | Kernel) -> None:
+        daily = e.ClosingPrice(SECURITY, 100, DATE, NOW, PriceOrigin.DAILY)
+        kept.apply(daily)
+        kept.apply(e.ClosingPrice(SECURITY, 90, DATE - 1, NOW, PriceOrigin.PREVIOUS_DAY))
+        assert kept.statistics.closing == daily
+        kept.apply(e.ClosingPrice(SECURITY, 100, DATE, NOW, PriceOrigin.PREVIOUS_DAY))
+        assert kept.statistics.closing is None
+        assert kept.statistics.previous_closing is not None
 
     @pytest.mark.parametrize("by_group", [False, True])
     def test_a_new_session_resets_14_3(self, kept: Plain | Kernel, by_group: bool) -> None:

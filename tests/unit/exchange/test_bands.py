@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 from pregao.exchange import control
 from pregao.exchange.bands import LIMIT_TYPES, BandError, Bands, Midpoints, TriggerAuction, limits_of
 from pregao.exchange.catalogues.entries import BandRule
+from pregao.exchange.commands import CrossOrder, SweepAndCross
 from pregao.exchange.orders import TimeInForce
 from pregao.exchange.rejections import Reason, Rejection
 from pregao.model.events import PriceBand, QuantityBand, StateChanged
-from pregao.model.market import BandType, LimitType, Midpoint, State
+from pregao.model.market import BandType, LimitType, Midpoint, Side, State
 from tests.unit.exchange.desk_kit import ABC, TEMPLATE, XYZ, Exchange, catalogue, clock, listing
 
 HARD = BandRule(BandType.HARD, LimitType.PRICE, 5_0000, 20_0000)
@@ -176,3 +177,23 @@ def test_commands_tell_bands_each_on_its_own() -> None:
     assert isinstance(quantity, QuantityBand)
     ticks = BandRule(BandType.HARD, LimitType.TICKS, 1, 2)
     assert exchange.submit(control.SetBand(5, ABC, ticks)).rejection is not None
+
+
+def test_crosses_and_sweeps_are_orders_to_the_bands() -> None:
+    rules = (HARD, BandRule(BandType.AUCTION, LimitType.PRICE, 9_0000, 11_0000))
+    exchange = Exchange(catalogue(listing(ABC, TEMPLATE, *rules), pairs=()))
+    exchange.open_all()
+    now_ns = clock("10:01:00")
+    for price, quantity, reason in (
+        (21_0000, 100, Reason.PRICE_OUTSIDE_HARD_LIMIT),
+        (12_0000, 100, Reason.PRICE_OUTSIDE_AUCTION_BAND),
+        (10_0000, 100_100, Reason.QUANTITY_ABOVE_LIMIT),
+    ):
+        for command in (
+            CrossOrder(now_ns, ABC, quantity, price, 1, 2),
+            SweepAndCross(now_ns, ABC, Side.BUY, quantity, price, 1),
+        ):
+            rejection = exchange.submit(command).rejection
+            assert rejection is not None
+            assert rejection.reason is reason
+    assert exchange.do(CrossOrder(now_ns, ABC, 100, 10_0000, 1, 2))

@@ -6,8 +6,15 @@ import pytest
 
 from pregao.exchange.catalogue import Catalogue, load_catalogue, load_default_catalogue
 from pregao.model.errors import ConfigurationError
-from pregao.model.instruments import SecuritySubType, SecurityType
-from pregao.model.market import BandType, LimitType, Side
+from pregao.model.instruments import (
+    Governance,
+    Payout,
+    PriceMethod,
+    SecuritySubType,
+    SecurityType,
+    TradeType,
+)
+from pregao.model.market import BandType, LimitType, PriceKind, Side
 
 SMALL = """
 pairs = "AAAA3 BBBB4"
@@ -93,7 +100,7 @@ def test_default_counts(default: Catalogue) -> None:
     sub_types = Counter(instrument.sub_type for instrument in default.instruments if instrument.legs)
     assert sub_types[SecuritySubType.FINANCIAL_ROLLOVER] == 7
     assert sub_types[SecuritySubType.AGRICULTURAL_ROLLOVER] == 2
-    assert sub_types[SecuritySubType.STRATEGY] == 2
+    assert sub_types[SecuritySubType.STRATEGY] == 4
     assert sub_types[0] == 8
 
 
@@ -125,7 +132,7 @@ def test_default_legs_and_underlyings_exist(default: Catalogue) -> None:
         for leg in instrument.legs:
             other = default.by_id[leg.security_id].instrument
             assert other.symbol == leg.symbol
-            assert other.segment == instrument.segment
+            assert other.segment == instrument.segment or not instrument.implied
         for underlying in instrument.underlyings:
             known = indices.get(underlying.security_id)
             symbol = known or default.by_id[underlying.security_id].instrument.symbol
@@ -145,7 +152,7 @@ def test_default_spreads_are_priced_by_their_legs(default: Catalogue) -> None:
 def test_strategies_have_no_strike_or_zero(default: Catalogue) -> None:
     """16.1: they are known by their sub type."""
     strikes = [i.strike for i in default.instruments if i.sub_type == SecuritySubType.STRATEGY]
-    assert sorted(strikes, key=str) == [0, None]
+    assert sorted(strikes, key=str) == [0, None, None, None]
     assert all(i.strike is None for i in default.instruments if i.security_type is SecurityType.FUT)
 
 
@@ -171,6 +178,23 @@ def test_known_facts(default: Catalogue) -> None:
     put, call = default.by_symbol["PETRX402"], default.by_symbol["PETRL402"]
     assert put.closing > call.closing
     assert (put.instrument.is_put, put.instrument.strike) == (True, 402_000)
+
+
+def test_default_has_what_definitions_tell(default: Catalogue) -> None:
+    """Words of the definition that depend on the kind of instrument."""
+    assert default.instrument("VALE3").governance is Governance.NEW_MARKET
+    assert {i.governance for i in default.instruments} == {None, *Governance}
+    assert default.instrument("DI1F27").price_kind is PriceKind.PERCENTAGE
+    assert default.instrument("DIIF27N27").price_method is PriceMethod.YIELD_DIFFERENCE
+    assert all((i.strategy_type is None) is (not i.legs) for i in default.instruments)
+    assert {t for i in default.instruments for t in i.trade_types} == set(TradeType)
+    assert {i.payout for i in default.instruments} == set(Payout)
+    spot, share = default.instrument("USDBRL2"), default.instrument("PETR4")
+    assert (spot.settlement_days, share.settlement_days) == (2, 2)
+    assert spot.settlement_date is not None
+    butterfly = default.instrument("DIFV27N28F30")
+    assert butterfly.implied
+    assert [leg.ratio for leg in butterfly.legs] == [1, 2, 1]
 
 
 def test_small_catalogue() -> None:
@@ -209,7 +233,8 @@ WRONG = [
     ("daily = 1000", "daily = 1000\nx = 1", "shares[0].x", "unknown key"),
     ("[[futures]]", "[[futurs]]", "spreads[0].list", "no instrument"),
     ("extension_window_s = 30", "extension_window_s = 400", "auctions.a.extension_window_s", "longer"),
-    ("AAAA3 10.05 5", "AAAA3 10.05", "shares[0].list[0]", "3 to 3 words"),
+    ("AAAA3 10.05 5", "AAAA3 10.05", "shares[0].list[0]", "3 to 4 words"),
+    ("AAAA3 10.05 5", "AAAA3 10.05 5 N9", "shares[0].list[0]", "a level of governance"),
     ("AAAA3 10.05 5", "AAAA9 10.05 5", "shares[0].list[0]", "ends in 3, 4, 5 or 6"),
 ]
 

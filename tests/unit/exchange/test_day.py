@@ -11,6 +11,8 @@ from pregao.exchange.commands import NewOrder
 from pregao.exchange.day import PhaseStep, load_day, load_regular_day
 from pregao.exchange.desk import Desk
 from pregao.exchange.engine import Engine
+from pregao.exchange.listing_steps import ListingStep
+from pregao.exchange.rejections import Reason
 from pregao.exchange.timetable import local_midnight_ns, timetable
 from pregao.model.errors import ConfigurationError
 from pregao.model.events import (
@@ -22,7 +24,7 @@ from pregao.model.events import (
     Trade,
     Update,
 )
-from pregao.model.market import Phase, Session, Side, State, StateEvent
+from pregao.model.market import NewsSource, Phase, Session, Side, State, StateEvent
 from tests.unit.exchange.desk_kit import ABC, DATE, EXCHANGE, SECOND, XYZ, catalogue, listing
 
 EQUITIES = catalogue(listing(ABC), listing(XYZ), pairs=())
@@ -150,6 +152,11 @@ def test_the_regular_day_has_all_that_a_day_has() -> None:
     assert [command.now_ns for command in made] == sorted(command.now_ns for command in made)
     kinds = {type(command) for command in made}
     assert {control.StartAuction, control.ChangeState, control.PublishSettlement, control.SendNews} <= kinds
+    assert {control.AddInstrument, control.ChangeInstrument, control.DeleteInstrument} <= kinds
+    steps = [step for steps in day.schedules.values() for step in steps if isinstance(step, ListingStep)]
+    of_listing = (control.AddInstrument, control.ChangeInstrument, control.DeleteInstrument)
+    assert len(steps) == sum(isinstance(each, of_listing) for each in made)  # every symbol is known
+    assert {each.source for each in made if isinstance(each, control.SendNews)} == set(NewsSource)
 
 
 def run_day(seed: int) -> list[Update]:
@@ -161,6 +168,10 @@ def run_day(seed: int) -> list[Update]:
 
     def submit(command: control.Control | NewOrder) -> None:
         outcome = engine.submit(command)
+        if isinstance(command, control.DeleteInstrument) and outcome.rejection is not None:
+            # Yesterday's strategies: there was no yesterday.
+            assert outcome.rejection.reason is Reason.UNKNOWN_INSTRUMENT
+            return
         assert outcome.rejection is None, (command, outcome.rejection)
         updates.extend(update for event in outcome.events for update in event.updates)
 

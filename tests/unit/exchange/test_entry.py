@@ -41,6 +41,7 @@ R = Reason
         ({"min_quantity": 110}, R.MIN_QUANTITY_INVALID),
         ({"tif": TimeInForce.GTC}, R.GT_NOT_ACCEPTED),
         ({"tif": TimeInForce.IOC, "expire_date": 20_001}, R.EXPIRE_DATE_INVALID),
+        ({"expire_date": 20_001}, R.EXPIRE_DATE_INVALID),  # a day order has none either
         ({"type": OrderType.STOP_LIMIT, "stop_price": px(30), "tif": TimeInForce.FOK}, R.TYPE_NEEDS_OPEN),
     ],
 )

@@ -1,11 +1,15 @@
 """Implied-in orders beyond the printed examples: legs that reach resting spread orders, states, busts."""
 
+from dataclasses import replace
+
 import pytest
 
-from pregao.exchange.commands import BustTrade, CancelOrder, CancelSide
+from pregao.exchange.commands import BustTrade, CancelOrder, CancelSide, MoveInstrument
 from pregao.exchange.engine import Engine
 from pregao.exchange.orders import TimeInForce
+from pregao.exchange.rejections import Reason
 from pregao.model.events import Event, ExecutionSummary, OrderUpdate, Trade, TradeBusted
+from pregao.model.instruments import PriceMethod
 from pregao.model.market import Aggressor, State
 from tests.unit.exchange.desk import BUY, SELL, SPREAD, A, B, Desk, of, px, spread, stock
 
@@ -68,8 +72,8 @@ def test_legs_must_be_open() -> None:
     market.states[B] = State.RESERVED
     market.order(SELL, 10, 7.30, security_id=B)
     assert market.book(SELL, SPREAD) == []
-    market.states[B] = State.OPEN
-    market.order(SELL, 1, 7.40, security_id=B)
+    market.states[B] = State.OPEN  # behind the engine's back, so only another best level shows it
+    market.order(SELL, 1, 7.30, security_id=B)
     assert [row[1:] for row in market.book(SELL, SPREAD)] == [(10, pytest.approx(0.30))]
 
 
@@ -108,19 +112,30 @@ def test_leg_trades_are_no_last_price_and_their_busts_are_implied() -> None:
     assert of(TradeBusted, event.updates)[0].price == px(7.00)
 
 
-def test_only_two_legs_of_ratio_one_that_are_flagged() -> None:
-    from dataclasses import replace
-
+def test_only_flagged_strategies_whose_price_is_the_sum_of_their_legs() -> None:
     plain = spread()
+    buy, sell = plain.legs
     for wrong in (
         replace(plain, implied=False),
-        replace(plain, legs=plain.legs[:1]),
-        replace(plain, legs=(plain.legs[0], replace(plain.legs[1], ratio=2))),
+        replace(plain, legs=(buy,)),
+        replace(plain, legs=(buy, replace(buy, side=SELL))),  # one leg twice
+        replace(plain, legs=(buy, replace(sell, security_id=99))),
+        replace(plain, price_method=PriceMethod.INDIVIDUAL),
     ):
         assert Engine((stock(A), stock(B), wrong)).implieds.by_security == {}
+    uneven = Engine((stock(A, lot=5), stock(B), replace(plain, lot=1)))
+    assert uneven.implieds.by_security == {}  # one spread would be a fifth of a lot of A
+    rates = replace(plain, price_method=PriceMethod.YIELD_DIFFERENCE)
+    for right in (plain, rates, replace(plain, legs=(replace(buy, ratio=2), sell))):
+        assert set(Engine((stock(A), stock(B), right)).implieds.by_security) == {A, B, SPREAD}
     engine = Engine((stock(A), stock(B), plain))
-    assert set(engine.implieds.by_security) == {A, B, SPREAD}
     engine.implieds.drop(A)
-    assert not any(engine.implieds.by_security.values())
+    assert engine.implieds.by_security == {}
     with pytest.raises(ValueError, match="implied_partial"):
         Engine((), implied_partial="never")
+
+
+def test_a_leg_cannot_move_away() -> None:
+    rejection = desk().submit(MoveInstrument(1, A, 2)).rejection
+    assert rejection is not None
+    assert rejection.reason is Reason.NOT_NOW

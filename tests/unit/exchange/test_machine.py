@@ -1,33 +1,17 @@
 """Random commands on a few instruments, with a spread of two of them; everything is checked after
 every command against what was published and nothing else."""
 
-from collections import defaultdict
-from collections.abc import Iterable
-
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from pregao.exchange import commands as c
-from pregao.exchange.conditions import can_open, forms_price, is_allowed
 from pregao.exchange.engine import Outcome
 from pregao.exchange.orders import OrderType, SelfTrade, TimeInForce
-from pregao.exchange.statistics import average
-from pregao.model.events import (
-    Event,
-    ExecutionStatistics,
-    ExecutionSummary,
-    HighPrice,
-    LowPrice,
-    OpeningPrice,
-    OrderUpdate,
-    SideDeleted,
-    Trade,
-    TradeBusted,
-)
 from pregao.model.instruments import SecurityType
-from pregao.model.market import Action, Side
-from tests.unit.exchange.desk import SPREAD, TERMO, A, B, Desk, Reader, spread, stock
+from pregao.model.market import Side
+from tests.unit.exchange.desk import SPREAD, TERMO, A, B, Desk, spread, stock
+from tests.unit.exchange.machine_checks import Checks
 
 CLOSING = 20 * 100_000_000
 sides = st.sampled_from(Side)
@@ -39,11 +23,6 @@ offsets = st.integers(-4, 4)
 investors = st.sampled_from((None, None, 7, 8))
 picks = st.integers(0, 10_000)
 
-ORDER_OF_KINDS = {
-    ExecutionSummary: 0, Trade: 2, TradeBusted: 2, OrderUpdate: 3, SideDeleted: 3, OpeningPrice: 4,
-    HighPrice: 5, LowPrice: 6, ExecutionStatistics: 7,
-}  # fmt: skip
-
 
 class ExchangeMachine(RuleBasedStateMachine):
     partial = "change"
@@ -54,81 +33,17 @@ class ExchangeMachine(RuleBasedStateMachine):
         self.desk = Desk(
             stock(A, closing_price=CLOSING), stock(B), spread(), termo, implied_partial=self.partial
         )
-        self.reader = Reader()
-        self.trades: dict[int, dict[int, Trade]] = defaultdict(dict)
+        self.checks = Checks(self.desk.engine, {A: CLOSING})
         self.entered: list[int] = []
-        self.last_id = 0
-        self.matched = 0
 
     def price(self, security_id: int, offset: int) -> int:
         return (0 if security_id == SPREAD else 200_000) + offset * 100
 
     def submit(self, command: object) -> Outcome:
-        before = self.fingerprint()
+        before = self.checks.fingerprint()
         outcome = self.desk.submit(command)
-        if outcome.rejection is not None:
-            assert not outcome.events
-            assert self.fingerprint() == before
-        self.reader.read(outcome.events)
-        for event in outcome.events:
-            self.check_event(event)
+        self.checks.after(outcome, before)
         return outcome
-
-    def fingerprint(self) -> object:
-        floor = self.desk.engine.floor
-        return [
-            (
-                [(o.order_id, o.secondary_id, o.price, o.leaves, o.shown) for o in m.book],
-                list(m.statistics.trades),
-                m.entered,
-                m.executed,
-                m.cancelled,
-                m.stops.count,
-            )
-            for m in floor.markets.values()
-        ] + [list(floor.orders), floor.segment(1).last()]
-
-    def check_event(self, event: Event) -> None:
-        assert event.updates
-        kinds = [ORDER_OF_KINDS[type(update)] for update in event.updates]
-        first_trade = kinds.index(2) if 2 in kinds else len(kinds)
-        prevented = [k for k in kinds[:first_trade] if k == 3] if 2 in kinds else []
-        kinds = [k for i, k in enumerate(kinds) if not (k == 3 and i < first_trade and prevented)]
-        assert kinds == sorted(kinds)
-        trades = [u for u in event.updates if isinstance(u, Trade)]
-        if any(isinstance(u, Trade | TradeBusted) for u in event.updates):
-            assert isinstance(event.updates[-1], ExecutionStatistics)
-            assert len({u.security_id for u in event.updates}) == 1  # type: ignore[union-attr]
-        if isinstance(event.updates[0], ExecutionSummary):
-            assert event.updates[0].fill_size == sum(t.size for t in trades) > 0
-            assert event.updates[0].last_price == trades[-1].price
-        for trade in trades:
-            assert is_allowed(trade.condition, trade.sub_type), trade
-        for update in event.updates:
-            if isinstance(update, Trade):
-                assert update.trade_id % 10 == 0
-                self.trades[update.security_id][update.trade_id] = update
-            elif isinstance(update, TradeBusted):
-                del self.trades[update.security_id][update.trade_id]
-            elif isinstance(update, OrderUpdate) and update.action is Action.NEW and not update.implied:
-                assert update.order_id > self.last_id
-                self.last_id = update.order_id
-        self.check_statistics(event)
-
-    def check_statistics(self, event: Event) -> None:
-        if not isinstance(event.updates[-1], ExecutionStatistics):
-            return
-        told = event.updates[-1]
-        trades = [*self.trades[told.security_id].values()]
-        assert told.volume == sum(t.size for t in trades)
-        assert told.trades == len(trades)
-        value = sum(t.size * t.price for t in trades)
-        assert told.vwap == (average(value, told.volume) if trades else None)
-        last = [t for t in trades if forms_price(t.sub_type, t.condition)]
-        if told.security_id == A and not self.amended:
-            assert told.net_change_fine == (last[-1].price * 10_000 - CLOSING if last else None)
-
-    amended = False
 
     @rule(security_id=securities, side=sides, quantity=quantities, offset=st.integers(1, 4), firm=firms)
     def quote(self, security_id, side, quantity, offset, firm) -> None:  # type: ignore[no-untyped-def]
@@ -253,61 +168,19 @@ class ExchangeMachine(RuleBasedStateMachine):
 
     @rule(security_id=securities, pick=picks)
     def bust(self, security_id: int, pick: int) -> None:
-        ids = [*self.trades[security_id], 99]
+        ids = [*self.checks.trades[security_id], 99]
         self.submit(c.BustTrade(self.desk.tick(), security_id, ids[pick % len(ids)]))
 
     @rule(security_id=securities, pick=picks, quantity=quantities, offset=st.none() | offsets)
     def amend(self, security_id: int, pick: int, quantity: int, offset: int | None) -> None:
-        ids = [*self.trades[security_id], 99]
+        ids = [*self.checks.trades[security_id], 99]
         price = None if offset is None else self.price(security_id, offset)
-        self.amended = True  # an amended trade is told late but keeps its place
         self.submit(c.AmendTrade(self.desk.tick(), security_id, ids[pick % len(ids)], quantity, price))
 
     @invariant()
-    def books_are_whole(self) -> None:
-        if not hasattr(self, "desk"):
-            return
-        for market in self.desk.engine.floor.markets.values():
-            market.book.check_invariants(matching=True)
-        self.reader.check(self.desk.engine)
-
-    @invariant()
-    def quantities_are_conserved(self) -> None:
-        if not hasattr(self, "desk"):
-            return
-        floor = self.desk.engine.floor
-        for market in floor.markets.values():
-            resting = sum(o.leaves for o in floor.orders.values() if o.security_id == market.security_id)
-            assert market.entered == resting + market.executed + market.cancelled
-
-    @invariant()
-    def firms_are_indexed(self) -> None:
-        if hasattr(self, "desk"):
-            floor = self.desk.engine.floor
-            indexed: Iterable[int] = (i for orders in floor.by_firm.values() for i in orders)
-            assert sorted(indexed) == sorted(floor.orders)
-
-    @invariant()
-    def implied_orders_are_right(self) -> None:
-        if not hasattr(self, "desk"):
-            return
-        (found,) = self.desk.engine.implieds.by_security[SPREAD]
-        for side in Side:
-            worth, order = found.worth(side), found.current(side)
-            assert (None if order is None else (order.price, order.shown)) == worth
-
-    @invariant()
-    def statistics_are_a_recount(self) -> None:
-        if not hasattr(self, "desk"):
-            return
-        for security_id, trades in self.trades.items():
-            statistics = self.desk.engine.market(security_id).statistics
-            prices = [t for t in trades.values() if forms_price(t.sub_type, t.condition)]
-            assert statistics.high == max((t.price for t in prices), default=None)
-            assert statistics.low == min((t.price for t in prices), default=None)
-            if not self.amended:
-                opening = next((t.price for t in prices if can_open(t.sub_type)), None)
-                assert statistics.opening == opening
+    def everything_holds(self) -> None:
+        if hasattr(self, "checks"):
+            self.checks.always()
 
 
 class RestatingMachine(ExchangeMachine):

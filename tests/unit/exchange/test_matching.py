@@ -218,3 +218,15 @@ def test_a_market_stop_without_an_opposite_ends_unseen() -> None:
     stop(desk, BUY, 5, 20.00)
     assert len(desk.order(BUY, 10, 20.00).events) == 1
     assert desk.engine.market(A).cancelled == 5
+
+
+@pytest.mark.parametrize("stp", [SelfTrade.CANCEL_AGGRESSOR, SelfTrade.CANCEL_BOTH])
+def test_fill_or_kill_does_not_count_what_an_iceberg_hides_behind_an_own_order(stp: SelfTrade) -> None:
+    """The iceberg comes back behind the level (13.1.1), so prevention would stop the order before it."""
+    desk = Desk()
+    desk.order(SELL, 20, 20, max_floor=5, investor_id=1)
+    desk.order(SELL, 5, 20, investor_id=7)
+    assert desk.order(BUY, 10, 20, investor_id=7, stp=stp, tif=TimeInForce.FOK).events == ()
+    assert [row[1] for row in desk.book(SELL)] == [5, 5]
+    outcome = desk.order(BUY, 5, 20, investor_id=7, stp=stp, tif=TimeInForce.FOK)
+    assert [t.size for t in of(Trade, only_event(outcome))] == [5]

@@ -9,12 +9,13 @@ from pregao.model.events import (
     Event,
     ExecutionStatistics,
     ExecutionSummary,
+    OpeningPrice,
     OrderUpdate,
     PhaseChanged,
     StateChanged,
     Trade,
 )
-from pregao.model.market import Action, Phase, Session, State, StateEvent
+from pregao.model.market import Action, Phase, PriceOrigin, Session, State, StateEvent
 from tests.unit.exchange.desk_kit import ABC, DATE, DOL, EXCHANGE, XYZ, Exchange, clock
 
 KEY = ("01", EXCHANGE)
@@ -146,6 +147,8 @@ def test_a_session_change_resets_statistics_and_marks_the_after_market() -> None
     (trade,) = [each for event in outcome.events for each in event.updates if isinstance(each, Trade)]
     assert trade.session is Session.NON_REGULAR
     assert trade.trade_id > 10  # the day's ids go on (13.3)
+    (opening,) = [u for event in outcome.events for u in event.updates if isinstance(u, OpeningPrice)]
+    assert opening.origin is PriceOrigin.SESSION  # not the day's opening (13.9.1)
 
 
 @pytest.mark.parametrize(
@@ -171,3 +174,16 @@ def test_bad_commands_are_rejected_and_change_nothing(command: control.Control) 
     assert outcome.events == ()
     assert exchange.desk.surveillance.phases.status(KEY).phase is Phase.CLOSE
     assert exchange.desk.surveillance.phases.own(DOL) is None
+
+
+def test_an_order_good_till_a_weekend_does_not_see_monday() -> None:
+    exchange = Exchange()
+    exchange.open_all()
+    gone = exchange.buy("10:01:00", ABC, 100, 9_0000, tif=TimeInForce.GTD, expire_date=DATE + 1).order_id
+    kept = exchange.buy("10:01:00", ABC, 100, 9_0000, tif=TimeInForce.GTD, expire_date=DATE + 3).order_id
+    exchange.phase("18:00:00", Phase.CLOSE, "01", expires=True)
+    assert set(exchange.engine.floor.orders) == {gone, kept}
+    told = exchange.do(control.ChangeSession(clock("33:00:00"), "01", EXCHANGE, Session.REGULAR, DATE + 3))
+    deleted = [u for u in told[-1] if isinstance(u, OrderUpdate)]
+    assert [(u.action, u.security_id) for u in deleted] == [(Action.DELETE, ABC)]
+    assert set(exchange.engine.floor.orders) == {kept}

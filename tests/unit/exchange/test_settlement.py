@@ -24,7 +24,16 @@ def test_the_regular_schedule_as_printed() -> None:
         (SettlementStage.PREVIOUS_UPDATED, (PriceOrigin.PREVIOUS_DAY, SettlementKind.UPDATED)),
         (SettlementStage.PREVIEW, (PriceOrigin.DAILY, SettlementKind.UPDATED)),
         (SettlementStage.FINAL, (PriceOrigin.DAILY, SettlementKind.FINAL)),
+        (SettlementStage.EXPECTED, (PriceOrigin.EXPECTED, SettlementKind.THEORETICAL)),  # ours
     ]
+
+
+def test_an_expected_price_is_told_and_forgotten() -> None:
+    book = SettlementBook(1, 500, 11, 10, previous=100_000, settlement_days=1)
+    told = book.publish(SettlementStage.EXPECTED, 7)
+    assert told is not None
+    assert (told.price, told.trade_date, told.settlement_date) == (100_000, 11, 12)
+    assert book.daily is None
 
 
 def test_dates_are_those_the_price_applies_to() -> None:
@@ -33,6 +42,7 @@ def test_dates_are_those_the_price_applies_to() -> None:
     assert [(each.price, each.trade_date) for each in told if each is not None] == [
         (100_000, 10),
         (100_000, 10),
+        (101_500, 11),
         (101_500, 11),
         (101_500, 11),
     ]

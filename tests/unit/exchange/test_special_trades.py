@@ -8,6 +8,7 @@ from pregao.exchange import commands as c
 from pregao.exchange.orders import TimeInForce
 from pregao.exchange.rejections import Reason, Rejection
 from pregao.model.events import (
+    Definition,
     ExecutionStatistics,
     ExecutionSummary,
     HighPrice,
@@ -18,7 +19,7 @@ from pregao.model.events import (
     TradeBusted,
 )
 from pregao.model.instruments import SecurityType
-from pregao.model.market import Action, Aggressor, Session, State, TradeSubType
+from pregao.model.market import Action, Aggressor, DefinitionAction, Session, State, TradeSubType
 from pregao.model.market import TradeCondition as C
 from tests.unit.exchange.desk import BUY, SELL, TERMO, A, Desk, of, only_event, px, stock
 
@@ -253,12 +254,17 @@ def test_gt_orders_are_restated_in_another_segment() -> None:
         desk.order(BUY, size, 20, tif=tif)
     desk.order(BUY, 9, 20, security_id=2)
     last = desk.engine.floor.segment(2).last()[0]
-    event = only_event(desk.submit(c.MoveInstrument(99, A, 2)))
+    event, told = (each.updates for each in desk.submit(c.MoveInstrument(99, A, 2)).events)
     assert [(u.action.name, u.size) for u in of(OrderUpdate, event)] == [
         ("DELETE", 1), ("DELETE", 2), ("DELETE", 3), ("NEW", 1), ("NEW", 3),
     ]  # fmt: skip
     assert [row[:2] for row in desk.book(BUY)] == [(last + 1, 1), (last + 2, 3)]
+    assert [(u.instrument.segment, u.action) for u in of(Definition, told)] == [(2, DefinitionAction.MODIFY)]
     assert desk.submit(c.MoveInstrument(99, A, 2)).rejection == Rejection(R.NO_CHANGE_OF_SEGMENT)
+    for segment in (0, 256, 1 << 40):  # ids and marketSegmentID would not fit their types (12.1)
+        assert desk.submit(c.MoveInstrument(99, A, segment)).rejection == Rejection(
+            R.UNKNOWN_SEGMENT, str(segment)
+        )
     desk.engine.market(A).book.check_invariants(matching=True)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pregao.exchange.catalogue import load_default_catalogue
-from pregao.exchange.timetable import timetable
+from pregao.exchange.timetable import local_midnight_ns, timetable
 from pregao.feeds.binary.packets import PacketHeader
 from pregao.feeds.binary.publisher.messages import MessageWriter
 from pregao.feeds.binary.streams import Feed, Stream
@@ -17,9 +17,10 @@ from pregao.model.market import Phase
 from pregao.services.decode import CaptureDecoder, DecodedPacket, load_schema
 from pregao.services.simulation import Settings
 from pregao.services.simulation.captures import CaptureFile
-from pregao.services.simulation.pace import paces, slices
+from pregao.services.simulation.dayclock import DayClock
+from pregao.services.simulation.pace import paces, slices, with_bursts
 from pregao.services.simulation.settings import as_date, starts_week
-from pregao.services.simulation.sizes import BOUNDS, size_rows
+from pregao.services.simulation.sizes import BOUNDS, REAL, nearness, size_rows
 from pregao.services.simulation.venue import Venue, default_catalogue, fitting
 
 DATE = 20_773  # 2026-11-16
@@ -35,7 +36,8 @@ def test_days_in_a_row_leave_weekends_out() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"version": 9}, {"date": date(2026, 11, 14)}, {"days": 0}, {"messages": 0}, {"heartbeat_s": 0}]
+    "wrong", [{"version": 9}, {"date": date(2026, 11, 14)}, {"days": 0}, {"messages": 0}, {"heartbeat_s": 0},
+     {"squeeze": 0}, {"loops": 0}, {"checkpoint_events": 0}]
 )
 def test_settings_that_make_no_sense(wrong: dict[str, object]) -> None:
     with pytest.raises(ConfigurationError):
@@ -63,14 +65,39 @@ def test_a_day_has_its_phases() -> None:
 
 
 def test_slices_follow_each_other() -> None:
-    found = slices(0)
+    found = slices(DayClock(0))
     assert all(one.end_ns == other.start_ns for one, other in pairwise(found))
     assert all(each.weight > 0 for each in found)
 
 
 def test_loops_go_faster_on_busy_days() -> None:
-    quiet, busy = (paces(messages, 4, 1.0).snapshots.pause_ns for messages in (10_000, 50_000_000))
+    quiet, busy = (
+        paces(Settings(Path(), messages=messages), 4).snapshots.pause_ns for messages in (10_000, 50_000_000)
+    )
     assert quiet > busy > 0
+
+
+def test_bursts_are_slices_of_their_own() -> None:
+    plain = slices(DayClock(0))
+    at_ns = plain[40].start_ns + 7_000_000_000
+    found = with_bursts(plain, [(at_ns, 500), (1, 9)])  # nobody orders at midnight
+    assert len(found) == len(plain) + 2
+    assert sum(each.weight for each in found) == pytest.approx(sum(each.weight for each in plain))
+    assert [(each.start_ns, each.orders) for each in found if each.orders] == [(at_ns, 500)]
+    assert all(one.end_ns == other.start_ns for one, other in pairwise(found))
+
+
+def test_a_squeezed_day_keeps_its_order() -> None:
+    catalogue = default_catalogue(12)
+    regular, short = (Venue(catalogue, 1, DATE).day(DATE, squeeze) for squeeze in (1, 40))
+    assert [type(each) for each in regular] == [type(each) for each in short]
+    clock = DayClock(local_midnight_ns(DATE), 40)
+    assert (clock.ends_ns - clock.starts_ns) // 10**9 == 38_700 // 40
+    assert all(clock.starts_ns < each.now_ns < clock.ends_ns for each in short)
+    ends = [(a.ends_ns - a.now_ns, b.ends_ns - b.now_ns) for a, b in zip(regular, short, strict=True)
+            if getattr(a, "ends_ns", None)]  # fmt: skip
+    assert ends
+    assert all(abs(long // 40 - shorter) <= 1 for long, shorter in ends)
 
 
 def test_a_capture_is_read_back(tmp_path: Path) -> None:
@@ -93,3 +120,23 @@ def test_shares_of_sizes_are_of_a_hundred() -> None:
     for column in ("ours", "equities", "derivatives"):
         assert sum(getattr(row, column) for row in rows) == pytest.approx(100)
     assert rows[1].ours == pytest.approx(75)
+
+
+def test_nearness_is_a_share() -> None:
+    real = (0, 3, 1, 0, 0, 0, 0, 0, 0)
+    assert nearness(Counter({100: 75, 150: 25}), real).distance == pytest.approx(0)
+    assert nearness(Counter({76: 75, 150: 25}), real) == (pytest.approx(0), 8)
+    assert nearness(Counter({1400: 10}), real).distance == pytest.approx(1)
+    assert nearness(Counter({100: 100}), real).distance == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize("name", ["eqt-084", "drv-072"])
+def test_the_real_shapes_are_those_of_the_reference(name: str) -> None:
+    path = Path(__file__).parents[4] / "shared" / "reference" / f"{name}-packet-sizes.csv"
+    if not path.exists():
+        pytest.skip("the reference files are not here")
+    rows = [line.split(",") for line in path.read_text().splitlines()]
+    counts = {int(bound): int(count) for _, stream, bound, count in rows[1:] if stream == "IncrementalA"}
+    assert counts.pop(-1) == 0
+    assert tuple(counts) == BOUNDS
+    assert tuple(counts.values()) == REAL[int(name[-3:])]

@@ -7,8 +7,17 @@ from pregao.exchange.catalogues.dates import MATURITY_RULES, parse_maturity
 from pregao.exchange.catalogues.entries import Group, Listing
 from pregao.exchange.catalogues.register import FINE_OF_PRICE, LARGEST_ID, Figures, Register, ids_of, lot_of
 from pregao.exchange.catalogues.tables import Row, Table, to_days
-from pregao.model.instruments import Instrument, Leg, Product, SecuritySubType, SecurityType, Underlying
-from pregao.model.market import Side
+from pregao.model.instruments import (
+    Instrument,
+    Leg,
+    PriceMethod,
+    Product,
+    SecuritySubType,
+    SecurityType,
+    TradeType,
+    Underlying,
+)
+from pregao.model.market import PriceKind, Side
 
 _LISTED = to_days(date(2024, 1, 2))
 _PRODUCTS: Final = {product.name.lower(): product for product in Product}
@@ -17,6 +26,11 @@ _SUB_TYPES: Final[dict[str, int]] = {
     "financial-rollover": SecuritySubType.FINANCIAL_ROLLOVER,
     "agricultural-rollover": SecuritySubType.AGRICULTURAL_ROLLOVER,
 }
+_STRATEGY_TYPES: Final = {"calendar": "CAL", "financial-rollover": "FRO", "agricultural-rollover": "ARO"}
+_METHODS: Final = {method.name.lower(): method for method in PriceMethod}
+_PRICE_KINDS: Final = {kind.name.lower(): kind for kind in PriceKind}
+_TRADED = (TradeType.ELECTRONIC, TradeType.CROSS)
+_SETTLES = 1  # day after the trade
 _SIDES: Final = {"buy": Side.BUY, "sell": Side.SELL}
 
 
@@ -27,6 +41,7 @@ def add_futures(table: Table, register: Register, indices: dict[str, int]) -> No
     tick, lot, multiplier = table.tick(), lot_of(table), table.integer("multiplier", 1, 1_000_000)
     cfi_code, volatility = table.text("cfi", longest=6), table.number("volatility")
     implied, description = table.flag("implied", False), table.text("description", asset)
+    price_kind = table.choice("price_kind", _PRICE_KINDS, "per_unit")
     underlyings: tuple[Underlying, ...] = ()
     if table.has("of"):
         name = table.choice("of", {symbol: symbol for symbol in indices})
@@ -40,6 +55,7 @@ def add_futures(table: Table, register: Register, indices: dict[str, int]) -> No
             tick=tick, lot=lot, minimum_quantity=lot, maximum_quantity=100_000 * lot, multiplier=multiplier,
             issue_date=_LISTED, maturity_date=to_days(expiry(year, month)), maturity=(year, month),
             implied=implied, closing_price=closing * FINE_OF_PRICE, underlyings=underlyings,
+            price_kind=price_kind, settlement_days=_SETTLES, trade_types=_TRADED,
         )  # fmt: skip
         figures = Figures(
             row.number(2, 0), volatility, settlement=closing, open_interest=int(row.number(3, 0))
@@ -53,6 +69,8 @@ def add_spreads(table: Table, register: Register) -> None:
     group, ids, asset = register.group(table), ids_of(table), table.text("asset", longest=6)
     outright, tick, lot = table.text("of"), table.tick(), lot_of(table)
     sub_type, implied = table.choice("sub_type", _SUB_TYPES), table.flag("implied", True)
+    strategy_type = table.choice("sub_type", _STRATEGY_TYPES)
+    method = table.choice("price_method", _METHODS, "net_price")
     factor = table.number("weight_factor", 0.1)
     for word in table.words("list"):
         row = Row(table, "list", [word])
@@ -67,7 +85,9 @@ def add_spreads(table: Table, register: Register) -> None:
             cfi_code="FMXXSX", tick=tick, lot=lot, minimum_quantity=lot, maximum_quantity=100_000 * lot,
             issue_date=_LISTED, multiplier=near.instrument.multiplier, implied=implied,
             maturity_date=near.instrument.maturity_date, maturity=near.instrument.maturity,
-            closing_price=(far.closing - near.closing) * FINE_OF_PRICE, legs=legs,
+            closing_price=(far.closing - near.closing) * FINE_OF_PRICE, legs=legs, price_method=method,
+            strategy_type=strategy_type, price_kind=near.instrument.price_kind, settlement_days=_SETTLES,
+            trade_types=_TRADED,
         )  # fmt: skip
         _check_legs(group, (near, far), implied, row)
         weight = factor * min(near.weight, far.weight)
@@ -96,6 +116,8 @@ def add_strategy(table: Table, register: Register) -> None:
         minimum_quantity=lot_of(table), strike=strike, issue_date=first.issue_date, accepts_gt=False,
         maturity_date=first.maturity_date, maturity=first.maturity, user_defined=True,
         implied=table.flag("implied", False), closing_price=closing * FINE_OF_PRICE, legs=legs,
+        price_method=table.choice("price_method", _METHODS, "net_price"), price_kind=first.price_kind,
+        strategy_type=table.text("strategy_type", "UDS", longest=3), settlement_days=first.settlement_days,
     )  # fmt: skip
     _check_legs(group, entries, instrument.implied, table)
     register.add(instrument, Figures(table.number("weight"), entries[0].volatility, liquid=False), table)
@@ -103,16 +125,19 @@ def add_strategy(table: Table, register: Register) -> None:
 
 
 def add_spots(table: Table, register: Register) -> None:
-    """Currencies on the spot: rows of symbol, closing price, weight."""
+    """Currencies on the spot: rows of symbol, closing price, weight; they settle on `settles_on`, or after
+    so many days as their symbol ends in."""
     group, ids, tick, lot = register.group(table), ids_of(table), table.tick(), lot_of(table)
     volatility = table.number("volatility")
+    settles_on = to_days(table.day("settles_on")) if table.has("settles_on") else None
     for row in table.rows("list", 3, 3):
         symbol = row.words[0]
         instrument = Instrument(
             next(ids), symbol, group.channel, group.code, symbol[:3], SecurityType.SPOT, Product.CURRENCY,
             f"{symbol} spot", group.exchange, segment=group.segment, cfi_code="IFXXXX", tick=tick, lot=lot,
             minimum_quantity=lot, issue_date=_LISTED, accepts_gt=False,
-            closing_price=row.price(1) * FINE_OF_PRICE,
+            closing_price=row.price(1) * FINE_OF_PRICE, settlement_date=settles_on, trade_types=_TRADED,
+            settlement_days=int(symbol[-1]) if symbol[-1].isdecimal() else None,
         )  # fmt: skip
         register.add(instrument, Figures(row.number(2, 0), volatility), row)
     table.close()

@@ -1,11 +1,14 @@
-"""Options of a share: every maturity with every strike, as call and as put."""
+"""Options of a share, a future, an index or a currency: every maturity with every strike, as call and as
+put."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
+from typing import Final
 
 from pregao.exchange.catalogues.dates import parse_maturity, third_friday
-from pregao.exchange.catalogues.entries import Group, Listing
+from pregao.exchange.catalogues.entries import Group, Index
 from pregao.exchange.catalogues.register import (
     FINE_OF_PRICE,
     Figures,
@@ -15,65 +18,97 @@ from pregao.exchange.catalogues.register import (
     underlying_of,
 )
 from pregao.exchange.catalogues.tables import Row, Table, to_days
-from pregao.model.instruments import Instrument, Product, SecurityType
+from pregao.model.instruments import Instrument, Payout, Product, SecurityType, TradeType, Underlying
 
 _CALLS, _PUTS = "ABCDEFGHIJKL", "MNOPQRSTUVWX"  # the month is in the symbol
 _LISTED_DAYS = 90  # before it is priced
+_SETTLES = 1  # day after the trade
+_TRADED = (TradeType.ELECTRONIC, TradeType.CROSS)
+_KINDS: Final = {
+    "share": SecurityType.OPT,
+    "future": SecurityType.FOPT,
+    "spot": SecurityType.SOPT,
+    "index": SecurityType.INDEXOPT,
+}
+_PAYOUTS: Final = {payout.name.lower(): payout for payout in Payout}
+
+
+@dataclass(frozen=True, slots=True)
+class _Underlier:
+    """What the options are of; an index is not an instrument."""
+
+    symbol: str
+    asset: str
+    closing: int
+    tick: int
+    volatility: float  # of a day
+    product: Product
+    underlyings: tuple[Underlying, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Family:
     """What all options of a table share."""
 
-    share: Listing
+    of: _Underlier
+    security_type: SecurityType
+    payout: Payout
     priced_on: date
     volatility: float  # of a year
     american: bool
     lot: int
+    strike_unit: int  # strikes are counted in it in symbols
 
     def deviation(self, expiry: date) -> float:
         return self.volatility * math.sqrt((expiry - self.priced_on).days / 365)
 
     def closing(self, strike: int, expiry: date, is_put: bool) -> int:
-        tick = self.share.instrument.tick
-        premium = _premium(self.share.closing, strike, self.deviation(expiry), is_put)
+        tick = self.of.tick
+        premium = _premium(self.of.closing, strike, self.deviation(expiry), is_put)
         return max(round(premium / tick), 1) * tick
 
     def figures(self, strike: int, expiry: date, weight: float) -> Figures:
         """The farther from the money, the less there is to it."""
-        spot = self.share.closing
+        spot = self.of.closing
         weight *= math.exp(-abs(strike - spot) / (spot * self.deviation(expiry)))
-        return Figures(weight, self.share.volatility, open_interest=int(weight * 10_000) * self.lot)
+        return Figures(weight, self.of.volatility, open_interest=int(weight * 10_000) * self.lot)
 
     def option(self, security_id: int, group: Group, strike: int, expiry: date, is_put: bool) -> Instrument:
-        cash = self.share.instrument
+        of = self.of
         letter = (_PUTS if is_put else _CALLS)[expiry.month - 1]
         return Instrument(
-            security_id, f"{cash.asset}{letter}{strike // 1000}", group.channel, group.code, cash.asset,
-            SecurityType.OPT, Product.EQUITY, f"{cash.symbol} {'put' if is_put else 'call'} {strike / 1e4:g}",
-            group.exchange, segment=group.segment, tick=cash.tick, lot=self.lot, minimum_quantity=self.lot,
+            security_id, f"{of.asset}{letter}{strike // self.strike_unit}", group.channel, group.code,
+            of.asset, self.security_type, of.product,
+            f"{of.symbol} {'put' if is_put else 'call'} {strike / 1e4:g}",
+            group.exchange, segment=group.segment, tick=of.tick, lot=self.lot, minimum_quantity=self.lot,
             cfi_code=f"O{'P' if is_put else 'C'}{'A' if self.american else 'E'}SPS", strike=strike,
             is_put=is_put, is_american=self.american, issue_date=to_days(self.priced_on) - _LISTED_DAYS,
             maturity_date=to_days(expiry), maturity=(expiry.year, expiry.month),
-            closing_price=self.closing(strike, expiry, is_put) * FINE_OF_PRICE,
-            underlyings=underlying_of(cash),
+            closing_price=self.closing(strike, expiry, is_put) * FINE_OF_PRICE, payout=self.payout,
+            underlyings=of.underlyings, settlement_days=_SETTLES, trade_types=_TRADED,
         )  # fmt: skip
 
 
-def add_options(table: Table, register: Register) -> None:
+def add_options(table: Table, register: Register, indices: Iterable[Index] = ()) -> None:
     """Rows are maturity and weight."""
-    share, ids = register.find(table.text("of"), table), ids_of(table)
+    kind, ids = table.text("kind", "share"), ids_of(table)
+    security_type = table.choice("kind", _KINDS, "share")
+    underlier = _of_index(table, indices) if kind == "index" else _of_listing(table, register)
     sides = ((register.group(table, "calls"), False), (register.group(table, "puts"), True))
+    unit = table.price("strike_unit") if table.has("strike_unit") else 1000
     family = _Family(
-        share,
+        underlier,
+        security_type,
+        table.choice("payout", _PAYOUTS, "vanilla"),
         table.day("priced_on"),
         table.number("volatility"),
         table.flag("american", True),
-        lot_of(table, share.instrument.lot),
+        _lot(table, register, kind),
+        unit,
     )
-    if not family.volatility:
-        raise table.error("must be above zero", "volatility")
-    strikes = [_strike(table, word) for word in table.words("strikes")]
+    if not family.volatility or unit <= 0:
+        raise table.error("must be above zero", "strike_unit" if family.volatility else "volatility")
+    strikes = [_strike(table, word, unit) for word in table.words("strikes")]
     for row in table.rows("list", 2, 2):
         expiry = _expiry(row, family.priced_on)
         for strike in strikes:
@@ -83,11 +118,32 @@ def add_options(table: Table, register: Register) -> None:
     table.close()
 
 
-def _strike(table: Table, word: str) -> int:
+def _of_listing(table: Table, register: Register) -> _Underlier:
+    listing = register.find(table.text("of"), table)
+    of = listing.instrument
+    return _Underlier(
+        of.symbol, of.asset, listing.closing, of.tick, listing.volatility, of.product, underlying_of(of)
+    )
+
+
+def _of_index(table: Table, indices: Iterable[Index]) -> _Underlier:
+    """Its options need a tick and a volatility of a day of their own."""
+    index = table.choice("of", {index.symbol: index for index in indices})
+    return _Underlier(
+        index.symbol, index.symbol[:6], index.closing, table.tick(), table.number("daily_volatility"),
+        Product.INDEX, (Underlying(index.security_id, index.symbol),),
+    )  # fmt: skip
+
+
+def _lot(table: Table, register: Register, kind: str) -> int:
+    return lot_of(table, None if kind == "index" else register.find(table.text("of"), table).instrument.lot)
+
+
+def _strike(table: Table, word: str, unit: int) -> int:
     row = Row(table, "strikes", [word])
     strike = row.price(0)
-    if strike <= 0 or strike % 1000:
-        raise row.error("a strike is above zero and has one decimal place")
+    if strike <= 0 or strike % unit:
+        raise row.error(f"a strike is above zero, in units of {unit / 1e4:g}")
     return strike
 
 

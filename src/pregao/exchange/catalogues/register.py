@@ -1,7 +1,7 @@
 """Where the families of a catalogue enter their instruments, and where two of the same are found."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pregao.exchange.catalogues.entries import Group, Listing
 from pregao.exchange.catalogues.rules import BandFormula
@@ -9,6 +9,7 @@ from pregao.exchange.catalogues.tables import Row, Table
 from pregao.model.instruments import Instrument, Underlying
 
 LARGEST_ID = 999_999_999_999
+_CLEARING_IDS = 1_000_000_000  # the clearing house has shorter ids
 FINE_OF_PRICE = 10_000  # closing prices have eight places (13)
 
 
@@ -64,6 +65,7 @@ class Register:
             raise where.error(f"symbol {instrument.symbol} is there twice")
         self.reserve(instrument.security_id, instrument.symbol, where)
         _check(instrument, where)
+        instrument = replace(instrument, clearing_id=instrument.security_id % _CLEARING_IDS)
         group = self._groups[instrument.group, instrument.exchange]
         closing = (instrument.closing_price or 0) // FINE_OF_PRICE
         negative = bool(instrument.legs)

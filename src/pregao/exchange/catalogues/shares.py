@@ -14,10 +14,21 @@ from pregao.exchange.catalogues.register import (
     lot_of,
     underlying_of,
 )
-from pregao.exchange.catalogues.tables import Table, to_days
-from pregao.model.instruments import Instrument, Product, SecurityType
+from pregao.exchange.catalogues.tables import Row, Table, to_days
+from pregao.model.instruments import Governance, Instrument, Product, SecurityType, TradeType
 
 _ISSUED = to_days(date(2010, 1, 4))
+_SETTLES = 2  # days after the trade
+_TRADED = (TradeType.ELECTRONIC, TradeType.CROSS, TradeType.BLOCK, TradeType.RFQ_FOR_CROSS)
+_LEVELS: Final = {
+    "-": Governance.NONE,
+    "N1": Governance.LEVEL_1,
+    "N2": Governance.LEVEL_2,
+    "NM": Governance.NEW_MARKET,
+    "MA": Governance.MAIS,
+    "MB": Governance.SOMA,
+    "M2": Governance.MAIS_2,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +48,20 @@ _OTHERS: Final = {
     "unit": _Kind(SecurityType.CS, "EMXXXR", "CDAM1"),
     "bdr": _Kind(SecurityType.CS, "EDSXPR", "BDR00"),
     "etf": _Kind(SecurityType.ETF, "CEOJEU", "CTF00"),
+    "right": _Kind(SecurityType.CASH, "RSXXXR", "D01OR"),
 }
 _KINDS: Final = {"stock": None, **_OTHERS}
 
 
 def add_shares(table: Table, register: Register) -> None:
-    """Rows of symbol, closing price, weight: each weighs `daily` shares a day per unit of weight."""
+    """Rows of symbol, closing price, weight and, where it has one, the level of governance: each weighs
+    `daily` shares a day per unit of weight."""
     group, ids = register.group(table), ids_of(table)
     other = table.choice("kind", _KINDS)
     tick, lot = table.tick(), lot_of(table)
     daily, volatility = table.number("daily"), table.number("volatility", 0.02)
-    illiquid_below = table.number("illiquid_below", 0)
-    for row in table.rows("list", 3, 3):
+    illiquid_below, is_test = table.number("illiquid_below", 0), table.flag("test", False)
+    for row in table.rows("list", 3, 4):
         symbol = row.words[0]
         kind = other or _STOCKS.get(symbol[4:])
         if kind is None or len(symbol) < 5:
@@ -60,13 +73,21 @@ def add_shares(table: Table, register: Register) -> None:
             f"{symbol} {table.text('kind')}", group.exchange, segment=group.segment,
             isin=_isin(f"BR{symbol[:4]}{kind.isin}"), cfi_code=kind.cfi_code, tick=tick, lot=lot,
             minimum_quantity=lot, issue_date=_ISSUED, shares_issued=average * 200 or None,
-            closing_price=row.price(1) * FINE_OF_PRICE,
+            closing_price=row.price(1) * FINE_OF_PRICE, governance=_level(row), is_test=is_test,
+            settlement_days=_SETTLES, trade_types=_TRADED,
         )  # fmt: skip
         figures = Figures(
             weight, volatility, weight >= illiquid_below, average, max(average // 10, 1000 * lot)
         )
         register.add(instrument, figures, row)
     table.close()
+
+
+def _level(row: Row) -> Governance:
+    word = row.words[3] if len(row.words) > 3 else "-"
+    if word not in _LEVELS:
+        raise row.error(f"a level of governance is one of {', '.join(_LEVELS)}, not {word!r}")
+    return _LEVELS[word]
 
 
 def _isin(body: str) -> str:
@@ -85,7 +106,7 @@ def add_odd_lots(table: Table, register: Register) -> None:
             whole, security_id=next(ids), symbol=f"{whole.symbol}F", channel=group.channel, group=group.code,
             exchange=group.exchange, segment=group.segment, description=f"{whole.symbol} odd lot", lot=1,
             minimum_quantity=1, maximum_quantity=whole.lot - 1, is_odd_lot=True,
-            underlyings=underlying_of(whole),
+            underlyings=underlying_of(whole), trade_types=(TradeType.ELECTRONIC,),
         )  # fmt: skip
         register.add(instrument, Figures(share.weight * factor, share.volatility), table)
     table.close()
@@ -100,7 +121,7 @@ def add_forwards(table: Table, register: Register) -> None:
             next(ids), f"{cash.symbol}T", group.channel, group.code, cash.asset, SecurityType.FORWARD,
             Product.EQUITY, f"{cash.symbol} forward", group.exchange, segment=group.segment, isin=cash.isin,
             cfi_code="FFSPSX", tick=cash.tick, lot=1, issue_date=_ISSUED, closing_price=cash.closing_price,
-            accepts_gt=False, underlyings=underlying_of(cash),
+            accepts_gt=False, underlyings=underlying_of(cash), trade_types=(TradeType.NEGOTIATED,),
         )  # fmt: skip
         register.add(instrument, Figures(share.weight * factor, share.volatility), table)
     table.close()

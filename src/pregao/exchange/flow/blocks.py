@@ -36,6 +36,8 @@ class Blocks:
             ],
             np.int64,
         )
+        # Prices of shares are moved about more than those of futures: an order's replacement is two messages.
+        self._restless = np.array([entry.average_daily is not None for entry in catalogue.listings])
         scale = self.popularity / self.popularity.max()
         self._depths = np.maximum(settings.deepest * np.sqrt(scale), settings.shallowest)
         self._cumulative = np.cumsum(settings.shares())[:-1]
@@ -50,6 +52,8 @@ class Blocks:
         rng = self._rng
         times, which = draw_arrivals(rng, start_ns, end_ns, count, chances / chances.sum(), self._settings)
         intents = np.searchsorted(self._cumulative, rng.random(count))
+        moved = self._restless[which] & (rng.random(count) < self._settings.shares_change)
+        intents[moved & (intents == Intent.KEEP)] = Intent.CHANGE
         buys = rng.random(count) < 0.5
         middles = self.prices.draw(rng, times, which)
         away = self._distances(which, intents, middles)

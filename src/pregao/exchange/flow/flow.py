@@ -9,7 +9,7 @@ import numpy as np
 from pregao.exchange.catalogue import Catalogue
 from pregao.exchange.commands import CancelOrder, ChangeOrder, NewOrder
 from pregao.exchange.flow.blocks import Blocks, Draw
-from pregao.exchange.flow.rare import Rare, RareCommand
+from pregao.exchange.flow.rare import Listed, Rare, RareCommand
 from pregao.exchange.flow.settings import FlowSettings, Intent
 from pregao.exchange.flow.special import STP_CHOICES, auction_order, special_order
 from pregao.exchange.orders import OrderType, TimeInForce
@@ -46,7 +46,8 @@ class Answer(Protocol):
 
 class Flow:
     """Commands of all participants of a market. Two flows with the same seed and the same answers give
-    the same commands. `orders` are the exchange's open orders by id, looked at as they are."""
+    the same commands. `orders` are the exchange's open orders by id, `markets` its instruments, both looked
+    at as they are."""
 
     def __init__(
         self,
@@ -55,6 +56,7 @@ class Flow:
         orders: Mapping[int, OpenOrder],
         trading_state: Callable[[int], State],
         settings: FlowSettings | None = None,
+        markets: Mapping[int, Listed] | None = None,
     ) -> None:
         self._settings = settings or FlowSettings()
         self._blocks = Blocks(catalogue, np.random.default_rng(seed), self._settings)
@@ -65,7 +67,7 @@ class Flow:
         self._books: list[list[int]] = [[] for _ in self._ids]  # ids of orders that may be gone by now
         self._trades: deque[Trade] = deque(maxlen=_REMEMBERED_TRADES)
         self._states = [trading_state(security_id) for security_id in self._ids]
-        self._rare = Rare(catalogue, self._blocks.prices, self._states, self._trades, seed)
+        self._rare = Rare(catalogue, self._blocks.prices, self._states, self._trades, seed, markets)
         self._asked: NewOrder | None = None
 
     def answered(self, answer: Answer) -> None:
@@ -79,7 +81,7 @@ class Flow:
             kind = type(first)
             if kind is ExecutionSummary:
                 trade = event.updates[1]
-                if type(trade) is Trade:
+                if type(trade) is Trade and trade.security_id in self._index:
                     self._trades.append(trade)
             elif kind is StateChanged or kind is PhaseChanged:
                 self.refresh()
@@ -145,7 +147,8 @@ class Flow:
             return self._change(now_ns, which, middle, away, pick)
         if intent == Intent.RARE:
             command = self._rare.next(now_ns, firm)
-            self._asked = command if isinstance(command, NewOrder) else None
+            if isinstance(command, NewOrder) and command.security_id in self._index:
+                self._asked = command  # not in what was added in the session
             return command
         self._asked = special_order(self._instruments[which], draw)
         return self._asked
@@ -184,7 +187,7 @@ class Flow:
         if order.price is None:  # a stop or an order for an auction
             return CancelOrder(now_ns, order_id)
         lots, kind = order.leaves // instrument.lot, pick >> 4 & 7
-        if kind < 4 and lots > 1:
+        if kind < 2 and lots > 1:
             return ChangeOrder(now_ns, order_id, order.quantity - lots // 2 * instrument.lot)
         if kind == 7 and not instrument.is_odd_lot:
             return ChangeOrder(now_ns, order_id, order.quantity + instrument.lot)

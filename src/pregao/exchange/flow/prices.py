@@ -21,7 +21,7 @@ _DAY_NS = 8 * 3600 * 1_000_000_000  # of trading
 _RETURN_DAYS = 3.0  # moves fade in so many days, so that months of them stay inside the limits
 _MARKET_SHARE = 0.5  # of the index's move that every share takes part in
 _SPREAD = 0.00012  # half of what the popular ones cost to cross, as a fraction of the price
-_STEP = 0.08  # of the half spread: the largest deviation of one step
+_STEP = 0.05  # of the half spread: the largest deviation of one step
 # The mini contract follows the large one, and the spot the future.
 _FAMILIES = {"WIN": "IND", "WDO": "DOL", "USD": "DOL"}
 

@@ -4,8 +4,9 @@ Each maker looks for an instrument that takes its command, and gives None where 
 its turn comes again in the next round.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
+from typing import Protocol
 
 from pregao.exchange.catalogue import Catalogue
 from pregao.exchange.commands import (
@@ -31,7 +32,7 @@ from pregao.exchange.flow.prices import Prices
 from pregao.exchange.flow.settings import FIRMS
 from pregao.exchange.orders import OrderType
 from pregao.model.events import Trade
-from pregao.model.instruments import SecurityType
+from pregao.model.instruments import Instrument, PriceMethod, SecurityType
 from pregao.model.market import Side, State
 
 RareCommand = (
@@ -44,6 +45,16 @@ _SELDOM = 12  # rounds between two of what happens once or twice a day
 _WILD = (0.05, 0.1, 0.3, 0.8)  # of the value: past the auction band, the rejection band, the hard limits
 
 
+_SUMMED = frozenset({PriceMethod.NET_PRICE, PriceMethod.YIELD_DIFFERENCE})
+
+
+class Listed(Protocol):
+    """A market of the exchange, as it is listed now."""
+
+    @property
+    def instrument(self) -> Instrument: ...
+
+
 class Rare:
     """Makers in turn. `states` and `trades` are the flow's own, looked at as they are."""
 
@@ -54,7 +65,9 @@ class Rare:
         states: Sequence[State],
         trades: Sequence[Trade],
         seed: int,
+        markets: Mapping[int, Listed] | None = None,
     ) -> None:
+        self._markets = {} if markets is None else markets
         self._listings, self._prices, self._states, self._trades = catalogue.listings, prices, states, trades
         self._random = Random(seed)
         self._numbers = {entry.instrument.security_id: n for n, entry in enumerate(self._listings)}
@@ -78,6 +91,7 @@ class Rare:
             self._sweep, self._termo, self._wild, self._mass_cancel_some, self._manual, self._bust, self._tac,
             self._cross, self._rlp_order, self._rlp_trade, self._block, self._amend, self._taa, self._vista,
             self._sweep, self._behalf, self._wild, self._block, self._cancel_side, self._behalf, self._move,
+            self._strategy, self._strategy,
         )  # fmt: skip
 
     def start_day(self) -> None:
@@ -119,7 +133,8 @@ class Rare:
         return MassCancel(self._now_ns, self._firm, ids, side)
 
     def _cancel_side(self) -> RareCommand | None:
-        chosen = self._choose(self._traded) if self._rounds % _SELDOM == 0 else None
+        # Of a popular one: the others often have an empty side, and this comes once a day.
+        chosen = self._choose(self._popular) if self._rounds % _SELDOM == 0 else None
         return chosen and CancelSide(self._now_ns, chosen[1], self._random.choice(tuple(Side)))
 
     def _cross(self) -> RareCommand | None:
@@ -250,6 +265,30 @@ class Rare:
         off = int(value * self._random.choice(_WILD))
         price = self._on_tick(security_id, value + off if side is Side.BUY else value - off)
         return NewOrder(self._now_ns, security_id, side, quantity, price, firm)
+
+    def _strategy(self) -> RareCommand | None:
+        """An order in a strategy that was added in the session and is priced by the sum of its legs."""
+        added = [
+            market.instrument
+            for security_id, market in self._markets.items()
+            if security_id not in self._numbers and market.instrument.price_method in _SUMMED
+        ]
+        added = [
+            each for each in added if each.legs and all(leg.security_id in self._numbers for leg in each.legs)
+        ]
+        if not added:
+            return None
+        chosen = self._random.choice(added)
+        value = sum(
+            self._prices.value(self._numbers[leg.security_id])
+            * leg.ratio
+            * (1 if leg.side is Side.BUY else -1)
+            for leg in chosen.legs
+        )
+        price = (value // chosen.tick + self._random.randint(-4, 4)) * chosen.tick
+        quantity = self._random.randint(1, 5) * chosen.lot
+        side = self._random.choice(tuple(Side))
+        return NewOrder(self._now_ns, chosen.security_id, side, quantity, price, self._firm)
 
     def _on_tick(self, security_id: int, price: int) -> int:
         tick = self._listings[self._numbers[security_id]].instrument.tick

@@ -27,27 +27,30 @@ class Intent(IntEnum):
     RARE = 10
 
 
-# One in thirty wants to trade. A match is several messages, so that with this nearly nine of ten
-# messages are orders added, changed and cancelled.
+# One in a hundred wants to trade. A match is several messages, so that with this nearly nine of ten
+# messages are orders added, changed and cancelled. KEEP has what is left.
 _SHARES = {
-    Intent.KEEP: 0.8140,
-    Intent.AGGRESS: 0.0160,
-    Intent.IMMEDIATE: 0.0120,
-    Intent.FILL_OR_KILL: 0.0020,
-    Intent.MARKET: 0.0030,
-    Intent.MINIMUM: 0.0010,
-    Intent.CHANGE: 0.1000,
-    Intent.ICEBERG: 0.0180,
+    Intent.AGGRESS: 0.0036,
+    Intent.IMMEDIATE: 0.0028,
+    Intent.FILL_OR_KILL: 0.0006,
+    Intent.MARKET: 0.0010,
+    Intent.MINIMUM: 0.0005,
+    Intent.CHANGE: 0.1500,
+    Intent.ICEBERG: 0.0120,
     Intent.GOOD_TILL: 0.0200,
     Intent.STOP: 0.0110,
     Intent.RARE: 0.0030,
 }
+_WANT_TO_TRADE = range(Intent.AGGRESS, Intent.CHANGE)
 
 
 @dataclass(frozen=True, slots=True)
 class FlowSettings:
-    """`deepest` orders rest in the most popular book, falling by rank to `shallowest`."""
+    """`deepest` orders rest in the most popular book, falling by rank to `shallowest`. With `trading` 2
+    twice as many want to trade."""
 
+    trading: float = 1.0
+    shares_change: float = 0.31  # of what is kept up in shares: another price instead (12.2.2)
     zipf: float = 1.05
     deepest: int = 400
     shallowest: int = 10
@@ -59,4 +62,8 @@ class FlowSettings:
 
     def shares(self) -> list[float]:
         """Of each Intent, in its order."""
-        return [_SHARES[intent] for intent in Intent]
+        found = {
+            intent: share * (self.trading if intent in _WANT_TO_TRADE else 1.0)
+            for intent, share in _SHARES.items()
+        }
+        return [1 - sum(found.values()), *(found[intent] for intent in Intent if intent in found)]

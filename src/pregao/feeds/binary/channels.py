@@ -1,7 +1,9 @@
 """The channel configuration: which group address and port carries which stream (6.5.2).
 
 B3 publishes its addresses in a document; a person writes them down as TOML, one `[[stream]]`
-each:
+each. For the simulated exchange `pregao exchange --print-channels` writes it.
+
+    interface = "10.0.0.5"        # optional: the interface by which packets come, if a stream says no other
 
     [[stream]]
     channel = 84                  # ChannelID of the packet header, 0 to 255
@@ -10,6 +12,7 @@ each:
     address = "233.252.0.84"      # IPv4 or IPv6
     port = 30084
     source = "198.51.100.7"       # optional: the sender, for source-specific multicast
+    interface = "10.0.1.5"        # optional: an address of this machine, or a name as "eth1"
 
     [[stream]]
     channel = 84
@@ -39,7 +42,8 @@ from pregao.model.errors import ConfigurationError
 IPAddress = IPv4Address | IPv6Address
 _T = TypeVar("_T")
 
-_KEYS: Final = frozenset({"channel", "stream", "feed", "address", "port", "source"})
+_KEYS: Final = frozenset({"channel", "stream", "feed", "address", "port", "source", "interface"})
+_LONGEST_INTERFACE: Final = 64
 _STREAMS: Final = {stream.name.lower(): stream for stream in Stream if stream}
 _FEEDS: Final = {feed.name.lower(): feed for feed in Feed if feed}
 
@@ -52,6 +56,7 @@ class ChannelEntry:
     address: IPAddress
     port: int
     source: IPAddress | None = None
+    interface: str | None = None
 
     @property
     def key(self) -> tuple[int, int, int]:
@@ -80,12 +85,13 @@ class ChannelMap:
 def load_channels(content: str | bytes, file: str = "") -> ChannelMap:
     """Read a configuration; raises ConfigurationError with the file and the key at fault."""
     document = _parse(content, file)
-    for key in sorted(document.keys() - {"stream"}):
+    for key in sorted(document.keys() - {"stream", "interface"}):
         raise ConfigurationError("unknown key", file=file, key=key)
+    interface = _interface(document.get("interface"), file, "interface")
     tables = document.get("stream")
     if not isinstance(tables, list) or not tables:
         raise ConfigurationError("at least one [[stream]] is needed", file=file, key="stream")
-    entries = tuple(_entry(_Table(table, file, f"stream[{i}]")) for i, table in enumerate(tables))
+    entries = tuple(_entry(_Table(table, file, f"stream[{i}]"), interface) for i, table in enumerate(tables))
     _reject_shared_addresses(entries, file)
     return ChannelMap(entries)
 
@@ -97,6 +103,15 @@ def _parse(content: str | bytes, file: str) -> dict[str, object]:
     # brackets nested without end exhaust the stack.
     except (ValueError, RecursionError) as error:
         raise ConfigurationError(f"not a TOML file: {error}", file=file) from error
+
+
+def _interface(value: object, file: str, key: str) -> str | None:
+    """As it stands there: only the machine that joins can say whether it has it."""
+    if value is None:
+        return None
+    if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_INTERFACE:
+        raise ConfigurationError(f"must be an address or a name, not {value!r}", file=file, key=key)
+    return value
 
 
 def _reject_shared_addresses(entries: tuple[ChannelEntry, ...], file: str) -> None:
@@ -146,13 +161,16 @@ class _Table:
         except ValueError as error:
             raise self.error(str(error), name) from error
 
+    def interface(self, default: str | None) -> str | None:
+        return _interface(self._table.get("interface"), self._file, f"{self._key}.interface") or default
+
     def _value(self, name: str) -> object:
         if name not in self._table:
             raise self.error("is missing", name)
         return self._table[name]
 
 
-def _entry(table: _Table) -> ChannelEntry:
+def _entry(table: _Table, interface: str | None) -> ChannelEntry:
     channel = table.integer("channel", 0, 255)
     stream = table.choice("stream", _STREAMS)
     # Only the incremental stream has more than one feed (6.1), so only there must it be said.
@@ -162,4 +180,5 @@ def _entry(table: _Table) -> ChannelEntry:
     source = table.address("source") if table.has("source") else None
     if source is not None and source.version != address.version:
         raise table.error(f"{source} and {address} are of different IP versions", "source")
-    return ChannelEntry(StreamId(channel, stream, feed), address, table.integer("port", 1, 65535), source)
+    port, interface = table.integer("port", 1, 65535), table.interface(interface)
+    return ChannelEntry(StreamId(channel, stream, feed), address, port, source, interface)

@@ -1,57 +1,8 @@
-"""What an operator can ask besides the engine's own commands: instruments and resets."""
+"""What an operator can ask besides the engine's own commands: resets."""
 
 from dataclasses import dataclass
 
 from pregao.feeds.binary.publisher import Site
-from pregao.model.market import Side
-
-
-@dataclass(frozen=True, slots=True)
-class StrategyLeg:
-    """Buying one of the strategy is `ratio` times `side` of the leg."""
-
-    security_id: int
-    side: Side
-    ratio: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class AddInstrument:
-    """A new instrument with the group, rules and bands of another; with `legs` a user-defined strategy.
-    What is left out is as with the other."""
-
-    now_ns: int
-    new_id: int
-    symbol: str
-    like: int
-    description: str | None = None
-    tick: int | None = None
-    lot: int | None = None
-    minimum_quantity: int | None = None
-    maximum_quantity: int | None = None
-    legs: tuple[StrategyLeg, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeInstrument:
-    """Another version of an instrument; what is left out stays."""
-
-    now_ns: int
-    security_id: int
-    description: str | None = None
-    tick: int | None = None
-    lot: int | None = None
-    minimum_quantity: int | None = None
-    maximum_quantity: int | None = None
-    accepts_gt: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DeleteInstrument:
-    """Its orders are cancelled first."""
-
-    now_ns: int
-    security_id: int
 
 
 @dataclass(frozen=True, slots=True)

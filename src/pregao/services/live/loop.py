@@ -13,6 +13,7 @@ from pregao.io.clock import Timer, WallClock
 from pregao.io.multicast import Destination, MulticastSender
 from pregao.model.errors import ConfigurationError
 from pregao.services.live.market import LiveMarket
+from pregao.services.live.state import StateKeeper
 
 LOG = logging.getLogger("pregao.exchange")
 
@@ -51,10 +52,11 @@ class LiveLoop:
         clock: WallClock,
         *,
         waiting: int,
+        keeper: StateKeeper | None = None,
     ) -> None:
         self.market, self.sender, self.clock, self.routes = market, sender, clock, routes
         self._queue: deque[tuple[Any, asyncio.Future[Outcome]]] = deque()
-        self._most_waiting = waiting
+        self._most_waiting, self._keeper = waiting, keeper
         self._timer = Timer(clock)
         self._stopping = False
 
@@ -82,6 +84,10 @@ class LiveLoop:
         while not self._stopping:
             await self._timer.wait(self.market.next_timeout())
             self.turn()
+            if self._keeper is not None:
+                self._keeper.keep(self.clock.now_ns())
+        if self._keeper is not None:
+            self._keeper.save()
 
     def turn(self) -> None:
         """All that waits and all that is due, as of one instant."""

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any, assert_never
 
 from pregao.codecs.sbe.builtin import load_builtin_schema
+from pregao.exchange.carried import Carried, carry_over, restore
 from pregao.exchange.catalogues.entries import Catalogue
 from pregao.exchange.control import PassTime
 from pregao.exchange.desk import Desk
@@ -23,11 +24,10 @@ from pregao.exchange.rejections import Reason, Rejection
 from pregao.feeds.binary.publisher import ChannelPublisher, OutgoingPacket, Site
 from pregao.model.market import State
 from pregao.services.live.commands import FailOver, Reset, ResetBook, ResetChannel, ResetStream, StartWeek
-from pregao.services.live.instruments import Instruments
 from pregao.services.live.orders import AT_ONCE, BackgroundFlow
-from pregao.services.live.parts import Parts
 from pregao.services.live.schedule import Schedule, trade_date_at
 from pregao.services.live.settings import LiveSettings
+from pregao.services.parts import Parts
 from pregao.services.simulation.sources import ChannelBooks
 
 _RESETS = (ResetStream, ResetChannel, ResetBook, FailOver, StartWeek)
@@ -37,15 +37,23 @@ class LiveMarket:
     """`sites` are those that publish; each has a publisher for every channel."""
 
     def __init__(
-        self, catalogue: Catalogue, settings: LiveSettings, sites: Sequence[Site], now_ns: int
+        self,
+        catalogue: Catalogue,
+        settings: LiveSettings,
+        sites: Sequence[Site],
+        now_ns: int,
+        carried: Carried | None = None,
     ) -> None:
+        """`carried` is what a run before left behind."""
+        carried = Carried() if carried is None else carried
         trade_date = trade_date_at(now_ns)
         self.catalogue, self.settings = catalogue, settings
         self.engine = Engine(
             catalogue.instruments, trade_date=trade_date, implied_partial=settings.implied_partial
         )
-        self.desk = Desk(self.engine, catalogue, trade_date, seed=settings.seed)
-        self.instruments = Instruments(self.engine, self.desk, catalogue)
+        self.desk = Desk(self.engine, catalogue, trade_date, seed=settings.seed, forbidden=carried.forbidden)
+        self.left_behind = restore(self.engine, carried, trade_date)
+        self.instruments = self.desk.listings
         self.schedule = Schedule(settings.day, catalogue, trade_date, settings.seed)
         self.books = {
             channel: ChannelBooks(channel, catalogue, self.engine, self.desk)
@@ -78,6 +86,10 @@ class LiveMarket:
             publisher.start_week(now_ns)
         for command in self.schedule.start(now_ns):
             self.execute(command, now_ns)
+
+    def carry_over(self) -> Carried:
+        """What must outlive a restart."""
+        return carry_over(self.engine, self.desk.surveillance.phases.forbidden)
 
     def execute(self, command: Any, now_ns: int) -> Outcome:
         """One command, as of now, published; what it did or why it was refused."""

@@ -16,6 +16,7 @@
     flow = 0                       # background orders a second
     seed = 1
     implied_partial = "change"     # or "restate" (18.3)
+    state = "exchange.json"        # beside this file: GT orders and the forbidden outlive a restart
 
     [operator]
     address = "127.0.0.1"
@@ -39,6 +40,7 @@ from pregao.feeds.binary.channels import ChannelEntry, ChannelMap, load_channels
 from pregao.feeds.binary.publisher import Pace, Paces
 from pregao.feeds.binary.streams import Feed, Stream, StreamId
 from pregao.io.files import read_small_file
+from pregao.io.writing import write_whole
 from pregao.model.errors import ConfigurationError
 from pregao.services.live.schedule import DayKind
 from pregao.services.simulation.settings import LARGEST_SEED, VERSIONS
@@ -72,6 +74,7 @@ class LiveSettings:
     port: int = DEFAULT_PORT
     queue: int = 1000
     bind_anywhere: bool = False
+    state: str | None = None  # None: a restart forgets everything
 
     def __post_init__(self) -> None:
         if self.version not in VERSIONS:
@@ -95,13 +98,30 @@ def _default_entries(channel: int) -> Iterator[ChannelEntry]:
         yield ChannelEntry(StreamId(channel, stream, feed), address, (20 + place) * 1000 + channel)
 
 
-def channels_toml(channels: ChannelMap) -> str:
-    """The file from which a listener learns the addresses."""
-    return "\n".join(
-        f'[[stream]]\nchannel = {entry.id.channel}\nstream = "{entry.id.stream.name.lower()}"\n'
-        f'feed = "{entry.id.feed.name}"\naddress = "{entry.address}"\nport = {entry.port}\n'
-        for entry in channels
-    )
+def channels_toml(channels: Iterable[ChannelEntry], interface: str | None = None) -> str:
+    """The file from which listeners and recorders learn the addresses; `interface` is that of all
+    streams that have none of their own."""
+    head = [] if interface is None else [f'interface = "{interface}"\n']
+    return "\n".join([*head, *map(_stream_toml, channels)])
+
+
+def _stream_toml(entry: ChannelEntry) -> str:
+    lines = [
+        "[[stream]]",
+        f"channel = {entry.id.channel}",
+        f'stream = "{entry.id.stream.name.lower()}"',
+        f'feed = "{entry.id.feed.name}"',
+        f'address = "{entry.address}"',
+        f"port = {entry.port}",
+        *([] if entry.source is None else [f'source = "{entry.source}"']),
+        *([] if entry.interface is None else [f'interface = "{entry.interface}"']),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def write_channels(path: str, text: str) -> None:
+    """Beside a running exchange: whoever waits for the file never sees half of it."""
+    write_whole(Path(path), text.encode())
 
 
 def load_settings(path: str | None) -> LiveSettings:
@@ -130,6 +150,7 @@ def load_settings(path: str | None) -> LiveSettings:
             "implied_partial", {name: name for name in ("change", "restate")}, "change"
         ),
         address=operator.text("address", LOOPBACK),
+        state=str(Path(path).parent / market.text("state", longest=4096)) if market.has("state") else None,
         port=operator.integer("port", 0, 65_535, DEFAULT_PORT),
         queue=operator.integer("queue", 1, 100_000, 1000),
     )

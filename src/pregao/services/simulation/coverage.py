@@ -14,11 +14,12 @@ from pregao.feeds.binary.batch import TableColumns
 from pregao.feeds.binary.streams import Feed, Stream
 from pregao.model.events import Update
 from pregao.services.columns import read_columns
-from pregao.services.simulation.captures import STREAM_FILES
+from pregao.services.simulation.captures import CONTINGENCY_FILES, STREAM_FILES
 from pregao.services.simulation.run import Simulation, Summary
-from pregao.services.simulation.sizes import size_rows
+from pregao.services.simulation.sizes import REAL, nearness, size_rows
 
-_B: Final = STREAM_FILES[Stream.INCREMENTAL, Feed.B]  # the same as A
+# The same again: B is as A, and C says what A says in its own numbers.
+_AGAIN: Final = (STREAM_FILES[Stream.INCREMENTAL, Feed.B], *CONTINGENCY_FILES.values())
 
 
 class CoverageRow(NamedTuple):
@@ -82,7 +83,7 @@ def coverage(simulation: Simulation, summary: Summary) -> list[CoverageRow]:
     """The table, from what a simulation wrote and counted."""
     wire = Wire(load_builtin_schema(), simulation.settings.version)
     files = [path for folder in summary.folders for path in sorted(folder.glob("*.pcap"))]
-    wire.read(path for path in files if _B not in path.name)
+    wire.read(path for path in files if not path.stem.endswith(_AGAIN))
     rows = [CoverageRow("template", name, wire.templates[name]) for name in wire.expected_templates()]
     rows += [CoverageRow("value", name, wire.values[name]) for name in wire.expected_values()]
     rows += [CoverageRow("event", each.__name__, summary.kinds[each]) for each in get_args(Update)]
@@ -104,4 +105,14 @@ def coverage_text(rows: Iterable[CoverageRow], summary: Summary) -> str:
         lines.append(
             f"{f'<= {size.up_to}':>10} {size.ours:>8.2f} {size.equities:>8.2f} {size.derivatives:>8.2f}"
         )
+    lines += ["", *_nearness_lines(summary)]
     return "\n".join(lines) + "\n"
+
+
+def _nearness_lines(summary: Summary) -> Iterator[str]:
+    mean = summary.messages / max(summary.packets, 1)
+    yield f"{mean:.2f} messages a packet; how far the shape of a channel is from the real one, of 1:"
+    for channel, real in REAL.items():
+        if channel in summary.by_channel:
+            near = nearness(summary.by_channel[channel], real)
+            yield f"  channel {channel}: {near.distance:.3f}, with {near.trailer} bytes of trailer on ours"

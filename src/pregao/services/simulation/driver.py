@@ -7,21 +7,16 @@ from typing import Any, Final
 from pregao.exchange.control import Control, PassTime
 from pregao.exchange.engine import Command
 from pregao.exchange.rejections import Reason
-from pregao.model.events import (
-    Event,
-    IndexValue,
-    News,
-    OrderUpdate,
-    PhaseChanged,
-    Update,
-)
+from pregao.model.events import Event, OrderUpdate, PhaseChanged, Update
+from pregao.services.parts import Parts
 from pregao.services.simulation.line import Line
+from pregao.services.simulation.outputs import TruthKeeper
 from pregao.services.simulation.pace import Slice
-from pregao.services.simulation.truth import Truth
+from pregao.services.simulation.sources import OBSERVED
+from pregao.services.simulation.told import Told
 from pregao.services.simulation.venue import Venue
 
 SEND_EVERY_NS: Final = 2_000  # what happens within it leaves together, at its end
-CHECKPOINT_EVENTS: Final = 1_000
 _GRID_NS: Final = 50_000_000
 _FIRST_GUESS: Final = 1.35  # messages that a command of the flow makes
 _FOREVER: Final = 1 << 62
@@ -32,20 +27,22 @@ Task = tuple[int, Callable[[int], None]]  # when, and what to call with the time
 class Driver:
     """Plays days on the lines. `truth` is None while nothing is to be kept."""
 
-    def __init__(self, venue: Venue, lines: Sequence[Line]) -> None:
+    def __init__(self, venue: Venue, lines: Sequence[Line], checkpoint_events: int) -> None:
         self.venue, self.lines = venue, lines
-        self.truth: Truth | None = None
+        self.truth: TruthKeeper | None = None
         self.watch: Callable[[int], None] | None = None
         self.commands: Counter[type] = Counter()
         self.rejections: Counter[Reason] = Counter()
         self.kinds: Counter[type] = Counter()
-        by_channel = {line.channel: line for line in lines}
-        self._by_id = {each.security_id: by_channel[each.channel] for each in venue.catalogue.instruments}
-        self._by_group = {group.key: by_channel[group.channel] for group in venue.catalogue.groups}
+        self._submit, self._answered = venue.engine.submit, venue.flow.answered
+        self._parts = Parts(venue.catalogue)
+        self._by_channel = {line.channel: line for line in lines}
+        self._ticking = [*lines, *(line.standby for line in lines if line.standby is not None)]
+        self._checkpoint_events = checkpoint_events
         self._script: list[Task] = []
         self._next = 0
-        self._due_ns = 0
-        self._timers = [0] * len(lines)
+        self._due_ns, self._timeout_ns = 0, _FOREVER  # of everything, and of auctions and their pairs
+        self._timers = [0] * len(self._ticking)
 
     @property
     def messages(self) -> int:
@@ -59,7 +56,7 @@ class Driver:
         tasks: list[Task] = [(command.now_ns, self._submitter(command)) for command in commands]
         self._script = sorted([*extra, *tasks], key=lambda task: task[0])
         self._next = 0
-        self._timers = [_FOREVER if timers_ns is None else timers_ns] * len(self.lines)
+        self._timers = [_FOREVER if timers_ns is None else timers_ns] * len(self._ticking)
         self._look_ahead()
 
     def trade(self, slices: Sequence[Slice], messages: int) -> None:
@@ -71,22 +68,24 @@ class Driver:
             made = self.messages - began
             rate = (made + 500 * _FIRST_GUESS) / (sent + 500)
             to_come = goal - self.messages - len(self.venue.engine.floor.orders)  # which end with the day
-            count = max(int(to_come * each.weight / left / rate), 0)
+            count = max(int(to_come * each.weight / left / rate), 0) if left > 0 else 0
             left -= each.weight
+            if each.orders is not None:
+                count = each.orders
             for now_ns, command in flow.commands(each.start_ns, each.end_ns, count):
                 if now_ns >= self._due_ns:
                     self.advance(now_ns)
                 self._trade(command, now_ns)
                 sent += 1
             self.advance(each.end_ns)
-            for line in self.lines:
+            for line in self._ticking:
                 line.flush()
             if self.watch is not None:
                 self.watch(self.messages)
 
     def _trade(self, command: Command, now_ns: int) -> None:
-        outcome = self.venue.engine.submit(command)
-        self.venue.flow.answered(outcome)
+        outcome = self._submit(command)
+        self._answered(outcome)
         self.commands[type(command)] += 1
         if outcome.rejection is not None:
             self.rejections[outcome.rejection.reason] += 1
@@ -95,8 +94,11 @@ class Driver:
         if len(events) == 1 and len(events[0].updates) == 1:
             update = events[0].updates[0]
             if type(update) is OrderUpdate:
-                line = self._by_id[update.security_id]
-                line.tell(events[0], max(send_at(now_ns), line.instant_ns))
+                line = self._by_channel[self._parts.by_id[update.security_id]]
+                send_ns = (now_ns // SEND_EVERY_NS + 1) * SEND_EVERY_NS  # as `send_at`
+                line.tell(events[0], send_ns if send_ns > line.instant_ns else line.instant_ns)
+                if line.standby is not None:
+                    line.standby.tell(events[0], max(send_at(now_ns), line.standby.instant_ns))
                 if line.events >= line.checkpoint_at:
                     self.checkpoint(line, now_ns)
                 return
@@ -117,39 +119,20 @@ class Driver:
         send_ns = send_at(now_ns)
         changed: dict[Line, None] = {}
         for place, event in enumerate(events):
-            for line, part in self._parts(event):
+            for channel, part in self._parts.of(event):
+                line = self._by_channel[channel]
                 line.tell(part, max(send_ns + place * apart_ns, line.instant_ns))
+                if line.standby is not None:
+                    line.standby.tell(part, max(send_ns + place * apart_ns, line.standby.instant_ns))
                 line.books.now_ns = now_ns
                 for update in part.updates:
-                    line.books.observe(update)
+                    if type(update) in OBSERVED:
+                        line.books.observe(update)
                 if type(part.updates[0]) is PhaseChanged or line.events >= line.checkpoint_at:
                     changed[line] = None
         for line in changed:
             self.checkpoint(line, now_ns)
         self._look_ahead()
-
-    def _parts(self, event: Event) -> list[tuple[Line, Event]]:
-        """An event by channel: a mass cancel is over many, a news without instrument for all."""
-        homes = [self._home(update) for update in event.updates]
-        first = homes[0]
-        if first is None:
-            return [(line, event) for line in self.lines]
-        if all(home is first for home in homes):
-            return [(first, event)]
-        parts: dict[Line, list[Update]] = {}
-        for home, update in zip(homes, event.updates, strict=True):
-            parts.setdefault(home or first, []).append(update)
-        return [(line, Event(tuple(updates))) for line, updates in parts.items()]
-
-    def _home(self, update: Update) -> Line | None:
-        if isinstance(update, PhaseChanged):
-            return self._by_group[update.group, update.exchange]
-        if isinstance(update, IndexValue):
-            return self.lines[0]
-        if isinstance(update, News) and update.security_id is None:
-            return None
-        security_id: int = update.security_id  # type: ignore[union-attr,assignment]
-        return self._by_id[security_id]
 
     # Time
 
@@ -161,30 +144,42 @@ class Driver:
                 task = self._script[self._next]
                 self._next += 1
                 task[1](due_ns)
-            timeout_ns = self.venue.desk.next_timeout()
-            if timeout_ns is not None and timeout_ns <= due_ns:
+            if self._timeout_ns <= due_ns:
                 self.submit(PassTime(due_ns))
             for place, at_ns in enumerate(self._timers):
                 if at_ns <= due_ns:
-                    self._timers[place] = self._tick(self.lines[place], due_ns)
-            self._look_ahead()
+                    self._timers[place] = self._tick(self._ticking[place], due_ns)
+            self._set_due()
 
     def _tick(self, line: Line, now_ns: int) -> int:
         """Loops and heartbeats of a channel; when to look again."""
         line.books.now_ns = now_ns
         send_ns = max(send_at(now_ns), line.instant_ns)
-        if line.publisher.next_timeout() <= send_ns:
-            line.tick(send_ns)
         due_ns = line.publisher.next_timeout()
+        if due_ns <= send_ns:
+            line.tick(send_ns)
+            due_ns = line.publisher.next_timeout()
+            if line.ambushes and line.publisher.snapshots.under_way:
+                line.ambushes.pop(0)(now_ns)
+                due_ns = line.publisher.next_timeout()
         # A loop keeps its pace; heartbeats may come a little late, all on the same grid.
         return due_ns if due_ns < now_ns + _GRID_NS else -(-due_ns // _GRID_NS) * _GRID_NS
 
+    def look_again(self, line: Line) -> None:
+        """A reset may make a channel's next timeout come earlier."""
+        place = self._ticking.index(line)
+        self._timers[place] = min(self._timers[place], line.publisher.next_timeout())
+        self._look_ahead()
+
     def _look_ahead(self) -> None:
-        due_ns = min(self._timers)
-        if self._next < len(self._script):
-            due_ns = min(due_ns, self._script[self._next][0])
+        """After anything that may have started or ended an auction."""
         timeout_ns = self.venue.desk.next_timeout()
-        self._due_ns = due_ns if timeout_ns is None else min(due_ns, timeout_ns)
+        self._timeout_ns = _FOREVER if timeout_ns is None else timeout_ns
+        self._set_due()
+
+    def _set_due(self) -> None:
+        script_ns = self._script[self._next][0] if self._next < len(self._script) else _FOREVER
+        self._due_ns = min(self._timeout_ns, script_ns, *self._timers)
 
     def _submitter(self, command: Control) -> Callable[[int], None]:
         return lambda now_ns: self.submit(command)
@@ -193,8 +188,14 @@ class Driver:
 
     def checkpoint(self, line: Line, now_ns: int, *, whole: bool = False) -> None:
         """Nothing may be on its way then: the channel's packets leave first."""
+        told = self._checkpoint(line, now_ns, whole=whole)
+        self.kinds.update(map(type, told.updates))
+        if line.standby is not None:
+            self._checkpoint(line.standby, now_ns, whole=whole)
+
+    def _checkpoint(self, line: Line, now_ns: int, *, whole: bool) -> Told:
         line.flush()
-        line.checkpoint_at = line.events + CHECKPOINT_EVENTS
+        line.checkpoint_at = line.events + self._checkpoint_events
         touched = dict.fromkeys(line.books.instruments()) if whole else self._touched(line.pending)
         touched |= line.left_out
         # What was not told again after a reset is not what the stream says: its turn comes.
@@ -202,20 +203,22 @@ class Driver:
         line.left_out = {each: None for each in touched if each in muted}
         touched = {each: None for each in touched if each not in muted}
         told = line.collect()
-        self.kinds.update(map(type, told.updates))
         if self.truth is not None:
-            self.truth.record(line.channel, told)
+            self.truth.record(line, told)
             self.truth.checkpoint(line, touched, now_ns)
+        return told
 
     def _touched(self, updates: Sequence[Update]) -> dict[int, None]:
         touched: dict[int, None] = {}
         for update in updates:
-            if isinstance(update, PhaseChanged):
+            if type(update) is PhaseChanged:
                 group = (update.group, update.exchange)
                 touched |= dict.fromkeys(self.venue.desk.surveillance.phases.members(group))
+            elif type(update) is OrderUpdate:
+                touched[update.security_id] = None
             else:
                 security_id = getattr(update, "security_id", None)
-                if security_id in self._by_id:
+                if security_id in self._parts.by_id:
                     touched[security_id] = None
         return touched
 

@@ -1,17 +1,32 @@
-"""Faults on the way from the exchange to the capture: a small language, and what carries it out.
+"""What is to go wrong, as a small language: items separated by commas.
 
-    loss=0.1%               each feed loses packets by chance; loss=0.1%@B only that one
+On the way from the exchange to a capture:
+
+    loss=0.1%               packets lost by chance; loss=0.1%@B only on that feed
+    both=3  both=3x40       so many times one packet, or a run of them, that neither A nor B has;
+    both=0.1%               or by chance, the same packets on both
+    gap=2x40@A              so many times a run of packets lost on each feed by itself
     dup=0.05%               packets that come twice
     delay=0.1%:5ms          packets that come late, so behind others
-    reorder=20              so many packets of each feed that come one to three places late
-    both=3                  so many packets of each channel that neither feed has
-    cut=B@11:00+30s         a feed is silent for a while (local time)
+    reorder=20:100          so many packets of each feed that come up to so many places late
+    cut=B@11:00+30s         a feed is silent for a while, heartbeats too
+    silence=11:00+10s       all feeds of the primary site are
+    gone=B                  a feed is silent all day
     skew=B:+250us           the clock of that capture goes wrong by so much
-    reset=channel@12:00     channel, stream, book or failover: done by the exchange itself
 
-Items are separated by commas; times have the units ns, us, ms, s, m. A and B are the incremental
-feeds, I the instrument definitions, S the snapshots; without a target A and B are meant. All chance
-comes from the seed. Every deed is noted and ends up in `faults.json`.
+By the exchange itself:
+
+    reset=channel@12:00     channel, definitions (a channel reset with the list of instruments),
+                            stream, book (one instrument), failover or week
+    burst=2x1000@11:00      so many times so many orders within twenty milliseconds
+    contingency=13:00       the primary site falls silent for the rest of the day and the contingency
+                            site takes over; contingency=13:00+10m: the primary comes back as by failover
+
+A time is local; `?` is any by the seed, `loop` in a reset is in the middle of a snapshot loop. `3x`
+before a feed or a kind does it so often: reset=3xbook@?. Lengths have the units ns, us, ms, s, m.
+Feeds are A, B and C (incremental), I and S (definitions and snapshots), CI and CS (those of the
+contingency site), joined by `+`; without one A and B are meant. All chance comes from the seed.
+Every deed is listed: see `deeds`.
 """
 
 import re
@@ -21,29 +36,67 @@ from typing import Final
 
 from pregao.model.errors import ConfigurationError
 
-RESETS: Final = ("channel", "stream", "book", "failover")
-TARGETS: Final = ("A", "B", "I", "S")
+RESETS: Final = ("channel", "definitions", "stream", "book", "failover", "week")
+PRIMARY: Final = ("A", "B", "I", "S")
+TARGETS: Final = (*PRIMARY, "C", "CI", "CS")
+IN_LOOP: Final = -1  # a moment: when a snapshot loop is under way
+ANY_TIME: Final = -2  # a moment: by the seed
 _UNITS: Final = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000}
-_CHANCE: Final = re.compile(r"(\d+(?:\.\d+)?)%(?:@([ABIS]))?")
-_DELAY: Final = re.compile(r"(\d+(?:\.\d+)?)%:(\d+)(ns|us|ms|s)(?:@([ABIS]))?")
-_CUT: Final = re.compile(r"([ABIS])@(\d\d):(\d\d)(?::(\d\d))?\+(\d+)(ms|s|m)")
-_SKEW: Final = re.compile(r"([ABIS]):([+-]\d+)(ns|us|ms|s)")
-_RESET: Final = re.compile(rf"({'|'.join(RESETS)})@(\d\d):(\d\d)(?::(\d\d))?")
-_COUNT: Final = re.compile(r"\d{1,6}")
-_INCREMENTAL: Final = ("A", "B")
+_MOST: Final = 1_000_000
+
+_FEED: Final = f"(?:{'|'.join(sorted(TARGETS, key=len, reverse=True))})"
+_FEEDS: Final = rf"(?:@({_FEED}(?:\+{_FEED})*))?"
+_PERCENT: Final = r"(\d+(?:\.\d+)?)%"
+_LENGTH: Final = r"(\d+)(ns|us|ms|s|m)"
+_TIME: Final = r"(\d\d:\d\d(?::\d\d)?|\?)"
+_TIMES: Final = r"(?:(\d+)x)?"
+_CHANCE: Final = re.compile(_PERCENT + _FEEDS)
+_DELAY: Final = re.compile(f"{_PERCENT}:{_LENGTH}{_FEEDS}")
+_REORDER: Final = re.compile(rf"(\d+)(?::(\d+))?{_FEEDS}")
+_RUNS: Final = re.compile(rf"(\d+)(?:x(\d+))?{_FEEDS}")
+_CUT: Final = re.compile(rf"{_TIMES}({_FEED}(?:\+{_FEED})*)@{_TIME}\+{_LENGTH}")
+_SILENCE: Final = re.compile(rf"{_TIMES}{_TIME}\+{_LENGTH}")
+_GONE: Final = re.compile(rf"({_FEED}(?:\+{_FEED})*)")
+_SKEW: Final = re.compile(rf"({_FEED}):([+-]\d+)(ns|us|ms|s)")
+_RESET: Final = re.compile(rf"{_TIMES}({'|'.join(RESETS)})@(?:{_TIME}|(loop))")
+_BURST: Final = re.compile(rf"(?:(\d+)x)?(\d+)@{_TIME}")
+_CONTINGENCY: Final = re.compile(rf"{_TIME}(?:\+{_LENGTH})?")
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    target: str
-    start_s: int
-    lasts_ns: int
+    """Silence; `at_s` is local time or ANY_TIME, `lasts_ns` None to the end of the day."""
+
+    targets: tuple[str, ...]
+    at_s: int
+    lasts_ns: int | None
+    kind: str = "cut"
 
 
 @dataclass(frozen=True, slots=True)
 class Reset:
     kind: str
+    at_s: int  # or IN_LOOP, or ANY_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class Burst:
+    orders: int
     at_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """So many times so many packets in a row."""
+
+    times: int
+    packets: int
+
+
+@dataclass(frozen=True, slots=True)
+class SiteFailure:
+    at_s: int
+    lasts_ns: int | None
 
 
 @dataclass(slots=True)
@@ -53,16 +106,22 @@ class FaultPlan:
     loss: dict[str, float] = field(default_factory=dict)
     dup: dict[str, float] = field(default_factory=dict)
     delay: dict[str, tuple[float, int]] = field(default_factory=dict)
-    reorder: int = 0
-    both: int = 0
+    reorder: dict[str, tuple[int, int]] = field(default_factory=dict)  # packets, and the most places
+    gaps: dict[str, Runs] = field(default_factory=dict)
+    both: Runs | None = None
+    both_chance: float = 0.0
     cuts: list[Cut] = field(default_factory=list)
     skew: dict[str, int] = field(default_factory=dict)
     resets: list[Reset] = field(default_factory=list)
+    bursts: list[Burst] = field(default_factory=list)
+    contingency: list[SiteFailure] = field(default_factory=list)
 
     @property
     def touches_packets(self) -> bool:
-        chances = bool(self.loss or self.dup or self.delay or self.cuts or self.skew)
-        return chances or self.reorder > 0 or self.both > 0
+        chances = self.loss or self.dup or self.delay or self.both_chance
+        return bool(
+            chances or self.reorder or self.gaps or self.both or self.cuts or self.skew or self.contingency
+        )
 
 
 def parse_faults(spec: str) -> FaultPlan:
@@ -91,14 +150,28 @@ def _chance(text: str, item: str) -> float:
     return chance
 
 
-def _targets(letter: str | None) -> tuple[str, ...]:
-    return _INCREMENTAL if letter is None else (letter,)
+def _count(text: str | None, item: str, default: int = 1) -> int:
+    count = default if text is None else int(text)
+    if not 1 <= count <= _MOST:
+        raise ConfigurationError(f"{item!r}: from 1 to {_MOST:,}", key="faults")
+    return count
 
 
-def _seconds(hours: str, minutes: str, seconds: str | None, item: str) -> int:
-    if int(hours) > 23 or int(minutes) > 59 or int(seconds or 0) > 59:
+def _targets(letters: str | None) -> tuple[str, ...]:
+    return ("A", "B") if letters is None else tuple(dict.fromkeys(letters.split("+")))
+
+
+def _moment(text: str, item: str) -> int:
+    if text == "?":
+        return ANY_TIME
+    hours, minutes, seconds = (int(part) for part in (text + ":00").split(":")[:3])
+    if hours > 23 or minutes > 59 or seconds > 59:
         raise ConfigurationError(f"{item!r}: not a time of day", key="faults")
-    return int(hours) * 3600 + int(minutes) * 60 + int(seconds or 0)
+    return hours * 3600 + minutes * 60 + seconds
+
+
+def _length(number: str, unit: str) -> int:
+    return int(number) * _UNITS[unit]
 
 
 def _read_loss(plan: FaultPlan, value: str, item: str) -> None:
@@ -112,14 +185,44 @@ def _read_dup(plan: FaultPlan, value: str, item: str) -> None:
 
 
 def _read_delay(plan: FaultPlan, value: str, item: str) -> None:
-    found = _matched(_DELAY, value, item)
-    late = _chance(found[1], item), int(found[2]) * _UNITS[found[3]]
-    plan.delay |= dict.fromkeys(_targets(found[4]), late)
+    chance, number, unit, feeds = _matched(_DELAY, value, item).groups()
+    plan.delay |= dict.fromkeys(_targets(feeds), (_chance(chance, item), _length(number, unit)))
+
+
+def _read_reorder(plan: FaultPlan, value: str, item: str) -> None:
+    packets, places, feeds = _matched(_REORDER, value, item).groups()
+    late = _count(packets, item), _count(places, item, 3)
+    plan.reorder |= dict.fromkeys(_targets(feeds), late)
+
+
+def _read_gap(plan: FaultPlan, value: str, item: str) -> None:
+    times, packets, feeds = _matched(_RUNS, value, item).groups()
+    plan.gaps |= dict.fromkeys(_targets(feeds), Runs(_count(times, item), _count(packets, item)))
+
+
+def _read_both(plan: FaultPlan, value: str, item: str) -> None:
+    if value.endswith("%"):
+        plan.both_chance = _chance(_matched(_CHANCE, value, item)[1], item)
+        return
+    times, packets, feeds = _matched(_RUNS, value, item).groups()
+    if feeds is not None:
+        raise ConfigurationError(f"{item!r}: both are A and B", key="faults")
+    plan.both = Runs(_count(times, item), _count(packets, item))
 
 
 def _read_cut(plan: FaultPlan, value: str, item: str) -> None:
-    target, hours, minutes, seconds, lasts, unit = _matched(_CUT, value, item).groups()
-    plan.cuts.append(Cut(target, _seconds(hours, minutes, seconds, item), int(lasts) * _UNITS[unit]))
+    times, feeds, at, number, unit = _matched(_CUT, value, item).groups()
+    cut = Cut(_targets(feeds), _moment(at, item), _length(number, unit))
+    plan.cuts += [cut] * _count(times, item)
+
+
+def _read_silence(plan: FaultPlan, value: str, item: str) -> None:
+    times, at, number, unit = _matched(_SILENCE, value, item).groups()
+    plan.cuts += [Cut(PRIMARY, _moment(at, item), _length(number, unit), "silence")] * _count(times, item)
+
+
+def _read_gone(plan: FaultPlan, value: str, item: str) -> None:
+    plan.cuts.append(Cut(_targets(_matched(_GONE, value, item)[1]), 0, None, "gone"))
 
 
 def _read_skew(plan: FaultPlan, value: str, item: str) -> None:
@@ -128,25 +231,34 @@ def _read_skew(plan: FaultPlan, value: str, item: str) -> None:
 
 
 def _read_reset(plan: FaultPlan, value: str, item: str) -> None:
-    kind, hours, minutes, seconds = _matched(_RESET, value, item).groups()
-    plan.resets.append(Reset(kind, _seconds(hours, minutes, seconds, item)))
+    times, kind, at, loop = _matched(_RESET, value, item).groups()
+    moment = IN_LOOP if loop else _moment(at, item)
+    plan.resets += [Reset(kind, moment)] * _count(times, item)
 
 
-def _read_reorder(plan: FaultPlan, value: str, item: str) -> None:
-    plan.reorder = int(_matched(_COUNT, value, item)[0])
+def _read_burst(plan: FaultPlan, value: str, item: str) -> None:
+    times, orders, at = _matched(_BURST, value, item).groups()
+    plan.bursts += [Burst(_count(orders, item), _moment(at, item))] * _count(times, item)
 
 
-def _read_both(plan: FaultPlan, value: str, item: str) -> None:
-    plan.both = int(_matched(_COUNT, value, item)[0])
+def _read_contingency(plan: FaultPlan, value: str, item: str) -> None:
+    at, number, unit = _matched(_CONTINGENCY, value, item).groups()
+    lasts_ns = None if number is None else _length(number, unit)
+    plan.contingency.append(SiteFailure(_moment(at, item), lasts_ns))
 
 
 _READERS: Final[dict[str, Callable[[FaultPlan, str, str], None]]] = {
     "loss": _read_loss,
+    "both": _read_both,
+    "gap": _read_gap,
     "dup": _read_dup,
     "delay": _read_delay,
     "reorder": _read_reorder,
-    "both": _read_both,
     "cut": _read_cut,
+    "silence": _read_silence,
+    "gone": _read_gone,
     "skew": _read_skew,
     "reset": _read_reset,
+    "burst": _read_burst,
+    "contingency": _read_contingency,
 }

@@ -10,9 +10,9 @@ import pyarrow as pa
 from pregao.model.instruments import Instrument
 from pregao.services.simulation.tables import Table
 
-_STRINGS = frozenset(("symbol", "group", "asset", "description", "exchange", "isin", "currency", "cfi_code"))
+_STRINGS = frozenset(("symbol", "group", "asset", "description", "exchange", "isin", "currency", "cfi_code", "strategy_type"))
 _FLAGS = frozenset(
-    ("is_put", "is_american", "is_odd_lot", "accepts_gt", "implied", "user_defined", "is_test")
+    ("is_put", "is_american", "is_odd_lot", "accepts_gt", "implied", "user_defined", "is_test", "is_buy_back")
 )
 _LEG = pa.struct(
     [("security_id", pa.int64()), ("symbol", pa.string()), ("side", pa.int8()), ("ratio", pa.int64())]
@@ -50,4 +50,6 @@ def instrument_table(folder: Path, instruments: Sequence[Instrument]) -> None:
 
 
 def _type_of(name: str) -> pa.DataType:
+    if name == "trade_types":
+        return pa.list_(pa.int64())
     return pa.string() if name in _STRINGS else pa.bool_() if name in _FLAGS else pa.int64()

@@ -1,17 +1,16 @@
 """One channel on its way out: the publisher, what it sends to whom, and where each update went."""
 
 from collections import Counter
+from collections.abc import Callable
 from itertools import repeat
-from struct import Struct
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from pregao.codecs.sbe import Schema
-from pregao.feeds.binary.packets import PacketHeader
-from pregao.feeds.binary.publisher import ChannelPublisher, Paces, SequencePoint
+from pregao.feeds.binary.publisher import ChannelPublisher, Paces, SequencePoint, Site
 from pregao.feeds.binary.publisher.messages import MessageWriter
+from pregao.feeds.binary.publisher.packets import OutgoingPacket
 from pregao.feeds.binary.publisher.sweeps import swept
 from pregao.feeds.binary.streams import Stream
 from pregao.model.errors import PregaoError
@@ -26,13 +25,11 @@ from pregao.model.events import (
     Update,
 )
 from pregao.model.market import Action
+from pregao.services.simulation.captures import CaptureFile
 from pregao.services.simulation.sources import ChannelBooks
+from pregao.services.simulation.told import NOT_SENT, Told, places_of_messages, places_of_updates
 
-Ints = npt.NDArray[np.int64]
-
-_POINT = Struct("<xxHI")
-_NOT_SENT = -1
-_SEQUENCE_RESET = 1
+_ENOUGH: Final = 512  # packets that go to a file together
 _ODD = frozenset((News, IndexValue, SettlementPrice, OpenInterest))
 
 
@@ -42,20 +39,6 @@ class SimulationError(PregaoError):
 
 class Sink(Protocol):
     def send(self, payload: bytes, sending_ns: int) -> None: ...
-
-
-class Told:
-    """Updates of a channel and where they are: row by row the event's number, sequenceVersion,
-    sequenceNumber and index in the packet; None where an update was not sent."""
-
-    __slots__ = ("events", "indexes", "numbers", "updates", "versions")
-
-    def __init__(self, updates: list[Update], events: list[int], places: Ints) -> None:
-        self.updates, self.events = updates, events
-        columns: list[list[int | None]] = [column.tolist() for column in places]
-        if len(places.T) and places[1].min() < 0:
-            columns = [[None if place < 0 else place for place in column] for column in places.tolist()]
-        self.versions, self.numbers, self.indexes = columns
 
 
 class Line:
@@ -72,37 +55,55 @@ class Line:
         paces: Paces,
         start: SequencePoint,
         loops: SequencePoint,
+        site: Site = Site.PRIMARY,
+        standby: "Line | None" = None,
     ) -> None:
-        self.channel, self.books = channel, books
+        self.channel, self.books, self.site = channel, books, site
+        self.standby = standby  # the same channel at the contingency site
+        self.ambushes: list[Callable[[int], None]] = []  # to do in the middle of a snapshot loop
         self.publisher = ChannelPublisher(
-            channel, schema, version, books, now_ns=now_ns, paces=paces, start=start, loops=loops
-        )
-        self.sinks: dict[Stream, tuple[Sink, ...]] = dict.fromkeys(Stream, ())
+            channel, schema, version, books, now_ns=now_ns, paces=paces, start=start, loops=loops, site=site,
+            listener=self._note,
+        )  # fmt: skip
+        self.sinks = dict.fromkeys(Stream, ())
         self.sizes: dict[Stream, Counter[int]] = {stream: Counter() for stream in Stream}  # no heartbeats
         self.messages = self.packets = self.events = 0  # of the incremental stream
         self.checkpoint_at = 0  # events at which the next checkpoint is due
         self.left_out: dict[int, None] = {}  # instruments that the last checkpoint had to leave out
         self.instant_ns = now_ns  # when what was told last is sent
         self._writer = MessageWriter(schema, version)
-        incremental = self.publisher.incremental
-        self._publish, self._muted = incremental.publish, incremental.muted
-        # Recovery orders after a reset are told by the publisher itself: they go through us as well.
-        incremental.publish = self.tell  # type: ignore[assignment,method-assign]
+        self._muted = self.publisher.incremental.muted
+        self.tell = self.publisher.incremental.publish  # an event, and when to send it
         self._forget()
 
     def _forget(self) -> None:
         self._updates: list[Update] = []
         self._numbers: list[int] = []
         self._takes: dict[int, int] = {}  # messages of an update where that is not one
-        self._places: list[tuple[int, int, int]] = []
+        self._sent: tuple[list[int], list[int], list[int]] = ([], [], [])  # version, number, messages
 
     @property
     def pending(self) -> list[Update]:
         """What was told since `collect`."""
         return self._updates
 
-    def tell(self, event: Event, send_ns: int) -> None:
-        self._publish(event, send_ns)
+    @property
+    def sinks(self) -> dict[Stream, tuple[Sink, ...]]:
+        return self._sinks
+
+    @sinks.setter
+    def sinks(self, sinks: dict[Stream, tuple[Sink, ...]]) -> None:
+        """Files are written many packets at a time. Who looks at each packet gets them as they come, in
+        the order in which they were sent on all streams."""
+        self._sinks = sinks
+        self._files = {
+            stream: tuple(sink for sink in some if isinstance(sink, CaptureFile))
+            for stream, some in sinks.items()
+        }
+        self._can_wait = self._files == sinks
+
+    def _note(self, event: Event, send_ns: int) -> None:
+        """An event was published: ours, or one that a reset made."""
         self.instant_ns = send_ns
         updates = event.updates
         self.events += 1
@@ -124,7 +125,7 @@ class Line:
         for place, update in enumerate(updates, at):
             muted = isinstance(update, OrderUpdate | SideDeleted) and update.security_id in self._muted
             if muted or not self._writer.sends(type(update)):
-                takes[place] = _NOT_SENT
+                takes[place] = NOT_SENT
             else:
                 sent.append((place, update))
             if isinstance(update, News):
@@ -144,29 +145,34 @@ class Line:
 
     def deliver(self) -> None:
         """What the publisher has sent so far goes to the sinks."""
-        sinks, sizes, incremental = self.sinks, self.sizes, Stream.INCREMENTAL
-        for stream, _, payload, sending_ns in self.publisher.take():
-            for sink in sinks[stream]:
-                sink.send(payload, sending_ns)
-            if stream is incremental:
-                self._locate(payload)
-            else:
-                sizes[stream][len(payload)] += 1
+        packets = self.publisher.take()
+        if not self._can_wait:
+            for packet in packets:
+                for sink in self._sinks[packet.stream]:
+                    sink.send(packet.payload, packet.sending_ns)
+        for stream in Stream:
+            some = [packet for packet in packets if packet[0] is stream]
+            if not some:
+                continue
+            if self._can_wait:
+                payloads, times = [packet[2] for packet in some], [packet[3] for packet in some]
+                for file in self._files[stream]:
+                    file.send_all(payloads, times)
+            self._count(stream, some)
 
-    def _locate(self, payload: bytes) -> None:
-        version, number = _POINT.unpack_from(payload)
-        if not number:  # a heartbeat
+    def _count(self, stream: Stream, packets: list[OutgoingPacket]) -> None:
+        if stream is not Stream.INCREMENTAL:
+            self.sizes[stream].update([len(packet[2]) for packet in packets])
             return
-        self.packets += 1
-        self.sizes[Stream.INCREMENTAL][len(payload)] += 1
-        at, size, index, places = PacketHeader.SIZE, len(payload), 0, self._places
-        if payload[at + 6] == _SEQUENCE_RESET and not payload[at + 7]:
-            return
-        while at < size:
-            places.append((version, number, index))
-            at += payload[at] | payload[at + 1] << 8
-            index += 1
-        self.messages += index
+        numbered = [packet for packet in packets if packet[5]]  # no heartbeats
+        self.packets += len(numbered)
+        self.sizes[stream].update([len(packet[2]) for packet in numbered])
+        versions, numbers, counts = self._sent
+        versions += [packet[4] for packet in numbered]
+        numbers += [packet[5] for packet in numbered]
+        many = [packet[6] for packet in numbered]
+        counts += many
+        self.messages += sum(many)
 
     def flush(self) -> None:
         """What was told leaves, at the time it was to be sent."""
@@ -177,29 +183,23 @@ class Line:
         """Time has passed: loops and heartbeats."""
         self.publisher.flush(self.instant_ns)
         self.publisher.on_timeout(send_ns)
-        self.deliver()
+        if not self._can_wait or self.publisher.waiting >= _ENOUGH:
+            self.deliver()
 
     def collect(self) -> Told:
         """Everything told since the last time; all of it must have left (`flush`)."""
         count = len(self._updates)
-        places = np.array(self._places, np.int64).reshape(-1, 3)
-        if self._takes or count != len(places):
-            places = self._spread(places)
-        told = Told(self._updates, self._numbers, places.T)
+        places = places_of_messages(*self._sent)
+        if self._takes or count != places.shape[1]:
+            takes = np.ones(count, np.int64)
+            for at, number in self._takes.items():
+                takes[at] = number
+            sent = int(np.maximum(takes, 0).sum())
+            if sent != places.shape[1]:
+                raise SimulationError(
+                    f"channel {self.channel}: {sent} messages told, {places.shape[1]} sent"
+                )
+            places = places_of_updates(places, takes)
+        told = Told(self._updates, self._numbers, places)
         self._forget()
         return told
-
-    def _spread(self, places: Ints) -> Ints:
-        """From places of messages to places of updates."""
-        takes = np.ones(len(self._updates), np.int64)
-        for at, number in self._takes.items():
-            takes[at] = number
-        ends = np.cumsum(np.maximum(takes, 0))
-        sent = int(ends[-1]) if len(ends) else 0
-        if sent != len(places):
-            raise SimulationError(f"channel {self.channel}: {sent} messages told, {len(places)} sent")
-        first = np.maximum(ends - np.maximum(takes, 1), 0)
-        if not sent:
-            return np.full((len(takes), 3), -1, np.int64)
-        spread: Ints = np.where((takes == _NOT_SENT)[:, None], -1, places[np.minimum(first, sent - 1)])
-        return spread

@@ -1,14 +1,16 @@
 """How the day is spread over the clock: when orders come, and how often the loops go round."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pregao.exchange.day import SECOND_NS
 from pregao.feeds.binary.publisher import Pace, Paces
+from pregao.services.simulation.dayclock import DayClock
+from pregao.services.simulation.settings import Settings
 
-STARTS_S: Final = 8 * 3600  # local time at which the channels come up
-ENDS_S: Final = 18 * 3600 + 45 * 60
 _SLICE_S: Final = 300
+_SQUEEZED_SLICE_S: Final = 1200  # drawing a slice costs as much as a hundred orders
 _SHARE_OF_SNAPSHOTS: Final = 0.02  # of incremental packets, as on the real days
 _PACKETS_OF_LOOP: Final = 80
 _FEWEST_LOOPS: Final = 16
@@ -22,31 +24,59 @@ _DENSITY: Final = (
 )  # fmt: skip
 
 
+# A short day has as many orders in its auctions (until these times) as it needs for them to be some.
+_AUCTIONS_END: Final = frozenset((9 * 3600, 10 * 3600, 17 * 3600 + 5 * 60))
+_MORE_IN_AUCTIONS: Final = 5
+_BURST_NS: Final = 20_000_000
+
+
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A stretch of the day with its share of the orders."""
+    """A stretch of the day with its share of the orders, or with so many."""
 
     start_ns: int
     end_ns: int
     weight: float
+    orders: int | None = None
 
 
-def slices(midnight_ns: int) -> list[Slice]:
+def slices(clock: DayClock) -> list[Slice]:
     found: list[Slice] = []
+    length_s = _SLICE_S if clock.squeeze == 1 else _SQUEEZED_SLICE_S
     at_s = _DENSITY[0][0]
     for until_s, density in _DENSITY[1:]:
+        if clock.squeeze > 1 and until_s in _AUCTIONS_END:
+            density *= _MORE_IN_AUCTIONS
         while at_s < until_s:
-            end_s = min(at_s + _SLICE_S, until_s)
-            start_ns, end_ns = (midnight_ns + second * SECOND_NS for second in (at_s, end_s))
-            found.append(Slice(start_ns, end_ns, density * (end_s - at_s)))
+            end_s = min(at_s + length_s, until_s)
+            found.append(Slice(clock.at(at_s), clock.at(end_s), density * (end_s - at_s)))
             at_s = end_s
     return found
 
 
-def paces(messages: int, channels: int, heartbeat_s: float) -> Paces:
+def with_bursts(found: Sequence[Slice], bursts: Sequence[tuple[int, int]]) -> list[Slice]:
+    """The same with so many orders within a moment, each at its time."""
+    sliced = list(found)
+    for at_ns, orders in sorted(bursts):
+        place = next((n for n, each in enumerate(sliced) if each.start_ns <= at_ns < each.end_ns), None)
+        if place is None:
+            continue
+        around = sliced[place]
+        end_ns = min(at_ns + _BURST_NS, around.end_ns)
+        before = (at_ns - around.start_ns) / (around.end_ns - around.start_ns)
+        sliced[place : place + 1] = [
+            replace(around, end_ns=at_ns, weight=around.weight * before),
+            Slice(at_ns, end_ns, 0.0, orders),
+            replace(around, start_ns=end_ns, weight=around.weight * (1 - before)),
+        ]
+    return [each for each in sliced if each.end_ns > each.start_ns]
+
+
+def paces(settings: Settings, channels: int) -> Paces:
     """Snapshots are some two of a hundred packets, with a few loops on the quietest day; the
     definitions go round as often."""
-    day_ns = (ENDS_S - STARTS_S) * SECOND_NS
-    loops = max(_FEWEST_LOOPS, round(_SHARE_OF_SNAPSHOTS * messages / channels / _PACKETS_OF_LOOP))
-    pace = Pace(_INTERVAL_NS, max(day_ns // loops - _PACKETS_OF_LOOP * _INTERVAL_NS, _INTERVAL_NS))
-    return Paces(pace, pace, heartbeat_ns=int(heartbeat_s * SECOND_NS))
+    clock = DayClock(0, settings.squeeze)
+    usual = max(_FEWEST_LOOPS, round(_SHARE_OF_SNAPSHOTS * settings.messages / channels / _PACKETS_OF_LOOP))
+    loop_ns = (clock.ends_ns - clock.starts_ns) // (settings.loops or usual)
+    pace = Pace(_INTERVAL_NS, max(loop_ns - _PACKETS_OF_LOOP * _INTERVAL_NS, _INTERVAL_NS))
+    return Paces(pace, pace, heartbeat_ns=int(settings.heartbeat_s * SECOND_NS))

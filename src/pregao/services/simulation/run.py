@@ -1,44 +1,37 @@
-"""A simulation from its settings to its files."""
+"""A simulation from its settings to its files, or to wherever its output is."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from time import perf_counter
 
 from pregao.codecs.sbe import load_builtin_schema
-from pregao.exchange.day import SECOND_NS
+from pregao.exchange.flow.settings import FlowSettings
 from pregao.exchange.timetable import local_midnight_ns
-from pregao.feeds.binary.publisher import SequencePoint
+from pregao.feeds.binary.publisher import SequencePoint, Site
 from pregao.feeds.binary.streams import Feed, Stream
-from pregao.services.simulation.captures import STREAM_FILES, CaptureFile, close_all
+from pregao.services.simulation.captures import CONTINGENCY_FILES, STREAM_FILES
+from pregao.services.simulation.collector import calm_collector
+from pregao.services.simulation.dayclock import DayClock, squeezed
+from pregao.services.simulation.deeds import Deed
 from pregao.services.simulation.driver import Driver, Task, send_at
-from pregao.services.simulation.faults import Reset, parse_faults
-from pregao.services.simulation.impaired import FaultLog, ImpairedCapture, draw_times
+from pregao.services.simulation.faults import parse_faults
+from pregao.services.simulation.impaired import ImpairedCapture
+from pregao.services.simulation.injected import Injector
 from pregao.services.simulation.line import Line, Sink
-from pregao.services.simulation.pace import ENDS_S, STARTS_S, paces, slices
+from pregao.services.simulation.outputs import Files, Output
+from pregao.services.simulation.pace import paces, slices, with_bursts
 from pregao.services.simulation.settings import Settings, as_date, starts_week
 from pregao.services.simulation.sources import ChannelBooks
-from pregao.services.simulation.truth import Truth
 from pregao.services.simulation.venue import Venue, default_catalogue
+from pregao.services.simulation.wrongs import DayOfWrongs
 
 _BEFORE_MESSAGES = 6_000  # of the day before the first, so that there are orders to carry over
+_OWN_VERSIONS = 500  # from where the contingency site counts its sequenceVersions
 Watch = Callable[[int, int], None]  # messages made, and wanted
-Captures = Mapping[tuple[Stream, Feed], CaptureFile]
-
-_TARGETS = {
-    (Stream.INCREMENTAL, Feed.A): "A",
-    (Stream.INCREMENTAL, Feed.B): "B",
-    (Stream.DEFINITION, Feed.A): "I",
-    (Stream.SNAPSHOT, Feed.A): "S",
-}
-_RESETS: dict[str, Callable[[Line, int], None]] = {
-    "channel": lambda line, now_ns: line.publisher.reset_channel(now_ns, gradually=True),
-    "stream": lambda line, now_ns: line.publisher.reset_stream(now_ns),
-    "book": lambda line, now_ns: line.publisher.reset_book(line.books.instruments()[0], now_ns),
-    "failover": lambda line, now_ns: line.publisher.fail_over(now_ns),
-}
+Key = tuple[Stream, Feed]
 
 
 @dataclass(slots=True)
@@ -50,6 +43,7 @@ class Summary:
     rejections: Counter[str] = field(default_factory=Counter)
     kinds: Counter[type] = field(default_factory=Counter)
     sizes: dict[Stream, Counter[int]] = field(default_factory=dict)
+    by_channel: dict[int, Counter[int]] = field(default_factory=dict)  # sizes of incremental packets
     messages: int = 0
     packets: int = 0
     bytes: int = 0
@@ -58,96 +52,118 @@ class Summary:
 
 
 class Simulation:
-    """Use once: `run`."""
+    """Use once: `run`, or go through `days`."""
 
-    def __init__(self, settings: Settings, watch: Watch | None = None) -> None:
+    def __init__(
+        self, settings: Settings, watch: Watch | None = None, output: Output | None = None
+    ) -> None:
         self.settings, self._watch = settings, watch
         self.plan = parse_faults(settings.faults)
-        self.log = FaultLog(settings.faults, settings.seed)
-        self._impaired: list[ImpairedCapture] = []
-        catalogue = default_catalogue(settings.instruments)
+        self._contingency = settings.contingency or bool(self.plan.contingency)
+        catalogue = squeezed(default_catalogue(settings.instruments), settings.squeeze)
         before = settings.day_before
-        self.venue = Venue(catalogue, settings.seed, before)
+        self.venue = Venue(catalogue, settings.seed, before, FlowSettings(trading=settings.trading))
         self.lines = [self._line(channel, before) for channel in catalogue.channels]
-        self.driver = Driver(self.venue, self.lines)
+        self.driver = Driver(self.venue, self.lines, settings.checkpoint_events)
         self.summary = Summary()
+        sites = tuple(Site) if self._contingency else (Site.PRIMARY,)
+        self.output: Output = Files(settings, sites) if output is None else output
+        self._injector = Injector(self.plan, self.driver, self.output.log)
+        self._impaired: list[ImpairedCapture] = []
 
     def _line(self, channel: int, trade_date: int) -> Line:
         settings, venue = self.settings, self.venue
         books = ChannelBooks(channel, venue.catalogue, venue.engine, venue.desk)
         week = as_date(trade_date).isocalendar().week
-        return Line(
-            channel, load_builtin_schema(), settings.version, books,
-            now_ns=local_midnight_ns(trade_date) + STARTS_S * SECOND_NS,
-            paces=paces(settings.messages, len(venue.catalogue.channels), settings.heartbeat_s),
-            start=SequencePoint(week, 1), loops=SequencePoint(1000 + week, 1),
-        )  # fmt: skip
+
+        def line(site: Site, version: int, standby: Line | None = None) -> Line:
+            return Line(
+                channel, load_builtin_schema(), settings.version, books,
+                now_ns=self._clock(trade_date).starts_ns,
+                paces=paces(settings, len(venue.catalogue.channels)),
+                start=SequencePoint(version, 1), loops=SequencePoint(1000 + version, 1),
+                site=site, standby=standby,
+            )  # fmt: skip
+
+        standby = line(Site.CONTINGENCY, _OWN_VERSIONS + week) if self._contingency else None
+        return line(Site.PRIMARY, week, standby)
+
+    def _clock(self, trade_date: int) -> DayClock:
+        return DayClock(local_midnight_ns(trade_date), self.settings.squeeze)
 
     def run(self) -> Summary:
         began = perf_counter()
-        self._play_before()
-        for number, trade_date in enumerate(self.settings.trade_dates):
-            self._play(trade_date, number)
-        if self.settings.faults:
-            self.log.write(self.settings.out / "faults.json")
+        for _ in self.days():
+            pass
         self.summary.seconds = perf_counter() - began
         return self._summed()
 
+    def days(self) -> Iterator[int]:
+        """Plays day after day; each, as days since 1970, when it is done."""
+        self._play_before()
+        for number, trade_date in enumerate(self.settings.trade_dates):
+            self._play(trade_date, number)
+            yield trade_date
+        self.output.close()
+
     def _play_before(self) -> None:
         """The day before the first, in brief and unwritten: its good-till orders and numbers stay."""
-        date, driver = self.settings.day_before, self.driver
-        midnight_ns = local_midnight_ns(date)
-        driver.start(self.venue.day(date))
-        driver.trade(slices(midnight_ns), _BEFORE_MESSAGES)
-        driver.advance(midnight_ns + ENDS_S * SECOND_NS)
-        for line in self.lines:
-            driver.checkpoint(line, midnight_ns + ENDS_S * SECOND_NS)
+        settings, driver = self.settings, self.driver
+        clock = self._clock(settings.day_before)
+        driver.start(self.venue.day(settings.day_before, settings.squeeze))
+        brief = _BEFORE_MESSAGES if settings.squeeze == 1 else min(_BEFORE_MESSAGES, settings.messages // 3)
+        driver.trade(slices(clock), brief)
+        driver.advance(clock.ends_ns)
+        for line in self._sites():
+            driver.checkpoint(line, clock.ends_ns)
             line.messages = line.packets = 0
             line.sizes = {stream: Counter() for stream in Stream}
         driver.commands.clear()
         driver.rejections.clear()
         driver.kinds.clear()
 
+    def _sites(self) -> list[Line]:
+        return [*self.lines, *(line.standby for line in self.lines if line.standby is not None)]
+
     def _play(self, trade_date: int, number: int) -> None:
-        settings, driver = self.settings, self.driver
-        folder = settings.out / as_date(trade_date).isoformat()
-        files = self._open(folder, trade_date)
-        driver.truth = Truth(folder, self.venue.engine, self.venue.desk) if settings.truth else None
-        midnight_ns = local_midnight_ns(trade_date)
+        settings, driver, output = self.settings, self.driver, self.output
+        clock, date = self._clock(trade_date), as_date(trade_date).isoformat()
+        output.open_day(trade_date, self.venue)
+        wrongs = {
+            line: DayOfWrongs(self.plan, clock, settings.seed, line.channel) for line in self.lines
+        }
         driver.watch = self._watcher(number)
         try:
-            self._start_day(trade_date, midnight_ns + STARTS_S * SECOND_NS)
-            driver.trade(slices(midnight_ns), settings.messages)
-            end_ns = midnight_ns + ENDS_S * SECOND_NS
-            driver.advance(end_ns)
+            driver.truth = output.truth()
+            self._connect(wrongs, date)
+            self._start_day(trade_date, clock, wrongs)
+            driver.trade(with_bursts(slices(clock), self._bursts(clock, date)), settings.messages)
+            driver.advance(clock.ends_ns)
             for line in self.lines:
-                driver.checkpoint(line, end_ns, whole=True)
+                driver.checkpoint(line, clock.ends_ns, whole=True)
             for capture in self._impaired:
                 capture.finish()
-            if driver.truth is not None:
-                driver.truth.close()
-            self.summary.bytes += close_all(files)
+            self.summary.bytes += output.close_day()
         except BaseException:
-            for file in files:
-                file.discard()
+            output.discard_day()
             raise
-        self.summary.folders.append(folder)
 
-    def _start_day(self, trade_date: int, start_ns: int) -> None:
-        driver, venue = self.driver, self.venue
+    def _start_day(self, trade_date: int, clock: DayClock, wrongs: dict[Line, DayOfWrongs]) -> None:
+        driver, venue, start_ns = self.driver, self.venue, clock.starts_ns
         venue.flow.start_day()
-        for line in self.lines:
+        for line in self._sites():
             line.events = line.checkpoint_at = 0
+            line.ambushes.clear()
             line.books.now_ns = start_ns
+        for line in self.lines:
             driver.checkpoint(line, start_ns, whole=True)
         tasks: list[Task] = []
         if starts_week(trade_date):
-            tasks = [(start_ns, self._week_starter(line)) for line in self.lines]
-        midnight_ns = local_midnight_ns(trade_date)
-        for reset in self.plan.resets:
-            at_ns = midnight_ns + reset.at_s * SECOND_NS
-            tasks += [(at_ns, self._resetter(line, reset, trade_date)) for line in self.lines]
-        driver.start(venue.day(trade_date), tasks, start_ns)
+            tasks = [(start_ns, self._week_starter(line)) for line in self._sites()]
+        date = as_date(trade_date).isoformat()
+        for line, day in wrongs.items():
+            tasks += self._injector.tasks(line, day, date)
+        driver.start(venue.day(trade_date, clock.squeeze), tasks, start_ns)
 
     def _week_starter(self, line: Line) -> Callable[[int], None]:
         def start(now_ns: int) -> None:
@@ -156,49 +172,36 @@ class Simulation:
 
         return start
 
-    def _resetter(self, line: Line, reset: Reset, trade_date: int) -> Callable[[int], None]:
-        def act(now_ns: int) -> None:
-            packets = line.publisher.incremental.packets
-            before = packets.point
-            line.books.now_ns = now_ns
-            self.driver.checkpoint(line, now_ns)
-            _RESETS[reset.kind](line, max(send_at(now_ns), line.instant_ns))
-            self.driver.checkpoint(line, now_ns)
-            self.log.note(
-                "reset", date=as_date(trade_date).isoformat(), channel=line.channel, what=reset.kind,
-                sending_ns=send_at(now_ns), seq_version_before=before.version, seq_version=packets.version,
-                seq_num=before.next_number,
-            )  # fmt: skip
+    def _bursts(self, clock: DayClock, date: str) -> list[tuple[int, int]]:
+        """Those of the plan, for all channels together."""
+        day = DayOfWrongs(self.plan, clock, self.settings.seed, 0)
+        random = Random(f"bursts/{day.name}")
+        found = [(day.moment(burst.at_s, random), burst.orders) for burst in self.plan.bursts]
+        for at_ns, orders in found:
+            for line in self.lines:
+                deed = Deed(date, "burst", line.channel, "A", "incremental", None, None, at_ns, orders)
+                self.output.log.note(deed)
+        return found
 
-        return act
-
-    def _open(self, folder: Path, trade_date: int) -> list[CaptureFile]:
-        files: list[CaptureFile] = []
+    def _connect(self, wrongs: dict[Line, DayOfWrongs], date: str) -> None:
+        """From every line to its captures, through its faults where there are any."""
         self._impaired = []
-        for line in self.lines:
-            own = {
-                key: CaptureFile(folder, line.channel, *key, self.settings.seed + trade_date)
-                for key in STREAM_FILES
-            }
-            sinks = self._impair(line, own, trade_date) if self.plan.touches_packets else own
-            line.sinks = {
-                stream: tuple(sink for key, sink in sinks.items() if key[0] is stream) for stream in Stream
-            }
-            files.extend(own.values())
-        return files
+        for line, day in wrongs.items():
+            self._connect_site(line, STREAM_FILES, day, date)
+            if line.standby is not None:
+                self._connect_site(line.standby, CONTINGENCY_FILES, day, date)
 
-    def _impair(self, line: Line, own: Captures, trade_date: int) -> Mapping[tuple[Stream, Feed], Sink]:
-        plan, seed = self.plan, self.settings.seed
-        midnight_ns, day = local_midnight_ns(trade_date), as_date(trade_date).isoformat()
-        lost = draw_times(Random(f"both/{seed}/{day}/{line.channel}"), midnight_ns, plan.both)
-        impaired = {
-            key: ImpairedCapture(
-                file, _TARGETS[key], line.channel, day, midnight_ns, plan, self.log, lost, seed
-            )
-            for key, file in own.items()
-        }
-        self._impaired.extend(impaired.values())
-        return impaired
+    def _connect_site(self, line: Line, keys: dict[Key, str], day: DayOfWrongs, date: str) -> None:
+        sinks: dict[Stream, list[Sink]] = {stream: [] for stream in Stream}
+        for stream, feed in keys:
+            capture = self.output.capture(line.channel, stream, feed)
+            if not self.plan.touches_packets:
+                sinks[stream].append(capture)
+                continue
+            impaired = ImpairedCapture(capture, line.channel, stream, feed, day, date, self.output.log)
+            self._impaired.append(impaired)
+            sinks[stream].append(impaired)
+        line.sinks = {stream: tuple(each) for stream, each in sinks.items()}
 
     def _watcher(self, number: int) -> Callable[[int], None] | None:
         watch = self._watch
@@ -212,13 +215,17 @@ class Simulation:
         summary.commands, summary.kinds = driver.commands, driver.kinds
         summary.rejections = Counter({reason.name: n for reason, n in driver.rejections.items()})
         summary.messages = driver.messages
-        summary.faults = Counter(each["kind"] for each in self.log.done)
+        summary.faults = self.output.log.counts
         summary.packets = sum(line.packets for line in self.lines)
+        if isinstance(self.output, Files):
+            summary.folders = self.output.folders
         for stream in Stream:
             summary.sizes[stream] = sum((line.sizes[stream] for line in self.lines), Counter())
+        summary.by_channel = {line.channel: line.sizes[Stream.INCREMENTAL] for line in self.lines}
         return summary
 
 
 def simulate(settings: Settings, watch: Watch | None = None) -> Summary:
     """Simulates and writes what the settings ask for."""
-    return Simulation(settings, watch).run()
+    with calm_collector():
+        return Simulation(settings, watch).run()

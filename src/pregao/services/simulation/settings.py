@@ -10,6 +10,8 @@ EPOCH = date(1970, 1, 1)
 FIRST_DATE = date(2026, 11, 16)  # a Monday the packaged catalogue is made for
 VERSIONS = (8, 16, 17)
 LARGEST_SEED = (1 << 63) - 1
+MOST_SQUEEZED = 200
+MOST_TRADING = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,11 @@ class Settings:
     coverage: bool = False
     heartbeat_s: float = 1.0
     truth: bool = True
+    contingency: bool = False  # feed C, from a site of its own
+    squeeze: int = 1  # how many times shorter the day's clock is: see `dayclock`
+    loops: int | None = None  # of definitions and snapshots, a day; None: as on the real days
+    trading: float = 1.0  # times as many orders that want to trade
+    checkpoint_events: int = 1_000  # of a channel, between two checkpoints at most
 
     def __post_init__(self) -> None:
         if self.version not in VERSIONS:
@@ -37,6 +44,12 @@ class Settings:
             raise ConfigurationError("days and messages are at least 1, a seed is not negative", key="days")
         if not self.heartbeat_s > 0:
             raise ConfigurationError("must be above 0", key="heartbeat")
+        if not 1 <= self.squeeze <= MOST_SQUEEZED:
+            raise ConfigurationError(f"must be from 1 to {MOST_SQUEEZED}, not {self.squeeze}", key="squeeze")
+        if not 0 <= self.trading <= MOST_TRADING:
+            raise ConfigurationError(f"must be from 0 to {MOST_TRADING}, not {self.trading}", key="trading")
+        if (self.loops is not None and self.loops < 1) or self.checkpoint_events < 1:
+            raise ConfigurationError("loops and events between checkpoints are at least 1", key="loops")
 
     @property
     def trade_dates(self) -> list[int]:

@@ -1,6 +1,6 @@
 """The engine's books as the publisher asks for them: one channel, now, in the words of the model."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from pregao.exchange.catalogues.entries import Catalogue, Group
@@ -10,6 +10,7 @@ from pregao.exchange.market import Market
 from pregao.exchange.orders import Order
 from pregao.model.events import (
     ClosingPrice,
+    Definition,
     Imbalance,
     OpenInterest,
     PhaseChanged,
@@ -19,8 +20,11 @@ from pregao.model.events import (
     Update,
 )
 from pregao.model.instruments import Instrument
+from pregao.model.market import DefinitionAction, PriceOrigin
 
 FIGURES = (ClosingPrice, SettlementPrice, OpenInterest)
+Figure = ClosingPrice | SettlementPrice | OpenInterest
+OBSERVED = frozenset((*FIGURES, PhaseChanged, Definition))  # kinds that `observe` is to be told of
 
 
 class Resting(NamedTuple):
@@ -51,14 +55,30 @@ class ChannelBooks:
         self.now_ns = 0  # set by whoever has the clock
         self._markets, self._surveillance = engine.floor.markets, desk.surveillance
         self._groups: list[Group] = [group for group in catalogue.groups if group.channel == channel]
-        self._figures: dict[int, dict[type, Update]] = {}
+        self._figures: dict[int, dict[tuple[type, bool], Figure]] = {}
         self._told_ns: dict[tuple[str, str], int] = {}
 
     def observe(self, update: Update) -> None:
         if isinstance(update, FIGURES):
-            self._figures.setdefault(update.security_id, {})[type(update)] = update
+            self._observe_figure(update)
+        elif isinstance(update, Definition) and update.action is DefinitionAction.DELETE:
+            self._figures.pop(update.instrument.security_id, None)  # its id may go to another
         elif isinstance(update, PhaseChanged):
             self._told_ns[update.group, update.exchange] = update.transact_ns
+
+    def _observe_figure(self, update: Figure) -> None:
+        """Prices of the day before stand beside those of the day, and end one that is not later."""
+        told = self._figures.setdefault(update.security_id, {})
+        previous = getattr(update, "origin", None) is PriceOrigin.PREVIOUS_DAY
+        told[type(update), previous] = update
+        daily = told.get((type(update), False))
+        if previous and daily is not None and daily.trade_date <= update.trade_date:
+            del told[type(update), False]
+
+    def figures(self, security_id: int) -> Mapping[tuple[type, bool], Figure]:
+        """Closing and settlement prices and open interest, as last told, by kind and whether they are of
+        the day before."""
+        return self._figures.get(security_id, {})
 
     def definitions(self) -> Sequence[Instrument]:
         return [market.instrument for market in self._own_markets()]

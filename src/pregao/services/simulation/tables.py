@@ -6,9 +6,12 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pregao.io.writing import PART
 from pregao.model import events as e
 
 ROWS = 4_096  # made into Arrow at a time: objects that die young cost least
@@ -22,10 +25,13 @@ _GETTERS: dict[type, tuple[tuple[str, ...], Callable[[Any], Any]]] = {
     e.Definition: (
         ("security_id", "symbol", "action"),
         attrgetter("instrument.security_id", "instrument.symbol", "action"),
-    )
+    ),
+    e.ChannelWasReset: (("time_ns",), lambda update: (update.time_ns,)),  # its channel is in its place
 }
+_RENAMED = {"event": "cause"}  # of a phase or state: `event` is the number of the event here
 
 Row = tuple[Any, ...]
+Ints = npt.NDArray[np.int64]
 
 
 class Table:
@@ -56,7 +62,7 @@ class Table:
             # What repeats is a dictionary; numbers that rise or scatter are not.
             words = [field.name for field in self._schema if field.name in _STRINGS]
             self._writer = pq.ParquetWriter(
-                self._path, self._schema, compression="zstd", compression_level=1, use_dictionary=words,
+                self._part, self._schema, compression="zstd", compression_level=1, use_dictionary=words,
                 write_statistics=False,
             )  # fmt: skip
         table = pa.Table.from_batches(self._batches, self._schema)
@@ -64,12 +70,26 @@ class Table:
         self._batches.clear()
         self._held = 0
 
+    @property
+    def _part(self) -> Path:
+        return self._path.with_name(self._path.name + PART)
+
     def close(self) -> None:
+        """The table is whole: its file gets its name."""
         if self._batches:
             self._write_group()
         if self._writer is not None:
             self._writer.close()
             self._writer = None
+            self._part.replace(self._path)
+
+    def discard(self) -> None:
+        """The table will not be whole."""
+        self._batches.clear()
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+            self._part.unlink(missing_ok=True)
 
 
 class KindTable:
@@ -80,22 +100,24 @@ class KindTable:
         self._getter = getter
         self._table = Table(folder / f"{table_name(kind)}.parquet", _schema(names))
         self._updates: list[Any] = []
-        self._places: list[list[int | None]] = [[] for _ in _PLACE]
+        self._places: list[Ints] = []
 
-    def add(self, updates: Iterable[Any], places: Sequence[Iterable[int | None]]) -> None:
-        """Updates, and the columns of their places."""
+    def add(self, updates: Iterable[Any], channel: int, places: Ints) -> None:
+        """Updates of a channel, and the columns of their places: event, version, number and index."""
         self._updates.extend(updates)
-        for column, more in zip(self._places, places, strict=True):
-            column.extend(more)
+        self._places.append(np.vstack((np.full(places.shape[1], channel), places)))
         if len(self._updates) >= ROWS:
             self.flush()
 
     def flush(self) -> None:
         if self._updates:
-            self._table.write([*self._places, *zip(*map(self._getter, self._updates))])  # noqa: B905
+            places = [
+                pa.array(column, _place_type(name), mask=column < 0 if column.min() < 0 else None)
+                for name, column in zip(_PLACE, np.hstack(self._places), strict=True)
+            ]
+            self._table.write([*places, *zip(*map(self._getter, self._updates))])  # noqa: B905
             self._updates.clear()
-            for column in self._places:
-                column.clear()
+            self._places.clear()
 
     @property
     def rows(self) -> int:
@@ -105,6 +127,10 @@ class KindTable:
         self.flush()
         self._table.close()
 
+    def discard(self) -> None:
+        self._updates.clear()
+        self._table.discard()
+
 
 def table_name(kind: type) -> str:
     """OrderUpdate: order_update."""
@@ -113,7 +139,7 @@ def table_name(kind: type) -> str:
 
 def _fields_of(kind: Any) -> tuple[tuple[str, ...], Callable[[Any], Any]]:
     names = tuple(field.name for field in fields(kind))
-    return names, attrgetter(*names)
+    return tuple(_RENAMED.get(name, name) for name in names), attrgetter(*names)
 
 
 def _schema(names: Sequence[str]) -> pa.Schema:

@@ -5,20 +5,22 @@
                                   its message in the packet (null where nothing was sent)
     truth/books.parquet           a side of a book: all its orders in priority
     truth/statistics.parquet      what stood in the instrument's statistics, and its state
+    truth/bands.parquet, figures.parquet, phases.parquet
+                                  what changes seldom: see `truth_details`
     truth/checkpoints.parquet     when the two were taken
     truth/instruments.parquet     the instrument list
 
 A checkpoint is taken of a channel after every 1,000 of its events and at every change of a phase,
 between two packets: `seq_num` is the last packet before it. It has the books and statistics of the
 instruments that were touched since the one before it, and the first of a day those of all; the
-others are as they were.
+others are as they were. `docs/truth.md` has every table and column.
 """
 
 from collections.abc import Iterable
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from pregao.exchange.desk import Desk
@@ -26,34 +28,35 @@ from pregao.exchange.engine import Engine
 from pregao.exchange.market import Market
 from pregao.model.market import Side
 from pregao.services.simulation.instruments import instrument_table
-from pregao.services.simulation.line import Line, Told
-from pregao.services.simulation.tables import ROWS, KindTable, Table
+from pregao.services.simulation.line import Line
+from pregao.services.simulation.tables import ROWS, KindTable, Table, type_of
+from pregao.services.simulation.told import Told
+from pregao.services.simulation.truth_details import AT, Details
 
 Row = tuple[Any, ...]
 
-_AT = [
-    ("channel", pa.int32()), ("seq_version", pa.int32()), ("seq_num", pa.int64()), ("event", pa.int64()),
-]  # fmt: skip
-_LISTS = ("order_id", "price", "size", "inserted_ns", "firm")
+_LISTS = ("order_id", "price", "size", "inserted_ns", "firm", "implied")
 _BOOKS = pa.schema(
-    [*_AT, ("security_id", pa.int64()), ("side", pa.int8())]
-    + [(name, pa.list_(pa.int64())) for name in _LISTS]
+    [*AT, ("security_id", pa.int64()), ("side", pa.int8())]
+    + [(name, pa.list_(type_of(name))) for name in _LISTS]
 )
 _FIGURES = (
-    "security_id", "rpt_seq", "state", "session", "trade_date", "opening", "high", "low", "last", "last_size",
-    "last_trade_id", "volume", "trades", "vwap", "net_change_fine", "theoretical", "theoretical_size",
-    "imbalance", "imbalance_size",
+    "security_id", "rpt_seq", "state", "own_state", "own_ends_ns", "session", "trade_date", "opening", "high",
+    "low", "last", "last_size", "last_trade_id", "volume", "trades", "vwap", "net_change_fine",
+    "theoretical", "theoretical_size", "imbalance", "imbalance_size",
 )  # fmt: skip
-_STATISTICS = pa.schema([*_AT, *((name, pa.int64()) for name in _FIGURES)])
-_CHECKPOINTS = pa.schema([*_AT, ("time_ns", pa.int64()), ("instruments", pa.int32())])
+_STATISTICS = pa.schema([*AT, *((name, pa.int64()) for name in _FIGURES)])
+_CHECKPOINTS = pa.schema([*AT, ("time_ns", pa.int64()), ("instruments", pa.int32())])
 
 
 class Truth:
     """The tables of one day."""
 
     def __init__(self, folder: Path, engine: Engine, desk: Desk) -> None:
-        self._folder, self._markets = folder / "truth", engine.floor.markets
+        self._folder, self._markets = folder, engine.floor.markets
         self._state, self._auctions = engine.trading_state, desk.surveillance.auctions
+        self._phases = desk.surveillance.phases
+        self._details = Details(folder, desk.surveillance.bands)
         self._kinds: dict[type, KindTable] = {}
         self._books = Table(self._folder / "books.parquet", _BOOKS)
         self._statistics = Table(self._folder / "statistics.parquet", _STATISTICS)
@@ -64,22 +67,26 @@ class Truth:
         self._figures: list[Row] = []
         self._taken: list[Row] = []
 
-    def record(self, channel: int, told: Told) -> None:
+    def record(self, line: Line, told: Told) -> None:
         """Updates with the places they got, a kind at a time."""
         types = list(map(type, told.updates))
-        for kind in dict.fromkeys(types):
-            rows = [row for row, each in enumerate(types) if each is kind]
+        codes = {kind: code for code, kind in enumerate(dict.fromkeys(types))}
+        coded = np.fromiter(map(codes.__getitem__, types), np.int64, len(types))
+        events = np.array(told.events, np.int64)
+        for kind, code in codes.items():
+            rows = np.flatnonzero(coded == code)
             table = self._kinds.get(kind)
             if table is None:
                 table = self._kinds[kind] = KindTable(self._folder / "events", kind)
-            columns = (told.events, told.versions, told.numbers, told.indexes)
-            places = [[column[row] for row in rows] for column in columns]
-            table.add([told.updates[row] for row in rows], [repeat(channel, len(rows)), *places])
+            updates = list(map(told.updates.__getitem__, rows.tolist()))
+            table.add(updates, line.channel, np.vstack((events[rows], told.places[:, rows])))
+            self._details.note(line.channel, kind, updates)
 
     def checkpoint(self, line: Line, security_ids: Iterable[int], now_ns: int) -> None:
         """The books and statistics of some instruments of a channel, as of its last packet."""
         packets = line.publisher.incremental.packets
         at = (line.channel, packets.version, packets.next_number - 1, line.events)
+        self._details.checkpoint(at, line, security_ids)
         count = 0
         for security_id in security_ids:
             market = self._markets.get(security_id)
@@ -99,24 +106,27 @@ class Truth:
     def _side(self, at: Row, market: Market, side: Side) -> None:
         orders = market.book.side(side).orders
         self._sides.append((*at, market.security_id, int(side)))
-        ids, prices, sizes, times, firms = self._orders
+        ids, prices, sizes, times, firms, implied = self._orders
         ids += [order.secondary_id for order in orders]
         prices += [order.price for order in orders]
         sizes += [order.shown for order in orders]
         times += [order.inserted_ns for order in orders]
         firms += [order.firm for order in orders]
+        implied += [order.implied for order in orders]
         self._ends.append(len(ids))
 
     def _figures_of(self, market: Market, rpt_seq: int | None) -> Row:
-        stats = market.statistics
+        stats, own = market.statistics, self._phases.own(market.security_id)
         last = stats.last
         running = self._auctions.get(market.security_id)
         found = None if running is None else running.theoretical
         imbalance = None if running is None else running.imbalance
         return (
-            market.security_id, rpt_seq, int(self._state(market.security_id)), int(market.session),
-            market.trade_date, stats.opening, stats.high, stats.low, None if last is None else last.price,
-            None if last is None else last.size, None if last is None else last.trade_id,
+            market.security_id, rpt_seq, int(self._state(market.security_id)),
+            None if own is None else int(own.state), None if own is None else own.ends_ns,
+            int(market.session), market.trade_date, stats.opening, stats.high, stats.low,
+            None if last is None else last.price, None if last is None else last.size,
+            None if last is None else last.trade_id,
             stats.volume, stats.count, stats.vwap, stats.net_change_fine,
             None if found is None else found.price, None if found is None else found.quantity,
             None if imbalance is None else int(imbalance[0]), None if imbalance is None else imbalance[1],
@@ -126,7 +136,10 @@ class Truth:
         if not self._sides:
             return
         starts = pa.array(self._ends, pa.int32())
-        lists = [pa.ListArray.from_arrays(starts, pa.array(column, pa.int64())) for column in self._orders]
+        lists = [
+            pa.ListArray.from_arrays(starts, pa.array(column, type_of(name)))
+            for name, column in zip(_LISTS, self._orders, strict=True)
+        ]
         self._books.write([*zip(*self._sides), *lists])  # noqa: B905
         self._sides.clear()
         self._ends = [0]
@@ -148,7 +161,14 @@ class Truth:
         if self._taken:
             self._checkpoints.write(list(zip(*self._taken)))  # noqa: B905
         instrument_table(self._folder, [market.instrument for market in self._markets.values()])
-        for table in (self._books, self._statistics, self._checkpoints):
+        for table in (self._books, self._statistics, self._checkpoints, self._details):
             table.close()
         for kind in self._kinds.values():
             kind.close()
+
+    def discard(self) -> None:
+        """The day will not be whole."""
+        for table in (self._books, self._statistics, self._checkpoints, self._details):
+            table.discard()
+        for kind in self._kinds.values():
+            kind.discard()

@@ -10,25 +10,32 @@ from pregao.exchange.day import DayScript, Step, load_regular_day
 from pregao.exchange.desk import Desk
 from pregao.exchange.engine import Engine
 from pregao.exchange.flow import Flow
+from pregao.exchange.flow.settings import FlowSettings
 from pregao.exchange.timetable import local_midnight_ns, timetable
 from pregao.model.errors import ConfigurationError
+from pregao.services.simulation.dayclock import DayClock
 from pregao.services.simulation.rarities import rarities
 
 
 class Venue:
     """`trade_date` is the first day it trades, `previous_date` the one before."""
 
-    def __init__(self, catalogue: Catalogue, seed: int, trade_date: int) -> None:
+    def __init__(
+        self, catalogue: Catalogue, seed: int, trade_date: int, flow: FlowSettings | None = None
+    ) -> None:
         self.catalogue, self.seed = catalogue, seed
         self.engine = Engine(catalogue.instruments, trade_date=trade_date)
         self.desk = Desk(self.engine, catalogue, trade_date, seed=seed)
-        self.flow = Flow(catalogue, seed, self.engine.floor.orders, self.engine.trading_state)
+        floor = self.engine.floor
+        state = self.engine.trading_state
+        self.flow = Flow(catalogue, seed, floor.orders, state, flow, markets=floor.markets)
         self.script = fitting(load_regular_day(), catalogue)
 
-    def day(self, trade_date: int) -> list[Control]:
+    def day(self, trade_date: int, squeeze: int = 1) -> list[Control]:
         """The commands of the day script, and what surveillance does beside it."""
         planned = timetable(self.script, self.catalogue, trade_date, seed=self.seed)
-        return planned + rarities(self.catalogue, local_midnight_ns(trade_date))
+        clock = DayClock(local_midnight_ns(trade_date), squeeze)
+        return [clock.command(each) for each in planned + rarities(self.catalogue, clock.midnight_ns)]
 
 
 def default_catalogue(instruments: int | None) -> Catalogue:

@@ -76,6 +76,10 @@ class Groups:
         if name is not None:
             del self._groups[name].members[index]
 
+    def strangers(self, count: int) -> list[int]:
+        """Which of the first `count` instruments have not said their group: any phase may be theirs."""
+        return [index for index in range(count) if index not in self._group_of]
+
     def lost(self) -> None:
         """A phase may have been among the packets lost."""
         for group in self._groups.values():
@@ -96,7 +100,10 @@ class Groups:
             self._store.set_phase(list(group.members), int(row["type"]))
 
     def affect(self, index: int, row: Any) -> None:
-        """What a phase does to one instrument: its auction ends (13.10), its statistics start over (14.3)."""
+        """What a phase does to one instrument: its auction ends (13.10), its statistics start over (14.3).
+        One of another group does nothing."""
+        if self._group_of.get(index) != group_name(int(row["id"])):
+            return
         store, phase = self._store, int(row["type"])
         if self._auction_ends(index, phase):
             store.forget_auction([index])

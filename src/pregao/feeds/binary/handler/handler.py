@@ -88,6 +88,9 @@ class ChannelHandler:
             np.empty(ROOM, np.uint16),
         )  # fmt: skip
         self._out_rows = np.empty(ROOM, np.uint32)
+        outputs: tuple[Array, ...] = (*self._out, self._out_rows)
+        fields = (OUT_OFFSET, OUT_LENGTH, OUT_AT, OUT_VERSION, OUT_ROW)
+        self._out_places = [(f, array.ctypes.data) for f, array in zip(fields, outputs, strict=True)]
         self.ignored = 0  # packets of recovery streams that nobody needs
         if quotes:
             self.store.want_quotes()
@@ -165,9 +168,8 @@ class ChannelHandler:
         index, last, place = 0, len(rows), rows.ctypes.data
         while index < last:
             state = machine.arbiter.state
-            for field, column in zip((OUT_OFFSET, OUT_LENGTH, OUT_AT, OUT_VERSION), out, strict=True):
-                state.set(field, column.ctypes.data)
-            state.set(OUT_ROW, self._out_rows.ctypes.data)
+            for field, place_of_column in self._out_places:
+                state.set(field, place_of_column)
             index = take_in_sequence(state.address, base, *columns, place, index, last, ROOM)
             accepted = state.get(ACCEPTED)
             if accepted:

@@ -186,10 +186,13 @@ class IncrementalReader:
 
     def _phase(self, row: Any) -> None:
         group = self._groups.tell(row)
+        self._machine.on_group_phase(int(row["at"]))
         for index in tuple(group.members):
             if self._machine.on_row(index, row) & Decision.APPLY:
                 self._groups.affect(index, row)
             self._groups.bring_up_to_date(index)
+        for index in self._groups.strangers(len(self._machine.table)):
+            self._machine.on_row(index, row)  # held, until its definition says whether this is its group
         self._machine.on_trade_date(int(row["trade_date"]))
 
     def _take_news(self, row: Any) -> None:

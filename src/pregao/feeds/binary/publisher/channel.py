@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pregao.codecs.sbe import Schema
 from pregao.feeds.binary.publisher.definitions import DefinitionLoop
-from pregao.feeds.binary.publisher.incremental import IncrementalStream
+from pregao.feeds.binary.publisher.incremental import IncrementalStream, Listener
 from pregao.feeds.binary.publisher.loops import LoopingStream, Pace
 from pregao.feeds.binary.publisher.messages import MessageWriter
 from pregao.feeds.binary.publisher.packets import HEARTBEAT_NS, OutgoingPacket, PacketStream, SequencePoint
@@ -51,7 +51,8 @@ class ChannelPublisher:
 
     Give it every event right after the source has it, then `flush` when the instant is over, and
     call `on_timeout` when `next_timeout` is reached. `start`, `rpt_seqs` and `booked` let a day in
-    mid-week go on where the last one ended; `loops` the other two streams.
+    mid-week go on where the last one ended; `loops` the other two streams. `listener` is told of every
+    event that is published, those that a reset makes as well.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class ChannelPublisher:
         loops: SequencePoint | None = None,
         rpt_seqs: Mapping[int, int] | None = None,
         booked: Iterable[int] = (),
+        listener: Listener | None = None,
     ) -> None:
         paces = paces or Paces()
         self.channel, self.version, self.site = channel, version, site
@@ -81,7 +83,9 @@ class ChannelPublisher:
             )  # fmt: skip
 
         incremental = packets(Stream.INCREMENTAL, site.incremental, start)
-        self.incremental = IncrementalStream(incremental, writer, rpt_seqs=rpt_seqs, booked=booked)
+        self.incremental = IncrementalStream(
+            incremental, writer, rpt_seqs=rpt_seqs, booked=booked, listener=listener
+        )
         snapshot_orders = SnapshotOrders(schema, version, paces.snapshot_entries)
         snapshots = SnapshotLoop(source, writer, snapshot_orders, self.incremental)
         definitions = DefinitionLoop(source, writer)
@@ -108,14 +112,19 @@ class ChannelPublisher:
         self._out.clear()
         return taken
 
+    @property
+    def waiting(self) -> int:
+        """How many packets there are to `take`."""
+        return len(self._out)
+
     def next_timeout(self) -> int:
         """When `on_timeout` is due. Publishing only moves it later, so there is no need to ask again
         after each event; a reset may move it earlier."""
+        definitions, snapshots = self.definitions, self.snapshots
         due_ns = min(
-            self.incremental.packets.next_timeout(),
-            self.definitions.next_timeout(),
-            self.snapshots.next_timeout(),
-        )
+            self.incremental.packets.silent_ns, definitions.due_ns, definitions.packets.silent_ns,
+            snapshots.due_ns, snapshots.packets.silent_ns,
+        )  # fmt: skip
         recovery_ns = self._resets.next_timeout()
         return due_ns if recovery_ns is None else min(due_ns, recovery_ns)
 

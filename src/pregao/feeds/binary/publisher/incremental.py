@@ -11,7 +11,7 @@
 An event is encoded whole before any of it is sent: one that cannot be encoded changes nothing.
 """
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from struct import error as StructError  # noqa: N812
 from types import MappingProxyType
@@ -31,6 +31,8 @@ _MAKE_AN_EVENT: Final[Set[type]] = frozenset(
     (e.OrderUpdate, e.SideDeleted, e.BookEmptied, e.Trade, e.TradeBusted, e.ExecutionSummary)
 )
 _NEVER_LAST: Final[Set[type]] = frozenset((e.ExecutionSummary, e.Definition))
+# Told of every event once it is published, with its time; those of a reset the publisher makes itself.
+Listener = Callable[[e.Event, int], None]
 _WITHOUT_RPT_SEQ: Final[Set[type]] = frozenset(
     (e.BookEmptied, e.ChannelWasReset, e.PhaseChanged, e.Definition, e.News, e.IndexValue)
 )
@@ -46,8 +48,10 @@ class IncrementalStream:
         *,
         rpt_seqs: Mapping[int, int] | None = None,
         booked: Iterable[int] = (),
+        listener: Listener | None = None,
     ) -> None:
         self.packets = packets
+        self._listener = listener
         self.booked = set(booked)  # instruments whose orders were told
         self.muted: set[int] = set()  # book updates of these are not told: their book comes whole
         self._writer, self._end, self._by_position = writer, writer.flags.end, writer.by_position
@@ -82,10 +86,12 @@ class IncrementalStream:
         if self.muted or (self._by_position and len(updates) > 1):
             updates = self._said(updates)
         if len(updates) == 1 and (packer := self._alone.get(type(updates[0]))) is not None:
-            packets.add(self._one(updates[0], packer), now_ns)
-            return
-        for message in self._quickly(updates) or self._carefully(updates):
-            packets.add(message, now_ns)
+            packets.add(self._one(updates[0], packer), now_ns)  # most of the traffic
+        else:
+            for message in self._quickly(updates) or self._carefully(updates):
+                packets.add(message, now_ns)
+        if self._listener is not None:
+            self._listener(event, now_ns)
 
     def flush(self, now_ns: int) -> None:
         """The instant is over."""
@@ -97,13 +103,13 @@ class IncrementalStream:
 
     def _one(self, update: Any, packer: Packer) -> bytes:
         """An update that is an event by itself: most of the traffic."""
-        security_id = update.security_id
-        rpt_seq = self._rpt_seqs.get(security_id, 0) + 1
+        security_id, rpt_seqs = update.security_id, self._rpt_seqs
+        rpt_seq = rpt_seqs.get(security_id, 0) + 1
         try:
             message = packer(update, self._end, rpt_seq)
         except StructError:
             message = self._writer.encode_slowly(update, self._end, rpt_seq)
-        self._rpt_seqs[security_id] = rpt_seq
+        rpt_seqs[security_id] = rpt_seq
         if type(update) is e.OrderUpdate:
             self.booked.add(security_id)
         return message

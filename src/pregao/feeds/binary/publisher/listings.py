@@ -4,21 +4,24 @@ from collections.abc import Iterable
 from typing import Final
 
 from pregao.feeds.binary.publisher.fields import Fields, decimal
-from pregao.model.instruments import Instrument, Leg, Underlying
+from pregao.model.instruments import Instrument, Leg, Payout, TradeType, Underlying
 from pregao.model.market import DefinitionAction
 
 _DAY_SECONDS: Final = 86_400
-_ELIGIBLE: Final = "ELECTRONIC_MATCH_OR_GTD_GTC_ELIGIBLE"
+_ELIGIBLE: Final = TradeType.ELECTRONIC  # the same number says that an instrument takes GTC and GTD
+_BUY_BACK: Final = "ISSUING_BUY_BACK_AUCTION"
+_CASH_SETTLED: Final = "VANILLA_CASH_SETTLEMENT"
 
 
 def definition_fields(
-    instrument: Instrument, action: DefinitionAction, total: int, *, last: bool, attributes: Iterable[str]
+    instrument: Instrument, action: DefinitionAction, total: int, *, last: bool, words: Iterable[str]
 ) -> Fields:
-    """One of `total` definitions; `attributes` are the instrAttribTypes that the version knows."""
-    known = frozenset(attributes)
+    """One of `total` definitions; `words` are the instrAttribTypes and optPayoutTypes of the version."""
+    known = frozenset(words)
     return (
         _identity(instrument)
         | _terms(instrument)
+        | _option(instrument, known)
         | _quantities(instrument)
         | {
             "securityUpdateAction": action,
@@ -27,8 +30,8 @@ def definition_fields(
             "noUnderlyings": [_underlying(underlying) for underlying in instrument.underlyings],
             "noLegs": [_leg(leg) for leg in instrument.legs],
             "noInstrAttribs": [
-                {"instrAttribType": attribute, "instrAttribValue": _ELIGIBLE}
-                for attribute in _attributes(instrument)
+                {"instrAttribType": attribute, "instrAttribValue": value}
+                for attribute, value in _attributes(instrument)
                 if attribute in known
             ],
             "securityDesc": instrument.description or None,
@@ -55,13 +58,15 @@ def _identity(instrument: Instrument) -> Fields:
         "settlCurrency": instrument.currency,
         "product": instrument.product,
         "marketSegmentID": instrument.segment or None,
+        "clearingHouseID": instrument.clearing_id,
+        "governanceIndicator": instrument.governance,
+        "securityMatchType": _BUY_BACK if instrument.is_buy_back else None,
     }
 
 
 def _terms(instrument: Instrument) -> Fields:
     year, month = instrument.maturity or (None, None)
     matures = instrument.maturity_date
-    is_option = instrument.is_put is not None
     return {
         "strikePrice": decimal(instrument.strike),
         "strikeCurrency": instrument.currency if instrument.strike is not None else None,
@@ -71,13 +76,29 @@ def _terms(instrument: Instrument) -> Fields:
         "maturityDate": matures or None,
         "endDate": matures or None,
         "maturityMonthYear": {"year": year, "month": month},
-        "exerciseStyle": None if instrument.is_american is None else int(instrument.is_american),
-        "putOrCall": None if instrument.is_put is None else int(not instrument.is_put),
-        "optPayoutType": "VANILLA" if is_option else None,
+        "settlType": instrument.settlement_days,
+        "settlDate": instrument.settlement_date,
+        "priceType": instrument.price_kind,
         "multiLegModel": int(instrument.user_defined) if instrument.legs else None,
-        "multiLegPriceMethod": "NET_PRICE" if instrument.legs else None,
+        "multiLegPriceMethod": instrument.price_method if instrument.legs else None,
+        "securityStrategyType": instrument.strategy_type,
         "impliedMarketIndicator": int(instrument.implied),
     }
+
+
+def _option(instrument: Instrument, known: frozenset[str]) -> Fields:
+    return {
+        "exerciseStyle": None if instrument.is_american is None else int(instrument.is_american),
+        "putOrCall": None if instrument.is_put is None else int(not instrument.is_put),
+        "optPayoutType": None if instrument.is_put is None else _payout(instrument.payout, known),
+    }
+
+
+def _payout(payout: Payout, known: frozenset[str]) -> str:
+    """Before 17 there is no word for cash settlement, and its number says something else."""
+    if payout is Payout.VANILLA_CASH and _CASH_SETTLED in known:
+        return _CASH_SETTLED
+    return "BINARY" if payout is Payout.BINARY else "VANILLA"
 
 
 def _quantities(instrument: Instrument) -> Fields:
@@ -94,14 +115,14 @@ def _quantities(instrument: Instrument) -> Fields:
     }
 
 
-def _attributes(instrument: Instrument) -> list[str]:
-    """Told by being there; the test instrument since version 17."""
-    told = {
-        "TRADE_TYPE_ELIGIBILITY": True,
-        "GTD_GTC_ELIGIBILITY": instrument.accepts_gt,
-        "TEST_INSTRUMENT": instrument.is_test,
-    }
-    return [name for name, has in told.items() if has]
+def _attributes(instrument: Instrument) -> list[tuple[str, TradeType]]:
+    """How it may be traded; the others are told by being there, the test instrument since version 17."""
+    told = [("TRADE_TYPE_ELIGIBILITY", trade_type) for trade_type in instrument.trade_types]
+    if instrument.accepts_gt:
+        told.append(("GTD_GTC_ELIGIBILITY", _ELIGIBLE))
+    if instrument.is_test:
+        told.append(("TEST_INSTRUMENT", _ELIGIBLE))
+    return told
 
 
 def _underlying(underlying: Underlying) -> Fields:

@@ -36,18 +36,21 @@ class LoopingStream:
         self._sequence_reset = sequence_reset
         self._messages: Iterator[bytes] | None = None
         self._ahead: bytes | None = None  # did not fit the packet before
-        self._due_ns = now_ns
+        self.due_ns = now_ns  # when the next packet of a loop is
 
-    def next_timeout(self) -> int:
-        return min(self._due_ns, self.packets.next_timeout())
+    @property
+    def under_way(self) -> bool:
+        """Whether a loop has begun and not ended."""
+        return self._messages is not None
 
     def advance(self, now_ns: int) -> None:
         """Send the packets that are due; a long absence is not made up for."""
-        interval_ns, pause_ns = self._pace
-        self._due_ns = max(self._due_ns, now_ns - _CATCH_UP * interval_ns)
-        while self._due_ns <= now_ns:
-            going_on = self._send_packet(now_ns)
-            self._due_ns = self._due_ns + interval_ns if going_on else now_ns + max(pause_ns, interval_ns)
+        if self.due_ns <= now_ns:
+            interval_ns, pause_ns = self._pace
+            self.due_ns = max(self.due_ns, now_ns - _CATCH_UP * interval_ns)
+            while self.due_ns <= now_ns:
+                going_on = self._send_packet(now_ns)
+                self.due_ns = self.due_ns + interval_ns if going_on else now_ns + max(pause_ns, interval_ns)
         self.packets.on_timeout(now_ns)
 
     def restart(self) -> None:

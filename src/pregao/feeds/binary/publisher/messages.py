@@ -44,7 +44,8 @@ class MessageWriter:
         self.by_position = {"mDEntryPositionNo", "mDEntryTimestamp"} <= set(mass_delete.names)
         self._sub_types = frozenset(Template(schema, version, "Trade_53").values("trdSubType").values())
         definition = self._layouts[self._name("SecurityDefinition_12")]
-        self._attributes = _enum_names(definition, "noInstrAttribs", "instrAttribType")
+        self._words = _enum_names(definition, "noInstrAttribs", "instrAttribType")
+        self._words |= _enum_names(definition, None, "optPayoutType")
         self._definition_name = definition.name
         self._news_room = PACKET_ROOM - len(self._news({}, 0))
         self.sequence_reset = self.encode_fields("SequenceReset_1", {})
@@ -80,7 +81,7 @@ class MessageWriter:
     def definition(
         self, instrument: Instrument, action: DefinitionAction, total: int = 1, *, last: bool = True
     ) -> bytes:
-        fields = definition_fields(instrument, action, total, last=last, attributes=self._attributes)
+        fields = definition_fields(instrument, action, total, last=last, words=self._words)
         return self.encode_fields(self._definition_name, fields)
 
     def news(self, news: e.News, indicator: int, last_indicator: int) -> list[bytes]:
@@ -141,7 +142,8 @@ def _names(layout: BlockLayout) -> frozenset[str]:
     return frozenset(fields | {group.name for group in layout.groups} | {data.name for data in layout.data})
 
 
-def _enum_names(layout: BlockLayout, group: str, name: str) -> frozenset[str]:
-    """The values of an enum in a group of a message."""
-    entry = next(entry for entry in layout.groups if entry.name == group)
-    return frozenset(next(field for field in entry.fields if field.name == name).names.values())
+def _enum_names(layout: BlockLayout, group: str | None, name: str) -> frozenset[str]:
+    """The values of an enum in a message or in a group of it; none where the version lacks the field."""
+    block = layout if group is None else next(entry for entry in layout.groups if entry.name == group)
+    found = [field for field in block.fields if field.name == name and field.present]
+    return frozenset(found[0].names.values() if found else ())

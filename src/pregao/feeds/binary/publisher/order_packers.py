@@ -8,9 +8,10 @@ from pregao.model.market import Action
 
 def order_packer(schema: Schema, version: int, flags: Indicators) -> Packer | None:
     """Order_MBO and DeleteOrder_MBO, by action."""
-    by_price = _order_by_price(schema, version, flags), _delete_by_price(schema, version, flags)
-    by_position = _order_by_position(schema, version, flags), _delete_by_position(schema, version, flags)
-    order, delete = by_price if by_price[0] else by_position
+    by_price = _by_price(schema, version, flags)
+    if by_price is not None:
+        return by_price
+    order, delete = _order_by_position(schema, version, flags), _delete_by_position(schema, version, flags)
     if order is None or delete is None:
         return None
     put, remove, deleted = order, delete, Action.DELETE
@@ -21,56 +22,45 @@ def order_packer(schema: Schema, version: int, flags: Indicators) -> Packer | No
     return pack_order
 
 
-def _order_by_price(schema: Schema, version: int, flags: Indicators) -> Packer | None:
-    """From version 16 on."""
+def _by_price(schema: Schema, version: int, flags: Indicators) -> Packer | None:
+    """From version 16 on. Both messages in one function: a call less for most of the traffic."""
     template = Template(schema, version, "Order_MBO_50")
     pack = template.pack(
         "securityID matchEventIndicator mDUpdateAction mDEntryType mDEntryPx mDEntrySize enteringFirm "
         "mDInsertTimestamp secondaryOrderID rptSeq transactTime mDEntryPrevSize"
     )
-    if pack is None:
+    deletion = Template(schema, version, "DeleteOrder_MBO_51")
+    pack_deletion = deletion.pack(
+        "securityID matchEventIndicator mDEntryType mDEntrySize secondaryOrderID transactTime "
+        "rptSeq mDEntryPx"
+    )
+    if pack is None or pack_deletion is None:
         return None
-    head, sides = template.head, template.sides()
+    put, remove, head, deletion_head = pack, pack_deletion, template.head, deletion.head
+    sides, deletion_sides = template.sides(), deletion.sides()
     no_price, no_firm = template.null("mDEntryPx"), template.null("enteringFirm")
-    no_size, implied, recovery = template.null("mDEntryPrevSize"), flags.implied, flags.recovery
+    no_deleted_price, no_size = deletion.null("mDEntryPx"), template.null("mDEntryPrevSize")
+    implied, recovery, deleted = flags.implied, flags.recovery, Action.DELETE
 
     def pack_order(u: e.OrderUpdate, indicator: int, rpt_seq: int) -> bytes:
         if u.implied:
             indicator |= implied
+        price, action = u.price, u.action
+        if action is deleted:
+            return remove(
+                deletion_head, u.security_id, indicator, deletion_sides[u.side], u.size, u.order_id,
+                u.transact_ns, rpt_seq, no_deleted_price if price is None else price,
+            )  # fmt: skip
         if u.recovery:
             indicator |= recovery
-        price, firm, previous = u.price, u.firm, u.previous_size
-        return pack(
-            head, u.security_id, indicator, u.action, sides[u.side],
+        firm, previous = u.firm, u.previous_size
+        return put(
+            head, u.security_id, indicator, action, sides[u.side],
             no_price if price is None else price, u.size, no_firm if firm is None else firm,
             u.inserted_ns, u.order_id, rpt_seq, u.transact_ns, no_size if previous is None else previous,
         )  # fmt: skip
 
     return pack_order
-
-
-def _delete_by_price(schema: Schema, version: int, flags: Indicators) -> Packer | None:
-    """From version 15 on."""
-    template = Template(schema, version, "DeleteOrder_MBO_51")
-    pack = template.pack(
-        "securityID matchEventIndicator mDEntryType mDEntrySize secondaryOrderID transactTime "
-        "rptSeq mDEntryPx"
-    )
-    if pack is None:
-        return None
-    head, sides = template.head, template.sides()
-    no_price, implied = template.null("mDEntryPx"), flags.implied
-
-    def pack_delete(u: e.OrderUpdate, indicator: int, rpt_seq: int) -> bytes:
-        if u.implied:
-            indicator |= implied
-        price = u.price
-        return pack(
-            head, u.security_id, indicator, sides[u.side], u.size, u.order_id, u.transact_ns, rpt_seq,
-            no_price if price is None else price,
-        )  # fmt: skip
-
-    return pack_delete
 
 
 def _order_by_position(schema: Schema, version: int, flags: Indicators) -> Packer | None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from pregao.codecs.sbe import Schema
+from pregao.feeds.binary.publisher.band_packers import band_packer, state_packer
 from pregao.feeds.binary.publisher.blocks import Indicators, Packer, Template
 from pregao.feeds.binary.publisher.order_packers import order_packer
 from pregao.model import events as e
@@ -150,6 +151,8 @@ _MAKERS: Final[Mapping[type, Callable[[Schema, int, Indicators], Packer | None]]
     e.LowPrice: _extremes("LowPrice_25"),
     e.OpeningPrice: _openings,
     e.TheoreticalPrice: _theoreticals,
+    e.PriceBand: band_packer,
+    e.StateChanged: state_packer,
 }
 
 

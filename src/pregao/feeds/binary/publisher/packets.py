@@ -12,15 +12,20 @@ LAST_VERSION: Final = 65_534  # 65535 is the null of the field (6.5.5.1)
 PACKET_ROOM: Final = MAX_PACKET - PacketHeader.SIZE
 
 _HEADER: Final = Struct("<BBHIQ")
+_new_tuple: Final = tuple.__new__
 
 
 class OutgoingPacket(NamedTuple):
-    """Bytes to send, the same on each of `feeds`."""
+    """Bytes to send, the same on each of `feeds`; what its header says (number 0 is a heartbeat's), and
+    how many messages it has: 0 where it is about the sequence alone (Sequence, SequenceReset)."""
 
     stream: Stream
     feeds: tuple[Feed, ...]
     payload: bytes
     sending_ns: int
+    version: int
+    number: int
+    messages: int
 
 
 class SequencePoint(NamedTuple):
@@ -57,7 +62,7 @@ class PacketStream:
         self._sequence, self._out = sequence, out
         self.version, self.next_number = start or SequencePoint()
         self._heartbeat_ns = heartbeat_ns
-        self._sent_ns = now_ns
+        self.silent_ns = now_ns + heartbeat_ns  # when a heartbeat is due
         self._messages: list[bytes] = []
         self._size = PacketHeader.SIZE
 
@@ -84,34 +89,37 @@ class PacketStream:
 
     def flush(self, now_ns: int) -> None:
         messages = self._messages
-        if not messages:
-            return
-        self._send(self.next_number, messages[0] if len(messages) == 1 else b"".join(messages), now_ns)
-        self.next_number += 1
-        messages.clear()
-        self._size = PacketHeader.SIZE
+        if messages:
+            count = len(messages)
+            self._send(
+                self.next_number, messages[0] if count == 1 else b"".join(messages), now_ns, count
+            )  # fmt: skip
+            self.next_number += 1
+            messages.clear()
+            self._size = PacketHeader.SIZE
 
     def send_alone(self, message: bytes, now_ns: int) -> None:
         """A packet of its own, as a SequenceReset has (7.1)."""
         self.flush(now_ns)
-        self.add(message, now_ns)
-        self.flush(now_ns)
+        self._send(self.next_number, message, now_ns)
+        self.next_number += 1
 
     def start_version(self) -> None:
         """The next packet has number 1 of the following sequenceVersion."""
         self.version = following_version(self.version)
         self.next_number = 1
 
-    def next_timeout(self) -> int:
-        return self._sent_ns + self._heartbeat_ns
-
     def on_timeout(self, now_ns: int) -> None:
         """After a silent second a Sequence message, in a packet of number 0 (6.5.10, 7.5)."""
-        self.flush(now_ns)
-        if now_ns >= self.next_timeout():
+        if self._messages:
+            self.flush(now_ns)
+        if now_ns >= self.silent_ns:
             self._send(0, self._sequence(self.next_number), now_ns)
 
-    def _send(self, number: int, messages: bytes, now_ns: int) -> None:
-        header = _HEADER.pack(self._channel, 0, self.version, number, now_ns)
-        self._out.append(OutgoingPacket(self._stream, self._feeds, header + messages, now_ns))
-        self._sent_ns = now_ns
+    def _send(self, number: int, messages: bytes, now_ns: int, count: int = 0) -> None:
+        version = self.version
+        payload = _HEADER.pack(self._channel, 0, version, number, now_ns) + messages
+        # As OutgoingPacket(…) does, which takes twice as long to get there.
+        sent = (self._stream, self._feeds, payload, now_ns, version, number, count)
+        self._out.append(_new_tuple(OutgoingPacket, sent))
+        self.silent_ns = now_ns + self._heartbeat_ns

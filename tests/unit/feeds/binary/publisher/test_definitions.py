@@ -2,8 +2,12 @@
 
 from itertools import pairwise
 
+import pytest
+
 from pregao.feeds.binary.publisher import ChannelPublisher, Pace, Paces, SequencePoint
 from pregao.feeds.binary.streams import Feed, Stream
+from pregao.model.instruments import Governance, Leg, Payout, PriceMethod, TradeType
+from pregao.model.market import PriceKind, Side
 from tests.unit.feeds.binary.publisher.desk import (
     MS,
     NOW,
@@ -96,3 +100,29 @@ def test_a_long_absence_is_not_made_up_for() -> None:
     one.on_timeout(NOW)
     one.on_timeout(NOW + 3600 * SECOND)
     assert len([p for p in one.take() if p.stream is STREAM]) < 70
+
+
+@pytest.mark.parametrize("version", [8, 16, 17])
+def test_what_an_instrument_is_told_with(version: int) -> None:
+    option = instrument(
+        1, is_put=True, is_american=False, strike=10_0000, payout=Payout.VANILLA_CASH, clearing_id=77,
+        settlement_days=1, settlement_date=20_001, price_kind=PriceKind.PERCENTAGE, is_buy_back=True,
+        governance=Governance.MAIS_2, trade_types=tuple(TradeType), is_test=True,
+    )  # fmt: skip
+    strategy = instrument(
+        2, legs=(Leg(1, "A", Side.BUY), Leg(3, "B", Side.SELL, 2)), price_method=PriceMethod.INDIVIDUAL,
+        strategy_type="COV",
+    )  # fmt: skip
+    first, second, _ = messages(run(looping(Market([option, strategy]), version), NOW + 400 * MS), STREAM)
+    assert first["clearingHouseID"] == 77
+    assert (first["settlType"], first["settlDate"]) == (1, 20_001)
+    assert (first["priceType"], first["governanceIndicator"]) == ("PERCENTAGE", "M2")
+    assert first["securityMatchType"] == "ISSUING_BUY_BACK_AUCTION"
+    attributes = [(each["instrAttribType"], each["instrAttribValue"]) for each in first["noInstrAttribs"]]
+    eligible = [value for kind, value in attributes if kind == "TRADE_TYPE_ELIGIBILITY"]
+    assert len(eligible) == len(TradeType)
+    assert ("TEST_INSTRUMENT" in dict(attributes)) is (version == 17)
+    # Cash settlement has a word since 17; before, its number says something else.
+    payout = {8: None, 16: "VANILLA", 17: "VANILLA_CASH_SETTLEMENT"}[version]
+    assert first.get("optPayoutType") == payout
+    assert (second["multiLegPriceMethod"], second["securityStrategyType"]) == ("INDIVIDUAL", "COV")

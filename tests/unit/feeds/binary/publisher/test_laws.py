@@ -14,7 +14,10 @@ from pregao.model import events as e
 from pregao.model.market import (
     Action,
     Aggressor,
+    BandType,
     ImbalanceSide,
+    LimitType,
+    Midpoint,
     Phase,
     PriceOrigin,
     Session,
@@ -95,7 +98,28 @@ statistics = st.one_of(
     st.builds(e.HighPrice, ids, prices, dates, times, actions),
     st.builds(e.LowPrice, ids, prices, dates, times, actions),
 )
-FREQUENT = st.one_of(orders, trades, summaries, statistics)
+bands = st.builds(
+    e.PriceBand,
+    ids,
+    st.none() | st.sampled_from(BandType),
+    times,
+    st.none() | st.sampled_from(LimitType),
+    st.none() | prices,
+    st.none() | prices,
+    st.none() | st.sampled_from(Midpoint),
+    st.none() | prices,
+)
+states = st.builds(
+    e.StateChanged,
+    ids,
+    sessions,
+    st.none() | st.sampled_from(State),
+    st.none() | st.sampled_from(StateEvent),
+    dates,
+    times,
+    st.none() | times,
+)
+FREQUENT = st.one_of(orders, trades, summaries, statistics, bands, states)
 others = st.one_of(
     st.builds(e.BookEmptied, ids, times),
     st.builds(e.SideDeleted, ids, st.just(Action.DELETE_THRU), sides, times),
@@ -104,16 +128,6 @@ others = st.one_of(
     st.builds(e.OpenInterest, ids, sizes, dates, times),
     st.builds(e.Imbalance, ids, st.sampled_from(ImbalanceSide), st.none() | sizes, times, actions),
     st.builds(e.QuantityBand, ids, st.none() | sizes, st.none() | sizes, times),
-    st.builds(
-        e.StateChanged,
-        ids,
-        sessions,
-        st.none() | st.sampled_from(State),
-        st.none() | st.sampled_from(StateEvent),
-        dates,
-        times,
-        st.none() | times,
-    ),
     st.builds(
         e.PhaseChanged,
         st.just("01"),

@@ -240,3 +240,15 @@ def test_nothing_overdue_after_gradual_recovery() -> None:
     run(one, NOW + 10 * MS)
     assert one.next_timeout() > NOW + 10 * MS
     assert not one.incremental.muted
+
+
+def test_a_listener_hears_what_was_published_and_what_a_reset_made() -> None:
+    heard: list[tuple[e.Event, int]] = []
+    one = publisher(market(), listener=lambda event, now_ns: heard.append((event, now_ns)))
+    told = e.Event((order(),))
+    one.publish(told, NOW)
+    one.reset_book(A, NOW + 1)
+    assert heard[0] == (told, NOW)
+    (recovered, now_ns) = heard[1]
+    assert now_ns == NOW + 1
+    assert recovered.updates[0] == e.BookEmptied(A, NOW + 1)

@@ -1,0 +1,67 @@
+"""Packets of a live market: a socket for each stream, drained by a thread."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from pregao.feeds.binary.streams import Stream, StreamId
+from pregao.io.clock import NS_PER_SECOND, system_time_ns
+from pregao.io.packet_reader import PacketReader
+from pregao.io.receive_buffer import RECEIVE_BUFFER
+from pregao.model.packets import PacketBatch
+from pregao.services.market.receiving import LineReception, Reception
+from pregao.services.subscriptions import Subscription, open_receivers
+from pregao.sessions.events import Event, JoinStream, LeaveStream
+
+
+class LivePackets:
+    """Recovery streams are only joined while a channel asks for them."""
+
+    speed: float | None = None
+    ended = False
+    findings = 0
+
+    def __init__(self, subscriptions: Sequence[Subscription], buffer_size: int = RECEIVE_BUFFER) -> None:
+        self._subscriptions = list(subscriptions)
+        self.lines: Sequence[StreamId] = [each.id for each in subscriptions]
+        with ExitStack() as stack:
+            self._receivers = stack.enter_context(open_receivers(subscriptions, buffer_size))
+            for receiver, line in zip(self._receivers, self.lines, strict=True):
+                if line.stream is not Stream.INCREMENTAL:
+                    receiver.leave()
+            self._reader = stack.enter_context(PacketReader(self._receivers))
+            self._stack = stack.pop_all()
+        self.now_ns = system_time_ns()
+
+    def take(self, timeout_s: float, due_ns: int | None) -> PacketBatch | None:
+        if due_ns is not None:
+            timeout_s = min(timeout_s, (due_ns - system_time_ns()) / NS_PER_SECOND)
+        batch = self._reader.take(max(timeout_s, 0.0))
+        # Packets may have waited for us: a feed is not silent because we were slow.
+        self.now_ns = system_time_ns() if batch is None else int(batch.arrival_ns[batch.count - 1])
+        return batch
+
+    def follow(self, events: Sequence[Event]) -> None:
+        for event in events:
+            if isinstance(event, JoinStream | LeaveStream):
+                for receiver, line in zip(self._receivers, self.lines, strict=True):
+                    if (line.channel, int(line.stream)) == (event.channel, int(event.stream)) and (
+                        int(line.feed) in map(int, event.site.feeds)
+                    ):
+                        receiver.join() if isinstance(event, JoinStream) else receiver.leave()
+
+    def reception(self) -> Reception:
+        lines = []
+        for subscription, receiver, counts in zip(
+            self._subscriptions, self._receivers, self._reader.drain.counts, strict=True
+        ):
+            lines.append(
+                LineReception(
+                    subscription.id, subscription.group, subscription.port, receiver.joined, counts.packets,
+                    counts.bytes, counts.drops, counts.too_long, counts.errors, receiver.buffer.given,
+                )
+            )  # fmt: skip
+        hints = [receiver.buffer.hint for receiver in self._receivers if receiver.buffer.hint]
+        return Reception(self._reader.health(), tuple(lines), hints[0] if hints else None)
+
+    def close(self) -> None:
+        self._stack.close()

@@ -1,0 +1,58 @@
+"""Instruments by what people call them."""
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+
+from pregao.feeds.binary.handler.handler import ChannelHandler
+from pregao.feeds.binary.handler.views import HandledBook
+from pregao.model.errors import PregaoError
+
+
+class UnknownInstrumentError(PregaoError, KeyError):
+    """Nobody has told of an instrument with this symbol."""
+
+    def __str__(self) -> str:  # a KeyError shows its argument as it would stand in source
+        return str(self.args[0])
+
+
+class AmbiguousSymbolError(UnknownInstrumentError):
+    """Several channels have this symbol: say which one is meant."""
+
+
+def find_book(
+    handlers: Mapping[int, ChannelHandler], instrument: str | int, channel: int | None
+) -> HandledBook:
+    """By symbol or securityID, on any channel if none is named."""
+    searched = [handler for number, handler in handlers.items() if channel in (None, number)]
+    found = [book for handler in searched if (book := _book_of(handler, instrument)) is not None]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise UnknownInstrumentError(_unknown(handlers, searched, instrument, channel))
+    channels = " and ".join(str(book.channel) for book in found)
+    said = f"{instrument} is on channels {channels}: say which, as channel={found[0].channel}"
+    raise AmbiguousSymbolError(said)
+
+
+def _book_of(handler: ChannelHandler, instrument: str | int) -> HandledBook | None:
+    try:
+        return handler.book(instrument)
+    except KeyError:
+        return None
+
+
+def _unknown(
+    handlers: Mapping[int, ChannelHandler],
+    searched: Iterable[ChannelHandler],
+    instrument: str | int,
+    channel: int | None,
+) -> str:
+    if channel is not None and channel not in handlers:
+        known = ", ".join(map(str, sorted(handlers))) or "none yet"
+        return f"no channel {channel}; there are: {known}"
+    symbols = [each.symbol for handler in searched for each in handler.instruments]
+    if not symbols:
+        return f"{instrument}: no definitions were heard yet; read some events first, or call `run`"
+    near = get_close_matches(str(instrument).upper(), symbols, n=4, cutoff=0.6)
+    hint = f"; near: {', '.join(near)}" if near else ""
+    return f"no instrument {instrument} among {len(symbols)}{hint}"

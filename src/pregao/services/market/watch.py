@@ -1,0 +1,117 @@
+"""A market to look at: books, the last trades of each instrument and what the channels said. However fast
+packets come, looking costs only whoever looks."""
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from pregao.feeds.binary.handler.views import HandledBook
+from pregao.model.events import News, Trade, TradeBusted
+from pregao.services.formats.text_values import printable
+from pregao.services.market.channels import Channels
+from pregao.services.market.health import MarketHealth
+from pregao.services.market.names import find_book
+from pregao.services.market.packets import Packets
+from pregao.services.market.tape import Tape
+from pregao.sessions import events as e
+from pregao.sessions.settings import Settings
+
+_KEPT: Final = 200
+_ALARMING: Final = (
+    e.GapDetected, e.PacketConflict, e.PacketDamaged, e.FeedSilent, e.ChannelSilent, e.FailedOver,
+    e.InstrumentsUnverified, e.InstrumentStale, e.QueueOverflow,
+)  # fmt: skip
+# What a start brings by the hundred, or what is of interest to machines only.
+_UNINTERESTING: Final = (e.JoinStream, e.LeaveStream, e.SnapshotLoopComplete)
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something that a channel said."""
+
+    time_ns: int
+    text: str
+    alarming: bool
+
+
+class _WatchedTape(Tape):
+    """News are told too."""
+
+    def __init__(self, watch: "Watch") -> None:
+        super().__init__()
+        self._watch = watch
+
+    def on_news(self, news: News) -> None:
+        self._watch.note(f"news: {printable(news.headline)}", alarming=False)
+
+
+class Watch:
+    def __init__(self, packets: Packets, settings: Settings | None = None) -> None:
+        self.packets = packets
+        self.notices: deque[Notice] = deque(maxlen=_KEPT)
+        self._tapes: dict[int, Tape] = {}
+        self._channels = Channels(packets, self._observe, quotes=False, settings=settings)
+        if packets.speed is None:
+            self._take(self._channels.start())
+
+    def step(self, timeout_s: float) -> None:
+        """The packets that come next, if any do in time."""
+        if not self.packets.ended:
+            for _, events in self._channels.handle(self._channels.wait(timeout_s)):
+                self._take(events)
+
+    def note(self, text: str, *, alarming: bool) -> None:
+        self.notices.append(Notice(self.packets.now_ns, text, alarming))
+
+    # What people look at
+
+    def book(self, instrument: str | int, channel: int | None = None) -> HandledBook:
+        return find_book(self._channels.handlers, instrument, channel)
+
+    def books(self) -> Iterable[HandledBook]:
+        """Of instruments that were defined."""
+        for channel in sorted(self._channels.handlers):
+            yield from (book for book in self._channels.handlers[channel].books() if book.instrument)
+
+    def trades(self, book: HandledBook, count: int) -> list[Trade | TradeBusted]:
+        """The last ones, newest first."""
+        return self._tapes[book.channel].last(book.security_id, count)
+
+    def busiest(self) -> HandledBook | None:
+        """The instrument with the most trades so far."""
+        found = [(tape.counts[busy], busy, channel) for channel, tape in self._tapes.items()
+                 if (busy := tape.busiest()) is not None]  # fmt: skip
+        if not found:
+            return None
+        _, security_id, channel = max(found)
+        return self.book(security_id, channel)
+
+    def health(self) -> MarketHealth:
+        return self._channels.health()
+
+    # Inside
+
+    def _observe(self, channel: int) -> Tape:
+        tape = self._tapes[channel] = _WatchedTape(self)
+        return tape
+
+    def _take(self, events: Iterable[e.Event]) -> None:
+        for event in events:
+            if isinstance(event, _UNINTERESTING) or self._is_of_start(event):
+                continue
+            self.note(self._text(event), alarming=isinstance(event, _ALARMING))
+
+    def _is_of_start(self, event: e.Event) -> bool:
+        """A start heals every instrument."""
+        if not isinstance(event, e.InstrumentHealed):
+            return False
+        return not all(handler.machine.ready for handler in self._channels.handlers.values())
+
+    def _text(self, event: e.Event) -> str:
+        if isinstance(event, e.InstrumentStale | e.InstrumentHealed):
+            for handler in self._channels.handlers.values():
+                instrument = handler.instruments.get(event.security_id)
+                if instrument is not None:
+                    return str(event).replace(f"instrument {event.security_id}", instrument.symbol)
+        return str(event)

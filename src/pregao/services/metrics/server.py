@@ -1,0 +1,116 @@
+"""Metrics over HTTP, from a thread of its own: a slow scrape never keeps packets waiting.
+
+    with MetricsServer("127.0.0.1", 9184) as server:
+        server.publish(exposition(market.health()))     # now and then
+
+What is served is what was last published, so no other thread ever looks into a handler at work.
+"""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from types import TracebackType
+from typing import Final, Self
+
+from aiohttp import web
+
+from pregao.model.errors import ConfigurationError
+from pregao.services.metrics.families import CONTENT_TYPE
+from pregao.services.operator_api import is_loopback
+
+_PATH: Final = "/metrics"
+_BODY_LIMIT: Final = 1024
+_START_S: Final = 30.0
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def parse_address(text: str) -> tuple[str, int]:
+    """`HOST:PORT`, `:PORT` or `PORT`; without a host it is loopback. ConfigurationError otherwise."""
+    host, _, port = text.rpartition(":")
+    if not port.isascii() or not port.isdigit() or int(port) > 65_535:
+        raise ConfigurationError(f"must be HOST:PORT, not {text!r}", key="metrics")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+class MetricsServer:
+    """Port 0: any free one. On an address that is not loopback everybody on the network can read it."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._host, self._port = host, port
+        self._text = ""
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="pregao-metrics", daemon=True)
+        self._address: Future[int] = Future()
+        self.url = ""
+
+    def publish(self, text: str) -> None:
+        self._text = text
+
+    def start(self) -> None:
+        """Listens when this returns; ConfigurationError when it cannot."""
+        self._thread.start()
+        try:
+            port = self._address.result(_START_S)
+        except OSError as error:
+            raise ConfigurationError(f"{self._host}:{self._port}: {error.strerror}", key="metrics") from error
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        self.url = f"http://{host}:{port}{_PATH}"
+
+    def close(self) -> None:
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- the thread ----------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        runner = web.AppRunner(self._app(), access_log=None, shutdown_timeout=1.0)
+        try:
+            self._loop.run_until_complete(self._listen(runner))
+            self._address.set_result(runner.addresses[0][1])
+            self._loop.run_forever()
+        except Exception as error:  # whoever started it must hear of it
+            self._address.set_exception(error)
+        finally:
+            self._loop.run_until_complete(runner.cleanup())
+            self._loop.close()
+
+    async def _listen(self, runner: web.AppRunner) -> None:
+        await runner.setup()
+        await web.TCPSite(runner, self._host, self._port).start()
+
+    def _app(self) -> web.Application:
+        app = web.Application(client_max_size=_BODY_LIMIT)
+        app.router.add_get(_PATH, self._metrics)
+        app.router.add_get("/", self._index)
+        return app
+
+    async def _metrics(self, request: web.Request) -> web.Response:
+        if is_loopback(self._host) and not _asks_this_machine(request):
+            return web.Response(status=403, text="the Host header is not of this machine\n")
+        headers = {"Content-Type": CONTENT_TYPE, "Cache-Control": "no-store"}
+        return web.Response(body=self._text.encode(), headers=headers)
+
+    async def _index(self, _: web.Request) -> web.Response:
+        return web.Response(text=f"metrics are at {_PATH}\n")
+
+
+def _asks_this_machine(request: web.Request) -> bool:
+    """What a page elsewhere makes a browser ask for has another name (DNS rebinding)."""
+    try:
+        host = request.url.host
+    except ValueError:
+        return False
+    return host is not None and is_loopback(host)

@@ -1,0 +1,168 @@
+"""What must hold after every command, found from what was published and from the books, and from nothing
+else. The machines of commands differ; these checks are the same."""
+
+from collections import defaultdict
+
+from pregao.exchange.conditions import can_open, forms_price, is_allowed
+from pregao.exchange.engine import Engine, Outcome
+from pregao.exchange.statistics import average
+from pregao.model.events import (
+    Event,
+    ExecutionStatistics,
+    ExecutionSummary,
+    HighPrice,
+    Imbalance,
+    LastTrade,
+    LowPrice,
+    OpeningPrice,
+    OrderUpdate,
+    SideDeleted,
+    StateChanged,
+    TheoreticalPrice,
+    Trade,
+    TradeBusted,
+)
+from pregao.model.market import Action, State, StateEvent
+from tests.unit.exchange.desk import Reader
+from tests.unit.exchange.implied_twin import implied_of_books, implied_of_engine
+
+LEADS, SUMMARY, TRADES, BOOK, AUCTION, STATISTICS = range(6)
+RANKS = {
+    ExecutionSummary: SUMMARY, Trade: TRADES, TradeBusted: TRADES, OrderUpdate: BOOK, SideDeleted: BOOK,
+    TheoreticalPrice: AUCTION, Imbalance: AUCTION, OpeningPrice: STATISTICS, HighPrice: STATISTICS,
+    LowPrice: STATISTICS, LastTrade: STATISTICS, ExecutionStatistics: STATISTICS,
+}  # fmt: skip
+STATISTICS_IN_ORDER = (OpeningPrice, HighPrice, LowPrice, ExecutionStatistics)
+
+
+class Checks:
+    """`trades` are those of the session of each instrument, `past` those of sessions that are over."""
+
+    def __init__(self, engine: Engine, closing_fine: dict[int, int] | None = None) -> None:
+        self.engine, self.closing_fine = engine, closing_fine or {}
+        self.reader = Reader()
+        self.trades: dict[int, dict[int, Trade]] = defaultdict(dict)
+        self.past: dict[tuple[int, int, int], Trade] = {}  # by instrument, date and tradeID
+        self.amended: set[int] = set()  # an amended trade is told late but keeps its place
+        self.told_ids: set[tuple[int, int, int]] = set()
+        self.last_id = 0
+
+    def fingerprint(self) -> object:
+        """All that a rejected command must leave as it was."""
+        floor = self.engine.floor
+        markets = [
+            (
+                [(o.order_id, o.secondary_id, o.price, o.leaves, o.shown) for o in m.book],
+                list(m.statistics.trades), m.entered, m.executed, m.cancelled, m.stops.count, m.instrument,
+                self.engine.trading_state(m.security_id),
+            )
+            for m in floor.markets.values()
+        ]  # fmt: skip
+        return markets, list(floor.orders), floor.segment(1).last()
+
+    def after(self, outcome: Outcome, before: object) -> None:
+        if outcome.rejection is not None:
+            assert not outcome.events
+            assert self.fingerprint() == before
+        self.reader.read(outcome.events)
+        for event in outcome.events:
+            self._note(event)
+            check_order_of(event)
+            self._check_totals(event)
+
+    def _note(self, event: Event) -> None:
+        busted = {u.trade_id for u in event.updates if isinstance(u, TradeBusted)}
+        for update in event.updates:
+            if isinstance(update, Trade):
+                self._note_trade(update, again=update.trade_id in busted)
+            elif isinstance(update, TradeBusted):
+                key = update.security_id, update.trade_date, update.trade_id
+                if self.past.pop(key, None) is None:
+                    del self.trades[update.security_id][update.trade_id]
+            elif isinstance(update, StateChanged) and update.event is StateEvent.SESSION_CHANGE:
+                for trade in self.trades.pop(update.security_id, {}).values():
+                    self.past[trade.security_id, trade.trade_date, trade.trade_id] = trade
+            elif isinstance(update, OrderUpdate) and update.action is Action.NEW and not update.implied:
+                assert update.order_id > self.last_id  # 12.1: they rise
+                self.last_id = update.order_id
+
+    def _note_trade(self, trade: Trade, *, again: bool) -> None:
+        key = trade.security_id, trade.trade_date, trade.trade_id
+        assert is_allowed(trade.condition, trade.sub_type), trade  # 13.3.3
+        assert again or key not in self.told_ids  # 13.3: unique for an instrument and a date
+        self.told_ids.add(key)
+        if again:
+            self.amended.add(trade.security_id)
+        self.trades[trade.security_id][trade.trade_id] = trade
+
+    def _check_totals(self, event: Event) -> None:
+        for told in event.updates:
+            if not isinstance(told, ExecutionStatistics):
+                continue
+            trades = [*self.trades[told.security_id].values()]
+            assert told.volume == sum(t.size for t in trades)
+            assert told.trades == len(trades)
+            value = sum(t.size * t.price for t in trades)
+            assert told.vwap == (average(value, told.volume) if trades else None)
+            last = [t for t in trades if forms_price(t.sub_type, t.condition)]
+            closing = self.closing_fine.get(told.security_id)
+            if closing is not None and told.security_id not in self.amended:
+                assert told.net_change_fine == (last[-1].price * 10_000 - closing if last else None)
+
+    def always(self) -> None:
+        """After every command."""
+        floor = self.engine.floor
+        for market in floor.markets.values():
+            is_open = self.engine.trading_state(market.security_id) is State.OPEN
+            market.book.check_invariants(matching=is_open)
+            resting = sum(o.leaves for o in floor.orders.values() if o.security_id == market.security_id)
+            assert market.entered == resting + market.executed + market.cancelled
+        self.reader.check(self.engine)
+        assert sorted(i for orders in floor.by_firm.values() for i in orders) == sorted(floor.orders)
+        assert implied_of_engine(self.engine) == implied_of_books(self.engine)
+        for security_id in floor.markets:
+            self._check_statistics(security_id)
+
+    def _check_statistics(self, security_id: int) -> None:
+        statistics, trades = self.engine.market(security_id).statistics, self.trades[security_id]
+        assert list(statistics.trades) == list(trades) or security_id in self.amended
+        prices = [t for t in trades.values() if forms_price(t.sub_type, t.condition)]
+        assert statistics.high == max((t.price for t in prices), default=None)
+        assert statistics.low == min((t.price for t in prices), default=None)
+        if security_id not in self.amended:
+            opening = next((t.price for t in prices if can_open(t.sub_type)), None)
+            assert statistics.opening == opening
+
+
+def check_order_of(event: Event) -> None:
+    """4.2, 13.1: what causes the event, summary, cancels by prevention, trades, book, auction, statistics,
+    which close every event that traded."""
+    assert event.updates
+    ranks = [RANKS.get(type(update), LEADS) for update in event.updates]
+    if TRADES in ranks:  # prevention's cancels are told before the trades (13.1.2)
+        first = ranks.index(TRADES)
+        ranks = [rank for place, rank in enumerate(ranks) if rank != BOOK or place > first]
+    assert ranks == sorted(ranks), event
+    trades = [u for u in event.updates if isinstance(u, Trade)]
+    summary = event.updates[0]
+    if isinstance(summary, ExecutionSummary):
+        assert summary.fill_size == sum(t.size for t in trades) > 0
+        assert summary.last_price == trades[-1].price
+        assert len({u.security_id for u in event.updates}) == 1  # type: ignore[union-attr]
+    else:
+        assert SUMMARY not in ranks
+    _check_statistics_of(event)
+
+
+def _check_statistics_of(event: Event) -> None:
+    """Of every instrument that traded its totals, once and last; a bust of another session has none."""
+    told: dict[int, list[int]] = {}
+    for update in event.updates:
+        if isinstance(update, STATISTICS_IN_ORDER):
+            told.setdefault(update.security_id, []).append(STATISTICS_IN_ORDER.index(type(update)))
+    for found in told.values():
+        assert found == sorted(set(found))
+        assert found[-1] == STATISTICS_IN_ORDER.index(ExecutionStatistics)
+    traded = {u.security_id for u in event.updates if isinstance(u, Trade)}
+    busted = {u.security_id for u in event.updates if isinstance(u, TradeBusted)}
+    assert traded - busted <= set(told) <= traded | busted
