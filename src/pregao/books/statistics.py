@@ -4,7 +4,8 @@
 - A DELETE takes its figure away. Bands are kept per type; the reference price, which has no type, is
   one of its own (13.11). What is a percentage stays one: its `limit_type` says so.
 - The last trade is the last one told that is neither out of sequence nor of a leg (13.3, 19), or what
-  LastTradePrice says (13.6). A bust changes nothing here: B3 tells what the figures are then.
+  LastTradePrice says (13.6). When it is busted there is none, until B3 tells one; what else a bust changes
+  B3 tells.
 - Closing and settlement prices of the day before are kept apart from those of the day (13.9.3, 13.11.3),
   and put an end to one of the day whose trade date is not later.
 """
@@ -88,6 +89,8 @@ class Statistics:
         return statistics
 
     def apply(self, update: e.Update) -> None:
+        if isinstance(update, e.TradeBusted):
+            self._bust(update)
         slot = slot_of(update)
         if slot is None:
             return
@@ -99,6 +102,11 @@ class Statistics:
         self.told[slot] = last_trade_of(update) if isinstance(update, e.Trade) else update
         if slot in _DAILY:
             self._supersede(_DAILY[slot], cast(_Dated, update))
+
+    def _bust(self, busted: e.TradeBusted) -> None:
+        last = self.last_trade
+        if last is not None and (last.trade_id, last.trade_date) == (busted.trade_id, busted.trade_date):
+            del self.told[Slot.LAST_TRADE]
 
     def _supersede(self, daily: Slot, previous: _Dated) -> None:
         told = cast(_Dated | None, self.told.get(daily))

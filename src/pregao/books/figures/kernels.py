@@ -5,10 +5,10 @@ The plain twins are `statistics.Statistics` and `phases`.
 
 from pregao.books import layout as t
 from pregao.books.arena.kernels import address_of, copy_words, take_block
-from pregao.kernels import inlined, kernel, load_u8, load_u16, load_u32, store_8, store_32
+from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u16, load_u32, store_8, store_32
 from pregao.model import rows as r
 
-TRADE, TOTALS, OPENING, THEORETICAL, CLOSING, HIGH, LOW, LAST_TRADE = 4, 7, 8, 9, 10, 11, 12, 13
+TRADE, BUST, TOTALS, OPENING, THEORETICAL, CLOSING, HIGH, LOW, LAST_TRADE = 4, 5, 7, 8, 9, 10, 11, 12, 13
 SETTLEMENT, OPEN_INTEREST, IMBALANCE, PRICE_BAND, QUANTITY_BAND, STATE = 14, 15, 16, 17, 18, 19
 DELETE = 2
 PREVIOUS_DAY = 4 + 1  # as rows have it
@@ -138,6 +138,14 @@ def slot_of(row, kind):
 
 
 @kernel
+def _bust(last, row):
+    """The last trade is none any more (13.4)."""
+    same_day = load_u16(last, r.TRADE_DATE) == load_u16(row, r.TRADE_DATE)
+    if same_day and load_i64(last, r.ID) == load_i64(row, r.ID):
+        store_8(last, r.KIND, 0)
+
+
+@kernel
 def _supersede(daily, row):
     """The price of the day before: what was that of the day then is no longer."""
     if load_u16(daily, r.TRADE_DATE) <= load_u16(row, r.TRADE_DATE):
@@ -150,6 +158,8 @@ def apply_statistic(context, header, row):
     kind = load_u8(row, r.KIND)
     slot = t.STATE if kind == STATE else slot_of(row, kind)
     if slot < 0:
+        if kind == BUST and load_u32(header, t.STATISTICS_AT) != 0:
+            _bust(slot_at(context, header, t.LAST_TRADE), row)
         return t.DONE
     if reserve_statistics(context, header) != t.DONE:
         return t.NEEDS_MEMORY
