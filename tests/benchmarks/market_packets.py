@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 
-from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.streams import Feed, Stream
 from pregao.services.simulation.memory import Packet, simulate_in_memory
 from pregao.services.simulation.settings import Settings
@@ -25,8 +24,9 @@ SEED = 8
 _ID_STEP = 1 << 48  # past every securityID
 _LATER_NS = 400_000_000  # a copy of the market than the one before
 _SQUEEZE = 40  # a day of sixteen minutes: nothing here depends on its clock
-_SEQUENCE_RESET, _STATUS, _EMPTY_BOOK, _PHASE, _CHANNEL_RESET, _DEFINITION = 1, 3, 9, 10, 11, 12
-_OPENING = frozenset((_DEFINITION, _EMPTY_BOOK, _CHANNEL_RESET, 50, 5))
+_SEQUENCE_RESET, _NEWS, _EMPTY_BOOK, _PHASE, _CHANNEL_RESET, _DEFINITION, _ORDER = 1, 5, 9, 10, 11, 12, 50
+_OPENING = frozenset((_DEFINITION, _EMPTY_BOOK, _CHANNEL_RESET, _ORDER, _NEWS))
+_RESETS, _OPENS, _TRADES = range(3)  # stages: a ChannelReset empties all books, so they all come first
 _GROUP_AT = {_PHASE: 0, _DEFINITION: 13}  # in the block; three characters
 _WITHOUT_ID = frozenset((_SEQUENCE_RESET, 2, _PHASE, _CHANNEL_RESET))
 _BLOCK = 12  # from the framing header of a message
@@ -63,7 +63,7 @@ class _Day:
     length: Array
     sent_ns: Array
     messages: Array  # of each packet
-    opening: Array  # whether a packet is of it
+    stage: Array
     ids: Array  # places of securityIDs
     groups: Array  # places of names of groups
     instruments: int
@@ -76,13 +76,13 @@ def market_packets(copies: int) -> MarketPackets:
     data = np.concatenate([_copy(day, number) for number in range(copies)])
     copy = np.repeat(np.arange(copies), count)
     packet = np.tile(np.arange(count), copies)
-    opening = day.opening[packet]
+    stage = day.stage[packet]
     sent_ns = day.sent_ns[packet] + copy * _LATER_NS
-    order = np.lexsort((packet, copy, sent_ns, ~opening))
+    order = np.lexsort((packet, copy, sent_ns, stage))
     offset = (day.offset[packet] + copy * size)[order]
     packets = MarketPackets(
-        data, offset, day.length[packet][order], int(opening.sum()),
-        int(day.messages[~day.opening].sum()) * copies, day.instruments * copies,
+        data, offset, day.length[packet][order], int((stage < _TRADES).sum()),
+        int(day.messages[day.stage == _TRADES].sum()) * copies, day.instruments * copies,
     )  # fmt: skip
     _put(data, offset, np.full(len(offset), CHANNEL, "u1"))
     _put(data, offset + 2, np.full(len(offset), VERSION, "<u2"))
@@ -129,11 +129,10 @@ def _number(packet: Packet) -> int:
 
 class _Maker:
     def __init__(self) -> None:
-        self._schema = load_builtin_schema()
         self._opened: set[int] = set()  # channels
         self._parts: list[bytes] = []
         self._size = 0
-        self._rows: list[tuple[int, int, int, int, bool]] = []
+        self._rows: list[tuple[int, int, int, int, int]] = []
         self._ids: list[int] = []
         self._groups: list[int] = []
 
@@ -153,16 +152,16 @@ class _Maker:
         if not _OPENING.issuperset(templates):
             self._opened.add(packet.channel)
         sent_ns = int.from_bytes(payload[8:16], "little")
-        opening = packet.channel not in self._opened
-        self._rows.append((self._size, len(payload), sent_ns, len(templates), opening))
+        stage = _TRADES if packet.channel in self._opened else _RESETS if _CHANNEL_RESET in templates else _OPENS
+        self._rows.append((self._size, len(payload), sent_ns, len(templates), stage))
         self._parts.append(payload)
         self._size += len(payload)
 
     def day(self, instruments: int) -> _Day:
-        offset, length, sent_ns, messages, opening = (np.array(column) for column in zip(*self._rows, strict=True))
+        offset, length, sent_ns, messages, stage = np.array(self._rows).T
         return _Day(
             np.frombuffer(b"".join(self._parts), np.uint8), offset, length.astype(np.uint32), sent_ns, messages,
-            opening, np.array(self._ids), np.array(self._groups), instruments,
+            stage, np.array(self._ids), np.array(self._groups), instruments,
         )  # fmt: skip
 
 

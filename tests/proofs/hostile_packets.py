@@ -136,7 +136,8 @@ class AttackedListener(Listener):
 def run_case(seed: int) -> Result:
     result = Result(NAME)
     version = OLD if seed % 4 == 3 else NEW
-    (day,) = simulate_in_memory(short_day(seed=seed, messages=MESSAGES, version=version, checkpoint_events=50))
+    settings = short_day(seed=seed, messages=MESSAGES, version=version, checkpoint_events=50)
+    (day,) = simulate_in_memory(settings)
     scenario = Scenario("attacked", "", version, every_event=False, joins_at=0.0, mid_week=False)
     listener = AttackedListener(day, scenario)
     try:

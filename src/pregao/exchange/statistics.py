@@ -25,8 +25,8 @@ def average(value: int, volume: int) -> int:
 
 class Statistics:
     __slots__ = (
-        "closing_fine", "corrected", "count", "high", "last", "low", "opening", "opening_now", "swing", "told",
-        "trades", "value", "volume",
+        "closing_fine", "corrected", "count", "high", "last", "low", "opening", "opening_now", "swing",
+        "told", "trades", "value", "volume",
     )  # fmt: skip
 
     def __init__(self, closing_fine: int | None) -> None:

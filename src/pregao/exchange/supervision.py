@@ -12,7 +12,7 @@ from pregao.exchange.commands import (
     MoveInstrument,
     TradeOnBehalf,
 )
-from pregao.exchange.conditions import ON_BEHALF, OUT_OF_SEQUENCE
+from pregao.exchange.conditions import ON_BEHALF, OUT_OF_SEQUENCE, condition, condition_bits
 from pregao.exchange.identifiers import LAST_SEGMENT
 from pregao.exchange.market import Floor, Market
 from pregao.exchange.orders import Place
@@ -106,14 +106,21 @@ def amend_trade(command: AmendTrade, transaction: Transaction) -> Rejection | No
     if replace(new, transact_ns=old.transact_ns) == old and command.transact_ns is None:
         return Rejection(Reason.NOTHING_CHANGED)
     draft = transaction.draft()
-    draft.trades += (_bust(old, command.now_ns), new)
     if counted is not None:
         market.statistics.replace_trade(new)
         draft.traded[market] = None
     else:
+        # Of an earlier session: not the last price of this one (13.3).
+        new = _out_of_sequence(new)
         market.past_trades.replace(new)
+    draft.trades += (_bust(old, command.now_ns), new)
     transaction.close(draft)
     return None
+
+
+def _out_of_sequence(trade: Trade) -> Trade:
+    bits = condition_bits(trade.sub_type, OUT_OF_SEQUENCE, opening=False, same_price=False)
+    return replace(trade, condition=condition(bits), sub_type=None)
 
 
 def cancel_side(command: CancelSide, transaction: Transaction) -> Rejection | None:

@@ -12,6 +12,7 @@ from pregao.model.events import (
     ExecutionStatistics,
     ExecutionSummary,
     HighPrice,
+    LastTrade,
     LowPrice,
     OpeningPrice,
     OrderUpdate,
@@ -198,7 +199,8 @@ def test_net_change_has_eight_places() -> None:
 def test_a_bust_counts_again_and_tells_what_changed() -> None:
     desk = traded(20, 21, 19)
     event = only_event(desk.submit(c.BustTrade(99, A, 30)))
-    assert names(event) == ["TradeBusted", "LowPrice", "ExecutionStatistics"]
+    assert names(event) == ["TradeBusted", "LowPrice", "LastTrade", "ExecutionStatistics"]
+    assert of(LastTrade, event)[0].trade_id == 20
     assert of(LowPrice, event)[0].price == px(20)
     told = of(ExecutionStatistics, event)[0]
     assert (told.volume, told.trades, told.vwap, told.net_change_fine) == (20, 2, px(20.50), 100_000_000)
@@ -209,6 +211,7 @@ def test_a_bust_counts_again_and_tells_what_changed() -> None:
         Action.DELETE
     ] * 3
     assert (of(ExecutionStatistics, event)[0].vwap, of(ExecutionStatistics, event)[0].volume) == (None, 0)
+    assert not of(LastTrade, event)
     assert desk.submit(c.BustTrade(99, A, 20)).rejection == Rejection(R.UNKNOWN_TRADE)
 
 

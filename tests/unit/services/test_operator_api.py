@@ -141,7 +141,8 @@ def test_a_rejection_has_its_reason_and_code() -> None:
         assert (await desk.post("/v1/orders/cancel", order_id=99))[1]["reason"] == "UNKNOWN_ORDER"
         assert (await desk.post("/v1/bands/publish", security_id="NIX3"))[0] == 409
         assert (await desk.post("/v1/resets/channel", channel=1))[1]["reason"] == "NOT_NOW"
-        assert (await desk.post("/v1/instruments/delete", security_id="DOLZ26"))[1]["reason"] == "INSTRUMENT_IN_USE"
+        refused = (await desk.post("/v1/instruments/delete", security_id="DOLZ26"))[1]
+        assert refused["reason"] == "INSTRUMENT_IN_USE"
         assert (await desk.get("/v1/books/NIX3"))[0] == 409
         assert (await desk.get("/v1/orders/99"))[0] == 409
 

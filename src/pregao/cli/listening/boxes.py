@@ -1,6 +1,7 @@
 """The boxes beside an instrument: its last trades, the health of the feeds, what was said."""
 
 from collections.abc import Iterable
+from itertools import zip_longest
 
 from rich.panel import Panel
 from rich.table import Table
@@ -21,7 +22,7 @@ def trades_box(book: HandledBook, trades: Iterable[Trade | TradeBusted]) -> Pane
     for justify in ("left", "right", "right", "left"):
         table.add_column(justify=justify, no_wrap=True)
     told = list(trades)
-    for trade, before in zip(told, [*told[1:], None], strict=True):
+    for trade, before in zip_longest(told, told[1:]):
         table.add_row(
             Text(clock_text(trade.transact_ns), "dim"), f"{trade.size:,}",
             Text(price_text(trade.price, places), _direction(trade, before)), Text(_note(trade), "yellow"),

@@ -10,7 +10,9 @@ import pyarrow as pa
 from pregao.model.instruments import Instrument
 from pregao.services.simulation.tables import Table
 
-_STRINGS = frozenset(("symbol", "group", "asset", "description", "exchange", "isin", "currency", "cfi_code", "strategy_type"))
+_STRINGS = frozenset((
+    "symbol", "group", "asset", "description", "exchange", "isin", "currency", "cfi_code", "strategy_type",
+))  # fmt: skip
 _FLAGS = frozenset(
     ("is_put", "is_american", "is_odd_lot", "accepts_gt", "implied", "user_defined", "is_test", "is_buy_back")
 )

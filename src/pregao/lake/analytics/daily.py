@@ -1,0 +1,90 @@
+"""A trading day of an instrument: our figures from clean trades, B3's beside them, and whether they agree.
+
+Our opening price is that of the first trade that may open: no block, no sweep (13.3.3).
+"""
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from pregao.lake.analytics.bars import average, price_figures, volume_figures
+from pregao.lake.analytics.places import INSTRUMENT, all_doubts, conform, last_lineage, place, with_lineage
+from pregao.lake.analytics.told_figures import told_figures
+from pregao.lake.tables.analytics import DAILY
+from pregao.lake.tables.quality import Quality
+
+COMPARED: Final = ("open", "high", "low", "last", "vwap", "volume", "trades")
+_CANNOT_OPEN: Final = ("MIDPOINT", "BLOCK_BOOK", "RFQ", "SWEEP")
+_OURS: Final = (*COMPARED, "amount")
+_TOLD: Final = (*(f"b3_{name}" for name in COMPARED), "b3_close", "b3_settlement", "b3_open_interest")
+# B3's VWAP has four places and no rule of rounding (13.8): half up or cut off, both are B3's.
+VWAP_UNIT: Final = "0.0001"
+
+
+def daily(
+    trades_clean: DataFrame, statistics: DataFrame, incomplete: DataFrame | None = None, build_id: str = ""
+) -> DataFrame:
+    """`incomplete` names instruments (trade_date, channel, security_id) that were stale for a while."""
+    ours, told = _our_figures(trades_clean), told_figures(statistics)
+    rows = _in_one_shape(ours).unionByName(_in_one_shape(told))
+    # Both sides have one row an instrument at most, so "first that is not null" is all there is.
+    made = rows.groupBy(*INSTRUMENT).agg(
+        *(F.first(name, ignorenulls=True).alias(name) for name in (*_OURS, *_TOLD)),
+        F.max("lineage").alias("lineage"),
+        all_doubts(),
+    )
+    made = _with_zeroes(made).withColumn("agrees", _agrees())
+    return conform(_marked(with_lineage(made), incomplete), DAILY, build_id)
+
+
+def _our_figures(trades_clean: DataFrame) -> DataFrame:
+    opens = F.col("sets_price") & ~F.coalesce(F.col("sub_type").isin(*_CANNOT_OPEN), F.lit(False))
+    figures = [*price_figures()[1:], *volume_figures()]
+    made = trades_clean.groupBy(*INSTRUMENT).agg(
+        F.min(F.when(opens, place("price")))["price"].alias("open"), *figures, last_lineage(), all_doubts()
+    )
+    return made.withColumn("vwap", average())
+
+
+def _in_one_shape(frame: DataFrame) -> DataFrame:
+    types = {column.name: column.type.spark for column in DAILY.columns}
+    given = set(frame.columns)
+    figures = [
+        (F.col(name) if name in given else F.lit(None)).cast(types[name]).alias(name)
+        for name in (*_OURS, *_TOLD)
+    ]
+    return frame.select(*INSTRUMENT, *figures, "lineage", "quality")
+
+
+def _with_zeroes(made: DataFrame) -> DataFrame:
+    """Where B3 counts and we have no trade left, we counted none."""
+    counted = F.col("b3_volume").isNotNull() | F.col("trades").isNotNull()
+    zero = F.lit(0).cast("bigint")
+    return made.withColumns(
+        {name: F.when(counted, F.coalesce(name, zero)) for name in ("volume", "trades")}
+    )  # fmt: skip
+
+
+def differs(name: str) -> Column:
+    """Null where there is nothing to compare."""
+    ours, told = F.col(name), F.col(f"b3_{name}")
+    if name == "vwap":
+        return F.abs(ours - told) >= F.lit(VWAP_UNIT).cast("decimal(18,8)")
+    return ours != told
+
+
+def _agrees() -> Column:
+    each = F.array(*(differs(name) for name in COMPARED))
+    comparable = F.size(F.filter(each, lambda one: one.isNotNull()))
+    wrong = F.size(F.filter(each, lambda one: F.coalesce(one, F.lit(False))))
+    return F.when(comparable > 0, wrong == 0)
+
+
+def _marked(made: DataFrame, incomplete: DataFrame | None) -> DataFrame:
+    if incomplete is None:
+        return made
+    marks = incomplete.select("trade_date", "channel", "security_id").distinct()
+    marks = F.broadcast(marks.withColumn("mark", F.lit(int(Quality.INCOMPLETE))))
+    joined = made.join(marks, ["trade_date", "channel", "security_id"], "left")
+    return joined.withColumn("quality", F.col("quality").bitwiseOR(F.coalesce("mark", F.lit(0))))

@@ -1,0 +1,76 @@
+"""Where rows stand in their channel's stream, and how a computed row says where it came from.
+
+Order is that of the stream: sendingTime first, because a reset may start the sequence numbers again at
+1 under another sequenceVersion, then the sequence itself. Times of events are no order: an amended trade
+carries whatever time market operations wrote (13.3).
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows it by
+
+from pregao.lake.tables.table import Table
+
+UNIT: Final = ("trade_date", "channel")
+INSTRUMENT: Final = (*UNIT, "security_id", "symbol")  # an id used again for another symbol is another
+MESSAGE: Final = ("ts_send", "seq_version", "seq_num", "msg_index")
+PLACE: Final = (*MESSAGE, "entry")
+CARRIED: Final = ("rpt_seq", "ts_event", "ts_event_kind", "ts_recv_a", "ts_recv_b")
+LINEAGE: Final = (*PLACE, *CARRIED)
+
+
+def place(*also: str) -> Column:
+    """Greater is later. `also` are carried along."""
+    return F.struct(*PLACE, *also)
+
+
+def last_lineage(condition: Column | None = None) -> Column:
+    """Of a group of rows: where the last of them came from (`lake.tables.lineage`)."""
+    row = place(*CARRIED)
+    return F.max(row if condition is None else F.when(condition, row)).alias("lineage")
+
+
+def all_doubts() -> Column:
+    """What is doubtful about any row of a group is doubtful about what was made of it."""
+    return F.bit_or(F.col("quality").cast("int")).alias("quality")
+
+
+def bits(column: str, mask: int) -> Column:
+    """Whether any bit of the mask is set; false where the column is null."""
+    return F.coalesce(F.col(column), F.lit(0)).bitwiseAND(mask) != 0
+
+
+def with_lineage(frame: DataFrame) -> DataFrame:
+    """The fields of `lineage` as columns."""
+    fields = [F.col(f"lineage.{name}").alias(name) for name in LINEAGE]
+    return frame.select(*[name for name in frame.columns if name != "lineage"], *fields)
+
+
+def conform(frame: DataFrame, table: Table, build_id: str) -> DataFrame:
+    """Exactly the table's columns, in its order and of its types; null for what the frame lacks."""
+    given = set(frame.columns)
+    made: dict[str, Column] = {
+        "time": F.timestamp_micros(F.floor(F.col("ts_event") / F.lit(1000).cast("decimal(4,0)"))),
+        "build_id": F.lit(build_id),
+    }
+    if "quality" not in given:
+        made["quality"] = F.lit(0)
+    columns: list[Any] = []
+    for column in table.columns:
+        source = made.get(column.name)
+        if source is None:
+            source = F.col(column.name) if column.name in given else F.lit(None)
+        columns.append(source.cast(column.type.spark).alias(column.name))
+    return frame.select(*columns)
+
+
+def only_units(frame: DataFrame, units: Sequence[tuple[Any, int]] | None) -> DataFrame:
+    """Rows of these (trade_date, channel) units; all without any."""
+    if units is None:
+        return frame
+    wanted = F.lit(False)
+    for trade_date, channel in units:
+        wanted = wanted | ((F.col("trade_date") == F.lit(trade_date)) & (F.col("channel") == channel))
+    return frame.where(wanted)

@@ -1,0 +1,61 @@
+"""Where our figures of a day differ from what B3 told: a row of `quality` for each figure.
+
+A difference is an ERROR when nothing was missing, a WARNING when the instrument was stale for a while
+(trades may be lost), and an INFO when the trade was changed on a later date, which B3's figures of the
+day cannot know (13.4)."""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from pregao.lake.analytics.daily import COMPARED, differs
+from pregao.lake.analytics.places import INSTRUMENT, LINEAGE, bits, conform
+from pregao.lake.tables.analytics import QUALITY
+from pregao.lake.tables.quality import Quality
+
+_DOUBTS = int(Quality.INCOMPLETE | Quality.AFTER_GAP | Quality.BOOK_UNKNOWN)
+
+
+def reconciliation(daily: DataFrame, late: DataFrame | None = None, build_id: str = "") -> DataFrame:
+    """`late` names instruments (trade_date, channel, security_id) with trades changed later."""
+    rows = daily.where(~F.col("agrees"))
+    if late is None:
+        rows = rows.withColumn("is_late", F.lit(False))
+    else:
+        marks = F.broadcast(late.withColumn("is_late", F.lit(True)))
+        rows = rows.join(marks, ["trade_date", "channel", "security_id"], "left")
+    each = F.explode(F.filter(F.array(*(_difference(name) for name in COMPARED)), lambda one: one["wrong"]))
+    made = rows.select("*", each.alias("difference")).select(
+        *INSTRUMENT, *LINEAGE, "quality",
+        F.lit("STATISTIC_DIFFERS").alias("finding"),
+        _severity().alias("severity"),
+        F.lit("INCREMENTAL").alias("stream"),
+        F.col("difference.expected").alias("expected"),
+        F.col("difference.found").alias("found"),
+        F.concat("difference.name", _reason()).alias("detail"),
+    )  # fmt: skip
+    return conform(made, QUALITY, build_id)
+
+
+def _difference(name: str) -> Column:
+    return F.struct(
+        F.lit(name).alias("name"),
+        F.coalesce(differs(name), F.lit(False)).alias("wrong"),
+        F.col(f"b3_{name}").cast("string").alias("expected"),
+        F.col(name).cast("string").alias("found"),
+    )
+
+
+def _is_late() -> Column:
+    return F.coalesce(F.col("is_late"), F.lit(False))
+
+
+def _severity() -> Column:
+    return F.when(_is_late(), "INFO").when(bits("quality", _DOUBTS), "WARNING").otherwise("ERROR")
+
+
+def _reason() -> Column:
+    return (
+        F.when(_is_late(), ": a trade was busted or amended on a later date")
+        .when(bits("quality", _DOUBTS), ": messages are missing")
+        .otherwise("")
+    )

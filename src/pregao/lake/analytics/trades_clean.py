@@ -1,0 +1,97 @@
+"""Trades as they stand in the end: what was busted is gone, what was amended has its last figures.
+
+There is no amendment message: a trade is busted and sent again under its tradeID (13.4), in one event or
+days later. So of all messages of one (security_id, of_date, trade_id) the last one decides. A trade stays
+where it was first told, in the sequence and in time: the time of an amendment is written by hand.
+"""
+
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from pregao.lake.analytics.places import CARRIED, LINEAGE, PLACE, bits, conform
+from pregao.lake.tables.messages import TRADES_CLEAN
+from pregao.model.market import TradeCondition
+
+KEY: Final = ("security_id", "of_date", "trade_id")
+OUT_OF_SEQUENCE: Final = int(TradeCondition.OUT_OF_SEQUENCE)
+LEG_BIT: Final = 1 << 5  # of 19; since wire version 15 a leg is known by its sub-type
+_FIGURES: Final = (
+    "price", "size", "session", "condition", "conditions", "sub_type", "buyer", "seller", "implied",
+    "forward", "seller_days", "interest_rate",
+)  # fmt: skip
+# What is changed by an amendment; session and conditions are told again as they were, or not at all.
+_AMENDED: Final = ("price", "size", "buyer", "seller")
+_FIRST: Final = ("channel", "symbol", *LINEAGE)
+
+
+def trades_clean(trades: DataFrame, build_id: str = "") -> DataFrame:
+    """`trades` must hold all that was told of a trade date, on whichever date it was told."""
+    told = trades.withColumn("of_date", F.coalesce("of_date", "trade_date"))
+    # One shuffle, by what all analytics of trades group by: none of them needs another.
+    told = told.repartition("of_date", "security_id").groupBy(*KEY).agg(
+        F.sort_array(F.collect_list(_message())).alias("told"),
+        F.bit_or(F.col("quality").cast("int")).alias("quality"),
+    )  # fmt: skip
+    last = F.element_at("told", -1)
+    told = told.where(last["action"] == "TRADE").withColumn(
+        "sent", F.filter("told", lambda each: each["action"] == "TRADE")
+    )
+    return conform(_rows(told), TRADES_CLEAN, build_id)
+
+
+def _message() -> Column:
+    carried = [name for name in dict.fromkeys((*CARRIED, *_FIRST, *_FIGURES)) if name not in PLACE]
+    return F.struct(F.col("trade_date").alias("told_date"), *PLACE, "action", *carried)
+
+
+def _rows(told: DataFrame) -> DataFrame:
+    first, last = F.element_at("sent", 1), F.element_at("sent", -1)
+    changed = F.filter("sent", _differs_from_the_one_before)
+    count = F.size(changed)
+    made = told.select(
+        F.col("of_date").alias("trade_date"),
+        *KEY,
+        *(first[name].alias(name) for name in _FIRST),
+        *(last[name].alias(name) for name in _FIGURES),
+        count.alias("amendments"),
+        F.when(count > 0, F.element_at(changed, -1)["ts_send"]).alias("ts_amended"),
+        "quality",
+    )
+    return made.withColumns({"sets_price": sets_price(), "in_volume": F.col("size").isNotNull()})
+
+
+def _differs_from_the_one_before(message: Column, index: Column) -> Column:
+    """A trade that is told again as it was (after a failure) is not amended."""
+    before = F.get("sent", index - 1)
+    same = F.lit(True)
+    for name in _AMENDED:
+        same = same & message[name].eqNullSafe(before[name])
+    return (index > 0) & ~same
+
+
+def sets_price() -> Column:
+    """Neither out of sequence (13.3) nor a leg's (19)."""
+    leg = F.col("sub_type").eqNullSafe("LEG") | bits("condition", LEG_BIT)
+    return F.col("price").isNotNull() & ~leg & ~bits("condition", OUT_OF_SEQUENCE)
+
+
+def late_units(trades: DataFrame) -> DataFrame:
+    """(trade_date, channel) of other dates of which these messages speak: their tables that come from
+    trades must be made again. Ask before and after a unit's trades are replaced."""
+    return (
+        trades.where(F.col("of_date") != F.col("trade_date"))
+        .select(F.col("of_date").alias("trade_date"), "channel")
+        .distinct()
+    )
+
+
+def changed_late(trades: DataFrame) -> DataFrame:
+    """Instruments of which something was told after the trade date: B3's figures of that date do not
+    know it."""
+    return (
+        trades.where(F.col("of_date") < F.col("trade_date"))
+        .select(F.col("of_date").alias("trade_date"), "channel", "security_id")
+        .distinct()
+    )
