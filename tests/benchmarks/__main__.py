@@ -1,4 +1,4 @@
-"""`python -m tests.benchmarks [--messages N] [--only NAME] [--simulate N]`
+"""`python -m tests.benchmarks [--messages N] [--only NAME] [--simulate N] [--live S]`
 
 Measures, prints, writes build/bench.json."""
 
@@ -6,12 +6,13 @@ import argparse
 import sys
 import time
 
-from . import books, exchange, processes, throughput
-from .capture import bench_capture
+from . import books, exchange, handler, live, processes, throughput
+from .capture import Capture, bench_capture
 from .harness import Row, save, table
 
 MESSAGES = 5_000_000
-BENCHMARKS = ("books", "exchange", "throughput", "json", "cold-start", "memory")
+BENCHMARKS = ("books", "handler", "live", "exchange", "throughput", "json", "cold-start", "memory")
+NEED_CAPTURE = {"throughput", "json", "cold-start"}
 
 
 def main() -> int:
@@ -23,13 +24,17 @@ def main() -> int:
         "--simulate", type=int, default=simulated, metavar="N",
         help=f"messages of the simulated day whose memory is measured, default: {simulated:,}",
     )  # fmt: skip
+    parser.add_argument(
+        "--live", type=float, default=live.SECONDS, metavar="S",
+        help=f"seconds of the live run, default: {live.SECONDS:g}; the bar is on {live.WHOLE_RUN:g}",
+    )  # fmt: skip
     options = parser.parse_args()
-    start = time.perf_counter()
-    capture = bench_capture(options.messages)
-    counts = f"{capture.messages:,} messages in {capture.packets:,} packets, {capture.size:,} bytes"
-    print(f"{capture.path}: {counts}, ready after {time.perf_counter() - start:.0f} s", file=sys.stderr)
+    wanted = options.only or BENCHMARKS
+    capture = _capture(options.messages) if NEED_CAPTURE.intersection(wanted) else None
     measurements = {
         "books": books.measure,
+        "handler": handler.measure,
+        "live": lambda: live.measure(options.live),
         "exchange": lambda: exchange.measure(options.simulate),
         "throughput": lambda: throughput.measure(capture),
         "json": lambda: processes.json_rate(capture),
@@ -37,12 +42,20 @@ def main() -> int:
         "memory": processes.memory,
     }
     rows: list[Row] = []
-    for name in options.only or BENCHMARKS:
+    for name in wanted:
         print(f"measuring {name}…", file=sys.stderr)
         rows += measurements[name]()
     print(table(rows))
     save(rows)
     return 0
+
+
+def _capture(messages: int) -> Capture:
+    start = time.perf_counter()
+    capture = bench_capture(messages)
+    counts = f"{capture.messages:,} messages in {capture.packets:,} packets, {capture.size:,} bytes"
+    print(f"{capture.path}: {counts}, ready after {time.perf_counter() - start:.0f} s", file=sys.stderr)
+    return capture
 
 
 if __name__ == "__main__":

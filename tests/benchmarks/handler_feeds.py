@@ -47,8 +47,9 @@ def receive_all(handler: ChannelHandler, batches: list[PacketBatch]) -> None:
 
 
 def believe_opening(handler: ChannelHandler) -> None:
-    """After the opening: that there are no statistics yet, and no books but those that were told, is what
-    a snapshot loop would say."""
+    """After the opening: that these are all instruments is what a definition loop would say; that there are
+    no statistics yet, and no books but those that were told, a snapshot loop."""
+    handler.machine.definitions.complete = True
     table = handler.machine.table
     for index in table.unclean():
         if table.sync[index]["book"] == Known.CLEAN:

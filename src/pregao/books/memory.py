@@ -17,8 +17,7 @@ Bytes = NDArray[np.uint8]
 
 
 def address(array: NDArray[Any]) -> int:
-    where: int = array.__array_interface__["data"][0]
-    return where
+    return array.ctypes.data  # __array_interface__ would describe every field of a record first
 
 
 def lines(size: int) -> Bytes:

@@ -155,7 +155,9 @@ def _lines(args: argparse.Namespace, packets: "Packets", symbols: list[str], sto
     from pregao.cli.output import Output
     from pregao.services.market import Market
 
-    market = Market(packets, symbols=symbols, quotes="quotes" in args.show, exact=False)
+    # Of captures every line has its own time; a live market has that of its batch, some milliseconds.
+    exact = packets.speed is not None
+    market = Market(packets, symbols=symbols, quotes="quotes" in args.show, exact=exact)
     with _publishing(args.metrics, market.health) as tick:
         Lines(market, symbols, args.show, Output()).run(stop, tick)
 

@@ -19,6 +19,7 @@ Theory of operation, for whoever decodes:
 from collections.abc import Iterator, Set
 from typing import Any
 
+from pregao.model.packets import UInt32s
 from pregao.sessions.arbitration import Arbiter, Output, Packet
 from pregao.sessions.counters import ChannelCounters
 from pregao.sessions.events import (
@@ -258,10 +259,13 @@ class ChannelMachine:
         self._check = True
         return index
 
-    def on_group_phase(self, at: int) -> None:
+    def on_group_phase(self, at: int, strangers: UInt32s | None = None) -> None:
         """A SecurityGroupPhase: it may reset statistics (14.3) and has no rptSeq, so it goes to every
-        instrument of its group as a row. An instrument not heard of yet needs a snapshot that has it."""
+        instrument of its group as a row. An instrument not heard of yet needs a snapshot that has it, and
+        so do statistics of `strangers`, who may be of the group."""
         self._recovery.missing = max(self._recovery.missing, at)
+        if strangers is not None and len(strangers) and self._recovery.unsettle_statistics(strangers, at):
+            self._check = True
 
     def on_trade_date(self, trade_date: int) -> None:
         if trade_date != self._trade_date:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pregao.model.packets import UInt32s
 from pregao.model.rows import Kind
 from pregao.sessions.counters import ChannelCounters
 from pregao.sessions.events import Event, Healer, InstrumentHealed, InstrumentStale, QueueOverflow, Reason
@@ -176,6 +177,17 @@ class Recovery:
         sync["marks"][concerned] |= np.uint8(Mark.AWAITED)
         sync["bound"][concerned] = NEVER
         sync["missing"][concerned] = np.maximum(sync["missing"][concerned], at)
+
+    def unsettle_statistics(self, indexes: UInt32s, at: int) -> int:
+        """A phase that may have reset them or ended an auction; how many were clean."""
+        sync = self.table.sync
+        theirs = sync[indexes]
+        followed = (theirs["covered"] < at) & (theirs["marks"] & int(Mark.IGNORED) == 0)
+        clean = indexes[followed & (theirs["statistics"] == Known.CLEAN)]
+        sync["since"][clean[sync["book"][clean] == Known.CLEAN]] = self.loops
+        sync["statistics"][clean] = Known.UNVERIFIED
+        sync["missing"][clean] = np.maximum(sync["missing"][clean], at)
+        return len(clean)
 
     def forget_everything(self, reason: Reason) -> None:
         """Another site: its sequence and its rptSeq are its own."""

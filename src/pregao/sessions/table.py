@@ -58,12 +58,13 @@ class InstrumentTable:
         return index
 
     def begin_again(self, index: int, missing: int, *, clean: bool) -> None:
-        """Nothing is known of it; or, `clean`, there is nothing to know: it is new."""
+        """Nothing is known of it; or, `clean`, there is nothing to know: it is new. Its rptSeq may go on
+        all the same: it may have been listed before, and only an EmptyBook starts it again (7.4.1)."""
         new_record(self._records, index, missing)
         if clean:
             record = self._records[index]
             record["book"] = record["statistics"] = Known.CLEAN
-            record["last"] = record["bound"] = 0
+            record["bound"] = 0
 
     def ignore(self, index: int) -> None:
         self._records[index]["marks"] |= Mark.IGNORED

@@ -18,14 +18,18 @@ from pregao.services.market.watch import Notice
 def trades_box(book: HandledBook, trades: Iterable[Trade | TradeBusted]) -> Panel:
     """Newest first; the colour says whether the price rose or fell."""
     places = places_of(book.instrument.tick) if book.instrument else 2
-    table = Table.grid(padding=(0, 1), expand=True)
-    for justify in ("left", "right", "right", "left"):
-        table.add_column(justify=justify, no_wrap=True)
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(justify="right", no_wrap=True, min_width=9)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
     told = list(trades)
     for trade, before in zip_longest(told, told[1:]):
         table.add_row(
             Text(clock_text(trade.transact_ns), "dim"), f"{trade.size:,}",
-            Text(price_text(trade.price, places), _direction(trade, before)), Text(_note(trade), "yellow"),
+            Text(price_text(trade.price, places), _direction(trade, before)),
+            Text(_firms(trade), "dim"), Text(_note(trade), "yellow"),
         )  # fmt: skip
     return Panel(
         table if told else Text("none yet", "dim"), title=f"trades of {printable(book.symbol)}",
@@ -39,6 +43,13 @@ def _direction(trade: Trade | TradeBusted, before: Trade | TradeBusted | None) -
     return "bold green" if trade.price > before.price else "bold red"
 
 
+def _firms(trade: Trade | TradeBusted) -> str:
+    """Who bought from whom, by B3's numbers of its members."""
+    if isinstance(trade, TradeBusted) or (trade.buyer is None and trade.seller is None):
+        return ""
+    return f"{trade.buyer or '-'} ← {trade.seller or '-'}"
+
+
 def _note(trade: Trade | TradeBusted) -> str:
     if isinstance(trade, TradeBusted):
         return "CANCELLED"
@@ -49,7 +60,9 @@ def notices_box(notices: Iterable[Notice], count: int) -> Panel:
     """Newest last, as a log."""
     lines = [
         Text.assemble(
-            (clock_text(each.time_ns, 0), "dim"), " ", (each.text, "yellow" if each.alarming else "")
+            (clock_text(each.time_ns, 0), "dim"),
+            " ",
+            (each.text.removeprefix("channel "), "yellow" if each.alarming else ""),
         )
         for each in list(notices)[-count:]
     ]

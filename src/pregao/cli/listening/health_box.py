@@ -10,49 +10,64 @@ from pregao.services.market.health import ChannelHealth, FeedHealth, MarketHealt
 from pregao.services.market.receiving import Reception
 from pregao.sessions.feeds import Site
 
-_HEADS = ("ch", "feed", "packets", "first", "dup", "lost", "delay p50", "p99", "")
+_HEADS = ("channel", "feed", "first", "repeated", "lost", "idle", "delay", "p99")
 _SILENT_NS = 3_000_000_000
 
 
-def health_box(health: MarketHealth, first_channel: int | None) -> Panel:
+def health_box(health: MarketHealth, first_channel: int | None) -> tuple[Panel, int]:
+    """The box, and how many lines it has."""
     channels = sorted(health.channels, key=lambda each: (each.channel != first_channel, each.channel))
-    parts: list[RenderableType] = [_feeds(channels), Text(), *map(_channel_line, channels)]
+    feeds = _feeds(channels)
+    parts: list[RenderableType] = [feeds, Text(), *map(_channel_line, channels)]
     if health.reception is not None:
         parts += _reception_lines(health.reception)
     if health.findings:
         parts.append(Text(f"{health.findings:,} things wrong in the captures", "yellow"))
     style = "green" if health.whole else "yellow"
-    return Panel(Group(*parts), title="feed health", border_style=style, padding=(0, 1))
+    box = Panel(Group(*parts), title="feed health", border_style=style, padding=(0, 1))
+    return box, feeds.row_count + len(parts) + 1
+
+
+def health_strip(health: MarketHealth, first_channel: int | None, lines: int) -> Panel:
+    """The same for a small terminal: a line a channel, that of the instrument first."""
+    channels = sorted(health.channels, key=lambda each: (each.channel != first_channel, each.whole))
+    shown: list[RenderableType] = [] if health.reception is None else _reception_lines(health.reception)[:1]
+    shown = [*map(_channel_line, channels[: lines - len(shown)]), *shown]
+    style = "green" if health.whole else "yellow"
+    return Panel(Group(*shown), title="feed health", border_style=style, padding=(0, 1))
 
 
 def _feeds(channels: list[ChannelHealth]) -> Table:
     table = Table.grid(padding=(0, 1), expand=True)
     for head in _HEADS:
-        table.add_column(justify="left" if head in ("feed", "") else "right", no_wrap=True)
+        table.add_column(justify="left" if head == "feed" else "right", no_wrap=True)
     table.add_row(*(Text(head, "dim") for head in _HEADS))
     for channel in channels:
         for feed in channel.feeds:
             if feed.heard or feed.feed in channel.site.feeds:
-                table.add_row(str(channel.channel), *_feed_cells(feed))
+                standby = feed.feed not in channel.site.feeds
+                table.add_row(str(channel.channel), *_feed_cells(feed, standby=standby))
     return table
 
 
-def _feed_cells(feed: FeedHealth) -> list[str | Text]:
-    counters, delay = feed.counters, feed.delay
+def _feed_cells(feed: FeedHealth, *, standby: bool) -> list[str | Text]:
+    counters = feed.counters
+    if standby:  # only listened for (6.1)
+        return [feed.feed.name, Text("standby", "dim"), "-", "-", "-", *_times(feed)]
     lost = Text(f"{counters.lost:,}", "yellow" if counters.lost else "")
-    times = ["-", "-"] if delay is None else [duration_text(delay.p50), duration_text(delay.p99)]
-    return [
-        feed.feed.name, f"{counters.received:,}", f"{counters.first:,}", f"{counters.duplicate:,}", lost,
-        *times, _silence(feed),
-    ]  # fmt: skip
+    idle = max(counters.received - counters.first - counters.duplicate - counters.late, 0)  # heartbeats
+    counts: list[str | Text] = [f"{counters.first:,}", f"{counters.duplicate:,}", lost, f"{idle:,}"]
+    return [feed.feed.name, *counts, *_times(feed)]
 
 
-def _silence(feed: FeedHealth) -> Text:
+def _times(feed: FeedHealth) -> list[str | Text]:
+    """How long its packets were on their way; or, which is worse, how long there were none."""
     if not feed.heard:
-        return Text("NOT HEARD", "bold red")
+        return [Text("NOT HEARD", "bold red"), ""]
     if feed.silent_ns >= _SILENT_NS:
-        return Text(f"SILENT {duration_text(feed.silent_ns)}", "bold red")
-    return Text("")
+        return [Text("SILENT", "bold red"), Text(duration_text(feed.silent_ns), "bold red")]
+    delay = feed.delay
+    return ["-", "-"] if delay is None else [duration_text(delay.p50), duration_text(delay.p99)]
 
 
 def _channel_line(channel: ChannelHealth) -> Text:
@@ -77,7 +92,7 @@ def _channel_line(channel: ChannelHealth) -> Text:
     return line
 
 
-def _reception_lines(reception: Reception) -> list[Text]:
+def _reception_lines(reception: Reception) -> list[RenderableType]:
     reader = reception.reader
     drops = "unknown" if reader.drops is None else f"{reader.drops:,}"
     smallest = min((line.buffer_bytes for line in reception.lines), default=0)
@@ -87,4 +102,4 @@ def _reception_lines(reception: Reception) -> list[Text]:
     )  # fmt: skip
     if reader.stalls:
         line.append(f"  too slow {reader.stalls:,} times", "yellow")
-    return [line] + ([Text(reception.hint, "yellow")] if reception.hint else [])
+    return [line, *([Text(reception.hint, "yellow")] if reception.hint else [])]

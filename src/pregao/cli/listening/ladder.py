@@ -1,6 +1,6 @@
 """The price levels of a book, bids to the left and offers to the right."""
 
-from typing import Final
+from typing import Final, Literal
 
 from rich.table import Table
 from rich.text import Text
@@ -10,9 +10,13 @@ from pregao.feeds.binary.handler.views import HandledBook
 from pregao.model.market import Side
 from pregao.services.market.numbers import places_of, price_text
 
-_BAR: Final = 14
+Justify = Literal["left", "right"]
+
+_BAR: Final = 10
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 _BID, _OFFER = "green", "red"
+_HEADS: Final = ("price", "", "quantity", "orders")  # from the middle outwards; bars take what room there is
+_NEXT_TO_MIDDLE: Final = ("price", "")
 
 
 def ladder(book: HandledBook, depth: int) -> Table:
@@ -20,12 +24,12 @@ def ladder(book: HandledBook, depth: int) -> Table:
     most = max((level.size for level in (*bids, *offers)), default=1)
     places = places_of(book.instrument.tick) if book.instrument else 2
     table = Table.grid(padding=(0, 1), expand=True)
-    for name, justify in (
-        ("orders", "right"), ("quantity", "right"), ("", "right"), ("bid", "right"),
-        ("offer", "left"), ("", "left"), ("quantity", "left"), ("orders", "left"),
-    ):  # fmt: skip
-        table.add_column(name, justify=justify, no_wrap=True, ratio=2 if not name else 1)  # type: ignore[arg-type]
-    heads = ("orders", "quantity", "", "bid", "offer", "", "quantity", "orders")
+    for head in reversed(_HEADS):
+        table.add_column(justify="right", no_wrap=True, ratio=None if head else 1)
+    for head in _HEADS:
+        justify: Justify = "left" if head in _NEXT_TO_MIDDLE else "right"
+        table.add_column(justify=justify, no_wrap=True, ratio=None if head else 1)
+    heads = (*reversed(("bid", *_HEADS[1:])), "offer", *_HEADS[1:])
     table.add_row(*(Text(head, "dim") for head in heads))
     for place in range(depth):
         bid = bids[place] if place < len(bids) else None

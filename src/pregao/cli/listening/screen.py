@@ -13,7 +13,7 @@ from rich.text import Text
 
 from pregao.cli.listening.boxes import notices_box, trades_box
 from pregao.cli.listening.chosen import Chosen
-from pregao.cli.listening.health_box import health_box
+from pregao.cli.listening.health_box import health_box, health_strip
 from pregao.cli.listening.keys import Key, Keys
 from pregao.cli.listening.sheet import sheet
 from pregao.cli.listening.words import clock_text, date_text
@@ -26,7 +26,9 @@ _SHARE: Final = 4  # drawing takes at most so small a part of the time
 _SHEET_WIDTH: Final = 74
 _BOXES_WIDTH: Final = 62
 _NARROW: Final = _SHEET_WIDTH + 40
-_HEALTH_LINES: Final = 6
+_SHEET_LINES: Final = 12  # besides the price levels
+_STRIP_LINES: Final = 3
+_LEAST_DEPTH: Final = 3
 
 
 class Screen:
@@ -40,17 +42,17 @@ class Screen:
         due_s = 0.0
         with Live(console=self._console, screen=True, auto_refresh=False) as live:
             while not stop.is_set():
-                self._watch.step(max(min(due_s - monotonic(), _EVERY_S), 0.0))
+                if monotonic() >= due_s:
+                    began_s = monotonic()
+                    live.update(self.draw(), refresh=True)
+                    drawn_s = monotonic()
+                    due_s = drawn_s + max(_EVERY_S, (drawn_s - began_s) * _SHARE)
+                self._watch.step(max(due_s - monotonic(), 0.0))
                 for key in keys.read(_EVERY_S if self._watch.packets.ended else 0.0):
                     if key is Key.QUIT:
                         return
                     self._chosen.move(1 if key is Key.NEXT else -1)
                     due_s = 0.0
-                if monotonic() >= due_s:
-                    began_s = monotonic()
-                    live.update(self.draw(), refresh=True)
-                    took_s = monotonic() - began_s
-                    due_s = monotonic() + max(_EVERY_S, took_s * _SHARE)
                 tick()
 
     # One picture
@@ -63,28 +65,30 @@ class Screen:
         layout.split_column(
             Layout(self._head(health), size=1), Layout(name="body"), Layout(self._foot(health), size=1)
         )
-        sheets = [Layout(sheet(book, self._depth), ratio=_SHEET_WIDTH) for book in books]
+        wide = width >= _NARROW
+        room = height - 2 - (0 if wide else _STRIP_LINES + 2)
+        depth = max(min(self._depth, room - _SHEET_LINES), _LEAST_DEPTH)
+        sheets = [Layout(sheet(book, depth), ratio=_SHEET_WIDTH) for book in books]
         if not sheets or wrong:
             sheets.append(Layout(_nothing(wrong), ratio=_SHEET_WIDTH))
-        if width >= _NARROW:
+        if wide:
             boxes = self._boxes(health, books, height - 2)
             layout["body"].split_row(*sheets, Layout(boxes, ratio=_BOXES_WIDTH))
         else:
-            layout["body"].split_row(*sheets)
+            first = books[0].channel if books else None
+            strip = health_strip(health, first, _STRIP_LINES)
+            layout["body"].split_column(*sheets[:1], Layout(strip, size=_STRIP_LINES + 2))
         return layout
 
     def _boxes(self, health: MarketHealth, books: list[HandledBook], height: int) -> Layout:
         layout = Layout()
         first = books[0] if books else None
-        feeds = sum(
-            feed.heard or feed.feed in each.site.feeds for each in health.channels for feed in each.feeds
-        )
-        lines = _HEALTH_LINES + feeds + len(health.channels)
+        box, lines = health_box(health, None if first is None else first.channel)
         rest = max(height - lines, 8)
         parts = [] if first is None else [
             Layout(trades_box(first, self._watch.trades(first, rest - rest // 2 - 2)), size=rest - rest // 2)
         ]  # fmt: skip
-        parts.append(Layout(health_box(health, None if first is None else first.channel), size=lines))
+        parts.append(Layout(box, size=lines))
         parts.append(Layout(notices_box(self._watch.notices, max(rest // 2 - 2, 1))))
         layout.split_column(*parts)
         return layout

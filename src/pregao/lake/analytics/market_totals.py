@@ -1,31 +1,57 @@
 """Gross amount, volume and trades of a security group. The amount is money: price × size × contract
 multiplier ÷ price divisor, where the definition has them."""
 
-from pyspark.sql import DataFrame
+from typing import Final
+
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
+from pregao.lake.analytics.bars import volume_figures
 from pregao.lake.analytics.places import UNIT, all_doubts, conform, last_lineage, with_lineage
 from pregao.lake.tables.analytics import MARKET_TOTALS
+
+_BEFORE, _AFTER = -(1 << 63), (1 << 63) - 1
+_KEY: Final = ("trade_date", "channel", "security_id")
 
 
 def market_totals(trades_clean: DataFrame, instruments: DataFrame, build_id: str = "") -> DataFrame:
     """Each trade by the definition that was valid when it happened; without one, group null."""
-    trades = trades_clean.where("in_volume")
-    definitions = F.broadcast(_definitions(instruments))
-    valid = (
-        (trades["trade_date"] == definitions["_date"])
-        & (trades["channel"] == definitions["_channel"])
-        & (trades["security_id"] == definitions["_id"])
-        & (trades["ts_event"] >= definitions["_from"])
-        & (trades["ts_event"] < definitions["_to"])
+    trades = trades_clean.where("in_volume").alias("trade")
+    definition = F.broadcast(_definitions(instruments)).alias("definition")
+    valid = (F.col("ts_event") >= F.col("known_from")) & (F.col("ts_event") < F.col("known_to"))
+    for name in _KEY:
+        valid = valid & (F.col(f"trade.{name}") == F.col(f"definition.{name}"))
+    rows = trades.join(definition, valid, "left").select(
+        "trade.*", "security_group", "multiplier", "price_divisor"
     )
-    # Factor and price have at most 18 digits each: 36 hold the product, sums of it 38.
-    worth = F.col("price") * F.col("size").cast("decimal(19,0)") * F.coalesce("_factor", F.lit(1.0))
-    made = trades.join(definitions, valid, "left").groupBy(*UNIT, "security_group").agg(
-        F.sum(worth.cast("decimal(38,4)")).cast("decimal(38,4)").alias("amount"),
-        F.sum("size").alias("volume"),
-        F.count(F.lit(1)).alias("trades"),
-        last_lineage(),
+    # Added up before it is multiplied: exact as long as possible, and the sums are few.
+    alike = rows.groupBy(*UNIT, "security_group", "multiplier", "price_divisor").agg(
+        *volume_figures(), last_lineage(), all_doubts()
+    )
+    one = F.lit(1).cast("decimal(18,8)")
+    money = F.col("amount").try_cast("decimal(28,4)") * F.coalesce("multiplier", one)
+    alike = alike.withColumn("amount", (money / F.coalesce("price_divisor", one)).try_cast("decimal(38,4)"))
+    made = alike.groupBy(*UNIT, "security_group").agg(
+        F.sum("amount").alias("amount"),
+        F.sum("volume").alias("volume"),
+        F.sum("trades").alias("trades"),
+        F.max("lineage").alias("lineage"),
         all_doubts(),
-    )  # fmt: skip
+    )
     return conform(with_lineage(made), MARKET_TOTALS, build_id)
+
+
+def _definitions(instruments: DataFrame) -> DataFrame:
+    """What is known of an instrument at each moment. The first definition also counts before it was
+    told: a capture may begin, or a definition come round, after the first trade."""
+    versions = Window.partitionBy(*_KEY).orderBy("valid_from")
+    divisor = F.nullif(F.col("price_divisor"), F.lit(0))
+    return (
+        instruments.where(~F.col("action").eqNullSafe("DELETE"))
+        .withColumn("number", F.row_number().over(versions))
+        .select(
+            *_KEY, "security_group", "multiplier", divisor.cast("decimal(18,8)").alias("price_divisor"),
+            F.when(F.col("number") == 1, F.lit(_BEFORE)).otherwise(F.col("valid_from")).alias("known_from"),
+            F.coalesce(F.lead("valid_from").over(versions), F.lit(_AFTER)).alias("known_to"),
+        )
+    )  # fmt: skip

@@ -18,6 +18,7 @@ from pregao.sessions import events as e
 from pregao.sessions.settings import Settings
 
 _KEPT: Final = 200
+_MANY: Final = 3
 _ALARMING: Final = (
     e.GapDetected, e.PacketConflict, e.PacketDamaged, e.FeedSilent, e.ChannelSilent, e.FailedOver,
     e.InstrumentsUnverified, e.InstrumentStale, e.QueueOverflow,
@@ -38,12 +39,12 @@ class Notice:
 class _WatchedTape(Tape):
     """News are told too."""
 
-    def __init__(self, watch: "Watch") -> None:
+    def __init__(self, channel: int, watch: "Watch") -> None:
         super().__init__()
-        self._watch = watch
+        self._channel, self._watch = channel, watch
 
     def on_news(self, news: News) -> None:
-        self._watch.note(f"news: {printable(news.headline)}", alarming=False)
+        self._watch.note(f"channel {self._channel}: news: {printable(news.headline)}", alarming=False)
 
 
 class Watch:
@@ -58,8 +59,8 @@ class Watch:
     def step(self, timeout_s: float) -> None:
         """The packets that come next, if any do in time."""
         if not self.packets.ended:
-            for _, events in self._channels.handle(self._channels.wait(timeout_s)):
-                self._take(events)
+            for channel, events in self._channels.handle(self._channels.wait(timeout_s)):
+                self._take(self._summed_up(channel, events))
 
     def note(self, text: str, *, alarming: bool) -> None:
         self.notices.append(Notice(self.packets.now_ns, text, alarming))
@@ -93,8 +94,18 @@ class Watch:
     # Inside
 
     def _observe(self, channel: int) -> Tape:
-        tape = self._tapes[channel] = _WatchedTape(self)
+        tape = self._tapes[channel] = _WatchedTape(channel, self)
         return tape
+
+    def _summed_up(self, channel: int, events: list[e.Event]) -> list[e.Event]:
+        """After a restart every instrument of a channel may be healed at once: that is one line."""
+        for kind, word in ((e.InstrumentHealed, "whole again"), (e.InstrumentStale, "STALE")):
+            count = sum(isinstance(event, kind) for event in events)
+            if count > _MANY:
+                events = [event for event in events if not isinstance(event, kind)]
+                stale = kind is e.InstrumentStale
+                self.note(f"channel {channel}: {count:,} instruments {word}", alarming=stale)
+        return events
 
     def _take(self, events: Iterable[e.Event]) -> None:
         for event in events:

@@ -7,10 +7,13 @@ one is told or a snapshot loop that began after the loss says what it is.
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from pregao.books.layout import STATE
 from pregao.books.phases import AUCTIONS, effective
 from pregao.books.store import BookStore
 from pregao.model.market import Phase, State, StateEvent
+from pregao.model.packets import UInt32s
 
 _NAME_BYTES = 8
 
@@ -27,6 +30,21 @@ class Group:
     ends_ns: int | None = None
     session: int = 0
     members: dict[int, None] = field(default_factory=dict)  # by index
+    _indexes: UInt32s | None = None
+
+    def add(self, index: int) -> None:
+        self.members[index] = None
+        self._indexes = None
+
+    def discard(self, index: int) -> None:
+        del self.members[index]
+        self._indexes = None
+
+    def indexes(self) -> UInt32s:
+        """Its members, for kernels."""
+        if self._indexes is None:
+            self._indexes = np.array(list(self.members), np.uint32)
+        return self._indexes
 
 
 def _phase(number: int) -> Phase | int:
@@ -47,6 +65,7 @@ class Groups:
         self._store = store
         self._groups: dict[str, Group] = {}
         self._group_of: dict[int, str] = {}
+        self._is_stranger = np.ones(64, np.bool_)  # by index
 
     def __getitem__(self, name: str) -> Group:
         return self._groups[name]
@@ -64,21 +83,27 @@ class Groups:
         if before == name:
             return
         if before is not None:
-            del self._groups[before].members[index]
+            self._groups[before].discard(index)
         group = self._groups.setdefault(name, Group())
-        group.members[index] = None
+        group.add(index)
         self._group_of[index] = name
+        if index >= len(self._is_stranger):
+            more = np.ones(max(index + 1 - len(self._is_stranger), len(self._is_stranger)), np.bool_)
+            self._is_stranger = np.concatenate([self._is_stranger, more])
+        self._is_stranger[index] = False
         if group.phase is not None:
             self._store.set_phase([index], int(group.phase))
 
     def remove(self, index: int) -> None:
         name = self._group_of.pop(index, None)
         if name is not None:
-            del self._groups[name].members[index]
+            self._groups[name].discard(index)
 
-    def strangers(self, count: int) -> list[int]:
+    def strangers(self, count: int) -> UInt32s:
         """Which of the first `count` instruments have not said their group: any phase may be theirs."""
-        return [index for index in range(count) if index not in self._group_of]
+        strangers = np.flatnonzero(self._is_stranger[:count]).astype(np.uint32)
+        beyond = np.arange(len(self._is_stranger), count, dtype=np.uint32)
+        return np.concatenate([strangers, beyond]) if len(beyond) else strangers
 
     def lost(self) -> None:
         """A phase may have been among the packets lost."""
@@ -100,8 +125,8 @@ class Groups:
             self._store.set_phase(list(group.members), int(row["type"]))
 
     def affect(self, index: int, row: Any) -> None:
-        """What a phase does to one instrument: its auction ends (13.10), its statistics start over (14.3).
-        One of another group does nothing."""
+        """What a phase that was held does to one instrument: its auction ends (13.10), its statistics start
+        over (14.3). One of another group does nothing. `kernels.take_phase` is the same for many."""
         if self._group_of.get(index) != group_name(int(row["id"])):
             return
         store, phase = self._store, int(row["type"])

@@ -43,8 +43,8 @@ from pregao.sessions.arbitration_state import (
 )
 from pregao.sessions.channel import ChannelMachine
 from pregao.sessions.events import Event
+from pregao.sessions.feeds import SITE_OF, RecoveryStream
 from pregao.sessions.feeds import Feed as SessionFeed
-from pregao.sessions.feeds import RecoveryStream
 from pregao.sessions.instruments import Known
 from pregao.sessions.kernels import take_in_sequence
 from pregao.sessions.settings import Settings
@@ -223,7 +223,7 @@ class ChannelHandler:
         if stream is Stream.SNAPSHOT:
             self.snapshots.receive(payload, SessionFeed(feed))
             self._align()
-        elif stream is Stream.DEFINITION:
+        elif stream is Stream.DEFINITION and SITE_OF[SessionFeed(feed)] is self.machine.sites.active:
             self.definitions.receive(payload)
 
     def _settle(self, now_ns: int) -> list[Event]:

@@ -20,6 +20,7 @@ from pregao.feeds.binary.handler.kernels import (
     NOTES_FULL,
     OVERFLOW,
     SUSPECTED,
+    take_phase,
     take_rows,
     whole_events,
 )
@@ -30,10 +31,11 @@ from pregao.feeds.binary.reading.plain import PlainReader, news_of
 from pregao.feeds.binary.reading.rows import Array, Reading, RowReader
 from pregao.feeds.binary.workspace import Context
 from pregao.model.errors import PregaoError
+from pregao.model.packets import UInt32s
 from pregao.model.rows import ROW, Kind, Rows
 from pregao.sessions.arbitration import Packet
 from pregao.sessions.channel import ChannelMachine
-from pregao.sessions.instruments import NOTABLE, Decision
+from pregao.sessions.instruments import NOTABLE
 
 MOST_WAITING: Final = 1 << 14  # rows of an event without an end; a real one has some hundreds
 _NOTE_ROOM: Final = 1 << 12
@@ -60,6 +62,7 @@ class IncrementalReader:
         self._now_ns = 0
         self._waiting: Rows = np.empty(MOST_WAITING, ROW)
         self._waiting_count = 0
+        self._one_row: Rows = np.zeros(1, ROW)
         self._notes = np.zeros((_NOTE_ROOM, 4), np.int64)
         self._context = Context(CONTEXT_FIELDS)
         self._context.set(
@@ -67,12 +70,8 @@ class IncrementalReader:
             notes=self._notes, note_room=_NOTE_ROOM, decided=NOT_DECIDED,
             skip_unknown=int(machine.settings.interest is not None),
         )  # fmt: skip
+        self.context = self._context.address  # of the kernels
         self.rows = self.damaged = self.forced = self.suspected = 0
-
-    @property
-    def context(self) -> int:
-        """Of the kernels."""
-        return self._context.address
 
     @property
     def skipped(self) -> int:
@@ -186,14 +185,22 @@ class IncrementalReader:
 
     def _phase(self, row: Any) -> None:
         group = self._groups.tell(row)
-        self._machine.on_group_phase(int(row["at"]))
-        for index in tuple(group.members):
-            if self._machine.on_row(index, row) & Decision.APPLY:
-                self._groups.affect(index, row)
-            self._groups.bring_up_to_date(index)
-        for index in self._groups.strangers(len(self._machine.table)):
-            self._machine.on_row(index, row)  # held, until its definition says whether this is its group
+        strangers = self._groups.strangers(len(self._machine.table))
+        self._machine.on_group_phase(int(row["at"]), strangers)
+        self._take_phase(row, group.indexes(), is_theirs=True)
+        # Held, until its definition says whether this is its group.
+        self._take_phase(row, strangers, is_theirs=False)
         self._machine.on_trade_date(int(row["trade_date"]))
+
+    def _take_phase(self, row: Any, indexes: UInt32s, *, is_theirs: bool) -> None:
+        self._one_row[0] = row
+        done, place = 0, self._one_row.ctypes.data
+        while done < len(indexes):
+            code, done = take_phase(
+                self.context, place, indexes.ctypes.data, done, len(indexes), int(is_theirs)
+            )
+            if code == OVERFLOW:
+                self._machine.on_overflow(int(row["at"]))
 
     def _take_news(self, row: Any) -> None:
         try:

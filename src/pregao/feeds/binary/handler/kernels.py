@@ -6,6 +6,13 @@ A book waits for memory more than it computes, so rows are gone through in piece
 """
 
 from pregao.books import layout as t
+from pregao.books.figures.kernels import (
+    RESERVED,
+    SESSION_CHANGE,
+    forget_auction,
+    is_auction,
+    reset_session,
+)
 from pregao.books.kernels import (
     apply_row,
     end_event,
@@ -18,6 +25,7 @@ from pregao.books.kernels import (
 from pregao.books.updates.kernels import clear_book
 from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u32, prefetch, store_8, store_64
 from pregao.model import rows as r
+from pregao.model.market import Phase
 from pregao.model.rows import Kind
 from pregao.sessions.instruments import BOOK, BOUND, MISSING, NEVER, NOTABLE, SYNC_SIZE, Decision, Known
 from pregao.sessions.kernels import decide, first_held, forget_held, held_row, next_held, push
@@ -51,6 +59,8 @@ STALE = int(Known.STALE)
 END_OF_EVENT = 1
 LAST_BOOK_KIND = int(Kind.EMPTY_BOOK)
 EMPTY_BOOK = int(Kind.EMPTY_BOOK)
+PHASE = int(Kind.PHASE)
+PRE_OPEN = int(Phase.PRE_OPEN)
 NOT_DECIDED = -1
 
 
@@ -144,6 +154,37 @@ def take_rows(context, rows, first, count):
             if code != t.DONE:
                 return code, piece + i + 1
         piece += size
+    return t.DONE, count
+
+
+@inlined
+def _affect(books, header, row):
+    """What a phase of its group does to an instrument: see `groups.Groups.affect`."""
+    before, own, phase = load_u8(header, t.GROUP_PHASE), load_u8(header, t.OWN_STATE), load_u8(row, r.TYPE)
+    if is_auction(before, own):
+        left_opening = before == PRE_OPEN and phase != before
+        if not is_auction(phase, own) or (left_opening and own != RESERVED):
+            forget_auction(books, header)
+    if load_u8(row, r.DETAIL) == SESSION_CHANGE:
+        reset_session(books, header)
+
+
+@kernel
+def take_phase(context, row, indexes, first, count, is_theirs):
+    """The phase of a group onto its instruments; or, not `is_theirs`, held for some that may be of it.
+    (code, first that is left): OVERFLOW or DONE."""
+    books, pool = load_i64(context, BOOKS), load_i64(context, POOL)
+    at = load_i64(row, r.AT)
+    for place in range(first, count):
+        number = load_u32(indexes, place * 4)
+        sync, header = load_i64(context, SYNC) + number * SYNC_SIZE, header_of(books, number)
+        outcome = decide(sync, PHASE, 0, at)
+        if is_theirs:
+            if outcome & APPLY:
+                _affect(books, header, row)
+            store_8(header, t.GROUP_PHASE, load_u8(row, r.TYPE))
+        if outcome & HOLD and not push(pool, sync, row):
+            return OVERFLOW, place + 1
     return t.DONE, count
 
 

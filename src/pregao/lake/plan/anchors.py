@@ -1,0 +1,142 @@
+"""Snapshot loops of a unit by the places they cover, and which of them a slice can begin with.
+
+A loop is an anchor when what is known after it does not depend on anything before it: it is complete, of
+this unit's sequence, and while it and the loop before it ran nothing happened that withholds instruments
+from loops (6.5.11, 6.5.12) or that might have been lost. Only then does absence from it mean an empty book.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK, Array
+from pregao.lake.plan.presence import holes
+from pregao.lake.plan.units import NOWHERE, Unit
+from pregao.model.rows import Kind
+
+_CHECKPOINT_NS: Final = 600_000_000_000  # a stored book every ten minutes
+_WITHHOLD: Final = (Kind.CHANNEL_RESET, Kind.EMPTY_BOOK, Kind.SEQUENCE_RESET, Kind.DEFINITION)
+
+
+@dataclass(slots=True)
+class Loop:
+    """`begun` is the place at which its list of instruments was made; NOWHERE: not known."""
+
+    number: int  # in the unit
+    file: int
+    stream: int  # among the snapshot streams of the unit
+    loop: int  # its version in that stream
+    sent_ns: int
+    complete: bool
+    security_ids: Array
+    places: Array  # of each snapshot, NOWHERE where it is of another sequence
+    rpt_seqs: Array
+    alone: Array
+    whole: Array
+    orders: Array  # number of each snapshot in its stream
+    begun: int = NOWHERE
+    quiet: bool = False
+    saved: Array | None = None  # which books are stored; None: none
+
+    @property
+    def first(self) -> int:
+        """The least place that a slice must have seen after it began with this loop."""
+        placed = self.places[self.places != NOWHERE]
+        least = int(placed.min()) if len(placed) else self.begun
+        return least if self.begun == NOWHERE else min(least, self.begun)
+
+    @property
+    def last(self) -> int:
+        return int(self.places.max()) if len(self.places) else self.begun
+
+    @property
+    def is_anchor(self) -> bool:
+        return self.complete and self.quiet and self.begun != NOWHERE and bool((self.places != NOWHERE).all())
+
+
+def find_loops(unit: Unit) -> list[Loop]:
+    found: list[Loop] = []
+    for number, (file, stream) in enumerate(unit.snapshots):
+        order = np.argsort(stream.snapshots["loop"], kind="stable")
+        loops = stream.snapshots["loop"][order]
+        for row in stream.loops:
+            if not unit.since_ns <= int(row["sent_ns"]) < unit.until_ns:
+                continue
+            first, last = np.searchsorted(loops, [row["loop"], row["loop"] + 1])
+            mine = stream.snapshots[order[first:last]]
+            if len(mine):
+                found.append(_loop(unit, file, number, row, mine))
+    found.sort(key=lambda loop: (loop.sent_ns, loop.stream, loop.loop))
+    _judge(unit, found)
+    _choose_saved(found)
+    return found
+
+
+def _loop(unit: Unit, file: int, stream: int, row: Array, mine: Array) -> Loop:
+    places = _places(unit, mine, int(row["sent_ns"]))
+    listed = mine["in_first"] & (places != NOWHERE)
+    begun = int(places[listed][0]) if listed.any() else NOWHERE
+    return Loop(
+        0, file, stream, int(row["loop"]), int(row["sent_ns"]), bool(row["complete"]), mine["security_id"],
+        places, mine["rpt_seq"], mine["alone"], mine["whole"], mine["order"], begun,
+    )  # fmt: skip
+
+
+def _places(unit: Unit, snapshots: Array, sent_ns: int) -> Array:
+    """Below wire version 15 a snapshot does not say of which sequence it is: of the one at that time."""
+    appearance = np.full(len(snapshots), NOWHERE, np.int64)
+    for number, version in enumerate(unit.versions):
+        appearance[snapshots["version"] == version] = number
+    begun = [number for number, began_ns in enumerate(unit.version_ns) if began_ns <= sent_ns] or [0]
+    appearance[snapshots["version"] < 0] = begun[-1]
+    numbers = np.where(snapshots["number"] < 0, 0, snapshots["number"])
+    return np.where(appearance < 0, NOWHERE, appearance << NUMBER_BITS | numbers)
+
+
+def _judge(unit: Unit, loops: list[Loop]) -> None:
+    troubles = np.sort(np.concatenate([_withholding(unit), _lost(unit)]))
+    before: Loop | None = None
+    for number, loop in enumerate(loops):
+        loop.number = number
+        if loop.begun == NOWHERE and before is not None and before.last != NOWHERE:
+            loop.begun = before.last
+        since = loop.first if before is None else min(before.first, loop.first)
+        same = before is None or before.first >> NUMBER_BITS == loop.last >> NUMBER_BITS
+        first, last = np.searchsorted(troubles, [since, loop.last + 1])
+        loop.quiet = same and first == last and before is not None
+        before = loop
+
+
+def _withholding(unit: Unit) -> Array:
+    places: Array = unit.marks["key"][np.isin(unit.marks["kind"], _WITHHOLD)]
+    return places
+
+
+def _lost(unit: Unit) -> Array:
+    """The ends of gaps, and the beginnings of further sequences with what is missing of them."""
+    runs = unit.all_runs
+    gaps = holes(runs)
+    begun = np.arange(1, len(unit.versions), dtype=np.int64) << NUMBER_BITS
+    first_of_all = runs["first"][:1]
+    late = runs["first"][((runs["first"] & NUMBER_MASK) != 1) & (runs["first"] != first_of_all)]
+    return np.concatenate([gaps["first"], gaps["last"], begun, late])
+
+
+def _choose_saved(loops: list[Loop]) -> None:
+    """The first complete loop of each ten minutes stores the books that have changed since the one before:
+    where the rptSeq is the same, so is the book."""
+    told: dict[int, tuple[int, int]] = {}
+    last_bucket = -1
+    for loop in loops:
+        bucket = loop.sent_ns // _CHECKPOINT_NS
+        if not loop.complete or bucket == last_bucket:
+            continue
+        last_bucket = bucket
+        saved = np.zeros(len(loop.places), np.bool_)
+        listed = zip(loop.security_ids.tolist(), loop.places.tolist(), loop.rpt_seqs.tolist(), strict=True)
+        for row, (security_id, place, rpt_seq) in enumerate(listed):
+            key = place >> NUMBER_BITS, rpt_seq
+            saved[row] = place != NOWHERE and told.get(security_id) != key
+            told[security_id] = key
+        loop.saved = saved

@@ -1,0 +1,112 @@
+"""What a scan leaves of a capture file: small enough to be sent to whoever plans, enough to find anything.
+
+Keys are places as the file itself counts them: `version << 32 | sequenceNumber`, where `version` is the
+number of the sequenceVersion among those of its stream in this file, in order of appearance.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from pregao.feeds.binary.streams import Feed, Stream
+from pregao.lake.plan.captures import CaptureLayout
+from pregao.model.instruments import Instrument
+from pregao.model.market import DefinitionAction
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+NUMBER_BITS: Final = 32
+NUMBER_MASK: Final = (1 << NUMBER_BITS) - 1
+
+PIECE = np.dtype(
+    [
+        ("piece", "<i8"), ("packets", "<i8"), ("messages", "<i8"), ("least", "<i8"), ("greatest", "<i8"),
+        ("first_ns", "<i8"), ("last_ns", "<i8"),
+    ]
+)  # fmt: skip
+# Numbers that are all there, from the first to the last, with when both were sent.
+RUN = np.dtype([("first", "<i8"), ("last", "<i8"), ("first_ns", "<i8"), ("last_ns", "<i8")])
+# A message that concerns the whole plan.
+MARK = np.dtype(
+    [("kind", "<i8"), ("key", "<i8"), ("index", "<i8"), ("sent_ns", "<i8"), ("security_id", "<i8"),
+     ("trade_date", "<i8")]
+)  # fmt: skip
+SNAPSHOT = np.dtype(
+    [
+        ("loop", "<i8"),  # version of the snapshot stream
+        ("order", "<i8"),
+        ("security_id", "<i8"),
+        ("number", "<i8"),  # lastMsgSeqNumProcessed
+        ("version", "<i8"),  # lastSequenceVersion; -1: the wire has none
+        ("rpt_seq", "<i8"),
+        ("rows", "<i8"),
+        ("alone", "?"),
+        ("whole", "?"),
+        ("in_first", "?"),  # in the first packet of its loop
+    ]
+)  # fmt: skip
+LOOP = np.dtype(
+    [("loop", "<i8"), ("sent_ns", "<i8"), ("ended_ns", "<i8"), ("snapshots", "<i8"), ("complete", "?")]
+)
+
+
+@dataclass(slots=True)
+class Defined:
+    """A definition as it was told: again and again in loops, or once on the incremental stream."""
+
+    instrument: Instrument
+    action: DefinitionAction
+    sent_ns: int
+    key: int  # of the incremental stream; -1: of the definition stream
+    index: int = 0
+
+
+@dataclass(slots=True)
+class NewsMessage:
+    """A part of a news, as bytes of its message."""
+
+    key: int
+    index: int
+    sent_ns: int
+    message: bytes
+
+
+@dataclass(slots=True)
+class StreamIndex:
+    """One stream of one channel in one file."""
+
+    channel: int
+    stream: Stream
+    feed: Feed
+    flow: int
+    versions: list[int] = field(default_factory=list)  # sequenceVersions in order of appearance
+    version_ns: list[int] = field(default_factory=list)  # when the first packet of each was sent
+    pieces: Array = field(default_factory=lambda: np.zeros(0, PIECE))
+    runs: Array = field(default_factory=lambda: np.zeros(0, RUN))
+    marks: Array = field(default_factory=lambda: np.zeros(0, MARK))
+    snapshots: Array = field(default_factory=lambda: np.zeros(0, SNAPSHOT))
+    loops: Array = field(default_factory=lambda: np.zeros(0, LOOP))
+    definitions: list[Defined] = field(default_factory=list)
+    news: list[NewsMessage] = field(default_factory=list)
+    pauses: list[tuple[int, int]] = field(default_factory=list)  # key after each, and when it was sent
+
+    @property
+    def packets(self) -> int:
+        return int(self.pieces["packets"].sum())
+
+    @property
+    def messages(self) -> int:
+        return int(self.pieces["messages"].sum())
+
+
+@dataclass(slots=True)
+class FileIndex:
+    """`path` is where it was said to be; `layout.path` where it can be read in pieces."""
+
+    path: str
+    size: int
+    modified_ns: int
+    content: str  # hash
+    layout: CaptureLayout
+    streams: list[StreamIndex] = field(default_factory=list)

@@ -1,0 +1,87 @@
+"""Messages that the plan itself must know: resets, phases, definitions, parts of news."""
+
+from ctypes import string_at
+from typing import Any, Final
+
+import numpy as np
+
+from pregao.codecs.sbe import Schema
+from pregao.feeds.binary.reading.plain import PlainReader
+from pregao.feeds.binary.reading.rows import RowReader
+from pregao.feeds.binary.streams import Stream
+from pregao.lake.plan.captures import Packets
+from pregao.lake.plan.index import MARK, Array, Defined, NewsMessage
+from pregao.lake.plan.kernels import hash_messages
+from pregao.model.errors import PregaoError
+from pregao.model.events import Definition
+from pregao.model.rows import Kind, Rows
+
+_MARKED: Final = (Kind.PHASE, Kind.CHANNEL_RESET, Kind.EMPTY_BOOK, Kind.SEQUENCE_RESET, Kind.DEFINITION)
+
+
+class MarkReader:
+    def __init__(self, schema: Schema, channel: int, stream: Stream) -> None:
+        self._reader, self._plain, self._stream = RowReader(schema), PlainReader(channel), stream
+        self._header_size = schema.header.size
+        self._marks: list[Array] = []
+        self._definitions: list[Defined] = []
+        self._news: list[NewsMessage] = []
+        self._known: set[int] = set()  # hashes of definitions
+
+    def take(self, packets: Packets, keys: Array, sent: Array) -> None:
+        reading = self._reader.read(
+            0, np.ascontiguousarray(packets.address), np.ascontiguousarray(packets.length),
+            np.ascontiguousarray(keys), np.zeros(len(keys), np.uint16),
+        )  # fmt: skip
+        while True:
+            self._take_rows(reading.rows, sent)
+            if reading.whole:
+                return
+            reading = self._reader.go_on()
+
+    def _take_rows(self, rows: Rows, sent: Array) -> None:
+        kinds = rows["kind"]
+        if self._stream is Stream.INCREMENTAL:
+            marked = rows[np.isin(kinds, _MARKED)]
+            marks = np.zeros(len(marked), MARK)
+            marks["kind"], marks["key"], marks["index"] = marked["kind"], marked["at"], marked["index"]
+            marks["sent_ns"], marks["security_id"] = sent[marked["packet"]], marked["security_id"]
+            marks["trade_date"] = np.where(marked["kind"] == Kind.PHASE, marked["trade_date"], 0)
+            self._marks.append(marks)
+            for row in rows[kinds == Kind.NEWS]:
+                self._news.append(self._part(row, int(sent[row["packet"]])))
+        self._take_definitions(rows[kinds == Kind.DEFINITION], sent)
+
+    def _take_definitions(self, rows: Any, sent: Array) -> None:
+        if not len(rows):
+            return
+        places, sizes = np.ascontiguousarray(rows["price"]), np.ascontiguousarray(rows["size"])
+        hashes = np.empty(len(rows), np.int64)
+        hash_messages(places.ctypes.data, sizes.ctypes.data, len(rows), hashes.ctypes.data)
+        for row, value in zip(rows, hashes.tolist(), strict=True):
+            if self._stream is Stream.DEFINITION:
+                if value in self._known:
+                    continue
+                self._known.add(value)
+            self._define(row, int(sent[row["packet"]]))
+
+    def _define(self, row: Any, sent_ns: int) -> None:
+        try:
+            told = self._plain.read(self._reader.decode(row), int(row["index"]))
+        except PregaoError:
+            return
+        update = told[0].update if told and "security_id" not in told[0].lacks else None
+        if isinstance(update, Definition):
+            key = int(row["at"]) if self._stream is Stream.INCREMENTAL else -1
+            self._definitions.append(
+                Defined(update.instrument, update.action, sent_ns, key, int(row["index"]))
+            )
+
+    def _part(self, row: Any, sent_ns: int) -> NewsMessage:
+        start = int(row["price"]) - self._header_size
+        message = string_at(start, int(row["size"]) + self._header_size)
+        return NewsMessage(int(row["at"]), int(row["index"]), sent_ns, message)
+
+    def finish(self) -> tuple[Array, list[Defined], list[NewsMessage]]:
+        marks = np.concatenate(self._marks) if self._marks else np.zeros(0, MARK)
+        return marks, self._definitions, self._news

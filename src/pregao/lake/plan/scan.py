@@ -1,0 +1,178 @@
+"""One capture file to its index: a task of its own."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from pregao.codecs.sbe import load_builtin_schema
+from pregao.feeds.binary.channels import ChannelMap
+from pregao.feeds.binary.reading.rows import RowReader
+from pregao.feeds.binary.streams import Feed, Stream, StreamId, stream_of_file_name, stream_of_templates
+from pregao.lake.plan.captures import PIECE_PACKETS, CaptureLayout, Packets, map_file, walk_capture
+from pregao.lake.plan.index import NUMBER_BITS, PIECE, Array, FileIndex, StreamIndex
+from pregao.lake.plan.kernels import TEMPLATES, content_hash, find_messages, read_headers
+from pregao.lake.plan.loops import LoopReader
+from pregao.lake.plan.marks import MarkReader
+from pregao.lake.plan.presence import runs_of
+from pregao.lake.plan.scratch import readable
+
+_RARE: Final = (1, 4, 5, 9, 10, 11, 12)  # templates of messages that the plan itself must know
+_DEFINITION_TEMPLATES: Final = {1, 2, 4, 12}
+_HASH_SEED: Final = 1
+_PAUSE_NS: Final = 1_800_000_000_000  # no market is silent for so long: a night may lie in it
+
+
+@dataclass(frozen=True, slots=True)
+class ScanSettings:
+    channels: ChannelMap | None = None
+    scratch: str = ""
+    piece_packets: int = PIECE_PACKETS
+
+
+def scan_capture(path: str, settings: ScanSettings | None = None) -> FileIndex:
+    """CaptureError when it cannot be read at all; damage inside is in the layout."""
+    settings = settings or ScanSettings()
+    about = Path(path).stat()
+    layout = CaptureLayout(readable(path, settings.scratch))
+    index = FileIndex(path, about.st_size, about.st_mtime_ns, hash_file(path), layout)
+    scanner = _Scanner(path, settings)
+    for number, packets in walk_capture(layout, settings.piece_packets):
+        scanner.take(number, packets)
+    index.streams = scanner.finish()
+    return index
+
+
+def hash_file(path: str) -> str:
+    if not Path(path).stat().st_size:
+        return "empty"
+    content = map_file(path)
+    return f"{content_hash(content.ctypes.data, len(content), _HASH_SEED):016x}"
+
+
+@dataclass(slots=True)
+class _Flow:
+    """What is known of a destination's packets."""
+
+    id: StreamId
+    flow: int
+    seen: Array = field(default_factory=lambda: np.zeros(TEMPLATES, np.uint8))
+    versions: dict[int, int] = field(default_factory=dict)
+    version_ns: list[int] = field(default_factory=list)
+    pieces: list[tuple[int, ...]] = field(default_factory=list)
+    keys: list[Array] = field(default_factory=list)
+    sent: list[Array] = field(default_factory=list)
+    loops: LoopReader | None = None
+    marks: MarkReader | None = None
+
+
+class _Scanner:
+    def __init__(self, path: str, settings: ScanSettings) -> None:
+        self._by_name, self._channels = stream_of_file_name(path), settings.channels
+        self._flows: dict[tuple[int, int], _Flow] = {}
+        schema = load_builtin_schema()
+        self._reader = RowReader(schema)
+        self._schema = schema
+        self._wanted = np.zeros(TEMPLATES, np.uint8)
+        self._wanted[list(_RARE)] = 1
+
+    def take(self, piece: int, packets: Packets) -> None:
+        headers = np.empty((len(packets), 4), np.int64)
+        read_headers(
+            0, packets.address.ctypes.data, packets.length.ctypes.data, len(packets), headers.ctypes.data
+        )
+        counted = headers[:, 0] >= 0
+        counted &= headers[:, 2] > 0  # heartbeats are no part of the sequence (6.5.10)
+        whole = bool(counted.all())
+        flows = packets.flow if whole else packets.flow[counted]
+        channels = headers[:, 0] if whole else headers[counted, 0]
+        groups = np.unique(np.stack((flows, channels)), axis=1) if len(flows) else np.zeros((2, 0), np.int64)
+        for flow, channel in groups.T.tolist():
+            mine = counted & (packets.flow == flow) & (headers[:, 0] == channel)
+            only = packets if bool(mine.all()) else packets.pick(mine)
+            self._take(self._flow(flow, channel), piece, only, headers[mine])
+
+    def _flow(self, flow: int, channel: int) -> _Flow:
+        key = flow, channel
+        if key not in self._flows:
+            configured = self._channels.lookup(flow >> 16, flow & 0xFFFF) if self._channels else None
+            named = self._by_name
+            known = configured or StreamId(channel, named.stream, named.feed)
+            self._flows[key] = _Flow(StreamId(channel, known.stream, known.feed), flow)
+        return self._flows[key]
+
+    def _take(self, flow: _Flow, piece: int, packets: Packets, headers: Array) -> None:
+        notes = np.empty(len(packets), np.int64)
+        messages, noted = find_messages(
+            0, packets.address.ctypes.data, packets.length.ctypes.data, len(packets),
+            self._wanted.ctypes.data, flow.seen.ctypes.data, notes.ctypes.data, len(notes),
+        )  # fmt: skip
+        keys, sent = self._keys(flow, headers), np.ascontiguousarray(headers[:, 3])
+        flow.pieces.append(
+            (piece, len(packets), messages, int(keys.min()), int(keys.max()), int(sent[0]), int(sent[-1]))
+        )
+        flow.keys.append(keys)
+        flow.sent.append(sent)
+        stream = _stream_of(flow)
+        if stream is Stream.SNAPSHOT:
+            flow.loops = flow.loops or LoopReader(self._reader)
+            flow.loops.take(packets, keys, sent)
+        elif stream in (Stream.INCREMENTAL, Stream.DEFINITION):
+            flow.marks = flow.marks or MarkReader(self._schema, flow.id.channel or 0, stream)
+            chosen = notes[:noted]
+            if len(chosen):
+                flow.marks.take(packets.pick(chosen), keys[chosen], sent[chosen])
+
+    def _keys(self, flow: _Flow, headers: Array) -> Array:
+        versions = headers[:, 1]
+        if versions[0] not in flow.versions or (versions != versions[0]).any():
+            _, firsts = np.unique(versions, return_index=True)
+            for first in sorted(firsts.tolist()):
+                if int(versions[first]) not in flow.versions:
+                    flow.versions[int(versions[first])] = len(flow.versions)
+                    flow.version_ns.append(int(headers[first, 3]))
+        if (versions == versions[0]).all():
+            return headers[:, 2] + (flow.versions[int(versions[0])] << NUMBER_BITS)
+        known, places = np.unique(versions, return_inverse=True)
+        numbers = np.array([flow.versions[int(version)] for version in known], np.int64)
+        return headers[:, 2] + (numbers[places] << NUMBER_BITS)
+
+    def finish(self) -> list[StreamIndex]:
+        found = [self._index(flow) for flow in self._flows.values()]
+        return [index for index in found if index is not None]
+
+    def _index(self, flow: _Flow) -> StreamIndex | None:
+        stream = _stream_of(flow)
+        if stream is Stream.UNKNOWN:
+            return None
+        feed = flow.id.feed
+        if feed is Feed.UNKNOWN and stream is not Stream.INCREMENTAL:
+            feed = Feed.A  # as by name (6.1)
+        index = StreamIndex(
+            flow.id.channel or 0, stream, feed, flow.flow, list(flow.versions), flow.version_ns,
+            np.array(flow.pieces, PIECE),
+        )  # fmt: skip
+        if stream is Stream.INCREMENTAL:
+            keys, sent = np.concatenate(flow.keys), np.concatenate(flow.sent)
+            index.runs = runs_of(keys, sent)
+            after = np.flatnonzero(np.diff(sent) > _PAUSE_NS) + 1
+            index.pauses = list(zip(keys[after].tolist(), sent[after].tolist(), strict=True))
+        if flow.loops is not None:
+            index.snapshots, index.loops = flow.loops.finish()
+        if flow.marks is not None:
+            index.marks, index.definitions, index.news = flow.marks.finish()
+        return index
+
+
+def _stream_of(flow: _Flow) -> Stream:
+    """By configuration or name; else by what has been seen so far, which only ever gets more certain."""
+    if flow.id.stream is not Stream.UNKNOWN:
+        return flow.id.stream
+    templates = set(np.flatnonzero(flow.seen).tolist())
+    stream = stream_of_templates(templates)
+    if stream is Stream.UNKNOWN and templates and templates <= _DEFINITION_TEMPLATES and 1 in templates:
+        return Stream.DEFINITION  # a list that ends with a SequenceReset loops (6.5.8)
+    return stream
+
+

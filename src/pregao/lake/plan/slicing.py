@@ -1,0 +1,187 @@
+"""A unit cut into slices: each begins with an anchor, so that all can be built at once.
+
+A slice emits what stands from `start` up to but not including `stop`. It begins to read after `warm`, the
+least place that its anchor covers, and reads a little past its end, so that an event that it has begun is
+known whole.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import numpy as np
+
+from pregao.feeds.binary.streams import Feed
+from pregao.lake.plan.anchors import Loop
+from pregao.lake.plan.captures import CaptureLayout
+from pregao.lake.plan.index import Array, FileIndex
+from pregao.lake.plan.units import Unit, UnitStream
+
+FROM_FIRST: Final = -1
+TO_LAST: Final = (1 << 62) - 1
+COOL_PACKETS: Final = 512
+SLICE_MESSAGES: Final = 1_000_000
+_SECOND_NS: Final = 1_000_000_000
+
+
+@dataclass(slots=True)
+class FilePart:
+    """Pieces of a stream of a file that a slice needs."""
+
+    layout: CaptureLayout
+    flow: int
+    channel: int
+    first: int  # keys
+    end: int
+    versions: list[int]
+    appearances: Array
+
+
+@dataclass(slots=True)
+class LoopPart:
+    """A snapshot loop and where its packets are."""
+
+    loop: Loop
+    part: FilePart
+
+
+@dataclass(slots=True)
+class Slice:
+    channel: int
+    trade_date: str
+    number: int
+    start: int
+    stop: int
+    warm: int
+    versions: list[int]
+    feeds: dict[Feed, list[FilePart]]
+    loops: list[LoopPart]
+    anchor: LoopPart | None
+    is_last: bool
+    symbols: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
+    one_clock: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    start: int
+    anchor: int  # number of the loop
+
+
+def cut_unit(unit: Unit, loops: list[Loop], files: list[FileIndex], slices: int | None = None) -> list[Slice]:
+    """`slices`: how many are wanted; there are fewer where anchors are rare."""
+    pieces = _piece_starts(unit)
+    total = int(pieces["messages"].sum())
+    wanted = slices or max(1, -(-total // SLICE_MESSAGES))
+    cuts = _choose(pieces, _candidates(pieces, loops), wanted)
+    starts = [FROM_FIRST, *(cut.start for cut in cuts)]
+    stops = [*starts[1:], TO_LAST]
+    anchors = [None, *(loops[cut.anchor] for cut in cuts)]
+    return [
+        _slice(unit, loops, files, number, start, stop, anchor)
+        for number, (start, stop, anchor) in enumerate(zip(starts, stops, anchors, strict=True))
+    ]
+
+
+_START = np.dtype([("place", "<i8"), ("sent_ns", "<i8"), ("last_ns", "<i8"), ("messages", "<i8")])
+
+
+def _piece_starts(unit: Unit) -> Array:
+    """Places at which a cut may be, of the feed with the most packets, by place."""
+    feed = max(unit.feeds, key=lambda feed: sum(stream.index.packets for stream in unit.feeds[feed]))
+    parts = []
+    for stream in unit.feeds[feed]:
+        pieces = stream.index.pieces
+        pieces = pieces[stream.inside(pieces["least"])]
+        found = np.zeros(len(pieces), _START)
+        found["place"], found["sent_ns"] = stream.places(pieces["least"]), pieces["first_ns"]
+        found["last_ns"], found["messages"] = pieces["last_ns"], pieces["messages"]
+        parts.append(found)
+    starts = np.concatenate(parts)
+    return starts[np.argsort(starts["place"], kind="stable")]
+
+
+def _candidates(pieces: Array, loops: list[Loop]) -> list[Cut]:
+    """For each place the newest anchor before it that leaves the whole second before the cut to warm up:
+    what changed in that second must be known."""
+    found: list[Cut] = []
+    for loop in loops:
+        if not loop.is_anchor:
+            continue
+        # Of the piece that the loop begins in only its end is known for certain.
+        inside = int(np.searchsorted(pieces["place"], loop.first, side="right")) - 1
+        warm_ns = int(pieces["last_ns"][inside]) if inside >= 0 else 0
+        first = int(np.searchsorted(pieces["place"], loop.last, side="right"))
+        seconds = pieces["sent_ns"][first:] // _SECOND_NS * _SECOND_NS
+        usable = np.flatnonzero(seconds > warm_ns)
+        if len(usable):
+            found.append(Cut(int(pieces["place"][first + int(usable[0])]), loop.number))
+    return found
+
+
+def _choose(pieces: Array, candidates: list[Cut], wanted: int) -> list[Cut]:
+    """The candidates nearest to equal shares; of those with the same start the newest anchor."""
+    newest = {cut.start: cut for cut in candidates}
+    starts = np.array(sorted(newest), np.int64)
+    if not len(starts) or wanted < 2:
+        return []
+    done = np.cumsum(pieces["messages"]) - pieces["messages"]
+    at_start = done[np.searchsorted(pieces["place"], starts)]
+    chosen: set[int] = set()
+    for share in range(1, wanted):
+        target = pieces["messages"].sum() * share / wanted
+        best = int(starts[np.argmin(np.abs(at_start - target))])
+        chosen.add(best)
+    return [newest[start] for start in sorted(chosen) if start > pieces["place"][0]]
+
+
+def _slice(
+    unit: Unit, loops: list[Loop], files: list[FileIndex], number: int, start: int, stop: int,
+    anchor: Loop | None,
+) -> Slice:  # fmt: skip
+    warm = FROM_FIRST if anchor is None else anchor.first
+    reach = stop if stop == TO_LAST else stop + COOL_PACKETS
+    wanted = [
+        loop
+        for loop in loops
+        if (anchor is None or loop.number > anchor.number) and loop.first < stop and loop.last >= warm
+    ]
+    feeds = {
+        feed: [_part(files, stream, warm, reach) for stream in streams]
+        for feed, streams in unit.feeds.items()
+    }
+    return Slice(
+        unit.channel, unit.trade_date.isoformat(), number, start, stop, warm, unit.versions, feeds,
+        [_loop_part(unit, files, loop) for loop in wanted],
+        None if anchor is None else _loop_part(unit, files, anchor), stop == TO_LAST,
+        one_clock=len({stream.file for streams in unit.feeds.values() for stream in streams}) == 1,
+    )  # fmt: skip
+
+
+def _part(files: list[FileIndex], stream: UnitStream, warm: int, reach: int) -> FilePart:
+    pieces = stream.index.pieces
+    near = (stream.places(pieces["greatest"]) > warm) & (stream.places(pieces["least"]) < reach)
+    near |= stream.appearances[pieces["least"] >> 32] != stream.appearances[pieces["greatest"] >> 32]
+    return FilePart(
+        _only(files[stream.file].layout, pieces["piece"][near].tolist()), stream.index.flow,
+        stream.index.channel, stream.first, stream.end, stream.index.versions, stream.appearances,
+    )  # fmt: skip
+
+
+def _loop_part(unit: Unit, files: list[FileIndex], loop: Loop) -> LoopPart:
+    stream = unit.snapshots[loop.stream][1]
+    first, end = loop.loop << 32, (loop.loop + 1) << 32
+    pieces = stream.pieces
+    near = (pieces["greatest"] >= first) & (pieces["least"] < end)
+    versions = np.arange(len(stream.versions), dtype=np.int64)
+    return LoopPart(
+        replace(loop),
+        FilePart(
+            _only(files[loop.file].layout, pieces["piece"][near].tolist()), stream.flow, stream.channel, first,
+            end, stream.versions, versions,
+        ),
+    )  # fmt: skip
+
+
+def _only(layout: CaptureLayout, pieces: list[int]) -> CaptureLayout:
+    odd = {number: layout.odd[piece] for number, piece in enumerate(pieces) if piece in layout.odd}
+    return CaptureLayout(layout.path, layout.shapes, [layout.pieces[piece] for piece in pieces], odd)

@@ -1,0 +1,214 @@
+"""Units (channel × trade date) of a set of captures, with all that planning needs to know of them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Final
+
+import numpy as np
+
+from pregao.feeds.binary.streams import Feed, Stream
+from pregao.lake.plan.dates import DateRange, Timeline, as_date, date_ranges
+from pregao.lake.plan.index import (
+    MARK,
+    NUMBER_BITS,
+    NUMBER_MASK,
+    RUN,
+    Array,
+    Defined,
+    FileIndex,
+    NewsMessage,
+    StreamIndex,
+)
+from pregao.lake.plan.presence import union
+
+NOWHERE: Final = -1
+
+
+@dataclass(slots=True)
+class UnitStream:
+    """A stream of a file, as far as it is of this unit. `places` has the appearance of each of its
+    sequenceVersions in the unit."""
+
+    file: int
+    index: StreamIndex
+    first: int
+    end: int
+    appearances: Array = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    def places(self, keys: Array) -> Array:
+        """Where packets of these keys stand in the unit's stream."""
+        placed: Array = (self.appearances[keys >> NUMBER_BITS] << NUMBER_BITS) | (keys & NUMBER_MASK)
+        return placed
+
+    def inside(self, keys: Array) -> Array:
+        chosen: Array = (keys >= self.first) & (keys < self.end)
+        return chosen
+
+
+@dataclass(slots=True)
+class Unit:
+    channel: int
+    trade_date: date
+    feeds: dict[Feed, list[UnitStream]] = field(default_factory=dict)
+    versions: list[int] = field(default_factory=list)  # sequenceVersions in order of appearance
+    version_ns: list[int] = field(default_factory=list)
+    runs: dict[Feed, Array] = field(default_factory=dict)  # presence on each feed, by place
+    snapshots: list[tuple[int, StreamIndex]] = field(default_factory=list)  # file, stream
+    definitions: list[Defined] = field(default_factory=list)
+    news: list[tuple[int, NewsMessage]] = field(default_factory=list)  # place
+    marks: Array = field(default_factory=lambda: np.zeros(0, MARK))  # keys are places
+    files: set[int] = field(default_factory=set)  # all that feed it
+    since_ns: int = 0  # recovery streams from here to there are of this unit
+    until_ns: int = (1 << 63) - 1
+
+    @property
+    def first_ns(self) -> int:
+        return min(int(runs["first_ns"].min()) for runs in self.runs.values() if len(runs))
+
+    @property
+    def last_ns(self) -> int:
+        return max(int(runs["last_ns"].max()) for runs in self.runs.values() if len(runs))
+
+    @property
+    def all_runs(self) -> Array:
+        return union(list(self.runs.values()))
+
+
+def find_units(files: Sequence[FileIndex]) -> list[Unit]:
+    """In order of channel and date."""
+    streams = [(number, stream) for number, file in enumerate(files) for stream in file.streams]
+    _name_feeds(streams)
+    units: list[Unit] = []
+    for channel in sorted({stream.channel for _, stream in streams}):
+        mine = [(number, stream) for number, stream in streams if stream.channel == channel]
+        found = _incremental_units(channel, mine)
+        _share_times(found)
+        for unit in found:
+            _add_recovery(unit, mine)
+        units += found
+    return units
+
+
+def _name_feeds(streams: Iterable[tuple[int, StreamIndex]]) -> None:
+    """Feeds that nothing tells: of a channel's flows the first is A, the second B."""
+    flows: dict[int, list[int]] = {}
+    for _, stream in streams:
+        if stream.feed is Feed.UNKNOWN:
+            known = flows.setdefault(stream.channel, [])
+            if stream.flow not in known:
+                known.append(stream.flow)
+            stream.feed = Feed.A if known.index(stream.flow) == 0 else Feed.B
+
+
+def _incremental_units(channel: int, streams: list[tuple[int, StreamIndex]]) -> list[Unit]:
+    timeline = Timeline(stream for _, stream in streams)
+    units: dict[int, Unit] = {}
+    for number, stream in streams:
+        # The contingency site numbers its packets by itself: another stream, not a third copy.
+        if stream.stream is not Stream.INCREMENTAL or stream.feed is Feed.C:
+            continue
+        for first, end, trade_date in date_ranges(stream, timeline):
+            if not _has_packets(stream, DateRange(first, end, trade_date)):
+                continue
+            unit = units.setdefault(trade_date, Unit(channel, as_date(trade_date)))
+            unit.feeds.setdefault(stream.feed, []).append(UnitStream(number, stream, first, end))
+            unit.files.add(number)
+    found = [units[trade_date] for trade_date in sorted(units)]
+    for unit in found:
+        _place(unit)
+    return found
+
+
+def _has_packets(stream: StreamIndex, dates: DateRange) -> bool:
+    return bool(((stream.runs["last"] >= dates.first) & (stream.runs["first"] < dates.end)).any())
+
+
+def _place(unit: Unit) -> None:
+    """Sequence versions in order of appearance over all files, then everything by place."""
+    began: dict[int, int] = {}
+    each = [stream for streams in unit.feeds.values() for stream in streams]
+    for stream in each:
+        used = np.unique(stream.index.runs["first"][_used(stream)] >> NUMBER_BITS)
+        for local in used.tolist():
+            version, sent_ns = stream.index.versions[local], stream.index.version_ns[local]
+            began[version] = min(sent_ns, began.get(version, sent_ns))
+    unit.versions = sorted(began, key=lambda version: (began[version], version))
+    unit.version_ns = [began[version] for version in unit.versions]
+    appearance = {version: number for number, version in enumerate(unit.versions)}
+    for stream in each:
+        stream.appearances = np.array(
+            [appearance.get(version, 0) for version in stream.index.versions], np.int64
+        )
+    for feed, streams in unit.feeds.items():
+        unit.runs[feed] = union([_placed_runs(stream) for stream in streams])
+    unit.marks = _marks(each)
+    unit.news = _news(each)
+    unit.definitions = [
+        Defined(told.instrument, told.action, told.sent_ns, int(stream.places(np.array([told.key]))[0]),
+                told.index)
+        for stream in each[:1] + [one for one in each[1:] if one.file != each[0].file]
+        for told in stream.index.definitions
+        if stream.first <= told.key < stream.end
+    ]  # fmt: skip
+
+
+def _used(stream: UnitStream) -> Array:
+    runs = stream.index.runs
+    used: Array = (runs["last"] >= stream.first) & (runs["first"] < stream.end)
+    return used
+
+
+def _placed_runs(stream: UnitStream) -> Array:
+    runs = stream.index.runs[_used(stream)].copy()
+    runs["first"] = np.maximum(runs["first"], stream.first)
+    runs["last"] = np.minimum(runs["last"], stream.end - 1)
+    placed = np.zeros(len(runs), RUN)
+    placed["first"], placed["last"] = stream.places(runs["first"]), stream.places(runs["last"])
+    placed["first_ns"], placed["last_ns"] = runs["first_ns"], runs["last_ns"]
+    return placed
+
+
+def _marks(streams: Iterable[UnitStream]) -> Array:
+    """Each message once, though both feeds have it."""
+    parts = []
+    for stream in streams:
+        mine = stream.index.marks[stream.inside(stream.index.marks["key"])].copy()
+        mine["key"] = stream.places(mine["key"])
+        parts.append(mine)
+    marks = np.concatenate(parts) if parts else np.zeros(0, MARK)
+    _, firsts = np.unique(np.stack((marks["key"], marks["index"])), axis=1, return_index=True)
+    return marks[firsts]
+
+
+def _news(streams: Iterable[UnitStream]) -> list[tuple[int, NewsMessage]]:
+    found: dict[tuple[int, int], NewsMessage] = {}
+    for stream in streams:
+        for part in stream.index.news:
+            if stream.first <= part.key < stream.end:
+                place = int(stream.places(np.array([part.key]))[0])
+                found.setdefault((place, part.index), part)
+    return [(place, part) for (place, _), part in sorted(found.items(), key=lambda item: item[0])]
+
+
+def _share_times(units: list[Unit]) -> None:
+    """What recovery streams say between two days belongs to the nearer one."""
+    for before, after in zip(units, units[1:], strict=False):
+        middle = before.last_ns + (after.first_ns - before.last_ns) // 2
+        before.until_ns = after.since_ns = middle
+
+
+def _add_recovery(unit: Unit, streams: Iterable[tuple[int, StreamIndex]]) -> None:
+    for number, stream in streams:
+        if stream.feed is Feed.C or stream.stream is Stream.INCREMENTAL or not len(stream.pieces):
+            continue
+        first_ns, last_ns = int(stream.pieces["first_ns"].min()), int(stream.pieces["last_ns"].max())
+        if last_ns < unit.since_ns or first_ns >= unit.until_ns:
+            continue
+        unit.files.add(number)
+        if stream.stream is Stream.SNAPSHOT:
+            unit.snapshots.append((number, stream))
+        else:
+            unit.definitions += [
+                told for told in stream.definitions if unit.since_ns <= told.sent_ns < unit.until_ns
+            ]

@@ -1,0 +1,1 @@
+"""Rows of a slice onto its books."""

@@ -1,0 +1,292 @@
+"""Rows in the order of the stream onto the books of a slice, and to the tables they belong to.
+
+What is to be done with a row is decided by what is known of its instrument (`sessions`); nothing is held,
+for in a lake a snapshot is applied at its place. The row keeps how far it can be believed in `spare`. Rows
+are gone through in pieces, as in `books.kernels`: a book waits for memory more than it computes.
+"""
+
+from pregao.books import layout as t
+from pregao.books.arena.kernels import address_of
+from pregao.books.by_price.kernels import bits_of, find_slot
+from pregao.books.kernels import (
+    apply_row,
+    end_event,
+    fetch_book,
+    find_instrument,
+    header_of,
+    quotes_fit,
+    settle_top,
+    touch,
+)
+from pregao.books.updates.kernels import clear_book
+from pregao.kernels import (
+    inlined,
+    kernel,
+    load_i64,
+    load_u8,
+    load_u16,
+    load_u32,
+    prefetch,
+    store_8,
+    store_16,
+    store_32,
+    store_64,
+)
+from pregao.model import rows as r
+from pregao.model.rows import Kind
+from pregao.sessions.instruments import BOOK, BOUND, MISSING, NEVER, STATISTICS, SYNC_SIZE, Decision, Known
+from pregao.sessions.kernels import decide
+
+CONTEXT_FIELDS = (
+    "books",  # context of the book store
+    "sync",  # records of the instruments
+    "notes",  # three words each: instrument, decision, place
+    "note_count",
+    "note_room",
+    "event_at",  # something else is to be done before rows after this place
+    "emit_from",  # rows of these places go to tables
+    "emit_to",
+    "table_of_kind",  # a byte each
+    "buffers",  # address and count of the rows of each table
+    "execution",  # the row of the matching event that is going on; 0: none
+    "changed",  # a byte for each instrument: its book changed since the last sample
+    "changed_list",
+    "changed_count",
+    "decided",  # of a row that was not applied for want of memory: what was decided about it; else -1
+)
+(
+    BOOKS, SYNC, NOTES, NOTE_COUNT, NOTE_ROOM, EVENT_AT, EMIT_FROM, EMIT_TO, TABLE_OF_KIND, BUFFERS,
+    EXECUTION_ROW, CHANGED, CHANGED_LIST, CHANGED_COUNT, DECIDED,
+) = range(0, 8 * len(CONTEXT_FIELDS), 8)  # fmt: skip
+NOTE_SIZE = 24
+NO_TABLE = 255
+NOT_DECIDED = -1
+
+# Codes beyond those of `books.layout`.
+EVENT = 16  # not looked at: do what is due first
+NOTES_FULL = 17
+
+SUSPECTED = 256  # in a note: an update did not fit the book
+APPLY, EMPTIED, WENT_STALE, HEALED = (
+    int(Decision.APPLY), int(Decision.EMPTIED), int(Decision.WENT_STALE), int(Decision.HEALED),
+)  # fmt: skip
+NOTED = WENT_STALE | HEALED | SUSPECTED
+STALE, CLEAN = int(Known.STALE), int(Known.CLEAN)
+END_OF_EVENT = 1
+ORDER, SIDE, EMPTY_BOOK, TRADE, EXECUTION = 1, 2, 3, 4, 6
+PHASE, CHANNEL_RESET, DEFINITION = int(Kind.PHASE), int(Kind.CHANNEL_RESET), int(Kind.DEFINITION)
+
+SPARE = int(r.ROW.fields["spare"][1])
+KNOWN_ONCE = 59  # in a record of SYNC: its byte `spare`
+UNKNOWN, AFTER_GAP = 1, 2  # of `tables.quality.Quality`
+FIRST_TRANSACTED = 15  # wire version from which orders and trades tell transactTime (9)
+QUOTE_QUALITY, QUOTE_TRANSACTED = 8, 4  # in the field `sides` of a quote: shift, and bit
+# What an execution counts, in fields that it has no other use for.
+TRADES_COUNTED, CHANGES_COUNTED = r.FIRM, r.POSITION
+
+
+@inlined
+def doubt(sync, offset):
+    """What is to be said of a row of a part of an instrument."""
+    if load_u8(sync, offset) == CLEAN:
+        return 0
+    return AFTER_GAP if load_u8(sync, KNOWN_ONCE) else UNKNOWN
+
+
+@inlined
+def _note(context, number, outcome, at):
+    count = load_i64(context, NOTE_COUNT)
+    note = load_i64(context, NOTES) + count * NOTE_SIZE
+    store_64(note, 0, number)
+    store_64(note, 8, outcome)
+    store_64(note, 16, at)
+    store_64(context, NOTE_COUNT, count + 1)
+
+
+@inlined
+def mark_changed(context, number):
+    changed = load_i64(context, CHANGED)
+    if load_u8(changed, number) == 0:
+        store_8(changed, number, 1)
+        count = load_i64(context, CHANGED_COUNT)
+        store_32(load_i64(context, CHANGED_LIST), count * 4, number)
+        store_64(context, CHANGED_COUNT, count + 1)
+
+
+@kernel
+def note_change(context, number):
+    mark_changed(context, number)
+
+
+@inlined
+def _suspect(sync, header, at):
+    """An update did not fit the book, so the book is wrong: whether that is news."""
+    if load_u8(header, t.SUSPECT) == 0 or load_u8(sync, BOOK) == STALE:
+        return 0
+    store_8(sync, BOOK, STALE)
+    store_64(sync, MISSING, max(load_i64(sync, MISSING), at))
+    store_64(sync, BOUND, NEVER)
+    return SUSPECTED
+
+
+@inlined
+def _take_row(context, books, number, row, kind):
+    """When it needs memory it is not applied, and what was decided is kept: one cannot decide twice."""
+    sync = load_i64(context, SYNC) + number * SYNC_SIZE
+    header, at = header_of(books, number), load_i64(row, r.AT)
+    outcome = load_i64(context, DECIDED)
+    store_64(context, DECIDED, NOT_DECIDED)
+    if outcome == NOT_DECIDED:
+        outcome = decide(sync, kind, load_u32(row, r.RPT_SEQ), at)
+    if outcome & EMPTIED and kind != EMPTY_BOOK:
+        clear_book(books, header)
+        touch(books, header, number)
+        mark_changed(context, number)
+    is_book = kind <= EMPTY_BOOK
+    if is_book and outcome & APPLY:
+        if apply_row(books, number, row) == t.NEEDS_MEMORY:
+            store_64(context, DECIDED, outcome)
+            return t.NEEDS_MEMORY
+        mark_changed(context, number)
+        outcome |= _suspect(sync, header, at)
+    if outcome & HEALED:
+        store_8(sync, KNOWN_ONCE, 1)
+    store_8(row, SPARE, doubt(sync, BOOK if is_book else STATISTICS))
+    if outcome & NOTED:
+        _note(context, number, outcome, at)
+    return t.DONE
+
+
+@inlined
+def emit(context, row, kind):
+    """The row to the table of its kind; counts of the matching event that it belongs to."""
+    going_on = load_i64(context, EXECUTION_ROW)
+    if going_on != 0:
+        if kind == TRADE:
+            store_32(going_on, TRADES_COUNTED, load_u32(going_on, TRADES_COUNTED) + 1)
+        elif kind in (ORDER, SIDE):
+            store_32(going_on, CHANGES_COUNTED, load_u32(going_on, CHANGES_COUNTED) + 1)
+    if kind == EXECUTION:
+        store_64(context, EXECUTION_ROW, 0)
+    at = load_i64(row, r.AT)
+    if load_i64(context, EMIT_FROM) <= at < load_i64(context, EMIT_TO):
+        table = load_u8(load_i64(context, TABLE_OF_KIND), kind)
+        if table != NO_TABLE:
+            buffer = load_i64(context, BUFFERS) + table * 16
+            count = load_i64(buffer, 8)
+            target = load_i64(buffer, 0) + count * r.ROW_SIZE
+            for word in range(r.ROW_SIZE // 8):
+                store_64(target, word * 8, load_i64(row, word * 8))
+            store_64(buffer, 8, count + 1)
+            if kind == EXECUTION:
+                store_64(context, EXECUTION_ROW, target)
+
+
+@inlined
+def _end(context, books, row, kind):
+    """The event ends: quotes, with how far their books can be believed and whose time they have."""
+    first = load_i64(books, t.QUOTES_COUNT)
+    end_event(books, row)
+    transacted = kind <= EXECUTION and load_u16(row, r.VERSION) >= FIRST_TRANSACTED
+    for number in range(first, load_i64(books, t.QUOTES_COUNT)):
+        quote = load_i64(books, t.QUOTES) + number * t.QUOTE_SIZE
+        sync = load_i64(context, SYNC) + load_u32(quote, t.QUOTE_INSTRUMENT) * SYNC_SIZE
+        sides = load_u16(quote, t.QUOTE_SIDES) | doubt(sync, BOOK) << QUOTE_QUALITY
+        store_16(quote, t.QUOTE_SIDES, sides | (QUOTE_TRANSACTED if transacted else 0))
+    store_64(context, EXECUTION_ROW, 0)
+
+
+@kernel
+def take_rows(context, rows, first, count):
+    """Rows from `first` to `count`; (code, first row that is left)."""
+    books = load_i64(context, BOOKS)
+    found = load_i64(books, t.FOUND)
+    sync, piece = load_i64(context, SYNC), first
+    while piece < count:
+        size = min(t.PIECE, count - piece)
+        if load_i64(context, NOTE_COUNT) + size > load_i64(context, NOTE_ROOM):
+            return NOTES_FULL, piece
+        for i in range(size):
+            number = find_instrument(books, load_i64(rows, (piece + i) * r.ROW_SIZE + r.SECURITY_ID))
+            store_64(found, i * 8, number)
+            prefetch(header_of(books, number))
+            prefetch(sync + number * SYNC_SIZE)
+        for i in range(size):
+            fetch_book(books, load_i64(found, i * 8), rows + (piece + i) * r.ROW_SIZE)
+        for i in range(size):
+            row, number = rows + (piece + i) * r.ROW_SIZE, load_i64(found, i * 8)
+            kind = load_u8(row, r.KIND)
+            ends = load_u8(row, r.FLAGS) & END_OF_EVENT
+            if load_i64(row, r.AT) > load_i64(context, EVENT_AT):
+                return EVENT, piece + i
+            if kind in (CHANNEL_RESET, DEFINITION):
+                return t.SPECIAL, piece + i
+            if ends and not quotes_fit(books):
+                return t.QUOTES_FULL, piece + i
+            if kind < r.FIRST_SPECIAL:
+                if number < 0:
+                    return t.UNKNOWN_INSTRUMENT, piece + i
+                if _take_row(context, books, number, row, kind) == t.NEEDS_MEMORY:
+                    return t.NEEDS_MEMORY, piece + i
+            if kind < r.FIRST_SPECIAL or kind == PHASE:
+                emit(context, row, kind)
+            if ends:
+                _end(context, books, row, kind)
+        piece += size
+    return t.DONE, count
+
+
+# Snapshots
+
+
+@kernel
+def same_book(books, number, rows, count):
+    """Whether the orders of a snapshot, in the order it tells them, are those of the book."""
+    header = header_of(books, number)
+    told_bids, told_offers = 0, 0
+    for i in range(count):
+        row = rows + i * r.ROW_SIZE
+        which = load_u8(row, r.SIDE)
+        if which != 1 and which != 2:
+            return 0
+        side = header + (which - 1) * t.SIDE_SIZE
+        held = load_u32(side, t.SIDE_ORDERS)
+        place = told_bids if which == 1 else told_offers
+        if place >= held:
+            return 0
+        table = address_of(books, load_u32(side, t.SIDE_ORDERS_AT))
+        if load_u8(side, t.SIDE_POLICY) == t.BY_POSITION:
+            slot = table + (held - 1 - place) * t.SLOT_SIZE
+        else:
+            slot = find_slot(table, bits_of(side), load_i64(row, r.ID))
+        if not _same_order(slot, row):
+            return 0
+        if which == 1:
+            told_bids += 1
+        else:
+            told_offers += 1
+    bids, offers = load_u32(header, t.SIDE_ORDERS), load_u32(header + t.SIDE_SIZE, t.SIDE_ORDERS)
+    return 1 if told_bids == bids and told_offers == offers else 0
+
+
+@inlined
+def _same_order(slot, row):
+    implied = load_u8(row, r.FLAGS) & t.SLOT_IMPLIED
+    return (
+        load_u32(slot, t.SLOT_FLAGS) == t.SLOT_USED | implied
+        and load_i64(slot, t.SLOT_ID) == load_i64(row, r.ID)
+        and load_i64(slot, t.SLOT_PRICE) == load_i64(row, r.PRICE)
+        and load_i64(slot, t.SLOT_ORDER_SIZE) == load_i64(row, r.SIZE)
+        and load_i64(slot, t.SLOT_INSERTED) == load_i64(row, r.INSERTED)
+        and load_u32(slot, t.SLOT_FIRM) == load_u32(row, r.FIRM)
+    )
+
+
+@kernel
+def settle_one(books, number):
+    """Bring what was told of one instrument up to date in the middle of an event: which sides changed. It
+    stays on the list of those touched, who look once more at the end of the event."""
+    header = header_of(books, number)
+    top = load_i64(books, t.TOPS) + number * t.TOP_SIZE
+    changed = settle_top(books, header, 1, top)
+    return changed | 2 * settle_top(books, header + t.SIDE_SIZE, -1, top + t.TOP_SIDE)

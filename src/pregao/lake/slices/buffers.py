@@ -1,0 +1,62 @@
+"""Rows by the table they go to, in memory that kernels append to."""
+
+from typing import Final
+
+import numpy as np
+
+from pregao.lake.slices.books.kernels import NO_TABLE
+from pregao.model.rows import ROW, Kind, Rows
+
+ORDERS, TRADES, EXECUTIONS, STATISTICS, BANDS, IMBALANCES, STATES = range(7)
+_KINDS: Final[dict[int, tuple[Kind, ...]]] = {
+    ORDERS: (Kind.ORDER, Kind.SIDE, Kind.EMPTY_BOOK, Kind.CHANNEL_RESET, Kind.SNAPSHOT_ORDER),
+    TRADES: (Kind.TRADE, Kind.BUST),
+    EXECUTIONS: (Kind.EXECUTION,),
+    STATISTICS: (
+        Kind.TOTALS, Kind.OPENING, Kind.THEORETICAL, Kind.CLOSING, Kind.HIGH, Kind.LOW, Kind.LAST_TRADE,
+        Kind.SETTLEMENT, Kind.OPEN_INTEREST,
+    ),
+    BANDS: (Kind.PRICE_BAND, Kind.QUANTITY_BAND),
+    IMBALANCES: (Kind.IMBALANCE,),
+    STATES: (Kind.STATE, Kind.PHASE),
+}  # fmt: skip
+_FIRST_ROWS: Final = 1 << 10
+
+
+class RowBuffers:
+    """Before a kernel is called, `reserve` makes sure that no table can run out of room."""
+
+    def __init__(self) -> None:
+        self._rows: list[Rows] = [np.empty(_FIRST_ROWS, ROW) for _ in _KINDS]
+        self.table = np.zeros((len(_KINDS), 2), np.int64)  # address and count of each
+        self.table_of_kind = np.full(256, NO_TABLE, np.uint8)
+        for table, kinds in _KINDS.items():
+            self.table_of_kind[list(kinds)] = table
+        for table in _KINDS:
+            self.table[table, 0] = self._rows[table].ctypes.data
+
+    def reserve(self, rows: int) -> int:
+        """Room for so many more in each; by how far the executions have moved."""
+        moved = 0
+        for table, held in enumerate(self._rows):
+            count = int(self.table[table, 1])
+            if count + rows <= len(held):
+                continue
+            grown = np.empty(max(2 * len(held), count + rows), ROW)
+            grown[:count] = held[:count]
+            self._rows[table] = grown
+            if table == EXECUTIONS:
+                moved = grown.ctypes.data - int(self.table[table, 0])
+            self.table[table, 0] = grown.ctypes.data
+        return moved
+
+    def append(self, table: int, rows: Rows) -> None:
+        self.reserve(len(rows))
+        count = int(self.table[table, 1])
+        self._rows[table][count : count + len(rows)] = rows
+        self.table[table, 1] = count + len(rows)
+
+    def rows(self, table: int) -> Rows:
+        return self._rows[table][: int(self.table[table, 1])]
+
+

@@ -1,0 +1,41 @@
+"""What a slice has to say of the quality of its data: few rows, sent back to whoever writes the table."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from pregao.lake.slices.machine import SliceMachine
+
+Finding = dict[str, Any]
+MOST: Final = 100_000  # of one slice
+
+
+@dataclass(slots=True)
+class Findings:
+    """`loops` counts what was found of the snapshots of each loop; a loop may lie in two slices."""
+
+    rows: list[Finding] = field(default_factory=list)
+    loops: dict[int, Counter[str]] = field(default_factory=dict)
+    left_out: int = 0
+
+    def add(self, place: int, machine: "SliceMachine", finding: str, **columns: Any) -> None:
+        if not machine.emits(place):
+            return
+        if len(self.rows) >= MOST:
+            self.left_out += 1
+            return
+        packet = machine.packet_at(place)
+        sent = int(machine.merged.sent[packet]) if packet >= 0 else None
+        self.rows.append({"place": place, "finding": finding, "ts_event": sent, **columns})
+
+    def count(self, loop: int, what: str) -> None:
+        self.loops.setdefault(loop, Counter())[what] += 1
+
+    def conflict(self, place: int, machine: "SliceMachine") -> None:
+        self.add(place, machine, "FEEDS_DIFFER", severity="ERROR", stream="INCREMENTAL", count=1,
+                 detail="the same sequence number with other bytes")  # fmt: skip
+
+    def damaged(self, place: int, fault: str, index: int, machine: "SliceMachine") -> None:
+        self.add(place, machine, "DAMAGED_INPUT", severity="ERROR", stream="INCREMENTAL", msg_index=index,
+                 count=1, detail=fault.lower())  # fmt: skip

@@ -1,0 +1,192 @@
+"""Snapshots at their places: compared with clean books, loaded into the others.
+
+After its snapshot a book is the exchange's, whatever it was before. What had to be changed is told as rows:
+the orders of the snapshot, so that whoever follows the rows has the same book.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from pregao.books import layout as t
+from pregao.lake.plan.index import Array
+from pregao.lake.plan.units import NOWHERE
+from pregao.lake.slices.books.kernels import QUOTE_QUALITY, note_change, same_book, settle_one
+from pregao.lake.slices.known import UNHEARD
+from pregao.lake.slices.loops import LoadedLoop
+from pregao.lake.tables.quality import Quality
+from pregao.model.rows import NULL, ROW, Kind, Rows
+from pregao.sessions.instruments import Known, Mark
+
+if TYPE_CHECKING:
+    from pregao.lake.slices.machine import SliceMachine
+
+NO_PACKET: Final = 0xFFFFFFFF
+NO_INDEX: Final = 0xFFFF
+ABSENT, TOLD = 4, 5  # as `machine` has them
+_CLEAN, _AWAITED = int(Known.CLEAN), int(Mark.AWAITED)
+_FROM_SNAPSHOT: Final = int(Quality.FROM_SNAPSHOT)
+
+
+class Healing:
+    def __init__(self, machine: "SliceMachine") -> None:
+        self._machine, self._known, self._store = machine, machine.known, machine.store
+        self._findings = machine.findings
+        self._stale: dict[int, int] = {}  # since which place, by number
+        self.checkpoints: list[Rows] = []
+
+    # Loops
+
+    def begin_with(self, loaded: LoadedLoop) -> None:
+        """An anchor: nothing else is known."""
+        loop = loaded.loop
+        self._known.empty(np.array([UNHEARD]), loop.begun)
+        listed = zip(loop.security_ids.tolist(), loop.places.tolist(), loop.rpt_seqs.tolist(), strict=True)
+        for row, (security_id, place, rpt_seq) in enumerate(listed):
+            number = self._machine.number(security_id)
+            self._store.load_snapshot(number, loaded.orders(row), statistics=False)
+            self._known.settle(number, place, rpt_seq, statistics=True)
+        self._known.covered[UNHEARD] = 0
+        self._store.settle()
+
+    def follow(self, loaded: LoadedLoop) -> None:
+        """Its snapshots, each at its place, and what it says by silence."""
+        loop, push = loaded.loop, self._machine.push
+        for row, (place, whole) in enumerate(zip(loop.places.tolist(), loop.whole.tolist(), strict=True)):
+            if place != NOWHERE and whole:
+                push(place, TOLD, (loaded, row))
+        if loop.is_anchor:
+            push(max(loop.begun, 0), ABSENT, loaded)
+
+    def absent(self, place: int, loaded: LoadedLoop) -> None:
+        """Who is not in the list of an anchor has an empty book."""
+        listed = {self._machine.number(security_id) for security_id in loaded.loop.security_ids.tolist()}
+        known = self._known
+        others = np.array([number for number in range(known.count) if number not in listed], np.int64)
+        others = others[known.covered[others] <= place]
+        for number in others.tolist():
+            if number != UNHEARD and self._orders_of(number):
+                if known.book[number] == _CLEAN:
+                    self._mismatch(number, place, loaded.loop.number, "book", "absent from the loop")
+                self._replace(number, place, np.zeros(0, ROW), 0)
+            self.healed(number, place, "absent from a snapshot loop")
+        known.empty(others, place)
+
+    def told(self, place: int, loaded: LoadedLoop, row: int) -> None:
+        """One snapshot."""
+        loop, known = loaded.loop, self._known
+        number = self._machine.number(int(loop.security_ids[row]))
+        if place < known.covered[number]:
+            return
+        alone = bool(loop.alone[row])
+        if alone and known.marks[number] & _AWAITED and not loop.is_anchor:
+            return  # a book that is to be told again is withheld, not empty
+        orders, rpt_seq = loaded.orders(row), int(loop.rpt_seqs[row])
+        same = bool(same_book(self._store.context, number, orders.ctypes.data, len(orders)))
+        self._judge(number, place, loop.number, rpt_seq, same=same)
+        if not same:
+            self._replace(number, place, orders, rpt_seq)
+        known.settle(number, place, rpt_seq, statistics=not alone or loop.is_anchor)
+        if loop.saved is not None and loop.saved[row] and self._machine.emits(place):
+            self.checkpoints.append(self._rows(number, place, orders, rpt_seq, loop.sent_ns))
+
+    def _judge(self, number: int, place: int, loop: int, rpt_seq: int, *, same: bool) -> None:
+        known, emits = self._known, self._machine.emits(place)
+        if known.book[number] == _CLEAN:
+            follows = int(known.last[number]) == rpt_seq
+            if same and follows:
+                if emits:
+                    self._findings.count(loop, "matches")
+            elif known.once[number]:
+                found = "other orders" if not same else f"rptSeq {int(known.last[number])}"
+                self._mismatch(number, place, loop, f"rptSeq {rpt_seq}", found)
+        elif emits:
+            what = "unknown" if not known.once[number] else "equal" if same else "healed"
+            self._findings.count(loop, what)
+        self.healed(number, place, "snapshot")
+
+    def _mismatch(self, number: int, place: int, loop: int, expected: str, found: str) -> None:
+        if self._machine.emits(place):
+            self._findings.count(loop, "differences")
+        self._findings.add(
+            place, self._machine, "SNAPSHOT_MISMATCH", severity="ERROR", stream="SNAPSHOT",
+            security_id=self._store.security_id(number), count=1, expected=expected, found=found,
+            detail=f"loop {loop}",
+        )  # fmt: skip
+
+    # What became of instruments
+
+    def went_stale(self, number: int, place: int) -> None:
+        self._stale.setdefault(number, place)
+
+    def healed(self, number: int, place: int, how: str) -> None:
+        since = self._stale.pop(number, None)
+        if since is not None:
+            self._span("HEAL", number, since, place, how)
+
+    def leave(self) -> None:
+        """The end of the unit: who is stale stays so."""
+        merged = self._machine.merged
+        if not len(merged):
+            return
+        last = int(merged.place[-1])
+        for number, since in sorted(self._stale.items()):
+            self._span("STALE_SPAN", number, since, last, "until the end")
+
+    def _span(self, finding: str, number: int, since: int, place: int, detail: str) -> None:
+        machine = self._machine
+        packet = machine.packet_at(since)
+        machine.findings.add(
+            place, machine, finding, severity="WARNING", security_id=self._store.security_id(number),
+            first_seq_num=since & 0xFFFFFFFF, last_seq_num=place & 0xFFFFFFFF,
+            ts_from=int(machine.merged.sent[packet]) if packet >= 0 else None, count=1, detail=detail,
+        )  # fmt: skip
+
+    # Books
+
+    def _orders_of(self, number: int) -> int:
+        from pregao.model.market import Side
+
+        return sum(len(self._store.level_array(number, side, 1)) for side in Side)
+
+    def _replace(self, number: int, place: int, orders: Rows, rpt_seq: int) -> None:
+        machine = self._machine
+        self._store.load_snapshot(number, orders, statistics=False)
+        note_change(machine.context.address, number)
+        changed = settle_one(self._store.context, number)
+        if not machine.emits(place):
+            return
+        rows = self._rows(number, place, orders, rpt_seq, 0)
+        machine.buffers_append(place, rows)
+        if changed:
+            machine.quotes.append(self._quote(number, place, rows, changed))
+
+    def _rows(self, number: int, place: int, orders: Rows, rpt_seq: int, sent_ns: int) -> Rows:
+        """Orders of a snapshot as rows of the stream; one without an order for an empty book."""
+        rows = orders.copy() if len(orders) else np.zeros(1, ROW)
+        packet = self._machine.packet_at(place)
+        if not len(orders):
+            for name in ("id", "price", "size", "other", "time_ns", "inserted_ns", "fine", "high"):
+                rows[name] = NULL
+        rows["kind"], rows["security_id"] = Kind.SNAPSHOT_ORDER, self._store.security_id(number)
+        rows["at"], rows["rpt_seq"], rows["index"] = place, rpt_seq, NO_INDEX
+        rows["packet"] = packet if packet >= 0 else NO_PACKET
+        rows["sequence_version"] = self._machine.slice.versions[place >> 32]
+        rows["low"], rows["spare"] = np.arange(len(rows)), _FROM_SNAPSHOT
+        rows["time_ns"] = self._machine.merged.sent[packet] if packet >= 0 else sent_ns or NULL
+        return rows
+
+    def _quote(self, number: int, place: int, rows: Rows, changed: int) -> Array:
+        quote = np.zeros(1, t.QUOTE)
+        quote["security_id"], quote["at"] = self._store.security_id(number), place
+        quote["time_ns"], quote["packet"] = rows["time_ns"][0], rows["packet"][0]
+        quote["rpt_seq"], quote["index"] = rows["rpt_seq"][0], NO_INDEX
+        quote["instrument"], quote["sides"] = number, changed | _FROM_SNAPSHOT << QUOTE_QUALITY
+        start = number * t.TOP_SIZE
+        words = self._store._memory.tops[start : start + 2 * t.TOP_SIDE].view(np.int64)
+        for name, value in zip(_TOP, words.tolist(), strict=True):
+            quote[name] = value
+        return quote
+
+
+_TOP: Final = ("bid_price", "bid_size", "bid_orders", "offer_price", "offer_size", "offer_orders")

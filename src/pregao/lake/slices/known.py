@@ -1,0 +1,94 @@
+"""What is known of the instruments of a slice (`sessions.instruments`), by number of the book store.
+
+Number 0 is nobody: it stands for all that have not been heard of yet, and whoever is new begins as it is.
+After an anchor every record is as the anchor says, whatever it was before: so slices can begin there.
+"""
+
+from typing import Any, Final
+
+import numpy as np
+
+from pregao.sessions.instruments import (
+    NEVER,
+    NO_REPORT,
+    NOBODY,
+    SYNC,
+    Known,
+    Mark,
+    lose_packets,
+    new_record,
+)
+
+MOST_INSTRUMENTS: Final = 1 << 17
+UNHEARD: Final = 0
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class KnownInstruments:
+    def __init__(self) -> None:
+        self.sync: Array = np.zeros(MOST_INSTRUMENTS, SYNC)
+        self.count = 1
+        new_record(self.sync, UNHEARD, 0)
+        # Views by field: to read a record by name takes longer than to compare a book.
+        self.book, self.statistics, self.once = (
+            self.sync[name] for name in ("book", "statistics", "spare")
+        )
+        self.covered, self.last, self.marks = (self.sync[name] for name in ("covered", "last", "marks"))
+
+    @property
+    def used(self) -> Array:
+        return self.sync[: self.count]
+
+    def add(self, number: int) -> None:
+        """A new instrument: as nobody is."""
+        self.sync[number] = self.sync[UNHEARD]
+        self.count = max(self.count, number + 1)
+
+    def lose(self, place: int, packets: int | None) -> None:
+        """Packets up to a place are lost; None: or not what they should be."""
+        lose_packets(self.used, place, packets, 0)
+
+    def clear_all(self, place: int) -> Array:
+        """ChannelReset: the numbers of those whose books are empty now (6.5.12)."""
+        sync = self.used
+        concerned = sync["covered"] < place
+        lost = concerned & (sync["book"] != Known.CLEAN) & (sync["statistics"] != Known.CLEAN)
+        sync["last"][lost] = NO_REPORT  # what was lost may have had reports
+        sync["marks"][concerned] |= np.uint8(Mark.RESTART)
+        self.unsettle(place)
+        sync["book"][concerned] = Known.UNVERIFIED
+        sync["spare"][concerned] = 1
+        return np.flatnonzero(concerned)
+
+    def unsettle(self, place: int) -> None:
+        """A new sequence: books are told again, one by one (6.5.11)."""
+        sync = self.used
+        concerned = sync["covered"] < place
+        sync["book"][concerned & (sync["book"] == Known.CLEAN)] = Known.UNVERIFIED
+        sync["marks"][concerned] |= np.uint8(Mark.AWAITED)
+        sync["bound"][concerned] = NEVER
+
+    def settle(self, number: int, place: int, rpt_seq: int, *, statistics: bool) -> None:
+        """As a snapshot of that place says."""
+        record = self.sync[number]
+        record["book"], record["bound"] = Known.CLEAN, 0
+        if statistics:
+            record["statistics"] = Known.CLEAN
+        record["last"], record["last_at"], record["covered"] = rpt_seq, place, place
+        record["marks"] = Mark.REPORTED if rpt_seq else 0
+        record["spare"] = 1
+
+    def begin_again(self, number: int) -> None:
+        """It was deleted: should its id come again, it is somebody new."""
+        self.sync[number] = self.sync[UNHEARD]
+
+    def empty(self, numbers: Array, place: int) -> None:
+        """Absent from an anchor: there is nothing to know (6.3)."""
+        sync = self.sync
+        for name, value in (
+            ("book", Known.CLEAN), ("statistics", Known.CLEAN), ("bound", 0), ("last", 0), ("last_at", place),
+            ("covered", place), ("marks", 0), ("spare", 1), ("missing", 0), ("head", NOBODY),
+            ("tail", NOBODY),
+        ):  # fmt: skip
+            sync[name][numbers] = value

@@ -1,0 +1,49 @@
+"""A snapshot loop read again, with its rows: what the plan knows only by numbers."""
+
+from typing import Any
+
+import numpy as np
+
+from pregao.feeds.binary.reading.rows import RowReader
+from pregao.lake.errors import LakeDamagedError
+from pregao.lake.plan.index import Array
+from pregao.lake.plan.loops import in_order
+from pregao.lake.plan.slicing import LoopPart
+from pregao.lake.slices.feeds import read_packets
+from pregao.model.rows import ROW, Kind, Rows
+
+
+class LoadedLoop:
+    """Orders of each of its snapshots, by their number in the loop."""
+
+    def __init__(self, part: LoopPart, reader: RowReader) -> None:
+        self.loop = part.loop
+        self._orders, self._starts = _read(part, reader)
+        if len(self._starts) != len(self.loop.places) + 1:
+            raise LakeDamagedError("has changed since it was planned", file=part.part.layout.path)
+
+    def orders(self, row: int) -> Rows:
+        return self._orders[self._starts[row] : self._starts[row + 1]]
+
+
+def _read(part: LoopPart, reader: RowReader) -> tuple[Rows, Array]:
+    owners: list[Any] = []
+    packets, keys, sent = read_packets(part.part, owners)
+    mine = (keys >= part.part.first) & (keys < part.part.end)
+    packets, keys, sent = in_order(packets.pick(mine), keys[mine], sent[mine])
+    reading = reader.read(
+        0, np.ascontiguousarray(packets.address), np.ascontiguousarray(packets.length),
+        np.ascontiguousarray(keys), np.zeros(len(keys), np.uint16),
+    )  # fmt: skip
+    kept = []
+    while True:
+        kinds = reading.rows["kind"]
+        kept.append(reading.rows[(kinds == Kind.SNAPSHOT_ORDER) | (kinds == Kind.SNAPSHOT)].copy())
+        if reading.whole:
+            break
+        reading = reader.go_on()
+    rows = np.concatenate(kept) if kept else np.zeros(0, ROW)
+    headers = rows["kind"] == Kind.SNAPSHOT
+    orders_before = np.cumsum(~headers)
+    orders = rows[~headers]
+    return orders, np.r_[orders_before[headers], len(orders)]

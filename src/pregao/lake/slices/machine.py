@@ -1,0 +1,246 @@
+"""A slice from its packets to rows by table, quotes, samples, checkpoints and findings.
+
+The stream is rows in the order of their places; between them things happen that are no rows: packets are
+lost, a sequence begins, a second ends, a snapshot tells what a book is at its place. They wait in a heap,
+and the kernel stops at each.
+"""
+
+import heapq
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from pregao.books import layout as t
+from pregao.books.store import BookStore
+from pregao.codecs.sbe import Schema
+from pregao.feeds.binary.reading.rows import RowReader
+from pregao.feeds.binary.workspace import Context
+from pregao.lake.plan.index import NUMBER_BITS, Array
+from pregao.lake.plan.slicing import Slice
+from pregao.lake.slices.books.kernels import CONTEXT_FIELDS, EVENT, HEALED, NOT_DECIDED, NOTES_FULL, take_rows
+from pregao.lake.slices.buffers import ORDERS, RowBuffers
+from pregao.lake.slices.feeds import Merged, gaps_of
+from pregao.lake.slices.findings import Findings
+from pregao.lake.slices.healing import Healing
+from pregao.lake.slices.known import MOST_INSTRUMENTS, UNHEARD, KnownInstruments
+from pregao.lake.slices.loops import LoadedLoop
+from pregao.lake.slices.merging.kernels import CONFLICT
+from pregao.lake.slices.sampling.kernels import SAMPLE_WORDS, forget_changes, sample
+from pregao.model.market import DefinitionAction
+from pregao.model.rows import Kind, Rows
+
+SECOND_NS: Final = 1_000_000_000
+_NEVER: Final = (1 << 63) - 1
+_NOTE_ROOM: Final = 1 << 12
+_NOBODY: Final = -1  # security id of number 0
+# What happens at one place, in this order.
+LOAD, LOST, CONFLICTING, BEGUN, ABSENT, TOLD, ENDED = range(7)
+
+
+@dataclass(slots=True)
+class SliceResult:
+    buffers: RowBuffers
+    merged: Merged
+    store: BookStore
+    findings: Findings
+    quotes: Array
+    samples: Array  # SAMPLE_WORDS each
+    sample_packets: Array  # the packet after which each was taken
+    checkpoints: list[Rows] = field(default_factory=list)
+
+
+class SliceMachine:
+    def __init__(self, slice_: Slice, merged: Merged, schema: Schema) -> None:
+        self.slice, self.merged, self._schema = slice_, merged, schema
+        self.store = BookStore(max_instruments=MOST_INSTRUMENTS)
+        self.known = KnownInstruments()
+        self.buffers, self.findings = RowBuffers(), Findings()
+        assert self.store.add_instrument(_NOBODY) == UNHEARD
+        self.store.want_quotes()
+        self._notes = np.zeros((_NOTE_ROOM, 3), np.int64)
+        self._changed = np.zeros(MOST_INSTRUMENTS, np.uint8)
+        self._changed_list = np.zeros(MOST_INSTRUMENTS, np.uint32)
+        self.context = Context(CONTEXT_FIELDS)
+        self.context.set(
+            books=self.store.context, sync=self.known.sync, notes=self._notes, note_room=_NOTE_ROOM,
+            emit_from=slice_.start, emit_to=slice_.stop, table_of_kind=self.buffers.table_of_kind,
+            buffers=self.buffers.table, changed=self._changed, changed_list=self._changed_list,
+            decided=NOT_DECIDED, event_at=_NEVER,
+        )  # fmt: skip
+        self.quotes: list[Array] = []
+        self._samples: list[Array] = []
+        self._sample_packets: list[Array] = []
+        self._heap: list[tuple[int, int, int, Any]] = []
+        self._pushed = 0
+        self._loops = RowReader(schema)
+        self.healing = Healing(self)
+
+    # The whole slice
+
+    def run(self) -> SliceResult:
+        self._prepare()
+        reader = RowReader(self._schema)
+        merged = self.merged
+        reading = reader.read(
+            0, merged.address, merged.length.astype(np.uint32), merged.place, merged.version, len(merged)
+        )
+        while True:
+            self._take(reading.rows)
+            for fault in reading.faults:
+                self.findings.damaged(int(merged.place[fault.packet]), fault.fault.name, fault.index, self)
+            if reading.whole:
+                break
+            reading = reader.go_on()
+        if len(merged):
+            self._do_until(int(merged.place[-1]) + 1)
+        if self.slice.is_last:
+            self.healing.leave()
+        samples = np.concatenate(self._samples) if self._samples else np.zeros((0, SAMPLE_WORDS), np.int64)
+        packets = np.concatenate(self._sample_packets) if self._samples else np.zeros(0, np.int64)
+        quotes = np.concatenate(self.quotes) if self.quotes else np.zeros(0, t.QUOTE)
+        return SliceResult(
+            self.buffers, merged, self.store, self.findings, quotes, samples, packets,
+            self.healing.checkpoints,
+        )  # fmt: skip
+
+    def emits(self, place: int) -> bool:
+        return self.slice.start <= place < self.slice.stop
+
+    def packet_at(self, place: int) -> int:
+        """The packet of that place, or the last before it; -1: none."""
+        return int(np.searchsorted(self.merged.place, place, side="right")) - 1
+
+    # What is to happen
+
+    def _prepare(self) -> None:
+        merged, slice_ = self.merged, self.slice
+        for place, packets in gaps_of(merged, slice_.warm):
+            self.push(place, LOST, packets)
+        for place in merged.place[merged.state_a & CONFLICT != 0].tolist():
+            self.push(place, CONFLICTING, None)
+        for appearance in range(1, len(slice_.versions)):
+            begins = appearance << NUMBER_BITS
+            if begins > slice_.warm:
+                self.push(begins, BEGUN, None)
+        seconds = np.maximum.accumulate(merged.sent // SECOND_NS)
+        for packet in np.flatnonzero(np.diff(seconds)).tolist():
+            self.push(int(merged.place[packet]), ENDED, packet)
+        if slice_.is_last and len(merged):
+            self.push(int(merged.place[-1]), ENDED, len(merged) - 1)
+        for part in slice_.loops:
+            self.push(max(part.loop.first, 0), LOAD, part)
+        if slice_.anchor is not None:
+            self.healing.begin_with(LoadedLoop(slice_.anchor, self._loops))
+        self._next()
+
+    def push(self, place: int, what: int, payload: Any) -> None:
+        self._pushed += 1
+        heapq.heappush(self._heap, (place, what, self._pushed, payload))
+
+    def _next(self) -> None:
+        self.context.set(event_at=self._heap[0][0] if self._heap else _NEVER)
+
+    def _do_until(self, place: int) -> None:
+        """All that happens before what stands at a place."""
+        heap = self._heap
+        while heap and heap[0][0] < place:
+            happens, what, _, payload = heapq.heappop(heap)
+            self._do(happens, what, payload)
+        self._next()
+
+    def _do(self, place: int, what: int, payload: Any) -> None:
+        if what == TOLD:
+            self.healing.told(place, *payload)
+        elif what == ENDED:
+            self._sample(place, payload)
+        elif what == LOST:
+            self.known.lose(place, payload)
+        elif what == CONFLICTING:
+            self.known.lose(place, None)
+            self.findings.conflict(place, self)
+        elif what == BEGUN:
+            self.known.unsettle(place)
+        elif what == LOAD:
+            self.healing.follow(LoadedLoop(payload, self._loops))
+        else:
+            self.healing.absent(place, payload)
+
+    # Rows
+
+    def _take(self, rows: Rows) -> None:
+        count, base, first = len(rows), rows.ctypes.data, 0
+        moved = self.buffers.reserve(count)
+        if moved and self.context["execution"]:
+            self.context.set(execution=self.context["execution"] + moved)
+        while first < count:
+            code, first = take_rows(self.context.address, base, first, count)
+            if self.context["note_count"]:
+                self._take_notes()
+            if code == EVENT:
+                self._do_until(int(rows["at"][first]))
+            elif code == t.SPECIAL:
+                self._special(rows[first : first + 1])
+                first += 1
+            elif code == t.UNKNOWN_INSTRUMENT:
+                self.number(int(rows["security_id"][first]))
+            elif code == t.QUOTES_FULL:
+                self._take_quotes()
+                self.store.make_room(code)
+            elif code != NOTES_FULL:
+                self.store.make_room(code)
+        self._take_quotes()
+
+    def number(self, security_id: int) -> int:
+        """Of an instrument, which may be new."""
+        number = self.store.number(security_id)
+        if number is None:
+            number = self.store.add_instrument(security_id)
+            assert number is not None, "more instruments than a channel can have"
+            self.known.add(number)
+        return number
+
+    def _take_quotes(self) -> None:
+        quotes = self.store.take_quotes()
+        wanted = (quotes["at"] >= self.slice.start) & (quotes["at"] < self.slice.stop)
+        if wanted.any():
+            self.quotes.append(quotes[wanted])
+
+    def _take_notes(self) -> None:
+        count = self.context["note_count"]
+        self.context.set(note_count=0)
+        for number, outcome, place in self._notes[:count].tolist():
+            if outcome & HEALED:
+                self.healing.healed(number, place, "EmptyBook or first report")
+            else:
+                self.healing.went_stale(number, place)
+
+    def _special(self, rows: Rows) -> None:
+        row = rows[0]
+        place = int(row["at"])
+        if row["kind"] == Kind.CHANNEL_RESET:
+            for number in self.known.clear_all(place).tolist():
+                if number != UNHEARD:
+                    self.store.clear(number)
+            self.buffers_append(place, rows)
+        elif row["action"] == DefinitionAction.DELETE:
+            number = self.store.number(int(row["security_id"]))
+            if number is not None:
+                self.store.clear(number)
+                self.known.begin_again(number)
+
+    def buffers_append(self, place: int, rows: Rows) -> None:
+        if self.emits(place):
+            self.buffers.append(ORDERS, rows)
+
+    # Samples
+
+    def _sample(self, place: int, packet: int) -> None:
+        changed = self.context["changed_count"]
+        if not self.emits(place):
+            forget_changes(self.context.address)
+        elif changed:
+            out = np.empty((changed, SAMPLE_WORDS), np.int64)
+            sample(self.context.address, self.store.context, out.ctypes.data)
+            self._samples.append(out)
+            self._sample_packets.append(np.full(changed, packet, np.int64))

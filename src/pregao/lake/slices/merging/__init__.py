@@ -1,0 +1,1 @@
+"""The merge of feeds A and B."""

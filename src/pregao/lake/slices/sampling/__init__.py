@@ -1,0 +1,1 @@
+"""Price levels at an instant."""

@@ -1,0 +1,1 @@
+"""One task per slice: rows to columns, columns to files, files to a manifest."""

@@ -1,0 +1,1 @@
+"""What the page tells, read from one version of a lake: plain values, no Spark."""

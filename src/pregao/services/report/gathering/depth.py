@@ -1,0 +1,107 @@
+"""The book of one instrument through the day, as a grid: time × price, with what rests there."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from math import gcd
+from typing import Any, Final
+
+from pregao.services.report.gathering.activity import Traded
+from pregao.services.report.gathering.day import Day
+
+COLUMNS: Final = 180
+ROWS: Final = 44
+_SCALE: Final = 10_000
+
+
+@dataclass(frozen=True)
+class Column:
+    """A moment: sizes by row of the grid (0 is the lowest price), and the best of each side."""
+
+    start_ns: int
+    bids: dict[int, int]
+    offers: dict[int, int]
+    bid: Decimal | None
+    offer: Decimal | None
+
+
+@dataclass(frozen=True)
+class Depth:
+    symbol: str
+    start_ns: int
+    column_ns: int
+    lowest: int  # ten-thousandths
+    row_height: int  # ten-thousandths
+    rows: int
+    columns: tuple[Column | None, ...]  # None: no book then
+
+
+Book = dict[str, Any]
+
+
+def depth(day: Day, of: Traded) -> Depth | None:
+    sides = ["bid_price", "bid_size", "offer_price", "offer_size"]
+    where = [("security_id", "=", of.security_id), ("channel", "=", of.channel)]
+    books: list[Book] = [row for row in day.rows("depth", ["ts_sample", *sides], where) if row["ts_sample"]]
+    books.sort(key=lambda row: row["ts_sample"])
+    if len(books) < 2:
+        return None
+    start, end = books[0]["ts_sample"], books[-1]["ts_sample"]
+    column_ns = max(1, (end - start) // COLUMNS + 1)
+    lowest, height, rows = _price_rows(books)
+    grid = (lowest, height, rows)
+    shown = _at_each(books, start, column_ns)
+    columns = tuple(
+        None if book is None else _column(book, start + place * column_ns, *grid)
+        for place, book in enumerate(shown)
+    )
+    return Depth(of.symbol, start, column_ns, lowest, height, rows, columns)
+
+
+def _at_each(books: list[Book], start: int, column_ns: int) -> list[Book | None]:
+    """The last book in each column; a book that did not change was not sampled again and still stands."""
+    count = (books[-1]["ts_sample"] - start) // column_ns + 1
+    found: list[Book | None] = [None] * count
+    for book in books:
+        found[(book["ts_sample"] - start) // column_ns] = book
+    for place in range(1, count):
+        found[place] = found[place] or found[place - 1]
+    return found
+
+
+def _price_rows(books: list[Book]) -> tuple[int, int, int]:
+    """Lowest price, height of a row and number of rows: the prices that were near the best ones, for a
+    far order at a tenth of the price would make everything else one line."""
+    near: list[int] = []
+    step = 0
+    for book in books:
+        for side in ("bid_price", "offer_price"):
+            levels = [_mantissa(each) for each in book[side] or () if each is not None]
+            near += levels[:5]
+            for one, other in zip(levels, levels[1:], strict=False):
+                step = gcd(step, abs(one - other))
+    near.sort()
+    if not near:
+        return 0, 1, 1
+    lowest, highest = near[len(near) // 100], near[-1 - len(near) // 100]
+    height = max(step, 1)
+    while (highest - lowest) // height + 1 > ROWS:
+        height *= 2
+    lowest = lowest // height * height
+    return lowest, height, (highest - lowest) // height + 1
+
+
+def _column(book: Book, start_ns: int, lowest: int, height: int, rows: int) -> Column:
+    sides: list[dict[int, int]] = []
+    for side in ("bid", "offer"):
+        sizes: dict[int, int] = {}
+        for level, size in zip(book[f"{side}_price"] or (), book[f"{side}_size"] or (), strict=False):
+            place = -1 if level is None else (_mantissa(level) - lowest) // height
+            if 0 <= place < rows:
+                sizes[place] = sizes.get(place, 0) + (size or 0)
+        sides.append(sizes)
+    best = [next(iter(book[f"{side}_price"] or ()), None) for side in ("bid", "offer")]
+    return Column(start_ns, *sides, *best)
+
+
+def _mantissa(value: Decimal) -> int:
+    return int(value * _SCALE)

@@ -1,0 +1,93 @@
+"""Numbers and times as people read them: one way for the page and the terminal. English throughout:
+1,234.56; times are those of B3's clocks (America/Sao_Paulo)."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Final
+from zoneinfo import ZoneInfo
+
+SAO_PAULO: Final = ZoneInfo("America/Sao_Paulo")
+NOTHING: Final = "–"
+_SECOND: Final = 1_000_000_000
+_UNITS: Final = ((_SECOND, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns"))
+
+
+def count(value: int | None) -> str:
+    return NOTHING if value is None else f"{value:,}"
+
+
+def of(value: int, one: str, many: str = "") -> str:
+    """1 gap, 2 gaps."""
+    return f"{value:,} {one if value == 1 else many or one + 's'}"
+
+
+def compact(value: float | int | Decimal | None) -> str:
+    """Three digits that matter: 1.23 M."""
+    if value is None:
+        return NOTHING
+    number = float(value)
+    for limit, suffix in ((1e12, " T"), (1e9, " bn"), (1e6, " M"), (1e4, " k")):
+        if abs(number) >= limit:
+            scaled = number / (1e3 if suffix == " k" else limit)
+            return f"{scaled:,.{0 if abs(scaled) >= 100 else 1 if abs(scaled) >= 10 else 2}f}{suffix}"
+    return f"{number:,.0f}" if number == int(number) else f"{number:,.2f}"
+
+
+def size(octets: int) -> str:
+    number = float(octets)
+    for unit in ("B", "kB", "MB", "GB"):
+        if number < 1000:
+            return f"{number:,.0f} {unit}" if unit == "B" or number >= 100 else f"{number:,.1f} {unit}"
+        number /= 1000
+    return f"{number:,.1f} TB"
+
+
+def share(part: int, whole: int) -> str:
+    """Never rounded up to all, nor down to nothing."""
+    if not whole:
+        return NOTHING
+    percent = 100 * part / whole
+    if part == whole:
+        return "100 %"
+    for places in (1, 2, 3, 4):
+        if 0 < float(f"{percent:.{places}f}") < 100:
+            return f"{percent:.{places}f} %"
+    return "< 0.0001 %" if percent < 50 else "> 99.9999 %" if part else "0 %"
+
+
+def percent(ratio: float) -> str:
+    return f"{100 * ratio:+,.2f} %".replace("-", "−")
+
+
+def price(value: Decimal | float | None) -> str:
+    """At least two places, more only where they say something."""
+    if value is None:
+        return NOTHING
+    text = f"{Decimal(str(value)):,.8f}"
+    whole, _, places = text.partition(".")
+    return f"{whole}.{places.rstrip('0').ljust(2, '0')}".replace("-", "−")
+
+
+def duration(nanoseconds: float | None) -> str:
+    if nanoseconds is None:
+        return NOTHING
+    value = abs(nanoseconds)
+    if value >= 120 * _SECOND:
+        minutes, seconds = divmod(round(nanoseconds / _SECOND), 60)
+        return f"{minutes:,} min {seconds:02} s" if seconds else f"{minutes:,} min"
+    for length, unit in _UNITS:
+        if value >= length or length == 1:
+            number = nanoseconds / length
+            places = 0 if abs(number) >= 100 or length == 1 else 1
+            return f"{number:,.{places}f} {unit}".replace("-", "−")
+    return NOTHING
+
+
+def moment(nanoseconds: int) -> datetime:
+    return datetime.fromtimestamp(nanoseconds // _SECOND, UTC).astimezone(SAO_PAULO)
+
+
+def clock(nanoseconds: int | None, *, seconds: bool = False) -> str:
+    if nanoseconds is None:
+        return NOTHING
+    return moment(nanoseconds).strftime("%H:%M:%S" if seconds else "%H:%M")

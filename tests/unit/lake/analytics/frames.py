@@ -1,0 +1,54 @@
+"""Rows of any table as Spark frames: what a row does not say is the least thing, or null."""
+
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from pregao.lake.reading.sparkframes import spark_schema
+from pregao.lake.tables.catalogue import find_table
+
+MONDAY, TUESDAY = date(2026, 11, 16), date(2026, 11, 17)
+SECOND = 1_000_000_000
+START = 1_794_787_200 * SECOND  # 00:00 UTC of MONDAY
+
+
+def at(seconds: float) -> int:
+    """Nanoseconds of Monday, so many seconds after midnight UTC."""
+    return START + round(seconds * SECOND)
+
+
+def arrow(name: str, rows: list[dict[str, Any]]) -> Any:
+    table = find_table(name)
+    defaults = {
+        "trade_date": MONDAY, "channel": 84, "quality": 0, "seq_version": 1, "msg_index": 0, "entry": 0,
+        "ts_event_kind": "TRANSACT",
+    }  # fmt: skip
+    if "symbol" in table.by_name:
+        defaults |= {"security_id": 1, "symbol": "PETR4"}
+    made = []
+    for number, row in enumerate(rows, 1):
+        known = {**defaults, "seq_num": number, **row}
+        known.setdefault("ts_event", known.get("ts_send", START))
+        known.setdefault("ts_send", known["ts_event"])
+        made.append({field.name: _typed(known.get(field.name), field.type) for field in table.schema})
+    return pa.Table.from_pylist(made, schema=table.schema)
+
+
+def frame(spark: Any, name: str, rows: list[dict[str, Any]]) -> Any:
+    return spark.createDataFrame(arrow(name, rows), schema=spark_schema(find_table(name)))
+
+
+def _typed(value: Any, type_: Any) -> Any:
+    return Decimal(str(value)) if pa.types.is_decimal(type_) and value is not None else value
+
+
+def found(frame: Any, *names: str, by: str = "security_id") -> list[tuple[Any, ...]]:
+    """Chosen columns of a result as plain values, decimals without trailing zeroes, in order of `by`."""
+    rows = frame.orderBy(*by.split(",")).select(*names).collect()
+    return [tuple(_plain(value) for value in row) for row in rows]
+
+
+def _plain(value: Any) -> Any:
+    return float(value) if isinstance(value, Decimal) else value

@@ -1,0 +1,111 @@
+"""Auctions of groups and of single instruments, from states to uncross."""
+
+from typing import Any
+
+import pytest
+
+from pregao.lake.analytics.auctions import auctions
+from pregao.lake.tables.catalogue import find_table
+from tests.unit.lake.analytics.frames import at, found, frame
+
+REGULAR, CROSSED = 1 << 13, 1 << 1
+
+
+def group(seconds: float, state: str, name: str = "01", **other: Any) -> dict[str, Any]:
+    given = {"scope": "GROUP", "security_group": name, "security_id": None, "symbol": None, "state": state}
+    return given | {"ts_event": at(seconds)} | other
+
+
+def own(seconds: float, state: str | None, event: str | None, **other: Any) -> dict[str, Any]:
+    return {"scope": "INSTRUMENT", "state": state, "event": event, "ts_event": at(seconds)} | other
+
+
+def theoretical(seconds: float, price: float | None, size: int | None, **other: Any) -> dict[str, Any]:
+    action = "NEW" if price else "DELETE"
+    given = {"kind": "THEORETICAL", "action": action, "price": price, "size": size, "ts_event": at(seconds)}
+    return given | other
+
+
+def trade(seconds: float, price: float, size: int, **other: Any) -> dict[str, Any]:
+    given = {"trade_id": round(seconds * 10), "price": price, "size": size, "condition": REGULAR}
+    return given | {"ts_event": at(seconds), "sets_price": True, "in_volume": True} | other
+
+
+VALE: dict[str, Any] = {"security_id": 2, "symbol": "VALE3"}
+STATES = [
+    own(1, "CLOSE", "SESSION_CHANGE"),
+    group(10, "PRE_OPEN", ts_ends=at(20)),
+    # The group opens; the auction of 1 goes on by itself and is prolonged once more.
+    group(20, "OPEN"), own(20, "RESERVED", "LEAVES_GROUP", ts_ends=at(30)),
+    own(28, "RESERVED", "LEAVES_GROUP", ts_ends=at(40)),
+    own(40, "OPEN", "REJOINS_GROUP"),
+    own(50, "RESERVED", "LEAVES_GROUP", ts_ends=at(60)),
+    group(55, "PAUSE"), group(57, "OPEN"),  # it rests while the group is halted: two auctions
+    own(60, "OPEN", "REJOINS_GROUP"),
+    own(65, "PAUSE", "LEAVES_GROUP", **VALE),
+    group(70, "FINAL_CLOSING_CALL", ts_ends=at(80)), group(80, "CLOSE"),
+    group(10, "PRE_OPEN", "99"),
+]  # fmt: skip
+STATISTICS = [
+    theoretical(11, 30, 100), theoretical(15, None, None), theoretical(25, 31, 300), theoretical(52, 29, 50),
+    theoretical(12, 8, 10, **VALE), theoretical(75, 28, 700),
+]  # fmt: skip
+IMBALANCES = [
+    {"action": "NEW", "side": "MORE_BUYERS", "size": 500, "ts_event": at(12)},
+    {"action": "NEW", "side": "MORE_SELLERS", "size": 20, "ts_event": at(39)},
+    {"action": "DELETE", "side": None, "size": None, "ts_event": at(40)},
+]
+TRADES = [
+    trade(30, 30.5, 1000, condition=REGULAR | CROSSED),  # a cross during the auction is not of the book
+    trade(40, 31, 200), trade(40, 31, 100), trade(40.5, 32, 7),
+    trade(20.2, 8.5, 33, **VALE),  # in continuous trading: it has an execution, and there was no uncross
+    trade(79.9, 28, 700),  # trades before the state that ends the auction, as 14.1 has it
+]  # fmt: skip
+EXECUTIONS = [{"ts_event": at(40.5)}, {"ts_event": at(20.2), **VALE}]
+INSTRUMENTS = [
+    {"security_group": "01"}, {"security_group": "01", **VALE},
+    {"security_group": "01", "security_id": 3, "symbol": "QUIET"},
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def made(spark: Any) -> Any:
+    given = {
+        "states": STATES, "instruments": INSTRUMENTS, "statistics": STATISTICS, "imbalances": IMBALANCES,
+        "executions": EXECUTIONS, "trades_clean": TRADES,
+    }  # fmt: skip
+    return auctions(**{name: frame(spark, name, rows) for name, rows in given.items()}).persist()
+
+
+def test_spans(made: Any) -> None:
+    names = ("security_id", "kind", "ts_start", "ts_end", "extensions")
+    assert found(made, *names, by="security_id,ts_start") == [
+        (1, "OPENING", at(10), at(40), 2),
+        (1, "INTRADAY", at(50), at(55), 0),
+        (1, "INTRADAY", at(57), at(60), 0),
+        (1, "CLOSING", at(70), at(80), 0),
+        (2, "OPENING", at(10), at(20), 0),  # halted later: no closing call for it
+    ]
+    assert made.columns == find_table("auctions").schema.names
+
+
+def test_uncross_path_and_what_is_left(made: Any) -> None:
+    names = ("uncross_price", "uncross_size", "trades", "imbalance_side", "imbalance_size")
+    assert found(made, *names, by="security_id,ts_start") == [
+        (31.0, 300, 2, "MORE_SELLERS", 20),
+        (None, None, 0, None, None),
+        (None, None, 0, None, None),
+        (28.0, 700, 1, None, None),
+        (None, None, 0, None, None),
+    ]
+    paths = [
+        [(point.ts, float(point.price), point.size) for point in row.path or ()]
+        for row in made.orderBy("security_id", "ts_start").collect()
+    ]
+    assert paths == [
+        [(at(11), 30.0, 100), (at(25), 31.0, 300)],
+        [(at(52), 29.0, 50)],
+        [],
+        [(at(75), 28.0, 700)],
+        [(at(12), 8.0, 10)],
+    ]

@@ -1,0 +1,128 @@
+"""A day beside B3's own figures, and what is said where they differ."""
+
+from typing import Any
+
+import pytest
+
+from pregao.lake.analytics.daily import daily
+from pregao.lake.analytics.reconciliation import reconciliation
+from pregao.lake.tables.catalogue import find_table
+from pregao.lake.tables.quality import Quality
+from tests.unit.lake.analytics.frames import MONDAY, at, found, frame
+
+# Two trades in the regular session, one after hours: 100 at 10, 200 at 13; 100 at 9.
+TRADES = [
+    {"trade_id": 1, "price": 10, "size": 100, "ts_event": at(10)},
+    {"trade_id": 2, "price": 13, "size": 200, "ts_event": at(20)},
+    {"trade_id": 3, "price": 9, "size": 100, "ts_event": at(90), "session": "NON_REGULAR"},
+]
+
+
+def clean(security_id: int, symbol: str, rows: list[dict[str, Any]] = TRADES) -> list[dict[str, Any]]:
+    common = {"security_id": security_id, "symbol": symbol, "sets_price": True, "in_volume": True}
+    return [{**common, **row} for row in rows]
+
+
+def told(kind: str, seconds: float, **other: Any) -> dict[str, Any]:
+    given = {"kind": kind, "action": "NEW", "of_date": MONDAY, "ts_event": at(seconds)}
+    return given | {"seq_num": round(seconds)} | other
+
+
+def totals(seconds: float, volume: int, vwap: float | None, trades: int, **other: Any) -> list[dict[str, Any]]:
+    """One ExecutionStatistics, as three rows."""
+    common = {"session": "REGULAR", "msg_index": 1} | other
+    return [
+        told("VOLUME", seconds, size=volume, entry=0, **common),
+        told("VWAP", seconds, price=vwap, entry=1, **common),
+        told("TRADES", seconds, size=trades, entry=2, **common),
+    ]
+
+
+def whole_day(volume: int = 300) -> list[dict[str, Any]]:
+    return [
+        told("CLOSING", 1, price=8, origin="PREVIOUS_DAY", of_date=None),
+        told("SETTLEMENT", 2, price=8.5, origin="PREVIOUS_DAY"),
+        told("OPENING", 10, price=10, origin="DAILY"), told("HIGH", 10, price=10), told("LOW", 10, price=10),
+        *totals(10, 100, 10, 1, net_change=2),
+        told("HIGH", 20, price=13), *totals(20, volume, 12, 2, net_change=5),
+        told("CLOSING", 50, price=13, origin="DAILY"), told("SETTLEMENT", 51, price=12.5, origin="DAILY"),
+        told("OPEN_INTEREST", 52, size=77),
+        # The after-market starts over: these are of its one trade, told before its totals.
+        told("OPENING", 90, price=9, origin="SESSION"), told("HIGH", 90, price=9), told("LOW", 90, price=9),
+        *totals(90, 100, 9, 1, net_change=1, session="NON_REGULAR"),
+        # A snapshot repeats what was true before; it is not the last word.
+        *totals(91, 100, 10, 1, net_change=2, quality=int(Quality.FROM_SNAPSHOT)),
+    ]  # fmt: skip
+
+
+def of(security_id: int, symbol: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**row, "security_id": security_id, "symbol": symbol} for row in rows]
+
+
+@pytest.fixture(scope="module")
+def made(spark: Any) -> Any:
+    """1 agrees; 2 lost a trade while it was stale; 3 is wrong without excuse; 4 was busted on Tuesday; 5
+    has a block before its opening and its only other trade was busted: B3 deleted the prices; 6 has no
+    word of B3; 7 no trade of ours."""
+    block = {"trade_id": 1, "price": 50, "size": 5, "ts_event": at(5), "sub_type": "RFQ"}
+    deleted = [
+        told("HIGH", 5, price=60), told("HIGH", 6, price=60, action="DELETE"),
+        told("OPENING", 6, price=60, action="DELETE", origin="DAILY"), *totals(6, 5, 50, 1),
+    ]  # fmt: skip
+    trades = [
+        *clean(1, "A"), *clean(2, "B", TRADES[1:]), *clean(3, "C", TRADES), *clean(4, "D", TRADES[:1]),
+        *clean(5, "E", [block]), *clean(6, "F", TRADES[:1]),
+    ]  # fmt: skip
+    statistics = [
+        *of(1, "A", whole_day()), *of(2, "B", whole_day()), *of(3, "C", whole_day(301)),
+        *of(4, "D", whole_day()), *of(5, "E", deleted), *of(7, "G", totals(5, 10, 1, 1)),
+    ]  # fmt: skip
+    stale = frame(spark, "quality", [{"security_id": 2, "finding": "STALE_SPAN"}])
+    late = frame(spark, "quality", [{"security_id": 4, "finding": "OTHER"}])
+    late = late.select("trade_date", "channel", "security_id")
+    days = daily(frame(spark, "trades_clean", trades), frame(spark, "statistics", statistics), stale, "b1")
+    days = days.persist()
+    return days, reconciliation(days, late, "b1").persist()
+
+
+def test_ours_and_theirs(made: Any) -> None:
+    names = ("open", "high", "low", "last", "vwap", "volume", "trades")
+    ours = found(made[0], "security_id", *names, "agrees")
+    theirs = found(made[0], "security_id", *(f"b3_{name}" for name in names))
+    assert ours[0] == (1, 10.0, 13.0, 9.0, 9.0, 11.25, 400, 3, True)
+    assert theirs[0] == (1, 10.0, 13.0, 9.0, 9.0, 11.25, 400, 3)
+    assert ours[4] == (5, None, 50.0, 50.0, 50.0, 50.0, 5, 1, True)
+    assert theirs[4] == (5, None, None, None, None, 50.0, 5, 1)
+    assert ours[5][-1] is None  # nothing to compare with
+    assert ours[6] == (7, None, None, None, None, None, 0, 0, False)
+    assert [row[-1] for row in ours] == [True, False, False, False, True, None, False]
+    assert made[0].columns == find_table("daily").schema.names
+
+
+def test_what_only_b3_says(made: Any) -> None:
+    names = ("b3_close", "b3_settlement", "b3_open_interest")
+    assert found(made[0], *names)[0] == (13.0, 12.5, 77)
+
+
+def test_differences_are_findings(made: Any) -> None:
+    rows = found(
+        made[1], "security_id", "finding", "severity", "expected", "found", "detail", by="security_id,detail"
+    )
+    assert made[1].columns == find_table("quality").schema.names
+    wrong = "STATISTIC_DIFFERS"
+    assert [row for row in rows if row[0] == 3] == [
+        (3, wrong, "ERROR", "401", "400", "volume"),
+        (3, wrong, "ERROR", "11.25187032", "11.25000000", "vwap"),
+    ]
+    stale = [row for row in rows if row[0] == 2]
+    assert ("open: messages are missing", "10.0000", "13.0000") in [(r[5], r[3], r[4]) for r in stale]
+    assert {row[2] for row in stale} == {"WARNING"}
+    late = [row for row in rows if row[0] == 4]
+    assert {row[2] for row in late} == {"INFO"}
+    assert "later date" in late[0][5]
+    assert {row[0] for row in rows} == {2, 3, 4, 7}
+
+
+def test_a_stale_instrument_is_marked(made: Any) -> None:
+    quality = found(made[0], "security_id", "quality")
+    assert [number for number, bits in quality if bits & Quality.INCOMPLETE] == [2]

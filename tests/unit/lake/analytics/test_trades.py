@@ -1,0 +1,147 @@
+"""Clean trades, bars and totals: small days, the answers worked out by hand."""
+
+from typing import Any
+
+import pytest
+
+from pregao.lake.analytics import late_units
+from pregao.lake.analytics.bars import DAY_NS, MINUTE_NS, SECOND_NS, bars
+from pregao.lake.analytics.market_totals import market_totals
+from pregao.lake.analytics.trades_clean import trades_clean
+from pregao.lake.errors import LakeError
+from pregao.lake.tables.catalogue import find_table
+from tests.unit.lake.analytics.frames import MONDAY, SECOND, START, TUESDAY, at, found, frame
+
+REGULAR, OUT_OF_SEQUENCE, LEG_BIT = 1 << 13, 1 << 3, 1 << 5
+
+
+def trade(trade_id: int, price: float, size: int, seconds: float, **other: Any) -> dict[str, Any]:
+    given = {
+        "action": "TRADE", "trade_id": trade_id, "price": price, "size": size, "of_date": MONDAY,
+        "session": "REGULAR", "condition": REGULAR, "ts_event": at(seconds),
+    }  # fmt: skip
+    return given | other
+
+
+def bust(trade_id: int, seconds: float, **other: Any) -> dict[str, Any]:
+    return trade(trade_id, 1, 1, seconds, action="BUST", condition=None) | other
+
+
+@pytest.fixture(scope="module")
+def clean(spark: Any) -> Any:
+    """Instrument 1: 10 busted the same day, 20 amended at once, 30 busted on Tuesday, 40 amended on
+    Tuesday, 50 told again as it was, 60 busted and told again days later, as it was."""
+    rows = [
+        trade(10, 30, 100, 1), trade(20, 31, 200, 2), bust(10, 3),
+        bust(20, 4), trade(20, 31.5, 200, 4),
+        trade(30, 32, 300, 5), trade(40, 33, 400, 6), trade(50, 34, 500, 7),
+        trade(50, 34, 500, 7, recovery=True, ts_send=at(8)),
+        trade(60, 35, 600, 9),
+        trade(10, 7, 1, 1, security_id=2, symbol="VALE3"),  # the same number, another instrument
+        trade(10, 8, 1, 86_401, of_date=TUESDAY, trade_date=TUESDAY),  # the same number, another date
+        bust(30, 86_402, trade_date=TUESDAY),
+        bust(40, 86_403, trade_date=TUESDAY), trade(40, 33, 440, 86_403, trade_date=TUESDAY),
+        trade(40, 33, 444, 86_404, trade_date=TUESDAY),
+        bust(60, 86_405, trade_date=TUESDAY), trade(60, 35, 600, 86_405, trade_date=TUESDAY),
+        bust(99, 86_406, trade_date=TUESDAY),  # of a trade nobody saw
+    ]  # fmt: skip
+    trades = frame(spark, "trades", rows).persist()
+    return trades, trades_clean(trades, "b1").persist()
+
+
+def test_the_last_word_of_a_trade_counts(clean: Any) -> None:
+    rows = found(
+        clean[1], "trade_date", "security_id", "trade_id", "price", "size", "amendments",
+        by="trade_date,security_id,trade_id",
+    )  # fmt: skip
+    assert rows == [
+        (MONDAY, 1, 20, 31.5, 200, 1),
+        (MONDAY, 1, 40, 33.0, 444, 2),
+        (MONDAY, 1, 50, 34.0, 500, 0),
+        (MONDAY, 1, 60, 35.0, 600, 0),
+        (MONDAY, 2, 10, 7.0, 1, 0),
+        (TUESDAY, 1, 10, 8.0, 1, 0),
+    ]
+
+
+def test_an_amended_trade_stays_where_it_was(clean: Any) -> None:
+    amended = clean[1].where("trade_id = 40").collect()[0]
+    assert (amended.ts_event, amended.seq_num) == (at(6), 7)
+    assert amended.ts_amended == at(86_404)
+    assert amended.build_id == "b1"
+    assert amended.time.timestamp() * SECOND == at(6)
+
+
+def test_schema_is_that_of_the_table(clean: Any) -> None:
+    table = find_table("trades_clean")
+    assert clean[1].columns == table.schema.names
+    types = {name: kind for name, kind in clean[1].dtypes}
+    assert types == {column.name: column.type.spark for column in table.columns}
+
+
+def test_dates_to_write_again(clean: Any) -> None:
+    assert [tuple(row) for row in late_units(clean[0]).collect()] == [(MONDAY, 84)]
+
+
+def test_who_sets_the_price(spark: Any) -> None:
+    rows = [
+        trade(1, 10, 1, 1), trade(2, 10, 1, 2, condition=REGULAR | OUT_OF_SEQUENCE),
+        trade(3, 10, 1, 3, condition=0, sub_type="LEG"), trade(4, 10, 1, 4, condition=LEG_BIT),
+        trade(5, 10, 1, 5, condition=1 << 14, sub_type="RFQ"), trade(6, 10, 1, 6, condition=None),
+    ]  # fmt: skip
+    clean = trades_clean(frame(spark, "trades", rows))
+    assert found(clean, "trade_id", "sets_price", "in_volume", by="trade_id") == [
+        (1, True, True), (2, False, True), (3, False, True), (4, False, True), (5, True, True),
+        (6, True, True),
+    ]  # fmt: skip
+
+
+def test_bars(spark: Any) -> None:
+    """In the minute 60–120: a leg at 99 and one out of sequence at 1 count in volume only, the order is
+    that of the stream and not of the times, 12 came last."""
+    rows = [
+        trade(1, 10, 100, 61), trade(2, 14, 100, 61.5), trade(3, 99, 50, 62, sub_type="LEG", condition=0),
+        trade(4, 1, 50, 63, condition=REGULAR | OUT_OF_SEQUENCE),
+        trade(5, 9, 100, 70, ts_send=at(71)), trade(6, 12, 300, 65, ts_send=at(72)),
+        trade(7, 20, 10, 120),
+        trade(8, 5, 7, 121, sub_type="LEG", condition=0, security_id=2, symbol="X"),
+    ]  # fmt: skip
+    made = bars(trades_clean(frame(spark, "trades", rows)), (SECOND_NS, MINUTE_NS, DAY_NS)).persist()
+    names = ("ts_start", "open", "high", "low", "close", "volume", "amount", "vwap", "trades")
+    minutes = found(made.where(f"interval = {MINUTE_NS}"), *names, by="security_id,ts_start")
+    amount = 1000 + 1400 + 4950 + 50 + 900 + 3600
+    assert minutes == [
+        (at(60), 10.0, 14.0, 9.0, 12.0, 700, amount, 17.0, 6),
+        (at(120), 20.0, 20.0, 20.0, 20.0, 10, 200.0, 20.0, 1),
+        (at(120), None, None, None, None, 7, 35.0, 5.0, 1),
+    ]
+    day = found(made.where(f"interval = {DAY_NS} and security_id = 1"), *names)
+    assert day == [(START, 10.0, 20.0, 9.0, 20.0, 710, amount + 200.0, 17.04225352, 7)]
+    assert made.where(f"interval = {SECOND_NS} and security_id = 1").count() == 6
+    assert made.columns == find_table("bars").schema.names
+
+
+@pytest.mark.parametrize("length", [0, -1, DAY_NS + 1])
+def test_bars_that_cannot_be(spark: Any, length: int) -> None:
+    with pytest.raises(LakeError, match="no longer than a day"):
+        bars(frame(spark, "trades_clean", []), (length,))
+
+
+def test_market_totals(spark: Any) -> None:
+    """An id that goes to another instrument in the day counts in both groups; a contract is worth
+    price × multiplier, a lot of a thousand price ÷ divisor."""
+    instruments = frame(spark, "instruments", [
+        {"security_group": "01", "valid_from": at(5), "valid_to": at(100)},
+        {"symbol": "NEW", "security_group": "02", "valid_from": at(100), "price_divisor": 1000},
+        {"security_id": 2, "symbol": "WINZ26", "security_group": "01", "valid_from": at(0), "multiplier": 0.2},
+    ])  # fmt: skip
+    trades = trades_clean(frame(spark, "trades", [
+        trade(1, 10, 100, 1), trade(2, 10, 100, 50), trade(3, 10, 100, 150, symbol="NEW"),
+        trade(1, 130_000, 3, 50, security_id=2, symbol="WINZ26"),
+        trade(1, 1, 1, 50, security_id=3, symbol="UNKNOWN"),
+    ]))  # fmt: skip
+    totals = market_totals(trades, instruments)
+    assert found(totals, "security_group", "amount", "volume", "trades", by="security_group") == [
+        (None, 1.0, 1, 1), ("01", 2000 + 78_000.0, 203, 3), ("02", 1.0, 100, 1),
+    ]  # fmt: skip
+    assert totals.columns == find_table("market_totals").schema.names
