@@ -87,6 +87,8 @@ def test_what_is_written_is_read(version: int, update: Any) -> None:
     writer = WRITERS[version]
     if type(update) not in writer.packers:
         return
+    if isinstance(update, e.PriceBand) and version < 8 and update.reference_fine is not None:
+        update = replace(update, reference_fine=update.reference_fine // 10_000 * 10_000)  # four places then
     (told,) = read(writer.encode(update, 128, 77), index=5)
     assert told.update == as_sent(update, version)
     assert (told.version, told.index, told.lacks) == (version, 5, ())
