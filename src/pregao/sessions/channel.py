@@ -92,6 +92,8 @@ class ChannelMachine:
     def known(self, index: int) -> tuple[Known, Known]:
         """What is known of an instrument's book and of its statistics."""
         record = self.table.sync[index]
+        if not self.table.is_followed(index):
+            return Known.STALE, Known.STALE  # deleted, perhaps by a packet that was not the exchange's
         # One loaded from a snapshot that is ahead of the stream is right, but not yet as of now.
         most = Known.UNVERIFIED if self.sites.silent or record["covered"] > self.at else Known.CLEAN
         return min(most, Known(int(record["book"]))), min(most, Known(int(record["statistics"])))
@@ -160,7 +162,8 @@ class ChannelMachine:
             self._on_gap(output)
         elif isinstance(output, PacketConflict):
             self.counters.conflicts += 1
-            self._lose(output.at, None)
+            # What came after that packet was applied and not held: a snapshot must have it too.
+            self._lose(max(output.at, self.at), None)
         else:
             self._on_version(output)
 
@@ -236,7 +239,7 @@ class ChannelMachine:
         """The rest of an accepted packet cannot be read: it is as good as lost."""
         self.counters.damaged += 1
         self._events.append(PacketDamaged(self.channel, at, what, byte))
-        self._lose(at, 1)
+        self._lose(max(at, self.at), 1)  # as for a conflict: others of its batch were applied
 
     def on_sequence_reset(self, at: int) -> None:
         """6.5.11: the sequence ends with this packet."""

@@ -12,6 +12,10 @@ from pregao.sessions.feeds import SITE_OF, Feed, Site
 from pregao.sessions.settings import Settings
 
 
+_FEEDS, _SITES = tuple(Feed), tuple(Site)
+_LOOKS = 1_000  # in an interval of heartbeats: batches come more often than that
+
+
 class Sites:
     """The arbiters of both sites. Events go to `tell`."""
 
@@ -25,6 +29,7 @@ class Sites:
         self._site_since_ns: dict[Site, int | None] = dict.fromkeys(Site)  # heard without a pause since
         self._started_ns: int | None = None
         self._now_ns = 0
+        self._look_ns = 0  # until then nothing can have fallen silent that matters
         self._shown_ns = 0  # the arbiter's last step when silence began
 
     @property
@@ -35,10 +40,10 @@ class Sites:
     def appearance(self) -> int:
         return self.arbiter.state.get(APPEARANCE)
 
-    def hear_standby(self, feed: Feed, now_ns: int) -> None:
-        """A packet of the site that is not followed: it is alive, no more."""
+    def hear_standby(self, feed: Feed, now_ns: int, packets: int = 1) -> None:
+        """Packets of the site that is not followed: it is alive, no more."""
         state = self.arbiters[SITE_OF[feed]].state
-        state.add_feed(feed, RECEIVED)
+        state.add_feed(feed, RECEIVED, packets)
         state.set_feed(feed, HEARD_NS, now_ns)
 
     def follows(self, feed: Feed) -> bool:
@@ -60,12 +65,15 @@ class Sites:
 
     def watch(self, now_ns: int) -> bool:
         """Feeds that fell silent or are heard again; True when another site is followed from now on."""
+        if self._now_ns <= now_ns < self._look_ns and not self.silent:
+            self._now_ns = now_ns
+            return False
         if self._started_ns is None or now_ns < self._started_ns:
             self._started_ns = now_ns
-        self._now_ns = now_ns
-        for feed in Feed:
+        self._now_ns, self._look_ns = now_ns, now_ns + self._settings.heartbeat_ns // _LOOKS
+        for feed in _FEEDS:
             self._watch_feed(feed, now_ns)
-        for site in Site:
+        for site in _SITES:
             if not self._any_alive(site):
                 self._site_since_ns[site] = None
             elif self._site_since_ns[site] is None:
