@@ -17,9 +17,8 @@ MESSAGE = Struct("<H4xH")  # length, template
 HEADERS = 12  # framing and message header
 ORDER, DELETED, SIDE_DELETED = (Struct(BLOCKS[template]) for template in (50, 51, 52))
 EMPTY_BOOK, PHASE, BAND = 9, 10, 22
-STATISTICS = {
-    template: Struct(BLOCKS[template]) for template in (3, 15, 16, 17, 19, 21, 22, 24, 25, 27, 28, 29, 53, 54, 56)
-}
+KEPT = (3, 15, 16, 17, 19, 21, 22, 24, 25, 27, 28, 29, 53, 54, 56)
+STATISTICS = {template: Struct(BLOCKS[template]) for template in KEPT}
 SECURITY = Struct("<Q")
 GROUP_PHASE = Struct(BLOCKS[PHASE])
 NULL_PRICE = -(1 << 63)
@@ -36,7 +35,8 @@ class PlainHandler:
         self.statistics: dict[int, dict[tuple[int, object], Statistic]] = defaultdict(dict)
         self.phases: dict[bytes, Statistic] = {}
         self._take: dict[int, Callable[[bytes, int], None]] = {
-            50: self._order, 51: self._delete, 52: self._delete_side, EMPTY_BOOK: self._empty, PHASE: self._phase,
+            50: self._order, 51: self._delete, 52: self._delete_side, EMPTY_BOOK: self._empty,
+            PHASE: self._phase,
         }  # fmt: skip
 
     def run(self, packets: Iterable[bytes]) -> int:

@@ -60,4 +60,4 @@ def believe_opening(handler: ChannelHandler) -> None:
 
 def unclean(handler: ChannelHandler) -> int:
     """Instruments of which something is not known to be right."""
-    return sum(min(handler.known(index)) is not Known.CLEAN for index in range(len(handler.machine.table)))
+    return sum(min(handler.known(book.index)) is not Known.CLEAN for book in handler.books())

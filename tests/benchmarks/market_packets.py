@@ -90,6 +90,11 @@ def market_packets(copies: int) -> MarketPackets:
     return packets
 
 
+def packets_of_a_copy() -> int:
+    """Without the opening."""
+    return int((_load_day().stage == _TRADES).sum())
+
+
 def _copy(day: _Day, number: int) -> Array:
     data = day.data.copy()
     _put(data, day.ids, _get(data, day.ids, "<i8") + number * _ID_STEP)
@@ -152,7 +157,8 @@ class _Maker:
         if not _OPENING.issuperset(templates):
             self._opened.add(packet.channel)
         sent_ns = int.from_bytes(payload[8:16], "little")
-        stage = _TRADES if packet.channel in self._opened else _RESETS if _CHANNEL_RESET in templates else _OPENS
+        opens = _RESETS if _CHANNEL_RESET in templates else _OPENS
+        stage = _TRADES if packet.channel in self._opened else opens
         self._rows.append((self._size, len(payload), sent_ns, len(templates), stage))
         self._parts.append(payload)
         self._size += len(payload)
@@ -160,8 +166,8 @@ class _Maker:
     def day(self, instruments: int) -> _Day:
         offset, length, sent_ns, messages, stage = np.array(self._rows).T
         return _Day(
-            np.frombuffer(b"".join(self._parts), np.uint8), offset, length.astype(np.uint32), sent_ns, messages,
-            stage, np.array(self._ids), np.array(self._groups), instruments,
+            np.frombuffer(b"".join(self._parts), np.uint8), offset, length.astype(np.uint32), sent_ns,
+            messages, stage, np.array(self._ids), np.array(self._groups), instruments,
         )  # fmt: skip
 
 

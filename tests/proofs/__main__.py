@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from tests.proofs import fuzz_decode
+from tests.proofs import fuzz_decode, seeded
 from tests.proofs.result import Report, Result
 
 OUTPUT = Path("build/proof.json")
@@ -41,7 +41,14 @@ def prove_fuzz_decode(options: argparse.Namespace, report: Report) -> Result:
     return result
 
 
-PROOFS: dict[str, Proof] = {fuzz_decode.NAME: prove_fuzz_decode}
+PROOFS: dict[str, Proof] = {
+    fuzz_decode.NAME: prove_fuzz_decode,
+    **{proof.name: proof.prove for proof in seeded.ALL},
+}
+TRIALS = {
+    fuzz_decode.NAME: fuzz_decode.DEFAULT_TRIALS,
+    **{proof.name: proof.trials for proof in seeded.ALL},
+}
 
 
 def main() -> int:
@@ -52,16 +59,20 @@ def main() -> int:
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         for name, proof in PROOFS.items():
             if options.only in (None, name):
-                total = options.trials or fuzz_decode.DEFAULT_TRIALS
+                total = 1 if options.case is not None else options.trials or TRIALS[name]
                 task = progress.add_task(name, total=total)
                 results.append(proof(options, lambda trials, task=task: progress.advance(task, trials)))
     OUTPUT.parent.mkdir(exist_ok=True)
     OUTPUT.write_text(json.dumps([result.counts() for result in results], indent=2) + "\n")
     for result in results:
-        print(f"{result.name}: " + ", ".join(f"{v:,} {k}" for k, v in list(result.counts().items())[1:]))
+        print(f"{result.name}: " + ", ".join(_words(*each) for each in list(result.counts().items())[1:]))
         for line in result.failed:
             print(line, file=sys.stderr)
     return 1 if any(result.failures for result in results) else 0
+
+
+def _words(name: str, count: float) -> str:
+    return f"{count:,} {name.replace('_', ' ')}"
 
 
 def _options() -> argparse.Namespace:

@@ -12,6 +12,7 @@ from random import Random
 
 from pregao.feeds.binary.streams import Feed, Stream
 from pregao.services.simulation.memory import MemoryDay, Packet, short_day, simulate_in_memory
+from tests.proofs.day_report import DayReport
 from tests.proofs.impaired_days import Listener
 from tests.proofs.impaired_scenarios import NEW, OLD, Scenario
 from tests.proofs.result import Result
@@ -117,7 +118,7 @@ class AttackedListener(Listener):
                         handler.receive(hostile.payload, hostile.stream, hostile.feed, packet.ts_ns)
                         done += 1
             handler = self.handlers[packet.channel]
-            self._note(handler.receive(packet.payload, packet.stream, packet.feed, packet.ts_ns))
+            self.report.note(handler.receive(packet.payload, packet.stream, packet.feed, packet.ts_ns))
             if self._is_there(packet):
                 self._check(packet.channel)
             attacker.hear(packet)
@@ -133,7 +134,7 @@ class AttackedListener(Listener):
         return self._point(packet.channel) == self._sent.get(packet.channel)
 
 
-def run_case(seed: int) -> Result:
+def run_case(seed: int) -> tuple[Result, DayReport | None]:
     result = Result(NAME)
     version = OLD if seed % 4 == 3 else NEW
     settings = short_day(seed=seed, messages=MESSAGES, version=version, checkpoint_events=50)
@@ -147,8 +148,8 @@ def run_case(seed: int) -> Result:
         result.failures = 1
         result.failed.append(f"{NAME} seed {seed}: {difference}")
     result.comparisons = listener.report.comparisons
-    return result
+    return result, listener.report
 
 
-def cases(packets: int = PACKETS) -> list[int]:
-    return list(range(-(-packets // A_DAY)))
+def cases(packets: int = PACKETS, first: int = 1) -> list[int]:
+    return list(range(first, first - (-packets // A_DAY)))

@@ -17,6 +17,7 @@ class Result:
     impairments: int = 0
     failures: int = 0
     failed: list[str] = field(default_factory=list)
+    details: dict[str, Any] = field(default_factory=dict)  # what only this proof counts
 
     def add(self, other: "Result") -> None:
         self.trials += other.trials
@@ -29,4 +30,4 @@ class Result:
         """The row of `build/proof.json`."""
         counts = asdict(self)
         del counts["failed"]
-        return counts
+        return counts | counts.pop("details")

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 
 from pregao import __version__
 from pregao.cli import (
+    book,
+    build,
     compact,
     decode,
     doctor,
@@ -18,6 +20,7 @@ from pregao.cli import (
     pack,
     query,
     record,
+    report,
     simulate,
     tables,
     vacuum,
@@ -74,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     listen.add_command(commands)
     record.add_command(commands)
     simulate.add_command(commands)
-    for module in (tables, query, compact, vacuum, pack, doctor):
+    for module in (build, book, tables, query, report, compact, vacuum, pack, doctor):
         module.add_command(commands)
     return parser
 

@@ -11,7 +11,6 @@ from pregao.sessions.events import ChannelSilent, Event, FailedOver, FeedAlive, 
 from pregao.sessions.feeds import SITE_OF, Feed, Site
 from pregao.sessions.settings import Settings
 
-
 _FEEDS, _SITES = tuple(Feed), tuple(Site)
 _LOOKS = 1_000  # in an interval of heartbeats: batches come more often than that
 

@@ -220,4 +220,5 @@ def _shape_number(layout: CaptureLayout, runs: CaptureRuns) -> int:
 def _shape(kept: tuple[Any, ...]) -> tuple[Shape, Array]:
     interfaces = np.frombuffer(kept[4], np.int64).reshape(-1, INTERFACE_SIZE)
     address = interfaces.ctypes.data if len(interfaces) else 0
-    return Shape(*kept[:4], address, len(interfaces)), interfaces
+    kind, big_endian, unit_ns, linktype = kept[:4]
+    return Shape(kind, big_endian, unit_ns, linktype, address, len(interfaces)), interfaces

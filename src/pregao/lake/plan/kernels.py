@@ -77,7 +77,8 @@ def content_hash(base, size, seed):
         a = _mix(a, load_u8(at, 0))
         a ^= a >> np.uint64(29)
         at += 1
-    value = _mix(_mix(_mix(a, np.int64(b >> np.uint64(1))), np.int64(c >> np.uint64(1))), np.int64(d >> np.uint64(1)))
+    value = _mix(_mix(a, np.int64(b >> np.uint64(1))), np.int64(c >> np.uint64(1)))
+    value = _mix(value, np.int64(d >> np.uint64(1)))
     return np.int64((value ^ (value >> np.uint64(32))) >> np.uint64(1))
 
 
@@ -86,3 +87,20 @@ def hash_messages(places, sizes, count, out):
     """Of messages at absolute addresses, to tell those that are repeated."""
     for i in range(count):
         store_64(out, i * 8, content_hash(load_i64(places, i * 8), load_i64(sizes, i * 8), 7))
+
+
+@kernel
+def count_messages(offsets, lengths, count, out):
+    """Framed messages of each packet."""
+    for i in range(count):
+        at = load_i64(offsets, i * 8)
+        end = at + load_i64(lengths, i * 8)
+        at += PACKET_HEADER_SIZE
+        found = 0
+        while at + HEADERS <= end:
+            length = load_u16(at, 0)
+            if length < HEADERS or at + length > end:
+                break
+            found += 1
+            at += length
+        store_64(out, i * 8, found)

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from pregao.feeds.binary.reading.rows import RowReader
 from pregao.lake.plan.captures import Packets
 from pregao.lake.plan.index import LOOP, NUMBER_BITS, NUMBER_MASK, SNAPSHOT, Array
+from pregao.lake.plan.readers import row_reader
 from pregao.model.rows import FIRST_SPECIAL, NULL, Flag, Kind, Rows
 
 _COUNTS: Final = ("bids", "offers", "statistics", "foreign")
@@ -26,8 +26,8 @@ def in_order(packets: Packets, keys: Array, sent: Array) -> tuple[Packets, Array
 
 
 class LoopReader:
-    def __init__(self, reader: RowReader) -> None:
-        self._reader = reader
+    def __init__(self) -> None:
+        self._reader = row_reader("loops")
         self._headers: list[Array] = []
         self._totals: list[Array] = []  # entries of all snapshots up to each header
         self._running = np.zeros(len(_COUNTS), np.int64)

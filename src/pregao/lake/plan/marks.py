@@ -5,13 +5,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from pregao.codecs.sbe import Schema
+from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.reading.plain import PlainReader
-from pregao.feeds.binary.reading.rows import RowReader
 from pregao.feeds.binary.streams import Stream
 from pregao.lake.plan.captures import Packets
 from pregao.lake.plan.index import MARK, Array, Defined, NewsMessage
 from pregao.lake.plan.kernels import hash_messages
+from pregao.lake.plan.readers import row_reader
 from pregao.model.errors import PregaoError
 from pregao.model.events import Definition
 from pregao.model.rows import Kind, Rows
@@ -20,9 +20,9 @@ _MARKED: Final = (Kind.PHASE, Kind.CHANNEL_RESET, Kind.EMPTY_BOOK, Kind.SEQUENCE
 
 
 class MarkReader:
-    def __init__(self, schema: Schema, channel: int, stream: Stream) -> None:
-        self._reader, self._plain, self._stream = RowReader(schema), PlainReader(channel), stream
-        self._header_size = schema.header.size
+    def __init__(self, channel: int, stream: Stream) -> None:
+        self._reader, self._plain, self._stream = row_reader("marks"), PlainReader(channel), stream
+        self._header_size = load_builtin_schema().header.size
         self._marks: list[Array] = []
         self._definitions: list[Defined] = []
         self._news: list[NewsMessage] = []

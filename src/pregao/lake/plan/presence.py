@@ -48,6 +48,17 @@ def holes(runs: Array) -> Array:
     return found
 
 
+def lost_beginnings(runs: Array) -> Array:
+    """What is missing before the first packet of further sequences: each begins with 1."""
+    _, firsts = np.unique(runs["first"] >> 32, return_index=True)
+    found: Array = runs[firsts[1:]].copy()
+    found = found[found["first"] & 0xFFFFFFFF > 1]
+    found["last"] = found["first"] - 1
+    found["first"] = (found["first"] >> 32 << 32) + 1
+    found["last_ns"] = found["first_ns"]
+    return found
+
+
 def difference(all_runs: Array, runs: Array) -> Array:
     """What is in `all_runs` and not in `runs`; times are those of the neighbours in `runs`."""
     found = []

@@ -6,9 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.channels import ChannelMap
-from pregao.feeds.binary.reading.rows import RowReader
 from pregao.feeds.binary.streams import Feed, Stream, StreamId, stream_of_file_name, stream_of_templates
 from pregao.lake.plan.captures import PIECE_PACKETS, CaptureLayout, Packets, map_file, walk_capture
 from pregao.lake.plan.index import NUMBER_BITS, PIECE, Array, FileIndex, StreamIndex
@@ -71,9 +69,6 @@ class _Scanner:
     def __init__(self, path: str, settings: ScanSettings) -> None:
         self._by_name, self._channels = stream_of_file_name(path), settings.channels
         self._flows: dict[tuple[int, int], _Flow] = {}
-        schema = load_builtin_schema()
-        self._reader = RowReader(schema)
-        self._schema = schema
         self._wanted = np.zeros(TEMPLATES, np.uint8)
         self._wanted[list(_RARE)] = 1
 
@@ -116,10 +111,10 @@ class _Scanner:
         flow.sent.append(sent)
         stream = _stream_of(flow)
         if stream is Stream.SNAPSHOT:
-            flow.loops = flow.loops or LoopReader(self._reader)
+            flow.loops = flow.loops or LoopReader()
             flow.loops.take(packets, keys, sent)
         elif stream in (Stream.INCREMENTAL, Stream.DEFINITION):
-            flow.marks = flow.marks or MarkReader(self._schema, flow.id.channel or 0, stream)
+            flow.marks = flow.marks or MarkReader(flow.id.channel or 0, stream)
             chosen = notes[:noted]
             if len(chosen):
                 flow.marks.take(packets.pick(chosen), keys[chosen], sent[chosen])
@@ -133,10 +128,12 @@ class _Scanner:
                     flow.versions[int(versions[first])] = len(flow.versions)
                     flow.version_ns.append(int(headers[first, 3]))
         if (versions == versions[0]).all():
-            return headers[:, 2] + (flow.versions[int(versions[0])] << NUMBER_BITS)
-        known, places = np.unique(versions, return_inverse=True)
+            places: Array = headers[:, 2] + (flow.versions[int(versions[0])] << NUMBER_BITS)
+            return places
+        known, which = np.unique(versions, return_inverse=True)
         numbers = np.array([flow.versions[int(version)] for version in known], np.int64)
-        return headers[:, 2] + (numbers[places] << NUMBER_BITS)
+        mixed: Array = headers[:, 2] + (numbers[which] << NUMBER_BITS)
+        return mixed
 
     def finish(self) -> list[StreamIndex]:
         found = [self._index(flow) for flow in self._flows.values()]

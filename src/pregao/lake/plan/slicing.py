@@ -176,8 +176,8 @@ def _loop_part(unit: Unit, files: list[FileIndex], loop: Loop) -> LoopPart:
     return LoopPart(
         replace(loop),
         FilePart(
-            _only(files[loop.file].layout, pieces["piece"][near].tolist()), stream.flow, stream.channel, first,
-            end, stream.versions, versions,
+            _only(files[loop.file].layout, pieces["piece"][near].tolist()), stream.flow, stream.channel,
+            first, end, stream.versions, versions,
         ),
     )  # fmt: skip
 

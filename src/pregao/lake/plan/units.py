@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -193,7 +194,7 @@ def _news(streams: Iterable[UnitStream]) -> list[tuple[int, NewsMessage]]:
 
 def _share_times(units: list[Unit]) -> None:
     """What recovery streams say between two days belongs to the nearer one."""
-    for before, after in zip(units, units[1:], strict=False):
+    for before, after in pairwise(units):
         middle = before.last_ns + (after.first_ns - before.last_ns) // 2
         before.until_ns = after.since_ns = middle
 

@@ -37,21 +37,22 @@ class RowBuffers:
 
     def reserve(self, rows: int) -> int:
         """Room for so many more in each; by how far the executions have moved."""
-        moved = 0
-        for table, held in enumerate(self._rows):
-            count = int(self.table[table, 1])
-            if count + rows <= len(held):
-                continue
-            grown = np.empty(max(2 * len(held), count + rows), ROW)
-            grown[:count] = held[:count]
-            self._rows[table] = grown
-            if table == EXECUTIONS:
-                moved = grown.ctypes.data - int(self.table[table, 0])
-            self.table[table, 0] = grown.ctypes.data
-        return moved
+        moved = [self._grow(table, rows) for table in range(len(self._rows))]
+        return moved[EXECUTIONS]
+
+    def _grow(self, table: int, rows: int) -> int:
+        held, count = self._rows[table], int(self.table[table, 1])
+        if count + rows <= len(held):
+            return 0
+        grown = np.empty(max(2 * len(held), count + rows), ROW)
+        grown[:count] = held[:count]
+        self._rows[table] = grown
+        before, self.table[table, 0] = int(self.table[table, 0]), grown.ctypes.data
+        return int(self.table[table, 0]) - before
 
     def append(self, table: int, rows: Rows) -> None:
-        self.reserve(len(rows))
+        """Of any table but executions, which must not move while one is going on."""
+        self._grow(table, len(rows))
         count = int(self.table[table, 1])
         self._rows[table][count : count + len(rows)] = rows
         self.table[table, 1] = count + len(rows)
@@ -60,3 +61,10 @@ class RowBuffers:
         return self._rows[table][: int(self.table[table, 1])]
 
 
+
+    def take(self, table: int) -> Rows:
+        """The rows of a table, which is empty then: their memory goes when nobody needs them."""
+        rows = self.rows(table)
+        self._rows[table] = np.empty(0, ROW)
+        self.table[table] = 0
+        return rows

@@ -12,7 +12,6 @@ from pregao.lake.plan.kernels import read_headers
 from pregao.lake.plan.slicing import COOL_PACKETS, TO_LAST, FilePart, Slice
 from pregao.lake.slices.merging.kernels import LATE, MERGED_FIELDS, merge_feeds
 
-
 _NOTHING: Final = np.zeros(0, np.int64)
 
 
@@ -72,9 +71,8 @@ def read_packets(part: FilePart, owners: list[Any]) -> tuple[Packets, Array, Arr
     versions, places = np.unique(header[:, 1], return_inverse=True)
     numbers = np.array([local.get(int(version), -1) for version in versions], np.int64)
     keys = numbers[places] << NUMBER_BITS | header[:, 2]
-    whole = Packets(
-        *(np.concatenate([getattr(each, name) for each in found]) for name in Packets._fields[:4]), None
-    )
+    columns = [np.concatenate([getattr(each, name) for each in found]) for name in Packets._fields[:4]]
+    whole = Packets(columns[0], columns[1], columns[2], columns[3], None)
     return whole, keys, header[:, 3]
 
 

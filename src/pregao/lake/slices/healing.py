@@ -14,6 +14,7 @@ from pregao.lake.plan.units import NOWHERE
 from pregao.lake.slices.books.kernels import QUOTE_QUALITY, note_change, same_book, settle_one
 from pregao.lake.slices.known import UNHEARD
 from pregao.lake.slices.loops import LoadedLoop
+from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX, NO_PACKET
 from pregao.lake.tables.quality import Quality
 from pregao.model.rows import NULL, ROW, Kind, Rows
 from pregao.sessions.instruments import Known, Mark
@@ -21,8 +22,6 @@ from pregao.sessions.instruments import Known, Mark
 if TYPE_CHECKING:
     from pregao.lake.slices.machine import SliceMachine
 
-NO_PACKET: Final = 0xFFFFFFFF
-NO_INDEX: Final = 0xFFFF
 ABSENT, TOLD = 4, 5  # as `machine` has them
 _CLEAN, _AWAITED = int(Known.CLEAN), int(Mark.AWAITED)
 _FROM_SNAPSHOT: Final = int(Quality.FROM_SNAPSHOT)
@@ -171,7 +170,7 @@ class Healing:
         rows["kind"], rows["security_id"] = Kind.SNAPSHOT_ORDER, self._store.security_id(number)
         rows["at"], rows["rpt_seq"], rows["index"] = place, rpt_seq, NO_INDEX
         rows["packet"] = packet if packet >= 0 else NO_PACKET
-        rows["sequence_version"] = self._machine.slice.versions[place >> 32]
+        rows.view(LAKE_ROW)["number"] = number + 1
         rows["low"], rows["spare"] = np.arange(len(rows)), _FROM_SNAPSHOT
         rows["time_ns"] = self._machine.merged.sent[packet] if packet >= 0 else sent_ns or NULL
         return rows

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from pregao.feeds.binary.reading.rows import RowReader
 from pregao.lake.errors import LakeDamagedError
 from pregao.lake.plan.index import Array
 from pregao.lake.plan.loops import in_order
+from pregao.lake.plan.readers import row_reader
 from pregao.lake.plan.slicing import LoopPart
 from pregao.lake.slices.feeds import read_packets
 from pregao.model.rows import ROW, Kind, Rows
@@ -16,9 +16,9 @@ from pregao.model.rows import ROW, Kind, Rows
 class LoadedLoop:
     """Orders of each of its snapshots, by their number in the loop."""
 
-    def __init__(self, part: LoopPart, reader: RowReader) -> None:
+    def __init__(self, part: LoopPart) -> None:
         self.loop = part.loop
-        self._orders, self._starts = _read(part, reader)
+        self._orders, self._starts = _read(part)
         if len(self._starts) != len(self.loop.places) + 1:
             raise LakeDamagedError("has changed since it was planned", file=part.part.layout.path)
 
@@ -26,7 +26,8 @@ class LoadedLoop:
         return self._orders[self._starts[row] : self._starts[row + 1]]
 
 
-def _read(part: LoopPart, reader: RowReader) -> tuple[Rows, Array]:
+def _read(part: LoopPart) -> tuple[Rows, Array]:
+    reader = row_reader("loops")
     owners: list[Any] = []
     packets, keys, sent = read_packets(part.part, owners)
     mine = (keys >= part.part.first) & (keys < part.part.end)

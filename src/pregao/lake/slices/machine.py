@@ -13,10 +13,9 @@ import numpy as np
 
 from pregao.books import layout as t
 from pregao.books.store import BookStore
-from pregao.codecs.sbe import Schema
-from pregao.feeds.binary.reading.rows import RowReader
 from pregao.feeds.binary.workspace import Context
 from pregao.lake.plan.index import NUMBER_BITS, Array
+from pregao.lake.plan.readers import row_reader
 from pregao.lake.plan.slicing import Slice
 from pregao.lake.slices.books.kernels import CONTEXT_FIELDS, EVENT, HEALED, NOT_DECIDED, NOTES_FULL, take_rows
 from pregao.lake.slices.buffers import ORDERS, RowBuffers
@@ -26,6 +25,7 @@ from pregao.lake.slices.healing import Healing
 from pregao.lake.slices.known import MOST_INSTRUMENTS, UNHEARD, KnownInstruments
 from pregao.lake.slices.loops import LoadedLoop
 from pregao.lake.slices.merging.kernels import CONFLICT
+from pregao.lake.slices.rows import LAKE_ROW
 from pregao.lake.slices.sampling.kernels import SAMPLE_WORDS, forget_changes, sample
 from pregao.model.market import DefinitionAction
 from pregao.model.rows import Kind, Rows
@@ -51,8 +51,8 @@ class SliceResult:
 
 
 class SliceMachine:
-    def __init__(self, slice_: Slice, merged: Merged, schema: Schema) -> None:
-        self.slice, self.merged, self._schema = slice_, merged, schema
+    def __init__(self, slice_: Slice, merged: Merged) -> None:
+        self.slice, self.merged = slice_, merged
         self.store = BookStore(max_instruments=MOST_INSTRUMENTS)
         self.known = KnownInstruments()
         self.buffers, self.findings = RowBuffers(), Findings()
@@ -73,14 +73,13 @@ class SliceMachine:
         self._sample_packets: list[Array] = []
         self._heap: list[tuple[int, int, int, Any]] = []
         self._pushed = 0
-        self._loops = RowReader(schema)
         self.healing = Healing(self)
 
     # The whole slice
 
     def run(self) -> SliceResult:
         self._prepare()
-        reader = RowReader(self._schema)
+        reader = row_reader("packets")
         merged = self.merged
         reading = reader.read(
             0, merged.address, merged.length.astype(np.uint32), merged.place, merged.version, len(merged)
@@ -115,8 +114,9 @@ class SliceMachine:
 
     def _prepare(self) -> None:
         merged, slice_ = self.merged, self.slice
+        told = np.unique(np.concatenate([np.zeros(0, np.int64), *(p.loop.places for p in slice_.loops)]))
         for place, packets in gaps_of(merged, slice_.warm):
-            self.push(place, LOST, packets)
+            self._lose(place, packets, told)
         for place in merged.place[merged.state_a & CONFLICT != 0].tolist():
             self.push(place, CONFLICTING, None)
         for appearance in range(1, len(slice_.versions)):
@@ -131,8 +131,16 @@ class SliceMachine:
         for part in slice_.loops:
             self.push(max(part.loop.first, 0), LOAD, part)
         if slice_.anchor is not None:
-            self.healing.begin_with(LoadedLoop(slice_.anchor, self._loops))
+            self.healing.begin_with(LoadedLoop(slice_.anchor))
         self._next()
+
+    def _lose(self, last: int, packets: int, told: Array) -> None:
+        """Packets are lost up to a place. What a snapshot tells in the middle of them is as of there."""
+        first, end = np.searchsorted(told, [last - packets + 1, last])
+        done = last - packets
+        for place in (*told[first:end].tolist(), last):
+            self.push(place, LOST, place - done)
+            done = place
 
     def push(self, place: int, what: int, payload: Any) -> None:
         self._pushed += 1
@@ -162,7 +170,7 @@ class SliceMachine:
         elif what == BEGUN:
             self.known.unsettle(place)
         elif what == LOAD:
-            self.healing.follow(LoadedLoop(payload, self._loops))
+            self.healing.follow(LoadedLoop(payload))
         else:
             self.healing.absent(place, payload)
 
@@ -170,10 +178,8 @@ class SliceMachine:
 
     def _take(self, rows: Rows) -> None:
         count, base, first = len(rows), rows.ctypes.data, 0
-        moved = self.buffers.reserve(count)
-        if moved and self.context["execution"]:
-            self.context.set(execution=self.context["execution"] + moved)
         while first < count:
+            self._reserve(count - first)
             code, first = take_rows(self.context.address, base, first, count)
             if self.context["note_count"]:
                 self._take_notes()
@@ -190,6 +196,13 @@ class SliceMachine:
             elif code != NOTES_FULL:
                 self.store.make_room(code)
         self._take_quotes()
+
+    def _reserve(self, rows: int) -> None:
+        """Room in every table, also after rows of snapshots were put between; an execution that is going
+        on moves with its table."""
+        moved = self.buffers.reserve(rows)
+        if moved and self.context["execution"]:
+            self.context.set(execution=self.context["execution"] + moved)
 
     def number(self, security_id: int) -> int:
         """Of an instrument, which may be new."""
@@ -222,6 +235,7 @@ class SliceMachine:
             for number in self.known.clear_all(place).tolist():
                 if number != UNHEARD:
                     self.store.clear(number)
+            rows.view(LAKE_ROW)["number"] = 0
             self.buffers_append(place, rows)
         elif row["action"] == DefinitionAction.DELETE:
             number = self.store.number(int(row["security_id"]))

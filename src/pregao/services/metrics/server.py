@@ -40,9 +40,8 @@ class MetricsServer:
     def __init__(self, host: str, port: int) -> None:
         self._host, self._port = host, port
         self._text = ""
-        self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="pregao-metrics", daemon=True)
-        self._address: Future[int] = Future()
+        self._listening: Future[tuple[int, Callable[[], None]]] = Future()  # the port, and what ends it
         self.url = ""
 
     def publish(self, text: str) -> None:
@@ -52,16 +51,16 @@ class MetricsServer:
         """Listens when this returns; ConfigurationError when it cannot."""
         self._thread.start()
         try:
-            port = self._address.result(_START_S)
+            port, self._end = self._listening.result(_START_S)
         except OSError as error:
+            self._thread.join()
             raise ConfigurationError(f"{self._host}:{self._port}: {error.strerror}", key="metrics") from error
         host = f"[{self._host}]" if ":" in self._host else self._host
         self.url = f"http://{host}:{port}{_PATH}"
 
     def close(self) -> None:
-        if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
+        self._end()
+        self._thread.join()
 
     def __enter__(self) -> Self:
         self.start()
@@ -75,21 +74,27 @@ class MetricsServer:
     # --- the thread ----------------------------------------------------------------------------
 
     def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
+        try:
+            asyncio.run(self._serve())
+        except Exception as error:  # whoever started it must hear of it
+            if self._listening.done():
+                raise
+            self._listening.set_exception(error)
+
+    async def _serve(self) -> None:
+        loop, ended = asyncio.get_running_loop(), asyncio.Event()
         runner = web.AppRunner(self._app(), access_log=None, shutdown_timeout=1.0)
         try:
-            self._loop.run_until_complete(self._listen(runner))
-            self._address.set_result(runner.addresses[0][1])
-            self._loop.run_forever()
-        except Exception as error:  # whoever started it must hear of it
-            self._address.set_exception(error)
-        finally:
-            self._loop.run_until_complete(runner.cleanup())
-            self._loop.close()
+            await runner.setup()
+            await web.TCPSite(runner, self._host, self._port).start()
 
-    async def _listen(self, runner: web.AppRunner) -> None:
-        await runner.setup()
-        await web.TCPSite(runner, self._host, self._port).start()
+            def end() -> None:
+                loop.call_soon_threadsafe(ended.set)
+
+            self._listening.set_result((runner.addresses[0][1], end))
+            await ended.wait()
+        finally:
+            await runner.cleanup()
 
     def _app(self) -> web.Application:
         app = web.Application(client_max_size=_BODY_LIMIT)

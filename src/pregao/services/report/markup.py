@@ -21,7 +21,7 @@ def raw(text: str) -> Markup:
     return Markup(text)
 
 
-def tag(name: str, *children: Child, **attributes: str | float | None) -> Markup:
+def tag(name: str, /, *children: Child, **attributes: str | float | None) -> Markup:
     """`class_` is class, `aria_label` is aria-label; None is left out."""
     written = "".join(
         f' {_name(key)}="{_value(value)}"' for key, value in attributes.items() if value is not None
@@ -68,5 +68,6 @@ def table(head: Iterable[str], rows: Iterable[Iterable[Child]], *, caption: str,
 
     top = tag("tr", [tag("th", text, scope="col", class_=of(place)) for place, text in enumerate(head)])
     body = [tag("tr", [tag("td", cell, class_=of(place)) for place, cell in enumerate(row)]) for row in rows]
-    made = tag("table", tag("caption", caption), tag("thead", top), tag("tbody", body))
+    narrow = "narrow" if len(numbers) <= 4 else None  # few numbers want to be close to each other
+    made = tag("table", tag("caption", caption), tag("thead", top), tag("tbody", body), class_=narrow)
     return tag("div", made, class_="scroll", tabindex="0", role="region", aria_label=caption)

@@ -29,8 +29,15 @@ def compact(value: float | int | Decimal | None) -> str:
     for limit, suffix in ((1e12, " T"), (1e9, " bn"), (1e6, " M"), (1e4, " k")):
         if abs(number) >= limit:
             scaled = number / (1e3 if suffix == " k" else limit)
-            return f"{scaled:,.{0 if abs(scaled) >= 100 else 1 if abs(scaled) >= 10 else 2}f}{suffix}"
+            places = 0 if abs(scaled) >= 100 else 1 if abs(scaled) >= 10 else 2
+            return f"{_short(scaled, places)}{suffix}"
     return f"{number:,.0f}" if number == int(number) else f"{number:,.2f}"
+
+
+def _short(value: float, places: int) -> str:
+    """Without zeroes that say nothing."""
+    text = f"{value:,.{places}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def size(octets: int) -> str:
@@ -47,12 +54,12 @@ def share(part: int, whole: int) -> str:
     if not whole:
         return NOTHING
     percent = 100 * part / whole
-    if part == whole:
-        return "100 %"
+    if part in (0, whole):
+        return "100 %" if part else "0 %"
     for places in (1, 2, 3, 4):
         if 0 < float(f"{percent:.{places}f}") < 100:
             return f"{percent:.{places}f} %"
-    return "< 0.0001 %" if percent < 50 else "> 99.9999 %" if part else "0 %"
+    return "< 0.0001 %" if percent < 50 else "> 99.9999 %"
 
 
 def percent(ratio: float) -> str:
@@ -72,14 +79,16 @@ def duration(nanoseconds: float | None) -> str:
     if nanoseconds is None:
         return NOTHING
     value = abs(nanoseconds)
-    if value >= 120 * _SECOND:
+    if not value:
+        return "0"
+    if value >= 60 * _SECOND:
         minutes, seconds = divmod(round(nanoseconds / _SECOND), 60)
         return f"{minutes:,} min {seconds:02} s" if seconds else f"{minutes:,} min"
     for length, unit in _UNITS:
         if value >= length or length == 1:
             number = nanoseconds / length
             places = 0 if abs(number) >= 100 or length == 1 else 1
-            return f"{number:,.{places}f} {unit}".replace("-", "−")
+            return f"{_short(number, places)} {unit}".replace("-", "−")
     return NOTHING
 
 

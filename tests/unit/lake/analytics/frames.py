@@ -19,7 +19,7 @@ def at(seconds: float) -> int:
     return START + round(seconds * SECOND)
 
 
-def arrow(name: str, rows: list[dict[str, Any]]) -> Any:
+def rows_as_arrow(name: str, rows: list[dict[str, Any]]) -> Any:
     table = find_table(name)
     defaults = {
         "trade_date": MONDAY, "channel": 84, "quality": 0, "seq_version": 1, "msg_index": 0, "entry": 0,
@@ -37,11 +37,20 @@ def arrow(name: str, rows: list[dict[str, Any]]) -> Any:
 
 
 def frame(spark: Any, name: str, rows: list[dict[str, Any]]) -> Any:
-    return spark.createDataFrame(arrow(name, rows), schema=spark_schema(find_table(name)))
+    return spark.createDataFrame(rows_as_arrow(name, rows), schema=spark_schema(find_table(name)))
 
 
 def _typed(value: Any, type_: Any) -> Any:
-    return Decimal(str(value)) if pa.types.is_decimal(type_) and value is not None else value
+    """Decimals may be given as numbers or text, also inside lists and structs."""
+    if value is None:
+        return None
+    if pa.types.is_decimal(type_):
+        return Decimal(str(value))
+    if pa.types.is_list(type_):
+        return [_typed(each, type_.value_type) for each in value]
+    if pa.types.is_struct(type_):
+        return {field.name: _typed(value.get(field.name), field.type) for field in type_}
+    return value
 
 
 def found(frame: Any, *names: str, by: str = "security_id") -> list[tuple[Any, ...]]:

@@ -10,7 +10,7 @@ from pregao.feeds.binary.streams import Feed
 from pregao.model import events
 from pregao.model.market import FINE_SCALE, PRICE_SCALE
 from pregao.services.simulation.memory import MemoryDay, Placed, short_day, simulate_in_memory
-from tests.unit.lake.analytics.frames import arrow
+from tests.unit.lake.analytics.frames import rows_as_arrow
 
 EPOCH = date(1970, 1, 1)
 Rows = list[dict[str, Any]]
@@ -63,13 +63,11 @@ def _statistics(update: Any) -> Rows:
     price = fine(update.price_fine) if isinstance(update, events.ClosingPrice) else None
     if hasattr(update, "price"):
         price = money(update.price)
-    return [
-        dated
-        | {
-            "kind": _KINDS[type(update)], "price": price, "size": getattr(update, "size", None),
-            "action": word(getattr(update, "action", None)), "origin": word(getattr(update, "origin", None)),
-        }  # fmt: skip
-    ]
+    told = {
+        "kind": _KINDS[type(update)], "price": price, "size": getattr(update, "size", None),
+        "action": word(getattr(update, "action", None)), "origin": word(getattr(update, "origin", None)),
+    }  # fmt: skip
+    return [dated | told]
 
 
 _KINDS: dict[type, str] = {
@@ -120,12 +118,12 @@ def rows_of(day: MemoryDay) -> dict[str, Rows]:
     }
     today = day_of(day.trade_date)
     for placed in day.updates:
-        if placed.site is not Site.PRIMARY or placed.seq_num is None:
-            continue
+        sent_ns = sent.get((placed.channel, placed.seq_version, placed.seq_num))
+        if placed.site is not Site.PRIMARY or sent_ns is None:
+            continue  # told to nobody, or lost on both feeds: a build cannot know it
         where = {
             "trade_date": today, "channel": placed.channel, "seq_version": placed.seq_version,
-            "seq_num": placed.seq_num, "msg_index": placed.msg_index,
-            "ts_send": sent.get((placed.channel, placed.seq_version, placed.seq_num)),
+            "seq_num": placed.seq_num, "msg_index": placed.msg_index, "ts_send": sent_ns,
         }  # fmt: skip
         for table, row in _rows_of(placed):
             security_id = row.get("security_id", getattr(placed.update, "security_id", None))
@@ -197,4 +195,4 @@ def simulated_day(**changes: Any) -> MemoryDay:
 
 def tables_of(day: MemoryDay) -> dict[str, Any]:
     """The same as Arrow tables, with the columns of the lake."""
-    return {name: arrow(name, rows) for name, rows in rows_of(day).items()}
+    return {name: rows_as_arrow(name, rows) for name, rows in rows_of(day).items()}

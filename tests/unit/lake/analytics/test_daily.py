@@ -28,7 +28,7 @@ def told(kind: str, seconds: float, **other: Any) -> dict[str, Any]:
     return given | {"seq_num": round(seconds)} | other
 
 
-def totals(seconds: float, volume: int, vwap: float | None, trades: int, **other: Any) -> list[dict[str, Any]]:
+def totals(seconds: float, volume: int, vwap: float, trades: int, **other: Any) -> list[dict[str, Any]]:
     """One ExecutionStatistics, as three rows."""
     common = {"session": "REGULAR", "msg_index": 1} | other
     return [

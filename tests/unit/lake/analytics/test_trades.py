@@ -75,8 +75,7 @@ def test_an_amended_trade_stays_where_it_was(clean: Any) -> None:
 def test_schema_is_that_of_the_table(clean: Any) -> None:
     table = find_table("trades_clean")
     assert clean[1].columns == table.schema.names
-    types = {name: kind for name, kind in clean[1].dtypes}
-    assert types == {column.name: column.type.spark for column in table.columns}
+    assert dict(clean[1].dtypes) == {column.name: column.type.spark for column in table.columns}
 
 
 def test_dates_to_write_again(clean: Any) -> None:
@@ -133,7 +132,7 @@ def test_market_totals(spark: Any) -> None:
     instruments = frame(spark, "instruments", [
         {"security_group": "01", "valid_from": at(5), "valid_to": at(100)},
         {"symbol": "NEW", "security_group": "02", "valid_from": at(100), "price_divisor": 1000},
-        {"security_id": 2, "symbol": "WINZ26", "security_group": "01", "valid_from": at(0), "multiplier": 0.2},
+        {"security_id": 2, "symbol": "WINZ26", "security_group": "01", "valid_from": 0, "multiplier": 0.2},
     ])  # fmt: skip
     trades = trades_clean(frame(spark, "trades", [
         trade(1, 10, 100, 1), trade(2, 10, 100, 50), trade(3, 10, 100, 150, symbol="NEW"),

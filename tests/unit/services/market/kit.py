@@ -10,9 +10,9 @@ from pregao.services.simulation.memory import MemoryDay, Packet, short_day, simu
 from pregao.sessions.events import Event
 
 
-@cache
+@cache  # four minutes of the clock: heartbeats are most of a quiet day
 def day(**settings: Any) -> MemoryDay:
-    (only,) = simulate_in_memory(short_day(**settings))
+    (only,) = simulate_in_memory(short_day(**({"squeeze": 160, "loops": 24} | settings)))
     return only
 
 

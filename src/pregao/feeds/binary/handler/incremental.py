@@ -78,6 +78,11 @@ class IncrementalReader:
         """Rows of instruments that nobody is interested in."""
         return self._context["skipped"]
 
+    @property
+    def waits_from(self) -> int | None:
+        """Place of the first row that waits for the end of its event."""
+        return int(self._waiting[0]["at"]) if self._waiting_count else None
+
     # Packets
 
     def take(self, base: int, columns: tuple[Array, Array, Array, Array], count: int, now_ns: int) -> None:
@@ -119,9 +124,10 @@ class IncrementalReader:
             if ended or len(rows) > MOST_WAITING:
                 self._apply(rows[: ended or len(rows)])
                 rows = rows[ended or len(rows) :]
-        count = self._waiting_count
-        self._waiting[count : count + len(rows)] = rows
-        self._waiting_count = count + len(rows)
+        if len(rows):
+            count = self._waiting_count
+            self._waiting[count : count + len(rows)] = rows
+            self._waiting_count = count + len(rows)
 
     def catch_up(self) -> None:
         """Apply the rows that wait for the end of their event."""

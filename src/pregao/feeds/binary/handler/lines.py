@@ -1,13 +1,33 @@
 """Which stream and feed of which channel each source of packets is."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from pregao.feeds.binary.handler.sorting.kernels import (
+    FOLLOWED,
+    NOT_OURS,
+    RECOVERY,
+    STANDBY,
+    sort_packets,
+)
 from pregao.feeds.binary.streams import Feed, Stream, StreamId
 from pregao.model.packets import PacketBatch, UInt32s
 
 Feeds = np.ndarray[tuple[int], np.dtype[np.uint8]]
+
+Standby = np.ndarray[tuple[int, int], np.dtype[np.int64]]  # by feed: when it was last heard, and how often
+
+_RECOVERY_STREAMS = (Stream.DEFINITION, Stream.SNAPSHOT)
+
+
+class Sorted(NamedTuple):
+    """Rows of a batch, valid until the next one is sorted."""
+
+    followed: UInt32s  # incremental packets of the site that is followed
+    recovery: UInt32s
+    standby: Standby
 
 
 class LineTable:
@@ -16,16 +36,9 @@ class LineTable:
     def __init__(self, lines: Sequence[StreamId]) -> None:
         self._lines = list(lines)
         self.feeds: Feeds = np.array([int(line.feed or Feed.A) for line in lines] or [0], np.uint8)
-        channels = np.array([-1 if line.channel is None else line.channel for line in lines] or [-1])
-        streams = np.array([int(line.stream) for line in lines] or [0])
-        self._incremental = {
-            channel: (channels == channel) & (streams == Stream.INCREMENTAL) for channel in self.channels
-        }
-        self._recovery = {
-            channel: (channels == channel)
-            & ((streams == Stream.DEFINITION) | (streams == Stream.SNAPSHOT))
-            for channel in self.channels
-        }
+        self._roles: dict[tuple[int, tuple[int, ...]], Feeds] = {}
+        self._room = 0
+        self._make_room(1)
 
     @property
     def channels(self) -> list[int]:
@@ -34,8 +47,32 @@ class LineTable:
     def line(self, source: int) -> tuple[Stream, Feed]:
         return self._lines[source].stream, self._lines[source].feed or Feed.A
 
-    def split(self, batch: PacketBatch, channel: int) -> tuple[UInt32s, UInt32s]:
-        """Rows of a batch: of the incremental stream of a channel, and of its recovery streams."""
-        sources = batch.source[: batch.count]
-        incremental, recovery = self._incremental[channel][sources], self._recovery[channel][sources]
-        return np.flatnonzero(incremental).astype(np.uint32), np.flatnonzero(recovery).astype(np.uint32)
+    def sort(self, batch: PacketBatch, channel: int, site: tuple[int, ...]) -> Sorted:
+        """The packets of a channel; `site` are the feeds of the one that is followed."""
+        if batch.count > self._room:
+            self._make_room(batch.count)
+        roles = self._roles.get((channel, site))
+        if roles is None:
+            roles = self._roles[channel, site] = self._roles_of(channel, site)
+        self._standby[:] = 0
+        taken, others = sort_packets(
+            batch.source.ctypes.data, batch.arrival_ns.ctypes.data, batch.count, roles.ctypes.data,
+            self.feeds.ctypes.data, *self._places,
+        )  # fmt: skip
+        return Sorted(self._followed[:taken], self._recovery[:others], self._standby)
+
+    def _roles_of(self, channel: int, site: Collection[int]) -> Feeds:
+        roles = np.full(max(len(self._lines), 1), NOT_OURS, np.uint8)
+        for source, line in enumerate(self._lines):
+            if line.channel == channel and line.stream in _RECOVERY_STREAMS:
+                roles[source] = RECOVERY
+            elif line.channel == channel and line.stream is Stream.INCREMENTAL:
+                roles[source] = FOLLOWED if int(self.feeds[source]) in site else STANDBY
+        return roles
+
+    def _make_room(self, packets: int) -> None:
+        self._room = max(packets, 2 * self._room)
+        self._followed: UInt32s = np.empty(self._room, np.uint32)
+        self._recovery: UInt32s = np.empty(self._room, np.uint32)
+        self._standby: Standby = np.zeros((len(Feed), 2), np.int64)
+        self._places = tuple(array.ctypes.data for array in (self._followed, self._recovery, self._standby))

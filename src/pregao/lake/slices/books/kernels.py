@@ -76,7 +76,8 @@ END_OF_EVENT = 1
 ORDER, SIDE, EMPTY_BOOK, TRADE, EXECUTION = 1, 2, 3, 4, 6
 PHASE, CHANNEL_RESET, DEFINITION = int(Kind.PHASE), int(Kind.CHANNEL_RESET), int(Kind.DEFINITION)
 
-SPARE = int(r.ROW.fields["spare"][1])
+SPARE = r.DETAIL + 1  # the byte behind it
+NUMBER = r.SEQUENCE_VERSION  # of `rows.LAKE_ROW`: number of the instrument + 1; the place has the version
 KNOWN_ONCE = 59  # in a record of SYNC: its byte `spare`
 UNKNOWN, AFTER_GAP = 1, 2  # of `tables.quality.Quality`
 FIRST_TRANSACTED = 15  # wire version from which orders and trades tell transactTime (9)
@@ -158,8 +159,9 @@ def _take_row(context, books, number, row, kind):
 
 
 @inlined
-def emit(context, row, kind):
-    """The row to the table of its kind; counts of the matching event that it belongs to."""
+def emit(context, row, kind, number):
+    """The row, with the number of its instrument, to the table of its kind; counts of the matching event
+    that it belongs to."""
     going_on = load_i64(context, EXECUTION_ROW)
     if going_on != 0:
         if kind == TRADE:
@@ -169,6 +171,7 @@ def emit(context, row, kind):
     if kind == EXECUTION:
         store_64(context, EXECUTION_ROW, 0)
     at = load_i64(row, r.AT)
+    store_32(row, NUMBER, number + 1)
     if load_i64(context, EMIT_FROM) <= at < load_i64(context, EMIT_TO):
         table = load_u8(load_i64(context, TABLE_OF_KIND), kind)
         if table != NO_TABLE:
@@ -187,7 +190,7 @@ def _end(context, books, row, kind):
     """The event ends: quotes, with how far their books can be believed and whose time they have."""
     first = load_i64(books, t.QUOTES_COUNT)
     end_event(books, row)
-    transacted = kind <= EXECUTION and load_u16(row, r.VERSION) >= FIRST_TRANSACTED
+    transacted = kind <= EXECUTION and kind != EMPTY_BOOK and load_u16(row, r.VERSION) >= FIRST_TRANSACTED
     for number in range(first, load_i64(books, t.QUOTES_COUNT)):
         quote = load_i64(books, t.QUOTES) + number * t.QUOTE_SIZE
         sync = load_i64(context, SYNC) + load_u32(quote, t.QUOTE_INSTRUMENT) * SYNC_SIZE
@@ -229,7 +232,7 @@ def take_rows(context, rows, first, count):
                 if _take_row(context, books, number, row, kind) == t.NEEDS_MEMORY:
                     return t.NEEDS_MEMORY, piece + i
             if kind < r.FIRST_SPECIAL or kind == PHASE:
-                emit(context, row, kind)
+                emit(context, row, kind, number)
             if ends:
                 _end(context, books, row, kind)
         piece += size

@@ -39,7 +39,8 @@ def candle_chart(prices: Prices) -> Markup:
         for each, (left, _) in zip(candles, edges, strict=True)
     ]
     title = f"{prices.symbol}: price and volume"
-    about = f"From {price(candles[0].open)} to {price(candles[-1].close)}, between {price(low)} and {price(high)}."
+    ends = price(candles[0].open), price(candles[-1].close)
+    about = f"From {ends[0]} to {ends[1]}, between {price(low)} and {price(high)}."
     return chart(
         title, about, HEIGHT, value_axis(up, inside, price), value_axis(volume, most, compact),
         _bodies(candles, edges, up), tag("path", d=column_path(columns, bottom), class_="volume"),

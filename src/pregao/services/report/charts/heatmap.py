@@ -30,13 +30,9 @@ def depth_chart(depth: Depth) -> Markup:
     low, high = depth.lowest / _SCALE, (depth.lowest + depth.rows * depth.row_height) / _SCALE
     up = Scale(low, high, bottom, TOP)
     ticks = [each for each in nice_ticks(low, high, 6) if low <= each <= high]
-    edges = [
-        (across(depth.start_ns + place * depth.column_ns), across(depth.start_ns + (place + 1) * depth.column_ns))
-        for place in range(len(depth.columns))
-    ]  # fmt: skip
-    tips = [
-        _tip(column, depth.start_ns + place * depth.column_ns) for place, column in enumerate(depth.columns)
-    ]
+    starts = [depth.start_ns + place * depth.column_ns for place in range(len(depth.columns))]
+    edges = [(across(at), across(at + depth.column_ns)) for at in starts]
+    tips = [_tip(column, at) for column, at in zip(depth.columns, starts, strict=True)]
     about = (
         f"Sizes at prices from {price(low)} to {price(high)}, from {clock(depth.start_ns)} to {clock(end)};"
         " a darker cell holds more."
@@ -82,7 +78,8 @@ def _cells(depth: Depth, edges: list[tuple[float, float]], up: Scale) -> Markup:
                 del running[key]
         for key, shade in now.items():
             running.setdefault(key, (shade, left))
-    return join(tag("path", d="".join(boxes), class_=f"cell {shade}") for shade, boxes in sorted(drawn.items()))
+    shades = sorted(drawn.items())
+    return join(tag("path", d="".join(boxes), class_=f"cell {shade}") for shade, boxes in shades)
 
 
 def _box(left: float, right: float, top: float, height: float) -> str:
@@ -104,7 +101,7 @@ def _best(depth: Depth, edges: list[tuple[float, float]], up: Scale) -> Markup:
         if column is None or column.bid is None or column.offer is None:
             drawing = False
             continue
-        y = number(up(float(column.bid + column.offer) / 2))
+        y = number(min(max(up(float(column.bid + column.offer) / 2), TOP), up.first))
         parts.append(f"{'L' if drawing else 'M'}{number(left)} {y}H{number(right)}")
         drawing = True
     return tag("path", d="".join(parts), class_="middle")

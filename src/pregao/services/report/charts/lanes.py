@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pregao.services.report.charts.axes import BELOW, LEFT, RIGHT, WIDTH, chart, time_axis, time_scale
+from pregao.services.report.charts.axes import BELOW, LEFT, RIGHT, WIDTH, Scale, chart, time_axis, time_scale
 from pregao.services.report.gathering.health import Span
 from pregao.services.report.markup import Markup, join, tag
 from pregao.services.report.numbers import clock, duration
@@ -22,23 +22,25 @@ def lane_chart(spans: Sequence[Span], channels: Sequence[int], ends: tuple[int, 
     parts: list[Markup] = []
     for place, channel in enumerate(channels):
         top = _TOP + place * LANE
-        parts.append(tag("rect", x=LEFT, y=top + 3, width=WIDTH - LEFT - RIGHT, height=LANE - 6, class_="lane"))
+        width = WIDTH - LEFT - RIGHT
+        parts.append(tag("rect", x=LEFT, y=top + 3, width=width, height=LANE - 6, class_="lane"))
         label = f"{channel}"
         parts.append(tag("text", label, x=LEFT - 8, y=top + LANE / 2 + 4, class_="tick", text_anchor="end"))
         mine = [span for span in spans if span.channel == channel]
         # Long and pale first, so that what is short and matters lies on top.
         for finding in ("STALE_SPAN", "HEAL", "CROSSED_BOOK", "FEEDS_DIFFER", "SNAPSHOT_MISMATCH", "GAP"):
             parts += [_mark(span, across, top) for span in mine if span.finding == finding]
-    about = f"{len(spans):,} findings on {len(channels):,} channels from {clock(ends[0])} to {clock(ends[1])}."
+    times = f"from {clock(ends[0])} to {clock(ends[1])}"
+    about = f"{len(spans):,} findings on {len(channels):,} channels {times}."
     bottom = _TOP + LANE * len(channels)
     axis = time_axis(across, bottom)
     return chart("Where data were missing", about, height, join(parts), axis, key="lanes")
 
 
-def _mark(span: Span, across: "object", top: float) -> Markup:
-    assert callable(across)
+def _mark(span: Span, across: Scale, top: float) -> Markup:
     left, right = across(span.start_ns), across(span.end_ns)
-    tip = f"{NAMES[span.finding]}{': ' + span.symbol if span.symbol else ''}\n{clock(span.start_ns, seconds=True)}"
+    whose = f": {span.symbol}" if span.symbol else ""
+    tip = f"{NAMES[span.finding]}{whose}\n{clock(span.start_ns, seconds=True)}"
     if span.end_ns > span.start_ns:
         tip += f", {duration(span.end_ns - span.start_ns)}"
     if span.count:

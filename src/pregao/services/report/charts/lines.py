@@ -41,7 +41,7 @@ def line_chart(
     low = min(0.0, *values) if from_zero else min(values)
     ticks = nice_ticks(low, max(values, default=1.0) or 1.0)
     up = Scale(ticks[0], ticks[-1], bottom, TOP)
-    known = [{at: value for at, value in line.points} for line in lines]
+    known = [dict(line.points) for line in lines]
     tips = [
         "\n".join(
             [clock(at)]

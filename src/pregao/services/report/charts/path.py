@@ -27,8 +27,8 @@ def auction_chart(auction: Auction) -> Markup:
     seen = [float(point.price) for point in auction.path]
     if auction.price is not None:
         seen.append(float(auction.price))
-    margin = max((max(seen) - min(seen)) * 0.12, 0.01)
-    up = Scale(min(seen) - margin, max(seen) + margin, PRICE_HEIGHT, TOP)
+    margin = max((max(seen) - min(seen)) * 0.1, 0.01)
+    up = Scale(min(seen) - margin, max(seen) + 2.5 * margin, PRICE_HEIGHT, TOP)  # room for its words
     ticks = [each for each in nice_ticks(up.low, up.high, 4) if up.low <= each <= up.high]
     most = nice_ticks(0, max(1, *(point.size for point in auction.path), auction.size or 0), 2)
     sizes = Scale(0, most[-1], bottom, PRICE_HEIGHT + _BETWEEN)
@@ -69,17 +69,16 @@ def _area(path: tuple[Point, ...], edges: list[tuple[float, float]], up: Scale, 
     )
 
 
-def _uncross(auction: Auction, across: Scale, up: Scale) -> Markup | None:
+def _uncross(auction: Auction, across: Scale, up: Scale) -> Markup:
     if auction.price is None or auction.end_ns is None:
         return join(())
     x, y = across(auction.end_ns), up(float(auction.price))
     text = f"uncross {price(auction.price)} × {auction.size or 0:,}"
-    above = y > TOP + 30
     return join(
         (
             tag("line", x1=x, x2=x, y1=TOP, y2=HEIGHT - BELOW, class_="moment"),
             tag("circle", cx=x, cy=y, r=5.0, class_="uncross"),
-            tag("text", text, x=x - 10, y=y - 12 if above else y + 22, class_="name", text_anchor="end"),
+            tag("text", text, x=x - 10, y=y - 12, class_="name", text_anchor="end"),
         )
     )
 

@@ -39,7 +39,7 @@ class Built:
     operation: str
     build_id: str
     committed: datetime
-    date: date
+    trade_date: date
     dates: tuple[date, ...]
     units: tuple[Unit, ...]
     tables: tuple[TableSize, ...]

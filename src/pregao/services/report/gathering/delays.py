@@ -50,10 +50,11 @@ def delays(day: Day) -> Delays:
         return Delays(None, (), ())
     busiest = max(feeds, key=lambda feed: feed.packets).channel
     minutes = tuple(
-        Minute(row["ts_minute"], row["feed"], row["packets"], {name: row[name] for name in names}, row["skew"])
+        Minute(at, row["feed"], row["packets"], {name: row[name] for name in names}, row["skew"])
         for (channel, _), each in sorted(groups.items())
         if channel == busiest
         for row in each
+        for at in (row["ts_minute"],)
     )
     return Delays(busiest, minutes, feeds)
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import pairwise
 from math import gcd
 from typing import Any, Final
 
@@ -9,7 +10,7 @@ from pregao.services.report.gathering.activity import Traded
 from pregao.services.report.gathering.day import Day
 
 COLUMNS: Final = 180
-ROWS: Final = 44
+ROWS: Final = 64
 _SCALE: Final = 10_000
 
 
@@ -76,13 +77,14 @@ def _price_rows(books: list[Book]) -> tuple[int, int, int]:
     for book in books:
         for side in ("bid_price", "offer_price"):
             levels = [_mantissa(each) for each in book[side] or () if each is not None]
-            near += levels[:5]
-            for one, other in zip(levels, levels[1:], strict=False):
+            near += levels[:8]
+            for one, other in pairwise(levels):
                 step = gcd(step, abs(one - other))
     near.sort()
     if not near:
         return 0, 1, 1
-    lowest, highest = near[len(near) // 100], near[-1 - len(near) // 100]
+    edge = len(near) // 200
+    lowest, highest = near[edge], near[-1 - edge]
     height = max(step, 1)
     while (highest - lowest) // height + 1 > ROWS:
         height *= 2
@@ -91,16 +93,14 @@ def _price_rows(books: list[Book]) -> tuple[int, int, int]:
 
 
 def _column(book: Book, start_ns: int, lowest: int, height: int, rows: int) -> Column:
-    sides: list[dict[int, int]] = []
-    for side in ("bid", "offer"):
-        sizes: dict[int, int] = {}
+    sides: dict[str, dict[int, int]] = {"bid": {}, "offer": {}}
+    for side, sizes in sides.items():
         for level, size in zip(book[f"{side}_price"] or (), book[f"{side}_size"] or (), strict=False):
             place = -1 if level is None else (_mantissa(level) - lowest) // height
             if 0 <= place < rows:
                 sizes[place] = sizes.get(place, 0) + (size or 0)
-        sides.append(sizes)
-    best = [next(iter(book[f"{side}_price"] or ()), None) for side in ("bid", "offer")]
-    return Column(start_ns, *sides, *best)
+    best = [next(iter(book[f"{side}_price"] or ()), None) for side in sides]
+    return Column(start_ns, sides["bid"], sides["offer"], best[0], best[1])
 
 
 def _mantissa(value: Decimal) -> int:

@@ -110,7 +110,8 @@ def _feeds(day: Day) -> list[FeedLoss]:
     totals: dict[int, list[int]] = {}
     where = [("stream", "=", "INCREMENTAL")]
     for batch in day.batches("packets", ["channel", "state_a", "state_b"], where):
-        lost = [pc.fill_null(pc.equal(batch.column(name), "MISSING"), False) for name in ("state_a", "state_b")]
+        states = [batch.column(name) for name in ("state_a", "state_b")]
+        lost = [pc.fill_null(pc.equal(state, "MISSING"), False) for state in states]
         both = pc.and_(*lost)
         for channel in pc.unique(batch.column("channel")).to_pylist():
             mine = pc.equal(batch.column("channel"), channel)

@@ -1,0 +1,91 @@
+"""`pregao build`: captures to the tables of a lake."""
+
+import argparse
+import re
+from datetime import date
+from typing import TYPE_CHECKING, Any, Final
+
+from pregao.cli.lake_arguments import OK, add_lake, add_parser, natural
+
+if TYPE_CHECKING:
+    from pregao.lake.build import BuildReport
+
+_DESCRIPTION: Final = """\
+Captures of Binary UMDF to the tables of a lake, on Spark: feeds A and B merged by sequence
+number, every book rebuilt and compared with B3's own snapshots, gaps found and healed.
+A unit (channel and trade date) whose captures are what they were is left alone; a new,
+changed or missing one replaces its rows. Nothing of a build is seen before all of it is.
+"""
+_EPILOG: Final = """\
+examples:
+  pregao build captures/2026-11-16 --lake lake
+  pregao build *.pcap.zst --lake lake --channel 84 --bars 5s --bars 15m
+  pregao build /data/captures --lake /data/lake --master spark://host:7077 --archive env.tar.gz
+"""
+_UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_STEPS: Final = {
+    "start": "starting Spark", "scan": "looking through captures", "build": "building slices",
+    "derive": "computing tables", "commit": "committing",
+}  # fmt: skip
+
+
+def add_command(commands: Any) -> None:
+    parser = add_parser(commands, "build", "captures to the tables of a lake", _DESCRIPTION, _EPILOG)
+    parser.add_argument("captures", nargs="+", metavar="CAPTURES", help="files, or folders of them")
+    add_lake(parser)
+    parser.add_argument("--master", default="local[*]", metavar="URL", help="default: local[*]")
+    parser.add_argument("--archive", metavar="FILE", help="environment for a cluster, made by `pregao pack`")
+    parser.add_argument("--channel", type=natural, action="append", metavar="N", help="only this channel")
+    parser.add_argument("--date", type=_date, action="append", metavar="D", help="only this trade date")
+    parser.add_argument("--rebuild", action="store_true", help="also what has not changed")
+    parser.add_argument("--bars", type=_interval, action="append", default=[], metavar="T",
+                        help="bars of this length besides 1s, 1m and 1d")  # fmt: skip
+    parser.add_argument("--config", metavar="TOML", help="which address carries which stream")
+    parser.add_argument("--scratch", default="", metavar="DIR", help="where .gz captures are unpacked")
+    parser.add_argument("--slices", type=natural, metavar="N", help="of each unit (default: by its size)")
+    parser.add_argument("--no-progress", action="store_true", help="no progress on stderr")
+    parser.set_defaults(run=run)
+
+
+def _date(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a date as 2026-11-16") from None
+
+
+def _interval(text: str) -> int:
+    """5s, 1m, 2h or 1d, in nanoseconds."""
+    match = re.fullmatch(r"(\d{1,6})([smhd])", text)
+    if match is None or not int(match[1]):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a length as 5s, 1m, 2h or 1d")
+    return int(match[1]) * _UNITS[match[2]] * 1_000_000_000
+
+
+def run(args: argparse.Namespace) -> int:
+    from pregao.cli.output import Output
+    from pregao.cli.steps_line import StepsLine
+    from pregao.services.lakes.build import BuildRequest, build_lake
+
+    request = BuildRequest(
+        args.captures, args.lake, frozenset(args.channel) if args.channel else None,
+        frozenset(args.date) if args.date else None, args.rebuild, tuple(args.bars), args.config,
+        args.scratch, args.slices or None,
+    )  # fmt: skip
+    with StepsLine(_STEPS, enabled=not args.no_progress) as line:
+        report = build_lake(request, line.update, master=args.master, archive=args.archive)
+    Output().talk(_summary(report))
+    return OK
+
+
+def _summary(report: "BuildReport") -> str:
+    left = f"; {len(report.unchanged)} unchanged" if report.unchanged else ""
+    if not report.units:
+        return f"nothing to do{left}, lake version {report.version}"
+    seconds = sum(report.seconds.values())
+    messages = report.counts.get("messages", 0)
+    units = "1 unit" if len(report.units) == 1 else f"{len(report.units)} units"
+    return (
+        f"lake version {report.version}: {units} in {report.slices} slices, {messages:,} messages,"
+        f" {report.counts.get('trades', 0):,} trades, {report.bytes:,} bytes in {seconds:.1f} s{left}"
+    )

@@ -1,0 +1,1 @@
+"""Which packets of a batch are whose."""

@@ -1,0 +1,190 @@
+"""The book of an instrument at any nanosecond: the nearest stored book, and the orders from there on."""
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pregao.books.store import BookStore
+from pregao.books.views import Level, Order
+from pregao.lake.errors import LakeError
+from pregao.lake.lake import Lake
+from pregao.lake.tables.words import BOOK_ACTIONS
+from pregao.model.market import Side
+from pregao.model.rows import NULL, ROW, Flag, Kind
+
+_LOCAL: Final = timedelta(hours=-3)
+_ACTIONS: Final = {word: code for code, word in enumerate(BOOK_ACTIONS)}
+_EMPTY, _RESET, _SNAPSHOT = _ACTIONS["EMPTY"], _ACTIONS["RESET"], _ACTIONS["SNAPSHOT"]
+_LAST_INDEX: Final = 1 << 30  # what a snapshot tells comes after the messages of its packet
+_BY_PRICE: Final = 15  # wire version
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class NoBookError(LakeError):
+    """Nothing is known of that instrument at that time."""
+
+
+@dataclass(frozen=True, slots=True)
+class BookAt:
+    symbol: str
+    security_id: int
+    channel: int
+    trade_date: date
+    at_ns: int
+    last_ns: int | None  # time of the last change
+    last_place: tuple[int, int] | None  # sequenceVersion and number of its packet
+    quality: int  # of the last change
+    bids: list[Level]
+    offers: list[Level]
+    bid_orders: list[Order]
+    offer_orders: list[Order]
+
+
+def book_at(lake: Lake, symbol: str, at_ns: int, depth: int | None = None) -> BookAt:
+    security_id, channel, day = find_instrument(lake, symbol, at_ns)
+    where = f"trade_date = '{day}' and channel = {channel} and security_id = {security_id}"
+    stored = _checkpoint(lake, f"{where} and ts_checkpoint <= {at_ns}")
+    since = int(stored["ts_send"][0].as_py() or 0) if stored is not None else 0
+    orders = lake.arrow("orders", f"{where} and ts_event <= {at_ns} and ts_event >= {_slack(since)}")
+    resets = lake.arrow(
+        "orders", f"trade_date = '{day}' and channel = {channel} and action = 'RESET' and ts_event <= {at_ns}"
+    )
+    changes = pa.concat_tables([orders, resets])
+    changes = changes.filter(_after(changes, stored)) if stored is not None else changes
+    changes = _in_order(changes)
+    store = BookStore()
+    number = store.add_instrument(security_id)
+    assert number is not None
+    if stored is not None:
+        store.load_snapshot(number, _rows(stored, security_id, Kind.SNAPSHOT_ORDER), statistics=False)
+    _apply(store, number, changes, security_id)
+    bids, offers = (store.levels(number, side, depth) for side in Side)
+    bid_orders, offer_orders = (store.orders(number, side) for side in Side)
+    last = changes.slice(changes.num_rows - 1).to_pylist() if changes.num_rows else []
+    if not last and stored is not None:
+        last = stored.slice(0, 1).to_pylist()
+    told = last[0] if last else None
+    return BookAt(
+        symbol, security_id, channel, day, at_ns, told and told["ts_event"],
+        told and (told["seq_version"], told["seq_num"]), int(told["quality"]) if told else 1,
+        bids, offers, bid_orders, offer_orders,
+    )  # fmt: skip
+
+
+def find_instrument(lake: Lake, symbol: str, at_ns: int) -> tuple[int, int, date]:
+    """Who had that symbol then: id, channel, and the trade date that the time belongs to."""
+    name = symbol.replace("'", "''")
+    found = lake.arrow("instruments", f"symbol = '{name}'", columns=[
+        "security_id", "channel", "trade_date", "valid_from"
+    ]).to_pylist()  # fmt: skip
+    if not found:
+        raise NoBookError(f"no instrument {symbol!r} in lake version {lake.version.number}")
+    local = (datetime.fromtimestamp(at_ns / 1e9, UTC) + _LOCAL).date()
+    days = sorted({row["trade_date"] for row in found if row["trade_date"] <= local})
+    if not days:
+        first = min(row["trade_date"] for row in found)
+        raise NoBookError(f"{symbol} is in the lake from {first} on, not on {local}")
+    rows = [row for row in found if row["trade_date"] == days[-1]]
+    valid = [row for row in rows if row["valid_from"] <= at_ns] or rows
+    chosen = max(valid, key=lambda row: row["valid_from"])
+    return chosen["security_id"], chosen["channel"], days[-1]
+
+
+def _slack(since_ns: int) -> int:
+    """Events are a little older than the packet that tells them; where in the stream they stand decides."""
+    return max(0, since_ns - 60_000_000_000)
+
+
+def _checkpoint(lake: Lake, where: str) -> Any:
+    """The newest stored book, in the order in which it was told."""
+    rows = lake.arrow("book_checkpoints", where)
+    if not rows.num_rows:
+        return None
+    newest = rows.filter(pc.equal(rows["ts_checkpoint"], pc.max(rows["ts_checkpoint"])))
+    latest = newest.filter(pc.equal(newest["seq_num"], pc.max(newest["seq_num"])))
+    return latest.sort_by("entry")
+
+
+def _after(changes: Any, stored: Any) -> Any:
+    """Rows that stand behind the stored book in the stream."""
+    version, number = stored["seq_version"][0], stored["seq_num"][0]
+    same = pc.equal(changes["seq_version"], version)
+    later = pc.greater(changes["seq_num"], number)
+    newer = pc.greater(changes["ts_send"], stored["ts_send"][0])
+    return pc.if_else(same, later, pc.fill_null(newer, False))
+
+
+def _in_order(changes: Any) -> Any:
+    keys = [
+        changes["entry"].to_numpy(),
+        pc.fill_null(changes["msg_index"], _LAST_INDEX).to_numpy(),
+        changes["seq_num"].to_numpy(),
+        pc.fill_null(changes["ts_send"], 0).to_numpy(),
+    ]
+    return changes.take(pa.array(np.lexsort(keys)))
+
+
+def _rows(table: Any, security_id: int, kind: Kind) -> Any:
+    """As the kernels take them."""
+    rows = np.zeros(table.num_rows, ROW)
+    rows["kind"], rows["security_id"] = kind, security_id
+    rows["side"] = _side(table["side"])
+    for name, column in (("id", "order_id"), ("size", "size"), ("inserted_ns", "ts_inserted")):
+        rows[name] = pc.fill_null(table[column], NULL).to_numpy()
+    rows["price"] = _mantissas(table["price"])
+    for name in ("firm", "position"):
+        rows[name] = pc.fill_null(table[name], 0).to_numpy()
+    has_position = (rows["position"] > 0).any()
+    if "wire_version" in table.schema.names:
+        rows["version"] = pc.fill_null(table["wire_version"], _BY_PRICE).to_numpy()
+        rows["flags"] = pc.if_else(table["implied"], int(Flag.IMPLIED), 0).to_numpy()
+    else:
+        rows["version"] = _BY_PRICE - 1 if has_position else _BY_PRICE
+    if kind is Kind.SNAPSHOT_ORDER:
+        return rows[rows["side"] > 0]
+    return rows
+
+
+def _side(column: Any) -> Array:
+    codes = pc.if_else(pc.equal(column, "BUY"), 1, pc.if_else(pc.equal(column, "SELL"), 2, 0))
+    found: Array = pc.fill_null(codes, 0).to_numpy()
+    return found
+
+
+def _mantissas(prices: Any) -> Array:
+    """Ten-thousandths: the low words of decimal128."""
+    whole = prices.combine_chunks() if isinstance(prices, pa.ChunkedArray) else prices
+    if isinstance(whole, pa.ChunkedArray):
+        whole = pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], prices.type)
+    words = np.frombuffer(whole.buffers()[1] or b"", np.int64)[::2][whole.offset : whole.offset + len(whole)]
+    missing = whole.is_null().to_numpy(zero_copy_only=False)
+    return np.where(missing, NULL, words)
+
+
+def _apply(store: BookStore, number: int, changes: Any, security_id: int) -> None:
+    """Runs of ordinary changes at once; between them what replaces the book."""
+    if not changes.num_rows:
+        return
+    actions = np.array([_ACTIONS[word] for word in changes["action"].to_pylist()])
+    rows = _rows(changes, security_id, Kind.ORDER)
+    rows["action"] = np.where(actions <= _ACTIONS["DELETE_FROM"], actions, 0)
+    rows["kind"] = np.where(actions >= _ACTIONS["DELETE_THRU"], Kind.SIDE, Kind.ORDER)
+    rows["kind"][(actions == _EMPTY) | (actions == _RESET)] = Kind.EMPTY_BOOK
+    entries = changes["entry"].to_numpy()
+    told = actions == _SNAPSHOT
+    rows["kind"][told] = Kind.SNAPSHOT_ORDER
+    starts = np.flatnonzero(told & (entries == 0))
+    kept = ~told | (rows["side"] > 0)
+    for first, last in zip([0, *starts.tolist()], [*starts.tolist(), len(rows)], strict=True):
+        part = rows[first:last][kept[first:last]]
+        if first in starts:
+            store.clear(number)
+        told_rows = part["kind"] == Kind.SNAPSHOT_ORDER
+        snapshot = int(told_rows.sum())
+        if snapshot:
+            store.load_snapshot(number, part[:snapshot], statistics=False)
+        store.apply(np.ascontiguousarray(part[snapshot:]))

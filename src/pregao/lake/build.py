@@ -1,0 +1,302 @@
+"""Captures to a lake: plan, tasks, commit.
+
+    report = Builder(Location("lake"), SparkRunner(spark), spark=lambda: spark).build(["captures"])
+
+Nothing of a build is seen before its commit, and everything after it. A unit whose inputs are what they
+were is left alone; otherwise it is planned again and its rows are replaced.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from functools import partial
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
+
+from pregao.feeds.binary.channels import ChannelMap
+from pregao.io.clock import WallClock
+from pregao.lake.plan.anchors import Loop, find_loops
+from pregao.lake.plan.captures import PIECE_PACKETS
+from pregao.lake.plan.fingerprints import (
+    CODE_VERSION,
+    SCHEMA_VERSION,
+    Input,
+    find_captures,
+    fingerprint,
+    from_json,
+    to_json,
+)
+from pregao.lake.plan.index import FileIndex
+from pregao.lake.plan.instruments import Symbols, Version, symbols, versions
+from pregao.lake.plan.news import assemble
+from pregao.lake.plan.scan import ScanSettings, scan_capture
+from pregao.lake.plan.slicing import Slice, cut_unit
+from pregao.lake.plan.units import Unit, find_units
+from pregao.lake.replacing import Built, late_units, live_of, trades_that_speak_of, write_units
+from pregao.lake.store.committer import Committer
+from pregao.lake.store.files import DataFile, write_file
+from pregao.lake.store.intent import Change, Label
+from pregao.lake.store.ledger import LakeVersion, Ledger
+from pregao.lake.store.location import Location
+from pregao.lake.tables.analytics import QUALITY
+from pregao.lake.tables.instruments import INSTRUMENTS
+from pregao.lake.tables.messages import NEWS
+from pregao.lake.tables.table import CHANNEL, TRADE_DATE
+from pregao.lake.tasks.plan_tables import instruments_table, news_table, quality_table
+from pregao.lake.tasks.run import SliceDone, build_slice
+from pregao.lake.tasks.runners import Runner
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+UnitKey = tuple[date, int]
+Told = Callable[[str, int, int], None]  # step, done, of how many
+SECONDS_1, MINUTE_1, DAY_1 = 1_000_000_000, 60_000_000_000, 86_400_000_000_000
+USUAL_BARS: Final = (SECONDS_1, MINUTE_1, DAY_1)
+
+
+@dataclass(frozen=True, slots=True)
+class BuildSettings:
+    channels: frozenset[int] | None = None
+    dates: frozenset[date] | None = None
+    rebuild: bool = False
+    bars: tuple[int, ...] = USUAL_BARS
+    map: ChannelMap | None = None  # which address carries what
+    scratch: str = ""
+    slices: int | None = None  # of each unit; None: by its size
+    piece_packets: int = PIECE_PACKETS
+    derive: bool = True
+
+
+@dataclass(slots=True)
+class BuildReport:
+    build_id: str
+    version: int
+    units: list[UnitKey] = field(default_factory=list)
+    unchanged: list[UnitKey] = field(default_factory=list)
+    slices: int = 0
+    counts: dict[str, int] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)  # of wall time, by step
+    work: dict[str, float] = field(default_factory=dict)  # of all tasks, by step
+    bytes: int = 0
+
+
+@dataclass(slots=True)
+class _Planned:
+    unit: Unit
+    loops: list[Loop]
+    versions: list[Version]
+    symbols: Symbols
+    slices: list[Slice]
+    inputs: list[Input]
+    fingerprint: str
+
+    @property
+    def key(self) -> UnitKey:
+        return self.unit.trade_date, self.unit.channel
+
+    @property
+    def partition(self) -> dict[str, str]:
+        return {TRADE_DATE: self.unit.trade_date.isoformat(), CHANNEL: str(self.unit.channel)}
+
+
+def _silent(step: str, done: int, total: int) -> None:
+    return
+
+
+class Builder:
+    """`spark` gives the session for the tables that are computed from others; without it they are left
+    out."""
+
+    def __init__(
+        self, location: Location, runner: Runner, settings: BuildSettings | None = None, *,
+        spark: "Callable[[], SparkSession] | None" = None, told: Told = _silent,
+    ) -> None:  # fmt: skip
+        self._location, self._runner, self._spark = location, runner, spark
+        self._settings, self._told = settings or BuildSettings(), told
+        self._since = 0.0
+        self._damage: dict[UnitKey, list[tuple[str, str]]] = {}
+
+    def build(self, paths: Sequence[str]) -> BuildReport:
+        self._since = perf_counter()
+        build_id = uuid4().hex[:16]
+        files = find_captures(paths)
+        base = self._recovered()
+        built = Built(self._location, base)
+        report = BuildReport(build_id, base.number)
+        if not self._settings.rebuild and self._all_unchanged(files, built, report):
+            return report
+        planned = self._plan(files, built, report)
+        self._lap(report, "plan")
+        if planned:
+            self._build(planned, built, report)
+        return report
+
+    def _lap(self, report: BuildReport, step: str) -> None:
+        now = perf_counter()
+        report.seconds[step] = report.seconds.get(step, 0.0) + now - self._since
+        self._since = now
+
+    def _recovered(self) -> LakeVersion:
+        if not Ledger(self._location).exists:
+            return LakeVersion(0)
+        return Committer(self._location).recover()
+
+    # Plan
+
+    def _all_unchanged(self, files: list[str], built: Built, report: BuildReport) -> bool:
+        """Whether there is nothing to do, found without reading any capture."""
+        known: set[str] = set()
+        units = []
+        for row in built.units():
+            inputs = from_json(row["inputs"])
+            paths = {each.path for each in inputs}
+            if not paths & set(files):
+                continue
+            wanted = paths <= set(files) and row["code_version"] == CODE_VERSION
+            if not wanted or row["schema_version"] != SCHEMA_VERSION:
+                return False
+            if row["fingerprint"] != self._fingerprint(inputs):
+                return False
+            if not all(each.unchanged() for each in inputs):
+                return False
+            known |= paths
+            units.append((row[TRADE_DATE], row[CHANNEL]))
+        if not set(files) <= known:
+            return False
+        report.unchanged = sorted(units)
+        return True
+
+    def _fingerprint(self, inputs: list[Input]) -> str:
+        return fingerprint(inputs, {"bars": self._settings.bars, "derive": self._settings.derive})
+
+    def _plan(self, files: list[str], built: Built, report: BuildReport) -> list[_Planned]:
+        settings = self._settings
+        scan = partial(
+            scan_capture, settings=ScanSettings(settings.map, settings.scratch, settings.piece_packets)
+        )
+        indexes = self._runner.run(scan, files, partial(self._told, "scan"))
+        known = {(row[TRADE_DATE], row[CHANNEL]): row["fingerprint"] for row in built.units()}
+        planned = []
+        for unit in find_units(indexes):
+            key = unit.trade_date, unit.channel
+            if settings.channels is not None and unit.channel not in settings.channels:
+                continue
+            if settings.dates is not None and unit.trade_date not in settings.dates:
+                continue
+            inputs = [Input.of(indexes[number]) for number in sorted(unit.files)]
+            made_of = self._fingerprint(inputs)
+            if known.get(key) == made_of and not settings.rebuild:
+                report.unchanged.append(key)
+                continue
+            planned.append(self._plan_unit(unit, indexes, inputs, made_of))
+        return planned
+
+    def _plan_unit(
+        self, unit: Unit, indexes: list[FileIndex], inputs: list[Input], made_of: str
+    ) -> _Planned:
+        loops, told = find_loops(unit), versions(unit.definitions)
+        named = symbols(told)
+        slices = cut_unit(unit, loops, indexes, self._settings.slices)
+        for slice_ in slices:
+            slice_.symbols = named
+        planned = _Planned(unit, loops, told, named, slices, inputs, made_of)
+        damage = [
+            (indexes[number].path, what) for number in sorted(unit.files)
+            for what in indexes[number].layout.damage
+        ]  # fmt: skip
+        self._damage[planned.key] = damage
+        return planned
+
+    # Tasks
+
+    def _build(self, planned: list[_Planned], built: Built, report: BuildReport) -> None:
+        slices = [slice_ for each in planned for slice_ in each.slices]
+        report.slices = len(slices)
+        task = partial(build_slice, location=self._location, build_id=report.build_id)
+        done: list[SliceDone] = self._runner.run(task, slices, partial(self._told, "build"))
+        self._lap(report, "tasks")
+        _count(report, done)
+        adds = [file for each in done for file in each.files]
+        rest = iter(done)
+        for each in planned:
+            adds += self._plan_files(each, [next(rest) for _ in each.slices], report.build_id)
+        self._lap(report, "plan tables")
+        keys = [each.key for each in planned]
+        removes = live_of(built, keys)
+        derived, replaced = self._derive(adds, keys, built, report)
+        self._lap(report, "analytics")
+        adds += derived
+        removes += replaced
+        adds += write_units(self._location, [_unit_row(each, report.build_id) for each in planned])
+        self._commit(adds, removes, built, keys, report)
+        self._lap(report, "commit")
+
+    def _plan_files(self, planned: _Planned, done: list[SliceDone], build_id: str) -> list[DataFile]:
+        unit, named = planned.unit, planned.symbols
+        news = assemble(unit.channel, unit.news)
+        tables = (
+            (INSTRUMENTS, instruments_table(unit, planned.versions, build_id)),
+            (NEWS, news_table(unit, news, named, build_id)),
+            (QUALITY, quality_table(unit, planned.loops, done, named, self._damage[planned.key], build_id)),
+        )
+        return [
+            write_file(self._location, table, planned.partition, rows, label="plan")
+            for table, rows in tables
+            if rows.num_rows
+        ]
+
+    def _derive(
+        self, adds: list[DataFile], keys: list[UnitKey], built: Built, report: BuildReport
+    ) -> tuple[list[DataFile], list[DataFile]]:
+        if self._spark is None or not self._settings.derive:
+            return [], []
+        from pregao.lake.tasks.derived import derive, live
+
+        late = late_units(self._location, built, adds, keys)
+        files: dict[str, list[Any]] = {}
+        for file in adds:
+            files.setdefault(file.table, []).append(live(file))
+        for name, more in trades_that_speak_of(built, keys, late).items():
+            files.setdefault(name, []).extend(more)
+        derived = derive(
+            self._spark(), self._location, files, keys, late, self._settings.bars, report.build_id,
+            partial(self._told, "derive"),
+        )  # fmt: skip
+        return derived, built.derived_of(late)
+
+    # Commit
+
+    def _commit(
+        self, adds: list[DataFile], removes: list[DataFile], built: Built, keys: list[UnitKey],
+        report: BuildReport,
+    ) -> None:  # fmt: skip
+        self._told("commit", 0, 1)
+        note = {
+            "units": [[day.isoformat(), channel] for day, channel in keys],
+            "committed_ns": WallClock().now_ns(),
+        }
+        change = Change(tuple(adds), tuple(removes))
+        label = Label("build", report.build_id, note)
+        version = Committer(self._location).commit(change, label, base=built.version.number)
+        report.version, report.units = version.number, keys
+        report.bytes = sum(file.size for file in adds)
+        self._told("commit", 1, 1)
+
+
+def _unit_row(planned: _Planned, build_id: str) -> dict[str, Any]:
+    return {
+        "partition": planned.partition, "fingerprint": planned.fingerprint, "inputs": to_json(planned.inputs),
+        "plan": f'{{"slices": {len(planned.slices)}, "loops": {len(planned.loops)}}}',
+        "schema_version": SCHEMA_VERSION, "code_version": CODE_VERSION, "build_id": build_id,
+        "built_ns": WallClock().now_ns(),
+    }  # fmt: skip
+
+
+def _count(report: BuildReport, done: list[SliceDone]) -> None:
+    for each in done:
+        for name, count in each.counts.items():
+            report.counts[name] = report.counts.get(name, 0) + count
+        for step, seconds in each.seconds.items():
+            report.work[step] = report.work.get(step, 0.0) + seconds

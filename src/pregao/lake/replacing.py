@@ -1,0 +1,121 @@
+"""What a build finds in the lake, and what of it must go: rows of units that are built again, and tables
+made from trades of other dates that their messages speak of."""
+
+from collections.abc import Iterable, Sequence
+from datetime import date
+from functools import cached_property
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from pregao.lake.errors import named
+from pregao.lake.lake import Lake
+from pregao.lake.store.deltalog import LiveFile
+from pregao.lake.store.files import DataFile, write_file
+from pregao.lake.store.ledger import LakeVersion
+from pregao.lake.store.location import Location
+from pregao.lake.tables.catalogue import DATA_TABLES
+from pregao.lake.tables.ledger import UNITS
+from pregao.lake.tables.table import CHANNEL, TRADE_DATE
+
+UnitKey = tuple[date, int]
+_FROM_TRADES: Final = ("trades_clean", "bars", "daily", "market_totals", "auctions", "quality")
+_INPUTS: Final = ("trades", "statistics", "states", "imbalances", "executions", "instruments", "quality")
+_DERIVED: Final = "/analytics-"  # in the path of a file that was computed from others
+
+
+class Built:
+    """One lake version, which may be that of a lake in which there is nothing yet."""
+
+    def __init__(self, location: Location, version: LakeVersion) -> None:
+        self.location, self.version = location, version
+
+    @cached_property
+    def _lake(self) -> Lake | None:
+        return Lake(self.location, as_of=self.version.number) if self.version.number else None
+
+    def files(self, table: str) -> list[LiveFile]:
+        return [] if self._lake is None else self._lake.files(table)
+
+    def units(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = [] if self._lake is None else self._lake.arrow("units").to_pylist()
+        return found
+
+    def derived_of(self, keys: Iterable[UnitKey]) -> list[DataFile]:
+        """Files made from the trades of units."""
+        wanted = set(keys)
+        return [
+            file.data_file()
+            for table in _FROM_TRADES
+            for file in self.files(table)
+            if key_of(file) in wanted and _DERIVED in f"/{file.path}"
+        ]
+
+
+def key_of(file: LiveFile) -> UnitKey:
+    return file.partition[TRADE_DATE], file.partition[CHANNEL]
+
+
+def live_of(built: Built, keys: Iterable[UnitKey]) -> list[DataFile]:
+    """All files of units, of every table."""
+    wanted = set(keys)
+    return [
+        file.data_file() for table in DATA_TABLES for file in built.files(table) if key_of(file) in wanted
+    ]
+
+
+def late_units(
+    location: Location, built: Built, adds: Iterable[DataFile], keys: Sequence[UnitKey]
+) -> list[UnitKey]:
+    """Units of the lake that busts and amendments speak of: in the new rows, and in those that go."""
+    mine = set(keys)
+    paths = [(file.path, int(str(file.partition[CHANNEL]))) for file in adds if file.table == "trades"]
+    paths += [(file.path, key_of(file)[1]) for file in built.files("trades") if key_of(file) in mine]
+    there = {key_of(file) for file in built.files("trades")} | {
+        (row[TRADE_DATE], row[CHANNEL]) for row in built.units()
+    }
+    found: set[UnitKey] = set()
+    for path, channel in paths:
+        found |= {(day, channel) for day in _dates(location, path)}
+    return sorted((found & there) - mine)
+
+
+def _dates(location: Location, path: str) -> set[date]:
+    with (
+        named(location.full("trades", path)),
+        location.filesystem.open_input_file(location.path("trades", path)) as file,
+    ):
+        dates = pq.ParquetFile(file).read(columns=["of_date"]).column(0)
+    return {day for day in pc.unique(dates).to_pylist() if day is not None}
+
+
+def trades_that_speak_of(
+    built: Built, keys: Sequence[UnitKey], late: Sequence[UnitKey]
+) -> dict[str, list[LiveFile]]:
+    """Live files that are needed beside the new ones: trades told later of these dates, and all that the
+    tables of late units are made from."""
+    mine, again = set(keys), set(late)
+    earliest: dict[int, date] = {}
+    for day, channel in (*keys, *late):
+        earliest[channel] = min(day, earliest.get(channel, day))
+    found: dict[str, list[LiveFile]] = {}
+    for file in built.files("trades"):
+        day, channel = key_of(file)
+        if (day, channel) not in mine and channel in earliest and day >= earliest[channel]:
+            found.setdefault("trades", []).append(file)
+    for table in _INPUTS[1:]:
+        for file in built.files(table):
+            if key_of(file) in again and _DERIVED not in f"/{file.path}":
+                found.setdefault(table, []).append(file)
+    return found
+
+
+def write_units(location: Location, rows: Iterable[dict[str, Any]]) -> list[DataFile]:
+    files = []
+    for row in rows:
+        partition = row.pop("partition")
+        table = pa.Table.from_pylist([row], schema=UNITS.stored_schema)
+        files.append(write_file(location, UNITS, partition, table, label="unit"))
+    return files

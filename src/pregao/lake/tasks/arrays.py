@@ -1,0 +1,81 @@
+"""Columns of numbers as the Arrow arrays that a table wants."""
+
+from enum import IntEnum
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from pregao.lake.tables.arrays import decimals, integers, words
+from pregao.lake.tables.table import Column, Table
+from pregao.lake.tables.types import NAME
+from pregao.model.rows import NULL
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+NO_WORD: Final = -1
+_NAMES: Final = pa.dictionary(pa.int32(), pa.string())
+
+
+def column_array(column: Column, values: Any) -> Any:
+    """`values`: an Arrow array as it is; numbers with NULL for null; codes of words; None for all null."""
+    type_ = column.type.to_write
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        return values
+    if column.words:
+        return words(column, values)
+    if pa.types.is_decimal(type_):
+        return decimals(column, values)
+    if pa.types.is_boolean(type_):
+        return pa.array(values, pa.bool_())
+    if type_ == pa.int64():
+        return integers(values)
+    wide = np.asarray(values, np.int64)
+    missing = wide == NULL
+    if not missing.any():
+        return pa.array(wide.astype(_plain(type_)), type_)
+    return pa.array(np.where(missing, 0, wide).astype(_plain(type_)), type_, mask=missing)
+
+
+def _plain(type_: Any) -> Any:
+    return np.dtype(np.int16) if type_ == pa.int16() else np.dtype(np.int32)
+
+
+def names(codes: Array, texts: list[str]) -> Any:
+    """Few different texts, by code; a negative one is null."""
+    missing = codes < 0
+    indices = pa.array(codes.astype(np.int32), mask=missing if missing.any() else None)
+    return pa.DictionaryArray.from_arrays(indices, pa.array(texts or [""], pa.string()))
+
+
+def constant(text: str, count: int) -> Any:
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int8)), pa.array([text], pa.string()))
+
+
+def record(table: Table, columns: dict[str, Any], count: int) -> Any:
+    """A table to write; what is not given is null. Names go out as dictionaries: Parquet is the same."""
+    arrays, fields = [], []
+    for column in table.stored:
+        values = columns.get(column.name)
+        if values is None:
+            kind = _NAMES if column.type is NAME else column.type.to_write
+            array = pa.nulls(count, kind)
+        else:
+            array = column_array(column, values)
+        arrays.append(array)
+        fields.append(pa.field(column.name, array.type, column.nullable))
+    return pa.table(arrays, schema=pa.schema(fields))
+
+
+def codes_of(members: type[IntEnum], *, add: int = 0) -> Array:
+    """Places in the vocabulary of an enum by number of the wire (plus what rows add to it)."""
+    found = np.full(256, NO_WORD, np.int8)
+    for place, member in enumerate(members):
+        found[int(member) + add] = place
+    return found
+
+
+def or_null(values: Array, null: int = 0) -> Array:
+    """Narrow numbers of rows, whose null is 0."""
+    wide = values.astype(np.int64)
+    return np.where(wide == null, NULL, wide)

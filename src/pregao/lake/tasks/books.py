@@ -1,0 +1,114 @@
+"""Quotes, price levels and packets of a slice, as tables."""
+
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from pregao.lake.slices.books.kernels import QUOTE_QUALITY, QUOTE_TRANSACTED
+from pregao.lake.slices.feeds import Merged
+from pregao.lake.slices.machine import SECOND_NS
+from pregao.lake.slices.merging.kernels import ABSENT, CONFLICT, LATE, SECOND
+from pregao.lake.slices.rows import NO_INDEX, by_instrument
+from pregao.lake.slices.sampling.kernels import LEVELS, SIDE_WORDS
+from pregao.lake.tables.books import DEPTH, QUOTES
+from pregao.lake.tables.messages import PACKETS
+from pregao.lake.tables.quality import Quality
+from pregao.lake.tables.words import ARRIVALS, STREAMS
+from pregao.lake.tasks.arrays import Array, column_array, or_null, record
+from pregao.lake.tasks.lineage import ENTRY, SEND, TRANSACT, Lineage
+from pregao.model.rows import NULL
+
+_SIDES: Final = ("bid", "offer")
+
+
+def quotes_table(quotes: Array, lineage: Lineage) -> Any:
+    numbers = quotes["instrument"].astype(np.int64) + 1
+    order = by_instrument(numbers, lineage.ranks, quotes["time_ns"])
+    quotes, numbers = quotes[order], numbers[order]
+    packets = lineage.packets(quotes["packet"])
+    sides = quotes["sides"].astype(np.int64)
+    quality = sides >> QUOTE_QUALITY
+    kinds = np.where(sides & QUOTE_TRANSACTED, TRANSACT, ENTRY)
+    kinds[quality & int(Quality.FROM_SNAPSHOT) != 0] = SEND
+    times, kinds = lineage.times(quotes["time_ns"], packets["ts_send"], kinds)
+    columns = {
+        "security_id": quotes["security_id"], "symbol": lineage.symbols(numbers, packets["ts_send"]),
+        **lineage.moments(times, kinds), **lineage.places(quotes["at"]),
+        "msg_index": or_null(quotes["index"], NO_INDEX), "entry": np.zeros(len(quotes), np.int64),
+        "rpt_seq": or_null(quotes["rpt_seq"]), **packets, **lineage.common(len(quotes)),
+        "quality": quality | lineage.differing(quotes["packet"]),
+    }  # fmt: skip
+    for side in _SIDES:
+        empty = quotes[f"{side}_orders"] == 0
+        columns[f"{side}_price"] = quotes[f"{side}_price"]
+        for name in ("size", "orders"):
+            columns[f"{side}_{name}"] = np.where(empty, NULL, quotes[f"{side}_{name}"])
+    return record(QUOTES, columns, len(quotes))
+
+
+def depth_table(samples: Array, packets: Array, lineage: Lineage) -> Any:
+    sent = lineage.merged.sent[packets] if len(packets) else packets
+    numbers = samples[:, 0] + 1
+    order = by_instrument(numbers, lineage.ranks, sent)
+    samples, packets, sent, numbers = samples[order], packets[order], sent[order], numbers[order]
+    count = len(samples)
+    columns: dict[str, Any] = {
+        "security_id": lineage.security_ids[numbers], "symbol": lineage.symbols(numbers, sent),
+        **lineage.moments(sent, np.full(count, SEND)),
+        **lineage.places(lineage.merged.place[packets]),
+        "entry": np.zeros(count, np.int64), **lineage.packets(packets), **lineage.common(count),
+        "quality": samples[:, 1], "ts_sample": (sent // SECOND_NS + 1) * SECOND_NS,
+    }  # fmt: skip
+    for which, side in enumerate(_SIDES):
+        shown = samples[:, 2 + which]
+        filled = np.arange(LEVELS) < shown[:, None]
+        offsets = np.r_[0, np.cumsum(shown)].astype(np.int32)
+        for place, name in enumerate(("price", "size", "orders")):
+            start = 4 + which * SIDE_WORDS + place * LEVELS
+            values = samples[:, start : start + LEVELS][filled]
+            columns[f"{side}_{name}"] = _lists(f"{side}_{name}", offsets, values)
+    return record(DEPTH, columns, count)
+
+
+def _lists(name: str, offsets: Array, values: Array) -> Any:
+    from pregao.lake.tables.table import Column
+    from pregao.lake.tables.types import INT, LONG, PRICE
+
+    inner = PRICE if name.endswith("price") else INT if name.endswith("orders") else LONG
+    items = column_array(Column(name, inner), values)
+    return pa.ListArray.from_arrays(pa.array(offsets), items, type=DEPTH.by_name[name].type.to_write)
+
+
+_FIRST, _DUPLICATE, _LATE, _MISSING = (
+    ARRIVALS.index(word) for word in ("FIRST", "DUPLICATE", "LATE", "MISSING")
+)
+
+
+def packets_table(merged: Merged, first: int, stop: int, messages: Array, lineage: Lineage) -> Any:
+    """Packets of the incremental stream that stand from a place to another."""
+    mine = np.flatnonzero((merged.place >= first) & (merged.place < stop))
+    place, count = merged.place[mine], len(mine)
+    columns: dict[str, Any] = {
+        **lineage.moments(merged.sent[mine], np.full(count, SEND)), **lineage.places(place),
+        **lineage.packets(mine), **lineage.common(count),
+        "stream": np.full(count, STREAMS.index("INCREMENTAL"), np.int8), "size": merged.length[mine],
+        "messages": messages[mine],
+        "quality": np.where(merged.state_a[mine] & CONFLICT, int(Quality.FEEDS_DIFFER), 0),
+    }  # fmt: skip
+    for feed, states, copies in (
+        ("a", merged.state_a, merged.copies_a), ("b", merged.state_b, merged.copies_b)
+    ):  # fmt: skip
+        columns[f"state_{feed}"] = _arrivals(states[mine])
+        columns[f"copies_{feed}"] = copies[mine]
+    return record(PACKETS, columns, count)
+
+
+def _arrivals(states: Array) -> Array:
+    found = np.full(len(states), _FIRST, np.int8)
+    found[states & SECOND != 0] = _DUPLICATE
+    found[states & LATE != 0] = _LATE
+    found[states & ABSENT != 0] = _MISSING
+    return found
+
+

@@ -1,0 +1,225 @@
+"""Rows that tell trades, statistics, bands and states, as tables."""
+
+from typing import Any, Final
+
+import numpy as np
+
+from pregao.feeds.binary.handler.groups import group_name
+from pregao.lake.slices.rows import LAKE_ROW, ColumnRows, by_instrument
+from pregao.lake.tables import words
+from pregao.lake.tables.messages import BANDS, EXECUTIONS, IMBALANCES, STATES, STATISTICS, TRADES
+from pregao.lake.tasks.arrays import NO_WORD, Array, codes_of, names, or_null, record
+from pregao.lake.tasks.lineage import FIELDS, Lineage
+from pregao.model import market
+from pregao.model.rows import NULL, Flag, Kind, Rows
+
+_SESSIONS: Final = codes_of(market.Session)
+_SUB_TYPES: Final = codes_of(market.TradeSubType)
+_EVENTS: Final = codes_of(market.StateEvent)
+_ORIGINS: Final = codes_of(market.PriceOrigin, add=1)
+_SETTLEMENTS: Final = codes_of(market.SettlementKind)
+_PRICE_KINDS: Final = codes_of(market.PriceKind)
+_LIMITS: Final = codes_of(market.LimitType, add=1)
+_MIDPOINTS: Final = codes_of(market.Midpoint, add=1)
+_AGGRESSORS: Final = codes_of(market.Aggressor)
+_ACTIONS: Final = codes_of(market.Action)
+_THREE: Final = np.where(np.arange(256) < 3, np.arange(256), NO_WORD).astype(np.int8)
+_FINE: Final = 10_000  # hundred-millionths in a ten-thousandth
+_MOST_COARSE: Final = (1 << 63) // _FINE
+
+
+def in_order(rows: Rows, lineage: Lineage, *more: str) -> ColumnRows:
+    lake = rows.view(LAKE_ROW)
+    order = by_instrument(lake["number"], lineage.ranks, lake["time_ns"])
+    return ColumnRows(rows, order, (*FIELDS, *more))
+
+
+def _state_codes(members: Any) -> Array:
+    found = np.full(256, NO_WORD, np.int8)
+    for member in members:
+        found[int(member)] = words.STATES.index(member.name)
+    return found
+
+
+_PHASES, _STATES = _state_codes(market.Phase), _state_codes(market.State)
+
+
+def _flag(rows: ColumnRows, flag: Flag) -> Array:
+    found: Array = rows["flags"] & int(flag) != 0
+    return found
+
+
+def _ends(rows: ColumnRows) -> dict[str, Any]:
+    return {
+        "recovery": _flag(rows, Flag.RECOVERY), "end_of_event": _flag(rows, Flag.END_OF_EVENT),
+        "wire_version": rows["version"],
+    }  # fmt: skip
+
+
+def trades_table(rows: Rows, lineage: Lineage) -> Any:
+    found = in_order(
+        rows, lineage, "id", "price", "size", "firm", "position", "condition", "sub_type", "session",
+        "trade_date", "days", "other", "flags",
+    )  # fmt: skip
+    is_trade = found["kind"] == Kind.TRADE
+    columns = lineage.of_rows(found)
+    columns |= _traded(found, is_trade) | _ends(found)
+    columns |= {
+        "action": np.where(is_trade, 0, 1).astype(np.int8),
+        "trade_id": np.where(found["id"] == NULL, 0, found["id"]),
+        "implied": _flag(found, Flag.IMPLIED), "forward": _flag(found, Flag.FORWARD),
+        "seller_days": or_null(found["days"]), "interest_rate": np.where(is_trade, found["other"], NULL),
+        "conditions": _conditions(found["condition"], is_trade),
+    }  # fmt: skip
+    return record(TRADES, columns, len(found))
+
+
+def _traded(found: ColumnRows, is_trade: Array) -> dict[str, Any]:
+    return {
+        "price": found["price"], "size": found["size"], "of_date": or_null(found["trade_date"]),
+        "session": _SESSIONS[found["session"]],
+        "condition": np.where(is_trade, found["condition"].astype(np.int64), NULL),
+        "sub_type": _SUB_TYPES[found["sub_type"]], "buyer": or_null(found["firm"]),
+        "seller": or_null(found["position"]),
+    }  # fmt: skip
+
+
+def _conditions(bits: Array, is_trade: Array) -> Any:
+    different, codes = np.unique(bits, return_inverse=True)
+    texts = [
+        "|".join(str(one.name) for one in market.TradeCondition if one and value & one)
+        for value in different.tolist()
+    ]
+    return names(np.where(is_trade, codes, NO_WORD), texts)
+
+
+def executions_table(rows: Rows, lineage: Lineage) -> Any:
+    found = in_order(rows, lineage, "side", "price", "size", "low", "high", "other", "firm", "position")
+    columns = lineage.of_rows(found) | {
+        "aggressor": _AGGRESSORS[found["side"]], "last_price": found["price"], "fill_size": found["size"],
+        "hidden_size": found["low"], "cancelled_size": found["high"], "ts_aggressor": found["other"],
+        "trades": found["firm"].astype(np.int64), "book_changes": found["position"].astype(np.int64),
+    }  # fmt: skip
+    return record(EXECUTIONS, columns, len(found))
+
+
+_KINDS: Final = {
+    Kind.OPENING: "OPENING", Kind.THEORETICAL: "THEORETICAL", Kind.CLOSING: "CLOSING", Kind.HIGH: "HIGH",
+    Kind.LOW: "LOW", Kind.LAST_TRADE: "LAST_TRADE", Kind.SETTLEMENT: "SETTLEMENT",
+    Kind.OPEN_INTEREST: "OPEN_INTEREST", Kind.TOTALS: "VWAP",
+}  # fmt: skip
+_STATISTIC: Final = np.full(256, NO_WORD, np.int8)
+for _kind, _word in _KINDS.items():
+    _STATISTIC[_kind] = words.STATISTICS.index(_word)
+_TOTALS: Final = ("VWAP", "VOLUME", "TRADES")  # what one message tells, in this order
+_WITH_ACTION: Final = (Kind.OPENING, Kind.THEORETICAL, Kind.HIGH, Kind.LOW)
+
+
+def statistics_table(rows: Rows, lineage: Lineage) -> Any:
+    """ExecutionStatistics tells three of them: three rows."""
+    found = in_order(
+        rows, lineage, "action", "price", "size", "other", "fine", "session", "origin", "detail", "type",
+        "trade_date", "id", "condition", "sub_type", "firm", "position", "flags",
+    )  # fmt: skip
+    totals = found["kind"] == Kind.TOTALS
+    times = np.where(totals, len(_TOTALS), 1)
+    found.repeat_each(times)
+    entries = np.arange(len(found)) - np.repeat(np.cumsum(times) - times, times)
+    kinds = found["kind"]
+    columns = lineage.of_rows(found, entries) | _statistic(found, kinds, entries)
+    traded = kinds == Kind.LAST_TRADE
+    columns |= {
+        "session": _SESSIONS[found["session"]],
+        "trade_id": np.where(traded, found["id"], NULL),
+        "condition": np.where(traded, found["condition"].astype(np.int64), NULL),
+        "sub_type": np.where(traded, _SUB_TYPES[found["sub_type"]], NO_WORD),
+        "buyer": np.where(traded, or_null(found["firm"]), NULL),
+        "seller": np.where(traded, or_null(found["position"]), NULL),
+        "recovery": _flag(found, Flag.RECOVERY),
+    }
+    return record(STATISTICS, columns, len(found))
+
+
+def _statistic(found: ColumnRows, kinds: Array, entries: Array) -> dict[str, Any]:
+    total = kinds == Kind.TOTALS
+    settled, closed = kinds == Kind.SETTLEMENT, kinds == Kind.CLOSING
+    which = _STATISTIC[kinds]
+    which[total & (entries == 1)] = words.STATISTICS.index("VOLUME")
+    which[total & (entries == 2)] = words.STATISTICS.index("TRADES")
+    coarse = np.where(closed | (total & (entries > 0)), NULL, found["price"])
+    price = np.where(closed, found["fine"], _finer(coarse))
+    counted = np.where(total & (entries == 2), found["other"], found["size"])
+    size = np.where(total & (entries == 0), NULL, counted)
+    changed = (kinds == Kind.OPENING) | (total & (entries == 0))
+    origin = np.isin(kinds, (Kind.OPENING, Kind.CLOSING, Kind.SETTLEMENT))
+    return {
+        "kind": which, "of_date": or_null(found["trade_date"]), "price": price, "size": size,
+        "action": np.where(np.isin(kinds, _WITH_ACTION), _ACTIONS[found["action"]], NO_WORD),
+        "net_change": np.where(changed, found["fine"], NULL),
+        "origin": np.where(origin, _ORIGINS[found["origin"]], NO_WORD),
+        "settlement_kind": np.where(settled, _SETTLEMENTS[found["detail"]], NO_WORD),
+        "price_kind": np.where(settled, _PRICE_KINDS[found["type"]], NO_WORD),
+        "settlement_date": np.where(settled, _days(found["other"]), NULL),
+        "last_trade_date": np.where(closed, _days(found["other"]), NULL),
+    }  # fmt: skip
+
+
+def _finer(prices: Array) -> Array:
+    """Ten-thousandths as hundred-millionths; what does not fit stays too large for its column."""
+    missing = prices == NULL
+    fits = (prices < _MOST_COARSE) & (prices > -_MOST_COARSE)
+    return np.where(fits, np.where(fits, prices, 0) * _FINE, np.where(missing, NULL, (1 << 63) - 1))
+
+
+def _days(values: Array) -> Array:
+    return np.where((values <= 0) | (values > 1 << 24), NULL, values)
+
+
+def bands_table(rows: Rows, lineage: Lineage) -> Any:
+    found = in_order(
+        rows, lineage, "type", "low", "high", "fine", "detail", "origin", "size", "other"
+    )
+    quantity = found["kind"] == Kind.QUANTITY_BAND
+    band = np.where(found["type"] <= max(market.BandType), found["type"], 0)
+    limit = np.where(quantity, NO_WORD, _LIMITS[found["detail"]])
+    columns = lineage.of_rows(found) | {
+        "band": np.where(quantity, words.BANDS.index("QUANTITY"), band),
+        "limit_type": limit,
+        "midpoint": np.where(quantity, NO_WORD, _MIDPOINTS[found["origin"]]),
+        "reference_price": np.where(quantity, NULL, found["fine"]),
+        "largest_order": np.where(quantity, found["size"], NULL),
+        "average_daily": np.where(quantity, found["other"], NULL),
+    }
+    for word, name in (("PRICE", "price"), ("TICKS", "ticks"), ("PERCENTAGE", "percent")):
+        mine = ~quantity & (limit == words.LIMIT_TYPES.index(word))
+        if word == "PRICE":
+            mine |= ~quantity & (limit == NO_WORD)
+        for side in ("low", "high"):
+            columns[f"{side}_{name}"] = np.where(mine, found[side], NULL)
+    return record(BANDS, columns, len(found))
+
+
+def imbalances_table(rows: Rows, lineage: Lineage) -> Any:
+    found = in_order(rows, lineage, "action", "side", "size")
+    columns = lineage.of_rows(found) | {
+        "action": _ACTIONS[found["action"]], "side": _THREE[found["side"]], "size": found["size"],
+    }  # fmt: skip
+    return record(IMBALANCES, columns, len(found))
+
+
+def states_table(rows: Rows, lineage: Lineage) -> Any:
+    found = in_order(rows, lineage, "id", "type", "detail", "session", "trade_date", "inserted_ns")
+    phase = found["kind"] == Kind.PHASE
+    different, codes = np.unique(found["id"], return_inverse=True)
+    texts = [group_name(number) for number in different.tolist()]
+    columns = lineage.of_rows(found) | {
+        "scope": np.where(phase, 0, 1).astype(np.int8),
+        "security_group": names(np.where(phase, codes, NO_WORD), texts),
+        "state": np.where(phase, _PHASES[found["type"]], _STATES[found["type"]]),
+        "event": _EVENTS[found["detail"]], "session": _SESSIONS[found["session"]],
+        "of_date": or_null(found["trade_date"]),
+        "ts_ends": np.where(found["inserted_ns"] <= 0, NULL, found["inserted_ns"]),
+    }  # fmt: skip
+    return record(STATES, columns, len(found))
+
+

@@ -1,0 +1,195 @@
+"""Tables whose rows the plan and the findings of slices make up: few rows, one file each."""
+
+from collections import Counter
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from pregao.lake.plan.anchors import Loop
+from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK
+from pregao.lake.plan.instruments import Symbols, Version
+from pregao.lake.plan.news import PlacedNews
+from pregao.lake.plan.presence import difference, holes, lost_beginnings
+from pregao.lake.plan.units import Unit
+from pregao.lake.tables.analytics import QUALITY
+from pregao.lake.tables.instruments import INSTRUMENTS
+from pregao.lake.tables.messages import NEWS
+from pregao.lake.tables.quality import Quality
+from pregao.lake.tables.table import Table
+from pregao.lake.tasks.run import SliceDone
+from pregao.model.instruments import Instrument
+
+Row = dict[str, Any]
+
+
+def _placed(unit: Unit, place: int, index: int | None = None) -> Row:
+    if place < 0:
+        return {}
+    return {
+        "seq_version": unit.versions[place >> NUMBER_BITS], "seq_num": place & NUMBER_MASK,
+        "msg_index": index, "entry": 0,
+    }  # fmt: skip
+
+
+def _timed(sent_ns: int | None) -> Row:
+    if sent_ns is None:
+        return {}
+    return {"ts_event": sent_ns, "time": sent_ns // 1000, "ts_event_kind": "SEND", "ts_send": sent_ns}
+
+
+def _table(table: Table, rows: list[Row], build_id: str) -> Any:
+    """In the table's order; the rows are few."""
+    filled = [{"quality": 0, "build_id": build_id} | row for row in rows]
+    made = pa.Table.from_pylist(filled, schema=table.stored_schema)
+    keys = [(name, "ascending") for name in table.order]
+    return made.sort_by(keys) if made.num_rows else made
+
+
+# Instruments
+
+
+def instruments_table(unit: Unit, told: list[Version], build_id: str) -> Any:
+    return _table(INSTRUMENTS, [_instrument(unit, version) for version in told], build_id)
+
+
+def _instrument(unit: Unit, version: Version) -> Row:
+    one = version.instrument
+    return {
+        "security_id": one.security_id, "symbol": one.symbol, **_timed(version.from_ns),
+        **_placed(unit, version.place, version.index),
+        "valid_from": version.from_ns, "valid_to": version.to_ns,
+        "action": getattr(version.action, "name", None), **_terms(one), **_parts(one),
+    }  # fmt: skip
+
+
+def _terms(one: Instrument) -> Row:
+    year, month = one.maturity or (None, None)
+    return {
+        "security_group": one.group, "asset": one.asset, "exchange": one.exchange,
+        "security_type": _name(one.security_type), "product": _name(one.product), "sub_type": one.sub_type,
+        "segment": one.segment, "description": one.description or None, "isin": one.isin,
+        "currency": one.currency, "cfi_code": one.cfi_code, "tick": _decimal(one.tick, 4), "lot": one.lot,
+        "minimum_quantity": one.minimum_quantity, "maximum_quantity": one.maximum_quantity,
+        "multiplier": _decimal(one.multiplier, 0), "price_divisor": _decimal(one.price_divisor, 0),
+        "strike": _decimal(one.strike, 4), "is_put": one.is_put, "is_american": one.is_american,
+        "issue_date": one.issue_date or None, "maturity_date": one.maturity_date, "maturity_year": year,
+        "maturity_month": month, "shares_issued": one.shares_issued, "is_odd_lot": one.is_odd_lot,
+        "accepts_gt": one.accepts_gt, "implied": one.implied, "user_defined": one.user_defined,
+        "is_test": one.is_test, "closing_price": _decimal(one.closing_price, 8),
+    }  # fmt: skip
+
+
+def _parts(one: Instrument) -> Row:
+    return {
+        "legs": [
+            {
+                "security_id": leg.security_id, "symbol": leg.symbol, "side": leg.side.name,
+                "ratio": _decimal(leg.ratio, 0), "security_type": _name(leg.security_type),
+            }
+            for leg in one.legs
+        ],
+        "underlyings": [{"security_id": each.security_id, "symbol": each.symbol} for each in one.underlyings],
+        "attributes": [{"type": 24, "value": int(kind)} for kind in one.trade_types if kind is not None],
+        "lots": [],
+    }  # fmt: skip
+
+
+def _name(value: Any) -> str | None:
+    return getattr(value, "name", None)
+
+
+def _decimal(value: int | None, places: int) -> Any:
+    return None if value is None else Decimal(value).scaleb(-places)
+
+
+# News
+
+
+def news_table(unit: Unit, news: Iterable[PlacedNews], symbols: Symbols, build_id: str) -> Any:
+    rows = []
+    for each in news:
+        told = each.news
+        rows.append(
+            {
+                "security_id": told.security_id, "symbol": symbol_at(symbols, told.security_id, each.sent_ns),
+                **_timed(each.sent_ns), "ts_event": told.time_ns, "time": told.time_ns // 1000,
+                "ts_event_kind": "ENTRY", **_placed(unit, each.place, each.index), "news_id": told.news_id,
+                "headline": told.headline, "text": told.text, "source": int(told.source or 0),
+                "language": told.language, "url": told.url, "parts": each.parts,
+                "quality": 0 if each.complete else int(Quality.INCOMPLETE),
+            }
+        )  # fmt: skip
+    return _table(NEWS, rows, build_id)
+
+
+def symbol_at(symbols: Symbols, security_id: int | None, sent_ns: int | None) -> str | None:
+    told = symbols.get(security_id, []) if security_id is not None else []
+    if not told:
+        return None
+    found = told[0][1]
+    for since_ns, symbol in told[1:]:
+        if sent_ns is not None and sent_ns >= since_ns:
+            found = symbol
+    return found
+
+
+# Quality
+
+
+def quality_table(
+    unit: Unit, loops: list[Loop], done: Iterable[SliceDone], symbols: Symbols, damage: list[tuple[str, str]],
+    build_id: str,
+) -> Any:  # fmt: skip
+    rows = [*_losses(unit), *_damage(damage)]
+    counts: dict[int, Counter[str]] = {}
+    for each in done:
+        for loop, found in each.loops.items():
+            counts.setdefault(loop, Counter()).update(found)
+        for finding in each.findings:
+            place, sent = finding.pop("place"), finding.pop("ts_event")
+            index = finding.pop("msg_index", None)
+            security_id = finding.get("security_id")
+            rows.append(
+                {**_timed(sent), **_placed(unit, place, index),
+                 "symbol": symbol_at(symbols, security_id, sent), "ts_to": sent, **finding}
+            )  # fmt: skip
+    rows += [_loop(unit, loops[number], found) for number, found in sorted(counts.items())]
+    return _table(QUALITY, rows, build_id)
+
+
+def _losses(unit: Unit) -> Iterable[Row]:
+    all_runs = unit.all_runs
+    yield from (_lost(unit, run, "GAP", "ERROR", None) for run in holes(all_runs))
+    yield from (_lost(unit, run, "GAP", "ERROR", None) for run in lost_beginnings(all_runs))
+    for feed, runs in unit.runs.items():
+        for run in difference(all_runs, runs):
+            yield _lost(unit, run, "ONE_SIDED_LOSS", "INFO", feed.name)
+
+
+def _lost(unit: Unit, run: Any, finding: str, severity: str, feed: str | None) -> Row:
+    first, last = int(run["first"]), int(run["last"])
+    return {
+        "finding": finding, "severity": severity, "feed": feed, "stream": "INCREMENTAL",
+        **_timed(int(run["first_ns"])), **_placed(unit, first), "first_seq_num": first & NUMBER_MASK,
+        "last_seq_num": last & NUMBER_MASK, "ts_from": int(run["first_ns"]), "ts_to": int(run["last_ns"]),
+        "count": last - first + 1,
+    }  # fmt: skip
+
+
+def _damage(damage: list[tuple[str, str]]) -> Iterable[Row]:
+    for file, what in damage:
+        yield {"finding": "DAMAGED_INPUT", "severity": "ERROR", "count": 1, "detail": f"{file}: {what}"}
+
+
+def _loop(unit: Unit, loop: Loop, found: Counter[str]) -> Row:
+    """What a loop proved: `count` books are equal to B3's."""
+    detail = ", ".join(f"{count} {what}" for what, count in sorted(found.items()))
+    return {
+        "finding": "SNAPSHOT_MATCH", "severity": "INFO", "stream": "SNAPSHOT", **_timed(loop.sent_ns),
+        **_placed(unit, max(loop.first, 0)), "first_seq_num": max(loop.first, 0) & NUMBER_MASK,
+        "last_seq_num": max(loop.last, 0) & NUMBER_MASK, "count": found["matches"],
+        "expected": str(found["matches"] + found["differences"]), "found": str(found["matches"]),
+        "detail": f"loop {loop.number}{'' if loop.complete else ', incomplete'}: {detail}",
+    }  # fmt: skip

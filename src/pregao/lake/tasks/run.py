@@ -1,0 +1,135 @@
+"""A slice to files: the task that Spark runs, and whoever else."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from time import perf_counter
+from typing import Any, Final
+
+import numpy as np
+
+from pregao.lake.plan.kernels import count_messages
+from pregao.lake.plan.slicing import Slice
+from pregao.lake.slices import buffers as b
+from pregao.lake.slices.feeds import Merged, merge
+from pregao.lake.slices.machine import SliceMachine, SliceResult
+from pregao.lake.store.files import DataFile, write_file
+from pregao.lake.store.location import Location
+from pregao.lake.tables import books as book_tables
+from pregao.lake.tables import messages as message_tables
+from pregao.lake.tables.arrays import TooLargeError
+from pregao.lake.tables.table import CHANNEL, TRADE_DATE, Table
+from pregao.lake.tasks import messages
+from pregao.lake.tasks.books import depth_table, packets_table, quotes_table
+from pregao.lake.tasks.lineage import Lineage
+from pregao.lake.tasks.orders import checkpoints_table, orders_table
+from pregao.model.errors import PregaoError
+
+
+class TooLargeInMessageError(PregaoError):
+    """Which table and slice has a number that its column cannot hold."""
+
+
+@dataclass(slots=True)
+class SliceDone:
+    """What a task sends back. `seconds` by step."""
+
+    files: list[DataFile] = field(default_factory=list)
+    findings: list[dict[str, Any]] = field(default_factory=list)
+    loops: dict[int, dict[str, int]] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def note(self) -> str:
+        return json.dumps(
+            {"findings": self.findings, "loops": self.loops, "counts": self.counts, "seconds": self.seconds}
+        )
+
+    @classmethod
+    def of_note(cls, files: list[DataFile], note: str) -> "SliceDone":
+        read = json.loads(note)
+        loops = {int(loop): counts for loop, counts in read["loops"].items()}
+        return cls(files, read["findings"], loops, read["counts"], read["seconds"])
+
+
+_ROW_TABLES: Final[tuple[tuple[int, Table, Callable[..., Any]], ...]] = (
+    (b.ORDERS, message_tables.ORDERS, orders_table),
+    (b.TRADES, message_tables.TRADES, messages.trades_table),
+    (b.EXECUTIONS, message_tables.EXECUTIONS, messages.executions_table),
+    (b.STATISTICS, message_tables.STATISTICS, messages.statistics_table),
+    (b.BANDS, message_tables.BANDS, messages.bands_table),
+    (b.IMBALANCES, message_tables.IMBALANCES, messages.imbalances_table),
+    (b.STATES, message_tables.STATES, messages.states_table),
+)
+
+
+def build_slice(slice_: Slice, location: Location, build_id: str) -> SliceDone:
+    done = SliceDone()
+    clock = _Clock(done.seconds)
+    merged = merge(slice_)
+    clock.lap("read")
+    result = SliceMachine(slice_, merged).run()
+    clock.lap("books")
+    done.findings = result.findings.rows
+    done.loops = {loop: dict(counts) for loop, counts in result.findings.loops.items()}
+    _write_all(_Target(slice_, location, done, clock), result, build_id)
+    return done
+
+
+class _Clock:
+    def __init__(self, seconds: dict[str, float]) -> None:
+        self._seconds, self._since = seconds, perf_counter()
+
+    def lap(self, step: str) -> None:
+        now = perf_counter()
+        self._seconds[step] = self._seconds.get(step, 0.0) + now - self._since
+        self._since = now
+
+
+@dataclass(slots=True)
+class _Target:
+    slice: Slice
+    location: Location
+    done: SliceDone
+    clock: _Clock
+
+    def write(self, table: Table, make: Callable[[], Any]) -> None:
+        try:
+            rows = make()
+        except TooLargeError as error:
+            where = f"channel {self.slice.channel} of {self.slice.trade_date}, slice {self.slice.number}"
+            raise TooLargeInMessageError(f"{where}, table {table.name}: {error}") from error
+        self.clock.lap("columns")
+        self.done.counts[table.name] = rows.num_rows
+        if rows.num_rows:
+            partition = {TRADE_DATE: self.slice.trade_date, CHANNEL: str(self.slice.channel)}
+            label = f"slice-{self.slice.number:04}"
+            self.done.files.append(write_file(self.location, table, partition, rows, label=label))
+        self.clock.lap("parquet")
+
+
+def _write_all(target: _Target, result: SliceResult, build_id: str) -> None:
+    lineage = Lineage.of(target.slice, result.merged, result.store, build_id)
+    for buffer, table, make in _ROW_TABLES:
+        rows = result.buffers.take(buffer)
+        target.write(table, partial(make, rows, lineage))
+        del rows
+    target.write(book_tables.QUOTES, lambda: quotes_table(result.quotes, lineage))
+    target.write(book_tables.DEPTH, lambda: depth_table(result.samples, result.sample_packets, lineage))
+    target.write(book_tables.BOOK_CHECKPOINTS, lambda: checkpoints_table(result.checkpoints, lineage))
+    slice_, merged = target.slice, result.merged
+    told = _messages(merged)
+    target.write(
+        message_tables.PACKETS, lambda: packets_table(merged, slice_.start, slice_.stop, told, lineage)
+    )
+    mine = (merged.place >= slice_.start) & (merged.place < slice_.stop)
+    target.done.counts["messages"] = int(told[mine].sum())
+
+
+def _messages(merged: Merged) -> Any:
+    told = np.zeros(len(merged), np.int64)
+    count_messages(
+        merged.address.ctypes.data, merged.length.ctypes.data, len(merged), told.ctypes.data
+    )
+    return told

@@ -1,0 +1,139 @@
+"""Who runs tasks: this process, a few processes of this machine, or Spark. The tasks are the same."""
+
+import pickle
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import pyarrow as pa
+
+from pregao.lake.errors import LakeError
+from pregao.model.errors import PregaoError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Task = Callable[[Any], Any]
+Progress = Callable[[int, int], None]
+_DONE, _FAILED = "done", "failed"
+_POLL_S: Final = 0.2
+
+
+class TaskError(LakeError):
+    """A task failed for a reason that it could tell."""
+
+
+class Runner(Protocol):
+    def run(self, task: Task, items: Sequence[Any], progress: Progress) -> list[Any]:
+        """What the task makes of each item, in their order."""
+
+
+class InlineRunner:
+    def run(self, task: Task, items: Sequence[Any], progress: Progress) -> list[Any]:
+        done = []
+        for item in items:
+            done.append(task(item))
+            progress(len(done), len(items))
+        return done
+
+
+class ProcessRunner:
+    """Plain processes, kept for the next tasks: what Spark is compared with."""
+
+    def __init__(self, processes: int) -> None:
+        self._pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
+
+    def run(self, task: Task, items: Sequence[Any], progress: Progress) -> list[Any]:
+        futures = {self._pool.submit(task, item): place for place, item in enumerate(items)}
+        found: list[Any] = [None] * len(items)
+        for done, future in enumerate(as_completed(futures), 1):
+            found[futures[future]] = future.result()
+            progress(done, len(items))
+        return found
+
+    def close(self) -> None:
+        self._pool.shutdown()
+
+
+class SparkRunner:
+    """One Spark task per item."""
+
+    def __init__(self, spark: "SparkSession") -> None:
+        self._spark = spark
+
+    def run(self, task: Task, items: Sequence[Any], progress: Progress) -> list[Any]:
+        if not items:
+            return []
+        blobs = [pickle.dumps(item) for item in items]
+        numbers = self._spark.range(0, len(blobs), 1, len(blobs))
+        frame = numbers.mapInArrow(_in_arrow(task, blobs), "number bigint, outcome string, blob binary")
+        rows = self._collect(frame, len(blobs), progress)
+        found: list[Any] = [None] * len(blobs)
+        for row in rows:
+            value = pickle.loads(row["blob"])
+            if row["outcome"] == _FAILED:
+                raise TaskError(value)
+            found[row["number"]] = value
+        return found
+
+    def _collect(self, frame: Any, total: int, progress: Progress) -> list[Any]:
+        """With progress: Spark tells how many tasks are done to whoever asks meanwhile."""
+        context = self._spark.sparkContext
+        ended = threading.Event()
+        watcher = threading.Thread(target=_watch, args=(context, total, progress, ended), daemon=True)
+        watcher.start()
+        try:
+            rows: list[Any] = frame.toArrow().to_pylist()
+        except Exception as error:
+            raise LakeError(f"Spark: {_reason(error)}") from error
+        finally:
+            ended.set()
+            watcher.join()
+        progress(total, total)
+        return rows
+
+
+class LazySparkRunner:
+    """Spark is asked for when there is a task to run: a rerun with nothing to do needs no Java."""
+
+    def __init__(self, session: Callable[[], "SparkSession"]) -> None:
+        self._session = session
+
+    def run(self, task: Task, items: Sequence[Any], progress: Progress) -> list[Any]:
+        return SparkRunner(self._session()).run(task, items, progress)
+
+
+def _watch(context: Any, total: int, progress: Progress, ended: threading.Event) -> None:
+    tracker = context.statusTracker()
+    while not ended.wait(_POLL_S):
+        for stage in tracker.getActiveStageIds():
+            about = tracker.getStageInfo(stage)
+            if about is not None and about.numTasks == total:
+                progress(about.numCompletedTasks, total)
+
+
+def _in_arrow(task: Task, blobs: list[bytes]) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    def run(batches: Iterable[Any]) -> Iterator[Any]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                try:
+                    outcome, value = _DONE, task(pickle.loads(blobs[number]))
+                except PregaoError as error:  # told to people as it is, without a retry
+                    outcome, value = _FAILED, str(error)
+                yield pa.RecordBatch.from_pydict(
+                    {"number": [number], "outcome": [outcome], "blob": [pickle.dumps(value)]},
+                    schema=_RESULT,
+                )
+
+    return run
+
+
+_RESULT: Final = pa.schema([("number", pa.int64()), ("outcome", pa.string()), ("blob", pa.binary())])
+
+
+def _reason(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    told = [line for line in lines if "Error" in line and not line.startswith("at ")]
+    return (told or lines or [type(error).__name__])[-1]

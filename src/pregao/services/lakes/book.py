@@ -1,0 +1,109 @@
+"""The book of an instrument at an instant, for people."""
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+from typing import Any, Final
+
+from pregao.lake.book_at import BookAt, book_at
+from pregao.lake.lake import Lake
+from pregao.lake.tables.quality import Quality
+from pregao.model.errors import ConfigurationError
+
+_LOCAL: Final = timezone(timedelta(hours=-3))  # São Paulo
+_TIME: Final = re.compile(
+    r"(?:(?P<day>\d{4}-\d\d-\d\d)[T ])?(?P<h>\d\d):(?P<m>\d\d)(?::(?P<s>\d\d)(?:\.(?P<f>\d{1,9}))?)?"
+    r"(?P<zone>Z|[+-]\d\d:?\d\d)?"
+)
+_NS: Final = 1_000_000_000
+
+
+def parse_time(text: str, day: date | None = None) -> int:
+    """Nanoseconds since 1970 of `2026-11-16T10:15:00.123456789`, in local time of São Paulo unless it says
+    otherwise; without a date it is of `day`; a whole number is taken as it is."""
+    if text.isdigit() and len(text) > 8:
+        return int(text)
+    match = _TIME.fullmatch(text)
+    if match is None:
+        raise ConfigurationError(f"{text!r} is not a time as 2026-11-16T10:15:00.123456789", key="at")
+    try:
+        on = date.fromisoformat(match["day"]) if match["day"] else day
+        if on is None:
+            raise ConfigurationError(f"{text!r} has no date", key="at")
+        zone = _zone(match["zone"])
+        moment = datetime(
+            on.year, on.month, on.day, int(match["h"]), int(match["m"]), int(match["s"] or 0), tzinfo=zone
+        )
+    except ValueError as error:
+        raise ConfigurationError(f"{text!r}: {error}", key="at") from error
+    return int(moment.timestamp()) * _NS + int((match["f"] or "").ljust(9, "0"))
+
+
+def _zone(text: str | None) -> timezone:
+    if text is None:
+        return _LOCAL
+    if text == "Z":
+        return UTC
+    sign = -1 if text[0] == "-" else 1
+    return timezone(sign * timedelta(hours=int(text[1:3]), minutes=int(text[-2:])))
+
+
+def find_book(lake: str, symbol: str, at: str, depth: int | None, as_of: int | None = None) -> BookAt:
+    opened = Lake(lake, as_of=as_of)
+    days = [file.partition["trade_date"] for file in opened.files("instruments")]
+    return book_at(opened, symbol, parse_time(at, max(days, default=None)), depth)
+
+
+def as_text(book: BookAt) -> Iterator[str]:
+    """Bids left, offers right, best first."""
+    yield f"{book.symbol}  {_moment(book.at_ns)}  channel {book.channel}\n"
+    if book.last_ns is not None and book.last_place is not None:
+        packet = f"{book.last_place[0]}/{book.last_place[1]}"
+        yield f"last change {_moment(book.last_ns)} in packet {packet}{_doubt(book)}\n"
+    yield f"{'orders':>6} {'size':>12} {'bid':>14} │ {'offer':<14} {'size':<12} {'orders':<6}\n"
+    for row in range(max(len(book.bids), len(book.offers))):
+        left = right = ""
+        if row < len(book.bids):
+            bid = book.bids[row]
+            left = f"{bid.orders:>6} {bid.size:>12,} {_price(bid.price):>14}"
+        if row < len(book.offers):
+            offer = book.offers[row]
+            right = f"{_price(offer.price):<14} {offer.size:<12,} {offer.orders:<6}"
+        yield f"{left:>34} │ {right}".rstrip() + "\n"
+
+
+def as_json(book: BookAt) -> Iterator[str]:
+    yield json.dumps(
+        {
+            "symbol": book.symbol, "security_id": book.security_id, "channel": book.channel,
+            "trade_date": book.trade_date.isoformat(), "at": book.at_ns, "last_change": book.last_ns,
+            "packet": book.last_place, "quality": book.quality, "bids": _levels(book.bids),
+            "offers": _levels(book.offers),
+        }
+    ) + "\n"  # fmt: skip
+
+
+def _levels(levels: Any) -> list[dict[str, Any]]:
+    return [
+        {"price": None if level.price is None else _price(level.price), "size": level.size,
+         "orders": level.orders}
+        for level in levels
+    ]  # fmt: skip
+
+
+def _price(price: int | None) -> str:
+    if price is None:
+        return "market"
+    return str(Decimal(price).scaleb(-4))
+
+
+def _moment(ns: int) -> str:
+    second = datetime.fromtimestamp(ns // _NS, _LOCAL)
+    return f"{second:%Y-%m-%d %H:%M:%S}.{ns % _NS:09}"
+
+
+def _doubt(book: BookAt) -> str:
+    doubts = Quality(book.quality) & ~Quality.FROM_SNAPSHOT
+    return f" ({str(doubts.name).lower().replace('_', ' ')})" if doubts else ""

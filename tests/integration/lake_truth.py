@@ -1,0 +1,88 @@
+"""Books that follow from the rows of a lake, held against the exchange's own account of them."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pregao.books.store import BookStore
+from pregao.lake.book_at import _apply, _in_order
+from pregao.lake.lake import Lake
+from pregao.model.market import Side
+
+from .lake_kit import truth
+
+DOUBTS = 1 | 2  # unknown, or after a gap
+
+
+class LakeBooks:
+    """The books of one channel's day by the orders of its table, at any place of the stream."""
+
+    def __init__(self, lake: Lake, channel: int) -> None:
+        table = _in_order(lake.arrow("orders", f"channel = {channel}"))
+        self._rows: dict[int, Any] = {}
+        ids = table["security_id"].to_pylist()
+        for security_id in {each for each in ids if each is not None}:
+            mine = np.array([each in (security_id, None) for each in ids])
+            self._rows[security_id] = table.filter(mine)
+
+    @property
+    def security_ids(self) -> list[int]:
+        return sorted(self._rows)
+
+    def walk(self, security_id: int) -> "Walk":
+        return Walk(self._rows[security_id], security_id)
+
+
+class Walk:
+    """Places only go forward."""
+
+    def __init__(self, rows: Any, security_id: int) -> None:
+        self._rows, self._security_id = rows, security_id
+        self._places = list(zip(rows["seq_version"].to_pylist(), rows["seq_num"].to_pylist(), strict=True))
+        self._quality = rows["quality"].to_pylist()
+        self._done = 0
+        self.store = BookStore()
+        self.number = self.store.add_instrument(security_id) or 0
+        self.clean = False
+        self.last_place = (0, 0)
+
+    def go_to(self, version: int, number: int) -> None:
+        end = self._done
+        while end < len(self._places) and self._places[end] <= (version, number):
+            self.clean, self.last_place = not self._quality[end] & DOUBTS, self._places[end]
+            end += 1
+        part = self._rows.slice(self._done, end - self._done)
+        if part.num_rows:
+            _apply(self.store, self.number, part, self._security_id)
+        self._done = end
+
+    def orders(self, side: Side) -> list[tuple[Any, ...]]:
+        return [
+            (o.order_id, o.price, o.size, o.inserted_ns, o.firm, o.implied)
+            for o in self.store.orders(self.number, side)
+        ]
+
+
+def truth_books(day: Path, channel: int) -> dict[int, list[dict[str, Any]]]:
+    """Sides of books at checkpoints, by instrument, in order; of several at one place the last counts."""
+    found: dict[int, dict[tuple[int, int, int], dict[str, Any]]] = {}
+    for row in truth(day, "books"):
+        if row["channel"] == channel:
+            places = found.setdefault(row["security_id"], {})
+            places[row["seq_version"], row["seq_num"], row["side"]] = row
+    return {security_id: list(places.values()) for security_id, places in found.items()}
+
+
+def told_orders(row: dict[str, Any], version: int) -> list[tuple[Any, ...]]:
+    columns = (row["order_id"], row["price"], row["size"], row["inserted_ns"], row["firm"], row["implied"])
+    return [(*each[:5], each[5] and version >= 10) for each in zip(*columns, strict=True)]
+
+
+def stale_spans(lake: Lake, channel: int) -> dict[int, list[tuple[int, int]]]:
+    """Times between which an instrument was known to be wrong."""
+    spans: dict[int, list[tuple[int, int]]] = {}
+    for row in lake.arrow("quality", f"channel = {channel}").to_pylist():
+        if row["finding"] in ("HEAL", "STALE_SPAN"):
+            spans.setdefault(row["security_id"], []).append((row["ts_from"], row["ts_to"]))
+    return spans

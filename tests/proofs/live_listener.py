@@ -1,0 +1,78 @@
+"""The listener of `live-days`: a process with sockets, the reader's thread, a handler for each channel, and
+the exchange's truth from a file."""
+
+import pickle
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from pregao.feeds.binary.handler.observer import Observer
+from pregao.feeds.binary.publisher import Site
+from pregao.services.market.channels import Channels
+from pregao.services.market.live import LivePackets
+from pregao.services.simulation.memory import Checkpoint
+from pregao.services.subscriptions import load_subscriptions
+from pregao.sessions.settings import Settings
+from tests.proofs.day_report import DayReport
+from tests.proofs.truth_follower import DifferenceError, TruthFollower
+
+_HEARTBEAT_NS = 200_000_000  # a busy machine is not a silent exchange
+_HOLD_NS = 50_000_000
+_NUMBER = 0xFFFFFFFF
+_AFTER_THE_END = 4  # times that nothing but heartbeats comes
+
+
+class LiveListener:
+    def __init__(self, channels_file: Path, truth_file: Path, version: int) -> None:
+        subscriptions = [
+            each for each in load_subscriptions(str(channels_file)) if each.id.feed.name in ("A", "B")
+        ]
+        settings = Settings(heartbeat_ns=_HEARTBEAT_NS, hold_ns=_HOLD_NS)
+        self.packets = LivePackets(subscriptions)
+        self.channels = Channels(
+            self.packets, lambda _: Observer(), exact=True, quotes=False, settings=settings
+        )
+        checkpoints: list[Checkpoint] = pickle.loads(truth_file.read_bytes())
+        self.truths = {
+            channel: TruthFollower(
+                (c for c in checkpoints if c.channel == channel and c.site is Site.PRIMARY), version
+            )
+            for channel in self.channels.handlers
+        }
+        self.report = DayReport()
+
+    def listen(self, pipe: Connection) -> None:
+        """Until the exchange has sent its day and all of it was heard."""
+        self.report.note(self.channels.start())
+        left = _AFTER_THE_END
+        while left:
+            batch = self.channels.wait()
+            self.report.packets += 0 if batch is None else batch.count
+            for channel, events in self.channels.handle(batch):
+                self.report.note(events)
+                self._check(channel)
+            if pipe.poll():
+                left -= batch is None or self.is_over
+        for channel, handler in self.channels.handlers.items():
+            self.report.finish(handler, self.truths[channel])
+
+    @property
+    def is_over(self) -> bool:
+        return all(truth.is_over for truth in self.truths.values())
+
+    def _check(self, channel: int) -> None:
+        handler = self.channels.handlers[channel]
+        point = handler.machine.arbiter.version, handler.machine.at & _NUMBER
+        self.truths[channel].at_point(point, handler)
+
+
+def hear_day(channels_file: Path, truth_file: Path, version: int, pipe: Connection) -> None:
+    """Says when it listens, then what it heard: a report, or what is not as the exchange has it."""
+    listener = LiveListener(channels_file, truth_file, version)
+    try:
+        pipe.send("listening")
+        listener.listen(pipe)
+        pipe.send(listener.report)
+    except DifferenceError as difference:
+        pipe.send(str(difference))
+    finally:
+        listener.packets.close()

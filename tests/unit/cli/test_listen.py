@@ -1,0 +1,244 @@
+"""`pregao listen`: its lines, its screen, its keys, its arguments."""
+
+import os
+import signal
+import subprocess
+import sys
+from datetime import date
+from io import StringIO
+from pathlib import Path
+from threading import Event
+
+import pytest
+from rich.console import Console
+
+from pregao.cli.listening.keys import Key, Keys, keys_in
+from pregao.cli.listening.ladder import _bar
+from pregao.cli.listening.screen import Screen
+from pregao.cli.listening.words import duration_text
+from pregao.cli.main import main
+from pregao.feeds.binary.streams import Stream
+from pregao.services.market.watch import Watch
+from pregao.services.simulation.memory import MemoryDay
+from tests.unit.services.market.kit import MemoryPackets, day
+
+DAY = {"seed": 3, "messages": 1_500}
+LOSSY = {"seed": 4, "messages": 1_500, "faults": "loss=3%,both=3x5"}
+
+
+def watched(of: MemoryDay, share: float = 1.0) -> Watch:
+    watch = Watch(MemoryPackets(of.packets[: int(len(of.packets) * share)], at_once=200))
+    while not watch.packets.ended:
+        watch.step(0.0)
+    return watch
+
+
+def picture(watch: Watch, *symbols: str, width: int = 150, height: int = 45, depth: int = 10) -> str:
+    console = Console(file=StringIO(), width=width, height=height, force_terminal=True, color_system=None)
+    console.print(Screen(watch, list(symbols), depth, console).draw())
+    assert isinstance(console.file, StringIO)
+    return console.file.getvalue()
+
+
+@pytest.fixture(scope="module")
+def watch() -> Watch:
+    return watched(day(**DAY))
+
+
+def test_a_screen_has_book_trades_phase_statistics_and_health(watch: Watch) -> None:
+    shown = picture(watch, "PETR4")
+    book = watch.book("PETR4")
+    assert "PETR4  PETR4 stock  channel 84  clean" in shown
+    assert "group 01: close" in shown
+    assert "all books clean" in shown
+    assert "the captures have ended" in shown
+    for level in (*book.bids[:10], *book.offers[:10]):
+        assert level.price is not None
+        assert f"{level.price / 10_000:.2f}" in shown
+    for word in ("last", "open", "high", "low", "volume", "average", "trades of PETR4", "feed health",
+                 "what happened", "84 live", "A first", "instrument 1 of 1"):  # fmt: skip
+        assert word in shown
+    (trade, *_) = watch.trades(book, 1)
+    assert f"{trade.price / 10_000:.2f}" in shown
+
+
+@pytest.mark.parametrize(
+    ("width", "height"), [(40, 10), (80, 24), (113, 30), (114, 30), (150, 45), (300, 80)]
+)
+def test_a_screen_fits_any_terminal(watch: Watch, width: int, height: int) -> None:
+    lines = picture(watch, "PETR4", "VALE3", width=width, height=height).splitlines()
+    assert len(lines) <= height + 1
+    assert all(len(line) <= width for line in lines)
+    assert any("PETR4" in line for line in lines)
+
+
+def test_several_instruments_stand_side_by_side_where_there_is_room(watch: Watch) -> None:
+    others = sorted(book.symbol for book in watch.books())[:2]
+    assert all(f"{symbol}  " in picture(watch, *others, width=220) for symbol in others)
+    assert f"trades of {others[0]}" in picture(watch, *others)
+
+
+def test_without_a_symbol_the_busiest_is_shown_and_keys_go_round(watch: Watch) -> None:
+    busiest = watch.busiest()
+    assert busiest is not None
+    console = Console(file=StringIO(), width=150, height=45)
+    screen = Screen(watch, [], 10, console)
+    symbols = sorted(book.symbol for book in watch.books())
+
+    def shown() -> str:
+        screen.draw()
+        return screen._chosen.shown(1)[0][0].symbol
+
+    assert shown() == busiest.symbol
+    at = symbols.index(busiest.symbol)
+    screen._chosen.move(1)
+    assert shown() == symbols[(at + 1) % len(symbols)]
+    for _ in symbols:
+        screen._chosen.move(-1)
+    assert shown() == symbols[(at + 1) % len(symbols)]
+
+
+def test_unknown_symbols_are_told_on_the_screen(watch: Watch) -> None:
+    assert "no instrument PETR5 among" in picture(watch, "PETR5")
+
+
+def test_what_is_not_clean_is_told_with_a_word() -> None:
+    """Without snapshots nothing that was lost comes back."""
+    lossy = day(**LOSSY)
+    packets = [each for each in lossy.packets if each.stream is not Stream.SNAPSHOT]
+    watch = watched(MemoryDay(0, packets=packets))
+    stale = next(book for book in watch.books() if book.known.name == "STALE")
+    shown = picture(watch, stale.symbol)
+    assert f"channel {stale.channel}  STALE" in shown
+    assert "book STALE: something is missing, waiting for a snapshot" in shown
+    assert "gaps (" in shown
+    assert "all books clean" not in shown
+
+
+def test_a_screen_before_anything_came() -> None:
+    watch = Watch(MemoryPackets(day(**DAY).packets))
+    shown = picture(watch)
+    assert "nothing is heard yet" in shown
+    assert "no instrument is known yet" in shown
+
+
+def test_a_screen_runs_until_it_is_told_to_stop(watch: Watch) -> None:
+    stop, ticks = Event(), []
+
+    def tick() -> None:
+        ticks.append(1)
+        if len(ticks) == 3:
+            stop.set()
+
+    console = Console(file=StringIO(), width=150, height=45, force_terminal=True)
+    with Keys(StringIO()) as keys:
+        Screen(watch, ["PETR4"], 10, console).run(stop, keys, tick)
+    assert len(ticks) == 3
+
+
+@pytest.mark.parametrize(
+    ("typed", "keys"),
+    [
+        ("n", [Key.NEXT]),
+        ("pNq", [Key.PREVIOUS, Key.NEXT, Key.QUIT]),
+        ("\x1b[C\x1b[D\x1bOB", [Key.NEXT, Key.PREVIOUS, Key.NEXT]),
+        ("xyz\x1b[Z", []),
+        ("", []),
+    ],
+)
+def test_keys(typed: str, keys: list[Key]) -> None:
+    assert keys_in(typed) == keys
+
+
+def test_bars_are_never_longer_than_the_longest_and_never_nothing() -> None:
+    for size in (1, 3, 50, 99, 100):
+        for left in (True, False):
+            assert 1 <= len(_bar(size, 100, to_the_left=left)) <= 10
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"), [(0, "0"), (999, "999 ns"), (1_500, "1.5 µs"), (28_000, "28 µs"), (-15_000, "-15 µs"),
+                     (3_000_000_000, "3.0 s")],
+)  # fmt: skip
+def test_durations(ns: int, text: str) -> None:
+    assert duration_text(ns) == text
+
+
+# Lines
+
+
+@pytest.fixture(scope="module")
+def captures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from pregao.services.sample import write_sample
+
+    folder = tmp_path_factory.mktemp("listen")
+    write_sample(folder, packets=1_500)
+    return folder
+
+
+def test_lines_in_a_pipe(captures: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["listen", str(captures)]) == 0
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert err == ""
+    assert any(" 84 PETR4 trade " in line for line in lines)
+    assert any(" 84 PETR4 quote " in line for line in lines)
+    assert any("channel 84: ready" in line for line in lines)
+    times = [line.split()[0] for line in lines]
+    assert all(len(time) == 15 and time[2] == time[5] == ":" for time in times)
+    # A start is not told instrument by instrument.
+    assert sum("healed" in line or "definition" in line for line in lines) < 20
+
+
+def test_only_some_lines(captures: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["listen", str(captures), "--symbol", "petr4", "--show", "trades"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines
+    assert all(" PETR4 trade " in line for line in lines)
+
+
+def test_a_symbol_that_never_came_is_told(captures: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["listen", str(captures), "--symbol", "PETR9", "--show", "trades"]) == 0
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "no instrument PETR9" in err
+    assert "PETR4" in err
+
+
+@pytest.mark.parametrize(
+    "args", [["--speed", "-1"], ["--speed", "nan"], ["--depth", "0"], ["--show", "all"], ["--depth", "x"]]
+)
+def test_bad_arguments_end_with_2(args: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["listen", "x.pcap", *args])
+    assert end.value.code == 2
+    assert "not a number" in capsys.readouterr().err or "--show" in args
+
+
+@pytest.mark.parametrize(
+    "args", [["/nowhere/x.pcap"], ["--config", "/nowhere.toml"], [".", "--metrics", "x"]]
+)
+def test_what_cannot_start_says_why(
+    args: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["listen", *args]) == 2
+    assert capsys.readouterr().err.startswith("pregao: ")
+
+
+def test_an_interrupt_ends_with_0(captures: Path) -> None:
+    command = [sys.executable, "-m", "pregao", "listen", str(captures), "--speed", "0.001"]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    listening = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+    try:
+        assert listening.stdout is not None
+        assert listening.stdout.readline()
+        listening.send_signal(signal.SIGINT)
+        _, talk = listening.communicate(timeout=60)
+    finally:
+        listening.kill()
+    assert (listening.returncode, talk) == (0, b"")
+
+
+def test_a_day_of_the_calendar_is_shown(watch: Watch) -> None:
+    assert date(2026, 11, 16).isoformat() in picture(watch, "PETR4")

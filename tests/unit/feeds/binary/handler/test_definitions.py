@@ -1,0 +1,59 @@
+"""Instruments that come and go on the incremental stream, and phases of those nobody has described yet."""
+
+import pytest
+
+from pregao.model.market import DefinitionAction, Phase
+from pregao.sessions.events import InstrumentStale
+from pregao.sessions.instruments import Known
+from tests.unit.feeds.binary.handler.kit import CLEAN, Channel
+from tests.unit.feeds.binary.publisher.desk import SECOND, A, B, Book, C, instrument, order, phase, state
+
+
+def test_deleted_and_listed_again() -> None:
+    channel = Channel()
+    channel.say(order(A, 1), state(A))
+    channel.define(instrument(A), DefinitionAction.DELETE)
+    assert [book.security_id for book in channel.handler.books()] == [B]
+    with pytest.raises(KeyError):
+        channel.handler.book("AAAA1")
+    channel.define(instrument(A), DefinitionAction.ADD)
+    assert channel.known(A) == CLEAN
+    assert channel.ids(A) == []
+    # rptSeq goes on where it was: only an EmptyBook starts it again (7.4.1).
+    channel.say(order(A, 2))
+    assert channel.known(A) == CLEAN
+    assert channel.ids(A) == [2]
+    assert not any(isinstance(event, InstrumentStale) for event in channel.events)
+
+
+def test_a_symbol_that_gets_another_instruments_id() -> None:
+    channel = Channel()
+    channel.define(instrument(A, symbol="BBBB3"), DefinitionAction.MODIFY)
+    channel.define(instrument(B, symbol="AAAA1"), DefinitionAction.MODIFY)
+    channel.say(order(B, 5))
+    assert channel.handler.book("AAAA1").security_id == B
+    assert channel.handler.book("BBBB3").security_id == A
+    assert channel.handler.book("AAAA1").top.bid is not None
+    with pytest.raises(KeyError):
+        channel.handler.book("AAAA2")
+
+
+def test_an_instrument_that_is_new() -> None:
+    channel = Channel()
+    channel.define(instrument(C), DefinitionAction.ADD)
+    channel.say(order(C, 1))
+    assert channel.known(C) == CLEAN
+    assert channel.ids(C) == [1]
+
+
+def test_a_phase_while_the_definition_is_not_known_makes_statistics_doubtful() -> None:
+    channel = Channel()
+    channel.market.books[C] = Book()
+    channel.say(order(C, 1), state(C))  # nobody has said what C is
+    channel.market.books[C].bids[:] = [order(C, 1)]
+    channel.pass_time(SECOND)
+    assert channel.known(C) == CLEAN
+    channel.say(phase("09", Phase.OPEN))
+    assert channel.known(C) == (Known.CLEAN, Known.UNVERIFIED)
+    channel.pass_time(SECOND)
+    assert channel.known(C) == CLEAN

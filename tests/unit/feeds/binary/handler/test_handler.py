@@ -1,0 +1,173 @@
+"""The handler as whoever uses it sees it: views, bounds, packets that are not right, news."""
+
+import pytest
+
+from pregao.feeds.binary.handler.observer import Observer
+from pregao.feeds.binary.streams import Feed, Stream
+from pregao.model import events as e
+from pregao.sessions.events import GapDetected, PacketDamaged, QueueOverflow
+from pregao.sessions.instruments import Known
+from pregao.sessions.settings import Settings
+from tests.unit.feeds.binary.handler.kit import CLEAN, Channel
+from tests.unit.feeds.binary.publisher.desk import NOW, SECOND, A, B, order
+
+MANY = 40  # orders that take more than one packet
+
+
+def many_orders(count: int = MANY, first: int = 1, security_id: int = A) -> list[e.OrderUpdate]:
+    return [order(security_id, first + n, price=100_000 - n, position=n + 1) for n in range(count)]
+
+
+def test_after_the_loops_everything_is_clean() -> None:
+    channel = Channel()
+    assert channel.known(A) == channel.known(B) == CLEAN
+    assert channel.handler.machine.ready
+    assert {book.symbol for book in channel.handler.books()} == {"AAAA1", "AAAA2"}
+    channel.say(order(A, 7))
+    assert channel.handler.book("AAAA1").top.bid is not None
+    assert channel.ids() == [7]
+
+
+# Whole events
+
+
+def test_a_view_changes_at_the_end_of_an_event_only() -> None:
+    channel = Channel()
+    first, *others = channel.packets(*many_orders())
+    assert others
+    channel.deliver([first])
+    assert channel.ids() == []
+    channel.deliver(others)
+    assert channel.ids() == list(range(1, MANY + 1))
+
+
+def test_who_does_not_ask_for_whole_events_sees_what_there_is() -> None:
+    channel = Channel(whole_events=False)
+    first, *_ = channel.packets(*many_orders())
+    channel.deliver([first])
+    assert 0 < len(channel.ids()) < MANY
+
+
+def test_an_event_without_an_end_does_not_wait_forever(monkeypatch: pytest.MonkeyPatch) -> None:
+    channel = Channel()
+    monkeypatch.setattr("pregao.feeds.binary.handler.incremental.MOST_WAITING", 5)
+    first, *_ = channel.packets(*many_orders())
+    channel.deliver([first])
+    assert channel.ids() != []
+    assert channel.handler.incremental.forced == 1
+
+
+def test_a_loss_in_mid_event_shows_what_came_before_it_as_unverified() -> None:
+    channel = Channel(settings=Settings(hold_packets=1))
+    first, lost, *_ = [*channel.packets(*many_orders()), *channel.packets(order(B, 900))]
+    channel.deliver([first])
+    assert channel.ids() == []
+    channel.deliver(channel.packets(order(B, 901)))
+    channel.deliver(channel.packets(order(B, 902)))
+    assert any(isinstance(event, GapDetected) for event in channel.events)
+    assert channel.ids() != []
+    assert channel.known(A)[0] is Known.UNVERIFIED
+    assert lost.number not in [packet.number for packet in channel.publisher.take()]
+
+
+# Bounds
+
+
+def test_interest_in_a_few() -> None:
+    channel = Channel(settings=Settings(interest=frozenset({A})))
+    channel.say(order(A, 1))
+    channel.say(order(B, 2))
+    assert channel.ids(A) == [1]
+    with pytest.raises(KeyError):
+        channel.handler.book(B)
+    assert channel.handler.incremental.skipped == 1
+    assert channel.known(A) == CLEAN
+
+
+def test_no_more_instruments_than_there_may_be() -> None:
+    channel = Channel(settings=Settings(instruments=1))
+    channel.say(order(A, 1), order(B, 2))
+    channel.say(order(B, 3))
+    followed = [book.security_id for book in channel.handler.books()]
+    assert followed == [A]
+    assert channel.ids(A) == [1]
+    assert channel.handler.machine.table.refused > 0
+
+
+def test_rows_that_cannot_be_held_are_dropped_aloud_and_a_snapshot_heals() -> None:
+    channel = Channel(settings=Settings(held_rows=8), hear=False)
+    orders = many_orders(20)
+    channel.packets(orders[0], order(B, 100))  # before anybody listens
+    for each in orders[1:]:
+        channel.say(each)
+    assert any(isinstance(event, QueueOverflow) for event in channel.events)
+    assert channel.handler.machine.held.count <= 8
+    assert channel.known(A)[0] is Known.STALE
+    channel.market.books[A].bids[:] = orders
+    channel.market.books[B].bids[:] = [order(B, 100)]
+    channel.pass_time(2 * SECOND)
+    assert channel.known(A) == channel.known(B) == CLEAN
+    assert channel.ids(A) == list(range(1, 21))
+
+
+def test_memory_grows_in_mid_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pregao.books.memory.FIRST_ARENA", 4_096)
+    channel = Channel()
+    for turn in range(5):
+        channel.say(*many_orders(200, 1 + 200 * turn, A if turn % 2 else B))
+    channel.handler.store.check_invariants()
+    assert channel.handler.store.held == 1_000
+    assert channel.handler.store.size > 4_096
+    assert channel.known(A) == channel.known(B) == CLEAN
+
+
+# What is wrong with packets
+
+
+def test_a_damaged_packet_is_as_good_as_lost() -> None:
+    channel = Channel()
+    (packet,) = channel.packets(order(A, 1), order(A, 2, position=2))
+    broken = bytearray(packet.payload)
+    broken[-60:-58] = b"\xff\xff"
+    length = int.from_bytes(broken[16:18], "little")
+    broken[16 + length : 18 + length] = b"\xff\xff"  # the second message ends after the packet
+    channel.deliver([packet._replace(payload=bytes(broken))])
+    assert any(isinstance(event, PacketDamaged) for event in channel.events)
+    assert channel.known(A)[0] is not Known.CLEAN
+    assert channel.known(B)[0] is not Known.CLEAN
+    channel.market.books[A].bids[:] = [order(A, 1), order(A, 2, position=2)]
+    channel.pass_time(2 * SECOND)
+    assert channel.known(A) == channel.known(B) == CLEAN
+    assert channel.ids(A) == [1, 2]
+
+
+def test_packets_of_others_and_none_at_all_change_nothing() -> None:
+    channel = Channel()
+    channel.say(order(A, 1))
+    (packet,) = channel.packets(order(A, 2, position=2))
+    for payload in (b"", packet.payload[:7], b"\x01" + packet.payload[1:]):
+        channel.handler.receive(payload, Stream.INCREMENTAL, Feed.A, channel.now_ns)
+    assert channel.ids(A) == [1]
+    assert channel.known(A) == CLEAN
+    channel.deliver([packet])
+    assert channel.ids(A) == [1, 2]
+
+
+# News
+
+
+class Reader(Observer):
+    def __init__(self) -> None:
+        self.news: list[e.News] = []
+
+    def on_news(self, news: e.News) -> None:
+        self.news.append(news)
+
+
+def test_news_of_several_parts() -> None:
+    reader = Reader()
+    channel = Channel(observer=reader)
+    told = e.News(77, "Headline", "x" * 3_000, NOW, 0, "pt", None, A)
+    channel.say(told)
+    (heard,) = reader.news
+    assert (heard.news_id, heard.headline, heard.text) == (77, "Headline", told.text)
