@@ -82,8 +82,7 @@ class _Scanner:
         whole = bool(counted.all())
         flows = packets.flow if whole else packets.flow[counted]
         channels = headers[:, 0] if whole else headers[counted, 0]
-        groups = np.unique(np.stack((flows, channels)), axis=1) if len(flows) else np.zeros((2, 0), np.int64)
-        for flow, channel in groups.T.tolist():
+        for flow, channel in _pairs(flows, channels):
             mine = counted & (packets.flow == flow) & (headers[:, 0] == channel)
             only = packets if bool(mine.all()) else packets.pick(mine)
             self._take(self._flow(flow, channel), piece, only, headers[mine])
@@ -160,6 +159,15 @@ class _Scanner:
         if flow.marks is not None:
             index.marks, index.definitions, index.news = flow.marks.finish()
         return index
+
+
+def _pairs(flows: Array, channels: Array) -> list[tuple[int, int]]:
+    """Flows and channels that occur together; nearly always one of each."""
+    if not len(flows):
+        return []
+    if (flows == flows[0]).all() and (channels == channels[0]).all():
+        return [(int(flows[0]), int(channels[0]))]
+    return sorted(set(zip(flows.tolist(), channels.tolist(), strict=True)))
 
 
 def _stream_of(flow: _Flow) -> Stream:

@@ -26,8 +26,11 @@ _FIRST_ROWS: Final = 1 << 10
 class RowBuffers:
     """Before a kernel is called, `reserve` makes sure that no table can run out of room."""
 
-    def __init__(self) -> None:
+    def __init__(self, orders: int = 0) -> None:
+        """`orders`: how many there may be at most. Memory that is never written to costs nothing, and
+        to grow means to copy."""
         self._rows: list[Rows] = [np.empty(_FIRST_ROWS, ROW) for _ in _KINDS]
+        self._rows[ORDERS] = np.empty(max(orders, _FIRST_ROWS), ROW)
         self.table = np.zeros((len(_KINDS), 2), np.int64)  # address and count of each
         self.table_of_kind = np.full(256, NO_TABLE, np.uint8)
         for table, kinds in _KINDS.items():

@@ -11,11 +11,13 @@ import numpy as np
 from pregao.books import layout as t
 from pregao.lake.plan.index import Array
 from pregao.lake.plan.units import NOWHERE
-from pregao.lake.slices.books.kernels import QUOTE_QUALITY, note_change, same_book, settle_one
+from pregao.lake.slices.books.kernels import QUOTE_QUALITY, same_book, settle_one
 from pregao.lake.slices.known import UNHEARD
 from pregao.lake.slices.loops import LoadedLoop
 from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX, NO_PACKET
+from pregao.lake.slices.sampling.kernels import note_change
 from pregao.lake.tables.quality import Quality
+from pregao.model.market import Side
 from pregao.model.rows import NULL, ROW, Kind, Rows
 from pregao.sessions.instruments import Known, Mark
 
@@ -56,6 +58,33 @@ class Healing:
                 push(place, TOLD, (loaded, row))
         if loop.is_anchor:
             push(max(loop.begun, 0), ABSENT, loaded)
+        if loop.saved is not None:
+            self._save(loaded, loop.saved)
+
+    def _save(self, loaded: LoadedLoop, saved: Array) -> None:
+        """The books of a loop that is stored: after its snapshot each is what the snapshot says."""
+        loop, slice_ = loaded.loop, self._machine.slice
+        mine = saved & loop.whole & (loop.places >= slice_.start) & (loop.places < slice_.stop)
+        chosen = np.flatnonzero(mine)
+        if not len(chosen):
+            return
+        numbers = np.array([self._machine.number(each) for each in loop.security_ids[chosen].tolist()])
+        parts = [loaded.orders(row) for row in chosen.tolist()]
+        counts = np.array([len(part) for part in parts])
+        rows = np.zeros(int(np.maximum(counts, 1).sum()), ROW)
+        starts = np.cumsum(np.maximum(counts, 1)) - np.maximum(counts, 1)
+        filled = np.zeros(len(rows), np.bool_)
+        for start, part in zip(starts.tolist(), parts, strict=True):
+            rows[start : start + len(part)] = part
+            filled[start : start + len(part)] = True
+        _make_empty(rows, ~filled)
+        which = np.repeat(np.arange(len(chosen)), np.maximum(counts, 1))
+        entries = np.arange(len(rows)) - starts[which]
+        self._place(
+            rows, numbers[which], loop.places[chosen][which], loop.rpt_seqs[chosen][which], entries,
+            loop.sent_ns,
+        )  # fmt: skip
+        self.checkpoints.append(rows)
 
     def absent(self, place: int, loaded: LoadedLoop) -> None:
         """Who is not in the list of an anchor has an empty book."""
@@ -86,8 +115,6 @@ class Healing:
         if not same:
             self._replace(number, place, orders, rpt_seq)
         known.settle(number, place, rpt_seq, statistics=not alone or loop.is_anchor)
-        if loop.saved is not None and loop.saved[row] and self._machine.emits(place):
-            self.checkpoints.append(self._rows(number, place, orders, rpt_seq, loop.sent_ns))
 
     def _judge(self, number: int, place: int, loop: int, rpt_seq: int, *, same: bool) -> None:
         known, emits = self._known, self._machine.emits(place)
@@ -144,36 +171,45 @@ class Healing:
     # Books
 
     def _orders_of(self, number: int) -> int:
-        from pregao.model.market import Side
-
         return sum(len(self._store.level_array(number, side, 1)) for side in Side)
 
     def _replace(self, number: int, place: int, orders: Rows, rpt_seq: int) -> None:
         machine = self._machine
         self._store.load_snapshot(number, orders, statistics=False)
-        note_change(machine.context.address, number)
+        note_change(machine.samples.address, number)
         changed = settle_one(self._store.context, number)
         if not machine.emits(place):
             return
-        rows = self._rows(number, place, orders, rpt_seq, 0)
+        rows = self._rows(number, place, orders, rpt_seq)
         machine.buffers_append(place, rows)
         if changed:
             machine.quotes.append(self._quote(number, place, rows, changed))
 
-    def _rows(self, number: int, place: int, orders: Rows, rpt_seq: int, sent_ns: int) -> Rows:
+    def _rows(self, number: int, place: int, orders: Rows, rpt_seq: int) -> Rows:
         """Orders of a snapshot as rows of the stream; one without an order for an empty book."""
         rows = orders.copy() if len(orders) else np.zeros(1, ROW)
-        packet = self._machine.packet_at(place)
         if not len(orders):
-            for name in ("id", "price", "size", "other", "time_ns", "inserted_ns", "fine", "high"):
-                rows[name] = NULL
-        rows["kind"], rows["security_id"] = Kind.SNAPSHOT_ORDER, self._store.security_id(number)
-        rows["at"], rows["rpt_seq"], rows["index"] = place, rpt_seq, NO_INDEX
-        rows["packet"] = packet if packet >= 0 else NO_PACKET
-        rows.view(LAKE_ROW)["number"] = number + 1
-        rows["low"], rows["spare"] = np.arange(len(rows)), _FROM_SNAPSHOT
-        rows["time_ns"] = self._machine.merged.sent[packet] if packet >= 0 else sent_ns or NULL
+            _make_empty(rows, np.ones(1, np.bool_))
+        count = len(rows)
+        self._place(
+            rows, np.full(count, number), np.full(count, place), np.full(count, rpt_seq), np.arange(count), 0
+        )
         return rows
+
+    def _place(
+        self, rows: Rows, numbers: Array, places: Array, rpt_seqs: Array, entries: Array, sent_ns: int
+    ) -> None:
+        """Where rows of snapshots stand: behind the packet of their place."""
+        merged, ids = self._machine.merged, self._store
+        packets = np.searchsorted(merged.place, places, side="right") - 1
+        lake = rows.view(LAKE_ROW)
+        different, which = np.unique(numbers, return_inverse=True)
+        lake["security_id"] = np.array([ids.security_id(int(number)) for number in different])[which]
+        lake["kind"], lake["number"], lake["at"] = Kind.SNAPSHOT_ORDER, numbers + 1, places
+        lake["rpt_seq"], lake["index"], lake["low"] = rpt_seqs, NO_INDEX, entries
+        lake["packet"], lake["quality"] = np.where(packets < 0, NO_PACKET, packets), _FROM_SNAPSHOT
+        sent = merged.sent[np.maximum(packets, 0)] if len(merged) else np.zeros(len(rows), np.int64)
+        lake["time_ns"] = np.where(packets < 0, sent_ns or NULL, sent)
 
     def _quote(self, number: int, place: int, rows: Rows, changed: int) -> Array:
         quote = np.zeros(1, t.QUOTE)
@@ -189,3 +225,9 @@ class Healing:
 
 
 _TOP: Final = ("bid_price", "bid_size", "bid_orders", "offer_price", "offer_size", "offer_orders")
+
+
+def _make_empty(rows: Rows, which: Array) -> None:
+    """Rows that tell no order: null, not 0."""
+    for name in ("id", "price", "size", "other", "inserted_ns", "fine", "high"):
+        rows[name][which] = NULL

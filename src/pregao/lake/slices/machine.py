@@ -17,7 +17,15 @@ from pregao.feeds.binary.workspace import Context
 from pregao.lake.plan.index import NUMBER_BITS, Array
 from pregao.lake.plan.readers import row_reader
 from pregao.lake.plan.slicing import Slice
-from pregao.lake.slices.books.kernels import CONTEXT_FIELDS, EVENT, HEALED, NOT_DECIDED, NOTES_FULL, take_rows
+from pregao.lake.slices.books.kernels import (
+    CONTEXT_FIELDS,
+    EVENT,
+    HEALED,
+    NOT_DECIDED,
+    NOTES_FULL,
+    SAMPLES_FULL,
+    take_rows,
+)
 from pregao.lake.slices.buffers import ORDERS, RowBuffers
 from pregao.lake.slices.feeds import Merged, gaps_of
 from pregao.lake.slices.findings import Findings
@@ -26,16 +34,16 @@ from pregao.lake.slices.known import MOST_INSTRUMENTS, UNHEARD, KnownInstruments
 from pregao.lake.slices.loops import LoadedLoop
 from pregao.lake.slices.merging.kernels import CONFLICT
 from pregao.lake.slices.rows import LAKE_ROW
-from pregao.lake.slices.sampling.kernels import SAMPLE_WORDS, forget_changes, sample
+from pregao.lake.slices.samples import Samples
 from pregao.model.market import DefinitionAction
 from pregao.model.rows import Kind, Rows
 
-SECOND_NS: Final = 1_000_000_000
 _NEVER: Final = (1 << 63) - 1
 _NOTE_ROOM: Final = 1 << 12
+_SHORTEST_MESSAGE: Final = 40  # that tells a row
 _NOBODY: Final = -1  # security id of number 0
 # What happens at one place, in this order.
-LOAD, LOST, CONFLICTING, BEGUN, ABSENT, TOLD, ENDED = range(7)
+LOAD, LOST, CONFLICTING, BEGUN, ABSENT, TOLD = range(6)
 
 
 @dataclass(slots=True)
@@ -46,7 +54,6 @@ class SliceResult:
     findings: Findings
     quotes: Array
     samples: Array  # SAMPLE_WORDS each
-    sample_packets: Array  # the packet after which each was taken
     checkpoints: list[Rows] = field(default_factory=list)
 
 
@@ -55,22 +62,19 @@ class SliceMachine:
         self.slice, self.merged = slice_, merged
         self.store = BookStore(max_instruments=MOST_INSTRUMENTS)
         self.known = KnownInstruments()
-        self.buffers, self.findings = RowBuffers(), Findings()
+        self.buffers = RowBuffers(int(merged.length.sum()) // _SHORTEST_MESSAGE)
+        self.findings = Findings()
         assert self.store.add_instrument(_NOBODY) == UNHEARD
         self.store.want_quotes()
         self._notes = np.zeros((_NOTE_ROOM, 3), np.int64)
-        self._changed = np.zeros(MOST_INSTRUMENTS, np.uint8)
-        self._changed_list = np.zeros(MOST_INSTRUMENTS, np.uint32)
+        self.samples = Samples(slice_, merged, self.store, self.known)
         self.context = Context(CONTEXT_FIELDS)
         self.context.set(
             books=self.store.context, sync=self.known.sync, notes=self._notes, note_room=_NOTE_ROOM,
             emit_from=slice_.start, emit_to=slice_.stop, table_of_kind=self.buffers.table_of_kind,
-            buffers=self.buffers.table, changed=self._changed, changed_list=self._changed_list,
-            decided=NOT_DECIDED, event_at=_NEVER,
+            buffers=self.buffers.table, sampling=self.samples.address, decided=NOT_DECIDED, event_at=_NEVER,
         )  # fmt: skip
         self.quotes: list[Array] = []
-        self._samples: list[Array] = []
-        self._sample_packets: list[Array] = []
         self._heap: list[tuple[int, int, int, Any]] = []
         self._pushed = 0
         self.healing = Healing(self)
@@ -93,13 +97,12 @@ class SliceMachine:
             reading = reader.go_on()
         if len(merged):
             self._do_until(int(merged.place[-1]) + 1)
+            self.samples.until(int(merged.place[-1]) + 1)
         if self.slice.is_last:
             self.healing.leave()
-        samples = np.concatenate(self._samples) if self._samples else np.zeros((0, SAMPLE_WORDS), np.int64)
-        packets = np.concatenate(self._sample_packets) if self._samples else np.zeros(0, np.int64)
         quotes = np.concatenate(self.quotes) if self.quotes else np.zeros(0, t.QUOTE)
         return SliceResult(
-            self.buffers, merged, self.store, self.findings, quotes, samples, packets,
+            self.buffers, merged, self.store, self.findings, quotes, self.samples.taken(),
             self.healing.checkpoints,
         )  # fmt: skip
 
@@ -123,11 +126,6 @@ class SliceMachine:
             begins = appearance << NUMBER_BITS
             if begins > slice_.warm:
                 self.push(begins, BEGUN, None)
-        seconds = np.maximum.accumulate(merged.sent // SECOND_NS)
-        for packet in np.flatnonzero(np.diff(seconds)).tolist():
-            self.push(int(merged.place[packet]), ENDED, packet)
-        if slice_.is_last and len(merged):
-            self.push(int(merged.place[-1]), ENDED, len(merged) - 1)
         for part in slice_.loops:
             self.push(max(part.loop.first, 0), LOAD, part)
         if slice_.anchor is not None:
@@ -154,14 +152,13 @@ class SliceMachine:
         heap = self._heap
         while heap and heap[0][0] < place:
             happens, what, _, payload = heapq.heappop(heap)
+            self.samples.until(happens)
             self._do(happens, what, payload)
         self._next()
 
     def _do(self, place: int, what: int, payload: Any) -> None:
         if what == TOLD:
             self.healing.told(place, *payload)
-        elif what == ENDED:
-            self._sample(place, payload)
         elif what == LOST:
             self.known.lose(place, payload)
         elif what == CONFLICTING:
@@ -190,6 +187,8 @@ class SliceMachine:
                 first += 1
             elif code == t.UNKNOWN_INSTRUMENT:
                 self.number(int(rows["security_id"][first]))
+            elif code == SAMPLES_FULL:
+                self.samples.until(int(rows["at"][first]))
             elif code == t.QUOTES_FULL:
                 self._take_quotes()
                 self.store.make_room(code)
@@ -246,15 +245,3 @@ class SliceMachine:
     def buffers_append(self, place: int, rows: Rows) -> None:
         if self.emits(place):
             self.buffers.append(ORDERS, rows)
-
-    # Samples
-
-    def _sample(self, place: int, packet: int) -> None:
-        changed = self.context["changed_count"]
-        if not self.emits(place):
-            forget_changes(self.context.address)
-        elif changed:
-            out = np.empty((changed, SAMPLE_WORDS), np.int64)
-            sample(self.context.address, self.store.context, out.ctypes.data)
-            self._samples.append(out)
-            self._sample_packets.append(np.full(changed, packet, np.int64))

@@ -7,13 +7,15 @@ import pyarrow as pa
 
 from pregao.lake.slices.books.kernels import QUOTE_QUALITY, QUOTE_TRANSACTED
 from pregao.lake.slices.feeds import Merged
-from pregao.lake.slices.machine import SECOND_NS
 from pregao.lake.slices.merging.kernels import ABSENT, CONFLICT, LATE, SECOND
 from pregao.lake.slices.rows import NO_INDEX, by_instrument
-from pregao.lake.slices.sampling.kernels import LEVELS, SIDE_WORDS
+from pregao.lake.slices.samples import SECOND_NS
+from pregao.lake.slices.sampling.kernels import HEAD_WORDS, LEVELS, SIDE_WORDS
 from pregao.lake.tables.books import DEPTH, QUOTES
 from pregao.lake.tables.messages import PACKETS
 from pregao.lake.tables.quality import Quality
+from pregao.lake.tables.table import Column
+from pregao.lake.tables.types import INT, LONG, PRICE
 from pregao.lake.tables.words import ARRIVALS, STREAMS
 from pregao.lake.tasks.arrays import Array, column_array, or_null, record
 from pregao.lake.tasks.lineage import ENTRY, SEND, TRANSACT, Lineage
@@ -47,7 +49,8 @@ def quotes_table(quotes: Array, lineage: Lineage) -> Any:
     return record(QUOTES, columns, len(quotes))
 
 
-def depth_table(samples: Array, packets: Array, lineage: Lineage) -> Any:
+def depth_table(samples: Array, lineage: Lineage) -> Any:
+    packets = samples[:, 4]
     sent = lineage.merged.sent[packets] if len(packets) else packets
     numbers = samples[:, 0] + 1
     order = by_instrument(numbers, lineage.ranks, sent)
@@ -65,16 +68,13 @@ def depth_table(samples: Array, packets: Array, lineage: Lineage) -> Any:
         filled = np.arange(LEVELS) < shown[:, None]
         offsets = np.r_[0, np.cumsum(shown)].astype(np.int32)
         for place, name in enumerate(("price", "size", "orders")):
-            start = 4 + which * SIDE_WORDS + place * LEVELS
+            start = HEAD_WORDS + which * SIDE_WORDS + place * LEVELS
             values = samples[:, start : start + LEVELS][filled]
             columns[f"{side}_{name}"] = _lists(f"{side}_{name}", offsets, values)
     return record(DEPTH, columns, count)
 
 
 def _lists(name: str, offsets: Array, values: Array) -> Any:
-    from pregao.lake.tables.table import Column
-    from pregao.lake.tables.types import INT, LONG, PRICE
-
     inner = PRICE if name.endswith("price") else INT if name.endswith("orders") else LONG
     items = column_array(Column(name, inner), values)
     return pa.ListArray.from_arrays(pa.array(offsets), items, type=DEPTH.by_name[name].type.to_write)

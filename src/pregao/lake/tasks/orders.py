@@ -43,7 +43,9 @@ def orders_table(rows: Rows, lineage: Lineage) -> Any:
 
 
 def checkpoints_table(parts: list[Rows], lineage: Lineage) -> Any:
-    rows = np.concatenate(parts) if parts else np.zeros(0, ROW)
+    # As bytes: to join structured arrays numpy compares their types field by field.
+    joined = [np.zeros(0, np.uint8), *(part.view(np.uint8) for part in parts)]
+    rows: Rows = np.concatenate(joined).view(ROW)
     sorted_rows = ColumnRows(rows, _order(rows, lineage), _ORDER_FIELDS)
     columns = lineage.of_rows(sorted_rows, sorted_rows["low"])
     columns |= {

@@ -116,7 +116,7 @@ def _write_all(target: _Target, result: SliceResult, build_id: str) -> None:
         target.write(table, partial(make, rows, lineage))
         del rows
     target.write(book_tables.QUOTES, lambda: quotes_table(result.quotes, lineage))
-    target.write(book_tables.DEPTH, lambda: depth_table(result.samples, result.sample_packets, lineage))
+    target.write(book_tables.DEPTH, lambda: depth_table(result.samples, lineage))
     target.write(book_tables.BOOK_CHECKPOINTS, lambda: checkpoints_table(result.checkpoints, lineage))
     slice_, merged = target.slice, result.merged
     told = _messages(merged)

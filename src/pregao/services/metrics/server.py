@@ -41,7 +41,8 @@ class MetricsServer:
         self._host, self._port = host, port
         self._text = ""
         self._thread = threading.Thread(target=self._run, name="pregao-metrics", daemon=True)
-        self._listening: Future[tuple[int, Callable[[], None]]] = Future()  # the port, and what ends it
+        self._listening: Future[tuple[int, Callable[[], object]]] = Future()  # the port, and what ends it
+        self._end: Callable[[], object] | None = None
         self.url = ""
 
     def publish(self, text: str) -> None:
@@ -59,8 +60,10 @@ class MetricsServer:
         self.url = f"http://{host}:{port}{_PATH}"
 
     def close(self) -> None:
-        self._end()
-        self._thread.join()
+        if self._end is not None:
+            self._end()
+            self._thread.join()
+            self._end = None
 
     def __enter__(self) -> Self:
         self.start()

@@ -32,6 +32,7 @@ from pregao.kernels import (
     store_32,
     store_64,
 )
+from pregao.lake.slices.sampling.kernels import KNOWN_ONCE, doubt, mark_changed, sample_until, second_ends
 from pregao.model import rows as r
 from pregao.model.rows import Kind
 from pregao.sessions.instruments import BOOK, BOUND, MISSING, NEVER, STATISTICS, SYNC_SIZE, Decision, Known
@@ -49,14 +50,12 @@ CONTEXT_FIELDS = (
     "table_of_kind",  # a byte each
     "buffers",  # address and count of the rows of each table
     "execution",  # the row of the matching event that is going on; 0: none
-    "changed",  # a byte for each instrument: its book changed since the last sample
-    "changed_list",
-    "changed_count",
+    "sampling",  # context of the samples
     "decided",  # of a row that was not applied for want of memory: what was decided about it; else -1
 )
 (
     BOOKS, SYNC, NOTES, NOTE_COUNT, NOTE_ROOM, EVENT_AT, EMIT_FROM, EMIT_TO, TABLE_OF_KIND, BUFFERS,
-    EXECUTION_ROW, CHANGED, CHANGED_LIST, CHANGED_COUNT, DECIDED,
+    EXECUTION_ROW, SAMPLING, DECIDED,
 ) = range(0, 8 * len(CONTEXT_FIELDS), 8)  # fmt: skip
 NOTE_SIZE = 24
 NO_TABLE = 255
@@ -65,33 +64,24 @@ NOT_DECIDED = -1
 # Codes beyond those of `books.layout`.
 EVENT = 16  # not looked at: do what is due first
 NOTES_FULL = 17
+SAMPLES_FULL = 18
 
 SUSPECTED = 256  # in a note: an update did not fit the book
 APPLY, EMPTIED, WENT_STALE, HEALED = (
     int(Decision.APPLY), int(Decision.EMPTIED), int(Decision.WENT_STALE), int(Decision.HEALED),
 )  # fmt: skip
 NOTED = WENT_STALE | HEALED | SUSPECTED
-STALE, CLEAN = int(Known.STALE), int(Known.CLEAN)
+STALE = int(Known.STALE)
 END_OF_EVENT = 1
 ORDER, SIDE, EMPTY_BOOK, TRADE, EXECUTION = 1, 2, 3, 4, 6
 PHASE, CHANNEL_RESET, DEFINITION = int(Kind.PHASE), int(Kind.CHANNEL_RESET), int(Kind.DEFINITION)
 
 SPARE = r.DETAIL + 1  # the byte behind it
 NUMBER = r.SEQUENCE_VERSION  # of `rows.LAKE_ROW`: number of the instrument + 1; the place has the version
-KNOWN_ONCE = 59  # in a record of SYNC: its byte `spare`
-UNKNOWN, AFTER_GAP = 1, 2  # of `tables.quality.Quality`
 FIRST_TRANSACTED = 15  # wire version from which orders and trades tell transactTime (9)
 QUOTE_QUALITY, QUOTE_TRANSACTED = 8, 4  # in the field `sides` of a quote: shift, and bit
 # What an execution counts, in fields that it has no other use for.
 TRADES_COUNTED, CHANGES_COUNTED = r.FIRM, r.POSITION
-
-
-@inlined
-def doubt(sync, offset):
-    """What is to be said of a row of a part of an instrument."""
-    if load_u8(sync, offset) == CLEAN:
-        return 0
-    return AFTER_GAP if load_u8(sync, KNOWN_ONCE) else UNKNOWN
 
 
 @inlined
@@ -102,21 +92,6 @@ def _note(context, number, outcome, at):
     store_64(note, 8, outcome)
     store_64(note, 16, at)
     store_64(context, NOTE_COUNT, count + 1)
-
-
-@inlined
-def mark_changed(context, number):
-    changed = load_i64(context, CHANGED)
-    if load_u8(changed, number) == 0:
-        store_8(changed, number, 1)
-        count = load_i64(context, CHANGED_COUNT)
-        store_32(load_i64(context, CHANGED_LIST), count * 4, number)
-        store_64(context, CHANGED_COUNT, count + 1)
-
-
-@kernel
-def note_change(context, number):
-    mark_changed(context, number)
 
 
 @inlined
@@ -142,13 +117,13 @@ def _take_row(context, books, number, row, kind):
     if outcome & EMPTIED and kind != EMPTY_BOOK:
         clear_book(books, header)
         touch(books, header, number)
-        mark_changed(context, number)
+        mark_changed(load_i64(context, SAMPLING), number)
     is_book = kind <= EMPTY_BOOK
     if is_book and outcome & APPLY:
         if apply_row(books, number, row) == t.NEEDS_MEMORY:
             store_64(context, DECIDED, outcome)
             return t.NEEDS_MEMORY
-        mark_changed(context, number)
+        mark_changed(load_i64(context, SAMPLING), number)
         outcome |= _suspect(sync, header, at)
     if outcome & HEALED:
         store_8(sync, KNOWN_ONCE, 1)
@@ -204,7 +179,7 @@ def take_rows(context, rows, first, count):
     """Rows from `first` to `count`; (code, first row that is left)."""
     books = load_i64(context, BOOKS)
     found = load_i64(books, t.FOUND)
-    sync, piece = load_i64(context, SYNC), first
+    sync, sampling, piece = load_i64(context, SYNC), load_i64(context, SAMPLING), first
     while piece < count:
         size = min(t.PIECE, count - piece)
         if load_i64(context, NOTE_COUNT) + size > load_i64(context, NOTE_ROOM):
@@ -222,6 +197,8 @@ def take_rows(context, rows, first, count):
             ends = load_u8(row, r.FLAGS) & END_OF_EVENT
             if load_i64(row, r.AT) > load_i64(context, EVENT_AT):
                 return EVENT, piece + i
+            if second_ends(sampling, load_i64(row, r.AT)) and not sample_until(sampling, load_i64(row, r.AT)):
+                return SAMPLES_FULL, piece + i
             if kind in (CHANNEL_RESET, DEFINITION):
                 return t.SPECIAL, piece + i
             if ends and not quotes_fit(books):
