@@ -193,9 +193,7 @@ class Builder:
             planned.append(self._plan_unit(unit, indexes, inputs, made_of))
         return planned
 
-    def _plan_unit(
-        self, unit: Unit, indexes: list[FileIndex], inputs: list[Input], made_of: str
-    ) -> _Planned:
+    def _plan_unit(self, unit: Unit, indexes: list[FileIndex], inputs: list[Input], made_of: str) -> _Planned:
         loops, told = find_loops(unit), versions(unit.definitions)
         named = symbols(told)
         slices = cut_unit(unit, loops, indexes, self._settings.slices)

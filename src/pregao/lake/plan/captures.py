@@ -56,9 +56,7 @@ class Packets(NamedTuple):
         return len(self.ts)
 
     def pick(self, which: Array) -> "Packets":
-        return Packets(
-            self.ts[which], self.address[which], self.length[which], self.flow[which], self.owner
-        )
+        return Packets(self.ts[which], self.address[which], self.length[which], self.flow[which], self.owner)
 
 
 @dataclass(slots=True)

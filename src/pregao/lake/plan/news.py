@@ -34,8 +34,7 @@ def assemble(channel: int, messages: list[tuple[int, NewsMessage]]) -> list[Plac
         for each in told:
             if isinstance(each.update, NewsPart):
                 found += [
-                    _placed(news, place, message)
-                    for news in assembler.receive(each.update, message.sent_ns)
+                    _placed(news, place, message) for news in assembler.receive(each.update, message.sent_ns)
                 ]
     if last is not None:
         found += [_placed(news, *last) for news in assembler.flush()]

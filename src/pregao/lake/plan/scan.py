@@ -179,5 +179,3 @@ def _stream_of(flow: _Flow) -> Stream:
     if stream is Stream.UNKNOWN and templates and templates <= _DEFINITION_TEMPLATES and 1 in templates:
         return Stream.DEFINITION  # a list that ends with a SequenceReset loops (6.5.8)
     return stream
-
-

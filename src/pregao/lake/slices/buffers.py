@@ -63,8 +63,6 @@ class RowBuffers:
     def rows(self, table: int) -> Rows:
         return self._rows[table][: int(self.table[table, 1])]
 
-
-
     def take(self, table: int) -> Rows:
         """The rows of a table, which is empty then: their memory goes when nobody needs them."""
         rows = self.rows(table)

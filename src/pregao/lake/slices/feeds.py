@@ -133,5 +133,3 @@ def gaps_of(merged: Merged, warm: int) -> list[tuple[int, int]]:
     expected = np.where(same, before + 1, (merged.place >> NUMBER_BITS << NUMBER_BITS) + 1)
     lost = np.flatnonzero(merged.place > expected)
     return [(int(merged.place[row]) - 1, int(merged.place[row] - expected[row])) for row in lost.tolist()]
-
-

@@ -31,9 +31,7 @@ class KnownInstruments:
         self.count = 1
         new_record(self.sync, UNHEARD, 0)
         # Views by field: to read a record by name takes longer than to compare a book.
-        self.book, self.statistics, self.once = (
-            self.sync[name] for name in ("book", "statistics", "spare")
-        )
+        self.book, self.statistics, self.once = (self.sync[name] for name in ("book", "statistics", "spare"))
         self.covered, self.last, self.marks = (self.sync[name] for name in ("covered", "last", "marks"))
 
     @property

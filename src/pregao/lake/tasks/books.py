@@ -110,5 +110,3 @@ def _arrivals(states: Array) -> Array:
     found[states & LATE != 0] = _LATE
     found[states & ABSENT != 0] = _MISSING
     return found
-
-

@@ -80,9 +80,7 @@ class Lineage:
         return {name: column[numbers] for name, column in self._times().items()}
 
     def _times(self) -> dict[str, Array]:
-        return {
-            "ts_send": self.merged.sent, "ts_recv_a": self.merged.recv_a, "ts_recv_b": self.merged.recv_b
-        }
+        return {"ts_send": self.merged.sent, "ts_recv_a": self.merged.recv_a, "ts_recv_b": self.merged.recv_b}
 
     def places(self, at: Array) -> dict[str, Any]:
         versions = np.array(self.slice.versions or [0], np.int64)

@@ -176,9 +176,7 @@ def _days(values: Array) -> Array:
 
 
 def bands_table(rows: Rows, lineage: Lineage) -> Any:
-    found = in_order(
-        rows, lineage, "type", "low", "high", "fine", "detail", "origin", "size", "other"
-    )
+    found = in_order(rows, lineage, "type", "low", "high", "fine", "detail", "origin", "size", "other")
     quantity = found["kind"] == Kind.QUANTITY_BAND
     band = np.where(found["type"] <= max(market.BandType), found["type"], 0)
     limit = np.where(quantity, NO_WORD, _LIMITS[found["detail"]])
@@ -221,5 +219,3 @@ def states_table(rows: Rows, lineage: Lineage) -> Any:
         "ts_ends": np.where(found["inserted_ns"] <= 0, NULL, found["inserted_ns"]),
     }  # fmt: skip
     return record(STATES, columns, len(found))
-
-

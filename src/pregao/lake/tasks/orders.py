@@ -64,8 +64,6 @@ def _order(rows: Rows, lineage: Lineage) -> Array:
     return by_instrument(lake["number"], lineage.ranks, lake["time_ns"])
 
 
-
-
 def _actions(kinds: Array, actions: Array) -> Array:
     """An action that is none of ours cannot be told otherwise than as a change."""
     found = np.where(actions <= _MOST_ACTION, actions, BOOK_ACTIONS.index("CHANGE")).astype(np.int8)

@@ -129,7 +129,5 @@ def _write_all(target: _Target, result: SliceResult, build_id: str) -> None:
 
 def _messages(merged: Merged) -> Any:
     told = np.zeros(len(merged), np.int64)
-    count_messages(
-        merged.address.ctypes.data, merged.length.ctypes.data, len(merged), told.ctypes.data
-    )
+    count_messages(merged.address.ctypes.data, merged.length.ctypes.data, len(merged), told.ctypes.data)
     return told

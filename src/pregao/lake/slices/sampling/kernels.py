@@ -1,4 +1,4 @@
-"""Ten price levels of both sides of the instruments that changed, at the end of each second, to flat words."""
+"""Ten price levels of both sides of instruments that changed, at the end of each second, to flat words."""
 
 from pregao.books import layout as t
 from pregao.books.arena.kernels import address_of
