@@ -6,10 +6,12 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from pregao.lake.book_at import book_at
 from pregao.lake.lake import Lake
+from pregao.lake.store import committer
 from pregao.model.market import Side
 
 from .lake_kit import all_tables, build, make_days, truth
@@ -21,7 +23,9 @@ FAULTS = "loss=1%,both=6,gap=2x5@A,dup=0.5%,reorder=10:4"
 @pytest.fixture(scope="module", params=[16, 8], ids=["version16", "version8"])
 def day(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
     out = tmp_path_factory.mktemp(f"days{request.param}")
-    return make_days(out, seed=11, version=request.param, faults=FAULTS)[0], request.param
+    return make_days(out, seed=11, version=request.param, faults=FAULTS, checkpoint_events=20)[
+        0
+    ], request.param
 
 
 @pytest.fixture(scope="module")
@@ -118,8 +122,6 @@ def test_every_clean_book_equals_the_exchange_s_snapshots(lake: Path) -> None:
 
 
 def test_what_neither_feed_has_is_a_gap(day: tuple[Path, int], lake: Path) -> None:
-    import pyarrow.parquet as pq
-
     faults = pq.ParquetFile(day[0].parent / "faults.parquet").read().to_pylist()
     lost: dict[tuple[int, int, int], set[str]] = {}
     for row in faults:
@@ -227,7 +229,6 @@ class KilledError(BaseException):
 
 def test_killed_before_the_commit(days: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files of a build that died mean nothing; the next one ends up as if it had never been."""
-    from pregao.lake.store import committer
 
     def die(*_: Any, **__: Any) -> None:
         raise KilledError

@@ -184,6 +184,8 @@ class Arbiter:
             self._hear_elsewhere(self.version, number, packet, need)
         else:
             self._taking.conflict(number, packet)
+            # Many in a row are another run of the exchange, which began again with the same version.
+            self._hear_elsewhere(self.version, number, packet, MANY)
 
     def _expire(self, now_ns: int) -> None:
         self._taking.expire(now_ns, self._settings.hold_ns)

@@ -260,11 +260,6 @@ def test_an_exchange_that_starts_its_sequence_again_is_followed(reset: str) -> N
     assert seen.health().whole
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="sessions.arbitration: a busy restart with the same sequence version, to a listener that heard "
-    "all of the first run, is only ever a conflict of each packet until its numbers pass the old ones",
-)
 def test_an_exchange_that_starts_again_with_the_same_version_is_followed() -> None:
     """As `pregao exchange` does when it is killed and started: version 2 again from number 1."""
     first, second = (last_version_of(day(seed=5, messages=n)) for n in (3_000, 1_500))
