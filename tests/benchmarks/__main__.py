@@ -1,4 +1,4 @@
-"""`python -m tests.benchmarks [--messages N] [--only NAME] [--simulate N] [--live S]`
+"""`python -m tests.benchmarks [--messages N] [--only NAME] [--simulate N] [--live S] [--lake N]`
 
 Measures, prints, writes build/bench.json."""
 
@@ -6,12 +6,12 @@ import argparse
 import sys
 import time
 
-from . import books, exchange, handler, live, processes, throughput
+from . import books, exchange, handler, lake, live, processes, throughput
 from .capture import Capture, bench_capture
 from .harness import Row, save, table
 
 MESSAGES = 5_000_000
-BENCHMARKS = ("books", "handler", "live", "exchange", "throughput", "json", "cold-start", "memory")
+BENCHMARKS = ("books", "handler", "live", "exchange", "lake", "throughput", "json", "cold-start", "memory")
 NEED_CAPTURE = {"throughput", "json", "cold-start"}
 
 
@@ -28,6 +28,10 @@ def main() -> int:
         "--live", type=float, default=live.SECONDS, metavar="S",
         help=f"seconds of the live run, default: {live.SECONDS:g}; the bar is on {live.WHOLE_RUN:g}",
     )  # fmt: skip
+    parser.add_argument(
+        "--lake", type=int, default=lake.MESSAGES, metavar="N",
+        help=f"messages built into a lake, default: {lake.MESSAGES:,}; the bars are on {lake.WHOLE_RUN:,}",
+    )  # fmt: skip
     options = parser.parse_args()
     wanted = options.only or BENCHMARKS
     capture = _capture(options.messages) if NEED_CAPTURE.intersection(wanted) else None
@@ -36,6 +40,7 @@ def main() -> int:
         "handler": handler.measure,
         "live": lambda: live.measure(options.live),
         "exchange": lambda: exchange.measure(options.simulate),
+        "lake": lambda: lake.measure(options.lake),
         "throughput": lambda: throughput.measure(capture),
         "json": lambda: processes.json_rate(capture),
         "cold-start": lambda: processes.cold_start(capture),

@@ -8,7 +8,14 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from pregao.lake.analytics.places import INSTRUMENT, all_doubts, conform, last_lineage, place, with_lineage
+from pregao.lake.analytics.places import (
+    INSTRUMENT,
+    all_doubts,
+    conform,
+    lineage_by_rank,
+    ranked,
+    with_lineage,
+)
 from pregao.lake.errors import LakeError
 from pregao.lake.tables.analytics import BARS
 
@@ -25,9 +32,9 @@ def bars(trades_clean: DataFrame, intervals: Sequence[int] = USUAL, build_id: st
     if wrong:
         raise LakeError(f"a bar of {wrong[0]} ns: bars are longer than nothing and no longer than a day")
     lengths = F.explode(F.array(*(F.lit(interval).cast("bigint") for interval in dict.fromkeys(intervals))))
-    rows = trades_clean.select("*", lengths.alias("interval")).withColumn("ts_start", _start())
+    rows = ranked(trades_clean).select("*", lengths.alias("interval")).withColumn("ts_start", _start())
     made = rows.groupBy(*INSTRUMENT, "interval", "ts_start").agg(
-        *price_figures(), *volume_figures(), last_lineage(), all_doubts()
+        *price_figures(), *volume_figures(), lineage_by_rank(), all_doubts()
     )
     made = made.withColumns({"close": F.col("last"), "vwap": average()})
     return conform(with_lineage(made), BARS, build_id)
@@ -41,14 +48,14 @@ def _start() -> Column:
 
 
 def price_figures() -> list[Column]:
-    """open, high, low and last of a group of clean trades."""
+    """open, high, low and last of a group of clean, ranked trades."""
     sets = F.col("sets_price")
-    price_in_order = F.when(sets, place("price"))
+    rank = F.when(sets, F.col("rank"))
     return [
-        F.min(price_in_order)["price"].alias("open"),
+        F.min_by("price", rank).alias("open"),
         F.max(F.when(sets, F.col("price"))).alias("high"),
         F.min(F.when(sets, F.col("price"))).alias("low"),
-        F.max(price_in_order)["price"].alias("last"),
+        F.max_by("price", rank).alias("last"),
     ]
 
 

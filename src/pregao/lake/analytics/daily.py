@@ -9,7 +9,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from pregao.lake.analytics.bars import average, price_figures, volume_figures
-from pregao.lake.analytics.places import INSTRUMENT, all_doubts, conform, last_lineage, place, with_lineage
+from pregao.lake.analytics.places import (
+    INSTRUMENT,
+    all_doubts,
+    conform,
+    lineage_by_rank,
+    ranked,
+    with_lineage,
+)
 from pregao.lake.analytics.told_figures import told_figures
 from pregao.lake.tables.analytics import DAILY
 from pregao.lake.tables.quality import Quality
@@ -41,9 +48,10 @@ def daily(
 def _our_figures(trades_clean: DataFrame) -> DataFrame:
     opens = F.col("sets_price") & ~F.coalesce(F.col("sub_type").isin(*_CANNOT_OPEN), F.lit(False))
     figures = [*price_figures()[1:], *volume_figures()]
-    made = trades_clean.groupBy(*INSTRUMENT).agg(
-        F.min(F.when(opens, place("price")))["price"].alias("open"), *figures, last_lineage(), all_doubts()
-    )
+    made = ranked(trades_clean).groupBy(*INSTRUMENT).agg(
+        F.min_by("price", F.when(opens, F.col("rank"))).alias("open"), *figures, lineage_by_rank(),
+        all_doubts(),
+    )  # fmt: skip
     return made.withColumn("vwap", average())
 
 

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from pregao.lake.analytics.bars import volume_figures
-from pregao.lake.analytics.places import UNIT, all_doubts, conform, last_lineage, with_lineage
+from pregao.lake.analytics.places import UNIT, all_doubts, conform, lineage_by_rank, ranked, with_lineage
 from pregao.lake.tables.analytics import MARKET_TOTALS
 
 _BEFORE, _AFTER = -(1 << 63), (1 << 63) - 1
@@ -16,7 +16,7 @@ _KEY: Final = ("trade_date", "channel", "security_id")
 
 def market_totals(trades_clean: DataFrame, instruments: DataFrame, build_id: str = "") -> DataFrame:
     """Each trade by the definition that was valid when it happened; without one, group null."""
-    trades = trades_clean.where("in_volume").alias("trade")
+    trades = ranked(trades_clean).where("in_volume").alias("trade")
     definition = F.broadcast(_definitions(instruments)).alias("definition")
     valid = (F.col("ts_event") >= F.col("known_from")) & (F.col("ts_event") < F.col("known_to"))
     for name in _KEY:
@@ -25,8 +25,8 @@ def market_totals(trades_clean: DataFrame, instruments: DataFrame, build_id: str
         "trade.*", "security_group", "multiplier", "price_divisor"
     )
     # Added up before it is multiplied: exact as long as possible, and the sums are few.
-    alike = rows.groupBy(*UNIT, "security_group", "multiplier", "price_divisor").agg(
-        *volume_figures(), last_lineage(), all_doubts()
+    alike = rows.groupBy(*_KEY, "security_group", "multiplier", "price_divisor").agg(
+        *volume_figures(), lineage_by_rank(), all_doubts()
     )
     one = F.lit(1).cast("decimal(18,8)")
     money = F.col("amount").try_cast("decimal(28,4)") * F.coalesce("multiplier", one)

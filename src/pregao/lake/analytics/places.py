@@ -8,9 +8,10 @@ carries whatever time market operations wrote (13.3).
 from collections.abc import Sequence
 from typing import Any, Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows it by
 
+from pregao.lake.tables.lineage import EVENT_TIME_KINDS
 from pregao.lake.tables.table import Table
 
 UNIT: Final = ("trade_date", "channel")
@@ -19,6 +20,7 @@ MESSAGE: Final = ("ts_send", "seq_version", "seq_num", "msg_index")
 PLACE: Final = (*MESSAGE, "entry")
 CARRIED: Final = ("rpt_seq", "ts_event", "ts_event_kind", "ts_recv_a", "ts_recv_b")
 LINEAGE: Final = (*PLACE, *CARRIED)
+_KIND: Final = "ts_event_kind"
 
 
 def place(*also: str) -> Column:
@@ -30,6 +32,25 @@ def last_lineage(condition: Column | None = None) -> Column:
     """Of a group of rows: where the last of them came from (`lake.tables.lineage`)."""
     row = place(*CARRIED)
     return F.max(row if condition is None else F.when(condition, row)).alias("lineage")
+
+
+def ranked(frame: DataFrame) -> DataFrame:
+    """With `rank`, the place of a row among those of its instrument and day. A number can be compared in
+    Spark's fast aggregation, which a struct cannot: that sorts everything for every result."""
+    if "rank" in frame.columns:
+        return frame
+    of_instrument = Window.partitionBy(*UNIT, "security_id").orderBy(*PLACE)
+    rows = frame.repartition("trade_date", "security_id")
+    return rows.withColumn("rank", F.row_number().over(of_instrument))
+
+
+def lineage_by_rank() -> Column:
+    """`last_lineage` of a ranked frame, for many groups."""
+    kinds = F.array(*(F.lit(kind) for kind in EVENT_TIME_KINDS))
+    code = F.array_position(kinds, F.col(_KIND)).cast("int")  # a text would be compared the slow way again
+    last = {name: F.max_by(code if name == _KIND else F.col(name), F.col("rank")) for name in LINEAGE}
+    last[_KIND] = F.get(kinds, last[_KIND] - 1)
+    return F.struct(*(column.alias(name) for name, column in last.items())).alias("lineage")
 
 
 def all_doubts() -> Column:

@@ -12,7 +12,7 @@ from pregao.lake.analytics.bars import USUAL, bars
 from pregao.lake.analytics.daily import daily
 from pregao.lake.analytics.latency import latency
 from pregao.lake.analytics.market_totals import market_totals
-from pregao.lake.analytics.places import only_units
+from pregao.lake.analytics.places import only_units, ranked
 from pregao.lake.analytics.reconciliation import reconciliation
 from pregao.lake.analytics.trades_clean import changed_late, trades_clean
 from pregao.lake.reading.sparkframes import spark_schema
@@ -27,27 +27,40 @@ FROM_TRADES: Final = ("trades_clean", "bars", "daily", "market_totals", "auction
 _STALE: Final = ("STALE_SPAN", "HEAL")
 
 
+class Tables(dict[str, DataFrame]):
+    """Frames by table."""
+
+    def __init__(self, kept: Sequence[DataFrame], made: Mapping[str, DataFrame]) -> None:
+        super().__init__(made)
+        self._kept = kept
+
+    def release(self) -> None:
+        """Nothing is read from these frames any more."""
+        for frame in self._kept:
+            frame.unpersist()
+
+
 def run(
     frames: Mapping[str, DataFrame],
     *,
     units: Sequence[Unit] | None = None,
     intervals: Sequence[int] = USUAL,
     build_id: str = "",
-) -> dict[str, DataFrame]:
+) -> Tables:
     """The tables of `units` (all that `frames` hold without any), lazily.
 
     `frames` are those of INPUTS of these units, a missing one counts as empty; `trades` must also hold
     the rows of other dates that speak of these (`of_date`). What comes back under `quality` are the rows
-    of reconciliation alone. `trades_clean` is persisted, because most others are made of it: unpersist
-    it when all is written."""
+    of reconciliation alone. Clean trades and days are kept by Spark, because others are made of them:
+    `release` what comes back when all is written."""
     spark = _session(frames)
     given = {name: frames[name] if name in frames else _empty(spark, name) for name in INPUTS}
     inside = {name: only_units(frame, units) for name, frame in given.items() if name != "trades"}
-    clean = only_units(trades_clean(given["trades"], build_id), units).persist()
+    clean = _kept(ranked(only_units(trades_clean(given["trades"], build_id), units)))
     stale = inside["quality"].where(F.col("finding").isin(*_STALE) & F.col("security_id").isNotNull())
-    days = daily(clean, inside["statistics"], stale, build_id)
-    return {
-        "trades_clean": clean,
+    days = _kept(daily(clean, inside["statistics"], stale, build_id))
+    return Tables((clean, days), {
+        "trades_clean": clean.drop("rank"),
         "bars": bars(clean, intervals, build_id),
         "daily": days,
         "market_totals": market_totals(clean, inside["instruments"], build_id),
@@ -57,7 +70,18 @@ def run(
         ),
         "latency": latency(inside["packets"], build_id),
         "quality": reconciliation(days, changed_late(given["trades"]), build_id),
-    }  # fmt: skip
+    })  # fmt: skip
+
+
+def _kept(frame: DataFrame) -> DataFrame:
+    """Persisted as it is: trying out compressions of forty columns took longer than making them."""
+    settings, name = frame.sparkSession.conf, "spark.sql.inMemoryColumnarStorage.compressed"
+    before = settings.get(name)
+    settings.set(name, "false")
+    try:
+        return frame.persist()
+    finally:
+        settings.set(name, str(before))
 
 
 def _session(frames: Mapping[str, DataFrame]) -> SparkSession:

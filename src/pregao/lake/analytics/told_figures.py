@@ -22,8 +22,8 @@ _SNAPSHOT: Final = int(Quality.FROM_SNAPSHOT)
 def told_figures(statistics: DataFrame) -> DataFrame:
     """A row an instrument and day with b3_open … b3_open_interest, `lineage` and `quality`."""
     rows = statistics.where(F.coalesce(F.col("of_date") == F.col("trade_date"), F.lit(True)) | _previous())
-    told = rows.groupBy(*INSTRUMENT).agg(
-        *_last_of_day(), *_totals(), *_prices(), last_lineage(), all_doubts()
+    told = _latest(rows).groupBy(*INSTRUMENT).agg(
+        *_last_of_day(), *_totals(), *_prices(), last_lineage(), F.bit_or("doubts").alias("quality")
     )
     told = told.withColumns({"high_of": _by_session("highs"), "low_of": _by_session("lows")})
     return told.select(
@@ -41,6 +41,21 @@ def told_figures(statistics: DataFrame) -> DataFrame:
         "lineage",
         "quality",
     )
+
+
+def _latest(rows: DataFrame) -> DataFrame:
+    """Only what can be the last word. Executions tell their totals millions of times a day, and finding
+    the last of them by its whole place means to sort them all; by time alone it does not. Theoretical
+    prices are of no day. High and low are few, and all are needed."""
+    rows = rows.where(F.col("kind") != "THEORETICAL")
+    rows = rows.withColumn("live", F.col("quality").bitwiseAND(_SNAPSHOT) == 0)
+    slot = [*INSTRUMENT, "kind", "session", "origin", "live"]
+    newest = rows.groupBy(*slot).agg(F.max("ts_send").alias("newest"), all_doubts().alias("doubts"))
+    newest = newest.select(*(F.col(name).alias(f"of_{name}") for name in slot), "newest", "doubts")
+    same = F.col("ts_send").eqNullSafe(F.col("newest")) | F.col("kind").isin("HIGH", "LOW")
+    for name in slot:
+        same = same & F.col(name).eqNullSafe(F.col(f"of_{name}"))
+    return rows.join(F.broadcast(newest), same)
 
 
 def _previous() -> Column:

@@ -29,16 +29,35 @@ _FIRST: Final = ("channel", "symbol", *LINEAGE)
 def trades_clean(trades: DataFrame, build_id: str = "") -> DataFrame:
     """`trades` must hold all that was told of a trade date, on whichever date it was told."""
     told = trades.withColumn("of_date", F.coalesce("of_date", "trade_date"))
-    # One shuffle, by what all analytics of trades group by: none of them needs another.
-    told = told.repartition("of_date", "security_id").groupBy(*KEY).agg(
+    # Nearly all trades are told once and stay: only the others are put together from their messages.
+    again = F.broadcast(_told_again(told))
+    once = told.join(again, [*KEY], "left_anti").withColumns(
+        {"trade_date": F.col("of_date"), "amendments": F.lit(0), "ts_amended": F.lit(None).cast("bigint")}
+    )
+    several = _put_together(told.join(again, [*KEY], "left_semi"))
+    rows = once.select(*several.columns).unionByName(several)
+    made = rows.withColumns({"sets_price": sets_price(), "in_volume": F.col("size").isNotNull()})
+    return conform(made, TRADES_CLEAN, build_id)
+
+
+def _told_again(told: DataFrame) -> DataFrame:
+    """Keys of trades that were busted, or sent more than once."""
+    busts = F.count(F.when(F.col("action") != "TRADE", F.lit(1)))
+    counted = told.groupBy(*KEY).agg(F.count(F.lit(1)).alias("messages"), busts.alias("busts"))
+    return counted.where((F.col("messages") > 1) | (F.col("busts") > 0)).select(*KEY)
+
+
+def _put_together(told: DataFrame) -> DataFrame:
+    messages = told.groupBy(*KEY).agg(
         F.sort_array(F.collect_list(_message())).alias("told"),
         F.bit_or(F.col("quality").cast("int")).alias("quality"),
-    )  # fmt: skip
-    last = F.element_at("told", -1)
-    told = told.where(last["action"] == "TRADE").withColumn(
-        "sent", F.filter("told", lambda each: each["action"] == "TRADE")
     )
-    return conform(_rows(told), TRADES_CLEAN, build_id)
+    last = F.element_at("told", -1)
+    return _rows(
+        messages.where(last["action"] == "TRADE").withColumn(
+            "sent", F.filter("told", lambda each: each["action"] == "TRADE")
+        )
+    )
 
 
 def _message() -> Column:
@@ -50,7 +69,7 @@ def _rows(told: DataFrame) -> DataFrame:
     first, last = F.element_at("sent", 1), F.element_at("sent", -1)
     changed = F.filter("sent", _differs_from_the_one_before)
     count = F.size(changed)
-    made = told.select(
+    return told.select(
         F.col("of_date").alias("trade_date"),
         *KEY,
         *(first[name].alias(name) for name in _FIRST),
@@ -59,7 +78,6 @@ def _rows(told: DataFrame) -> DataFrame:
         F.when(count > 0, F.element_at(changed, -1)["ts_send"]).alias("ts_amended"),
         "quality",
     )
-    return made.withColumns({"sets_price": sets_price(), "in_volume": F.col("size").isNotNull()})
 
 
 def _differs_from_the_one_before(message: Column, index: Column) -> Column:

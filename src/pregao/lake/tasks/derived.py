@@ -45,7 +45,7 @@ def derive(
         mine = units if name not in FROM_TRADES else wanted
         found += [file for file in _write(rows, location, name) if _key(file) in mine]
         progress(number + 1, len(made))
-    made["trades_clean"].unpersist()
+    made.release()
     return found
 
 

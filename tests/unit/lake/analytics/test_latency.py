@@ -30,12 +30,23 @@ def test_latency_per_minute_and_feed(spark: Any) -> None:
     ways = ("send_to_receive_p50", "send_to_receive_p99", "send_to_receive_max")
     behind = ("behind_other_feed_p50", "behind_other_feed_max", "skew")
     first, second = found(made.where(f"ts_minute = {at(0)}"), *names, *ways, *behind, by="feed")
-    assert first == ("A", 101, 100, 148, 149, 149, 198, 199, -1_000_448, -1_000_040, -1_000_040)
-    # A thousandth is the grain of a percentile: 1,000,189 and its like are told as 999,424.
-    assert second[:5] == ("B", 99, 100, 148, 149)
+    assert first == ("A", 101, 99, 148, 149, 149, 198, 199, -1_000_448, -1_000_040, -1_000_040)
+    # Percentiles are of ten bits: 1,000,189 and its like are told as 999,424.
+    assert second[:5] == ("B", 99, 100, 149, 149)
     assert abs(second[5] - 1_000_190) < 1_024
     assert second[7:] == (1_000_239, 999_424, 1_000_040, 1_000_040)
     assert found(made.where(f"ts_minute = {at(60)}"), "feed", "packets", "skew", by="feed") == [
         ("A", 1, -1_000_040), ("B", 1, 1_000_040),
     ]  # fmt: skip
     assert made.columns == find_table("latency").schema.names
+
+
+def test_however_packets_are_spread(spark: Any) -> None:
+    """Tasks find parts of a minute; what they add up to is the same."""
+    rows = [packet(n, 100 + 37 * n % 501, 90 + 53 * n % 701) for n in range(400)]
+    packets = frame(spark, "packets", rows)
+    whole, spread = (
+        latency(packets.repartition(parts)).orderBy("feed").collect() for parts in (1, 3)
+    )  # fmt: skip
+    assert whole == spread
+    assert whole[0].seq_num == 399

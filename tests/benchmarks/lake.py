@@ -1,0 +1,87 @@
+"""End to end: captures of both feeds to all tables of a lake, in a warm Spark session on this machine.
+
+What counts are distinct messages of the incremental streams a second of wall time, from the list of files
+to the commit: scan, merge, decode, books compared with every snapshot, ten price levels once a second,
+Parquet, the tables computed from others, Delta commits. The plain loop does a small part of that.
+"""
+
+import shutil
+from pathlib import Path
+from time import perf_counter
+
+from pregao.lake.build import Builder, BuildReport, BuildSettings
+from pregao.lake.spark.session import local_session
+from pregao.lake.store.location import Location
+from pregao.lake.tasks.runners import ProcessRunner, Runner, SparkRunner
+
+from .baseline_lake import PlainLake
+from .harness import Row
+from .lake_day import lake_day
+
+MESSAGES = 400_000
+BAR, BAR_PLAIN, BAR_SPARK = 0.7, 50.0, 1.2
+WHOLE_RUN = 20_000_000  # messages that the bars are for
+LAKE, PLAIN, PROCESSES = "captures to a lake", "plain Python loop to CSV", "the same in two processes"
+_OUT = Path("build/bench-lake/out")
+
+
+def measure(messages: int = MESSAGES) -> list[Row]:
+    files = lake_day(messages)
+    spark = local_session(name="pregao-bench", quick=False)
+    processes = ProcessRunner(2)
+    try:
+        warm = files[:4]
+        for runner in (SparkRunner(spark), processes):
+            _build(warm, runner, spark=spark)
+        whole, seconds = _build(files, SparkRunner(spark), spark=spark)
+        without, spark_seconds = _build(files, SparkRunner(spark))
+        _, process_seconds = _build(files, processes)
+    finally:
+        processes.close()
+        spark.stop()
+    plain_messages, plain_seconds = _plain(files)
+    rate, plain = whole.counts["messages"] / seconds / 1e6, plain_messages / plain_seconds / 1e6
+    unit, big = "M messages/s", messages >= WHOLE_RUN
+    return [
+        Row(PLAIN, plain, unit),
+        Row(f"{LAKE} / {PLAIN}", rate, unit, plain, bar=BAR_PLAIN if big else None),
+        Row(LAKE, rate, unit, bar=BAR if big else None),
+        Row(f"{LAKE}, without computed tables", without.counts["messages"] / spark_seconds / 1e6, unit),
+        Row(f"{LAKE} on Spark / {PROCESSES}", spark_seconds, "s", process_seconds,
+            bar=BAR_SPARK if big else None, better="lower"),
+        Row(f"{LAKE}, 25.5 M packets a feed", _projected(whole, seconds), "s", better="lower"),
+        Row("lake, bytes per message", whole.bytes / whole.counts["messages"], "bytes", better="lower"),
+        *_shares(whole),
+    ]  # fmt: skip
+
+
+def _build(files: list[Path], runner: Runner, spark=None) -> tuple[BuildReport, float]:  # type: ignore[no-untyped-def]
+    shutil.rmtree(_OUT, ignore_errors=True)
+    settings = BuildSettings(derive=spark is not None)
+    builder = Builder(Location(_OUT), runner, settings, spark=(lambda: spark) if spark else None)
+    start = perf_counter()
+    report = builder.build([str(file) for file in files])
+    return report, perf_counter() - start
+
+
+def _plain(files: list[Path]) -> tuple[int, float]:
+    """One channel is enough to know its rate."""
+    feeds = [file for file in files if "Incremental" in file.name][:2]
+    start = perf_counter()
+    messages = PlainLake(_OUT / "plain").run(feeds)
+    return messages, perf_counter() - start
+
+
+def _projected(report: BuildReport, seconds: float) -> float:
+    return 25_500_000 / report.counts["packets"] * seconds
+
+
+def _shares(report: BuildReport) -> list[Row]:
+    """Of wall time by step; within tasks of their own time."""
+    total, work = sum(report.seconds.values()), sum(report.work.values())
+    shares = {step: 100 * seconds / total for step, seconds in report.seconds.items()}
+    tasks = shares["tasks"]
+    shares |= {f"tasks: {step}": tasks * seconds / work for step, seconds in report.work.items()}
+    return [
+        Row(f"lake, share of time in {step}", share, "%", better="lower") for step, share in shares.items()
+    ]
