@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
-SAMPLE := build/sample
+RUN    := build/run
 
 .DEFAULT_GOAL := help
 .PHONY: help run test check bench proof clean
@@ -17,13 +17,11 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[develop]'
 	@touch $@
 
-run: $(READY) ## make a small capture and decode it
-	@$(BIN)/python -m pregao.services.sample $(SAMPLE)
-	@$(BIN)/pregao decode --symbol PETR4 --template 50 --template 51 --template 53 --limit 24 $(SAMPLE)/*.pcap
-	@$(BIN)/pregao decode --stats $(SAMPLE)/*.pcap
+run: $(READY) ## the main job: simulate a day, build its lake on Spark, show the report
+	@$(BIN)/pregao run --out $(RUN)
 
 test: $(READY) ## every test, with a short slice of each proof
-	$(BIN)/python -m pytest
+	$(BIN)/python -m tests.halves
 
 check: $(READY) ## style, types, and the direction of imports
 	$(BIN)/ruff check src tests
@@ -34,6 +32,7 @@ bench: $(READY) ## measure, print the table, write build/bench.json
 	$(BIN)/python -m tests.benchmarks
 
 proof: $(READY) ## the long proofs; writes build/proof.json
+	$(BIN)/python -m pytest -m long
 	$(BIN)/python -m tests.proofs
 
 clean: ## remove what was made

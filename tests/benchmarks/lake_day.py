@@ -1,62 +1,86 @@
-"""A day of captures of any size for the lake: one simulated day, there many times over under other channels.
+"""Captures of a busy channel for the lake, of any size: one channel of a simulated day, many times over.
 
-Everything is as the exchange sent it, both feeds with losses, definitions and snapshot loops; only the
-channel in the packet headers is another one. The day is simulated once and kept in build/."""
+Copies stand side by side: each packet of the simulated channel is there once for every copy of the market,
+one after the other, with securityIDs, groups and symbols of its own and the channel's numbers counted on.
+Snapshots tell the places they would have in such a channel. So everything is as the exchange sends it, rptSeq
+and books included; there is more of it, of more instruments. Then both feeds lose packets, some of them the
+same ones. Heartbeats are there once. The day and its copies are made once and kept in build/."""
 
-from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
-from pregao.feeds.binary.streams import stream_of_file_name
+from pregao.feeds.binary.streams import Stream, stream_of_file_name
 from pregao.services.simulation.run import Simulation
 from pregao.services.simulation.settings import Settings
 
-BASE_MESSAGES = 100_000
-FAULTS = "loss=0.1%,both=2"
+from .lake_packets import Base, copy_loop, copy_packets, read_base
+
+BASE_MESSAGES, CHANNEL, LOOPS, SEED = 600_000, 84, 40, 8
+SQUEEZE = 5  # so that an instrument has as many messages a second as one of a busy channel
+LOSS, LOST_BY_BOTH = 0.001, 5
 _KEPT = Path("build/bench-lake")
-_FRAME, _HEAD = 16 + 42, 24  # record, Ethernet, IPv4 and UDP; the file's own header
-_MOST_CHANNELS = 250
+_CHUNK_BYTES = 64 << 20
+_FILE_HEADER = 24
 
 
 def lake_day(messages: int) -> list[Path]:
-    """Capture files with about so many messages on the incremental streams."""
-    base = _base()
-    copies = max(1, round(messages / BASE_MESSAGES))
-    folder = _KEPT / f"copies-{copies}"
+    """Capture files with about so many messages on the incremental stream."""
+    files = _base_files()
+    bases = {file: read_base(file, heartbeats=_is_incremental(file)) for file in files}
+    of_one = max(base.messages for file, base in bases.items() if _is_incremental(file))
+    copies = max(1, round(messages / of_one))
+    folder = _KEPT / f"channel-{copies}"
     if not folder.exists():
         part = folder.with_suffix(".part")
         part.mkdir(parents=True, exist_ok=True)
-        for channel, file in _wanted(base, copies):
-            _copy(file, part / f"{channel:03}{file.name[3:]}", channel)
+        lost = _lost(next(base for file, base in bases.items() if _is_incremental(file)), copies)
+        for file, base in bases.items():
+            if _is_incremental(file):
+                _write(base, part / file.name, copies, lost)
+            else:
+                _write_loops(base, part / file.name, copies)
         part.rename(folder)
     return sorted(folder.glob("*.pcap"))
 
 
-def _wanted(base: list[Path], copies: int) -> Iterator[tuple[int, Path]]:
-    channels = sorted({stream_of_file_name(file.name).channel or 0 for file in base})
-    if copies * len(channels) > _MOST_CHANNELS:
-        raise ValueError(f"at most {_MOST_CHANNELS // len(channels) * BASE_MESSAGES:,} messages")
-    for copy in range(copies):
-        for place, channel in enumerate(channels):
-            for file in base:
-                if stream_of_file_name(file.name).channel == channel:
-                    yield 1 + copy * len(channels) + place, file
-
-
-def _base() -> list[Path]:
+def _base_files() -> list[Path]:
     folder = _KEPT / f"day-{BASE_MESSAGES}"
     if not list(folder.glob("*/*.pcap")):
-        Simulation(Settings(folder, seed=8, messages=BASE_MESSAGES, faults=FAULTS, truth=False)).run()
-    return sorted(folder.glob("*/*.pcap"))
+        Simulation(
+            Settings(
+                folder, seed=SEED, messages=BASE_MESSAGES, loops=LOOPS, squeeze=SQUEEZE, truth=False
+            )
+        ).run()  # fmt: skip
+    return sorted(folder.glob(f"*/{CHANNEL:03}_*.pcap"))
 
 
-def _copy(source: Path, target: Path, channel: int) -> None:
-    data = np.fromfile(source, np.uint8)
-    places = []
-    at = _HEAD
-    while at < len(data):
-        places.append(at + _FRAME)
-        at += 16 + int(data[at + 8 : at + 12].view(np.uint32)[0])
-    data[places] = channel
-    data.tofile(target)
+def _is_incremental(file: Path) -> bool:
+    return stream_of_file_name(file.name).stream is Stream.INCREMENTAL
+
+
+def _lost(base: Base, copies: int) -> np.ndarray:
+    """Numbers that no feed has."""
+    draw = np.random.default_rng(SEED)
+    return draw.integers(base.packets * copies // 10, base.packets * copies, LOST_BY_BOTH)
+
+
+def _write(base: Base, target: Path, copies: int, lost: np.ndarray) -> None:
+    """An incremental stream, with losses of its own."""
+    draw = np.random.default_rng([SEED, target.stem.endswith("B")])
+    step = max(1, _CHUNK_BYTES // int(copies * base.length.mean()))
+    with target.open("wb") as file:
+        file.write(base.data[:_FILE_HEADER].tobytes())
+        for first in range(0, len(base.offset), step):
+            data, length, number = copy_packets(base, slice(first, first + step), copies)
+            keep = (draw.random(len(length)) >= LOSS) & ~np.isin(number, lost) | (number == 0)
+            file.write(data[np.repeat(keep, length)].tobytes())
+
+
+def _write_loops(base: Base, target: Path, copies: int) -> None:
+    edges = [*np.flatnonzero(np.diff(base.version, prepend=-1)).tolist(), len(base.version)]
+    with target.open("wb") as file:
+        file.write(base.data[:_FILE_HEADER].tobytes())
+        for first, last in pairwise(edges):
+            file.write(copy_loop(base, slice(first, last), copies).tobytes())

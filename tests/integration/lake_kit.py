@@ -26,7 +26,7 @@ def make_days(out: Path, **changes: Any) -> list[Path]:
     return sorted(path for path in out.iterdir() if path.is_dir())
 
 
-def build(captures: Iterable[Path], lake: Path, **settings: Any) -> BuildReport:
+def build(captures: Iterable[Path | str], lake: Path | str, **settings: Any) -> BuildReport:
     chosen = BuildSettings(**{"piece_packets": SMALL_PIECES, "derive": False} | settings)
     return Builder(Location(lake), InlineRunner(), chosen).build([str(path) for path in captures])
 
@@ -38,7 +38,7 @@ def rows_of(lake: Lake, table: str) -> list[str]:
     return sorted(map(repr, found.select(names).to_pylist()))
 
 
-def all_tables(path: Path) -> dict[str, list[str]]:
+def all_tables(path: Path | str) -> dict[str, list[str]]:
     lake = Lake(path)
     return {table: rows_of(lake, table) for table in DATA_TABLES if table != "units"}
 

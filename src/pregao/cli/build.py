@@ -23,7 +23,7 @@ examples:
   pregao build /data/captures --lake /data/lake --master spark://host:7077 --archive env.tar.gz
 """
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-_STEPS: Final = {
+STEPS: Final = {
     "start": "starting Spark", "scan": "looking through captures", "build": "building slices",
     "derive": "computing tables", "commit": "committing",
 }  # fmt: skip
@@ -43,6 +43,8 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--config", metavar="TOML", help="which address carries which stream")
     parser.add_argument("--scratch", default="", metavar="DIR", help="where .gz captures are unpacked")
     parser.add_argument("--slices", type=natural, metavar="N", help="of each unit (default: by its size)")
+    parser.add_argument("--no-computed", action="store_true",
+                        help="without tables computed from others: bars, daily, auctions …")  # fmt: skip
     parser.add_argument("--no-progress", action="store_true", help="no progress on stderr")
     parser.set_defaults(run=run)
 
@@ -70,22 +72,26 @@ def run(args: argparse.Namespace) -> int:
     request = BuildRequest(
         args.captures, args.lake, frozenset(args.channel) if args.channel else None,
         frozenset(args.date) if args.date else None, args.rebuild, tuple(args.bars), args.config,
-        args.scratch, args.slices or None,
+        args.scratch, args.slices or None, {"derive": False} if args.no_computed else {},
     )  # fmt: skip
-    with StepsLine(_STEPS, enabled=not args.no_progress) as line:
+    with StepsLine(STEPS, enabled=not args.no_progress) as line:
         report = build_lake(request, line.update, master=args.master, archive=args.archive)
-    Output().talk(_summary(report))
+    output = Output()
+    for each in _summary(report):
+        output.talk(each)
     return OK
 
 
-def _summary(report: "BuildReport") -> str:
+def _summary(report: "BuildReport") -> list[str]:
+    from pregao.services.lakes.outcome import rates, times
+
     left = f"; {len(report.unchanged)} unchanged" if report.unchanged else ""
     if not report.units:
-        return f"nothing to do{left}, lake version {report.version}"
-    seconds = sum(report.seconds.values())
+        return [f"nothing to do{left}, lake version {report.version}"]
     messages = report.counts.get("messages", 0)
     units = "1 unit" if len(report.units) == 1 else f"{len(report.units)} units"
-    return (
+    return [
         f"lake version {report.version}: {units} in {report.slices} slices, {messages:,} messages,"
-        f" {report.counts.get('trades', 0):,} trades, {report.bytes:,} bytes in {seconds:.1f} s{left}"
-    )
+        f" {report.counts.get('trades', 0):,} trades, {report.bytes:,} bytes{left}",
+        f"{times(report.seconds)}; messages a second: {rates(report)}",
+    ]

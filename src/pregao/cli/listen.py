@@ -49,7 +49,7 @@ def add_command(commands: Any) -> None:
     parser.add_argument("captures", nargs="*", metavar="CAPTURE", help="files or folders; none: multicast")
     parser.add_argument("--config", metavar="TOML", help="channels: which group is which stream")
     parser.add_argument(
-        "--channel", type=int, action="append", metavar="N", help="of multicast: only this channel"
+        "--channel", type=int, action="append", metavar="N", help="only this channel; may be given repeatedly"
     )
     parser.add_argument("--interface", metavar="IP", help="for streams whose configuration names none")
     parser.add_argument(
@@ -98,11 +98,21 @@ def run(args: argparse.Namespace) -> int:
             packets = _packets(args, on_screen)
             try:
                 (_screen if on_screen else _lines)(args, packets, symbols, stop)
+                _complain_of_absent(packets)
             finally:
                 packets.close()
         except KeyboardInterrupt:  # twice: it was in the middle of something long
             pass
     return OK
+
+
+def _complain_of_absent(packets: "Packets") -> None:
+    """Captures can only say at their end that a channel is not in them."""
+    absent = getattr(packets, "absent", [])
+    if packets.ended and absent:
+        from pregao.model.errors import ConfigurationError
+
+        raise ConfigurationError(f"no streams of channels {absent} in the captures", file="", key="channel")
 
 
 @contextmanager
@@ -129,7 +139,9 @@ def _packets(args: argparse.Namespace, on_screen: bool) -> "Packets":
 
         default = 1.0 if on_screen else 0.0
         speed = default if args.speed is None else args.speed
-        return ReplayedPackets(captures_in(args.captures), speed=speed, config=args.config)
+        return ReplayedPackets(
+            captures_in(args.captures), speed=speed, config=args.config, channels=args.channel or ()
+        )
     from pregao.services.market.live import LivePackets
     from pregao.services.subscriptions import load_subscriptions
 
@@ -157,7 +169,13 @@ def _lines(args: argparse.Namespace, packets: "Packets", symbols: list[str], sto
 
     # Of captures every line has its own time; a live market has that of its batch, some milliseconds.
     exact = packets.speed is not None
-    market = Market(packets, symbols=symbols, quotes="quotes" in args.show, exact=exact)
+    market = Market(
+        packets,
+        symbols=symbols,
+        quotes="quotes" in args.show,
+        statistics="statistics" in args.show,
+        exact=exact,
+    )
     with _publishing(args.metrics, market.health) as tick:
         Lines(market, symbols, args.show, Output()).run(stop, tick)
 

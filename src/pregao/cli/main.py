@@ -21,7 +21,9 @@ from pregao.cli import (
     query,
     record,
     report,
+    run,
     simulate,
+    stream,
     tables,
     vacuum,
 )
@@ -47,9 +49,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; the exit status."""
     parser = _parser()
     args = parser.parse_args(argv)
-    run: Callable[[argparse.Namespace], int] = args.run
+    chosen: Callable[[argparse.Namespace], int] = args.run
     try:
-        status = run(args)
+        status = chosen(args)
         sys.stdout.flush()
         return status
     except PregaoError as error:
@@ -77,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     listen.add_command(commands)
     record.add_command(commands)
     simulate.add_command(commands)
-    for module in (build, book, tables, query, report, compact, vacuum, pack, doctor):
+    for module in (run, build, stream, book, tables, query, report, compact, vacuum, pack, doctor):
         module.add_command(commands)
     return parser
 

@@ -8,13 +8,14 @@ from pregao.cli.lake_arguments import OK, add_parser
 
 _ABOUT: Final = "the environment as an archive for a cluster"
 _DESCRIPTION: Final = """\
-This Python, the packages that pregao needs and pregao itself as one archive, for the
-machines of a cluster that have none of them. They need the same kind of system and
-processor as this one.
+This Python, the packages that pregao needs and pregao itself with its compiled kernels as
+one archive, for the machines of a cluster that have none of them. They need the same kind
+of system and processor as this one.
 """
 _EPILOG: Final = """\
 examples:
   pregao pack --out environment.tar.gz
+  pregao build s3://b/captures --lake s3://b/lake --master spark://host:7077 --archive environment.tar.gz
   pregao query "select 1" --lake s3://bucket/lake --master spark://host:7077 --archive environment.tar.gz
 """
 

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -9,7 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 from pregao.cli.lake_arguments import OK, add_as_of, add_lake, add_parser, write_bytes
 
 if TYPE_CHECKING:
+    from pregao.cli.output import Output
     from pregao.services.report.summary import Summary
+
+    Lines = Sequence[tuple[str, str]]
 
 _DESCRIPTION: Final = """\
 One page that needs nothing else and no network: data quality first (gaps, losses per feed,
@@ -43,24 +47,29 @@ def run(args: argparse.Namespace) -> int:
     output = Output()
     report = make_report(args.lake, as_of=args.as_of, trade_date=args.date, symbol=args.symbol)
     write_bytes(args.out, report.html.encode())
-    if sys.stdout.isatty():
-        _show(report.summary)
-    else:
-        output.data(as_text(report.summary))
+    tell(output, report.summary)
     output.talk(f"report in {Path(args.out).resolve().as_uri()}")
     return OK
 
 
-def as_text(summary: "Summary") -> str:
+def tell(output: "Output", summary: "Summary", *, more: "Lines" = ()) -> None:
+    """`more` are lines about how it was made, which go before those of the day."""
+    lines = (*more, *summary.lines)
+    if sys.stdout.isatty():
+        _show(summary, lines)
+    else:
+        output.data(as_text(summary, lines))
+
+
+def as_text(summary: "Summary", lines: "Lines") -> str:
     """Plain lines, for pipes."""
-    width = max(len(name) for name, _ in summary.lines)
+    width = max(len(name) for name, _ in lines)
     verdict = summary.verdict
-    lines = [summary.title, f"{_MARKS[verdict.level]} {verdict.head} {verdict.rest}"]
-    lines += [f"  {name.ljust(width)}  {value}" for name, value in summary.lines]
-    return "\n".join(lines) + "\n"
+    head = [summary.title, f"{_MARKS[verdict.level]} {verdict.head} {verdict.rest}"]
+    return "\n".join([*head, *(f"  {name.ljust(width)}  {value}" for name, value in lines)]) + "\n"
 
 
-def _show(summary: "Summary") -> None:
+def _show(summary: "Summary", lines: "Lines") -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -69,7 +78,7 @@ def _show(summary: "Summary") -> None:
     verdict = summary.verdict
     colour = _COLOURS[verdict.level]
     table = Table.grid(padding=(0, 2))
-    for name, value in summary.lines:  # as Text: what is in the data is no markup
+    for name, value in lines:  # as Text: what is in the data is no markup
         table.add_row(Text(name, style="dim"), Text(value))
     console.print(Text(summary.title, style="bold"))
     head = Text(f"{_MARKS[verdict.level]} {verdict.head} ", style=f"bold {colour}")

@@ -79,7 +79,7 @@ def find_instrument(lake: Lake, symbol: str, at_ns: int) -> tuple[int, int, date
     """Who had that symbol then: id, channel, and the trade date that the time belongs to."""
     name = symbol.replace("'", "''")
     found = lake.arrow("instruments", f"symbol = '{name}'", columns=[
-        "security_id", "channel", "trade_date", "valid_from"
+        "security_id", "channel", "trade_date", "valid_from", "valid_to"
     ]).to_pylist()  # fmt: skip
     if not found:
         raise NoBookError(f"no instrument {symbol!r} in lake version {lake.version.number}")
@@ -89,9 +89,19 @@ def find_instrument(lake: Lake, symbol: str, at_ns: int) -> tuple[int, int, date
         first = min(row["trade_date"] for row in found)
         raise NoBookError(f"{symbol} is in the lake from {first} on, not on {local}")
     rows = [row for row in found if row["trade_date"] == days[-1]]
-    valid = [row for row in rows if row["valid_from"] <= at_ns] or rows
-    chosen = max(valid, key=lambda row: row["valid_from"])
+    chosen = _named(rows, at_ns)
+    if chosen is None:
+        raise NoBookError(f"{symbol} was deleted, or had another name, before that time of {days[-1]}")
     return chosen["security_id"], chosen["channel"], days[-1]
+
+
+def _named(rows: list[dict[str, Any]], at_ns: int) -> dict[str, Any] | None:
+    """Who had the name then; before all definitions of a day, who is the first to have it."""
+    begun = [row for row in rows if row["valid_from"] <= at_ns]
+    valid = [row for row in begun if row["valid_to"] is None or at_ns < row["valid_to"]]
+    if valid:
+        return max(valid, key=lambda row: row["valid_from"])
+    return None if begun else min(rows, key=lambda row: row["valid_from"])
 
 
 def _slack(since_ns: int) -> int:

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 from uuid import uuid4
 
 from pregao.feeds.binary.channels import ChannelMap
 from pregao.io.clock import WallClock
-from pregao.lake.plan.anchors import Loop, find_loops
+from pregao.lake.deriving import Session, derive_units
 from pregao.lake.plan.captures import PIECE_PACKETS
 from pregao.lake.plan.fingerprints import (
     CODE_VERSION,
@@ -25,32 +25,23 @@ from pregao.lake.plan.fingerprints import (
     find_captures,
     fingerprint,
     from_json,
-    to_json,
 )
-from pregao.lake.plan.index import FileIndex
-from pregao.lake.plan.instruments import Symbols, Version, symbols, versions
-from pregao.lake.plan.news import assemble
 from pregao.lake.plan.scan import ScanSettings, scan_capture
 from pregao.lake.plan.slicing import Slice, cut_unit
-from pregao.lake.plan.units import Unit, find_units
-from pregao.lake.replacing import Built, late_units, live_of, trades_that_speak_of, write_units
+from pregao.lake.plan.units import find_units
+from pregao.lake.planned import PLAN, Planned, UnitKey
+from pregao.lake.replacing import Built, live_of, write_units
 from pregao.lake.store.committer import Committer
-from pregao.lake.store.files import DataFile, write_file
+from pregao.lake.store.files import DataFile
 from pregao.lake.store.intent import Change, Label
 from pregao.lake.store.ledger import LakeVersion, Ledger
 from pregao.lake.store.location import Location
 from pregao.lake.tables.analytics import QUALITY
-from pregao.lake.tables.instruments import INSTRUMENTS
-from pregao.lake.tables.messages import NEWS
 from pregao.lake.tables.table import CHANNEL, TRADE_DATE
-from pregao.lake.tasks.plan_tables import instruments_table, news_table, quality_table
+from pregao.lake.tasks.plan_tables import quality_table
 from pregao.lake.tasks.run import SliceDone, build_slice
 from pregao.lake.tasks.runners import Runner
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-UnitKey = tuple[date, int]
 Told = Callable[[str, int, int], None]  # step, done, of how many
 SECONDS_1, MINUTE_1, DAY_1 = 1_000_000_000, 60_000_000_000, 86_400_000_000_000
 USUAL_BARS: Final = (SECONDS_1, MINUTE_1, DAY_1)
@@ -83,22 +74,10 @@ class BuildReport:
 
 
 @dataclass(slots=True)
-class _Planned:
-    unit: Unit
-    loops: list[Loop]
-    versions: list[Version]
-    symbols: Symbols
+class _Work:
+    planned: Planned
     slices: list[Slice]
-    inputs: list[Input]
     fingerprint: str
-
-    @property
-    def key(self) -> UnitKey:
-        return self.unit.trade_date, self.unit.channel
-
-    @property
-    def partition(self) -> dict[str, str]:
-        return {TRADE_DATE: self.unit.trade_date.isoformat(), CHANNEL: str(self.unit.channel)}
 
 
 def _silent(step: str, done: int, total: int) -> None:
@@ -111,12 +90,11 @@ class Builder:
 
     def __init__(
         self, location: Location, runner: Runner, settings: BuildSettings | None = None, *,
-        spark: "Callable[[], SparkSession] | None" = None, told: Told = _silent,
+        spark: Session | None = None, told: Told = _silent,
     ) -> None:  # fmt: skip
         self._location, self._runner, self._spark = location, runner, spark
         self._settings, self._told = settings or BuildSettings(), told
         self._since = 0.0
-        self._damage: dict[UnitKey, list[tuple[str, str]]] = {}
 
     def build(self, paths: Sequence[str]) -> BuildReport:
         self._since = perf_counter()
@@ -171,46 +149,35 @@ class Builder:
     def _fingerprint(self, inputs: list[Input]) -> str:
         return fingerprint(inputs, {"bars": self._settings.bars, "derive": self._settings.derive})
 
-    def _plan(self, files: list[str], built: Built, report: BuildReport) -> list[_Planned]:
+    def _plan(self, files: list[str], built: Built, report: BuildReport) -> list[_Work]:
         settings = self._settings
         scan = partial(
             scan_capture, settings=ScanSettings(settings.map, settings.scratch, settings.piece_packets)
         )
         indexes = self._runner.run(scan, files, partial(self._told, "scan"))
         known = {(row[TRADE_DATE], row[CHANNEL]): row["fingerprint"] for row in built.units()}
-        planned = []
+        work = []
         for unit in find_units(indexes):
             key = unit.trade_date, unit.channel
             if settings.channels is not None and unit.channel not in settings.channels:
                 continue
             if settings.dates is not None and unit.trade_date not in settings.dates:
                 continue
-            inputs = [Input.of(indexes[number]) for number in sorted(unit.files)]
-            made_of = self._fingerprint(inputs)
+            made_of = self._fingerprint([Input.of(indexes[number]) for number in sorted(unit.files)])
             if known.get(key) == made_of and not settings.rebuild:
                 report.unchanged.append(key)
                 continue
-            planned.append(self._plan_unit(unit, indexes, inputs, made_of))
-        return planned
-
-    def _plan_unit(self, unit: Unit, indexes: list[FileIndex], inputs: list[Input], made_of: str) -> _Planned:
-        loops, told = find_loops(unit), versions(unit.definitions)
-        named = symbols(told)
-        slices = cut_unit(unit, loops, indexes, self._settings.slices)
-        for slice_ in slices:
-            slice_.symbols = named
-        planned = _Planned(unit, loops, told, named, slices, inputs, made_of)
-        damage = [
-            (indexes[number].path, what) for number in sorted(unit.files)
-            for what in indexes[number].layout.damage
-        ]  # fmt: skip
-        self._damage[planned.key] = damage
-        return planned
+            planned = Planned.of(unit, indexes)
+            slices = cut_unit(unit, planned.loops, indexes, settings.slices)
+            for slice_ in slices:
+                slice_.symbols = planned.symbols
+            work.append(_Work(planned, slices, made_of))
+        return work
 
     # Tasks
 
-    def _build(self, planned: list[_Planned], built: Built, report: BuildReport) -> None:
-        slices = [slice_ for each in planned for slice_ in each.slices]
+    def _build(self, work: list[_Work], built: Built, report: BuildReport) -> None:
+        slices = [slice_ for each in work for slice_ in each.slices]
         report.slices = len(slices)
         task = partial(build_slice, location=self._location, build_id=report.build_id)
         done: list[SliceDone] = self._runner.run(task, slices, partial(self._told, "build"))
@@ -218,51 +185,36 @@ class Builder:
         _count(report, done)
         adds = [file for each in done for file in each.files]
         rest = iter(done)
-        for each in planned:
-            adds += self._plan_files(each, [next(rest) for _ in each.slices], report.build_id)
+        for each in work:
+            adds += self._plan_files(each.planned, [next(rest) for _ in each.slices], report.build_id)
         self._lap(report, "plan tables")
-        keys = [each.key for each in planned]
+        keys = [each.planned.key for each in work]
         removes = live_of(built, keys)
-        derived, replaced = self._derive(adds, keys, built, report)
+        if self._spark is not None and self._settings.derive:
+            derived, replaced = derive_units(
+                self._spark, built, adds, keys, self._settings.bars, report.build_id,
+                partial(self._told, "derive"),
+            )  # fmt: skip
+            adds += derived
+            removes += replaced
         self._lap(report, "analytics")
-        adds += derived
-        removes += replaced
-        adds += write_units(self._location, [_unit_row(each, report.build_id) for each in planned])
+        rows = [
+            each.planned.unit_row(
+                each.fingerprint, {"slices": len(each.slices), "loops": len(each.planned.loops)},
+                report.build_id,
+            )
+            for each in work
+        ]  # fmt: skip
+        adds += write_units(self._location, rows)
         self._commit(adds, removes, built, keys, report)
         self._lap(report, "commit")
 
-    def _plan_files(self, planned: _Planned, done: list[SliceDone], build_id: str) -> list[DataFile]:
-        unit, named = planned.unit, planned.symbols
-        news = assemble(unit.channel, unit.news)
-        tables = (
-            (INSTRUMENTS, instruments_table(unit, planned.versions, build_id)),
-            (NEWS, news_table(unit, news, named, build_id)),
-            (QUALITY, quality_table(unit, planned.loops, done, named, self._damage[planned.key], build_id)),
-        )
-        return [
-            write_file(self._location, table, planned.partition, rows, label="plan")
-            for table, rows in tables
-            if rows.num_rows
-        ]
-
-    def _derive(
-        self, adds: list[DataFile], keys: list[UnitKey], built: Built, report: BuildReport
-    ) -> tuple[list[DataFile], list[DataFile]]:
-        if self._spark is None or not self._settings.derive:
-            return [], []
-        from pregao.lake.tasks.derived import derive, live
-
-        late = late_units(self._location, built, adds, keys)
-        files: dict[str, list[Any]] = {}
-        for file in adds:
-            files.setdefault(file.table, []).append(live(file))
-        for name, more in trades_that_speak_of(built, keys, late).items():
-            files.setdefault(name, []).extend(more)
-        derived = derive(
-            self._spark(), self._location, files, keys, late, self._settings.bars, report.build_id,
-            partial(self._told, "derive"),
+    def _plan_files(self, planned: Planned, done: list[SliceDone], build_id: str) -> list[DataFile]:
+        quality = quality_table(
+            planned.unit, planned.loops, done, planned.symbols, planned.damage, build_id
         )  # fmt: skip
-        return derived, built.derived_of(late)
+        tables = (planned.instruments(build_id), planned.news(build_id), (QUALITY, quality))
+        return planned.write(self._location, tables, PLAN)
 
     # Commit
 
@@ -281,15 +233,6 @@ class Builder:
         report.version, report.units = version.number, keys
         report.bytes = sum(file.size for file in adds)
         self._told("commit", 1, 1)
-
-
-def _unit_row(planned: _Planned, build_id: str) -> dict[str, Any]:
-    return {
-        "partition": planned.partition, "fingerprint": planned.fingerprint, "inputs": to_json(planned.inputs),
-        "plan": f'{{"slices": {len(planned.slices)}, "loops": {len(planned.loops)}}}',
-        "schema_version": SCHEMA_VERSION, "code_version": CODE_VERSION, "build_id": build_id,
-        "built_ns": WallClock().now_ns(),
-    }  # fmt: skip
 
 
 def _count(report: BuildReport, done: list[SliceDone]) -> None:

@@ -16,8 +16,8 @@ from pregao.lake.errors import LakeError, NoLakeError
 from pregao.lake.reading import arrow
 from pregao.lake.reading.conditions import Condition, Where, conditions
 from pregao.lake.reading.pruning import prune
-from pregao.lake.store.deltalog import DeltaLog, LiveFile
-from pregao.lake.store.ledger import LakeVersion, Ledger
+from pregao.lake.store.deltalog import LiveFile
+from pregao.lake.store.ledger import LakeVersion, Ledger, whole_table
 from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import TABLES, find_table
 from pregao.lake.tables.ledger import COMMITS
@@ -126,7 +126,7 @@ class Lake:
             return []
         key = table.name, number
         if key not in self._files:
-            self._files[key] = DeltaLog(self.location, table, number).files
+            self._files[key] = whole_table(self.location, table, version)
         return prune(self._files[key], wanted)
 
     def _session(self) -> "SparkSession":

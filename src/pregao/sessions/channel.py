@@ -3,9 +3,9 @@ known not to be.
 
 Theory of operation, for whoever decodes:
 
-1. A batch of incremental packets goes through `kernels.take_in_sequence` with `arbiter.state`; what it
-   does not judge goes to `on_packet` (a Sequence message to `on_heartbeat`). These, `on_timeout` and
-   `on_kernel_release` give the packets whose turn has come, one after the other, and make known what
+1. A batch of incremental packets goes through `arrivals.kernels.take_in_sequence` with `arbiter.state`;
+   what it does not judge goes to `on_packet` (a Sequence message to `on_heartbeat`). These, `on_timeout`
+   and `on_kernel_release` give the packets whose turn has come, one after the other, and make known what
    happened between two of them. So: apply what the kernel accepted *before* calling, apply each packet
    before asking for the next, and ask to the end.
 2. Each row of a packet has an instrument (`index_of`) and a decision (`on_row`, or `kernels.decide` and
@@ -22,32 +22,20 @@ from typing import Any
 from pregao.model.packets import UInt32s
 from pregao.sessions.arbitration import Arbiter, Output, Packet
 from pregao.sessions.counters import ChannelCounters
-from pregao.sessions.events import (
-    ChannelReady,
-    ChannelWasCleared,
-    Event,
-    GapDetected,
-    InstrumentsUnverified,
-    JoinStream,
-    LeaveStream,
-    PacketConflict,
-    PacketDamaged,
-    Reason,
-    SequenceVersionChanged,
-    StreamReset,
-    TradeDateChanged,
-)
+from pregao.sessions.events import Event, TradeDateChanged
 from pregao.sessions.feeds import Feed, RecoveryStream
 from pregao.sessions.held import HeldRows
-from pregao.sessions.instruments import NOTABLE, Decision, Known, Record, decide, lose_packets
+from pregao.sessions.instruments import NOTABLE, Decision, Known, Record, decide
 from pregao.sessions.keeper import Keeper
 from pregao.sessions.listing import Listing
+from pregao.sessions.progress import Progress
 from pregao.sessions.recovery import Recovery
 from pregao.sessions.settings import Settings
 from pregao.sessions.sites import Sites
 from pregao.sessions.snapshots import Snapshots
-from pregao.sessions.states import Input, State, after
+from pregao.sessions.states import State
 from pregao.sessions.table import NOT_FOLLOWED, InstrumentTable
+from pregao.sessions.upsets import Upsets
 
 
 class ChannelMachine:
@@ -55,9 +43,7 @@ class ChannelMachine:
 
     def __init__(self, channel: int, keeper: Keeper, settings: Settings | None = None) -> None:
         self.channel, self.settings = channel, settings or Settings()
-        self._keeper = keeper
         self.counters = ChannelCounters()
-        self.state = State.WAITING_FOR_DEFINITIONS
         self._events: list[Event] = []
         self.table = InstrumentTable(self.settings)
         self.held = HeldRows(self.settings.held_rows)
@@ -67,9 +53,13 @@ class ChannelMachine:
         self.snapshots = Snapshots(
             channel, self.table, self._recovery, self.sites, self.settings, self._events
         )
-        self._joined: set[RecoveryStream] = set()
-        self._ready = False
-        self._check = True  # something may have ceased to be clean
+        self._progress = Progress(
+            channel, self.table, self.sites, self.definitions, self.snapshots, self._events
+        )
+        self._upsets = Upsets(
+            channel, self.table, self.held, self.sites, self._recovery, self.definitions, self.snapshots,
+            self._progress, keeper, self.counters, self._events,
+        )  # fmt: skip
         self._trade_date = 0
 
     # What people ask
@@ -85,9 +75,13 @@ class ChannelMachine:
         return self.sites.arbiter.at
 
     @property
+    def state(self) -> State:
+        return self._progress.state
+
+    @property
     def ready(self) -> bool:
         """Start-up is over (6.5.9)."""
-        return self._ready
+        return self._progress.ready
 
     def known(self, index: int) -> tuple[Known, Known]:
         """What is known of an instrument's book and of its statistics."""
@@ -101,7 +95,7 @@ class ChannelMachine:
     @property
     def joined(self) -> Set[RecoveryStream]:
         """The recovery streams that are needed."""
-        return self._joined
+        return self._progress.joined
 
     def shows_statistics(self, index: int) -> bool:
         """Whether what is told of them is applied at once."""
@@ -140,58 +134,20 @@ class ChannelMachine:
     def on_timeout(self, now_ns: int) -> Iterator[Packet]:
         """Time has passed."""
         yield from self._in_order(self.sites.on_timeout(now_ns))
-        self._watch(now_ns)
+        self._upsets.watch(now_ns)
 
     def _in_order(self, outputs: list[Output]) -> Iterator[Packet]:
         for output in outputs:
             if isinstance(output, Packet):
                 yield output
             else:
-                self._absorb(output)
+                self._upsets.take(output)
         # A packet just applied may have been the last of its version.
         for output in self.arbiter.after_end():
             if isinstance(output, Packet):
                 yield output
             else:
-                self._absorb(output)
-
-    def _absorb(self, output: GapDetected | PacketConflict | SequenceVersionChanged) -> None:
-        self._events.append(output)
-        self._keeper.catch_up()
-        if isinstance(output, GapDetected):
-            self._on_gap(output)
-        elif isinstance(output, PacketConflict):
-            self.counters.conflicts += 1
-            # What came after that packet was applied and not held: a snapshot must have it too.
-            self._lose(max(output.at, self.at), None)
-        else:
-            self._on_version(output)
-
-    def _on_gap(self, gap: GapDetected) -> None:
-        self.counters.gaps += 1
-        self.counters.lost_packets += gap.packets
-        # What is held comes before it: a snapshot that covers the gap covers that too.
-        self._lose(gap.last, gap.packets, forget=True)
-
-    def _on_version(self, change: SequenceVersionChanged) -> None:
-        self.counters.version_changes += 1
-        self.snapshots.on_version()
-        if change.before:
-            self._recovery.unsettle_books(change.missing)
-            self._check = True
-        if not change.clean:
-            self._lose(change.missing, None, forget=True)
-
-    def _lose(self, at: int, packets: int | None, *, forget: bool = False) -> None:
-        self._recovery.missing = max(self._recovery.missing, at)
-        if forget:
-            self.held.forget_all(self.table.sync)
-        concerned = lose_packets(self.table.sync, at, packets, self._recovery.loops)
-        if concerned:
-            self._events.append(InstrumentsUnverified(self.channel, concerned, at))
-        self.definitions.on_loss()
-        self._keeper.lost(at)
-        self._check = True
+                self._upsets.take(output)
 
     # Incremental stream: what is in the packets
 
@@ -200,7 +156,8 @@ class ChannelMachine:
         index = self.table.find(security_id)
         if index == NOT_FOLLOWED:
             index = self.table.add(security_id, self._recovery.missing)
-            self._check = self._check or index != NOT_FOLLOWED
+            if index != NOT_FOLLOWED:
+                self._progress.doubt()
         return index
 
     def on_row(self, index: int, row: Any) -> int:
@@ -219,7 +176,7 @@ class ChannelMachine:
 
     def on_note(self, index: int, outcome: int, kind: int, at: int) -> None:
         """Of a kernel: this decision has one of the bits of NOTABLE."""
-        self._check = True
+        self._progress.doubt()
         if outcome & Decision.EMPTIED:
             self.snapshots.on_recovery()
         self._recovery.noted(index, outcome, kind, at)
@@ -227,39 +184,30 @@ class ChannelMachine:
     def on_overflow(self, at: int) -> None:
         """There is no room to hold a row that stands at this place; it is dropped like all others."""
         self._recovery.overflow(at)
-        self._check = True
+        self._progress.doubt()
 
     def on_suspect(self, index: int, at: int) -> None:
         """Of a kernel: an update did not fit the book, which is stale from now on."""
         self.counters.suspected += 1
         self._recovery.suspected(index, at)
-        self._check = True
+        self._progress.doubt()
 
     def on_damage(self, at: int, what: str, byte: int) -> None:
         """The rest of an accepted packet cannot be read: it is as good as lost."""
-        self.counters.damaged += 1
-        self._events.append(PacketDamaged(self.channel, at, what, byte))
-        self._lose(max(at, self.at), 1)  # as for a conflict: others of its batch were applied
+        self._upsets.on_damage(at, what, byte)
 
     def on_sequence_reset(self, at: int) -> None:
         """6.5.11: the sequence ends with this packet."""
-        self.counters.stream_resets += 1
-        self._events.append(StreamReset(self.channel, at))
-        self.snapshots.on_recovery()
-        self.arbiter.on_sequence_reset(at)
+        self._upsets.on_sequence_reset(at)
 
     def on_channel_reset(self, at: int) -> None:
         """6.5.12: every book is empty, and will be told again."""
-        self.counters.channel_resets += 1
-        self._events.append(ChannelWasCleared(self.channel, at))
-        self.snapshots.on_recovery()
-        self._recovery.clear_books(at)
-        self._check = True
+        self._upsets.on_channel_reset(at)
 
     def on_definition(self, security_id: int, at: int, *, new: bool = False, deleted: bool = False) -> int:
         """A SecurityDefinition on the incremental stream; the instrument's index."""
         index = self.definitions.on_definition(security_id, at, new=new, deleted=deleted)
-        self._check = True
+        self._progress.doubt()
         return index
 
     def on_group_phase(self, at: int, strangers: UInt32s | None = None) -> None:
@@ -268,7 +216,7 @@ class ChannelMachine:
         so do statistics of `strangers`, who may be of the group."""
         self._recovery.missing = max(self._recovery.missing, at)
         if strangers is not None and len(strangers) and self._recovery.unsettle_statistics(strangers, at):
-            self._check = True
+            self._progress.doubt()
 
     def on_trade_date(self, trade_date: int) -> None:
         if trade_date != self._trade_date:
@@ -280,62 +228,5 @@ class ChannelMachine:
 
     def settle(self, now_ns: int) -> None:
         """After a batch: states, and which recovery streams are needed."""
-        self._watch(now_ns)
-        if self.definitions.complete:
-            self._enter(Input.DEFINITIONS_COMPLETE)
-        if self.snapshots.completed:
-            self._enter(Input.LOOP_COMPLETE)
-        unclean = 0
-        if self._check:
-            unclean = len(self.table.unclean())
-            self._check = unclean > 0
-        started = self.arbiter.version >= 0
-        self._enter(Input.SOMETHING_MISSING if unclean or not started else Input.ALL_CLEAN)
-        if not self._ready and self.state in (State.LIVE, State.RECOVERING):
-            self._ready = True
-            self._events.append(ChannelReady(self.channel, len(self.table), unclean))
-        self._join(RecoveryStream.DEFINITIONS, wanted=not self.definitions.complete)
-        self._join(RecoveryStream.SNAPSHOTS, wanted=unclean > 0 or not self._ready)
-
-    def _watch(self, now_ns: int) -> None:
-        was_silent = self.sites.silent
-        if self.sites.watch(now_ns):
-            self._change_site()
-        elif self.sites.silent and not was_silent:
-            self.counters.silences += 1
-            self._enter(Input.WENT_SILENT)
-        elif was_silent and not self.sites.silent:
-            self._enter(
-                Input.HEARD if self._ready
-                else Input.HEARD_BEFORE_READY if self.definitions.complete
-                else Input.HEARD_BEFORE_DEFINITIONS
-            )  # fmt: skip
-
-    def _change_site(self) -> None:
-        """Its recovery streams are its own too."""
-        self.counters.failovers += 1
-        for stream in self._joined:
-            self._events.append(LeaveStream(self.channel, stream, self._other_site()))
-        self._joined.clear()
-        self._keeper.catch_up()
-        self._recovery.forget_everything(Reason.SITE_CHANGED)
-        self._keeper.lost(self.at)
-        self.definitions.on_site()
-        self.snapshots.on_site()
-        self._check = True
-        self._enter(Input.SITE_CHANGED)
-
-    def _other_site(self) -> Any:
-        return type(self.sites.active)(1 - self.sites.active)
-
-    def _enter(self, what: Input) -> None:
-        self.state = after(self.state, what)
-
-    def _join(self, stream: RecoveryStream, *, wanted: bool) -> None:
-        if wanted and stream not in self._joined:
-            self._joined.add(stream)
-            self._events.append(JoinStream(self.channel, stream, self.sites.active))
-        elif not wanted and stream in self._joined:
-            self._joined.remove(stream)
-            self._events.append(LeaveStream(self.channel, stream, self.sites.active))
-            (self.definitions if stream is RecoveryStream.DEFINITIONS else self.snapshots).leave()
+        self._upsets.watch(now_ns)
+        self._progress.settle()

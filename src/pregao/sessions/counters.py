@@ -41,8 +41,8 @@ class ChannelCounters:
     stream_resets: int = 0
     failovers: int = 0
     silences: int = 0
-    overflows: int = 0
-    dropped_rows: int = 0
+    overflows: int = 0  # of the queue of held rows
+    dropped_rows: int = 0  # by these
     went_stale: int = 0
     healed_by_snapshot: int = 0
     healed_by_empty_book: int = 0

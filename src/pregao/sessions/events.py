@@ -73,6 +73,19 @@ class PacketDamaged:
 
 
 @record
+class SequenceStarted:
+    """The first packet of a site: nothing is known of what came before it."""
+
+    channel: int
+    version: int
+    missing: int  # the place before it
+
+    def __str__(self) -> str:
+        number = number_of(self.missing) + 1
+        return f"channel {self.channel}: begins with packet {number} of sequence version {self.version}"
+
+
+@record
 class SequenceVersionChanged:
     """The sequence starts over. `clean`: nothing of the old one can be missing. `missing` is the place
     before the first packet of the new one."""
@@ -193,12 +206,17 @@ class InstrumentHealed:
 
 @record
 class QueueOverflow:
+    """No room to hold another row. `instruments` waited for held rows and wait for a newer snapshot now;
+    those that are clean wait for nothing and stay clean."""
+
     channel: int
     rows: int
+    instruments: int
     at: int
 
     def __str__(self) -> str:
-        return f"channel {self.channel}: {self.rows} held rows dropped, recovery starts again"
+        dropped = f"channel {self.channel}: queue full, {self.rows} held rows dropped"
+        return f"{dropped}, recovery of {self.instruments} instruments starts again"
 
 
 @record
@@ -269,8 +287,8 @@ class TradeDateChanged:
 
 
 Event = (
-    GapDetected | PacketConflict | PacketDamaged | SequenceVersionChanged | StreamReset | ChannelWasCleared
-    | FeedSilent | FeedAlive | ChannelSilent | FailedOver | InstrumentsUnverified | InstrumentStale
-    | InstrumentHealed | QueueOverflow | DefinitionsComplete | SnapshotLoopComplete | ChannelReady
-    | JoinStream | LeaveStream | TradeDateChanged
+    GapDetected | PacketConflict | PacketDamaged | SequenceStarted | SequenceVersionChanged | StreamReset
+    | ChannelWasCleared | FeedSilent | FeedAlive | ChannelSilent | FailedOver | InstrumentsUnverified
+    | InstrumentStale | InstrumentHealed | QueueOverflow | DefinitionsComplete | SnapshotLoopComplete
+    | ChannelReady | JoinStream | LeaveStream | TradeDateChanged
 )  # fmt: skip

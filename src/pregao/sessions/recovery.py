@@ -63,13 +63,14 @@ class Recovery:
         self.tell.append(InstrumentStale(self.table.security_ids[index], Reason.SUSPECT, at))
 
     def overflow(self, at: int) -> None:
-        """No room to hold a row: all rows are dropped, and what waited for them waits again."""
+        """No room to hold a row: all rows are dropped, and what waited for them waits again. Clean
+        instruments have none and stay clean."""
         dropped = self.held.forget_all(self.table.sync)
         self.counters.overflows += 1
         self.counters.dropped_rows += dropped
-        self.tell.append(QueueOverflow(self.channel, dropped, at))
-        sync = self.table.sync
-        for index in self.table.unclean():
+        sync, waiting = self.table.sync, self.table.unclean()
+        self.tell.append(QueueOverflow(self.channel, dropped, len(waiting), at))
+        for index in waiting:
             record = sync[index]
             shown = record["book"] == Known.UNVERIFIED or record["statistics"] == Known.UNVERIFIED
             for part in ("book", "statistics"):

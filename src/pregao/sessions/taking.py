@@ -23,7 +23,7 @@ from pregao.sessions.arbitration_state import (
     State,
 )
 from pregao.sessions.elsewhere import Waiting
-from pregao.sessions.events import GapDetected, PacketConflict, SequenceVersionChanged
+from pregao.sessions.events import GapDetected, PacketConflict, SequenceStarted, SequenceVersionChanged
 from pregao.sessions.feeds import Feed
 from pregao.sessions.hashing import LOST, UNKNOWN
 from pregao.sessions.sequence import place
@@ -42,7 +42,8 @@ class Packet:
     arrival_ns: int
 
 
-Output = Packet | GapDetected | PacketConflict | SequenceVersionChanged
+Upset = GapDetected | PacketConflict | SequenceStarted | SequenceVersionChanged
+Output = Packet | Upset
 
 
 class Taking:
@@ -75,7 +76,7 @@ class Taking:
 
     def begin(self, version: int, number: int, next_appearance: Callable[[], int], *, clean: bool) -> None:
         """From here on `number` of `version` comes next."""
-        state, before = self.state, max(self.version, 0)
+        state, before = self.state, self.version
         state.ring.fill(UNKNOWN)
         state.set(APPEARANCE, next_appearance())
         state.set(VERSION, version)
@@ -83,7 +84,10 @@ class Taking:
         state.set(PROVEN, 0)
         for feed in self._feeds:
             state.set_feed(feed, HIGHEST, 0)
-        self.out.append(SequenceVersionChanged(self._channel, before, version, self.at, clean))
+        if before < 0:
+            self.out.append(SequenceStarted(self._channel, version, self.at))
+        else:
+            self.out.append(SequenceVersionChanged(self._channel, before, version, self.at, clean))
 
     def accept(self, number: int, packet: Waiting) -> None:
         """The next one."""

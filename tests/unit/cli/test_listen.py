@@ -1,9 +1,11 @@
 """`pregao listen`: its lines, its screen, its keys, its arguments."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
+from collections import Counter
 from datetime import date
 from io import StringIO
 from pathlib import Path
@@ -195,6 +197,56 @@ def test_only_some_lines(captures: Path, capsys: pytest.CaptureFixture[str]) -> 
     lines = capsys.readouterr().out.splitlines()
     assert lines
     assert all(" PETR4 trade " in line for line in lines)
+
+
+def test_statistics_are_lines_too(captures: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["listen", str(captures), "--show", "statistics"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    words = {line.split(maxsplit=3)[3].partition(" ")[0] for line in lines}
+    assert {"totals", "high", "low", "theoretical", "imbalance"} <= words
+    assert not any(" trade " in line and " last trade " not in line for line in lines)
+    assert not any(" None" in line for line in lines)
+
+
+def of_channel(channel: int, capture: bytes) -> bytes:
+    """A capture of the sample as if it were of another channel."""
+    changed, at = bytearray(capture), 24
+    while at < len(changed):
+        changed[at + 16 + 42] = channel  # after the headers of the record, of Ethernet, IP and UDP
+        at += 16 + int.from_bytes(changed[at + 8 : at + 12], "little")
+    return bytes(changed)
+
+
+@pytest.mark.parametrize("prefix", ["072_", ""])
+def test_only_one_channel_of_captures(
+    prefix: str, captures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whether names say which channel a file is of, or only its packets."""
+    for path in captures.glob("084_*.pcap"):
+        (tmp_path / path.name).symlink_to(path)
+        (tmp_path / f"{prefix}{path.name[4:]}").write_bytes(of_channel(72, path.read_bytes()))
+    heard = {}
+    for channels in (["72"], ["84"], ["72", "84"]):
+        arguments = [word for channel in channels for word in ("--channel", channel)]
+        assert main(["listen", str(tmp_path), *arguments, "--show", "trades,feed"]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert {line.split()[1] for line in lines if " trade " in line} == set(channels)
+        heard[tuple(channels)] = Counter(line for line in lines if " trade " in line)
+        assert {found for line in lines for found in re.findall(r"channel (\d+)", line)} == set(channels)
+    assert heard["72", "84"] == heard["72",] + heard["84",]
+
+
+@pytest.mark.parametrize("name", ["099", ""])
+def test_a_channel_that_is_not_in_the_captures(
+    name: str, captures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither by name nor by content."""
+    some = next(path for path in captures.iterdir() if "Incremental" in path.name)
+    (tmp_path / f"{name}_Incremental_FeedA.pcap").symlink_to(some)
+    assert main(["listen", str(tmp_path), "--channel", "98"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "of channels [98]" in err
 
 
 def test_a_symbol_that_never_came_is_told(captures: Path, capsys: pytest.CaptureFixture[str]) -> None:

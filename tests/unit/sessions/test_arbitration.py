@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from pregao.sessions.arbitration import Arbiter, Output, Packet
 from pregao.sessions.counters import feed_counters
-from pregao.sessions.events import GapDetected, PacketConflict, SequenceVersionChanged
+from pregao.sessions.events import GapDetected, PacketConflict, SequenceStarted, SequenceVersionChanged
 from pregao.sessions.feeds import Feed
 from pregao.sessions.sequence import number_of
 from tests.unit.sessions.streams import FEEDS, SETTINGS, new_arbiter, payload_of, random_stream, run_plain
@@ -35,6 +35,16 @@ def test_first_wins_and_the_other_fills() -> None:
     assert (first.received, first.first, first.duplicate, first.lost) == (3, 3, 0, 1)
     assert (second.received, second.first, second.duplicate, second.filled) == (4, 1, 3, 1)
     assert second.lost == 0
+
+
+def test_the_first_packet_starts_a_sequence_and_changes_none() -> None:
+    arbiter = new_arbiter()
+    started, first = send(arbiter, 10, version=46)
+    assert isinstance(started, SequenceStarted)
+    assert str(started) == "channel 55: begins with packet 10 of sequence version 46"
+    assert taken([first]) == [10]
+    arbiter.restart()  # its site is taken up again
+    assert [type(each) for each in send(arbiter, 12, version=46)] == [SequenceStarted, Packet]
 
 
 def test_a_gap_is_declared_after_the_hold_time() -> None:

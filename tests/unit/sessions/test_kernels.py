@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from pregao.model.rows import ROW, Kind
 from pregao.sessions.arbitration_state import ACCEPTED, OUT_AT, OUT_VERSION, RING, STOP
+from pregao.sessions.arrivals.kernels import hash_of
 from pregao.sessions.hashing import packet_hash
 from pregao.sessions.held import HeldRows
 from pregao.sessions.instruments import (
@@ -20,7 +21,7 @@ from pregao.sessions.instruments import (
     lose_packets,
     new_record,
 )
-from pregao.sessions.kernels import decide_row, hash_of, sort_row
+from pregao.sessions.kernels import decide_row, sort_row
 from tests.unit.sessions.streams import new_arbiter, random_stream, run_kernel, run_plain
 
 

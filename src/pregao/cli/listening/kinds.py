@@ -2,11 +2,14 @@
 
 from typing import Any, Final
 
-KINDS: Final = ("trades", "quotes", "states", "news", "definitions", "feed")
+KINDS: Final = ("trades", "quotes", "statistics", "states", "news", "definitions", "feed")
 _OF_TYPE: Final = {
     "Trade": "trades", "TradeBusted": "trades", "Quote": "quotes", "StateChanged": "states",
     "PhaseChanged": "states", "News": "news", "Definition": "definitions",
-}  # fmt: skip
+} | dict.fromkeys((
+    "OpeningPrice", "TheoreticalPrice", "ClosingPrice", "HighPrice", "LowPrice", "LastTrade",
+    "ExecutionStatistics", "SettlementPrice", "OpenInterest", "Imbalance", "PriceBand", "QuantityBand",
+), "statistics")  # fmt: skip
 
 
 def kind_of(event: Any) -> str:

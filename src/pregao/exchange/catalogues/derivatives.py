@@ -38,7 +38,7 @@ def add_futures(table: Table, register: Register, indices: dict[str, int]) -> No
     """Rows of maturity, closing price, weight and open interest; `of` names an index they follow."""
     group, ids, asset = register.group(table), ids_of(table), table.text("asset", longest=6)
     product, expiry = table.choice("product", _PRODUCTS), table.choice("expiry", MATURITY_RULES)
-    tick, lot, multiplier = table.tick(), lot_of(table), table.integer("multiplier", 1, 1_000_000)
+    tick, lot, multiplier_fine = table.tick(), lot_of(table), table.fine("multiplier")
     cfi_code, volatility = table.text("cfi", longest=6), table.number("volatility")
     implied, description = table.flag("implied", False), table.text("description", asset)
     price_kind = table.choice("price_kind", _PRICE_KINDS, "per_unit")
@@ -52,10 +52,11 @@ def add_futures(table: Table, register: Register, indices: dict[str, int]) -> No
         instrument = Instrument(
             next(ids), asset + row.words[0], group.channel, group.code, asset, SecurityType.FUT, product,
             f"{description} {row.words[0]}", group.exchange, segment=group.segment, cfi_code=cfi_code,
-            tick=tick, lot=lot, minimum_quantity=lot, maximum_quantity=100_000 * lot, multiplier=multiplier,
-            issue_date=_LISTED, maturity_date=to_days(expiry(year, month)), maturity=(year, month),
-            implied=implied, closing_price=closing * FINE_OF_PRICE, underlyings=underlyings,
-            price_kind=price_kind, settlement_days=_SETTLES, trade_types=_TRADED,
+            tick=tick, lot=lot, minimum_quantity=lot, maximum_quantity=100_000 * lot,
+            multiplier_fine=multiplier_fine, issue_date=_LISTED,
+            maturity_date=to_days(expiry(year, month)), maturity=(year, month), implied=implied,
+            closing_price=closing * FINE_OF_PRICE, underlyings=underlyings, price_kind=price_kind,
+            settlement_days=_SETTLES, trade_types=_TRADED,
         )  # fmt: skip
         figures = Figures(
             row.number(2, 0), volatility, settlement=closing, open_interest=int(row.number(3, 0))
@@ -83,7 +84,7 @@ def add_spreads(table: Table, register: Register) -> None:
             next(ids), asset + word, group.channel, group.code, asset, SecurityType.MLEG, Product.MULTILEG,
             f"{outright} spread {word[:3]} {word[3:]}", group.exchange, sub_type, group.segment,
             cfi_code="FMXXSX", tick=tick, lot=lot, minimum_quantity=lot, maximum_quantity=100_000 * lot,
-            issue_date=_LISTED, multiplier=near.instrument.multiplier, implied=implied,
+            issue_date=_LISTED, multiplier_fine=near.instrument.multiplier_fine, implied=implied,
             maturity_date=near.instrument.maturity_date, maturity=near.instrument.maturity,
             closing_price=(far.closing - near.closing) * FINE_OF_PRICE, legs=legs, price_method=method,
             strategy_type=strategy_type, price_kind=near.instrument.price_kind, settlement_days=_SETTLES,

@@ -6,7 +6,7 @@ from decimal import Decimal, InvalidOperation
 from typing import TypeVar
 
 from pregao.model.errors import ConfigurationError
-from pregao.model.market import PRICE_SCALE
+from pregao.model.market import FINE_SCALE, PRICE_SCALE
 
 _T = TypeVar("_T")
 _EPOCH = date(1970, 1, 1)
@@ -14,15 +14,24 @@ _EPOCH = date(1970, 1, 1)
 
 def to_price(value: object) -> int:
     """Ten-thousandths of a number; ValueError if it is none or has more than four places."""
+    return _scaled(value, PRICE_SCALE, "four")
+
+
+def to_fine(value: object) -> int:
+    """Hundred-millionths; ValueError as for a price."""
+    return _scaled(value, FINE_SCALE, "eight")
+
+
+def _scaled(value: object, scale: int, places: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int | str | Decimal):
         raise ValueError(f"must be a number, not {value!r}")
     try:
-        scaled = Decimal(value) * PRICE_SCALE
+        scaled = Decimal(value) * scale
         whole = int(scaled)
     except (InvalidOperation, OverflowError, ValueError) as error:
         raise ValueError(f"must be a number, not {value!r}") from error
     if whole != scaled or abs(whole) >= 1 << 53:
-        raise ValueError(f"must have at most four decimal places and fit a price, not {value!r}")
+        raise ValueError(f"must have at most {places} decimal places and fit a price, not {value!r}")
     return whole
 
 
@@ -78,6 +87,16 @@ class Table:
             return to_price(self._value(name, None))
         except ValueError as error:
             raise self.error(str(error), name) from error
+
+    def fine(self, name: str) -> int:
+        """Above zero, in hundred-millionths."""
+        try:
+            value = to_fine(self._value(name, None))
+        except ValueError as error:
+            raise self.error(str(error), name) from error
+        if value <= 0:
+            raise self.error("must be above zero", name)
+        return value
 
     def tick(self, name: str = "tick") -> int:
         value = self.price(name)

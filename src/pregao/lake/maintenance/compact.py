@@ -5,8 +5,9 @@ wanted size and each new file holds instruments of its own: readers of one instr
 The rows stay the same. All of it is one lake commit.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import date
 from typing import Any, Final
 
 from pregao.lake.lake import Lake
@@ -17,10 +18,11 @@ from pregao.lake.store.deltalog import LiveFile
 from pregao.lake.store.files import DataFile, write_file
 from pregao.lake.store.intent import Change, Label
 from pregao.lake.tables.catalogue import DATA_TABLES
-from pregao.lake.tables.table import Table
+from pregao.lake.tables.table import CHANNEL, TRADE_DATE, Table
 
 TARGET_BYTES: Final = 128 << 20
 FEWEST_FILES: Final = 2
+DERIVED: Final = "analytics"  # label of files that were computed from others
 Progress = Callable[[int, int], None]
 
 
@@ -30,6 +32,7 @@ class Group:
 
     table: Table
     files: tuple[LiveFile, ...]
+    label: str = "compact"
 
     @property
     def rows(self) -> int:
@@ -56,10 +59,12 @@ def compact(
     *,
     tables: Iterable[str] | None = None,
     target_bytes: int = TARGET_BYTES,
+    units: Collection[tuple[date, int]] | None = None,
     progress: Progress = lambda done, total: None,
 ) -> Compaction:
-    """LakeConflictError, and nothing changed, when a build replaces one of the partitions meanwhile."""
-    groups = small_files(lake, tables, target_bytes)
+    """`units`: only these, by trade date and channel. LakeConflictError, and nothing changed, when a build
+    replaces one of the partitions meanwhile."""
+    groups = small_files(lake, tables, target_bytes, units)
     if not groups:
         return Compaction(None, 0, 0, 0, 0)
     adds: list[DataFile] = []
@@ -76,16 +81,23 @@ def compact(
     )  # fmt: skip
 
 
-def small_files(lake: Lake, tables: Iterable[str] | None, target_bytes: int) -> list[Group]:
-    """Files below half the wanted size, where a partition has several that would be fewer."""
+def small_files(
+    lake: Lake, tables: Iterable[str] | None, target_bytes: int,
+    units: Collection[tuple[date, int]] | None = None,
+) -> list[Group]:  # fmt: skip
+    """Files below half the wanted size, where a partition has several that would be fewer. Those that
+    were computed from others stay apart: they are replaced by themselves."""
     found: list[Group] = []
     for name in DATA_TABLES if tables is None else tables:
-        partitions: dict[tuple[Any, ...], list[LiveFile]] = {}
+        parts: dict[tuple[Any, ...], list[LiveFile]] = {}
         for file in lake.files(name):
+            if units is not None and (file.partition[TRADE_DATE], file.partition[CHANNEL]) not in units:
+                continue
             if file.size < target_bytes // 2:
-                partitions.setdefault(tuple(file.partition.values()), []).append(file)
-        for files in partitions.values():
-            group = Group(DATA_TABLES[name], tuple(files))
+                label = DERIVED if f"/{DERIVED}-" in f"/{file.path}" else "compact"
+                parts.setdefault((label, *file.partition.values()), []).append(file)
+        for (label, *_), files in parts.items():
+            group = Group(DATA_TABLES[name], tuple(files), label)
             if len(files) >= FEWEST_FILES and len(files) > -(-group.bytes // target_bytes):
                 found.append(group)
     return found
@@ -98,7 +110,7 @@ def _rewrite(lake: Lake, group: Group, target_bytes: int) -> Iterator[DataFile]:
         rows = read(lake.location, group.table, group.files, conditions)
         if group.table.order:
             rows = rows.sort_by([(name, "ascending") for name in group.table.order])
-        yield write_file(lake.location, group.table, partition, rows, label="compact")
+        yield write_file(lake.location, group.table, partition, rows, label=group.label)
 
 
 def _ranges(lake: Lake, group: Group, most_rows: int) -> Iterator[list[Condition]]:

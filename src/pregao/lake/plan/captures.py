@@ -1,14 +1,13 @@
 """Capture files in pieces that can be read on their own, by whoever has the index of the file.
 
-A piece is a run of ordinary records: of a mapped file by its offsets, of our recordings a zstd frame.
+A piece is a run of ordinary records: of a plain file by its offsets, of our recordings a zstd frame. Files
+of this machine are mapped; those of a store are read by ranges, by each slice those of its own pieces.
 A record that the kernel does not take (a fragment, IPv6, a block of pcapng that is no packet) ends a piece;
 its datagram, if it has one, is kept in the index itself, for there are few.
 """
 
-import mmap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -16,14 +15,16 @@ import numpy as np
 from pregao.codecs.pcap.kernels import ENDED_FULL, INTERFACE_SIZE, Run, Shape, take_run
 from pregao.codecs.pcap.outcomes import Damage, Datagram
 from pregao.codecs.pcap.runs import CaptureRuns
-from pregao.io.seekable import open_seekable
+from pregao.lake.plan.contents import Content
+from pregao.lake.plan.scratch import Form, form_of
+from pregao.lake.plan.stored import Stored, look
 from pregao.model.errors import CaptureError
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 PIECE_PACKETS: Final = 4096
 _MOST_BYTES: Final = 1 << 40
-_SHORTEST_RECORD: Final = 16 + 42
+_WINDOW: Final = 32 << 20  # of a plain file in a store, at its first reading
 
 
 class NotInFramesError(CaptureError):
@@ -38,7 +39,7 @@ class Piece(NamedTuple):
 
     start: int
     end: int
-    frame: int  # -1: of the mapped file itself
+    frame: int  # -1: of the file itself
     shape: int
     packets: int
 
@@ -63,11 +64,23 @@ class Packets(NamedTuple):
 class CaptureLayout:
     """What it takes to read pieces of a file again: goes with the index to the tasks."""
 
-    path: str
+    stored: Stored
+    form: Form
+    scratch: str = ""
     shapes: list[tuple[Any, ...]] = field(default_factory=list)  # Shape without addresses, interfaces
     pieces: list[Piece] = field(default_factory=list)
     odd: dict[int, tuple[int, bytes, int]] = field(default_factory=dict)  # by piece: ts, payload, flow
     damage: list[str] = field(default_factory=list)
+
+    @property
+    def path(self) -> str:
+        """As it was named to us."""
+        return self.stored.path
+
+
+def open_layout(path: str, scratch: str = "") -> CaptureLayout:
+    """Of a capture as it is now, still without pieces."""
+    return CaptureLayout(look(path), form_of(path), scratch)
 
 
 def _kept_shape(runs: CaptureRuns) -> tuple[Any, ...]:
@@ -79,8 +92,7 @@ class PieceReader:
 
     def __init__(self, layout: CaptureLayout) -> None:
         self._layout = layout
-        self._mapped: Any = None
-        self._frames: Any = None
+        self._content: Content | None = None
         self._shapes: list[tuple[Shape, Array]] = [_shape(kept) for kept in layout.shapes]
         self._skipped = np.zeros(256, np.int64)
 
@@ -88,34 +100,34 @@ class PieceReader:
         """The datagrams of a piece, in the order of the file."""
         piece = self._layout.pieces[number]
         if number in self._layout.odd:
-            ts, payload, flow = self._layout.odd[number]
-            owner = np.frombuffer(payload or b"\0", np.uint8)
-            return Packets(
-                np.array([ts]), np.array([owner.ctypes.data]), np.array([len(payload)], np.uint32),
-                np.array([flow]), owner,
-            )  # fmt: skip
-        owner = self._content(piece)
+            return _odd_packet(*self._layout.odd[number])
+        owner = self._bytes(piece)
         columns = Columns(piece.packets)
         _, count, _, _, _ = take_run(
-            owner.ctypes.data, piece.start, piece.end, self._shapes[piece.shape][0], 1, columns.run, 0,
-            piece.packets, _MOST_BYTES, self._skipped.ctypes.data,
+            owner.ctypes.data, 0, len(owner), self._shapes[piece.shape][0], 1, columns.run, 0, piece.packets,
+            _MOST_BYTES, self._skipped.ctypes.data,
         )  # fmt: skip
         return columns.packets(count, owner)
 
-    def _content(self, piece: Piece) -> Array:
-        if piece.frame < 0:
-            if self._mapped is None:
-                self._mapped = map_file(self._layout.path)
-            found: Array = self._mapped
-            return found
-        if self._frames is None:
-            self._frames = open_seekable(self._layout.path)
-        return np.frombuffer(self._frames.read(piece.frame), np.uint8)
+    def _bytes(self, piece: Piece) -> Array:
+        if self._content is None:
+            self._content = Content(self._layout.stored, self._layout.form, self._layout.scratch)
+        if piece.frame >= 0:
+            return self._content.frame(piece.frame)[piece.start : piece.end]
+        return self._content.between(piece.start, piece.end)
 
     def close(self) -> None:
-        if self._frames is not None:
-            self._frames.close()
-        self._mapped = self._frames = None
+        if self._content is not None:
+            self._content.close()
+        self._content = None
+
+
+def _odd_packet(ts: int, payload: bytes, flow: int) -> Packets:
+    owner = np.frombuffer(payload or b"\0", np.uint8)
+    return Packets(
+        np.array([ts]), np.array([owner.ctypes.data]), np.array([len(payload)], np.uint32), np.array([flow]),
+        owner,
+    )  # fmt: skip
 
 
 class Columns:
@@ -138,33 +150,38 @@ class Columns:
         )  # fmt: skip
 
 
-def map_file(path: str) -> Array:
-    try:
-        with Path(path).open("rb") as file:
-            return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
-    except (OSError, ValueError) as error:
-        raise CaptureError(str(error).lower(), file=path) from error
-
-
 def walk_capture(layout: CaptureLayout, piece_packets: int = PIECE_PACKETS) -> Iterator[tuple[int, Packets]]:
     """The first reading of a file: fills the layout, and gives each piece with its number."""
-    runs = CaptureRuns()
-    for frame, content in _contents(layout.path):
-        yield from _walk(layout, runs, frame, content, piece_packets)
-    for damage in runs.reader.finish(runs.position):
-        layout.damage.append(f"{damage.fault.label} at byte {damage.offset}")
+    runs, content = CaptureRuns(), Content(layout.stored, layout.form, layout.scratch)
+    try:
+        for frame, array in _arrays(content, runs):
+            yield from _walk(layout, runs, frame, array, piece_packets)
+        for damage in runs.reader.finish(content.size):
+            layout.damage.append(f"{damage.fault.label} at byte {damage.offset}")
+    finally:
+        content.close()
 
 
-def _contents(path: str) -> Iterator[tuple[int, Array]]:
-    """The capture as a whole, or frame by frame."""
-    with Path(path).open("rb") as file:
-        head = file.read(4)
-    if head != b"\x28\xb5\x2f\xfd":
-        yield -1, map_file(path)
-        return
-    with open_seekable(path) as recording:
-        for index in range(len(recording.frames)):
-            yield index, np.frombuffer(recording.read(index), np.uint8)
+def _arrays(content: Content, runs: CaptureRuns) -> Iterator[tuple[int, Array]]:
+    """The capture frame by frame, as a whole, or in windows that each begin with a record."""
+    if content.frames is not None:
+        for number in range(len(content.frames.frames)):
+            yield number, content.frame(number)
+    elif content.mapped is not None:
+        yield -1, content.mapped
+    else:
+        yield from _windows(content, runs)
+
+
+def _windows(content: Content, runs: CaptureRuns) -> Iterator[tuple[int, Array]]:
+    size = _WINDOW
+    while True:
+        start = runs.position
+        end = min(start + size, content.size)
+        yield -1, content.between(start, end)
+        if end == content.size:
+            return
+        size = _WINDOW if runs.position > start else 2 * size  # a record longer than the window
 
 
 def _walk(
@@ -183,7 +200,10 @@ def _walk(
             runs.took(end - start, number - runs.next_number)
             full = why == ENDED_FULL
             if count:
-                layout.pieces.append(Piece(start, end, frame, _shape_number(layout, runs), count))
+                origin = base if frame < 0 else 0
+                layout.pieces.append(
+                    Piece(origin + start, origin + end, frame, _shape_number(layout, runs), count)
+                )
                 yield len(layout.pieces) - 1, columns.packets(count, content)
                 columns = Columns(piece_packets)
         if full:
@@ -205,7 +225,7 @@ def _odd(layout: CaptureLayout, datagram: Datagram) -> tuple[int, Packets]:
     flow = datagram.dst << 16 | datagram.dst_port if datagram.ip_version == 4 else -datagram.dst_port
     layout.pieces.append(Piece(0, 0, -1, 0, 1))
     layout.odd[number] = (datagram.ts_ns, bytes(datagram.payload), flow)
-    return number, PieceReader(layout).read(number)
+    return number, _odd_packet(*layout.odd[number])
 
 
 def _shape_number(layout: CaptureLayout, runs: CaptureRuns) -> int:

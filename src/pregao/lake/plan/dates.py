@@ -5,7 +5,7 @@ pause before the new one is first told, for a night lies there; without a pause,
 """
 
 from collections.abc import Iterable
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -15,7 +15,8 @@ from pregao.lake.plan.index import StreamIndex
 from pregao.model.rows import Kind
 
 EPOCH: Final = date(1970, 1, 1)
-_LOCAL: Final = timedelta(hours=-3)  # São Paulo, for captures in which no message tells a date
+_LOCAL_NS: Final = -3 * 3_600_000_000_000  # São Paulo
+_DAY_NS: Final = 86_400_000_000_000
 _FIRST, _LAST = -1, (1 << 63) - 1
 
 
@@ -29,6 +30,11 @@ class DateRange(NamedTuple):
 
 def as_date(days: int) -> date:
     return EPOCH + timedelta(days=days)
+
+
+def calendar_day(sent_ns: int) -> int:
+    """Days since 1970 where the exchange is: for what no message tells a date of."""
+    return (sent_ns + _LOCAL_NS) // _DAY_NS
 
 
 def date_ranges(stream: StreamIndex, told: "Timeline") -> list[DateRange]:
@@ -66,8 +72,7 @@ class Timeline:
 
     def at(self, sent_ns: int) -> int:
         """The date in force; on a day of which nothing is told, the calendar's."""
-        local = datetime.fromtimestamp(sent_ns / 1e9, UTC) + _LOCAL
-        calendar = (local.date() - EPOCH).days
+        calendar = calendar_day(sent_ns)
         before = [day for told_ns, day in self._told if told_ns <= sent_ns]
         after = [day for told_ns, day in self._told if told_ns > sent_ns]
         if before and before[-1] >= calendar:

@@ -102,11 +102,11 @@ class StreamIndex:
 
 @dataclass(slots=True)
 class FileIndex:
-    """`path` is where it was said to be; `layout.path` where it can be read in pieces."""
+    """`content` is a hash, or what a store has instead."""
 
     path: str
     size: int
-    modified_ns: int
-    content: str  # hash
+    version: str
+    content: str
     layout: CaptureLayout
     streams: list[StreamIndex] = field(default_factory=list)

@@ -9,6 +9,7 @@ from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.reading.plain import PlainReader
 from pregao.feeds.binary.streams import Stream
 from pregao.lake.plan.captures import Packets
+from pregao.lake.plan.dates import calendar_day
 from pregao.lake.plan.index import MARK, Array, Defined, NewsMessage
 from pregao.lake.plan.kernels import hash_messages
 from pregao.lake.plan.readers import row_reader
@@ -26,7 +27,7 @@ class MarkReader:
         self._marks: list[Array] = []
         self._definitions: list[Defined] = []
         self._news: list[NewsMessage] = []
-        self._known: set[int] = set()  # hashes of definitions
+        self._known: dict[int, tuple[int, int]] = {}  # by id: hash of its definition, and the day it was told
 
     def take(self, packets: Packets, keys: Array, sent: Array) -> None:
         reading = self._reader.read(
@@ -59,11 +60,14 @@ class MarkReader:
         hashes = np.empty(len(rows), np.int64)
         hash_messages(places.ctypes.data, sizes.ctypes.data, len(rows), hashes.ctypes.data)
         for row, value in zip(rows, hashes.tolist(), strict=True):
+            sent_ns = int(sent[row["packet"]])
             if self._stream is Stream.DEFINITION:
-                if value in self._known:
+                # Loops tell the same again and again: once a day is enough, for a file may be of several.
+                security_id, told = int(row["security_id"]), (value, calendar_day(sent_ns))
+                if self._known.get(security_id) == told:
                     continue
-                self._known.add(value)
-            self._define(row, int(sent[row["packet"]]))
+                self._known[security_id] = told
+            self._define(row, sent_ns)
 
     def _define(self, row: Any, sent_ns: int) -> None:
         try:

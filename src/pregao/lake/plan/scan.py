@@ -1,24 +1,37 @@
 """One capture file to its index: a task of its own."""
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
 import numpy as np
 
+from pregao.codecs.pcap.formats import MAGIC_SIZE
 from pregao.feeds.binary.channels import ChannelMap
 from pregao.feeds.binary.streams import Feed, Stream, StreamId, stream_of_file_name, stream_of_templates
-from pregao.lake.plan.captures import PIECE_PACKETS, CaptureLayout, Packets, map_file, walk_capture
+from pregao.lake.plan.captures import (
+    PIECE_PACKETS,
+    CaptureLayout,
+    NotInFramesError,
+    Packets,
+    open_layout,
+    walk_capture,
+)
+from pregao.lake.plan.contents import map_file
 from pregao.lake.plan.index import NUMBER_BITS, PIECE, Array, FileIndex, StreamIndex
 from pregao.lake.plan.kernels import TEMPLATES, content_hash, find_messages, read_headers
 from pregao.lake.plan.loops import LoopReader
 from pregao.lake.plan.marks import MarkReader
 from pregao.lake.plan.presence import runs_of
-from pregao.lake.plan.scratch import readable
+from pregao.lake.plan.scratch import Form
+from pregao.lake.plan.stored import Stored, look
+from pregao.lake.store.location import is_remote
+from pregao.model.errors import CaptureError
+from pregao.model.faults import Fault
 
 _RARE: Final = (1, 4, 5, 9, 10, 11, 12)  # templates of messages that the plan itself must know
 _DEFINITION_TEMPLATES: Final = {1, 2, 4, 12}
 _HASH_SEED: Final = 1
+_NO_CAPTURE: Final = f"{Fault.NOT_A_CAPTURE.label} at byte 0"
 _PAUSE_NS: Final = 1_800_000_000_000  # no market is silent for so long: a night may lie in it
 
 
@@ -32,20 +45,35 @@ class ScanSettings:
 def scan_capture(path: str, settings: ScanSettings | None = None) -> FileIndex:
     """CaptureError when it cannot be read at all; damage inside is in the layout."""
     settings = settings or ScanSettings()
-    about = Path(path).stat()
-    layout = CaptureLayout(readable(path, settings.scratch))
-    index = FileIndex(path, about.st_size, about.st_mtime_ns, hash_file(path), layout)
-    scanner = _Scanner(path, settings)
-    for number, packets in walk_capture(layout, settings.piece_packets):
-        scanner.take(number, packets)
-    index.streams = scanner.finish()
+    layout = open_layout(path, settings.scratch)
+    try:
+        streams = _scan(layout, settings)
+    except NotInFramesError:
+        layout = CaptureLayout(layout.stored, Form.UNPACKED, settings.scratch)
+        streams = _scan(layout, settings)
+    stored = layout.stored
+    if stored.size >= MAGIC_SIZE and not layout.pieces and _NO_CAPTURE in layout.damage:
+        raise CaptureError("is not a capture", file=path)
+    index = FileIndex(path, stored.size, stored.version, content_of(stored), layout, streams)
+    if look(path) != stored:
+        raise CaptureError("changes while it is read", file=path)
     return index
 
 
-def hash_file(path: str) -> str:
-    if not Path(path).stat().st_size:
+def _scan(layout: CaptureLayout, settings: ScanSettings) -> list[StreamIndex]:
+    scanner = _Scanner(layout.path, settings)
+    for number, packets in walk_capture(layout, settings.piece_packets):
+        scanner.take(number, packets)
+    return scanner.finish()
+
+
+def content_of(stored: Stored) -> str:
+    """A hash of all bytes; of an object what its store says of them, for which nothing is read."""
+    if is_remote(stored.path):
+        return f"version {stored.version}"
+    if not stored.size:
         return "empty"
-    content = map_file(path)
+    content = map_file(stored.path)
     return f"{content_hash(content.ctypes.data, len(content), _HASH_SEED):016x}"
 
 

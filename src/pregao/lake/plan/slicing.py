@@ -69,23 +69,39 @@ class Cut:
 
 def cut_unit(unit: Unit, loops: list[Loop], files: list[FileIndex], slices: int | None = None) -> list[Slice]:
     """`slices`: how many are wanted; there are fewer where anchors are rare."""
-    pieces = _piece_starts(unit)
-    total = int(pieces["messages"].sum())
-    wanted = slices or max(1, -(-total // SLICE_MESSAGES))
-    cuts = _choose(pieces, _candidates(pieces, loops), wanted)
-    starts = [FROM_FIRST, *(cut.start for cut in cuts)]
-    stops = [*starts[1:], TO_LAST]
-    anchors = [None, *(loops[cut.anchor] for cut in cuts)]
+    return cut_between(unit, loops, files, FROM_FIRST, TO_LAST, slices=slices)
+
+
+def cut_between(
+    unit: Unit, loops: list[Loop], files: list[FileIndex], start: int, stop: int, *,
+    slices: int | None = None, first_number: int = 0,
+) -> list[Slice]:  # fmt: skip
+    """Slices of a part of a unit. `start` is FROM_FIRST, or a place at which a slice can begin."""
+    pieces = piece_starts(unit)
+    anchor = None if start == FROM_FIRST else anchor_before(pieces, loops, start)
+    inside = pieces[(pieces["place"] >= start) & (pieces["place"] < stop)]
+    wanted = slices or max(1, -(-int(inside["messages"].sum()) // SLICE_MESSAGES))
+    candidates = [cut for cut in _candidates(pieces, loops) if start < cut.start < stop]
+    cuts = _choose(inside, candidates, wanted)
+    starts = [start, *(cut.start for cut in cuts)]
+    stops = [*starts[1:], stop]
+    anchors = [anchor, *(loops[cut.anchor] for cut in cuts)]
     return [
-        _slice(unit, loops, files, number, start, stop, anchor)
+        _slice(unit, loops, files, first_number + number, start, stop, anchor)
         for number, (start, stop, anchor) in enumerate(zip(starts, stops, anchors, strict=True))
     ]
+
+
+def anchor_before(pieces: Array, loops: list[Loop], place: int) -> Loop | None:
+    """The newest anchor that a slice from this place on can begin with."""
+    usable = [cut.anchor for cut in _candidates(pieces, loops) if cut.start <= place]
+    return loops[max(usable)] if usable else None
 
 
 _START = np.dtype([("place", "<i8"), ("sent_ns", "<i8"), ("last_ns", "<i8"), ("messages", "<i8")])
 
 
-def _piece_starts(unit: Unit) -> Array:
+def piece_starts(unit: Unit) -> Array:
     """Places at which a cut may be, of the feed with the most packets, by place."""
     feed = max(unit.feeds, key=lambda feed: sum(stream.index.packets for stream in unit.feeds[feed]))
     parts = []
@@ -184,4 +200,4 @@ def _loop_part(unit: Unit, files: list[FileIndex], loop: Loop) -> LoopPart:
 
 def _only(layout: CaptureLayout, pieces: list[int]) -> CaptureLayout:
     odd = {number: layout.odd[piece] for number, piece in enumerate(pieces) if piece in layout.odd}
-    return CaptureLayout(layout.path, layout.shapes, [layout.pieces[piece] for piece in pieces], odd)
+    return replace(layout, pieces=[layout.pieces[piece] for piece in pieces], odd=odd, damage=[])

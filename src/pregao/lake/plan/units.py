@@ -142,7 +142,7 @@ def _place(unit: Unit) -> None:
             [appearance.get(version, 0) for version in stream.index.versions], np.int64
         )
     for feed, streams in unit.feeds.items():
-        unit.runs[feed] = union([_placed_runs(stream) for stream in streams])
+        unit.runs[feed] = union([placed_runs(stream) for stream in streams])
     unit.marks = _marks(each)
     unit.news = _news(each)
     unit.definitions = [
@@ -160,7 +160,7 @@ def _used(stream: UnitStream) -> Array:
     return used
 
 
-def _placed_runs(stream: UnitStream) -> Array:
+def placed_runs(stream: UnitStream) -> Array:
     runs = stream.index.runs[_used(stream)].copy()
     runs["first"] = np.maximum(runs["first"], stream.first)
     runs["last"] = np.minimum(runs["last"], stream.end - 1)

@@ -16,6 +16,10 @@ from pregao.lake.store.deltalog import LiveFile
 from pregao.lake.store.location import Location
 from pregao.lake.tables.table import Table
 
+_CHECKED = ds.ParquetFileFormat(
+    default_fragment_scan_options=ds.ParquetFragmentScanOptions(page_checksum_verification=True)
+)
+
 
 def dataset(location: Location, table: Table, files: Sequence[LiveFile]) -> Any:
     """Lazy: DuckDB and Polars read from it only what they need."""
@@ -23,7 +27,7 @@ def dataset(location: Location, table: Table, files: Sequence[LiveFile]) -> Any:
     return ds.dataset(
         [location.path(table.name, file.path) for file in files],
         schema=table.schema,
-        format="parquet",
+        format=_CHECKED,
         filesystem=location.filesystem,
         partitioning=ds.partitioning(partitions, flavor="hive"),
         partition_base_dir=location.path(table.name),
@@ -60,7 +64,7 @@ def find_damage(location: Location, table: Table, files: Iterable[LiveFile]) -> 
         if size != file.size:
             raise LakeDamagedError(f"has {size} bytes, the log says {file.size}", file=name)
         with named(name), location.filesystem.open_input_file(location.path(table.name, file.path)) as source:
-            for batch in pq.ParquetFile(source).iter_batches():
+            for batch in pq.ParquetFile(source, page_checksum_verification=True).iter_batches():
                 del batch
 
 

@@ -65,6 +65,7 @@ def read_packets(part: FilePart, owners: list[Any]) -> tuple[Packets, Array, Arr
         owners.append(packets.owner)
         found.append(packets)
         headers.append(header)
+    reader.close()
     if not found:
         return Packets(_NOTHING, _NOTHING, _NOTHING.astype(np.uint32), _NOTHING, None), _NOTHING, _NOTHING
     header = np.concatenate(headers)

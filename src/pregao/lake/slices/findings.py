@@ -29,8 +29,8 @@ class Findings:
         sent = int(machine.merged.sent[packet]) if packet >= 0 else None
         self.rows.append({"place": place, "finding": finding, "ts_event": sent, **columns})
 
-    def count(self, loop: int, what: str) -> None:
-        self.loops.setdefault(loop, Counter())[what] += 1
+    def count(self, loop: int, what: str, times: int = 1) -> None:
+        self.loops.setdefault(loop, Counter())[what] += times
 
     def conflict(self, place: int, machine: "SliceMachine") -> None:
         self.add(place, machine, "FEEDS_DIFFER", severity="ERROR", stream="INCREMENTAL", count=1,

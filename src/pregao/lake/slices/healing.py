@@ -4,18 +4,18 @@ After its snapshot a book is the exchange's, whatever it was before. What had to
 the orders of the snapshot, so that whoever follows the rows has the same book.
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from pregao.books import layout as t
 from pregao.lake.plan.index import Array
-from pregao.lake.plan.units import NOWHERE
-from pregao.lake.slices.books.kernels import QUOTE_QUALITY, same_book, settle_one
+from pregao.lake.slices.books.kernels import QUOTE_QUALITY, settle_one
 from pregao.lake.slices.known import UNHEARD
 from pregao.lake.slices.loops import LoadedLoop
 from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX, NO_PACKET
-from pregao.lake.slices.sampling.kernels import note_change
+from pregao.lake.slices.sampling.kernels import BOOK_ONCE, note_change
+from pregao.lake.slices.snapshots.kernels import same_book
 from pregao.lake.tables.quality import Quality
 from pregao.model.market import Side
 from pregao.model.rows import NULL, ROW, Kind, Rows
@@ -24,7 +24,7 @@ from pregao.sessions.instruments import Known, Mark
 if TYPE_CHECKING:
     from pregao.lake.slices.machine import SliceMachine
 
-ABSENT, TOLD = 4, 5  # as `machine` has them
+ABSENT = 4  # as `machine` has it
 _CLEAN, _AWAITED = int(Known.CLEAN), int(Mark.AWAITED)
 _FROM_SNAPSHOT: Final = int(Quality.FROM_SNAPSHOT)
 
@@ -52,12 +52,12 @@ class Healing:
 
     def follow(self, loaded: LoadedLoop) -> None:
         """Its snapshots, each at its place, and what it says by silence."""
-        loop, push = loaded.loop, self._machine.push
-        for row, (place, whole) in enumerate(zip(loop.places.tolist(), loop.whole.tolist(), strict=True)):
-            if place != NOWHERE and whole:
-                push(place, TOLD, (loaded, row))
+        loop, machine = loaded.loop, self._machine
+        machine.waiting.add(
+            loaded, np.array([machine.number(each) for each in loop.security_ids.tolist()], np.int64)
+        )
         if loop.is_anchor:
-            push(max(loop.begun, 0), ABSENT, loaded)
+            machine.push(max(loop.begun, 0), ABSENT, loaded)
         if loop.saved is not None:
             self._save(loaded, loop.saved)
 
@@ -123,11 +123,12 @@ class Healing:
             if same and follows:
                 if emits:
                     self._findings.count(loop, "matches")
-            elif known.once[number]:
+            elif known.once[number] & BOOK_ONCE:
                 found = "other orders" if not same else f"rptSeq {int(known.last[number])}"
                 self._mismatch(number, place, loop, f"rptSeq {rpt_seq}", found)
         elif emits:
-            what = "unknown" if not known.once[number] else "equal" if same else "healed"
+            known_once = known.once[number] & BOOK_ONCE
+            what = "unknown" if not known_once else "equal" if same else "healed"
             self._findings.count(loop, what)
         self.healed(number, place, "snapshot")
 
@@ -183,7 +184,30 @@ class Healing:
         rows = self._rows(number, place, orders, rpt_seq)
         machine.buffers_append(place, rows)
         if changed:
-            machine.quotes.append(self._quote(number, place, rows, changed))
+            machine.quotes.append(self._quote(number, rows[0], changed, _FROM_SNAPSHOT))
+
+    def emptied(self, number: int, row: Any) -> None:
+        """A row that is not of one book has emptied it: told with that row, not with the event after it."""
+        machine = self._machine
+        self._store.clear(number)
+        changed = settle_one(self._store.context, number)
+        if not changed:
+            return
+        note_change(machine.samples.address, number)
+        if machine.emits(int(row["at"])):
+            machine.quotes.append(self._quote(number, row, changed, self._known.doubt(number)))
+
+    def deleted(self, number: int, row: Any) -> None:
+        """An instrument with its book, if it has one: whoever follows the rows must have none either."""
+        if self._orders_of(number):
+            emptied = np.zeros(1, LAKE_ROW)
+            for name in ("at", "index", "packet", "version", "flags", "time_ns"):
+                emptied[name] = row[name]
+            emptied["kind"], emptied["security_id"] = Kind.EMPTY_BOOK, self._store.security_id(number)
+            emptied["number"], emptied["quality"] = number + 1, self._known.doubt(number)
+            _make_empty(emptied, np.ones(1, np.bool_))
+            self._machine.buffers_append(int(row["at"]), emptied.view(ROW))
+        self.emptied(number, row)
 
     def _rows(self, number: int, place: int, orders: Rows, rpt_seq: int) -> Rows:
         """Orders of a snapshot as rows of the stream; one without an order for an empty book."""
@@ -211,12 +235,12 @@ class Healing:
         sent = merged.sent[np.maximum(packets, 0)] if len(merged) else np.zeros(len(rows), np.int64)
         lake["time_ns"] = np.where(packets < 0, sent_ns or NULL, sent)
 
-    def _quote(self, number: int, place: int, rows: Rows, changed: int) -> Array:
+    def _quote(self, number: int, row: Any, changed: int, quality: int) -> Array:
         quote = np.zeros(1, t.QUOTE)
-        quote["security_id"], quote["at"] = self._store.security_id(number), place
-        quote["time_ns"], quote["packet"] = rows["time_ns"][0], rows["packet"][0]
-        quote["rpt_seq"], quote["index"] = rows["rpt_seq"][0], NO_INDEX
-        quote["instrument"], quote["sides"] = number, changed | _FROM_SNAPSHOT << QUOTE_QUALITY
+        quote["security_id"] = self._store.security_id(number)
+        for name in ("at", "time_ns", "packet", "rpt_seq", "index"):
+            quote[name] = row[name]
+        quote["instrument"], quote["sides"] = number, changed | quality << QUOTE_QUALITY
         start = number * t.TOP_SIZE
         words = self._store._memory.tops[start : start + 2 * t.TOP_SIDE].view(np.int64)
         for name, value in zip(_TOP, words.tolist(), strict=True):

@@ -8,6 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from pregao.lake.slices.sampling.kernels import BOOK_ONCE, STATISTICS_ONCE
+from pregao.lake.tables.quality import Quality
 from pregao.sessions.instruments import (
     NEVER,
     NO_REPORT,
@@ -43,6 +45,12 @@ class KnownInstruments:
         self.sync[number] = self.sync[UNHEARD]
         self.count = max(self.count, number + 1)
 
+    def doubt(self, number: int) -> int:
+        """What is to be said of its book, as `Quality`."""
+        if self.book[number] == Known.CLEAN:
+            return int(Quality.GOOD)
+        return int(Quality.AFTER_GAP if self.once[number] & BOOK_ONCE else Quality.BOOK_UNKNOWN)
+
     def lose(self, place: int, packets: int | None) -> None:
         """Packets up to a place are lost; None: or not what they should be."""
         lose_packets(self.used, place, packets, 0)
@@ -56,7 +64,7 @@ class KnownInstruments:
         sync["marks"][concerned] |= np.uint8(Mark.RESTART)
         self.unsettle(place)
         sync["book"][concerned] = Known.UNVERIFIED
-        sync["spare"][concerned] = 1
+        sync["spare"][concerned] |= np.uint8(BOOK_ONCE)
         return np.flatnonzero(concerned)
 
     def unsettle(self, place: int) -> None:
@@ -71,11 +79,12 @@ class KnownInstruments:
         """As a snapshot of that place says."""
         record = self.sync[number]
         record["book"], record["bound"] = Known.CLEAN, 0
+        record["spare"] |= BOOK_ONCE
         if statistics:
             record["statistics"] = Known.CLEAN
+            record["spare"] |= STATISTICS_ONCE
         record["last"], record["last_at"], record["covered"] = rpt_seq, place, place
         record["marks"] = Mark.REPORTED if rpt_seq else 0
-        record["spare"] = 1
 
     def begin_again(self, number: int) -> None:
         """It was deleted: should its id come again, it is somebody new."""
@@ -86,7 +95,7 @@ class KnownInstruments:
         sync = self.sync
         for name, value in (
             ("book", Known.CLEAN), ("statistics", Known.CLEAN), ("bound", 0), ("last", 0), ("last_at", place),
-            ("covered", place), ("marks", 0), ("spare", 1), ("missing", 0), ("head", NOBODY),
-            ("tail", NOBODY),
+            ("covered", place), ("marks", 0), ("spare", BOOK_ONCE | STATISTICS_ONCE), ("missing", 0),
+            ("head", NOBODY), ("tail", NOBODY),
         ):  # fmt: skip
             sync[name][numbers] = value

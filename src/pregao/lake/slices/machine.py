@@ -16,7 +16,7 @@ from pregao.books.store import BookStore
 from pregao.feeds.binary.workspace import Context
 from pregao.lake.plan.index import NUMBER_BITS, Array
 from pregao.lake.plan.readers import row_reader
-from pregao.lake.plan.slicing import Slice
+from pregao.lake.plan.slicing import FROM_FIRST, Slice
 from pregao.lake.slices.books.kernels import (
     CONTEXT_FIELDS,
     EVENT,
@@ -35,15 +35,15 @@ from pregao.lake.slices.loops import LoadedLoop
 from pregao.lake.slices.merging.kernels import CONFLICT
 from pregao.lake.slices.rows import LAKE_ROW
 from pregao.lake.slices.samples import Samples
+from pregao.lake.slices.waiting import NEVER, Waiting
 from pregao.model.market import DefinitionAction
-from pregao.model.rows import Kind, Rows
+from pregao.model.rows import NULL, Kind, Rows
 
-_NEVER: Final = (1 << 63) - 1
 _NOTE_ROOM: Final = 1 << 12
 _SHORTEST_MESSAGE: Final = 40  # that tells a row
 _NOBODY: Final = -1  # security id of number 0
-# What happens at one place, in this order.
-LOAD, LOST, CONFLICTING, BEGUN, ABSENT, TOLD = range(6)
+# What happens at one place, in this order; snapshots of it are last.
+LOAD, LOST, CONFLICTING, BEGUN, ABSENT = range(5)
 
 
 @dataclass(slots=True)
@@ -55,6 +55,7 @@ class SliceResult:
     quotes: Array
     samples: Array  # SAMPLE_WORDS each
     checkpoints: list[Rows] = field(default_factory=list)
+    first_rows: Array = field(default_factory=lambda: np.zeros((0, 2), np.int64))  # of packets: see kernels
 
 
 class SliceMachine:
@@ -67,12 +68,17 @@ class SliceMachine:
         assert self.store.add_instrument(_NOBODY) == UNHEARD
         self.store.want_quotes()
         self._notes = np.zeros((_NOTE_ROOM, 3), np.int64)
+        self._first_rows = np.full((len(merged), 2), NULL, np.int64)
         self.samples = Samples(slice_, merged, self.store, self.known)
+        self.waiting = Waiting(
+            self.store.context, self.known.sync, self.findings, (slice_.start, slice_.stop)
+        )
         self.context = Context(CONTEXT_FIELDS)
         self.context.set(
             books=self.store.context, sync=self.known.sync, notes=self._notes, note_room=_NOTE_ROOM,
             emit_from=slice_.start, emit_to=slice_.stop, table_of_kind=self.buffers.table_of_kind,
-            buffers=self.buffers.table, sampling=self.samples.address, decided=NOT_DECIDED, event_at=_NEVER,
+            buffers=self.buffers.table, sampling=self.samples.address, decided=NOT_DECIDED,
+            told=self.waiting.address, first_rows=self._first_rows,
         )  # fmt: skip
         self.quotes: list[Array] = []
         self._heap: list[tuple[int, int, int, Any]] = []
@@ -98,12 +104,13 @@ class SliceMachine:
         if len(merged):
             self._do_until(int(merged.place[-1]) + 1)
             self.samples.until(int(merged.place[-1]) + 1)
+        self.waiting.finish()
         if self.slice.is_last:
             self.healing.leave()
         quotes = np.concatenate(self.quotes) if self.quotes else np.zeros(0, t.QUOTE)
         return SliceResult(
             self.buffers, merged, self.store, self.findings, quotes, self.samples.taken(),
-            self.healing.checkpoints,
+            self.healing.checkpoints, self._first_rows,
         )  # fmt: skip
 
     def emits(self, place: int) -> bool:
@@ -130,7 +137,7 @@ class SliceMachine:
             self.push(max(part.loop.first, 0), LOAD, part)
         if slice_.anchor is not None:
             self.healing.begin_with(LoadedLoop(slice_.anchor))
-        self._next()
+        self._do_until(FROM_FIRST)
 
     def _lose(self, last: int, packets: int, told: Array) -> None:
         """Packets are lost up to a place. What a snapshot tells in the middle of them is as of there."""
@@ -144,22 +151,21 @@ class SliceMachine:
         self._pushed += 1
         heapq.heappush(self._heap, (place, what, self._pushed, payload))
 
-    def _next(self) -> None:
-        self.context.set(event_at=self._heap[0][0] if self._heap else _NEVER)
-
     def _do_until(self, place: int) -> None:
         """All that happens before what stands at a place."""
-        heap = self._heap
-        while heap and heap[0][0] < place:
-            happens, what, _, payload = heapq.heappop(heap)
-            self.samples.until(happens)
-            self._do(happens, what, payload)
-        self._next()
+        heap, waiting = self._heap, self.waiting
+        while not waiting.until(place, heap[0][0] if heap else NEVER):
+            if heap and heap[0][0] <= waiting.next_place:
+                happens, what, _, payload = heapq.heappop(heap)
+                self.samples.until(happens)
+                self._do(happens, what, payload)
+            else:
+                happens = waiting.next_place
+                self.samples.until(happens)
+                self.healing.told(happens, *waiting.look())
 
     def _do(self, place: int, what: int, payload: Any) -> None:
-        if what == TOLD:
-            self.healing.told(place, *payload)
-        elif what == LOST:
+        if what == LOST:
             self.known.lose(place, payload)
         elif what == CONFLICTING:
             self.known.lose(place, None)
@@ -233,14 +239,14 @@ class SliceMachine:
         if row["kind"] == Kind.CHANNEL_RESET:
             for number in self.known.clear_all(place).tolist():
                 if number != UNHEARD:
-                    self.store.clear(number)
+                    self.healing.emptied(number, row)
             rows.view(LAKE_ROW)["number"] = 0
             self.buffers_append(place, rows)
         elif row["action"] == DefinitionAction.DELETE:
             number = self.store.number(int(row["security_id"]))
             if number is not None:
-                self.store.clear(number)
                 self.known.begin_again(number)
+                self.healing.deleted(number, row)
 
     def buffers_append(self, place: int, rows: Rows) -> None:
         if self.emits(place):

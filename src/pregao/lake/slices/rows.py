@@ -4,13 +4,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from pregao.model.rows import ROW, ROW_SIZE, Rows
+from pregao.model.rows import ROW, ROW_SIZE
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 NO_PACKET: Final = 0xFFFFFFFF
 NO_INDEX: Final = 0xFFFF
-_BLOCK: Final = 1 << 13  # a megabyte of rows, so that their columns are taken from a near cache
 
 
 def _lake_row() -> "np.dtype[Any]":
@@ -29,35 +28,6 @@ def _lake_row() -> "np.dtype[Any]":
 
 
 LAKE_ROW: Final = _lake_row()
-
-
-class ColumnRows:
-    """Rows in an order, by column; those that are needed are all taken at once."""
-
-    def __init__(self, rows: Rows, order: Array, names: tuple[str, ...]) -> None:
-        self.count = len(order)
-        self._columns = {
-            name: np.empty(len(order), LAKE_ROW.fields[name][0])  # type: ignore[index]
-            for name in names
-        }
-        words = rows.view(np.int64).reshape(len(rows), -1) if len(rows) else np.zeros((0, 16), np.int64)
-        for start in range(0, len(order), _BLOCK):
-            block = words[order[start : start + _BLOCK]].view(LAKE_ROW).ravel()
-            for name, column in self._columns.items():
-                column[start : start + len(block)] = block[name]
-
-    def __len__(self) -> int:
-        return self.count
-
-    def __getitem__(self, name: str) -> Array:
-        return self._columns[name]
-
-    def repeat_each(self, times: Array) -> None:
-        """Each row as often as is said for it."""
-        if (times == 1).all():
-            return
-        self.count = int(times.sum())
-        self._columns = {name: np.repeat(column, times) for name, column in self._columns.items()}
 
 
 def by_instrument(numbers: Array, ranks: Array, times: Array) -> Array:

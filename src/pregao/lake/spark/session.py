@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from pregao.lake.source import register
+from pregao.lake.spark.failures import quiet_py4j
 from pregao.lake.spark.java import java_home
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ _COMMON: Final = {
     "spark.sql.parquet.filterPushdown": "true",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.python.worker.reuse": "true",
+    "spark.python.sql.dataFrameDebugging.enabled": "false",  # where each column was made: a call of Java each
     "spark.cleaner.periodicGC.interval": "10min",
 }
 # A cold Spark spends most of its time on compiling itself: 27 s of processor time for a session and a
@@ -43,6 +46,9 @@ _LOCAL_ONLY: Final = {
     "spark.shuffle.compress": "false",  # a shuffle on one machine is bound by the processor
     "spark.locality.wait": "0s",
 }
+
+# Where a store is goes with the work. Who may use it does not: settings of Spark are seen by many.
+_STORE_SETTINGS: Final = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_REGION", "AWS_DEFAULT_REGION")
 
 
 def local_session(
@@ -61,7 +67,7 @@ def local_session(
     os.environ["JAVA_HOME"] = str(java_home())
     if is_local:
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"  # otherwise it warns about the machine's name
-    os.environ["PYSPARK_PYTHON"] = f"./{ARCHIVE_FOLDER}/bin/python" if archive else sys.executable
+    os.environ["PYSPARK_PYTHON"] = _worker_python(is_local=is_local, archive=archive)
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
 
@@ -72,7 +78,19 @@ def local_session(
         builder = builder.config(key, value)
     # Spark writes every refused query to stderr, as JSON with the Java stack: we tell it in one line.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
-    return builder.getOrCreate()
+    quiet_py4j()
+    session = builder.getOrCreate()
+    register(session)
+    return session
+
+
+def _worker_python(*, is_local: bool, archive: str | None) -> str:
+    """Of this machine: ours. Of a cluster: that of the archive, or the one that is said to be there."""
+    if is_local:
+        return sys.executable
+    if archive:
+        return f"./{ARCHIVE_FOLDER}/bin/python"
+    return os.environ.get("PYSPARK_PYTHON") or sys.executable
 
 
 def session_settings(
@@ -86,8 +104,11 @@ def session_settings(
     if is_local:
         chosen.update(_LOCAL_ONLY)
         chosen["spark.sql.shuffle.partitions"] = str(max(2, os.cpu_count() or 2))
-    if archive:
+    elif archive:
         chosen["spark.archives"] = f"{archive}#{ARCHIVE_FOLDER}"
+    if not is_local:
+        told = {name: os.environ[name] for name in _STORE_SETTINGS if name in os.environ}
+        chosen |= {f"spark.executorEnv.{name}": value for name, value in told.items()}
     if memory:
         chosen["spark.driver.memory"] = memory
     chosen.update(settings)

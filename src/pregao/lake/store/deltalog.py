@@ -30,6 +30,7 @@ _CONFIGURATION: Final = {
     "delta.checkpointInterval": "50",
 }
 _NS_PER_MS: Final = 1_000_000
+_LOG, _ENTRY = "_delta_log", ".json"
 
 
 class FasterError(LakeConflictError):
@@ -81,9 +82,20 @@ class DeltaLog:
     def files(self) -> list[LiveFile]:
         if self._delta is None:
             return []
-        with named(self.location.full(self.table.name, "_delta_log")):
+        with named(self.location.full(self.table.name, _LOG)):
             rows = pa.table(self._delta.get_add_actions(flatten=True)).to_pylist()
         return [_live_file(self.table.name, row) for row in rows]
+
+    def check_entries(self) -> None:
+        """LakeDamagedError for an entry without content: what a machine that lost its power can leave
+        of a file, and what deltalake takes for one in which nothing happened. An object store has none."""
+        if not self.location.is_local:
+            return
+        for file in self.location.files(self.table.name, _LOG):
+            if file.path.endswith(_ENTRY) and not file.size:
+                raise LakeDamagedError(
+                    "entry of the log is empty", file=self.location.full(self.table.name, _LOG, file.path)
+                )
 
     def version_of(self, lake_version: int) -> int:
         """The table version that a lake version made, from the log's own entries, newest first."""
@@ -92,13 +104,13 @@ class DeltaLog:
                 return version
         raise LakeDamagedError(
             f"its log has no entry of lake version {lake_version}",
-            file=self.location.full(self.table.name, "_delta_log"),
+            file=self.location.full(self.table.name, _LOG),
         )
 
     def mark(self, version: int) -> int | None:
         """Lake version that made a table version; 0 for one that only made or widened the table; None
         for one that is not ours."""
-        text = self.location.read(self.table.name, "_delta_log", f"{version:020}.json").decode()
+        text = self.location.read(self.table.name, _LOG, f"{version:020}.json").decode()
         entries = [json.loads(line) for line in text.splitlines() if line.strip()]
         about: dict[str, Any] = next((each["commitInfo"] for each in entries if "commitInfo" in each), {})
         found = about.get(_MARK)
@@ -124,7 +136,7 @@ class DeltaLog:
             AddAction(file.path, file.size, dict(file.partition), now_ms, data_change, file.statistics)
             for file in adds
         ]
-        with named(self.location.full(self.table.name, "_delta_log")):
+        with named(self.location.full(self.table.name, _LOG)):
             try:
                 self._delta.create_write_transaction(
                     actions, mode="append", schema=Schema.from_arrow(self.table.schema),
@@ -148,22 +160,36 @@ def ready_log(location: Location, table: Table) -> DeltaLog:
     return _widen(log)
 
 
-def _open(location: Location, table: Table, version: int | None) -> Any:
-    with named(location.full(table.name, "_delta_log")):
+def damaged_entry(location: Location, table: Table) -> str:
+    """The first entry of a damaged log that is no list of JSON objects; the log itself if all are."""
+    for file in sorted(location.files(table.name, _LOG), key=lambda file: file.path):
+        if not file.path.endswith(_ENTRY):
+            continue
         try:
+            entries = list(map(json.loads, location.read(table.name, _LOG, file.path).splitlines()))
+        except ValueError:
+            entries = []
+        if not entries:
+            return location.full(table.name, _LOG, file.path)
+    return location.full(table.name, _LOG)
+
+
+def _open(location: Location, table: Table, version: int | None) -> Any:
+    try:
+        with named(location.full(table.name, _LOG)):
             return DeltaTable(
                 location.full(table.name), version=version, storage_options=location.storage_options
             )
-        except TableNotFoundError:
-            if version is not None:
-                raise
+    except LakeDamagedError as error:
+        if isinstance(error.__cause__, TableNotFoundError) and version is None:
             return None
+        raise LakeDamagedError(error.reason, file=damaged_entry(location, table)) from error.__cause__
 
 
 def _create(location: Location, table: Table) -> None:
     if location.is_local:
         location.make_folder(table.name)
-    with named(location.full(table.name, "_delta_log")):
+    with named(location.full(table.name, _LOG)):
         try:
             DeltaTable.create(
                 location.full(table.name), Schema.from_arrow(table.schema), mode="error",
@@ -184,7 +210,7 @@ def _widen(log: DeltaLog) -> DeltaLog:
     missing = [field for field in wanted if field.name not in there]
     if not missing:
         return log
-    with named(log.location.full(log.table.name, "_delta_log")):
+    with named(log.location.full(log.table.name, _LOG)):
         log._delta.alter.add_columns(missing, commit_properties=_properties(0, with_transaction=False))
     return DeltaLog(log.location, log.table)
 
@@ -199,7 +225,7 @@ def _properties(lake_version: int, *, with_transaction: bool) -> CommitPropertie
 
 
 def _taken(location: Location, table: Table, version: int) -> bool:
-    return location.size(table.name, "_delta_log", f"{version:020}.json") is not None
+    return location.size(table.name, _LOG, f"{version:020}.json") is not None
 
 
 def _live_file(table: str, row: dict[str, Any]) -> LiveFile:

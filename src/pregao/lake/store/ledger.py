@@ -3,17 +3,19 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pregao.lake.errors import NoLakeError, named
-from pregao.lake.store.deltalog import DeltaLog, LiveFile
+from pregao.lake.errors import LakeDamagedError, NoLakeError, named
+from pregao.lake.store.deltalog import DeltaLog, LiveFile, damaged_entry
 from pregao.lake.store.files import DataFile, write_file
 from pregao.lake.store.intent import Intent, Label, read_intent
 from pregao.lake.store.location import Location
 from pregao.lake.tables.ledger import COMMITS, INTENTS, LAKE_VERSION
+from pregao.lake.tables.table import Table
 
 ABANDONED: Final = "abandoned"
 _NO_TABLE: Final = ""
@@ -55,19 +57,30 @@ class LakeVersion:
 
 
 class Ledger:
-    """One look at the logs of `commits` and `intents`."""
+    """One look at the logs of `commits` and `intents`. Damage to `intents` is told to those who ask for
+    them: readers do not."""
 
     def __init__(self, location: Location) -> None:
         self._location = location
         # In this order: an intent that is not in `commits` must be one that is still under way.
-        self.intents = DeltaLog(location, INTENTS)
+        self._intents = _open_intents(location)
         self.commits = DeltaLog(location, COMMITS)
-        self._intent_files = _by_version(self.intents.files)
+        self.commits.check_entries()
         self._commit_files = _by_version(self.commits.files)
 
     @property
+    def intents(self) -> DeltaLog:
+        if isinstance(self._intents, LakeDamagedError):
+            raise self._intents
+        return self._intents
+
+    @cached_property
+    def _intent_files(self) -> dict[int, LiveFile]:
+        return _by_version(self.intents.files)
+
+    @property
     def exists(self) -> bool:
-        return self.intents.exists or self.commits.exists
+        return self.commits.exists or isinstance(self._intents, LakeDamagedError) or self._intents.exists
 
     @property
     def last_number(self) -> int:
@@ -144,6 +157,20 @@ class Ledger:
         return f"; there are {self.numbers[0]} to {self.numbers[-1]}" if self.numbers else "; it has none yet"
 
 
+def whole_table(location: Location, table: Table, version: LakeVersion) -> list[LiveFile]:
+    """The files of a table in a lake version. A log that has lost an entry still opens: it is held
+    against what was counted at the commit."""
+    told = version.tables[table.name]
+    files = DeltaLog(location, table, told.delta_version).files
+    if (len(files), sum(file.rows for file in files)) != (told.files, told.rows):
+        raise LakeDamagedError(
+            f"the log of table {table.name} has lost something: it names {len(files)} files,"
+            f" lake version {version.number} has {told.files} with {told.rows} rows",
+            file=damaged_entry(location, table),
+        )
+    return files
+
+
 def write_version(
     location: Location, number: int, tables: Iterable[TableVersion], label: Label, note: str, now_ns: int
 ) -> DataFile:
@@ -162,6 +189,15 @@ def write_version(
     nothing = {**common, "table": _NO_TABLE, "delta_version": -1, "changed": False}
     table = pa.Table.from_pylist(rows or [nothing], schema=COMMITS.stored_schema)
     return write_file(location, COMMITS, {LAKE_VERSION: str(number)}, table, label="commit")
+
+
+def _open_intents(location: Location) -> DeltaLog | LakeDamagedError:
+    try:
+        log = DeltaLog(location, INTENTS)
+        log.check_entries()
+    except LakeDamagedError as error:
+        return error
+    return log
 
 
 def _by_version(files: Iterable[LiveFile]) -> dict[int, LiveFile]:

@@ -8,6 +8,7 @@ import os
 import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -25,6 +26,11 @@ class StoredFile:
     path: str
     size: int
     modified_ns: int
+
+
+def is_remote(place: str) -> bool:
+    """Whether it is a URI of a store, and not a path or URI of this machine."""
+    return "://" in place and urlsplit(place).scheme not in _LOCAL
 
 
 class Location:
@@ -98,25 +104,41 @@ def _remote(uri: str, scheme: str) -> tuple[Any, str]:
     try:
         if scheme in ("s3", "s3a"):
             split = urlsplit(uri)
-            return _s3(), posixpath.join(split.netloc, split.path.strip("/"))
+            return _s3(_endpoint(), _region()), posixpath.join(split.netloc, split.path.strip("/"))
         found, path = fs.FileSystem.from_uri(uri)
         return found, path.rstrip("/")
     except (ValueError, OSError) as error:
         raise LakeError(f"{uri}: {error}") from error
 
 
-def _s3() -> Any:
-    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-    options: dict[str, Any] = {"region": os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")}
+def _endpoint() -> str:
+    return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
+
+
+def _region() -> str:
+    return os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ""
+
+
+@lru_cache(maxsize=4)
+def _s3(endpoint: str, region: str) -> Any:
+    """One for all places of this process: it has the connections. A small file is one request, not four."""
+    options: dict[str, Any] = {"allow_delayed_open": True}
+    if region:
+        options["region"] = region
     if endpoint:
         split = urlsplit(endpoint)
         options.update(endpoint_override=split.netloc, scheme=split.scheme)
-    return fs.S3FileSystem(**{name: value for name, value in options.items() if value})
+    return fs.S3FileSystem(**options)
 
 
 def _delta_options(scheme: str) -> dict[str, str]:
-    """deltalake reads the environment itself; a plain http endpoint must be allowed by name."""
-    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
-    if scheme not in ("s3", "s3a") or not endpoint.startswith("http://"):
+    """deltalake reads the environment itself; a plain http endpoint must be allowed by name. A log entry
+    is put only if there is none of its number: of two builders one is refused, and no lock is needed."""
+    if scheme not in ("s3", "s3a"):
         return {}
-    return {"AWS_ALLOW_HTTP": "true", "AWS_ENDPOINT_URL": endpoint}
+    options = {"aws_conditional_put": "etag"}
+    if _endpoint():
+        options["AWS_ENDPOINT_URL"] = _endpoint()
+    if _endpoint().startswith("http://"):
+        options["AWS_ALLOW_HTTP"] = "true"
+    return options

@@ -50,9 +50,12 @@ def words(column: Column, codes: Any) -> Any:
 def moments(nanoseconds: Any, null: int = NULL) -> Any:
     """The microsecond timestamps that go with nanoseconds."""
     values = np.ascontiguousarray(nanoseconds, np.int64)
-    return pa.Array.from_buffers(
-        pa.timestamp("us", tz="UTC"), len(values), [_validity(values, null), pa.py_buffer(values // 1000)]
-    )
+    return microseconds(np.where(values == null, null, values // 1000), null)
+
+
+def microseconds(values: Any, null: int = NULL) -> Any:
+    """Timestamps as they are."""
+    return pa.Array.from_buffers(pa.timestamp("us", tz="UTC"), len(values), _buffers(values, null))
 
 
 def _buffers(values: Any, null: int) -> list[Any]:

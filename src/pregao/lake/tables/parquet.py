@@ -7,6 +7,8 @@ from pregao.lake.tables.types import Encoding
 
 ROW_GROUP_ROWS: Final = 1 << 20  # a million rows: big enough to encode well, small enough to skip
 
+_MORE: Final = ("time", "price", "size", "trade_id", "order_id", "ts_sample", "ts_start")
+
 
 def parquet_options(table: Table) -> dict[str, Any]:
     """For `pyarrow.parquet.ParquetWriter`. Without the Arrow schema in the file, so that decimals and
@@ -19,6 +21,8 @@ def parquet_options(table: Table) -> dict[str, Any]:
         "store_decimal_as_integer": True,
         "store_schema": False,
         "version": "2.6",
-        "write_statistics": True,
+        # Of what people look for: figures of columns that nobody skips by cost a sixth of writing.
+        "write_statistics": [*table.skip_columns, *(name for name in _MORE if name in table.by_name)],
+        "write_page_checksum": True,  # zstd itself does not notice a flipped bit
         "coerce_timestamps": "us",
     }

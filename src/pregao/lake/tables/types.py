@@ -32,6 +32,7 @@ class Type:
     spark: str
     encoding: Encoding
     written: Any = None
+    leaf: str = ""  # where Parquet has the values of a list, below the column
 
     @property
     def to_write(self) -> Any:
@@ -42,7 +43,7 @@ def _decimal(scale: int) -> Type:
     return Type(
         pa.decimal128(DECIMAL_DIGITS, scale),
         f"decimal({DECIMAL_DIGITS},{scale})",
-        Encoding.PLAIN,
+        Encoding.DELTA,
         pa.decimal64(DECIMAL_DIGITS, scale),
     )
 
@@ -69,8 +70,9 @@ def list_of(inner: Type) -> Type:
     return Type(
         pa.list_(pa.field("element", inner.arrow)),
         f"array<{inner.spark}>",
-        Encoding.PLAIN,
+        inner.encoding if not inner.leaf else Encoding.PLAIN,
         pa.list_(pa.field("element", inner.to_write)),
+        ".list.element",
     )
 
 

@@ -30,6 +30,8 @@ def column_array(column: Column, values: Any) -> Any:
         return pa.array(values, pa.bool_())
     if type_ == pa.int64():
         return integers(values)
+    if values.dtype == _plain(type_):  # without a null
+        return pa.array(values, type_)
     wide = np.asarray(values, np.int64)
     missing = wide == NULL
     if not missing.any():

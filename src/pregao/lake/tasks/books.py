@@ -10,7 +10,6 @@ from pregao.lake.slices.feeds import Merged
 from pregao.lake.slices.merging.kernels import ABSENT, CONFLICT, LATE, SECOND
 from pregao.lake.slices.rows import NO_INDEX, by_instrument
 from pregao.lake.slices.samples import SECOND_NS
-from pregao.lake.slices.sampling.kernels import HEAD_WORDS, LEVELS, SIDE_WORDS
 from pregao.lake.tables.books import DEPTH, QUOTES
 from pregao.lake.tables.messages import PACKETS
 from pregao.lake.tables.quality import Quality
@@ -18,7 +17,8 @@ from pregao.lake.tables.table import Column
 from pregao.lake.tables.types import INT, LONG, PRICE
 from pregao.lake.tables.words import ARRIVALS, STREAMS
 from pregao.lake.tasks.arrays import Array, column_array, or_null, record
-from pregao.lake.tasks.lineage import ENTRY, SEND, TRANSACT, Lineage
+from pregao.lake.tasks.columns.kernels import ENTRY, SEND, TRANSACT, flatten_levels
+from pregao.lake.tasks.lineage import Lineage, whose_time
 from pregao.model.rows import NULL
 
 _SIDES: Final = ("bid", "offer")
@@ -54,43 +54,53 @@ def depth_table(samples: Array, lineage: Lineage) -> Any:
     sent = lineage.merged.sent[packets] if len(packets) else packets
     numbers = samples[:, 0] + 1
     order = by_instrument(numbers, lineage.ranks, sent)
-    samples, packets, sent, numbers = samples[order], packets[order], sent[order], numbers[order]
+    packets, sent, numbers = packets[order], sent[order], numbers[order]
     count = len(samples)
     columns: dict[str, Any] = {
         "security_id": lineage.security_ids[numbers], "symbol": lineage.symbols(numbers, sent),
         **lineage.moments(sent, np.full(count, SEND)),
         **lineage.places(lineage.merged.place[packets]),
         "entry": np.zeros(count, np.int64), **lineage.packets(packets), **lineage.common(count),
-        "quality": samples[:, 1], "ts_sample": (sent // SECOND_NS + 1) * SECOND_NS,
+        "quality": samples[order, 1], "ts_sample": (sent // SECOND_NS + 1) * SECOND_NS,
     }  # fmt: skip
     for which, side in enumerate(_SIDES):
-        shown = samples[:, 2 + which]
-        filled = np.arange(LEVELS) < shown[:, None]
-        offsets = np.r_[0, np.cumsum(shown)].astype(np.int32)
-        for place, name in enumerate(("price", "size", "orders")):
-            start = HEAD_WORDS + which * SIDE_WORDS + place * LEVELS
-            values = samples[:, start : start + LEVELS][filled]
-            columns[f"{side}_{name}"] = _lists(f"{side}_{name}", offsets, values)
+        columns |= _levels(samples, order, which, side)
     return record(DEPTH, columns, count)
 
 
-def _lists(name: str, offsets: Array, values: Array) -> Any:
-    inner = PRICE if name.endswith("price") else INT if name.endswith("orders") else LONG
-    items = column_array(Column(name, inner), values)
-    return pa.ListArray.from_arrays(pa.array(offsets), items, type=DEPTH.by_name[name].type.to_write)
+def _levels(samples: Array, order: Array, which: int, side: str) -> dict[str, Any]:
+    """Price, size and orders of the levels of a side, as lists."""
+    offsets = np.r_[0, np.cumsum(samples[order, 2 + which])].astype(np.int32)
+    values = [np.empty(int(offsets[-1]), kind) for kind in _LEVEL_TYPES.values()]
+    targets = np.array([each.ctypes.data for each in values])
+    samples, order = np.ascontiguousarray(samples), np.ascontiguousarray(order, np.int64)
+    flatten_levels(samples.ctypes.data, order.ctypes.data, len(order), which, targets.ctypes.data)
+    made = {}
+    for name, found in zip(_LEVEL_TYPES, values, strict=True):
+        column = DEPTH.by_name[f"{side}_{name}"]
+        inner = PRICE if name == "price" else INT if name == "orders" else LONG
+        items = column_array(Column(column.name, inner), found)
+        made[column.name] = pa.ListArray.from_arrays(pa.array(offsets), items, type=column.type.to_write)
+    return made
 
 
+_LEVEL_TYPES: Final = {"price": np.int64, "size": np.int64, "orders": np.int32}
 _FIRST, _DUPLICATE, _LATE, _MISSING = (
     ARRIVALS.index(word) for word in ("FIRST", "DUPLICATE", "LATE", "MISSING")
 )
 
 
-def packets_table(merged: Merged, first: int, stop: int, messages: Array, lineage: Lineage) -> Any:
-    """Packets of the incremental stream that stand from a place to another."""
+def packets_table(
+    merged: Merged, first: int, stop: int, messages: Array, first_rows: Array, lineage: Lineage
+) -> Any:
+    """Packets of the incremental stream that stand from a place to another; their event is the first that
+    they tell of."""
     mine = np.flatnonzero((merged.place >= first) & (merged.place < stop))
     place, count = merged.place[mine], len(mine)
+    told_ns, told_by = first_rows[mine].T
+    times, kinds = lineage.times(told_ns, merged.sent[mine], whose_time(told_by))
     columns: dict[str, Any] = {
-        **lineage.moments(merged.sent[mine], np.full(count, SEND)), **lineage.places(place),
+        **lineage.moments(times, kinds), **lineage.places(place),
         **lineage.packets(mine), **lineage.common(count),
         "stream": np.full(count, STREAMS.index("INCREMENTAL"), np.int8), "size": merged.length[mine],
         "messages": messages[mine],

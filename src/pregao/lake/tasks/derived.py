@@ -1,6 +1,7 @@
 """Tables that are computed from others, written by Spark's tasks in our own files."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import date
 from typing import Any, Final
 
@@ -18,6 +19,11 @@ from pregao.lake.tables.table import CHANNEL, TRADE_DATE
 
 UnitKey = tuple[date, int]
 LABEL: Final = "analytics"  # of their files: findings of slices share the table `quality` with ours
+_LARGEST: Final = ("trades", "statistics")
+_FEW_ROWS: Final = 200_000
+_INTERPRETED: Final = {
+    "spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"
+}  # fmt: skip
 _MANIFEST_DDL: Final = (
     "table string, path string, size bigint, rows bigint, partition string, statistics string"
 )
@@ -39,14 +45,31 @@ def derive(
     """`late` are units of which only what comes from trades is made again."""
     frames = {name: frame(spark, location, find_table(name), files.get(name, [])) for name in INPUTS}
     wanted = [*units, *late]
-    made = analytics.run(frames, units=wanted, intervals=tuple(intervals), build_id=build_id)
     found: list[DataFile] = []
-    for number, (name, rows) in enumerate(made.items()):
-        mine = units if name not in FROM_TRADES else wanted
-        found += [file for file in _write(rows, location, name) if _key(file) in mine]
-        progress(number + 1, len(made))
-    made.release()
+    with _interpreted(spark, sum(file.rows for name in _LARGEST for file in files.get(name, []))):
+        made = analytics.run(frames, units=wanted, intervals=tuple(intervals), build_id=build_id)
+        for number, (name, rows) in enumerate(made.items()):
+            mine = units if name not in FROM_TRADES else wanted
+            found += [file for file in _write(rows, location, name) if _key(file) in mine]
+            progress(number + 1, len(made))
+        made.release()
     return found
+
+
+@contextmanager
+def _interpreted(spark: SparkSession, rows: int) -> Iterator[None]:
+    """Spark writes and compiles Java for every query. Of few rows that takes longer than the query."""
+    if rows > _FEW_ROWS:
+        yield
+        return
+    before = {name: spark.conf.get(name, None) for name in _INTERPRETED}
+    for name, value in _INTERPRETED.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, old in before.items():
+            spark.conf.unset(name) if old is None else spark.conf.set(name, old)
 
 
 def _key(file: DataFile) -> UnitKey:

@@ -6,22 +6,41 @@ from typing import Any, Final
 import numpy as np
 
 from pregao.books.store import BookStore
+from pregao.feeds.binary.workspace import Context
 from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK
 from pregao.lake.plan.slicing import Slice
 from pregao.lake.slices.feeds import Merged
 from pregao.lake.slices.merging.kernels import CONFLICT
-from pregao.lake.slices.rows import NO_INDEX, NO_PACKET, ColumnRows
-from pregao.lake.tables.arrays import moments
+from pregao.lake.slices.rows import NO_INDEX, NO_PACKET
+from pregao.lake.tables.arrays import microseconds, moments
 from pregao.lake.tables.quality import Quality
 from pregao.lake.tasks.arrays import Array, constant, names, or_null
+from pregao.lake.tasks.columns.kernels import (
+    BY_VERSION,
+    ENTRY,
+    FIRST_TRANSACTED,
+    SEND,
+    TRACE_FIELDS,
+    TRANSACT,
+    trace,
+)
+from pregao.lake.tasks.columns.rows import ColumnRows
 from pregao.model.rows import NULL, Kind
 
-FIRST_TRANSACTED: Final = 15  # wire version (9)
-ENTRY, TRANSACT, SEND = 0, 1, 2  # of ts_event_kind
 FIELDS: Final = ("kind", "at", "packet", "index", "rpt_seq", "security_id", "number", "time_ns", "version",
                  "quality")  # fmt: skip
-_TRANSACTED: Final = (Kind.ORDER, Kind.SIDE, Kind.TRADE, Kind.BUST, Kind.EXECUTION)
-_STATED: Final = (Kind.STATE, Kind.PHASE)
+_WHOSE_TIME: Final = np.full(256, ENTRY, np.uint8)  # by kind (9)
+_WHOSE_TIME[[Kind.ORDER, Kind.SIDE, Kind.TRADE, Kind.BUST, Kind.EXECUTION]] = BY_VERSION
+_WHOSE_TIME[[Kind.STATE, Kind.PHASE]] = TRANSACT
+_WHOSE_TIME[Kind.SNAPSHOT_ORDER] = SEND
+
+
+def whose_time(told_by: Array) -> Array:
+    """Of rows by kind and, above it, wire version."""
+    whose = _WHOSE_TIME[told_by & 0xFF]
+    transacted = np.where(told_by >> 8 >= FIRST_TRANSACTED, TRANSACT, ENTRY)
+    found: Array = np.where(whose == BY_VERSION, transacted, whose)
+    return found
 
 
 @dataclass(slots=True)
@@ -58,6 +77,11 @@ class Lineage:
                 self.renamed[number] = each
         self.texts = list(codes)
 
+    def unnamed(self) -> list[int]:
+        """Ids that nothing has defined yet."""
+        found: list[int] = self.security_ids[(self.codes < 0) & (self.security_ids >= 0)].tolist()
+        return found
+
     def symbols(self, numbers: Array, sent: Array) -> Any:
         """As they were when it was sent: an id may come again with another symbol."""
         codes = self.codes[numbers]
@@ -88,20 +112,31 @@ class Lineage:
 
     def of_rows(self, rows: ColumnRows, entries: Array | None = None) -> dict[str, Any]:
         """Of rows that are already in order."""
-        packets = self.packets(rows["packet"])
-        times, kinds = self.times(rows["time_ns"], packets["ts_send"], self._kinds(rows))
+        traced = self._traced(rows)
         return {
             "security_id": rows["security_id"],
-            "symbol": self.symbols(rows["number"], packets["ts_send"]),
-            **self.moments(times, kinds),
-            **self.places(rows["at"]),
+            "symbol": self.symbols(rows["number"], traced["ts_send"]),
             "msg_index": or_null(rows["index"], NO_INDEX),
-            "entry": np.zeros(len(rows), np.int64) if entries is None else entries,
+            "entry": np.zeros(len(rows), np.int32) if entries is None else entries,
             "rpt_seq": or_null(rows["rpt_seq"]),
-            **packets,
+            **traced,
+            "time": microseconds(traced["time"]),
             **self.common(len(rows)),
-            "quality": rows["quality"].astype(np.int64) | self.differing(rows["packet"]),
         }
+
+    def _traced(self, rows: ColumnRows) -> dict[str, Array]:
+        """Places and times of rows, and whether the feeds differ about them."""
+        merged, context = self.merged, Context(TRACE_FIELDS)
+        made = {name: np.empty(len(rows), kind) for name, kind in _TRACED.items()}
+        made["quality"] = rows["quality"].astype(np.int16)
+        context.set(
+            **{name: rows[name] for name in ("packet", "at", "time_ns", "kind", "version")},
+            sent=merged.sent, recv_a=merged.recv_a, recv_b=merged.recv_b,
+            differs=(merged.state_a & CONFLICT != 0).astype(np.uint8),
+            versions=np.array(self.slice.versions or [0], np.int64), times=_WHOSE_TIME, **made,
+        )  # fmt: skip
+        trace(context.address, len(rows))
+        return made
 
     def times(self, times: Array, sent: Array, kinds: Array) -> tuple[Array, Array]:
         """What tells no time has that of its packet."""
@@ -124,11 +159,8 @@ class Lineage:
         known = np.where(packets == NO_PACKET, 0, packets)
         return np.where(conflicts[known] & (packets != NO_PACKET), int(Quality.FEEDS_DIFFER), 0)
 
-    def _kinds(self, rows: ColumnRows) -> Array:
-        kinds, versions = rows["kind"], rows["version"]
-        table = np.zeros(256, np.bool_)
-        table[list(_TRANSACTED)] = True
-        found = np.where(table[kinds] & (versions >= FIRST_TRANSACTED), TRANSACT, ENTRY)
-        found[np.isin(kinds, _STATED)] = TRANSACT
-        found[kinds == Kind.SNAPSHOT_ORDER] = SEND
-        return found
+
+_TRACED: Final = {
+    **dict.fromkeys(("ts_send", "ts_recv_a", "ts_recv_b", "ts_event", "time", "seq_num"), np.int64),
+    "ts_event_kind": np.int8, "seq_version": np.int32,
+}  # fmt: skip

@@ -4,11 +4,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from pregao.lake.slices.rows import LAKE_ROW, ColumnRows, by_instrument
+from pregao.lake.slices.rows import LAKE_ROW, by_instrument
 from pregao.lake.tables.books import BOOK_CHECKPOINTS
 from pregao.lake.tables.messages import ORDERS
 from pregao.lake.tables.words import ANCHORS, BOOK_ACTIONS
 from pregao.lake.tasks.arrays import NO_WORD, Array, or_null, record
+from pregao.lake.tasks.columns.rows import ColumnRows
 from pregao.lake.tasks.lineage import FIELDS, Lineage
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from pregao.lake.plan.anchors import Loop
@@ -12,15 +13,18 @@ from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK
 from pregao.lake.plan.instruments import Symbols, Version
 from pregao.lake.plan.news import PlacedNews
 from pregao.lake.plan.presence import difference, holes, lost_beginnings
+from pregao.lake.plan.slicing import TO_LAST
 from pregao.lake.plan.units import Unit
 from pregao.lake.tables.analytics import QUALITY
 from pregao.lake.tables.instruments import INSTRUMENTS
 from pregao.lake.tables.messages import NEWS
 from pregao.lake.tables.quality import Quality
 from pregao.lake.tables.table import Table
+from pregao.lake.tables.types import DECIMAL_DIGITS
 from pregao.lake.tasks.run import SliceDone
 from pregao.model.instruments import Instrument
 
+_LIMIT = 10**DECIMAL_DIGITS
 Row = dict[str, Any]
 
 
@@ -72,7 +76,7 @@ def _terms(one: Instrument) -> Row:
         "segment": one.segment, "description": one.description or None, "isin": one.isin,
         "currency": one.currency, "cfi_code": one.cfi_code, "tick": _decimal(one.tick, 4), "lot": one.lot,
         "minimum_quantity": one.minimum_quantity, "maximum_quantity": one.maximum_quantity,
-        "multiplier": _decimal(one.multiplier, 0), "price_divisor": _decimal(one.price_divisor, 0),
+        "multiplier": _decimal(one.multiplier_fine, 8), "price_divisor": _decimal(one.price_divisor_fine, 8),
         "strike": _decimal(one.strike, 4), "is_put": one.is_put, "is_american": one.is_american,
         "issue_date": one.issue_date or None, "maturity_date": one.maturity_date, "maturity_year": year,
         "maturity_month": month, "shares_issued": one.shares_issued, "is_odd_lot": one.is_odd_lot,
@@ -101,7 +105,8 @@ def _name(value: Any) -> str | None:
 
 
 def _decimal(value: int | None, places: int) -> Any:
-    return None if value is None else Decimal(value).scaleb(-places)
+    """Null where the wire has more digits than the column: it must not cost the whole table."""
+    return None if value is None or abs(value) >= _LIMIT else Decimal(value).scaleb(-places)
 
 
 # News
@@ -142,30 +147,57 @@ def quality_table(
     unit: Unit, loops: list[Loop], done: Iterable[SliceDone], symbols: Symbols, damage: list[tuple[str, str]],
     build_id: str,
 ) -> Any:  # fmt: skip
-    rows = [*_losses(unit), *_damage(damage)]
     counts: dict[int, Counter[str]] = {}
+    rows: list[Row] = []
     for each in done:
         for loop, found in each.loops.items():
             counts.setdefault(loop, Counter()).update(found)
-        for finding in each.findings:
-            place, sent = finding.pop("place"), finding.pop("ts_event")
-            index = finding.pop("msg_index", None)
-            security_id = finding.get("security_id")
-            rows.append(
-                {**_timed(sent), **_placed(unit, place, index),
-                 "symbol": symbol_at(symbols, security_id, sent), "ts_to": sent, **finding}
-            )  # fmt: skip
-    rows += [_loop(unit, loops[number], found) for number, found in sorted(counts.items())]
+        rows += (_finding(unit, finding, symbols) for finding in each.findings)
+    rows += [*_losses(unit), *_damage(damage), *_loops(unit, loops, counts)]
     return _table(QUALITY, rows, build_id)
 
 
-def _losses(unit: Unit) -> Iterable[Row]:
-    all_runs = unit.all_runs
+def findings_table(unit: Unit, findings: Iterable[Row], symbols: Symbols, build_id: str) -> Any:
+    """What slices have found, apart from what they proved of loops."""
+    return _table(QUALITY, [_finding(unit, finding, symbols) for finding in findings], build_id)
+
+
+def losses_table(
+    unit: Unit, loops: list[Loop], counts: dict[int, Counter[str]], damage: list[tuple[str, str]],
+    until: int, build_id: str,
+) -> Any:  # fmt: skip
+    """What only the whole unit can tell, as far as places before `until` are concerned."""
+    rows = [*_losses(unit, until), *_damage(damage), *_loops(unit, loops, counts)]
+    return _table(QUALITY, rows, build_id)
+
+
+def _finding(unit: Unit, told: Row, symbols: Symbols) -> Row:
+    finding = dict(told)
+    place, sent = finding.pop("place"), finding.pop("ts_event")
+    index = finding.pop("msg_index", None)
+    symbol = symbol_at(symbols, finding.get("security_id"), sent)
+    return {**_timed(sent), **_placed(unit, place, index), "symbol": symbol, "ts_to": sent, **finding}
+
+
+def _loops(unit: Unit, loops: list[Loop], counts: dict[int, Counter[str]]) -> Iterable[Row]:
+    return (_loop(unit, loops[number], found) for number, found in sorted(counts.items()))
+
+
+def _losses(unit: Unit, until: int = TO_LAST) -> Iterable[Row]:
+    all_runs = _before(unit.all_runs, until)
     yield from (_lost(unit, run, "GAP", "ERROR", None) for run in holes(all_runs))
     yield from (_lost(unit, run, "GAP", "ERROR", None) for run in lost_beginnings(all_runs))
     for feed, runs in unit.runs.items():
         for run in difference(all_runs, runs):
             yield _lost(unit, run, "ONE_SIDED_LOSS", "INFO", feed.name)
+
+
+def _before(runs: Any, until: int) -> Any:
+    if until == TO_LAST:
+        return runs
+    cut = runs[runs["first"] < until].copy()
+    cut["last"] = np.minimum(cut["last"], until - 1)
+    return cut
 
 
 def _lost(unit: Unit, run: Any, finding: str, severity: str, feed: str | None) -> Row:

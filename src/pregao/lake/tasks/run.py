@@ -40,6 +40,7 @@ class SliceDone:
     loops: dict[int, dict[str, int]] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+    unnamed: list[int] = field(default_factory=list)  # ids of which no definition is known
 
     def note(self) -> str:
         return json.dumps(
@@ -111,6 +112,7 @@ class _Target:
 
 def _write_all(target: _Target, result: SliceResult, build_id: str) -> None:
     lineage = Lineage.of(target.slice, result.merged, result.store, build_id)
+    target.done.unnamed = lineage.unnamed()
     for buffer, table, make in _ROW_TABLES:
         rows = result.buffers.take(buffer)
         target.write(table, partial(make, rows, lineage))
@@ -121,7 +123,8 @@ def _write_all(target: _Target, result: SliceResult, build_id: str) -> None:
     slice_, merged = target.slice, result.merged
     told = _messages(merged)
     target.write(
-        message_tables.PACKETS, lambda: packets_table(merged, slice_.start, slice_.stop, told, lineage)
+        message_tables.PACKETS,
+        lambda: packets_table(merged, slice_.start, slice_.stop, told, result.first_rows, lineage),
     )
     mine = (merged.place >= slice_.start) & (merged.place < slice_.stop)
     target.done.counts["messages"] = int(told[mine].sum())

@@ -4,12 +4,14 @@ import pickle
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import suppress
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import pyarrow as pa
 
 from pregao.lake.errors import LakeError
+from pregao.lake.spark.failures import in_one_line
 from pregao.model.errors import PregaoError
 
 if TYPE_CHECKING:
@@ -85,9 +87,8 @@ class SparkRunner:
         watcher = threading.Thread(target=_watch, args=(context, total, progress, ended), daemon=True)
         watcher.start()
         try:
-            rows: list[Any] = frame.toArrow().to_pylist()
-        except Exception as error:
-            raise LakeError(f"Spark: {_reason(error)}") from error
+            with in_one_line():
+                rows: list[Any] = frame.toArrow().to_pylist()
         finally:
             ended.set()
             watcher.join()
@@ -106,12 +107,14 @@ class LazySparkRunner:
 
 
 def _watch(context: Any, total: int, progress: Progress, ended: threading.Event) -> None:
-    tracker = context.statusTracker()
-    while not ended.wait(_POLL_S):
-        for stage in tracker.getActiveStageIds():
-            about = tracker.getStageInfo(stage)
-            if about is not None and about.numTasks == total:
-                progress(about.numCompletedTasks, total)
+    """Only a show: whoever waits for the tasks is told when Spark has died."""
+    with suppress(LakeError), in_one_line():
+        tracker = context.statusTracker()
+        while not ended.wait(_POLL_S):
+            for stage in tracker.getActiveStageIds():
+                about = tracker.getStageInfo(stage)
+                if about is not None and about.numTasks == total:
+                    progress(about.numCompletedTasks, total)
 
 
 def _in_arrow(task: Task, blobs: list[bytes]) -> Callable[[Iterable[Any]], Iterator[Any]]:
@@ -131,9 +134,3 @@ def _in_arrow(task: Task, blobs: list[bytes]) -> Callable[[Iterable[Any]], Itera
 
 
 _RESULT: Final = pa.schema([("number", pa.int64()), ("outcome", pa.string()), ("blob", pa.binary())])
-
-
-def _reason(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [line for line in lines if "Error" in line and not line.startswith("at ")]
-    return (told or lines or [type(error).__name__])[-1]

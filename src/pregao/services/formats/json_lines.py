@@ -1,40 +1,9 @@
 """One JSON object a line, exactly as the design has it (The command line)."""
 
-from decimal import Decimal
-from json import JSONEncoder
-from math import isfinite
-from typing import Any
-
+from pregao.codecs.sbe.json_text import to_json
 from pregao.services.decoded import DecodedMessage
 
-
-def _default(value: Any) -> str:
-    if isinstance(value, Decimal):
-        return format(value, "f")
-    if isinstance(value, bytes):
-        return value.hex()
-    raise TypeError(f"no JSON for {type(value).__name__}")
-
-
-_encode = JSONEncoder(separators=(",", ":"), default=_default, allow_nan=False).encode
-
-
-def to_json(value: Any) -> str:
-    """Compact ASCII JSON: decimals as strings with their full scale, plain bytes as hex."""
-    try:
-        return _encode(value)
-    except ValueError:  # JSON has no NaN and no infinity; B3's schemas have no floats
-        return _encode(_spelled(value))
-
-
-def _spelled(value: Any) -> Any:
-    if isinstance(value, float) and not isfinite(value):
-        return str(value)
-    if isinstance(value, dict):
-        return {name: _spelled(member) for name, member in value.items()}
-    if isinstance(value, list | tuple):
-        return [_spelled(member) for member in value]
-    return value
+__all__ = ["JsonFormat", "to_json"]
 
 
 class JsonFormat:
@@ -54,10 +23,10 @@ class JsonFormat:
     def message(self, decoded: DecodedMessage) -> str:
         message, header = decoded.message, decoded.header
         if decoded.file != self._file:
-            self._file, self._quoted = decoded.file, _encode(decoded.file)
+            self._file, self._quoted = decoded.file, to_json(decoded.file)
         name = self._names.get(message.name)
         if name is None:
-            name = self._names[message.name] = _encode(message.name)
+            name = self._names[message.name] = to_json(message.name)
         fields = "null" if message.fields is None else to_json(message.fields)
         return (
             f'{{"file":{self._quoted},"packet":{decoded.packet},"ts_ns":{decoded.ts_ns},'

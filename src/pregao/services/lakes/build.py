@@ -7,6 +7,7 @@ from typing import Any
 
 from pregao.lake.build import USUAL_BARS, Builder, BuildReport, BuildSettings
 from pregao.lake.plan.fingerprints import find_captures
+from pregao.lake.spark.failures import in_one_line, stop
 from pregao.lake.spark.session import LOCAL, local_session
 from pregao.lake.store.location import Location
 from pregao.lake.tasks.runners import LazySparkRunner
@@ -27,7 +28,7 @@ class BuildRequest:
     config: str | None = None  # which address carries what
     scratch: str = ""
     slices: int | None = None
-    settings: dict[str, Any] = field(default_factory=dict)  # of BuildSettings, for tests
+    settings: dict[str, Any] = field(default_factory=dict)  # more of BuildSettings
 
 
 def build_lake(
@@ -52,10 +53,10 @@ def build_lake(
         return started[0]
 
     runner = LazySparkRunner(session)
+    builder = Builder(Location(request.lake), runner, settings, spark=session, told=told)
     try:
-        return Builder(Location(request.lake), runner, settings, spark=session, told=told).build(
-            request.captures
-        )
+        with in_one_line():
+            return builder.build(request.captures)
     finally:
         for each in started:
-            each.stop()
+            stop(each)

@@ -9,6 +9,7 @@ from pregao.model.events import Definition, News, PhaseChanged, StateChanged, Tr
 from pregao.model.records import record
 from pregao.services.formats.text_values import printable
 from pregao.services.market.numbers import in_words, price_text
+from pregao.services.market.statistic_texts import STATISTIC_TEXTS, Statistic
 from pregao.sessions.events import Event as ChannelEvent
 from pregao.sessions.instruments import Known
 
@@ -24,7 +25,7 @@ class Quote:
     known: Known = Known.CLEAN
 
 
-What = Trade | TradeBusted | Quote | StateChanged | PhaseChanged | News | Definition
+What = Trade | TradeBusted | Quote | Statistic | StateChanged | PhaseChanged | News | Definition
 
 
 @record
@@ -86,5 +87,5 @@ def _definition(symbol: str, told: Definition) -> str:
 
 _TEXTS: Final[dict[type, Callable[[str, Any], str]]] = {
     Trade: _trade, TradeBusted: _bust, Quote: _quote, StateChanged: _state, PhaseChanged: _phase,
-    News: _news, Definition: _definition,
+    News: _news, Definition: _definition, **STATISTIC_TEXTS,
 }  # fmt: skip

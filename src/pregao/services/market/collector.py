@@ -11,20 +11,24 @@ from pregao.model.instruments import Instrument
 from pregao.model.market import DefinitionAction
 from pregao.model.rows import Kind, Rows
 from pregao.services.market.changes import Change, MarketEvent, Quote, What
-from pregao.services.market.rows import MAKERS, quote_of
+from pregao.services.market.rows import MAKERS, STATISTICS, quote_of, statistic_told
 
 if TYPE_CHECKING:
     from pregao.feeds.binary.handler.handler import ChannelHandler
 
 _IS_TOLD: Final = np.zeros(256, np.bool_)
 _IS_TOLD[list(MAKERS)] = True
+_IS_STATISTIC: Final = np.zeros(256, np.bool_)
+_IS_STATISTIC[list(STATISTICS)] = True
 
 
 class Collector(Observer):
-    """Of one channel. `symbols` None: of all instruments; what is not about one is always told."""
+    """Of one channel. `symbols` None: of all instruments; what is not about one is always told.
+    `statistics`: these too, which are many."""
 
-    def __init__(self, symbols: frozenset[str] | None = None) -> None:
+    def __init__(self, symbols: frozenset[str] | None = None, *, statistics: bool = False) -> None:
         self._symbols = symbols
+        self._is_told = _IS_TOLD | _IS_STATISTIC if statistics else _IS_TOLD
         self.quiet = False  # nobody wants to hear of trades and quotes for now
         self._ids: set[int] = set()  # of the symbols, as far as they are known
         self._defined: dict[int, Instrument] = {}
@@ -48,7 +52,7 @@ class Collector(Observer):
             handler.store.take_quotes()
             return
         self._out += handler.machine.take_events()  # they came before these rows, or with them
-        chosen, quotes = rows[_IS_TOLD[rows["kind"]]], handler.store.take_quotes()
+        chosen, quotes = rows[self._is_told[rows["kind"]]], handler.store.take_quotes()
         if self._symbols is not None:
             chosen, quotes = self._of_symbols(chosen), self._of_symbols(quotes)
         changes = [*map(self._change, self._updates(chosen)), *map(self._change, self._quotes(quotes))]
@@ -81,7 +85,8 @@ class Collector(Observer):
 
     def _updates(self, rows: Rows) -> Iterator[What]:
         for row in rows:
-            yield MAKERS[int(row["kind"])](row)
+            kind = int(row["kind"])
+            yield MAKERS[kind](row) if kind in MAKERS else statistic_told(row)
 
     def _quotes(self, quotes: Any) -> Iterator[Quote]:
         assert self._handler is not None
@@ -100,7 +105,7 @@ class Collector(Observer):
     def _change(self, what: What) -> Change:
         security_id = getattr(what, "security_id", None)
         symbol = None if security_id is None else self._symbol(security_id)
-        time_ns = what.time_ns if isinstance(what, Quote | News) else getattr(what, "transact_ns", 0)
+        time_ns: int = getattr(what, "transact_ns", 0) or getattr(what, "time_ns", 0)
         return Change(self._channel, symbol, what, time_ns)
 
     def _tell(self, symbol: str | None, what: What, time_ns: int) -> None:

@@ -46,12 +46,13 @@ class Market:
         *,
         symbols: Collection[str] = (),
         quotes: bool = True,
+        statistics: bool = False,
         exact: bool = True,
         whole_events: bool = True,
         settings: Settings | None = None,
     ) -> None:
         self._packets = packets
-        self._symbols = frozenset(symbols) or None
+        self._symbols, self._statistics = frozenset(symbols) or None, statistics
         self._collectors: dict[int, Collector] = {}
         self._is_quiet = False
         self._channels = Channels(
@@ -69,18 +70,21 @@ class Market:
         *paths: str | Path,
         speed: float = 0.0,
         config: str | None = None,
+        channels: Collection[int] = (),
         symbols: Collection[str] = (),
         quotes: bool = True,
+        statistics: bool = False,
         exact: bool = True,
         whole_events: bool = True,
         settings: Settings | None = None,
     ) -> Self:
         """Captures (or folders of them), merged by time. `speed` 1.0: at the recorded pace; 0: as fast as
         possible. `config` names the streams of captures whose file names do not."""
-        packets = ReplayedPackets(captures_in(paths), speed=speed, config=config)
+        packets = ReplayedPackets(captures_in(paths), speed=speed, config=config, channels=channels)
         return cls(
-            packets, symbols=symbols, quotes=quotes, exact=exact, whole_events=whole_events, settings=settings
-        )
+            packets, symbols=symbols, quotes=quotes, statistics=statistics, exact=exact,
+            whole_events=whole_events, settings=settings,
+        )  # fmt: skip
 
     @classmethod
     def live(
@@ -91,6 +95,7 @@ class Market:
         interface: str | None = None,
         symbols: Collection[str] = (),
         quotes: bool = True,
+        statistics: bool = False,
         exact: bool = False,
         whole_events: bool = True,
         settings: Settings | None = None,
@@ -98,8 +103,9 @@ class Market:
         """Multicast, as a channel configuration says; without one, `pregao exchange` on this machine."""
         packets = LivePackets(load_subscriptions(config, channels, interface))
         return cls(
-            packets, symbols=symbols, quotes=quotes, exact=exact, whole_events=whole_events, settings=settings
-        )
+            packets, symbols=symbols, quotes=quotes, statistics=statistics, exact=exact,
+            whole_events=whole_events, settings=settings,
+        )  # fmt: skip
 
     # Events
 
@@ -182,7 +188,7 @@ class Market:
             yield None
 
     def _observe(self, channel: int) -> Collector:
-        collector = self._collectors[channel] = Collector(self._symbols)
+        collector = self._collectors[channel] = Collector(self._symbols, statistics=self._statistics)
         collector.quiet = self._is_quiet
         return collector
 

@@ -1,11 +1,12 @@
 """Packets of captures, as fast as they can be read or at a pace. Time is that of the recording."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from pregao.feeds.binary.streams import StreamId
+from pregao.feeds.binary.streams import Feed, Stream, StreamId, stream_of_file_name
 from pregao.io.clock import NS_PER_SECOND, Metronome
+from pregao.model.errors import ConfigurationError
 from pregao.model.packets import PacketBatch
 from pregao.services.decode import load_channel_map
 from pregao.services.replay import Pace, Replay
@@ -14,10 +15,12 @@ from pregao.sessions.events import Event
 BATCH_PACKETS: Final = 4096
 _NEVER: Final = (1 << 63) - 1
 _DUE_IN_A_PAUSE: Final = 64  # a night is not waited out second by second
+_NOT_WANTED: Final = StreamId(None, Stream.UNKNOWN, Feed.UNKNOWN)
 
 
 class ReplayedPackets:
-    """`speed` 0: as fast as possible; otherwise how many times as fast as recorded."""
+    """`speed` 0: as fast as possible; otherwise how many times as fast as recorded. `channels`: of these
+    only, if there are any; files whose names say that they are of others are not opened."""
 
     def __init__(
         self,
@@ -25,10 +28,14 @@ class ReplayedPackets:
         *,
         speed: float = 0.0,
         config: str | None = None,
+        channels: Collection[int] = (),
         pace: Pace | None = None,
         packets: int = BATCH_PACKETS,
     ) -> None:
         self.speed: float | None = speed
+        self._wanted = frozenset(channels)
+        if self._wanted and config is None:
+            paths = self._of_wanted(paths)
         self._replay = Replay(paths, channels=load_channel_map(config), speed=speed, packets=packets)
         self._pace = pace or Metronome()
         self._played: tuple[int, int] | None = None  # a recorded time, and when it was played
@@ -37,15 +44,32 @@ class ReplayedPackets:
 
     @property
     def lines(self) -> Sequence[StreamId]:
-        return [source.id for source in self._replay.sources]
+        ids = [source.id for source in self._replay.sources]
+        return [one if self._is_wanted(one) else _NOT_WANTED for one in ids] if self._wanted else ids
 
     @property
     def ended(self) -> bool:
         return self._replay.next_ns() is None
 
     @property
+    def absent(self) -> list[int]:
+        """Channels that were wanted, and of which nothing has come."""
+        return sorted(self._wanted - {source.id.channel for source in self._replay.sources})
+
+    @property
     def findings(self) -> int:
         return self._replay.finding_count
+
+    def _is_wanted(self, one: StreamId) -> bool:
+        return one.channel in self._wanted
+
+    def _of_wanted(self, paths: Iterable[Path]) -> list[Path]:
+        kept = [path for path in paths if stream_of_file_name(str(path)).channel in {None, *self._wanted}]
+        if not kept:
+            raise ConfigurationError(
+                f"no captures of channels {sorted(self._wanted)}", file="", key="channel"
+            )
+        return kept
 
     def take(self, timeout_s: float, due_ns: int | None) -> PacketBatch | None:
         next_ns = self._replay.next_ns()

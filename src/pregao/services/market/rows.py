@@ -11,6 +11,7 @@ from pregao.model.events import PhaseChanged, StateChanged, Trade, TradeBusted
 from pregao.model.market import Phase, Session, StateEvent, TradeCondition, TradeSubType
 from pregao.model.rows import NULL, Flag, Kind
 from pregao.services.market.changes import Quote
+from pregao.services.market.statistic_texts import Statistic
 
 _E = TypeVar("_E", bound=IntEnum)
 _EXCHANGE: Final = "BVMF"  # a constant of the message
@@ -59,6 +60,17 @@ def phase_of(row: Any) -> PhaseChanged:
 MAKERS: Final[dict[int, Callable[[Any], Trade | TradeBusted | StateChanged | PhaseChanged]]] = {
     Kind.TRADE: trade_of, Kind.BUST: bust_of, Kind.STATE: state_of, Kind.PHASE: phase_of,
 }  # fmt: skip
+
+
+STATISTICS: Final = (
+    Kind.OPENING, Kind.THEORETICAL, Kind.CLOSING, Kind.HIGH, Kind.LOW, Kind.LAST_TRADE, Kind.TOTALS,
+    Kind.SETTLEMENT, Kind.OPEN_INTEREST, Kind.IMBALANCE, Kind.PRICE_BAND, Kind.QUANTITY_BAND,
+)  # fmt: skip
+
+
+def statistic_told(row: Any) -> Statistic:
+    """Of a row of one of these kinds."""
+    return cast(Statistic, statistic_of(row))
 
 
 def quote_of(told: Any) -> Quote:

@@ -6,6 +6,8 @@ from pregao.services.report.gathering.everything import Findings
 from pregao.services.report.numbers import clock, compact, count, duration, of, price, share
 from pregao.services.report.verdicts import Verdict, verdict_of
 
+_MOST = 3
+
 
 class Summary(NamedTuple):
     title: str
@@ -25,14 +27,25 @@ def _health(found: Findings) -> list[tuple[str, str]]:
     packets = sum(feed.packets for feed in health.feeds)
     lost_a, lost_b = (sum(getattr(feed, name) for feed in health.feeds) for name in ("lost_a", "lost_b"))
     compared = health.agreeing + health.differing
-    stale = f"{count(health.gaps)}, {count(health.stale)}, {count(health.heals)}"
+    gaps = f"{count(health.gaps)} ({of(health.lost, 'packet')})"
+    stale = f"{count(health.stale)}, {count(health.heals)}"
+    proof = f"{_part(health.matches, health.compared)} in {of(health.loops, 'loop')}"
+    days = _part(health.agreeing, compared)
+    if health.differing:
+        others = "the others miss messages" if not health.unexplained else "the others differ"
+        days = f"{days}; {others}"
     return [
         ("packets", f"{count(packets)} on {of(len(health.feeds), 'channel')}"),
-        ("lost on A / B / both", f"{count(lost_a)} / {count(lost_b)} / {count(health.lost)}"),
-        ("gaps, books gone stale, heals", stale),
-        ("books equal to B3's snapshots", _part(health.matches, health.compared)),
-        ("days equal to B3's figures", _part(health.agreeing, compared)),
+        ("lost on A / B / both", " / ".join(_lost(lost, packets) for lost in (lost_a, lost_b, health.lost))),
+        ("gaps that no feed could fill", gaps),
+        ("books gone stale, healed", stale),
+        ("books equal to B3's snapshots", proof if health.compared else _part(0, 0)),
+        ("days equal to B3's figures", days),
     ]
+
+
+def _lost(packets: int, whole: int) -> str:
+    return f"{count(packets)} ({share(packets, whole)})" if packets else "0"
 
 
 def _part(part: int, whole: int) -> str:
@@ -48,10 +61,9 @@ def _market(found: Findings) -> list[tuple[str, str]]:
     if done.messages:
         at, number = max(done.messages, key=lambda each: each[1])
         lines.append(("busiest minute", f"{clock(at)} with {of(number, 'message')}"))
-    if done.most_traded:
-        first = done.most_traded[0]
-        told = f"{compact(first.amount)} in {of(first.trades, 'trade')}, last {price(first.last)}"
-        lines.append(("most traded", f"{first.symbol}: {told}"))
+    for place, each in enumerate(done.most_traded[:_MOST]):
+        told = f"{compact(each.amount)} in {of(each.trades, 'trade')}, last {price(each.last)}"
+        lines.append(("most traded" if not place else "", f"{each.symbol}: {told}"))
     all_ = sum(number for number, _ in found.auctions.by_kind.values())
     done_ = sum(number for _, number in found.auctions.by_kind.values())
     return [*lines, ("auctions, uncrossed, extended", f"{all_:,}, {done_:,}, {found.auctions.extended:,}")]

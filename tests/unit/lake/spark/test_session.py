@@ -2,6 +2,8 @@ import os
 import sys
 from typing import Any
 
+import pytest
+
 from pregao.lake.spark.session import session_settings
 
 
@@ -24,6 +26,16 @@ def test_a_cluster_gets_the_archive_and_its_own_addresses() -> None:
     assert found["spark.driver.memory"] == "4g"
     assert "spark.driver.bindAddress" not in found
     assert "Tiered" not in found["spark.driver.extraJavaOptions"]
+
+
+def test_where_a_store_is_goes_to_the_cluster_but_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_REGION", "AWS_ENDPOINT_URL", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, f"my {name}")
+    found = settings(is_local=False)
+    assert found["spark.executorEnv.AWS_REGION"] == "my AWS_REGION"
+    assert found["spark.executorEnv.AWS_ENDPOINT_URL"] == "my AWS_ENDPOINT_URL"
+    assert not any("SECRET" in name for name in found)
+    assert "spark.archives" not in settings(archive="/x/environment.tar.gz")  # ours is here
 
 
 def test_whoever_asks_has_the_last_word() -> None:

@@ -22,7 +22,9 @@ def test_s3_by_the_usual_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not location.is_local
     assert location.path("orders") == "bucket/some/lake/orders"
     assert location.full("orders") == "s3://bucket/some/lake/orders"
-    assert location.storage_options == {"AWS_ALLOW_HTTP": "true", "AWS_ENDPOINT_URL": "http://127.0.0.1:5000"}
+    assert location.storage_options == {
+        "AWS_ALLOW_HTTP": "true", "AWS_ENDPOINT_URL": "http://127.0.0.1:5000", "aws_conditional_put": "etag",
+    }  # fmt: skip
 
 
 def test_a_place_nobody_knows() -> None:

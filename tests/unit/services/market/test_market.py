@@ -8,9 +8,21 @@ import pytest
 
 from pregao import Change, Market, Quote
 from pregao.feeds.binary.packets import PacketHeader
-from pregao.model.events import Definition, News, PhaseChanged, StateChanged, Trade, TradeBusted
+from pregao.model.events import (
+    ClosingPrice,
+    Definition,
+    ExecutionStatistics,
+    HighPrice,
+    News,
+    PhaseChanged,
+    PriceBand,
+    StateChanged,
+    Trade,
+    TradeBusted,
+)
 from pregao.model.market import DefinitionAction
 from pregao.services.market import AmbiguousSymbolError, MarketEvent, UnknownInstrumentError
+from pregao.services.market.statistic_texts import Statistic
 from pregao.services.simulation.memory import MemoryDay, Packet
 from pregao.sessions.events import (
     ChannelReady,
@@ -70,6 +82,22 @@ def test_events_have_names_and_are_lines_for_people(clean_day: MemoryDay, events
     assert all(each.time_ns == each.what.transact_ns for each in trades)
     assert all(str(each) and "\n" not in str(each) for each in events)
     assert str(trades[0]).startswith(f"{trades[0].symbol} trade {trades[0].what.size:,} at ")
+
+
+def test_statistics_are_told_to_who_asks_for_them(clean_day: MemoryDay, events: list[MarketEvent]) -> None:
+    seen = market(clean_day, statistics=True)
+    told = list(seen)
+    found = [each for each in told if isinstance(each, Change) and isinstance(each.what, Statistic)]
+    assert [each for each in told if each not in found] == events
+    assert {type(each.what) for each in found} >= {ExecutionStatistics, HighPrice, PriceBand, ClosingPrice}
+    assert all(each.time_ns == each.what.time_ns for each in found)  # type: ignore[union-attr]
+    assert all(str(each).startswith(f"{each.symbol} ") and "None" not in str(each) for each in found)
+    for kind in (ExecutionStatistics, HighPrice):
+        for channel in {each.channel for each in found if isinstance(each.what, kind)}:
+            heard = [each.what for each in found if each.channel == channel and isinstance(each.what, kind)]
+            done = [placed.update for placed in clean_day.updates
+                    if placed.channel == channel and isinstance(placed.update, kind)]  # fmt: skip
+            assert heard == done[-len(heard) :]
 
 
 def test_every_instrument_is_defined_once(clean_day: MemoryDay, events: list[MarketEvent]) -> None:

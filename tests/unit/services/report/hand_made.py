@@ -127,7 +127,8 @@ def _packets(healthy: bool) -> list[dict[str, Any]]:
         second = OPENS - 600 + (number * 1.6)
         lost_a, lost_b = (not healthy and random.random() < share for share in (0.004, 0.011))
         if not healthy and 1_500 <= number < 1_520:
-            lost_a = lost_b = True
+            continue  # what neither feed has is no row: the gap tells it
+        lost_b = lost_b and not lost_a
         busy = 1 + round(20 * abs(sin(number / 500)) ** 3)
         rows.append({
             "stream": "INCREMENTAL", "seq_num": number, "ts_send": at(second), "ts_event": at(second),
@@ -148,14 +149,17 @@ def _quality(symbol: str, healthy: bool) -> list[dict[str, Any]]:
     return [
         *matches,
         {
-            "finding": "GAP", "severity": "WARNING", "count": 20, "ts_from": gap, "ts_to": gap + 32 * 10**9,
+            "finding": "GAP", "severity": "ERROR", "count": 20, "ts_from": gap, "ts_to": gap + 32 * 10**9,
             "first_seq_num": 1_500, "last_seq_num": 1_519, "security_id": None, "symbol": None,
         },
         {
-            "finding": "STALE_SPAN", "severity": "WARNING", "symbol": symbol, "ts_from": gap + 32 * 10**9,
-            "ts_to": gap + 400 * 10**9, "count": 1,
+            "finding": "HEAL", "severity": "WARNING", "symbol": symbol, "ts_from": gap + 32 * 10**9,
+            "ts_to": gap + 400 * 10**9, "count": 1, "detail": "snapshot",
         },
-        {"finding": "HEAL", "severity": "INFO", "symbol": symbol, "ts_from": gap + 400 * 10**9, "count": 1},
+        {
+            "finding": "STALE_SPAN", "severity": "WARNING", "symbol": "BBDC4", "security_id": 5,
+            "ts_from": gap + 32 * 10**9, "ts_to": gap + 5_000 * 10**9, "count": 1, "detail": "until the end",
+        },
         {
             "finding": "STATISTIC_DIFFERS", "severity": "WARNING", "symbol": "ITUB4", "expected": "1000",
             "found": "900", "detail": "volume: messages are missing",

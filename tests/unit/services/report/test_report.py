@@ -63,9 +63,12 @@ def test_everything_is_on_the_page(tmp_path: Path) -> None:
     assert "100 % of 264 books compared equal" in report.html
     assert "084_Incremental_FeedA.pcap" in report.html
     values = dict(report.summary.lines)
-    assert values["lost on A / B / both"] == "36 / 76 / 21"
-    assert values["gaps, books gone stale, heals"] == "1, 1, 1"
-    assert values["days equal to B3's figures"] == "75.0 % (3 of 4)"
+    assert values["lost on A / B / both"] == "36 (0.8 %) / 75 (1.6 %) / 20 (0.4 %)"
+    assert values["gaps that no feed could fill"] == "1 (20 packets)"
+    assert values["books gone stale, healed"] == "2, 1"
+    assert values["books equal to B3's snapshots"] == "100 % (264 of 264) in 22 loops"
+    assert values["days equal to B3's figures"] == "75.0 % (3 of 4); the others miss messages"
+    assert "2 books went stale, 1 healed, 1 not until the end" in report.summary.verdict.rest
     assert report.summary.verdict.level == "warn"
 
 

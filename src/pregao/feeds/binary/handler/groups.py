@@ -166,6 +166,3 @@ class Groups:
         ends = int(row["inserted_ns"])
         group.ends_ns = ends if ends > 0 else None
         group.session = int(row["session"])
-
-
-

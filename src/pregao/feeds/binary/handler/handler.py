@@ -15,8 +15,10 @@ import numpy as np
 
 from pregao.books.store import BookStore
 from pregao.codecs.sbe import Schema
+from pregao.feeds.binary.handler.beats.kernels import take_beats
 from pregao.feeds.binary.handler.definitions import DefinitionReader
 from pregao.feeds.binary.handler.groups import Groups
+from pregao.feeds.binary.handler.heartbeats import Heartbeats
 from pregao.feeds.binary.handler.incremental import IncrementalReader
 from pregao.feeds.binary.handler.instruments import Instruments
 from pregao.feeds.binary.handler.keeper import StoreKeeper
@@ -29,7 +31,6 @@ from pregao.feeds.binary.reading.plain import PlainReader
 from pregao.feeds.binary.reading.rows import Array, RowReader
 from pregao.feeds.binary.streams import Feed, Stream
 from pregao.model.packets import PacketBatch, UInt32s, batch_of
-from pregao.model.rows import Kind
 from pregao.sessions.arbitration_state import (
     ACCEPTED,
     OUT_AT,
@@ -41,12 +42,12 @@ from pregao.sessions.arbitration_state import (
     STOP_ODD,
     STOP_RELEASE,
 )
+from pregao.sessions.arrivals.kernels import take_in_sequence
 from pregao.sessions.channel import ChannelMachine
 from pregao.sessions.events import Event
 from pregao.sessions.feeds import SITE_OF, RecoveryStream
 from pregao.sessions.feeds import Feed as SessionFeed
 from pregao.sessions.instruments import Known
-from pregao.sessions.kernels import take_in_sequence
 from pregao.sessions.settings import Settings
 
 ROOM = 4_096  # packets that are accepted before their rows are read
@@ -82,7 +83,7 @@ class ChannelHandler:
         )  # fmt: skip
         self.snapshots = SnapshotReader(channel, recovery_reader, self.machine, self._keeper, self.groups)
         self._keeper.attach(self.incremental.context, self.machine.held)
-        self._beats = RowReader(schema)
+        self._beats = Heartbeats(schema, recovery_reader)
         self._out = (
             np.empty(ROOM, np.int64), np.empty(ROOM, np.uint32), np.empty(ROOM, np.int64),
             np.empty(ROOM, np.uint16),
@@ -184,6 +185,10 @@ class ChannelHandler:
                 for packet in machine.on_kernel_release():
                     self.incremental.take_packet(packet)
             elif stop == STOP_ODD:
+                start = index
+                index = take_beats(state.address, self._beats.shape, base, *columns, place, start, last)
+                if index > start:
+                    continue
                 row = int(rows[index])
                 feed, arrival_ns = int(feeds[batch.source[row]]), int(batch.arrival_ns[row])
                 self._take_odd(bytes(batch.payload(row)), SessionFeed(feed), arrival_ns)
@@ -203,12 +208,11 @@ class ChannelHandler:
             number = header.sequence_number
             packets = machine.on_packet(feed, header.sequence_version, number, payload, now_ns)
         else:
-            rows = self._beats.read_packet(payload).rows
-            beats = rows[rows["kind"] == Kind.SEQUENCE]
-            if not len(beats):
+            next_number = self._beats.read(payload)
+            if next_number is None:
                 machine.arbiter.foreign()
                 return
-            packets = machine.on_heartbeat(feed, header.sequence_version, int(beats[0]["price"]), now_ns)
+            packets = machine.on_heartbeat(feed, header.sequence_version, next_number, now_ns)
         for packet in packets:
             self.incremental.take_packet(packet)
 

@@ -96,9 +96,7 @@ class IncrementalReader:
         payload = np.frombuffer(packet.payload, np.uint8)
         at = np.array([packet.at], np.int64)
         length, version = np.array([len(payload)], np.uint32), np.array([packet.version], np.uint16)
-        self._read(
-            self._reader.read(payload.ctypes.data, np.zeros(1, np.int64), length, at, version), at
-        )
+        self._read(self._reader.read(payload.ctypes.data, np.zeros(1, np.int64), length, at, version), at)
 
     def _read(self, reading: Reading, at: Array) -> None:
         while True:

@@ -5,7 +5,7 @@ from typing import Final
 
 from pregao.feeds.binary.publisher.fields import Fields, decimal
 from pregao.model.instruments import Instrument, Leg, Payout, TradeType, Underlying
-from pregao.model.market import DefinitionAction
+from pregao.model.market import FINE_EXPONENT, DefinitionAction
 
 _DAY_SECONDS: Final = 86_400
 _ELIGIBLE: Final = TradeType.ELECTRONIC  # the same number says that an instrument takes GTC and GTD
@@ -70,8 +70,8 @@ def _terms(instrument: Instrument) -> Fields:
     return {
         "strikePrice": decimal(instrument.strike),
         "strikeCurrency": instrument.currency if instrument.strike is not None else None,
-        "contractMultiplier": instrument.multiplier,
-        "priceDivisor": instrument.price_divisor,
+        "contractMultiplier": decimal(instrument.multiplier_fine, FINE_EXPONENT),
+        "priceDivisor": decimal(instrument.price_divisor_fine, FINE_EXPONENT),
         "securityValidityTimestamp": None if matures is None else matures * _DAY_SECONDS,
         "maturityDate": matures or None,
         "endDate": matures or None,

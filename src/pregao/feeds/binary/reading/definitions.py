@@ -55,8 +55,8 @@ def _terms(v: Values) -> dict[str, Any]:
     month_year = v.get("maturityMonthYear") or {}
     year, month = month_year.get("year"), month_year.get("month")
     return {
-        "multiplier": v.scaled("contractMultiplier", _WHOLE),
-        "price_divisor": v.scaled("priceDivisor", _WHOLE),
+        "multiplier_fine": v.fine("contractMultiplier"),
+        "price_divisor_fine": v.fine("priceDivisor"),
         "strike": v.price("strikePrice"),
         "is_put": None if put_or_call not in ("PUT", "CALL") else put_or_call == "PUT",
         "is_american": None if style not in ("AMERICAN", "EUROPEAN") else style == "AMERICAN",

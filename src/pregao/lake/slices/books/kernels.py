@@ -6,8 +6,6 @@ are gone through in pieces, as in `books.kernels`: a book waits for memory more 
 """
 
 from pregao.books import layout as t
-from pregao.books.arena.kernels import address_of
-from pregao.books.by_price.kernels import bits_of, find_slot
 from pregao.books.kernels import (
     apply_row,
     end_event,
@@ -32,7 +30,16 @@ from pregao.kernels import (
     store_32,
     store_64,
 )
-from pregao.lake.slices.sampling.kernels import KNOWN_ONCE, doubt, mark_changed, sample_until, second_ends
+from pregao.lake.slices.sampling.kernels import (
+    BOOK_ONCE,
+    KNOWN_ONCE,
+    STATISTICS_ONCE,
+    doubt,
+    mark_changed,
+    sample_until,
+    second_ends,
+)
+from pregao.lake.slices.snapshots.kernels import settle_told
 from pregao.model import rows as r
 from pregao.model.rows import Kind
 from pregao.sessions.instruments import BOOK, BOUND, MISSING, NEVER, STATISTICS, SYNC_SIZE, Decision, Known
@@ -44,7 +51,7 @@ CONTEXT_FIELDS = (
     "notes",  # three words each: instrument, decision, place
     "note_count",
     "note_room",
-    "event_at",  # something else is to be done before rows after this place
+    "told",  # snapshots that wait for their places: context of `slices.snapshots`
     "emit_from",  # rows of these places go to tables
     "emit_to",
     "table_of_kind",  # a byte each
@@ -52,12 +59,14 @@ CONTEXT_FIELDS = (
     "execution",  # the row of the matching event that is going on; 0: none
     "sampling",  # context of the samples
     "decided",  # of a row that was not applied for want of memory: what was decided about it; else -1
+    "first_rows",  # of each packet, for its time: the time, and kind and wire version of the row
 )
 (
-    BOOKS, SYNC, NOTES, NOTE_COUNT, NOTE_ROOM, EVENT_AT, EMIT_FROM, EMIT_TO, TABLE_OF_KIND, BUFFERS,
-    EXECUTION_ROW, SAMPLING, DECIDED,
+    BOOKS, SYNC, NOTES, NOTE_COUNT, NOTE_ROOM, TOLD, EMIT_FROM, EMIT_TO, TABLE_OF_KIND, BUFFERS,
+    EXECUTION_ROW, SAMPLING, DECIDED, FIRST_ROWS,
 ) = range(0, 8 * len(CONTEXT_FIELDS), 8)  # fmt: skip
 NOTE_SIZE = 24
+FIRST_ROW_SIZE = 16
 NO_TABLE = 255
 NOT_DECIDED = -1
 
@@ -74,7 +83,8 @@ NOTED = WENT_STALE | HEALED | SUSPECTED
 STALE = int(Known.STALE)
 END_OF_EVENT = 1
 ORDER, SIDE, EMPTY_BOOK, TRADE, EXECUTION = 1, 2, 3, 4, 6
-PHASE, CHANNEL_RESET, DEFINITION = int(Kind.PHASE), int(Kind.CHANNEL_RESET), int(Kind.DEFINITION)
+STATE, PHASE = int(Kind.STATE), int(Kind.PHASE)  # they tell transactTime in every version
+CHANNEL_RESET, DEFINITION = int(Kind.CHANNEL_RESET), int(Kind.DEFINITION)
 
 SPARE = r.DETAIL + 1  # the byte behind it
 NUMBER = r.SEQUENCE_VERSION  # of `rows.LAKE_ROW`: number of the instrument + 1; the place has the version
@@ -125,12 +135,24 @@ def _take_row(context, books, number, row, kind):
             return t.NEEDS_MEMORY
         mark_changed(load_i64(context, SAMPLING), number)
         outcome |= _suspect(sync, header, at)
-    if outcome & HEALED:
-        store_8(sync, KNOWN_ONCE, 1)
+    if outcome & (HEALED | WENT_STALE):
+        # Statistics that were never known are not in doubt for what is missing, until something is.
+        once = BOOK_ONCE if outcome & HEALED else STATISTICS_ONCE
+        store_8(sync, KNOWN_ONCE, load_u8(sync, KNOWN_ONCE) | once)
     store_8(row, SPARE, doubt(sync, BOOK if is_book else STATISTICS))
     if outcome & NOTED:
         _note(context, number, outcome, at)
     return t.DONE
+
+
+@inlined
+def _note_time(context, row, kind):
+    """The first row of a packet that tells a time says when what the packet tells happened."""
+    time_ns = load_i64(row, r.TIME)
+    first = load_i64(context, FIRST_ROWS) + load_u32(row, r.PACKET) * FIRST_ROW_SIZE
+    if load_i64(first, 0) == r.NULL and time_ns != r.NULL:
+        store_64(first, 0, time_ns)
+        store_64(first, 8, kind | load_u16(row, r.VERSION) << 8)
 
 
 @inlined
@@ -166,6 +188,7 @@ def _end(context, books, row, kind):
     first = load_i64(books, t.QUOTES_COUNT)
     end_event(books, row)
     transacted = kind <= EXECUTION and kind != EMPTY_BOOK and load_u16(row, r.VERSION) >= FIRST_TRANSACTED
+    transacted |= kind in (STATE, PHASE)
     for number in range(first, load_i64(books, t.QUOTES_COUNT)):
         quote = load_i64(books, t.QUOTES) + number * t.QUOTE_SIZE
         sync = load_i64(context, SYNC) + load_u32(quote, t.QUOTE_INSTRUMENT) * SYNC_SIZE
@@ -180,6 +203,7 @@ def take_rows(context, rows, first, count):
     books = load_i64(context, BOOKS)
     found = load_i64(books, t.FOUND)
     sync, sampling, piece = load_i64(context, SYNC), load_i64(context, SAMPLING), first
+    told = load_i64(context, TOLD)
     while piece < count:
         size = min(t.PIECE, count - piece)
         if load_i64(context, NOTE_COUNT) + size > load_i64(context, NOTE_ROOM):
@@ -195,7 +219,7 @@ def take_rows(context, rows, first, count):
             row, number = rows + (piece + i) * r.ROW_SIZE, load_i64(found, i * 8)
             kind = load_u8(row, r.KIND)
             ends = load_u8(row, r.FLAGS) & END_OF_EVENT
-            if load_i64(row, r.AT) > load_i64(context, EVENT_AT):
+            if not settle_told(told, books, sync, load_i64(row, r.AT)):
                 return EVENT, piece + i
             if second_ends(sampling, load_i64(row, r.AT)) and not sample_until(sampling, load_i64(row, r.AT)):
                 return SAMPLES_FULL, piece + i
@@ -209,57 +233,12 @@ def take_rows(context, rows, first, count):
                 if _take_row(context, books, number, row, kind) == t.NEEDS_MEMORY:
                     return t.NEEDS_MEMORY, piece + i
             if kind < r.FIRST_SPECIAL or kind == PHASE:
+                _note_time(context, row, kind)
                 emit(context, row, kind, number)
             if ends:
                 _end(context, books, row, kind)
         piece += size
     return t.DONE, count
-
-
-# Snapshots
-
-
-@kernel
-def same_book(books, number, rows, count):
-    """Whether the orders of a snapshot, in the order it tells them, are those of the book."""
-    header = header_of(books, number)
-    told_bids, told_offers = 0, 0
-    for i in range(count):
-        row = rows + i * r.ROW_SIZE
-        which = load_u8(row, r.SIDE)
-        if which != 1 and which != 2:
-            return 0
-        side = header + (which - 1) * t.SIDE_SIZE
-        held = load_u32(side, t.SIDE_ORDERS)
-        place = told_bids if which == 1 else told_offers
-        if place >= held:
-            return 0
-        table = address_of(books, load_u32(side, t.SIDE_ORDERS_AT))
-        if load_u8(side, t.SIDE_POLICY) == t.BY_POSITION:
-            slot = table + (held - 1 - place) * t.SLOT_SIZE
-        else:
-            slot = find_slot(table, bits_of(side), load_i64(row, r.ID))
-        if not _same_order(slot, row):
-            return 0
-        if which == 1:
-            told_bids += 1
-        else:
-            told_offers += 1
-    bids, offers = load_u32(header, t.SIDE_ORDERS), load_u32(header + t.SIDE_SIZE, t.SIDE_ORDERS)
-    return 1 if told_bids == bids and told_offers == offers else 0
-
-
-@inlined
-def _same_order(slot, row):
-    implied = load_u8(row, r.FLAGS) & t.SLOT_IMPLIED
-    return (
-        load_u32(slot, t.SLOT_FLAGS) == t.SLOT_USED | implied
-        and load_i64(slot, t.SLOT_ID) == load_i64(row, r.ID)
-        and load_i64(slot, t.SLOT_PRICE) == load_i64(row, r.PRICE)
-        and load_i64(slot, t.SLOT_ORDER_SIZE) == load_i64(row, r.SIZE)
-        and load_i64(slot, t.SLOT_INSERTED) == load_i64(row, r.INSERTED)
-        and load_u32(slot, t.SLOT_FIRM) == load_u32(row, r.FIRM)
-    )
 
 
 @kernel

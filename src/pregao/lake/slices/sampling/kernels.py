@@ -37,7 +37,8 @@ SAMPLING_FIELDS = (
 ) = range(0, 8 * len(SAMPLING_FIELDS), 8)  # fmt: skip
 
 CLEAN = int(Known.CLEAN)
-KNOWN_ONCE = 59  # in a record of SYNC: its byte `spare`
+KNOWN_ONCE = 59  # in a record of SYNC: its byte `spare`, with a bit for each part
+BOOK_ONCE, STATISTICS_ONCE = 1, 2
 UNKNOWN, AFTER_GAP = 1, 2  # of `tables.quality.Quality`
 
 
@@ -46,7 +47,8 @@ def doubt(sync, offset):
     """What is to be said of a row of a part of an instrument."""
     if load_u8(sync, offset) == CLEAN:
         return 0
-    return AFTER_GAP if load_u8(sync, KNOWN_ONCE) else UNKNOWN
+    once = BOOK_ONCE if offset == BOOK else STATISTICS_ONCE
+    return AFTER_GAP if load_u8(sync, KNOWN_ONCE) & once else UNKNOWN
 
 
 @inlined

@@ -50,6 +50,14 @@ def nice_ticks(low: float, high: float, wanted: int = 4) -> list[float]:
     return [round(place * step, 10) for place in range(first, last + 1)]
 
 
+def usual_most(values: Sequence[float]) -> float:
+    """The greatest value; or, where a few lie far beyond all others and would make those a flat line, one
+    that leaves the few out. Whoever draws shows that they go on."""
+    ordered = sorted(values) or [0.0]
+    usual = ordered[(len(ordered) - 1) * 98 // 100]
+    return ordered[-1] if usual <= 0 or ordered[-1] <= 4 * usual else usual * 1.6
+
+
 def time_ticks(start_ns: int, end_ns: int, wanted: int = 9) -> list[int]:
     span = max(end_ns - start_ns, 1)
     step = next((step for step in _STEPS if span / step <= wanted), _STEPS[-1])

@@ -39,9 +39,18 @@ def depth_chart(depth: Depth) -> Markup:
     )
     return chart(
         f"{depth.symbol}: the book through time", about, HEIGHT, value_axis(up, ticks, price),
-        _cells(depth, edges, up), _best(depth, edges, up), time_axis(across, bottom),
+        _stale(depth, across, bottom), _cells(depth, edges, up), _best(depth, edges, up),
+        time_axis(across, bottom),
         hits(edges, tips, TOP, bottom), key="depth",
     )  # fmt: skip
+
+
+def _stale(depth: Depth, across: Scale, bottom: float) -> Markup:
+    parts = []
+    for start, end in depth.stale:
+        left, right = (min(max(across(at), across.first), across.last) for at in (start, end))
+        parts.append(tag("rect", x=left, y=TOP, width=right - left, height=bottom - TOP, class_="unknown"))
+    return join(parts)
 
 
 def _sizes(depth: Depth) -> Iterable[int]:
@@ -109,7 +118,7 @@ def _best(depth: Depth, edges: list[tuple[float, float]], up: Scale) -> Markup:
 
 def _tip(column: Column | None, at: int) -> str:
     if column is None:
-        return f"{clock(at, seconds=True)}\nno book"
+        return f"{clock(at, seconds=True)}\nthe book is not known"
     sizes = sum(column.bids.values()), sum(column.offers.values())
     return (
         f"{clock(at, seconds=True)}\nbest bid {price(column.bid)} · best offer {price(column.offer)}\n"

@@ -1,24 +1,25 @@
-"""Where data were missing: a lane a channel, with gaps, stale spans and heals at their times."""
+"""Where data were missing: a lane a channel, with gaps, books that were stale and where they healed."""
 
 from collections.abc import Sequence
 
 from pregao.services.report.charts.axes import BELOW, LEFT, RIGHT, WIDTH, Scale, chart, time_axis, time_scale
 from pregao.services.report.gathering.health import Span
 from pregao.services.report.markup import Markup, join, tag
-from pregao.services.report.numbers import clock, duration
+from pregao.services.report.numbers import clock, duration, of
 
 LANE = 34.0
 _TOP = 6.0
 _LEAST = 3.0  # pixels: a gap of a millisecond must still be seen
 NAMES = {
-    "GAP": "gap on both feeds", "STALE_SPAN": "stale", "HEAL": "healed", "FEEDS_DIFFER": "feeds differ",
+    "GAP": "gap on both feeds", "STALE_SPAN": "stale until the end", "HEAL": "stale, then healed",
+    "FEEDS_DIFFER": "feeds differ",
     "SNAPSHOT_MISMATCH": "snapshot differs", "CROSSED_BOOK": "crossed book",
 }  # fmt: skip
 
 
-def lane_chart(spans: Sequence[Span], channels: Sequence[int], ends: tuple[int, int]) -> Markup:
+def lane_chart(spans: Sequence[Span], channels: Sequence[int], times_shown: tuple[int, int]) -> Markup:
     height = _TOP + LANE * len(channels) + BELOW
-    across = time_scale(*ends)
+    across = time_scale(*times_shown)
     parts: list[Markup] = []
     for place, channel in enumerate(channels):
         top = _TOP + place * LANE
@@ -30,8 +31,11 @@ def lane_chart(spans: Sequence[Span], channels: Sequence[int], ends: tuple[int, 
         # Long and pale first, so that what is short and matters lies on top.
         for finding in ("STALE_SPAN", "HEAL", "CROSSED_BOOK", "FEEDS_DIFFER", "SNAPSHOT_MISMATCH", "GAP"):
             parts += [_mark(span, across, top) for span in mine if span.finding == finding]
-    times = f"from {clock(ends[0])} to {clock(ends[1])}"
-    about = f"{len(spans):,} findings on {len(channels):,} channels {times}."
+            if finding == "HEAL":
+                ends = sorted({span.end_ns for span in mine if span.finding == finding})
+                parts += [_healed(at, across, top) for at in ends]
+    times = f"from {clock(times_shown[0])} to {clock(times_shown[1])}"
+    about = f"{of(len(spans), 'finding')} on {of(len(channels), 'channel')} {times}."
     bottom = _TOP + LANE * len(channels)
     axis = time_axis(across, bottom)
     return chart("Where data were missing", about, height, join(parts), axis, key="lanes")
@@ -46,8 +50,15 @@ def _mark(span: Span, across: Scale, top: float) -> Markup:
     if span.count:
         tip += f"\n{span.count:,} concerned"
     name = span.finding.lower().replace("_", "-")
-    inset = {"gap": 3.0, "stale-span": 8.0}.get(name, 11.0)
+    inset = {"gap": 3.0, "snapshot-mismatch": 3.0, "stale-span": 8.0, "heal": 11.0}.get(name, 6.0)
     return tag(
         "rect", x=left, y=top + inset, width=max(right - left, _LEAST), height=LANE - 2 * inset, rx=1.5,
         class_=f"mark {name}", data_tip=tip,
     )  # fmt: skip
+
+
+def _healed(at_ns: int, across: Scale, top: float) -> Markup:
+    """Where a snapshot told books again: green, at the end of what was stale."""
+    return tag(
+        "rect", x=across(at_ns) - 1.5, y=top + 7, width=3.0, height=LANE - 14, rx=1.5, class_="mark healed"
+    )

@@ -78,7 +78,7 @@ def _uncross(auction: Auction, across: Scale, up: Scale) -> Markup:
         (
             tag("line", x1=x, x2=x, y1=TOP, y2=HEIGHT - BELOW, class_="moment"),
             tag("circle", cx=x, cy=y, r=5.0, class_="uncross"),
-            tag("text", text, x=x - 10, y=y - 12, class_="name", text_anchor="end"),
+            tag("text", text, x=x - 8, y=TOP + 4, class_="name", text_anchor="end"),
         )
     )
 

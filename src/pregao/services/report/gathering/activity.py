@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from pregao.lake.tables.quality import Quality
 from pregao.services.report.gathering.day import Day
 
 MINUTE_NS: Final = 60_000_000_000
@@ -23,6 +24,7 @@ class Traded:
     trades: int
     volume: int
     amount: Decimal
+    incomplete: bool  # messages of this instrument are missing
     open: Decimal | None
     high: Decimal | None
     low: Decimal | None
@@ -86,11 +88,13 @@ def _filled(found: Counter[int]) -> tuple[tuple[int, int], ...]:
 
 def _traded(day: Day) -> list[Traded]:
     figures = ["open", "high", "low", "last", "vwap", "agrees"]
-    rows = day.rows("daily", ["symbol", "security_id", "channel", "trades", "volume", "amount", *figures])
+    names = ["symbol", "security_id", "channel", "trades", "volume", "amount", "quality", *figures]
+    rows = day.rows("daily", names)
     made = [
         Traded(
             row["symbol"] or str(row["security_id"]), row["security_id"], row["channel"], row["trades"],
-            row["volume"] or 0, row["amount"] or Decimal(0), *(row[name] for name in figures),
+            row["volume"] or 0, row["amount"] or Decimal(0),
+            bool((row["quality"] or 0) & Quality.INCOMPLETE), *(row[name] for name in figures),
         )
         for row in rows
         if row["trades"]

@@ -34,6 +34,7 @@ class Depth:
     row_height: int  # ten-thousandths
     rows: int
     columns: tuple[Column | None, ...]  # None: no book then
+    stale: tuple[tuple[int, int], ...] = ()  # from, to: messages were missing, so nobody knows the book
 
 
 Book = dict[str, Any]
@@ -50,12 +51,27 @@ def depth(day: Day, of: Traded) -> Depth | None:
     column_ns = max(1, (end - start) // COLUMNS + 1)
     lowest, height, rows = _price_rows(books)
     grid = (lowest, height, rows)
-    shown = _at_each(books, start, column_ns)
+    shown, stale = _at_each(books, start, column_ns), _stale(day, of)
     columns = tuple(
-        None if book is None else _column(book, start + place * column_ns, *grid)
+        None if book is None or _within(start + (place + 1) * column_ns, stale)
+        else _column(book, start + place * column_ns, *grid)
         for place, book in enumerate(shown)
-    )
-    return Depth(of.symbol, start, column_ns, lowest, height, rows, columns)
+    )  # fmt: skip
+    return Depth(of.symbol, start, column_ns, lowest, height, rows, columns, stale)
+
+
+def _stale(day: Day, of: Traded) -> tuple[tuple[int, int], ...]:
+    """While a book is stale it is not sampled: the last sample must not look as if it still stood."""
+    where = [
+        ("finding", "in", ("HEAL", "STALE_SPAN")), ("security_id", "=", of.security_id),
+        ("channel", "=", of.channel),
+    ]  # fmt: skip
+    rows = day.rows("quality", ["ts_from", "ts_to"], where)
+    return tuple(sorted((row["ts_from"], row["ts_to"]) for row in rows if row["ts_from"] and row["ts_to"]))
+
+
+def _within(at_ns: int, spans: tuple[tuple[int, int], ...]) -> bool:
+    return any(start <= at_ns < end for start, end in spans)
 
 
 def _at_each(books: list[Book], start: int, column_ns: int) -> list[Book | None]:

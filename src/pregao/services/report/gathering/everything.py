@@ -50,5 +50,5 @@ def _shown(day: Day, done: Activity, symbol: str | None) -> Traded | None:
     rows = day.rows("daily", ["security_id", "channel"], [("symbol", "=", symbol)])
     if not rows:
         raise LakeError(f"{symbol} has no row in daily on {day.date}")
-    nothing = (None,) * 6
-    return Traded(symbol, rows[0]["security_id"], rows[0]["channel"], 0, 0, Decimal(0), *nothing)
+    first, nothing = rows[0], (None,) * 6
+    return Traded(symbol, first["security_id"], first["channel"], 0, 0, Decimal(0), False, *nothing)

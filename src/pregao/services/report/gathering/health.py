@@ -11,12 +11,12 @@ from pregao.services.report.gathering.day import Day
 SPANS: Final = ("GAP", "STALE_SPAN", "HEAL", "SNAPSHOT_MISMATCH", "FEEDS_DIFFER", "CROSSED_BOOK")
 DIFFERENCES_SHOWN: Final = 200
 SPANS_SHOWN: Final = 5_000
-ERRORS: Final = ("UNKNOWN_TEMPLATE", "UNKNOWN_VALUE", "DAMAGED_INPUT", "FEEDS_DIFFER", "SEAM", "OTHER")
 
 
 @dataclass(frozen=True)
 class FeedLoss:
-    """Packets of the incremental stream of a channel."""
+    """Packets of the incremental stream of a channel: those that came and those that are known to be
+    missing. No table has a row for a packet that nobody received, so `lost_both` is what the gaps say."""
 
     channel: int
     packets: int
@@ -59,10 +59,12 @@ class Health:
     feeds: tuple[FeedLoss, ...]
     findings: tuple[Finding, ...]
     spans: tuple[Span, ...]
+    loops: int  # of snapshots that were compared
     matches: int  # books that equal B3's snapshot
     mismatches: int
     agreeing: int  # instruments whose day equals B3's figures
     differing: int
+    unexplained: int  # figures that differ from B3's on a channel of which nothing is missing
     differences: tuple[Difference, ...]
 
     def rows(self, finding: str) -> int:
@@ -79,11 +81,16 @@ class Health:
 
     @property
     def stale(self) -> int:
-        return self.rows("STALE_SPAN")
+        """Books that missed something: each ends in a heal, or lasts until the end."""
+        return self.heals + self.unhealed
 
     @property
     def heals(self) -> int:
         return self.rows("HEAL")
+
+    @property
+    def unhealed(self) -> int:
+        return self.rows("STALE_SPAN")
 
     @property
     def compared(self) -> int:
@@ -91,7 +98,11 @@ class Health:
 
     @property
     def errors(self) -> int:
-        return sum(each.rows for each in self.findings if each.severity == "ERROR")
+        """Findings that no loss explains, but for those told by a name of their own."""
+        named = ("GAP", "SNAPSHOT_MISMATCH", "STATISTIC_DIFFERS")
+        return sum(
+            each.rows for each in self.findings if each.severity == "ERROR" and each.finding not in named
+        )
 
 
 def health(day: Day) -> Health:
@@ -100,25 +111,34 @@ def health(day: Day) -> Health:
     for each in findings:
         counts[each.finding] += each.count
     agrees = Counter(row["agrees"] for row in day.rows("daily", ["agrees"]))
+    feeds = _feeds(day)
     return Health(
-        tuple(_feeds(day)), tuple(findings), tuple(_spans(day)), counts.get("SNAPSHOT_MATCH", 0),
-        counts.get("SNAPSHOT_MISMATCH", 0), agrees[True], agrees[False], tuple(_differences(day)),
+        tuple(feeds), tuple(findings), tuple(_spans(day)),
+        sum(each.rows for each in findings if each.finding == "SNAPSHOT_MATCH"),
+        counts.get("SNAPSHOT_MATCH", 0), counts.get("SNAPSHOT_MISMATCH", 0), agrees[True], agrees[False],
+        _unexplained(day, feeds), tuple(_differences(day)),
     )  # fmt: skip
 
 
 def _feeds(day: Day) -> list[FeedLoss]:
-    totals: dict[int, list[int]] = {}
+    totals: dict[int, list[int]] = {}  # by channel: received, lost on A, lost on B
     where = [("stream", "=", "INCREMENTAL")]
     for batch in day.batches("packets", ["channel", "state_a", "state_b"], where):
         states = [batch.column(name) for name in ("state_a", "state_b")]
         lost = [pc.fill_null(pc.equal(state, "MISSING"), False) for state in states]
-        both = pc.and_(*lost)
         for channel in pc.unique(batch.column("channel")).to_pylist():
             mine = pc.equal(batch.column("channel"), channel)
-            entry = totals.setdefault(channel, [0, 0, 0, 0])
-            for place, mask in enumerate((mine, *(pc.and_(mine, each) for each in (*lost, both)))):
+            entry = totals.setdefault(channel, [0, 0, 0])
+            for place, mask in enumerate((mine, *(pc.and_(mine, each) for each in lost))):
                 entry[place] += pc.sum(mask).as_py() or 0
-    return [FeedLoss(channel, *numbers) for channel, numbers in sorted(totals.items())]
+    gaps: Counter[int] = Counter()
+    for row in day.rows("quality", ["channel", "count"], [("finding", "=", "GAP")]):
+        gaps[row["channel"]] += row["count"] or 0
+    return [
+        FeedLoss(channel, received + both, lost_a + both, lost_b + both, both)
+        for channel, (received, lost_a, lost_b) in sorted(totals.items())
+        for both in (gaps[channel],)
+    ]
 
 
 def _findings(day: Day) -> list[Finding]:
@@ -145,6 +165,14 @@ def _span(row: dict[str, Any]) -> Span | None:
     start = row["ts_from"] or times[0]
     end = max(start, row["ts_to"] or start)
     return Span(row["finding"], row["channel"], row["symbol"], start, end, row["count"], row["detail"])
+
+
+def _unexplained(day: Day, feeds: list[FeedLoss]) -> int:
+    """A channel with gaps may have lost the trades of an instrument whose book nobody saw going stale,
+    because the next that came of it was a snapshot."""
+    where = [("finding", "=", "STATISTIC_DIFFERS"), ("severity", "=", "ERROR")]
+    gaps = {feed.channel for feed in feeds if feed.lost_both}
+    return sum(row["channel"] not in gaps for row in day.rows("quality", ["channel"], where))
 
 
 def _differences(day: Day) -> list[Difference]:

@@ -50,7 +50,10 @@ def traded_section(activity: Activity) -> Markup:
         "instrument", "", "amount", "trades", "volume", "open", "low – high", "last", "since open", "VWAP",
         "B3 agrees",
     )  # fmt: skip
-    note = "By amount (price × size), after busts and amendments."
+    note = (
+        "By amount (price × size), after busts and amendments. The last column compares our day with the"
+        " figures that B3 told."
+    )
     caption = f"The first {len(rows)} of {of(activity.instruments, 'instrument')} that traded"
     return section("traded", title, note, table(head, rows, caption=caption, numbers="llrrrrrrrrl"))
 
@@ -61,7 +64,8 @@ def _row(each: Traded, part: float) -> tuple[Child, ...]:
     if each.open and each.last is not None:
         moved = percent(float(each.last / each.open) - 1)
     span = NOTHING if each.low is None else f"{price(each.low)} – {price(each.high)}"
-    agrees = {True: label("good", "yes"), False: label("bad", "no"), None: label("calm", "not told")}
+    differs = label("warn", "losses") if each.incomplete else label("bad", "no")
+    agrees = {True: label("good", "yes"), False: differs, None: label("calm", "not told")}
     return (
         tag("b", each.symbol), bar, compact(each.amount), count(each.trades), compact(each.volume),
         price(each.open), span, price(each.last), moved, price(_cut(each)), agrees[each.agrees],

@@ -21,6 +21,7 @@ def depth_section(depth: Depth | None) -> Markup:
     keys = legend(
         ("cell bid-1", "few to buy"), ("cell bid-5", "many to buy"), ("cell offer-1", "few to sell"),
         ("cell offer-5", "many to sell"), ("line middle", "middle of the best prices"),
+        *([("unknown", "stale: messages were missing")] if depth.stale else ()),
     )  # fmt: skip
     note = (
         f"What rested at each price near the best ones, of the ten levels a side that were sampled; a column"

@@ -1,11 +1,12 @@
 """What was built, and from what."""
 
 from pregao.services.report.gathering.built import Built
-from pregao.services.report.markup import Markup, table
+from pregao.services.report.markup import Markup, table, tag
 from pregao.services.report.numbers import NOTHING, count, of, size
 from pregao.services.report.page.parts import nothing, section
 
 _INPUTS_LISTED = 200
+_INPUTS_OPEN = 8  # more fold away
 
 
 def built_section(built: Built) -> Markup:
@@ -31,7 +32,8 @@ def _inputs(built: Built) -> Markup:
     caption = f"Captures of {built.trade_date}"
     if len(rows) > _INPUTS_LISTED:
         caption += f": first {_INPUTS_LISTED} of {len(rows):,}"
-    return table(("channel", "capture", "size"), rows[:_INPUTS_LISTED], caption=caption, numbers="llr")
+    made = table(("channel", "capture", "size"), rows[:_INPUTS_LISTED], caption=caption, numbers="llr")
+    return made if len(rows) <= _INPUTS_OPEN else tag("details", tag("summary", caption), made)
 
 
 def _tables(built: Built) -> Markup:

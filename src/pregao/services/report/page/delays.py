@@ -8,6 +8,11 @@ from pregao.services.report.numbers import clock, count, duration
 from pregao.services.report.page.parts import figure, nothing, section, thinned
 
 _FEEDS = (("A", "feed-a"), ("B", "feed-b"))
+_NAMES = {
+    "event_to_send": "event to send",
+    "send_to_receive": "send to receive",
+    "behind_other_feed": "behind",
+}
 
 
 def delays_section(delays: Delays) -> Markup:
@@ -50,34 +55,43 @@ def _name(share: str) -> str:
     return {"p50": "median", "p99": "99 %"}[share]
 
 
+def _told(delays: Delays) -> list[str]:
+    """The ways of which anything is known: packets whose events tell no time have only two."""
+    return [way for way in _NAMES if any(each.figures[f"{way}_p50"] is not None for each in delays.feeds)]
+
+
 def _feeds(delays: Delays) -> Markup:
+    told = _told(delays)
     rows = [
         (
             str(each.channel), each.feed, count(each.packets),
-            *(duration(each.figures[f"{way}_{share}"])
-              for way in ("event_to_send", "send_to_receive", "behind_other_feed")
-              for share in ("p50", "p99")),
+            *(duration(each.figures[f"{way}_{share}"]) for way in told for share in ("p50", "p99")),
             duration(each.skew),
         )
         for each in delays.feeds
     ]  # fmt: skip
     head = (
-        "channel", "feed", "packets", "event to send", "worst 99 %", "send to receive", "worst 99 %",
-        "behind other", "worst 99 %", "skew",
-    )  # fmt: skip
+        "channel",
+        "feed",
+        "packets",
+        *(text for way in told for text in (_NAMES[way], "worst 99 %")),
+        "skew",
+    )
     caption = "By channel and feed: medians, the worst 99 % of any minute, the skew of the clocks"
-    return table(head, rows, caption=caption, numbers="llrrrrrrrr")
+    return table(head, rows, caption=caption, numbers="llr" + "rr" * len(told) + "r")
 
 
 def _minutes(delays: Delays) -> Markup:
-    ways = ("event_to_send_p50", "send_to_receive_p50", "send_to_receive_p99", "behind_other_feed_p50")
+    told = _told(delays)
     rows = [
         (
             clock(each.start_ns), each.feed, count(each.packets),
-            *(duration(each.figures[way]) for way in ways), duration(each.skew),
+            *(duration(each.figures[f"{way}_{share}"]) for way in told for share in ("p50", "p99")),
+            duration(each.skew),
         )
         for each in thinned(delays.minutes)
     ]  # fmt: skip
-    head = ("minute", "feed", "packets", "event to send", "send to receive", "99 %", "behind", "skew")
-    data = table(head, rows, caption=f"Channel {delays.channel} by minute", numbers="llrrrrrr")
+    head = ("minute", "feed", "packets", *(text for way in told for text in (_NAMES[way], "99 %")), "skew")
+    caption = f"Channel {delays.channel} by minute"
+    data = table(head, rows, caption=caption, numbers="llr" + "rr" * len(told) + "r")
     return tag("details", tag("summary", "The numbers"), data)

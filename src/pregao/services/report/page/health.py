@@ -1,10 +1,12 @@
 """Data quality, first."""
 
+from decimal import Decimal, InvalidOperation
+
 from pregao.services.report.charts.lanes import NAMES, lane_chart
 from pregao.services.report.gathering.everything import Findings
 from pregao.services.report.gathering.health import Health
-from pregao.services.report.markup import Child, Markup, table
-from pregao.services.report.numbers import NOTHING, clock, count, duration, of, share
+from pregao.services.report.markup import Child, Markup, table, tag
+from pregao.services.report.numbers import NOTHING, clock, count, duration, of, price, share
 from pregao.services.report.page.parts import figure, label, legend, nothing, section, tiles, verdict
 from pregao.services.report.verdicts import verdict_of
 
@@ -33,16 +35,21 @@ def _tiles(health: Health) -> Markup:
         ("Gaps no feed could fill", count(health.gaps), f"{of(health.lost, 'packet')} of {packets:,}"),
         ("Lost on A", share(lost_a, packets), of(lost_a, "packet")),
         ("Lost on B", share(lost_b, packets), of(lost_b, "packet")),
-        ("Books gone stale", count(health.stale), f"{health.heals:,} healed from snapshots"),
+        ("Books gone stale", count(health.stale), _healed(health)),
         (
             "Books equal to B3's snapshots", share(health.matches, health.compared),
-            f"{health.matches:,} of {health.compared:,}" if health.compared else "no complete loop",
+            f"{health.matches:,} of {health.compared:,} in {of(health.loops, 'loop')}"
+            if health.compared else "no complete loop",
         ),
         (
             "Days equal to B3's figures", share(health.agreeing, compared),
             f"{health.agreeing:,} of {of(compared, 'instrument')}" if compared else "nothing to compare",
         ),
     )  # fmt: skip
+
+
+def _healed(health: Health) -> str:
+    return "all healed from snapshots" if health.stale and not health.unhealed else f"{health.heals:,} healed"
 
 
 def _lanes(found: Findings) -> Child:
@@ -67,12 +74,13 @@ def _lanes(found: Findings) -> Child:
     shown = f"first {_SPANS_LISTED:,} of {len(spans):,}" if len(spans) > _SPANS_LISTED else f"{len(spans):,}"
     data = table(
         ("time", "what", "channel", "instrument", "for", "concerned", "detail"), rows,
-        caption=f"Gaps, stale spans and heals: {shown}", numbers="lllllrl",
+        caption=f"Gaps, stale books and heals: {shown}", numbers="lllllrl",
     )  # fmt: skip
-    caption = "Where data were missing, by channel. Marks are at least three pixels wide, however short."
-    return figure(
-        lane_chart(spans, channels, (start, end)), caption=caption, legend=legend(*keys), data=data
+    caption = (
+        "Where data were missing, by channel: gaps that no feed fills, and how long books stayed stale until"
+        " a snapshot (green) told them again. Marks are at least three pixels wide, however short."
     )
+    return figure(lane_chart(spans, channels, (start, end)), caption=caption, legend=legend(*keys), data=data)
 
 
 def _feeds(health: Health) -> Markup:
@@ -110,9 +118,28 @@ def _differences(health: Health) -> Markup | None:
     rows = [
         (
             each.symbol, str(each.channel), label(_LEVELS.get(each.severity, "calm"), each.severity.lower()),
-            each.figure, each.expected, each.found,
+            *_reason(each.figure), _figure(each.expected), _figure(each.found),
         )
         for each in health.differences
     ]  # fmt: skip
-    head = ("instrument", "channel", "severity", "figure", "B3", "ours")
-    return table(head, rows, caption="Where our day differs from B3's figures", numbers="llllrr")
+    head = ("instrument", "channel", "severity", "figure", "why", "B3", "ours")
+    total = sum(each.rows for each in health.findings if each.finding == "STATISTIC_DIFFERS")
+    shown = f": {len(rows):,} of {total:,}" if len(rows) < total else ""
+    told = f"{of(total, 'figure')} of {of(health.differing, 'instrument')} differ from B3's: "
+    told += f"{health.unexplained:,} for no known reason" if health.unexplained else "messages are missing"
+    caption = f"Where our day differs from B3's figures{shown}"
+    return tag("details", tag("summary", told), table(head, rows, caption=caption, numbers="lllllrr"))
+
+
+def _reason(detail: str) -> tuple[str, str]:
+    figure, _, why = detail.partition(": ")
+    return figure, why or NOTHING
+
+
+def _figure(text: str) -> str:
+    """As people read numbers; anything else as it is."""
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        return text or NOTHING
+    return price(value) if "." in text else count(int(value))

@@ -5,7 +5,7 @@ from importlib.resources import files
 from pregao import __version__
 from pregao.services.report.gathering.everything import Findings
 from pregao.services.report.markup import Markup, raw, tag
-from pregao.services.report.numbers import compact, count, of
+from pregao.services.report.numbers import compact, count, of, size
 from pregao.services.report.page.activity import activity_section, prices_section, traded_section
 from pregao.services.report.page.books import auction_section, depth_section
 from pregao.services.report.page.built import built_section
@@ -44,7 +44,10 @@ def _header(found: Findings) -> Markup:
     built, done = found.built, found.activity
     numbers = [str(unit.channel) for unit in built.units]
     channels = f"channel{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}" if numbers else ""
-    where = f"{built.uri} · lake version {built.version}" + (f" · {channels}" if channels else "")
+    inputs = [each for unit in built.units for each in unit.inputs]
+    captures = f"from {of(len(inputs), 'capture')} of {size(sum(each.size or 0 for each in inputs))}"
+    parts = [built.uri, f"lake version {built.version}", channels, captures if inputs else ""]
+    where = " · ".join(part for part in parts if part)
     links = [tag("a", name, href=f"#s-{key}") for key, name in _PARTS]
     return tag(
         "header",

@@ -5,7 +5,8 @@ import pytest
 from pregao.feeds.binary.handler.observer import Observer
 from pregao.feeds.binary.streams import Feed, Stream
 from pregao.model import events as e
-from pregao.sessions.events import GapDetected, PacketDamaged, QueueOverflow
+from pregao.model.market import Action
+from pregao.sessions.events import GapDetected, InstrumentStale, PacketDamaged, QueueOverflow
 from pregao.sessions.instruments import Known
 from pregao.sessions.settings import Settings
 from tests.unit.feeds.binary.handler.kit import CLEAN, Channel
@@ -108,6 +109,32 @@ def test_rows_that_cannot_be_held_are_dropped_aloud_and_a_snapshot_heals() -> No
     channel.pass_time(2 * SECOND)
     assert channel.known(A) == channel.known(B) == CLEAN
     assert channel.ids(A) == list(range(1, 21))
+
+
+def test_a_full_queue_leaves_clean_instruments_clean() -> None:
+    channel = Channel(settings=Settings(held_rows=8))
+    counters = channel.handler.machine.counters
+    channel.say(order(B, 50))
+    channel.say(order(A, 99, action=Action.DELETE))  # of an order that nobody told
+    assert channel.known(A)[0] is Known.STALE
+    orders = many_orders(10)
+    for each in orders:
+        channel.say(each)
+    (overflow,) = [event for event in channel.events if isinstance(event, QueueOverflow)]
+    assert (overflow.rows, overflow.instruments) == (8, 1)
+    assert "8 held rows dropped, recovery of 1 instruments starts again" in str(overflow)
+    assert (counters.overflows, counters.dropped_rows) == (1, 8)
+    assert channel.known(A)[0] is Known.STALE
+    assert channel.known(B) == CLEAN
+    assert channel.ids(B) == [50]
+    channel.market.books[A].bids[:] = orders
+    channel.market.books[B].bids[:] = [order(B, 50)]
+    channel.pass_time(2 * SECOND)
+    assert channel.known(A) == channel.known(B) == CLEAN
+    assert channel.ids(A) == list(range(1, 11))
+    assert not [
+        each for each in channel.events if isinstance(each, InstrumentStale) and each.security_id == B
+    ]
 
 
 def test_memory_grows_in_mid_batch(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,9 +83,20 @@ def test_increments_of_four_and_of_eight_places() -> None:
 
 
 def test_what_the_model_cannot_hold_is_rounded_down_and_said() -> None:
-    told = definition(16, minPriceIncrement=Decimal("0.00015"), contractMultiplier=Decimal("0.2"))
-    assert (instrument_of(told).tick, instrument_of(told).multiplier) == (1, 0)
-    assert set(told.lacks) == {"minPriceIncrement", "contractMultiplier"}
+    told = definition(16, minPriceIncrement=Decimal("0.00015"))
+    assert instrument_of(told).tick == 1
+    assert told.lacks == ("minPriceIncrement",)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_multipliers_and_divisors_have_eight_places(version: int) -> None:
+    told = definition(version, contractMultiplier=Decimal("0.2"), priceDivisor=Decimal("1.00000001"))
+    instrument = instrument_of(told)
+    assert (instrument.multiplier_fine, instrument.price_divisor_fine) == (20_000_000, 100_000_001)
+    assert told.lacks == ()
+    writer = MessageWriter(SCHEMA, version)
+    again = read(writer.definition(instrument, DefinitionAction.ADD, 1))
+    assert instrument_of(again) == instrument
 
 
 def test_a_definition_that_says_nothing() -> None:

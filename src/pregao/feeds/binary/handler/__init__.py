@@ -1,0 +1,11 @@
+"""The feed handler of a channel: arbitration and recovery (`sessions`), rows (`reading`) and books joined.
+
+handler      packets in, books that are right or say that they are not; `views` is what people look at
+  lines        which stream and feed each source is; `sorting` by kernel
+  heartbeats   of the incremental stream; runs of them by kernel: `beats`
+  incremental  packets whose turn has come, to rows, to the books: `kernels`
+  definitions, snapshots   the looping streams
+  instruments, groups      what was defined, and the phases of groups
+  keeper       what the machine orders, done to the books
+  observer     who is told of rows, definitions and news
+"""

@@ -1,0 +1,75 @@
+"""A unit with all that planning finds of it, and the tables that need no slice."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from pregao.io.clock import WallClock
+from pregao.lake.plan.anchors import Loop, find_loops
+from pregao.lake.plan.fingerprints import CODE_VERSION, SCHEMA_VERSION, Input, to_json
+from pregao.lake.plan.index import FileIndex
+from pregao.lake.plan.instruments import Symbols, Version, symbols, versions
+from pregao.lake.plan.news import assemble
+from pregao.lake.plan.slicing import TO_LAST
+from pregao.lake.plan.units import Unit
+from pregao.lake.store.files import DataFile, write_file
+from pregao.lake.store.location import Location
+from pregao.lake.tables.instruments import INSTRUMENTS
+from pregao.lake.tables.messages import NEWS
+from pregao.lake.tables.table import CHANNEL, TRADE_DATE, Table
+from pregao.lake.tasks.plan_tables import instruments_table, news_table
+
+UnitKey = tuple[date, int]
+PLAN: str = "plan"  # label of files of the plan
+
+
+@dataclass(slots=True)
+class Planned:
+    unit: Unit
+    loops: list[Loop]
+    versions: list[Version]
+    symbols: Symbols
+    inputs: list[Input]
+    damage: list[tuple[str, str]]  # file, what
+
+    @classmethod
+    def of(cls, unit: Unit, indexes: list[FileIndex]) -> "Planned":
+        told, files = versions(unit.definitions), sorted(unit.files)
+        damage = [
+            (indexes[number].path, what) for number in files for what in indexes[number].layout.damage
+        ]  # fmt: skip
+        inputs = [Input.of(indexes[number]) for number in files]
+        return cls(unit, find_loops(unit), told, symbols(told), inputs, damage)
+
+    @property
+    def key(self) -> UnitKey:
+        return self.unit.trade_date, self.unit.channel
+
+    @property
+    def partition(self) -> dict[str, str]:
+        return {TRADE_DATE: self.unit.trade_date.isoformat(), CHANNEL: str(self.unit.channel)}
+
+    def write(self, location: Location, tables: Iterable[tuple[Table, Any]], label: str) -> list[DataFile]:
+        """Files of those tables that have rows."""
+        return [
+            write_file(location, table, self.partition, rows, label=label)
+            for table, rows in tables
+            if rows.num_rows
+        ]
+
+    def instruments(self, build_id: str) -> tuple[Table, Any]:
+        return INSTRUMENTS, instruments_table(self.unit, self.versions, build_id)
+
+    def news(self, build_id: str, until: int = TO_LAST) -> tuple[Table, Any]:
+        told = assemble(self.unit.channel, self.unit.news)
+        before = [news for news in told if news.place < until]
+        return NEWS, news_table(self.unit, before, self.symbols, build_id)
+
+    def unit_row(self, fingerprint: str, plan: dict[str, Any], build_id: str) -> dict[str, Any]:
+        return {
+            "partition": self.partition, "fingerprint": fingerprint, "inputs": to_json(self.inputs),
+            "plan": json.dumps(plan), "schema_version": SCHEMA_VERSION, "code_version": CODE_VERSION,
+            "build_id": build_id, "built_ns": WallClock().now_ns(),
+        }  # fmt: skip

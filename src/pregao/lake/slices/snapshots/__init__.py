@@ -1,0 +1,1 @@
+"""Snapshots compared with books by kernel."""

@@ -1,0 +1,110 @@
+"""What was asked for, as options of `spark.read`; a mistake is told when the frame is made."""
+
+import glob
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from pregao.codecs.sbe import Schema, load_builtin_schema, parse_schema
+from pregao.feeds.binary.channels import ChannelMap, load_channels
+from pregao.io.files import read_small_file
+from pregao.lake.plan.fingerprints import find_captures
+from pregao.model.errors import ConfigurationError
+
+KNOWN: Final = ("path", "paths", "message", "template", "channel", "schema", "config", "rows")
+_MAGIC: Final = frozenset("*?[")
+DEFAULT_ROWS: Final = 1 << 15  # of a batch
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """`message` is the table whose columns are wanted, "" for rows of all messages."""
+
+    paths: tuple[str, ...]
+    message: str = ""
+    templates: frozenset[int] = frozenset()
+    channels: frozenset[int] = frozenset()
+    schema: bytes | None = None  # an SBE schema file; None: our own
+    schema_file: str = ""
+    config: bytes | None = None  # which address carries which stream
+    rows: int = DEFAULT_ROWS
+
+    def load_schema(self) -> Schema:
+        if self.schema is None:
+            return load_builtin_schema()
+        return parse_schema(self.schema, self.schema_file)
+
+    def load_channels(self) -> ChannelMap | None:
+        return None if self.config is None else load_channels(self.config)
+
+
+def request_of(options: Mapping[str, str]) -> Request:
+    given = {name.lower(): text for name, text in options.items()}
+    for name in sorted(given.keys() - set(KNOWN)):
+        raise ConfigurationError(f"umdf has no such option; there are {', '.join(KNOWN[2:])}", key=name)
+    paths = json.loads(given["paths"]) if "paths" in given else [given["path"]] if "path" in given else []
+    if not paths:
+        raise ConfigurationError("umdf needs captures: load(path)", key="path")
+    schema_file = given.get("schema", "")
+    request = Request(
+        tuple(paths), schema=read_small_file(schema_file) if schema_file else None, schema_file=schema_file,
+        config=read_small_file(given["config"]) if "config" in given else None,
+    )  # fmt: skip
+    schema = request.load_schema()
+    return Request(
+        request.paths, _table_name(given.get("message", ""), schema),
+        frozenset(_template(each, schema) for each in _words(given.get("template"))),
+        frozenset(_number(each, "channel") for each in _words(given.get("channel"))),
+        request.schema, schema_file, request.config,
+        max(_number(given["rows"], "rows"), 1) if "rows" in given else DEFAULT_ROWS,
+    )  # fmt: skip
+
+
+def captures_of(request: Request) -> list[str]:
+    """Files as given, those below folders, and what patterns match."""
+    found: list[str] = []
+    for path in request.paths:
+        found += sorted(glob.glob(path, recursive=True)) if _MAGIC & set(path) else [path]
+    files = find_captures(found)
+    if not files:
+        raise ConfigurationError("there is no capture here", file=", ".join(request.paths))
+    return files
+
+
+def _words(text: str | None) -> list[str]:
+    return [word.strip() for word in (text or "").split(",") if word.strip()]
+
+
+def _number(text: str, option: str) -> int:
+    if not text.strip().isdigit():
+        raise ConfigurationError(f"{text!r} is not a whole number", key=option)
+    return int(text)
+
+
+def _template(text: str, schema: Schema) -> int:
+    if text.isdigit():
+        return int(text)
+    for template_id, names in _names(schema).items():
+        if text in names:
+            return template_id
+    raise ConfigurationError(f"no message is called {text!r}", key="template")
+
+
+def _table_name(text: str, schema: Schema) -> str:
+    """A message by name or number, or a group of it as `Message.group`; which groups it has, the reader
+    knows."""
+    if not text.isdigit():
+        return text
+    names = _names(schema).get(int(text))
+    if not names:
+        raise ConfigurationError(f"no message has the number {text}", key="message")
+    return names[-1]
+
+
+def _names(schema: Schema) -> dict[int, list[str]]:
+    """By template; a message may have had other names in older versions."""
+    found: dict[int, list[str]] = {}
+    for message in schema.messages:
+        found.setdefault(message.id, []).append(message.name)
+    return found

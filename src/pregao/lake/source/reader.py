@@ -1,0 +1,61 @@
+"""The data source as Spark knows it. A partition is a capture file.
+
+Decoders are imported where they are needed: every session of ours registers the source, few use it.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
+from pregao.lake.source import FORMAT
+
+if TYPE_CHECKING:
+    from pregao.lake.source.options import Request
+
+
+class UmdfDataSource(DataSource):
+    """Captures of Binary UMDF. Options: message, template, channel, schema, config, rows."""
+
+    @classmethod
+    def name(cls) -> str:
+        return FORMAT
+
+    def schema(self) -> StructType:
+        from pregao.lake.source import messages, tables
+        from pregao.lake.source.options import request_of
+
+        request = request_of(self.options)
+        return from_arrow_schema(tables.schema_of(request) if request.message else messages.SCHEMA)
+
+    def reader(self, schema: StructType) -> "UmdfReader":
+        from pregao.lake.source.options import request_of
+
+        return UmdfReader(request_of(self.options))
+
+
+class CapturePartition(InputPartition):
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+class UmdfReader(DataSourceReader):
+    def __init__(self, request: "Request") -> None:
+        self._request = request
+
+    def partitions(self) -> Sequence[InputPartition]:
+        from pregao.lake.source.options import captures_of
+
+        return [CapturePartition(path) for path in captures_of(self._request)]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        from pregao.lake.source import messages, tables
+
+        assert isinstance(partition, CapturePartition)
+        if self._request.message:
+            yield from tables.TableReader(self._request).batches(partition.path)
+        else:
+            yield from messages.batches(self._request, partition.path)

@@ -1,0 +1,128 @@
+"""Indexes of captures, kept beside the stream: one file that only grows, until there is too much in it
+that nobody needs. All of it can be made again from the captures."""
+
+import pickle
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple
+
+import zstandard
+
+from pregao.io.writing import write_whole
+from pregao.lake.errors import named
+from pregao.lake.plan.fingerprints import CODE_VERSION
+from pregao.lake.plan.index import FileIndex
+from pregao.lake.plan.scan import ScanSettings, scan_capture
+from pregao.lake.plan.stored import Stored
+from pregao.lake.tasks.runners import Runner
+from pregao.model.errors import CaptureError
+
+_NAME: Final = "indexes.log"
+_LENGTH: Final = 8
+_FEWEST: Final = 64  # records before it is worth to write them again
+
+
+class LeftOut(NamedTuple):
+    """A capture that cannot be read, and why."""
+
+    path: str
+    reason: str
+
+
+def _try_to_scan(path: str, settings: ScanSettings) -> FileIndex | LeftOut:
+    """One bad file must not end the stream."""
+    try:
+        return scan_capture(path, settings)
+    except CaptureError as error:
+        return LeftOut(path, str(error))
+
+
+def _silent(done: int, total: int) -> None:
+    return
+
+
+class IndexCache:
+    def __init__(self, folder: Path, runner: Runner, settings: ScanSettings) -> None:
+        self._path, self._runner, self._settings = folder / _NAME, runner, settings
+        self._made_by = repr((CODE_VERSION, settings.piece_packets, settings.scratch, settings.channels))
+        self._known: dict[str, FileIndex] = {}
+        self._records = 0
+        folder.mkdir(parents=True, exist_ok=True)
+        for index in self._read():
+            self._records += 1
+            self._known[index.path] = index
+
+    def add(self, files: Iterable[Stored]) -> list[LeftOut]:
+        """Those that are new or not what they were are scanned."""
+        new = sorted({file.path for file in files if not self._has(file)})
+        outcomes = self._runner.run(partial(_try_to_scan, settings=self._settings), new, _silent)
+        scanned = [each for each in outcomes if isinstance(each, FileIndex)]
+        self._append(scanned)
+        self._known.update((index.path, index) for index in scanned)
+        return [each for each in outcomes if isinstance(each, LeftOut)]
+
+    def _has(self, file: Stored) -> bool:
+        index = self._known.get(file.path)
+        return index is not None and (index.size, index.version) == (file.size, file.version)
+
+    @property
+    def paths(self) -> set[str]:
+        return set(self._known)
+
+    def all(self) -> list[FileIndex]:
+        """In order of path. Whoever plans names feeds in the streams, so each time they are new."""
+        return [
+            replace(index, streams=[replace(stream) for stream in index.streams])
+            for _, index in sorted(self._known.items())
+        ]
+
+    def forget(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            self._known.pop(path, None)
+        if self._records > _FEWEST + 2 * len(self._known):
+            with named(str(self._path)):
+                write_whole(self._path, b"".join(map(self._record, self._known.values())))
+            self._records = len(self._known)
+
+    # The file
+
+    def _record(self, index: FileIndex) -> bytes:
+        data = zstandard.compress(pickle.dumps((self._made_by, index)), 1)
+        return len(data).to_bytes(_LENGTH, "little") + data
+
+    def _append(self, indexes: list[FileIndex]) -> None:
+        if not indexes:
+            return
+        with named(str(self._path)), self._path.open("ab") as file:
+            for index in indexes:
+                file.write(self._record(index))
+        self._records += len(indexes)
+
+    def _read(self) -> Iterator[FileIndex]:
+        """Up to where a process that was killed has left it."""
+        if not self._path.exists():
+            return
+        with named(str(self._path)), self._path.open("rb") as file:
+            good = 0
+            while (data := _next(file)) is not None:
+                try:
+                    made_by, index = pickle.loads(zstandard.decompress(data))
+                except (zstandard.ZstdError, pickle.UnpicklingError, AttributeError, TypeError, ValueError):
+                    break
+                good = file.tell()
+                if made_by == self._made_by:
+                    yield index
+        if good < self._path.stat().st_size:
+            with self._path.open("r+b") as file:
+                file.truncate(good)
+
+
+def _next(file: BinaryIO) -> bytes | None:
+    head = file.read(_LENGTH)
+    if len(head) < _LENGTH:
+        return None
+    size = int.from_bytes(head, "little")
+    data = file.read(size)
+    return data if len(data) == size else None

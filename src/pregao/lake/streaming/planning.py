@@ -1,0 +1,96 @@
+"""Which units a batch concerns, and what it does to each of them."""
+
+from collections.abc import Iterable
+from functools import partial
+
+from pregao.lake.errors import LakeError
+from pregao.lake.plan.fingerprints import Input, fingerprint, from_json
+from pregao.lake.plan.index import FileIndex
+from pregao.lake.plan.units import Unit, find_units
+from pregao.lake.planned import Planned, UnitKey
+from pregao.lake.replacing import Built, key_of
+from pregao.lake.store.files import DataFile
+from pregao.lake.streaming.days import Rows, beside, inputs_of
+from pregao.lake.streaming.indexes import IndexCache
+from pregao.lake.streaming.settings import StreamSettings
+from pregao.lake.streaming.steps import Step, plan_step
+from pregao.lake.streaming.writing import is_open
+from pregao.lake.tables.catalogue import DATA_TABLES
+from pregao.lake.tables.table import CHANNEL
+
+
+class Planner:
+    """One look at the lake and at the captures that are known."""
+
+    def __init__(self, indexes: IndexCache, settings: StreamSettings, built: Built, rows: Rows) -> None:
+        self._cache, self._settings, self._built, self._rows = indexes, settings, built, rows
+
+    def steps(self, *, finish: bool) -> list[Step]:
+        units, indexes = self._plan()
+        live = self._live()
+        found = []
+        for unit in units:
+            key = _key(unit)
+            if not self._is_wanted(unit, units, indexes):
+                continue
+            step = plan_step(
+                Planned.of(unit, indexes), indexes, self._rows.get(key), live.get(key, []),
+                partial(self._built.symbols, key), wait_ns=self._settings.wait_ns,
+                finish=finish or self._has_ended(unit, units),
+            )  # fmt: skip
+            if step is not None:
+                found.append(step)
+        return found
+
+    def _plan(self) -> tuple[list[Unit], list[FileIndex]]:
+        """With all captures that the units which may change were made from."""
+        while True:
+            indexes = self._cache.all()
+            units = [unit for unit in find_units(indexes) if self._is_chosen(unit.channel)]
+            needed = [row for row in self._rows.values() if is_open(row) and self._is_chosen(row[CHANNEL])]
+            for unit in units:
+                if self._is_touched(unit, indexes):
+                    needed += beside(_key(unit), self._rows)
+            known = self._cache.paths
+            missing = {file for row in needed for file in inputs_of(row) if file.path not in known}
+            if not missing:
+                return units, indexes
+            for path, reason in self._cache.add(missing):
+                raise LakeError(f"rows of the lake were made from {path}, which is needed again: {reason}")
+
+    def _live(self) -> dict[UnitKey, list[DataFile]]:
+        found: dict[UnitKey, list[DataFile]] = {}
+        for table in DATA_TABLES:
+            for file in self._built.files(table):
+                found.setdefault(key_of(file), []).append(file.data_file())
+        return found
+
+    def _is_chosen(self, channel: int) -> bool:
+        return self._settings.channels is None or channel in self._settings.channels
+
+    def _is_touched(self, unit: Unit, indexes: list[FileIndex]) -> bool:
+        """Whether it has other captures than its rows were made from."""
+        row = self._rows.get(_key(unit))
+        now = [Input.of(indexes[number]) for number in unit.files]
+        return row is None or fingerprint(now) != fingerprint(from_json(row["inputs"]))
+
+    def _is_wanted(self, unit: Unit, units: Iterable[Unit], indexes: list[FileIndex]) -> bool:
+        """What has new captures or is not finished; and the day before one that has just begun, for that
+        is where its end is known from."""
+        if self._is_touched(unit, indexes) or is_open(self._rows[_key(unit)]):
+            return True
+        later = [other for other in units if _is_later(other, unit)]
+        return bool(later) and _key(later[0]) not in self._rows
+
+    def _has_ended(self, unit: Unit, units: Iterable[Unit]) -> bool:
+        """Long enough ago that none of its captures should be under way."""
+        until_ns = unit.last_ns + self._settings.wait_ns
+        return any(_is_later(other, unit) and other.last_ns >= until_ns for other in units)
+
+
+def _key(unit: Unit) -> UnitKey:
+    return unit.trade_date, unit.channel
+
+
+def _is_later(other: Unit, unit: Unit) -> bool:
+    return other.channel == unit.channel and other.trade_date > unit.trade_date

@@ -1,0 +1,213 @@
+"""A micro-batch: new captures in, one commit of the lake out.
+
+    streamer = Streamer(Location("lake"), SparkRunner(spark), Path("checkpoint"))
+    streamer.advance([look(path)])             # rows up to the place that all streams have passed
+    streamer.advance([], finish=True)          # all that there is, as `build` would have it
+
+All state is in the lake: a unit's row says which captures it was made from and how far, and changes in the
+same commit as its rows. So a batch that is run again does nothing, whoever asks for it and whatever was
+lost besides. What a late capture changes is found by digests, and built again from the last place before
+it at which a slice can begin.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Final
+from uuid import uuid4
+
+from pregao.io.clock import WallClock
+from pregao.lake.deriving import Session, derive_units
+from pregao.lake.errors import LakeConflictError
+from pregao.lake.plan.scan import ScanSettings
+from pregao.lake.plan.stored import Stored
+from pregao.lake.planned import UnitKey
+from pregao.lake.replacing import Built, live_of, write_units
+from pregao.lake.store.committer import Committer
+from pregao.lake.store.files import DataFile
+from pregao.lake.store.intent import Change, Label
+from pregao.lake.store.ledger import LakeVersion, Ledger
+from pregao.lake.store.location import Location
+from pregao.lake.streaming.days import Rows, inputs_of, settled
+from pregao.lake.streaming.indexes import IndexCache
+from pregao.lake.streaming.latency import latency
+from pregao.lake.streaming.planning import Planner
+from pregao.lake.streaming.settings import BatchReport, StreamSettings
+from pregao.lake.streaming.state import StreamState
+from pregao.lake.streaming.steps import ANALYTICS, UNIT, Step, label_of
+from pregao.lake.streaming.upkeep import Upkeep
+from pregao.lake.streaming.writing import awaits_deriving, step_files, unit_row
+from pregao.lake.tables.ledger import UNITS
+from pregao.lake.tables.table import CHANNEL, TRADE_DATE
+from pregao.lake.tasks.run import SliceDone, build_slice
+from pregao.lake.tasks.runners import Runner
+
+_ATTEMPTS: Final = 3
+
+
+def _silent(done: int, total: int) -> None:
+    return
+
+
+def _nothing(step: str) -> None:
+    return
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What is gathered on the way to its commit. `waiting` are rows of units whose computed tables are
+    behind, though nothing else of them changes now."""
+
+    built: Built
+    steps: list[Step]
+    waiting: list[dict[str, Any]]
+    build_id: str = field(default_factory=lambda: uuid4().hex[:16])
+    adds: list[DataFile] = field(default_factory=list)
+    removes: list[DataFile] = field(default_factory=list)
+    inputs: list[DataFile] = field(default_factory=list)  # of computed tables
+
+    @property
+    def keys(self) -> list[UnitKey]:
+        return [step.planned.key for step in self.steps]
+
+    def stays(self, live: list[DataFile]) -> None:
+        """Files of a unit that are what its computed tables are made from; those themselves go."""
+        for file in live:
+            (self.removes if label_of(file) == ANALYTICS else self.inputs).append(file)
+
+
+class Streamer:
+    """`spark` gives the session for computed tables; without it they are left out. `after` is called
+    after each step of a commit: tests die there."""
+
+    def __init__(
+        self, location: Location, runner: Runner, checkpoint: Path, settings: StreamSettings | None = None,
+        *, spark: Session | None = None, after: Callable[[str], None] = _nothing,
+    ) -> None:  # fmt: skip
+        self._location, self._runner, self._spark, self._after = location, runner, spark, after
+        self._settings = chosen = settings or StreamSettings()
+        scan = ScanSettings(chosen.map, chosen.scratch, chosen.piece_packets)
+        self._indexes = IndexCache(checkpoint, runner, scan)
+        self._upkeep = Upkeep(location, self._indexes, compacts=chosen.compact)
+        self._clock = WallClock()
+        self._derived_ns = self._clock.now_ns()
+        self._is_behind = True  # computed tables; who knows what was left
+
+    def advance(
+        self, files: Sequence[Stored], *, finish: bool = False, note: Mapping[str, Any] | None = None
+    ) -> BatchReport:
+        """`finish`: up to the last packet, without waiting for any stream. `note` goes with the commit."""
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return self._advance(files, finish, note or {})
+            except LakeConflictError:  # somebody else has changed the lake: look again
+                continue
+        return self._advance(files, finish, note or {})
+
+    def is_due(self) -> bool:
+        """Whether computed tables are to be made again, which `advance` does when there are no new rows:
+        those need not wait for it."""
+        if self._spark is None or not self._settings.derive or not self._is_behind:
+            return False
+        return self._clock.now_ns() - self._derived_ns >= self._settings.derive_every_ns
+
+    def _advance(self, files: Sequence[Stored], finish: bool, note: Mapping[str, Any]) -> BatchReport:
+        began = perf_counter()
+        built = Built(self._location, self._recovered())
+        rows: Rows = {(row[TRADE_DATE], row[CHANNEL]): row for row in built.units()}
+        report = BatchReport(built.version.number, len(files))
+        old = {stored for key in settled(rows) for stored in inputs_of(rows[key])}
+        report.left_out = self._indexes.add(file for file in files if file not in old)
+        steps = Planner(self._indexes, self._settings, built, rows).steps(finish=finish)
+        derives = self._derives(steps, finish=finish)
+        keys = {step.planned.key for step in steps}
+        waiting = [row for key, row in rows.items() if key not in keys] if derives else []
+        batch = _Batch(built, steps, awaits_deriving(waiting))
+        if batch.steps or batch.waiting:
+            self._build(batch, report)
+            if derives:
+                self._derive(batch)
+            self._commit(batch, note, report)
+            report.latency = latency(self._location, batch.adds, files, self._clock.now_ns())
+            report.derived = derives
+        self._is_behind = not derives and (self._is_behind or bool(steps))
+        report.compacted = self._upkeep.after(report.version, report.units)
+        report.seconds = perf_counter() - began
+        return report
+
+    def _recovered(self) -> LakeVersion:
+        if not Ledger(self._location).exists:
+            return LakeVersion(0)
+        return Committer(self._location, self._after).recover()
+
+    def _derives(self, steps: list[Step], *, finish: bool) -> bool:
+        """A unit that is finished has all its tables."""
+        if self._spark is None or not self._settings.derive:
+            return False
+        return finish or any(step.is_finished for step in steps) or (not steps and self.is_due())
+
+    # Rows
+
+    def _build(self, batch: _Batch, report: BatchReport) -> None:
+        slices = [slice_ for step in batch.steps for slice_ in step.slices]
+        task = partial(build_slice, location=self._location, build_id=batch.build_id)
+        done: list[SliceDone] = self._runner.run(task, slices, _silent)
+        for each in done:
+            for name, count in each.counts.items():
+                report.counts[name] = report.counts.get(name, 0) + count
+        rest = iter(done)
+        for step in batch.steps:
+            mine = [next(rest) for _ in step.slices]
+            batch.adds += step_files(self._location, step, mine, batch.build_id)
+            batch.removes += step.removes
+            report.rebuilt += step.rebuilt
+            report.units.append(step.planned.key)
+            if step.is_finished:
+                report.finished.append(step.planned.key)
+        report.horizon_ns = min((step.horizon_ns for step in batch.steps), default=None)
+        batch.inputs = list(batch.adds)
+
+    def _derive(self, batch: _Batch) -> None:
+        assert self._spark is not None
+        for step in batch.steps:
+            batch.stays(step.kept)
+            step.state.derived = True
+        for row in batch.waiting:
+            live = live_of(batch.built, [(row[TRADE_DATE], row[CHANNEL])])
+            batch.stays([file for file in live if label_of(file) != UNIT])
+            batch.removes += [file for file in live if label_of(file) == UNIT]
+        keys = batch.keys + [(row[TRADE_DATE], row[CHANNEL]) for row in batch.waiting]
+        made, replaced = derive_units(
+            self._spark, batch.built, batch.inputs, keys, self._settings.bars, batch.build_id, _silent
+        )
+        batch.adds += made
+        batch.removes += replaced
+        self._derived_ns = self._clock.now_ns()
+
+    def _commit(self, batch: _Batch, note: Mapping[str, Any], report: BatchReport) -> None:
+        settings = {"bars": self._settings.bars, "derive": self._settings.derive}
+        rows = [unit_row(step, settings, batch.build_id) for step in batch.steps]
+        rows += [_derived(row) for row in batch.waiting]
+        batch.adds += write_units(self._location, rows)
+        about = {
+            "units": [[day.isoformat(), channel] for day, channel in batch.keys],
+            "committed_ns": self._clock.now_ns(), **note,
+        }  # fmt: skip
+        change = Change(tuple(batch.adds), tuple(batch.removes))
+        label = Label("stream", batch.build_id, about)
+        base = batch.built.version.number
+        report.version = Committer(self._location, self._after).commit(change, label, base=base).number
+
+
+def _derived(row: dict[str, Any]) -> dict[str, Any]:
+    """The row of a unit of which only computed tables have changed."""
+    state = StreamState.of_plan(row["plan"])
+    assert state is not None
+    state.derived = True
+    plan = state.to_plan(json.loads(row["plan"])["loops"])
+    partition = {TRADE_DATE: row[TRADE_DATE].isoformat(), CHANNEL: str(row[CHANNEL])}
+    stored = {name: row[name] for name in UNITS.stored_schema.names}
+    return {**stored, "plan": json.dumps(plan), "partition": partition}

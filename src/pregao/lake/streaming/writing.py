@@ -1,0 +1,64 @@
+"""A step of a unit to files: its slices by tasks, what only the whole unit tells, its row."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from pregao.lake.plan.fingerprints import fingerprint
+from pregao.lake.plan.slicing import TO_LAST
+from pregao.lake.planned import PLAN
+from pregao.lake.store.files import DataFile
+from pregao.lake.store.location import Location
+from pregao.lake.streaming.digests import digests, loop_key
+from pregao.lake.streaming.state import Segment, StreamState
+from pregao.lake.streaming.steps import Step, slice_label
+from pregao.lake.tables.analytics import QUALITY
+from pregao.lake.tasks.plan_tables import findings_table, losses_table
+from pregao.lake.tasks.run import SliceDone
+
+_OPEN = "open-"  # before the fingerprint of a unit that is not finished: no build takes it for its own
+
+
+def step_files(location: Location, step: Step, done: list[SliceDone], build_id: str) -> list[DataFile]:
+    """All but the unit's row. The step's state has its new segments then."""
+    planned, state = step.planned, step.state
+    adds = [file for each in done for file in each.files]
+    keys = [loop_key(loop, step.indexes[loop.file]) for loop in planned.loops]
+    made_of = digests(planned, step.indexes, [slice_.stop for slice_ in step.slices])
+    for slice_, each, digest in zip(step.slices, done, made_of, strict=True):
+        loops = {keys[number]: counts for number, counts in each.loops.items()}
+        state.add(Segment(slice_.number, slice_.start, slice_.stop, digest), loops, each.unnamed)
+        findings = findings_table(planned.unit, each.findings, planned.symbols, build_id)
+        adds += planned.write(location, [(QUALITY, findings)], slice_label(slice_.number))
+    tables = [planned.news(build_id, step.stop), (QUALITY, _losses(step, keys, build_id))]
+    if step.new_instruments:
+        tables.append(planned.instruments(build_id))
+    return adds + planned.write(location, tables, PLAN)
+
+
+def _losses(step: Step, keys: list[str], build_id: str) -> Any:
+    planned = step.planned
+    counts: dict[int, Counter[str]] = {
+        loop.number: step.state.found(key)
+        for loop, key in zip(planned.loops, keys, strict=True)
+        if key in step.state.loops
+    }
+    return losses_table(planned.unit, planned.loops, counts, planned.damage, step.stop, build_id)
+
+
+def unit_row(step: Step, settings: Any, build_id: str) -> dict[str, Any]:
+    made_of = fingerprint(step.planned.inputs, settings)
+    return step.planned.unit_row(
+        made_of if step.stop == TO_LAST else _OPEN + made_of, step.state.to_plan(len(step.planned.loops)),
+        build_id,
+    )  # fmt: skip
+
+
+def is_open(row: dict[str, Any]) -> bool:
+    return bool(row["fingerprint"].startswith(_OPEN))
+
+
+def awaits_deriving(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of units whose computed tables are behind."""
+    states = ((row, StreamState.of_plan(row["plan"])) for row in rows)
+    return [row for row, state in states if state is not None and not state.derived]

@@ -1,0 +1,1 @@
+"""Columns of tables from rows, samples and packets of a slice."""

@@ -1,0 +1,1 @@
+"""Runs of packets in sequence, by kernel."""

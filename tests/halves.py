@@ -1,0 +1,29 @@
+"""`python -m tests.halves`: all tests in two processes, for most of them use one core.
+
+Whatever listens on the network is in the same half, one after the other. What the second half says is printed
+when it is done."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from pregao.services.compiled import compile_all
+
+HALVES = (("tests/integration", "tests/proofs"), ("tests/unit", "tests/conformance", "tests/oracle"))
+OUTPUT = Path("build/test-second-half.txt")
+
+
+def main() -> int:
+    compile_all()  # once, not by both
+    OUTPUT.parent.mkdir(exist_ok=True)
+    with OUTPUT.open("w") as output:
+        command = [sys.executable, "-m", "pytest", *sys.argv[1:]]
+        second = subprocess.Popen([*command, *HALVES[1]], stdout=output, stderr=subprocess.STDOUT)
+        first = subprocess.run([*command, *HALVES[0]], check=False).returncode
+        second.wait()
+    print(OUTPUT.read_text(), end="")
+    return first or second.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,30 @@
+"""What several tests look at: the main job, run once on a small day."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from pregao.services.main_job import JobDone, JobSettings, run_main_job
+
+# As `make run` has them, and enough of them for a day of 4,000 messages in sixteen minutes.
+FAULTS = "loss=1%,gap=2x8@A,cut=B@14:20+20s,both=4x8,dup=0.5%,delay=0.5%:5ms,skew=B:+180us"
+SMALL = {"instruments": 12, "squeeze": 40, "loops": 40, "trading": 5.0}
+
+
+class Ran(NamedTuple):
+    """`root` is where `make run` was run, so to say."""
+
+    root: Path
+    settings: JobSettings
+    done: JobDone
+    steps: list[str]
+
+
+@pytest.fixture(scope="session")
+def main_job(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    root = tmp_path_factory.mktemp("main-job")
+    settings = JobSettings(root / "build" / "run", 4_000, faults=FAULTS, simulation=SMALL)
+    steps: list[str] = []
+    done = run_main_job(settings, lambda step, _, __: steps.append(step), spark=spark)
+    return Ran(root, settings, done, steps)

@@ -1,0 +1,219 @@
+"""Captures as people have them: one feed, no snapshots, both feeds in one file, clocks and bytes that differ,
+a few channels or dates of many, inputs that come, change and go."""
+
+from collections import Counter
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pregao.lake.lake import Lake
+from pregao.lake.tables.catalogue import DATA_TABLES
+from pregao.lake.tables.quality import Quality
+
+from .captures_kit import Captured, copy_capture, read_capture, write_capture
+from .lake_kit import all_tables, build, make_days
+
+CHANNEL = 72
+MONDAY, TUESDAY = date(2026, 11, 16), date(2026, 11, 17)
+BOOKS = ("orders", "trades", "executions", "statistics", "bands", "imbalances", "states", "quotes", "depth")
+_OF_FEEDS = frozenset(("build_id", "ts_recv_a", "ts_recv_b"))
+
+
+@pytest.fixture(scope="module")
+def days(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return make_days(tmp_path_factory.mktemp("days"), seed=9, days=2, messages=1_200)
+
+
+@pytest.fixture(scope="module")
+def monday(days: list[Path]) -> dict[str, Path]:
+    """The captures of one channel by what they are."""
+    found = {path.stem[4:]: path for path in days[0].glob(f"{CHANNEL:03}_*.pcap")}
+    names = ("Incremental_FeedA", "Incremental_FeedB", "InstrumentDefinition", "SnapshotRecovery")
+    return {
+        word: found[name] for word, name in zip(("a", "b", "definitions", "snapshots"), names, strict=True)
+    }
+
+
+@pytest.fixture(scope="module")
+def whole(monday: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    path = tmp_path_factory.mktemp("whole") / "lake"
+    build(monday.values(), path)
+    return Lake(path)
+
+
+def _rows(lake: Lake, table: str, without: frozenset[str] = _OF_FEEDS) -> list[str]:
+    rows = lake.arrow(table).to_pylist()
+    return sorted(repr({name: row[name] for name in row if name not in without}) for row in rows)
+
+
+def _same_books(lake: Lake, expected: Lake) -> None:
+    """All that messages tell, whoever brought them."""
+    for table in BOOKS:
+        assert _rows(lake, table) == _rows(expected, table), table
+
+
+def _findings(lake: Lake) -> Counter[str]:
+    return Counter(lake.arrow("quality")["finding"].to_pylist())
+
+
+# Feeds
+
+
+@pytest.mark.parametrize("feed", ["a", "b"])
+def test_one_feed_only(feed: str, monday: dict[str, Path], whole: Lake, tmp_path: Path) -> None:
+    build([monday[feed], monday["definitions"], monday["snapshots"]], tmp_path / "lake")
+    lake = Lake(tmp_path / "lake")
+    _same_books(lake, whole)
+    packets = lake.arrow("packets").to_pylist()
+    other = "b" if feed == "a" else "a"
+    assert {(row[f"state_{feed}"], row[f"state_{other}"]) for row in packets} == {("FIRST", "MISSING")}
+    assert {row[f"ts_recv_{other}"] for row in packets} == {None}
+    assert not {"GAP", "ONE_SIDED_LOSS"} & set(_findings(lake))  # nobody lost what nobody captured
+
+
+def test_both_feeds_in_one_file(monday: dict[str, Path], whole: Lake, tmp_path: Path) -> None:
+    """One clock: there it is known who came first."""
+    packets = sorted(read_capture(monday["a"]) + read_capture(monday["b"]), key=lambda each: each.ts_ns)
+    capture = write_capture(tmp_path / f"{CHANNEL:03}_Incremental.pcap", packets)
+    build([capture, monday["definitions"], monday["snapshots"]], tmp_path / "lake")
+    lake = Lake(tmp_path / "lake")
+    _same_books(lake, whole)
+    states: Counter[tuple[str, str]] = Counter()
+    for row in lake.arrow("packets").to_pylist():
+        first, second = ("a", "b") if row["ts_recv_a"] <= row["ts_recv_b"] else ("b", "a")
+        states[first, second] += 1
+        assert (row[f"state_{first}"], row[f"state_{second}"]) == ("FIRST", "DUPLICATE")
+    assert len(states) == 2  # each was first sometimes
+
+
+def test_feeds_with_clocks_of_their_own(monday: dict[str, Path], whole: Lake, tmp_path: Path) -> None:
+    """B's clock is an hour behind: by it B would always be first, and nobody believes it."""
+
+    def behind(packets: list[Captured]) -> list[Captured]:
+        return [each._replace(ts_ns=each.ts_ns - 3_600 * 10**9) for each in packets]
+
+    skewed = copy_capture(monday["b"], tmp_path / "captures", behind)
+    build([monday["a"], skewed, monday["definitions"], monday["snapshots"]], tmp_path / "lake")
+    lake = Lake(tmp_path / "lake")
+    _same_books(lake, whole)
+    packets = lake.arrow("packets").to_pylist()
+    assert {(row["state_a"], row["state_b"]) for row in packets} == {("FIRST", "DUPLICATE")}
+    assert all(row["ts_recv_b"] < row["ts_recv_a"] for row in packets)
+
+
+def test_the_same_number_with_other_bytes(monday: dict[str, Path], whole: Lake, tmp_path: Path) -> None:
+    """A finding; A's bytes are taken, and what hangs on them is in doubt until a snapshot has told it."""
+    orders = whole.arrow("orders", "action = 'ADD'").to_pylist()
+    place = sorted(row["seq_num"] for row in orders)[len(orders) // 2]
+
+    def forge(packets: list[Captured]) -> list[Captured]:
+        return [
+            each.with_payload(each.payload[:-1] + bytes([each.payload[-1] ^ 1]))
+            if each.header.sequence_number == place
+            else each
+            for each in packets
+        ]
+
+    forged = copy_capture(monday["b"], tmp_path / "captures", forge)
+    build([monday["a"], forged, monday["definitions"], monday["snapshots"]], tmp_path / "lake")
+    lake = Lake(tmp_path / "lake")
+    (found,) = lake.arrow("quality", "finding = 'FEEDS_DIFFER'").to_pylist()
+    assert (found["seq_num"], found["severity"]) == (place, "ERROR")
+    without = _OF_FEEDS | {"quality"}
+    assert _rows(lake, "orders", without) == _rows(whole, "orders", without)
+    flagged = {row["seq_num"]: row["quality"] for row in lake.arrow("orders").to_pylist() if row["quality"]}
+    assert flagged[place] & Quality.FEEDS_DIFFER
+    assert min(flagged) == place
+    later = [row["quality"] for row in lake.arrow("orders").to_pylist() if row["seq_num"] > max(flagged)]
+    assert later  # healed long before the end
+    assert not any(later)
+
+
+# Snapshots
+
+
+def test_every_clean_book_matches_at_every_loop(whole: Lake) -> None:
+    """Matches are said by loop, with how many could have been."""
+    loops = whole.arrow("quality", "finding = 'SNAPSHOT_MATCH'").to_pylist()
+    assert len(loops) >= 20
+    expected, found = (sum(int(row[name]) for row in loops) for name in ("expected", "found"))
+    assert found == expected == sum(row["count"] for row in loops) > 40
+    assert "SNAPSHOT_MISMATCH" not in _findings(whole)
+
+
+def test_captures_without_snapshots(monday: dict[str, Path], whole: Lake, tmp_path: Path) -> None:
+    """On a Monday the channel's reset tells that all books are empty, so they are known. What statistics were
+    before is not; but nothing is missing, and no row says so."""
+    build([monday["a"], monday["b"], monday["definitions"]], tmp_path / "lake")
+    lake = Lake(tmp_path / "lake")
+    for table in BOOKS:
+        of_books = table in ("orders", "quotes", "depth")
+        without = _OF_FEEDS if of_books else _OF_FEEDS | {"quality"}
+        assert _rows(lake, table, without) == _rows(whole, table, without), table
+        assert set(lake.arrow(table)["quality"].to_pylist()) <= {0, int(Quality.BOOK_UNKNOWN)}
+    assert lake.arrow("book_checkpoints").num_rows == 0
+    assert not _findings(lake)
+
+
+# Which units, and when again
+
+
+def _files(lake: Path) -> dict[tuple[date, int], set[str]]:
+    """Live files of each unit, of all tables."""
+    opened, found = Lake(lake), dict[tuple[date, int], set[str]]()
+    for table in DATA_TABLES:
+        for file in opened.files(table):
+            key = file.partition["trade_date"], file.partition["channel"]
+            found.setdefault(key, set()).add(f"{table}/{file.path}")
+    return found
+
+
+def test_only_some_channels_and_dates(days: list[Path], tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    first = build(days, lake, channels=frozenset((68, CHANNEL)), dates=frozenset((TUESDAY,)))
+    assert first.units == [(TUESDAY, 68), (TUESDAY, CHANNEL)]
+    assert set(_files(lake)) == set(first.units)
+    before = _files(lake)
+    rest = build(days, lake)
+    assert set(rest.unchanged) == set(first.units)
+    assert {day for day, _ in rest.units} == {MONDAY, TUESDAY}
+    after = _files(lake)
+    assert {key: after[key] for key in before} == before
+    assert set(after) == set(first.units) | set(rest.units)
+
+
+def test_inputs_that_come_change_and_go(days: list[Path], tmp_path: Path) -> None:
+    """Each time the unit it concerns is replaced, all of it, and no other is touched."""
+    channels = (68, CHANNEL)
+    captures, lake = tmp_path / "captures", tmp_path / "lake"
+    for channel in channels:
+        for path in days[0].glob(f"{channel:03}_*.pcap"):
+            copy_capture(path, captures)
+    snapshots = captures / f"{CHANNEL:03}_SnapshotRecovery.pcap"
+    kept = snapshots.read_bytes()
+    snapshots.unlink()
+    concerned, other = (MONDAY, CHANNEL), (MONDAY, 68)
+
+    def again() -> dict[str, Any]:
+        before = _files(lake)
+        report = build([captures], lake)
+        after = _files(lake)
+        assert (report.units, report.unchanged) == ([concerned], [other])
+        assert after[other] == before[other]
+        assert not after[concerned] & before[concerned]
+        return all_tables(lake)
+
+    build([captures], lake)
+    without = all_tables(lake)
+    snapshots.write_bytes(kept)  # new
+    complete = again()
+    assert len(complete["book_checkpoints"]) > len(without["book_checkpoints"])
+    half = read_capture(snapshots)[: len(read_capture(snapshots)) // 2]
+    write_capture(snapshots, half)  # changed
+    assert len(without["quality"]) < len(again()["quality"]) < len(complete["quality"])
+    snapshots.unlink()  # missing
+    assert again() == without
+    snapshots.write_bytes(kept)
+    assert again() == complete

@@ -1,0 +1,113 @@
+"""Heartbeats: runs of them by kernel, and the plain handler beside it."""
+
+import struct
+from typing import NoReturn
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pregao.feeds.binary.handler.handler import ChannelHandler
+from pregao.feeds.binary.handler.heartbeats import Heartbeats
+from pregao.feeds.binary.handler.lines import LineTable
+from pregao.feeds.binary.packets import frame
+from pregao.feeds.binary.reading.rows import RowReader
+from pregao.feeds.binary.streams import Feed, Stream, StreamId
+from pregao.model.packets import batch_of
+from pregao.sessions.arbitration_state import ACCEPTED, DEADLINE, OUT_AT, OUT_VERSION, RING, STOP
+from pregao.sessions.counters import feed_counters
+from pregao.sessions.events import Event
+from pregao.sessions.feeds import Feed as SessionFeed
+from tests.equality.foreign import foreign
+from tests.equality.plain_handler import PlainHandler
+from tests.unit.feeds.binary.publisher.desk import MS, NOW, SCHEMA
+
+SECOND = 1_000 * MS
+LINES = LineTable([StreamId(84, Stream.INCREMENTAL, feed) for feed in (Feed.A, Feed.B)])
+VERSIONS = (7, 8, 16, 17, 99)
+# What belongs to the kernels alone: addresses and why they returned. A kernel that takes the packet that was
+# waited for leaves the deadline, which is looked at once more and forgotten.
+_KERNELS_OWN = {RING, STOP, ACCEPTED, DEADLINE, *range(OUT_AT, OUT_VERSION + 8, 8)}
+
+
+def beat(
+    next_number: int, sequence: int = 46, *, version: int = 16, channel: int = 84, more: int = 0
+) -> bytes:
+    """`more` messages of the same kind follow."""
+    message = struct.pack("<HHHHI", 4, 2, 2, version, next_number)
+    return struct.pack("<BBHIQ", channel, 0, sequence, 0, NOW) + frame(message) * (1 + more)
+
+
+def data(number: int, sequence: int = 46) -> bytes:
+    """A packet with a message of a template that nobody knows."""
+    return struct.pack("<BBHIQ", 84, 0, sequence, number, NOW) + frame(struct.pack("<HHHH", 0, 9_999, 2, 16))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_run_that_says_what_is_known_is_not_read(version: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    handler = ChannelHandler(84, SCHEMA)
+    handler.receive(data(7), Stream.INCREMENTAL, Feed.A, NOW)
+    handler.receive(beat(8, version=version), Stream.INCREMENTAL, Feed.A, NOW)
+
+    def refuse(*_: object) -> NoReturn:
+        raise AssertionError("it was read")
+
+    monkeypatch.setattr(Heartbeats, "read", refuse)
+    run = batch_of((n % 2, NOW + n * MS, beat(8, version=version)) for n in range(1_000))
+    handler.receive_batch(run, LINES, NOW + 999 * MS)
+    counted = [feed_counters(handler.machine.arbiter, feed) for feed in (SessionFeed.A, SessionFeed.B)]
+    assert [each.received for each in counted] == [502, 500]
+    assert [each.heard_ns for each in counted] == [NOW + 998 * MS, NOW + 999 * MS]
+    with pytest.raises(AssertionError, match="it was read"):
+        handler.receive(beat(9, version=version), Stream.INCREMENTAL, Feed.A, NOW + SECOND)
+
+
+packets = st.one_of(
+    st.builds(
+        beat,
+        st.integers(5, 12),
+        st.sampled_from((46, 46, 46, 47)),
+        version=st.sampled_from(VERSIONS),
+        channel=st.sampled_from((84, 84, 84, 85)),
+        more=st.sampled_from((0, 0, 0, 1)),
+    ),
+    st.builds(data, st.integers(6, 12), st.sampled_from((46, 46, 46, 47))),
+    st.binary(max_size=40),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 40), packets), max_size=40))
+def test_whatever_comes_the_plain_handler_knows_the_same(arrived: list[tuple[int, int, bytes]]) -> None:
+    handler, plain = ChannelHandler(84, SCHEMA), PlainHandler(84, SCHEMA)
+    now_ns, stamped = NOW, []
+    for source, wait_ms, payload in [(0, 0, data(6)), *arrived]:
+        now_ns += wait_ms * MS
+        stamped.append((source, now_ns, payload))
+    ours = handler.start(NOW) + handler.receive_batch(batch_of(stamped), LINES, now_ns)
+    theirs = [
+        event
+        for source, at_ns, payload in stamped
+        for event in plain.receive(payload, Stream.INCREMENTAL, (Feed.A, Feed.B)[source], at_ns)
+    ]
+    assert _told(ours) == _told(theirs)
+    blocks = [each.machine.arbiter.state.block.copy() for each in (handler, plain)]
+    for block in blocks:
+        block[[place // 8 for place in _KERNELS_OWN]] = 0
+    assert np.array_equal(*blocks)
+    assert handler.machine.counters == plain.machine.counters
+    # To look too early does no harm.
+    assert (handler.next_timeout() or 0) <= (plain.machine.next_timeout() or 0)
+
+
+def _told(events: list[Event]) -> list[str]:
+    """In any order: the plain one settles after every packet, and tells sooner who is heard."""
+    return sorted(map(str, events))
+
+
+def test_a_schema_without_heartbeats_has_no_shape() -> None:
+    schema = foreign("littleEndian", False)
+    beats = Heartbeats(schema, RowReader(schema))
+    assert beats._shape["size"] == -1
+    assert beats.read(beat(8)) is None

@@ -1,0 +1,178 @@
+"""Captures where they are stored: read by ranges as when mapped, unpacked once, found by path or URI."""
+
+import gzip
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from pregao.io.recording import RecordingWriter
+from pregao.io.seek_table import FrameTimes
+from pregao.lake.plan import captures, contents, stored
+from pregao.lake.plan.captures import CaptureLayout, PieceReader, open_layout, walk_capture
+from pregao.lake.plan.fingerprints import Input, find_captures, from_json, to_json
+from pregao.lake.plan.scan import ScanSettings, scan_capture
+from pregao.lake.plan.scratch import Form, unpacked
+from pregao.lake.plan.stored import RemoteFile, look
+from pregao.model.errors import CaptureError
+from pregao.services.sample import write_sample
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_sample(tmp_path_factory.mktemp("sample"), packets=400)[0]
+
+
+def far_away(path: str) -> RemoteFile:
+    """A file of this machine, read as one of a store."""
+    return RemoteFile(path, pa.OSFile(path), look(path).version)
+
+
+def walked(layout: CaptureLayout) -> list[list[int]]:
+    return [packets.ts.tolist() for _, packets in walk_capture(layout, 16)]
+
+
+def times(pieces: list[list[int]]) -> list[int]:
+    return [time for piece in pieces for time in piece]
+
+
+@pytest.mark.parametrize("window", [200, 5_000, 1 << 20])
+def test_a_file_of_a_store_is_the_same_pieces(
+    sample: Path, monkeypatch: pytest.MonkeyPatch, window: int
+) -> None:
+    here, there = open_layout(str(sample)), open_layout(str(sample))
+    expected = walked(here)
+    monkeypatch.setattr(contents, "is_remote", lambda path: True)
+    monkeypatch.setattr(contents, "open_remote", far_away)
+    monkeypatch.setattr(captures, "_WINDOW", window)
+    monkeypatch.setattr(stored, "_FIRST_READ", 100)
+    found = walked(there)
+    assert times(found) == times(expected)
+    assert not there.damage
+    reader = PieceReader(there)
+    for number in reversed(range(len(there.pieces))):
+        assert reader.read(number).ts.tolist() == found[number]
+    reader.close()
+
+
+def record(sample: Path, target: Path) -> None:
+    """The same capture as a recording of ours, fifty packets a frame."""
+    data, at, starts = sample.read_bytes(), 24, []
+    while at < len(data):
+        starts.append(at)
+        at += 16 + int.from_bytes(data[at + 8 : at + 12], "little")
+    writer = RecordingWriter(target, data[:24])
+    for first in range(0, len(starts), 50):
+        end = starts[first + 50] if first + 50 < len(starts) else len(data)
+        writer.append(data[starts[first] : end], FrameTimes(0, 0, 50))
+    writer.close()
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_a_recording_is_read_by_its_frames(
+    sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, far: bool
+) -> None:
+    expected = times(walked(open_layout(str(sample))))
+    path = tmp_path / f"{sample.name}.zst"
+    record(sample, path)
+    layout = open_layout(str(path))
+    assert layout.form is Form.FRAMES
+    monkeypatch.setattr(contents, "is_remote", lambda path: far)
+    monkeypatch.setattr(contents, "open_remote", far_away)
+    found = walked(layout)
+    assert times(found) == expected
+    assert not layout.damage
+    assert len({piece.frame for piece in layout.pieces}) == -(-len(expected) // 50)
+    reader = PieceReader(layout)
+    for number in reversed(range(len(layout.pieces))):
+        assert reader.read(number).ts.tolist() == found[number]
+    reader.close()
+
+
+def test_reading_a_file_of_a_store(sample: Path) -> None:
+    data = sample.read_bytes()
+    with far_away(str(sample)) as file:
+        assert file.read(4) == data[:4]
+        assert file.seek(-9, os.SEEK_END) == len(data) - 9
+        assert file.read() == data[-9:]
+        assert file.read(1) == b""
+        file.seek(10)
+        assert file.read(100_000) == data[10:100_010]
+        assert file.tell() == min(100_010, len(data))
+        with pytest.raises(CaptureError, match="ends too early"):
+            file.bytes_between(len(data) - 1, len(data) + 1)
+
+
+def test_a_compressed_capture_is_unpacked_once_on_each_machine(sample: Path, tmp_path: Path) -> None:
+    packed = tmp_path / f"{sample.name}.gz"
+    packed.write_bytes(gzip.compress(sample.read_bytes()))
+    layout = scan_capture(str(packed), ScanSettings(scratch=str(tmp_path / "here"))).layout
+    assert layout.form is Form.UNPACKED
+    assert layout.path == str(packed)
+    (copy,) = (tmp_path / "here").iterdir()
+    written = copy.stat().st_ino
+    assert unpacked(layout.stored, layout.scratch) == copy
+    assert copy.stat().st_ino == written
+    layout.scratch = str(tmp_path / "another machine")
+    assert PieceReader(layout).read(0).ts.tolist()
+    assert len(list((tmp_path / "another machine").iterdir())) == 1
+
+
+def test_copies_that_nobody_uses_go(sample: Path, tmp_path: Path) -> None:
+    old, young = tmp_path / "old.pcap", tmp_path / "young.pcap"
+    for path in (old, young):
+        path.write_bytes(b"")
+    os.utime(old, (0, 0))
+    packed = tmp_path / "new.gz"
+    packed.write_bytes(gzip.compress(sample.read_bytes()))
+    copy = unpacked(look(str(packed)), str(tmp_path))
+    assert {path.name for path in tmp_path.glob("*.pcap")} == {"young.pcap", copy.name}
+
+
+def test_a_cut_gzip_gives_what_it_has_and_says_where_it_ends(sample: Path, tmp_path: Path) -> None:
+    packed = tmp_path / "cut.pcap.gz"
+    whole = gzip.compress(sample.read_bytes())
+    packed.write_bytes(whole[: len(whole) // 2])
+    layout = scan_capture(str(packed), ScanSettings(scratch=str(tmp_path / "scratch"))).layout
+    assert layout.pieces
+    assert layout.damage
+
+
+def test_a_capture_that_ends_inside_a_record_says_so(sample: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(sample.read_bytes()[:-7])
+    assert len(scan_capture(str(cut)).layout.damage) == 1
+
+
+def test_a_capture_that_changed_is_not_read_by_an_old_plan(sample: Path, tmp_path: Path) -> None:
+    path = tmp_path / sample.name
+    path.write_bytes(sample.read_bytes())
+    layout = scan_capture(str(path)).layout
+    path.write_bytes(sample.read_bytes() + b"\0")
+    with pytest.raises(CaptureError, match="has changed since it was planned"):
+        PieceReader(layout).read(0)
+
+
+def test_captures_by_path_or_uri(sample: Path, tmp_path: Path) -> None:
+    folder = sample.parent
+    found = find_captures([str(folder)])
+    assert str(sample) in found
+    assert found == sorted(found)
+    assert find_captures([folder.as_uri()]) == found
+    assert find_captures([str(sample), str(sample)]) == [str(sample)]
+    with pytest.raises(CaptureError, match="nothing: no such file or directory"):
+        find_captures([str(tmp_path / "nothing")])
+
+
+def test_inputs_are_compared_by_content_when_their_time_is_another(sample: Path, tmp_path: Path) -> None:
+    path = tmp_path / sample.name
+    path.write_bytes(sample.read_bytes())
+    (known,) = from_json(to_json([Input.of(scan_capture(str(path)))]))
+    assert known.unchanged()
+    os.utime(path, (1, 1))
+    assert known.unchanged()
+    path.write_bytes(sample.read_bytes()[:-1] + b"\xff")
+    assert not known.unchanged()
+    path.unlink()
+    assert not known.unchanged()

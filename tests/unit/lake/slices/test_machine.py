@@ -1,0 +1,200 @@
+"""Slices by kernel and in plain Python are equal: rows, quotes, samples, stored books, findings.
+
+Days with everything that can go wrong in a capture, of all wire versions; slices that begin with an
+anchor and slices that begin with nothing.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pregao.lake.plan.anchors import find_loops
+from pregao.lake.plan.readers import row_reader
+from pregao.lake.plan.scan import ScanSettings, scan_capture
+from pregao.lake.plan.slicing import Slice, cut_unit
+from pregao.lake.plan.units import find_units
+from pregao.lake.slices import buffers as b
+from pregao.lake.slices.books.kernels import QUOTE_QUALITY, QUOTE_TRANSACTED
+from pregao.lake.slices.feeds import Merged, merge
+from pregao.lake.slices.machine import SliceMachine, SliceResult
+from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX
+from pregao.lake.slices.sampling.kernels import HEAD_WORDS, LEVELS, SIDE_WORDS
+from pregao.model.rows import NULL, ROW, Kind, Rows
+from tests.integration.lake_kit import make_days
+
+from .plain_parts import Told, order_of
+from .plain_slice import PlainSlice
+
+LOSSES = "loss=1%,both=6x2,gap=2x5@A,dup=0.5%,reorder=10:4,loss=1%@S"
+RESETS = "both=0.5%,reset=channel@?,reset=2xbook@?,reset=failover@?,reset=stream@?"
+DAYS = {
+    "version16": {"version": 16, "faults": LOSSES},
+    "version8": {"version": 8, "faults": LOSSES},
+    "version17": {"version": 17, "faults": ""},
+    "resets16": {"version": 16, "faults": RESETS},
+    "resets8": {"version": 8, "faults": RESETS},
+}
+TABLES = ("orders", "trades", "executions", "statistics", "bands", "imbalances", "states")
+
+
+@pytest.fixture(scope="module", params=DAYS)
+def slices(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Slice]:
+    settings = DAYS[request.param]
+    folder = tmp_path_factory.mktemp(request.param)
+    days = make_days(folder, seed=17, messages=900, **settings)
+    return list(_slices(sorted(path for day in days for path in day.glob("*.pcap"))))
+
+
+def _slices(captures: list[Path]) -> Iterator[Slice]:
+    indexes = [scan_capture(str(path), ScanSettings(piece_packets=16)) for path in captures]
+    for unit in find_units(indexes):
+        loops = find_loops(unit)
+        yield from cut_unit(unit, loops, indexes, 3)
+
+
+def _rows(merged: Merged) -> Rows:
+    reader, parts = row_reader("plain slices"), [np.zeros(0, ROW)]
+    reading = reader.read(
+        0, merged.address, merged.length.astype(np.uint32), merged.place, merged.version, len(merged)
+    )
+    while True:
+        parts.append(reading.rows.copy())
+        if reading.whole:
+            return np.concatenate(parts)
+        reading = reader.go_on()
+
+
+def test_slices_are_equal(slices: list[Slice]) -> None:
+    compared: Counter[str] = Counter()
+    for slice_ in slices:
+        expected = PlainSlice(slice_, merged := merge(slice_)).run(_rows(merged))
+        found = SliceMachine(slice_, merge(slice_)).run()
+        compared["rows"] += _same_rows(found, expected)
+        _same_snapshots(found, expected)
+        _same_quotes(found, expected)
+        _same_samples(found, expected)
+        _same_findings(found, expected)
+        compared["quotes"] += len(expected.quotes)
+        compared["samples"] += len(expected.samples)
+        compared["stored"] += len(expected.checkpoints)
+        compared["matches"] += sum(each["matches"] for each in expected.loops.values())
+    assert compared["rows"] > 500
+    assert min(compared.values()) > 10, compared
+
+
+def _same_rows(found: SliceResult, expected: Told) -> int:
+    compared = 0
+    for number, table in enumerate(TABLES):
+        rows = found.buffers.rows(number).view(LAKE_ROW)
+        mine = [row for row in rows if row["kind"] != Kind.SNAPSHOT_ORDER]
+        theirs = expected.rows.get(table, [])
+        assert len(mine) == len(theirs), table
+        for row, told in zip(mine, theirs, strict=True):
+            assert _plain(row) == _told(told), (table, told.row)
+        compared += len(mine)
+    return compared
+
+
+def _plain(row: Any) -> dict[str, Any]:
+    return {name: row[name] for name in LAKE_ROW.names if name != "number"}
+
+
+def _told(told: Any) -> dict[str, Any]:
+    row = {name: told.row[name] for name in LAKE_ROW.names if name in ROW.names}
+    if told.row["kind"] == Kind.EXECUTION:
+        row |= {"firm": told.trades, "position": told.changes}
+    return row | {"quality": told.quality}
+
+
+def _same_snapshots(found: SliceResult, expected: Told) -> None:
+    """Orders that healed a book, and those of stored books."""
+    orders = found.buffers.rows(b.ORDERS)
+    assert _books(orders[orders["kind"] == Kind.SNAPSHOT_ORDER]) == _sorted(expected.snapshots)
+    stored = [np.zeros(0, ROW), *found.checkpoints]
+    assert _books(np.concatenate(stored)) == _sorted(expected.checkpoints)
+
+
+def _sorted(books: list[Any]) -> list[Any]:
+    return sorted(books, key=lambda book: book[:3])
+
+
+def _books(rows: Rows) -> list[Any]:
+    """`low` counts the entries of each; one without an order says that the book is empty."""
+    books: list[Any] = []
+    for row in rows:
+        if row["low"] == 0:
+            books.append((int(row["at"]), int(row["security_id"]), int(row["rpt_seq"]), []))
+        assert books[-1][1] == row["security_id"]
+        assert row["low"] == len(books[-1][3])
+        if row["id"] != NULL:
+            books[-1][3].append(order_of(_as_new(row)))
+    return _sorted(books)
+
+
+def _as_new(row: Any) -> Any:
+    copied = row.copy()
+    copied["action"] = 0
+    return copied
+
+
+def _same_quotes(found: SliceResult, expected: Told) -> None:
+    def level(price: int, size: int, orders: int) -> tuple[int | None, int, int]:
+        return None if price == NULL else price, size, orders
+
+    mine = [
+        (
+            int(quote["at"]), None if quote["index"] == NO_INDEX else int(quote["index"]),
+            int(quote["security_id"]), int(quote["sides"]) & 3, int(quote["sides"]) >> QUOTE_QUALITY,
+            bool(int(quote["sides"]) & QUOTE_TRANSACTED),
+            level(*(int(quote[f"bid_{name}"]) for name in ("price", "size", "orders"))),
+            level(*(int(quote[f"offer_{name}"]) for name in ("price", "size", "orders"))),
+        )
+        for quote in found.quotes
+    ]  # fmt: skip
+    theirs = [
+        (
+            *quote.by, quote.security_id, quote.sides, quote.quality, quote.transacted,
+            *((each.price, each.size, each.orders) for each in quote.top),
+        )
+        for quote in expected.quotes
+    ]  # fmt: skip
+    assert sorted(mine, key=repr) == sorted(theirs, key=repr)
+
+
+def _same_samples(found: SliceResult, expected: Told) -> None:
+    mine = sorted((_sample(words, found) for words in found.samples.tolist()), key=repr)
+    theirs = [
+        (each.packet, each.security_id, each.quality, *map(_levels, (each.bids, each.offers)))
+        for each in expected.samples
+    ]
+    assert mine == sorted(theirs, key=repr)
+
+
+def _levels(levels: list[Any]) -> list[tuple[int | None, int, int]]:
+    return [(each.price, each.size, each.orders) for each in levels]
+
+
+def _sample(words: list[int], found: SliceResult) -> tuple[Any, ...]:
+    number, quality, bids, offers, packet = words[:HEAD_WORDS]
+    sides = []
+    for which, count in enumerate((bids, offers)):
+        start = HEAD_WORDS + which * SIDE_WORDS
+        columns = [words[start + place * LEVELS : start + place * LEVELS + count] for place in range(3)]
+        sides.append(
+            [(None if price == NULL else price, *rest) for price, *rest in zip(*columns, strict=True)]
+        )
+    return packet, found.store.security_id(number), quality, *sides
+
+
+def _same_findings(found: SliceResult, expected: Told) -> None:
+    mine = []
+    for row in found.findings.rows:
+        span = row["finding"] in ("HEAL", "STALE_SPAN")
+        more = (row["first_seq_num"], row["detail"]) if span else ()
+        mine.append((row["place"], row["finding"], row.get("security_id"), *more))
+    assert sorted(mine, key=repr) == sorted(expected.findings, key=repr)
+    assert found.findings.loops == expected.loops

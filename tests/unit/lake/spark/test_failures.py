@@ -1,0 +1,61 @@
+"""Failures of Spark in one line; all others stay what they are."""
+
+import logging
+
+import pytest
+from py4j.protocol import Py4JNetworkError
+from pyspark.errors import PythonException
+
+from pregao.lake.errors import LakeError, LakeFullError
+from pregao.lake.spark.failures import in_one_line, quiet_py4j, stop
+
+STACK = "\n\tat org.apache.spark.scheduler.Task.run(Task.scala:147)\n\tat java.base/java.lang.Thread.run"
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (PythonException(f"Python worker exited unexpectedly (crashed){STACK}"), "a Python worker has died"),
+        (PythonException(f"ExecutorLostFailure (executor 1 exited){STACK}"), "executors were lost"),
+        (Py4JNetworkError("Answer from Java side is empty"), "its Java process has died"),
+        (ConnectionRefusedError(111, "Connection refused"), "its Java process has died"),
+        (PythonException(f"Job 3 cancelled because SparkContext was shut down{STACK}"), "it was stopped"),
+        (
+            PythonException(
+                f"Traceback:\npregao.lake.errors.LakeDamagedError: trades/x: file is missing{STACK}"
+            ),
+            "^trades/x: file is missing$",
+        ),
+        (PythonException(f"ZeroDivisionError: division by zero{STACK}"), "ZeroDivisionError"),
+    ],
+)
+def test_what_people_are_told(error: Exception, told: str) -> None:
+    with pytest.raises(LakeError, match=told) as raised, in_one_line():
+        raise error
+    assert "\n" not in str(raised.value)
+    assert raised.value.__cause__ is error
+
+
+def test_a_full_scratch_folder() -> None:
+    with pytest.raises(LakeFullError, match="SPARK_LOCAL_DIRS"), in_one_line():
+        raise PythonException("java.io.IOException: No space left on device")
+
+
+def test_mistakes_of_ours_are_not_spark_s() -> None:
+    with pytest.raises(KeyError), in_one_line():
+        raise KeyError("x")
+
+
+def test_a_session_whose_java_is_gone_can_be_stopped() -> None:
+    class Gone:
+        def stop(self) -> None:
+            raise ConnectionRefusedError(111, "Connection refused")
+
+    stop(Gone())
+
+
+def test_py4j_does_not_write_its_stacks(capsys: pytest.CaptureFixture[str]) -> None:
+    quiet_py4j()
+    record = logging.LogRecord("root", logging.ERROR, "py4j/java_gateway.py", 1, "Exception", None, None)
+    logging.getLogger().handle(record)
+    assert "Exception" not in capsys.readouterr().err

@@ -1,0 +1,91 @@
+"""Indexes that are kept: scanned once, there again after a restart, whatever the last process left."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pregao.codecs.pcap.writer import pcap_header
+from pregao.lake.plan.scan import ScanSettings
+from pregao.lake.plan.stored import look
+from pregao.lake.streaming.indexes import IndexCache
+from pregao.lake.tasks.runners import InlineRunner
+
+
+class CountingRunner(InlineRunner):
+    def __init__(self) -> None:
+        self.items: list[str] = []
+
+    def run(self, task: Any, items: Any, progress: Any) -> list[Any]:
+        self.items += items
+        return super().run(task, items, progress)
+
+
+@pytest.fixture
+def captures(tmp_path: Path) -> list[str]:
+    paths = [tmp_path / f"{name}.pcap" for name in "abc"]
+    for path in paths:
+        path.write_bytes(pcap_header())
+    return [str(path) for path in paths]
+
+
+def opened(folder: Path, runner: CountingRunner, pieces: int = 16) -> IndexCache:
+    return IndexCache(folder / "checkpoint", runner, ScanSettings(piece_packets=pieces))
+
+
+def test_each_is_scanned_once(tmp_path: Path, captures: list[str]) -> None:
+    runner = CountingRunner()
+    cache = opened(tmp_path, runner)
+    assert cache.add(map(look, captures[:2])) == []
+    cache.add(map(look, captures))
+    again = opened(tmp_path, runner)
+    again.add(map(look, captures))
+    assert runner.items == captures
+    assert [index.path for index in again.all()] == captures
+
+
+def test_one_that_has_changed_is_scanned_again(tmp_path: Path, captures: list[str]) -> None:
+    runner = CountingRunner()
+    cache = opened(tmp_path, runner)
+    cache.add(map(look, captures))
+    before = {index.path: index.content for index in cache.all()}
+    Path(captures[1]).write_bytes(pcap_header() + bytes(3))
+    cache.add(map(look, captures))
+    assert runner.items == [*captures, captures[1]]
+    assert [index.path for index in cache.all() if index.content != before[index.path]] == [captures[1]]
+
+
+def test_what_cannot_be_read_is_said(tmp_path: Path, captures: list[str]) -> None:
+    Path(captures[0]).write_bytes(b"this is not a capture")
+    cache = opened(tmp_path, CountingRunner())
+    (left_out,) = cache.add(map(look, captures))
+    assert left_out.path == captures[0]
+    assert captures[0] in left_out.reason
+    assert cache.paths == set(captures[1:])
+
+
+def test_a_record_that_was_cut_is_forgotten_and_the_log_goes_on(tmp_path: Path, captures: list[str]) -> None:
+    opened(tmp_path, CountingRunner()).add(map(look, captures[:2]))
+    (log,) = (tmp_path / "checkpoint").iterdir()
+    log.write_bytes(log.read_bytes()[:-5])
+    runner = CountingRunner()
+    opened(tmp_path, runner).add(map(look, captures))
+    assert runner.items == captures[1:]
+    assert opened(tmp_path, runner).paths == set(captures)
+
+
+def test_another_way_to_scan_is_another_index(tmp_path: Path, captures: list[str]) -> None:
+    opened(tmp_path, CountingRunner(), pieces=16).add(map(look, captures))
+    assert opened(tmp_path, CountingRunner(), pieces=32).paths == set()
+
+
+def test_the_log_does_not_grow_for_ever(tmp_path: Path, captures: list[str]) -> None:
+    runner = CountingRunner()
+    cache = opened(tmp_path, runner)
+    (log,) = [tmp_path / "checkpoint" / "indexes.log"]
+    for number in range(80):
+        Path(captures[0]).write_bytes(pcap_header() + bytes(number % 3))
+        cache.add(map(look, captures[:1]))
+        cache.forget(captures[:1] if number % 2 else [])
+    assert opened(tmp_path, runner).paths <= {captures[0]}
+    assert log.stat().st_size < 60_000

@@ -1,0 +1,45 @@
+"""How far a unit has been streamed, as its row in the lake has it."""
+
+import json
+
+from pregao.lake.plan.slicing import FROM_FIRST, TO_LAST
+from pregao.lake.streaming.state import Segment, StreamState
+
+
+def three_segments() -> StreamState:
+    state = StreamState(instruments="abc", reached=900)
+    state.add(Segment(0, FROM_FIRST, 100, "a"), {"x:1": {"matches": 3}}, [77])
+    state.add(
+        Segment(1, 100, 200, "b"), {"x:1": {"matches": 2, "healed": 1}, "x:2": {"matches": 5}}, [77, 88]
+    )
+    state.add(Segment(2, 200, TO_LAST, "c"), {"x:2": {"matches": 1}}, [])
+    return state
+
+
+def test_it_survives_the_row_of_its_unit() -> None:
+    state = three_segments()
+    plan = state.to_plan(2)
+    assert (plan["slices"], plan["loops"]) == (3, 2)
+    assert StreamState.of_plan(json.dumps(plan)) == state
+
+
+def test_a_unit_that_was_built_has_none() -> None:
+    assert StreamState.of_plan('{"slices": 3, "loops": 9}') is None
+    assert StreamState.of_plan(None) is None
+
+
+def test_a_loop_in_two_segments_is_counted_once() -> None:
+    state = three_segments()
+    assert state.found("x:1") == {"matches": 5, "healed": 1}
+    assert state.found("x:3") == {}
+
+
+def test_segments_that_go_take_what_they_found_with_them() -> None:
+    state = three_segments()
+    assert state.is_finished
+    assert [segment.number for segment in state.keep(1)] == [1, 2]
+    assert (state.end, state.is_finished, state.next_number) == (100, False, 3)
+    assert state.loops == {"x:1": {0: {"matches": 3}}}
+    assert state.unnamed == {77: 0}
+    assert state.keep(0)
+    assert (state.end, state.loops, state.unnamed) == (FROM_FIRST, {}, {})

@@ -1,0 +1,91 @@
+"""Every row and column of the tables of a day, against a plain build from the same captures."""
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pregao.lake.lake import Lake
+from pregao.lake.tables.catalogue import find_table
+from pregao.services.simulation.settings import FIRST_DATE
+from tests.integration.lake_kit import OF_THE_BUILD, build, make_days
+
+from .plain_build import TABLES, PlainBuild
+from .plain_capture import PlainChannel
+
+Key = tuple[Any, ...]
+_KEY = ("seq_version", "seq_num", "msg_index", "entry", "security_id")
+
+
+@pytest.fixture(scope="module", params=[8, 16, 17], ids="version{}".format)
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp(f"day{request.param}")
+    return make_days(out / "captures", seed=31, version=request.param, messages=2_500, coverage=True)[0]
+
+
+@pytest.fixture(scope="module")
+def lake(folder: Path) -> Lake:
+    build([folder], folder.parent.parent / "lake", slices=3)
+    return Lake(folder.parent.parent / "lake")
+
+
+@pytest.fixture(scope="module")
+def expected(folder: Path) -> dict[int, PlainBuild]:
+    return {channel: _plain(folder, channel, FIRST_DATE) for channel in _channels(folder)}
+
+
+def _plain(folder: Path, channel: int, day: date) -> PlainBuild:
+    return PlainBuild(PlainChannel(folder, channel), day)
+
+
+def _channels(folder: Path) -> list[int]:
+    return sorted(int(path.name[:3]) for path in folder.glob("*_Incremental_FeedA.pcap"))
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_rows_and_columns_are_the_plain_ones(table: str, lake: Lake, expected: dict[int, PlainBuild]) -> None:
+    columns = set(find_table(table).schema.names) - OF_THE_BUILD
+    compared = 0
+    for channel, plain in expected.items():
+        found = _by_key(lake.arrow(table, f"channel = {channel}").to_pylist())
+        told = _by_key(plain.tables[table])
+        assert found.keys() == told.keys()
+        for key, row in told.items():
+            assert row.keys() == columns
+            assert {name: found[key][name] for name in columns} == row
+            compared += 1
+    assert compared > 5
+
+
+def _by_key(rows: list[dict[str, Any]]) -> dict[Key, dict[str, Any]]:
+    found = {tuple(row.get(name) for name in _KEY): row for row in rows}
+    assert len(found) == len(rows)  # where a row came from is what it is known by
+    return found
+
+
+FAULTS = "loss=2%,both=5,gap=2x4@A,dup=2%,reorder=15:5"
+
+
+def test_packets_of_feeds_that_lose_repeat_and_reorder(tmp_path: Path) -> None:
+    folder = make_days(tmp_path / "captures", seed=8, messages=900, faults=FAULTS)[0]
+    build([folder], tmp_path / "lake", slices=2)
+    lake, states = Lake(tmp_path / "lake"), set[str]()
+    for channel in _channels(folder):
+        found = lake.arrow("packets", f"channel = {channel}").to_pylist()
+        columns = [name for name in found[0] if name not in OF_THE_BUILD]
+        plain = PlainChannel(folder, channel)
+        rows = PlainPackets(plain, FIRST_DATE).tables["packets"]
+        assert _by_key([{name: row[name] for name in columns} for row in found]) == _by_key(rows)
+        states |= {row[f"state_{feed}"] for row in rows for feed in "ab"}
+    assert states == {"FIRST", "DUPLICATE", "LATE", "MISSING"}
+
+
+class PlainPackets(PlainBuild):
+    """After losses only what is said of packets is so plain."""
+
+    def _tell(self, *_: Any) -> None:
+        pass
+
+    def _change(self, *_: Any) -> None:
+        pass
