@@ -9,7 +9,12 @@ from pathlib import Path
 
 from pregao.services.compiled import compile_all
 
-HALVES = (("tests/integration", "tests/proofs"), ("tests/unit", "tests/conformance", "tests/oracle"))
+# They are long and need no network.
+_SIMULATED = sorted(str(path) for path in Path("tests/integration").glob("test_simulate*.py"))
+HALVES = (
+    ("tests/integration", "tests/proofs", *(f"--ignore={path}" for path in _SIMULATED)),
+    ("tests/unit", "tests/conformance", "tests/oracle", *_SIMULATED),
+)
 OUTPUT = Path("build/test-second-half.txt")
 
 
