@@ -135,5 +135,6 @@ def told(path: str) -> Iterator[None]:
     except FileNotFoundError as error:
         raise CaptureError("no such file or directory", file=path) from error
     except (OSError, ValueError, NotImplementedError) as error:
-        reason = getattr(error, "strerror", None) or str(error).strip().splitlines()[0]
+        lines = str(error).strip().splitlines()
+        reason = getattr(error, "strerror", None) or (lines[0] if lines else type(error).__name__)
         raise CaptureError(reason.lower() if len(reason) < 60 else reason, file=path) from error
