@@ -33,10 +33,10 @@ def measure(messages: int = MESSAGES) -> list[Row]:
     try:
         warm = lake_day(PLAIN_MESSAGES)
         for runner in (SparkRunner(spark), processes):
-            _build(warm, runner, spark=spark)
-        whole, seconds = _build(files, SparkRunner(spark), spark=spark)
-        without, spark_seconds = _build(files, SparkRunner(spark))
-        _, process_seconds = _build(files, processes)
+            _build(warm, runner)
+        whole, seconds = _build(files, SparkRunner(spark))
+        without, spark_seconds = _build(files, SparkRunner(spark), computed=False)
+        _, process_seconds = _build(files, processes, computed=False)
     finally:
         processes.close()
         spark.stop()
@@ -56,10 +56,10 @@ def measure(messages: int = MESSAGES) -> list[Row]:
     ]  # fmt: skip
 
 
-def _build(files: list[Path], runner: Runner, spark=None) -> tuple[BuildReport, float]:  # type: ignore[no-untyped-def]
+def _build(files: list[Path], runner: Runner, *, computed: bool = True) -> tuple[BuildReport, float]:
     shutil.rmtree(_OUT, ignore_errors=True)
-    settings = BuildSettings(derive=spark is not None)
-    builder = Builder(Location(_OUT), runner, settings, spark=(lambda: spark) if spark else None)
+    settings = BuildSettings(derive=computed)
+    builder = Builder(Location(_OUT), runner, settings)
     start = perf_counter()
     report = builder.build([str(file) for file in files])
     return report, perf_counter() - start

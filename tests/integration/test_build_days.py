@@ -120,7 +120,7 @@ def busted(week: list[list[Path]], tmp_path_factory: pytest.TempPathFactory) -> 
 def derive(spark: Any) -> Callable[..., BuildReport]:
     def run(captures: list[Path], lake: Path, *, rebuild: bool = False) -> BuildReport:
         settings = BuildSettings(bars=(*USUAL_BARS, SECONDS_5), rebuild=rebuild)
-        builder = Builder(Location(lake), InlineRunner(), settings, spark=lambda: spark)
+        builder = Builder(Location(lake), InlineRunner(), settings)
         return builder.build([str(path) for path in captures])
 
     return run

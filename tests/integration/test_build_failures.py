@@ -435,7 +435,7 @@ def test_damaged_trades_are_repaired_though_what_they_say_of_other_dates_is_lost
     lake = tmp_path / "lake"
 
     def build_on_spark(**settings: Any) -> None:
-        builder = Builder(Location(lake), SparkRunner(spark), BuildSettings(**settings), spark=lambda: spark)
+        builder = Builder(Location(lake), SparkRunner(spark), BuildSettings(**settings))
         builder.build([str(file) for file in captures_of(day, CHANNEL)])
 
     build_on_spark()

@@ -271,7 +271,7 @@ def test_structured_streaming_drives_it(day: Day, spark: Any, tmp_path: Path) ->
     (folder / f"{rest[0].name}.part").unlink()
     stream_lake(request, Event(), told.append, spark=spark)
     settings = BuildSettings(piece_packets=16)
-    Builder(Location(tmp_path / "built"), InlineRunner(), settings, spark=lambda: spark).build([str(folder)])
+    Builder(Location(tmp_path / "built"), InlineRunner(), settings).build([str(folder)])
     expected, found = all_tables(tmp_path / "built"), all_tables(lake)
     assert expected["bars"]
     for table, rows in expected.items():

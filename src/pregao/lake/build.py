@@ -1,6 +1,6 @@
 """Captures to a lake: plan, tasks, commit.
 
-    report = Builder(Location("lake"), SparkRunner(spark), spark=lambda: spark).build(["captures"])
+    report = Builder(Location("lake"), SparkRunner(spark)).build(["captures"])
 
 Nothing of a build is seen before its commit, and everything after it. A unit whose inputs are what they
 were is left alone; otherwise it is planned again and its rows are replaced.
@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from pregao.feeds.binary.channels import ChannelMap
 from pregao.io.clock import WallClock
-from pregao.lake.deriving import Session, derive_units
+from pregao.lake.deriving import derive_units
 from pregao.lake.plan.captures import PIECE_PACKETS
 from pregao.lake.plan.fingerprints import (
     CODE_VERSION,
@@ -85,14 +85,11 @@ def _silent(step: str, done: int, total: int) -> None:
 
 
 class Builder:
-    """`spark` gives the session for the tables that are computed from others; without it they are left
-    out."""
-
     def __init__(
         self, location: Location, runner: Runner, settings: BuildSettings | None = None, *,
-        spark: Session | None = None, told: Told = _silent,
+        told: Told = _silent,
     ) -> None:  # fmt: skip
-        self._location, self._runner, self._spark = location, runner, spark
+        self._location, self._runner = location, runner
         self._settings, self._told = settings or BuildSettings(), told
         self._since = 0.0
 
@@ -190,9 +187,9 @@ class Builder:
         self._lap(report, "plan tables")
         keys = [each.planned.key for each in work]
         removes = live_of(built, keys)
-        if self._spark is not None and self._settings.derive:
+        if self._settings.derive:
             derived, replaced = derive_units(
-                self._spark, built, adds, keys, self._settings.bars, report.build_id,
+                self._runner, built, adds, keys, self._settings.bars, report.build_id,
                 partial(self._told, "derive"),
             )  # fmt: skip
             adds += derived

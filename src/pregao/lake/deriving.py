@@ -1,31 +1,26 @@
 """Tables that are computed from others, for units whose rows have changed."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
 
-from pregao.lake.replacing import Built, UnitKey, late_units, trades_that_speak_of
+from pregao.lake.computed.run import derive
+from pregao.lake.replacing import Built, late_units, trades_that_speak_of
 from pregao.lake.store.files import DataFile
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-Session = Callable[[], "SparkSession"]
+from pregao.lake.store.livefile import LiveFile, UnitKey, live
+from pregao.lake.tasks.runners import Runner
 
 
 def derive_units(
-    session: Session, built: Built, files: Sequence[DataFile], keys: Sequence[UnitKey],
-    bars: tuple[int, ...], build_id: str, progress: Callable[[int, int], None],
+    runner: Runner, built: Built, files: Sequence[DataFile], keys: Sequence[UnitKey], bars: tuple[int, ...],
+    build_id: str, progress: Callable[[int, int], None],
 ) -> tuple[list[DataFile], list[DataFile]]:  # fmt: skip
     """`files` are all that the units `keys` will consist of. What is added, and what goes: of units of
     other dates too, of which messages of these speak."""
-    from pregao.lake.tasks.derived import derive, live
-
     location = built.location
     late = late_units(location, built, files, keys)
-    inputs: dict[str, list[Any]] = {}
+    inputs: dict[str, list[LiveFile]] = {}
     for file in files:
         inputs.setdefault(file.table, []).append(live(file))
     for name, more in trades_that_speak_of(built, keys, late).items():
         inputs.setdefault(name, []).extend(more)
-    derived = derive(session(), location, inputs, list(keys), late, bars, build_id, progress)
+    derived = derive(runner, location, inputs, keys, late, bars, build_id, progress)
     return derived, built.derived_of(late)

@@ -72,12 +72,12 @@ def named(file: str) -> Iterator[None]:
     except FileNotFoundError as error:
         raise LakeDamagedError("file is missing", file=file) from error
     except Exception as error:
-        if _is_full(error):
+        if is_full(error):
             raise LakeFullError(file) from error
         raise LakeDamagedError(_first_line(error), file=file) from error
 
 
-def _is_full(error: Exception) -> bool:
+def is_full(error: Exception) -> bool:
     return getattr(error, "errno", None) in _FULL or bool(_FULL_WORDS.search(str(error)))
 
 

@@ -16,8 +16,8 @@ from pregao.lake.errors import LakeError, NoLakeError
 from pregao.lake.reading import arrow
 from pregao.lake.reading.conditions import Condition, Where, conditions
 from pregao.lake.reading.pruning import prune
-from pregao.lake.store.deltalog import LiveFile
 from pregao.lake.store.ledger import LakeVersion, Ledger, whole_table
+from pregao.lake.store.livefile import LiveFile
 from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import TABLES, find_table
 from pregao.lake.tables.ledger import COMMITS

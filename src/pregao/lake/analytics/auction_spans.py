@@ -11,7 +11,8 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F  # noqa: N812
 
-from pregao.lake.analytics.places import INSTRUMENT, LINEAGE, PLACE, UNIT, all_doubts, last_lineage
+from pregao.lake.analytics.places import INSTRUMENT, LINEAGE, UNIT, all_doubts, last_lineage
+from pregao.lake.tables.lineage import PLACE
 
 SPAN: Final = (*INSTRUMENT, "span")
 _OWN_AUCTIONS: Final = ("RESERVED", "PRE_OPEN", "FINAL_CLOSING_CALL")

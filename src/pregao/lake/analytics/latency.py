@@ -18,8 +18,8 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from pregao.lake.analytics.histograms import PACKET_COLUMNS, PARTIAL, ROWS, Minutes
 from pregao.lake.analytics.places import UNIT, conform
+from pregao.lake.computed.histograms import PACKET_COLUMNS, PARTIAL, ROWS, Minutes
 from pregao.lake.tables.analytics import LATENCY
 
 

@@ -11,14 +11,11 @@ from typing import Any, Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows it by
 
-from pregao.lake.tables.lineage import EVENT_TIME_KINDS
+from pregao.lake.tables.lineage import CARRIED, EVENT_TIME_KINDS, PLACE
 from pregao.lake.tables.table import Table
 
 UNIT: Final = ("trade_date", "channel")
 INSTRUMENT: Final = (*UNIT, "security_id", "symbol")  # an id used again for another symbol is another
-MESSAGE: Final = ("ts_send", "seq_version", "seq_num", "msg_index")
-PLACE: Final = (*MESSAGE, "entry")
-CARRIED: Final = ("rpt_seq", "ts_event", "ts_event_kind", "ts_recv_a", "ts_recv_b")
 LINEAGE: Final = (*PLACE, *CARRIED)
 _KIND: Final = "ts_event_kind"
 

@@ -11,7 +11,8 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from pregao.lake.analytics.places import INSTRUMENT, MESSAGE, all_doubts, last_lineage, place
+from pregao.lake.analytics.places import INSTRUMENT, all_doubts, last_lineage, place
+from pregao.lake.tables.lineage import MESSAGE
 from pregao.lake.tables.quality import Quality
 
 TOTALS: Final = ("VOLUME", "VWAP", "TRADES")

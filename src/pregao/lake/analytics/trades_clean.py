@@ -10,7 +10,8 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from pregao.lake.analytics.places import CARRIED, LINEAGE, PLACE, bits, conform
+from pregao.lake.analytics.places import LINEAGE, bits, conform
+from pregao.lake.tables.lineage import CARRIED, PLACE
 from pregao.lake.tables.messages import TRADES_CLEAN
 from pregao.model.market import TradeCondition
 

@@ -14,9 +14,9 @@ from pregao.lake.lake import Lake
 from pregao.lake.reading.arrow import read
 from pregao.lake.reading.conditions import Condition
 from pregao.lake.store.committer import Committer
-from pregao.lake.store.deltalog import LiveFile
 from pregao.lake.store.files import DataFile, write_file
 from pregao.lake.store.intent import Change, Label
+from pregao.lake.store.livefile import LiveFile
 from pregao.lake.tables.catalogue import DATA_TABLES
 from pregao.lake.tables.table import CHANNEL, TRADE_DATE, Table
 

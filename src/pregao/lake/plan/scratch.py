@@ -16,7 +16,7 @@ from uuid import uuid4
 from pregao.io.clock import system_time_ns
 from pregao.io.compression import CompressionError, compression_of, gzip_chunks, zstd_chunks
 from pregao.io.seekable import SeekableFile
-from pregao.lake.errors import LakeFullError, _is_full
+from pregao.lake.errors import LakeFullError, is_full
 from pregao.lake.plan.stored import Stored, open_stored, told
 from pregao.model.errors import CaptureError
 
@@ -67,7 +67,7 @@ def _unpack(path: str, folder: Path, target: Path) -> None:
                     file.write(chunk)
         os.replace(part, target)
     except OSError as error:
-        if _is_full(error):
+        if is_full(error):
             raise LakeFullError(str(target)) from error
         raise CaptureError(str(error).lower(), file=str(target)) from error
     finally:

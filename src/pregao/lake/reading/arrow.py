@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from pregao.lake.errors import LakeDamagedError, LakeFullError, named
 from pregao.lake.reading.conditions import Condition
-from pregao.lake.store.deltalog import LiveFile
+from pregao.lake.store.livefile import LiveFile
 from pregao.lake.store.location import Location
 from pregao.lake.tables.table import Table
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from pregao.lake.reading.conditions import Condition
-from pregao.lake.store.deltalog import LiveFile
+from pregao.lake.store.livefile import LiveFile
 
 
 def prune(files: Iterable[LiveFile], conditions: Iterable[Condition]) -> list[LiveFile]:

@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 
 from pregao.lake.reading.arrow import read
 from pregao.lake.reading.conditions import Condition
-from pregao.lake.store.deltalog import LiveFile
+from pregao.lake.store.livefile import LiveFile
 from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import find_table
 from pregao.lake.tables.table import Table

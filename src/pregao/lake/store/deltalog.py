@@ -7,7 +7,6 @@ before a file that has it. Nothing is ever retried by the library: we want to kn
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
@@ -18,8 +17,8 @@ from deltalake.transaction import AddAction, RemoveAction
 
 from pregao.lake.errors import LakeConflictError, LakeDamagedError, named
 from pregao.lake.store.files import DataFile
+from pregao.lake.store.livefile import LiveFile
 from pregao.lake.store.location import Location
-from pregao.lake.store.statistics import to_json
 from pregao.lake.tables.table import Table
 
 APPLICATION: Final = "pregao.lake"
@@ -35,25 +34,6 @@ _LOG, _ENTRY = "_delta_log", ".json"
 
 class FasterError(LakeConflictError):
     """Somebody else has made this version of the log."""
-
-
-@dataclass(frozen=True)
-class LiveFile:
-    """A file of a table version, with the figures readers skip by."""
-
-    table: str
-    path: str
-    size: int
-    rows: int
-    partition: dict[str, Any]
-    least: dict[str, Any]
-    greatest: dict[str, Any]
-    nulls: dict[str, int]
-
-    def data_file(self) -> DataFile:
-        texts = {name: None if value is None else str(value) for name, value in self.partition.items()}
-        statistics = to_json(self.rows, self.least, self.greatest, self.nulls)
-        return DataFile(self.table, self.path, self.size, self.rows, texts, statistics)
 
 
 class DeltaLog:

@@ -10,9 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pregao.lake.errors import LakeDamagedError, NoLakeError, named
-from pregao.lake.store.deltalog import DeltaLog, LiveFile, damaged_entry
+from pregao.lake.store.deltalog import DeltaLog, damaged_entry
 from pregao.lake.store.files import DataFile, write_file
 from pregao.lake.store.intent import Intent, Label, read_intent
+from pregao.lake.store.livefile import LiveFile
 from pregao.lake.store.location import Location
 from pregao.lake.tables.ledger import COMMITS, INTENTS, LAKE_VERSION
 from pregao.lake.tables.table import Table

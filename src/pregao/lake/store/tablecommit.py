@@ -3,9 +3,10 @@
 from typing import Final
 
 from pregao.lake.errors import LakeConflictError
-from pregao.lake.store.deltalog import DeltaLog, FasterError, LiveFile, ready_log
+from pregao.lake.store.deltalog import DeltaLog, FasterError, ready_log
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.intent import Intent
+from pregao.lake.store.livefile import LiveFile
 from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import find_table
 

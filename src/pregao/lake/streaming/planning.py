@@ -8,8 +8,9 @@ from pregao.lake.plan.fingerprints import Input, fingerprint, from_json
 from pregao.lake.plan.index import FileIndex
 from pregao.lake.plan.units import Unit, find_units
 from pregao.lake.planned import Planned, UnitKey
-from pregao.lake.replacing import Built, key_of
+from pregao.lake.replacing import Built
 from pregao.lake.store.files import DataFile
+from pregao.lake.store.livefile import key_of
 from pregao.lake.streaming.days import Rows, beside, inputs_of
 from pregao.lake.streaming.indexes import IndexCache
 from pregao.lake.streaming.settings import StreamSettings

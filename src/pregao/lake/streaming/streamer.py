@@ -20,7 +20,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from pregao.io.clock import WallClock
-from pregao.lake.deriving import Session, derive_units
+from pregao.lake.deriving import derive_units
 from pregao.lake.errors import LakeConflictError
 from pregao.lake.plan.scan import ScanSettings
 from pregao.lake.plan.stored import Stored
@@ -80,14 +80,13 @@ class _Batch:
 
 
 class Streamer:
-    """`spark` gives the session for computed tables; without it they are left out. `after` is called
-    after each step of a commit: tests die there."""
+    """`after` is called after each step of a commit: tests die there."""
 
     def __init__(
         self, location: Location, runner: Runner, checkpoint: Path, settings: StreamSettings | None = None,
-        *, spark: Session | None = None, after: Callable[[str], None] = _nothing,
+        *, after: Callable[[str], None] = _nothing,
     ) -> None:  # fmt: skip
-        self._location, self._runner, self._spark, self._after = location, runner, spark, after
+        self._location, self._runner, self._after = location, runner, after
         self._settings = chosen = settings or StreamSettings()
         scan = ScanSettings(chosen.map, chosen.scratch, chosen.piece_packets)
         self._indexes = IndexCache(checkpoint, runner, scan)
@@ -110,7 +109,7 @@ class Streamer:
     def is_due(self) -> bool:
         """Whether computed tables are to be made again, which `advance` does when there are no new rows:
         those need not wait for it."""
-        if self._spark is None or not self._settings.derive or not self._is_behind:
+        if not self._settings.derive or not self._is_behind:
             return False
         return self._clock.now_ns() - self._derived_ns >= self._settings.derive_every_ns
 
@@ -145,7 +144,7 @@ class Streamer:
 
     def _derives(self, steps: list[Step], *, finish: bool) -> bool:
         """A unit that is finished has all its tables."""
-        if self._spark is None or not self._settings.derive:
+        if not self._settings.derive:
             return False
         return finish or any(step.is_finished for step in steps) or (not steps and self.is_due())
 
@@ -171,7 +170,6 @@ class Streamer:
         batch.inputs = list(batch.adds)
 
     def _derive(self, batch: _Batch) -> None:
-        assert self._spark is not None
         for step in batch.steps:
             batch.stays(step.kept)
             step.state.derived = True
@@ -181,7 +179,7 @@ class Streamer:
             batch.removes += [file for file in live if label_of(file) == UNIT]
         keys = batch.keys + [(row[TRADE_DATE], row[CHANNEL]) for row in batch.waiting]
         made, replaced = derive_units(
-            self._spark, batch.built, batch.inputs, keys, self._settings.bars, batch.build_id, _silent
+            self._runner, batch.built, batch.inputs, keys, self._settings.bars, batch.build_id, _silent
         )
         batch.adds += made
         batch.removes += replaced

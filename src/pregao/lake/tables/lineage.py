@@ -46,3 +46,8 @@ def with_lineage(*columns: Column, instrument: bool = True) -> tuple[Column, ...
 LINEAGE: Final = tuple(column.name for column in (*partition_columns(), *_TIMES, *_PLACE, *_ARRIVAL))
 BY_INSTRUMENT: Final = ("security_id", "ts_event", "seq_version", "seq_num", "msg_index", "entry")
 BY_SEQUENCE: Final = ("seq_version", "seq_num", "msg_index", "entry")
+# Where a row stands in its channel's stream, greater is later. sendingTime first, because a reset may start
+# the sequence numbers again at 1 under another sequenceVersion.
+MESSAGE: Final = ("ts_send", "seq_version", "seq_num", "msg_index")
+PLACE: Final = (*MESSAGE, "entry")
+CARRIED: Final = ("rpt_seq", "ts_event", "ts_event_kind", "ts_recv_a", "ts_recv_b")

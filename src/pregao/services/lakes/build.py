@@ -53,7 +53,7 @@ def build_lake(
         return started[0]
 
     runner = LazySparkRunner(session)
-    builder = Builder(Location(request.lake), runner, settings, spark=session, told=told)
+    builder = Builder(Location(request.lake), runner, settings, told=told)
     try:
         with in_one_line():
             return builder.build(request.captures)

@@ -61,7 +61,7 @@ def stream_lake(
         session = spark or local_session(master=master, archive=archive, settings=_PATIENT)
         ready()
         try:
-            streamer = Streamer(location, SparkRunner(session), checkpoint, settings, spark=lambda: session)
+            streamer = Streamer(location, SparkRunner(session), checkpoint, settings)
             query = Query(
                 session, streamer, checkpoint, told, every_s=request.every_s, most_files=request.most_files
             )

@@ -1,0 +1,67 @@
+"""Trades as they stand in the end (13.4): SQL of what `lake.analytics.trades_clean` says.
+
+Nearly all trades are told once and stay: only the others are put together from their messages.
+"""
+
+from typing import Final
+
+from pregao.lake.computed.pieces import IN_ORDER, LINEAGE, columns
+from pregao.model.market import TradeCondition
+
+_FIGURES: Final = (
+    "price", "size", "session", "condition", "conditions", "sub_type", "buyer", "seller", "implied",
+    "forward", "seller_days", "interest_rate",
+)  # fmt: skip
+_FIRST: Final = ("security_id", "trade_id", "symbol", *LINEAGE)
+_AMENDED: Final = ("price", "size", "buyer", "seller")
+_OUT_OF_SEQUENCE: Final = int(TradeCondition.OUT_OF_SEQUENCE)
+_LEG: Final = 1 << 5  # 19; since wire version 15 a leg is known by its sub-type
+_CHANGED: Final = " OR ".join(f"{name} IS DISTINCT FROM lag({name}) OVER told_in_order" for name in _AMENDED)
+_KEY: Final = "PARTITION BY security_id, trade_id ORDER BY trade_date, " + IN_ORDER
+
+# All that was told of this day, on whichever day it was told.
+TOLD: Final = """
+CREATE TEMP TABLE told AS
+SELECT *, coalesce(of_date, trade_date) AS day FROM trades WHERE coalesce(of_date, trade_date) = $day
+"""
+CLEAN: Final = f"""
+CREATE TEMP TABLE clean AS
+WITH again AS (
+    SELECT security_id, trade_id FROM told GROUP BY ALL
+    HAVING count(*) > 1 OR count(*) FILTER (action <> 'TRADE') > 0
+), messages AS (
+    SELECT told.*, row_number() OVER ({_KEY}) AS number,
+        last_value(action) OVER whole AS outcome, bit_or(quality) OVER whole AS doubts
+    FROM told SEMI JOIN again USING (security_id, trade_id)
+    WINDOW whole AS ({_KEY} ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
+), sent AS (
+    SELECT *, row_number() OVER told_in_order = 1 AS is_first,
+        lead(number) OVER told_in_order IS NULL AS is_last,
+        row_number() OVER told_in_order > 1 AND ({_CHANGED}) AS is_amended
+    FROM messages WHERE action = 'TRADE' AND outcome = 'TRADE'
+    WINDOW told_in_order AS (PARTITION BY security_id, trade_id ORDER BY number)
+), amended AS (
+    SELECT security_id, trade_id, (count(*) FILTER (is_amended))::INTEGER AS amendments,
+        arg_max(ts_send, number) FILTER (is_amended) AS ts_amended
+    FROM sent GROUP BY ALL
+), rows_of_day AS (
+    SELECT {columns(_FIRST, "told")}, {columns(_FIGURES, "told")}, 0 AS amendments,
+        NULL::BIGINT AS ts_amended, told.quality
+    FROM told ANTI JOIN again USING (security_id, trade_id)
+    UNION ALL BY NAME
+    SELECT {columns(_FIRST, "first")}, {columns(_FIGURES, "last")}, amendments, ts_amended,
+        first.doubts AS quality
+    FROM sent AS first
+    JOIN sent AS last ON first.security_id = last.security_id AND first.trade_id = last.trade_id
+    JOIN amended ON first.security_id = amended.security_id AND first.trade_id = amended.trade_id
+    WHERE first.is_first AND last.is_last
+)
+SELECT *, $day AS of_date,
+    price IS NOT NULL AND sub_type IS DISTINCT FROM 'LEG'
+        AND coalesce(condition, 0) & {_LEG | _OUT_OF_SEQUENCE} = 0 AS sets_price,
+    size IS NOT NULL AS in_volume,
+    price_mantissa(price)::HUGEINT * size AS amount,
+    row_number() OVER (PARTITION BY security_id ORDER BY {IN_ORDER}) AS rank
+FROM rows_of_day
+"""
+TRADES_CLEAN: Final = "SELECT * EXCLUDE (amount, rank) FROM clean"

@@ -1,0 +1,64 @@
+"""Latencies of the packets of one file (`lake.analytics.latency` says which)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from pregao.lake.computed.damage import naming_damage
+from pregao.lake.computed.histograms import PACKET_COLUMNS, Minutes
+from pregao.lake.reading.arrow import dataset
+from pregao.lake.store.livefile import LiveFile, UnitKey
+from pregao.lake.store.location import Location
+from pregao.lake.tables.messages import PACKETS
+
+_EVENT_KINDS: Final = pa.array(["ENTRY", "TRANSACT"])
+_BATCH_ROWS: Final = 1 << 17
+_GROUP_ROWS: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class PacketFiles:
+    key: UnitKey
+    files: list[LiveFile]
+
+
+def count_packets(packets: PacketFiles, location: Location) -> list[Any]:
+    """Histograms of their minutes, as record batches that `Minutes` merges."""
+    minutes, field = Minutes(), ds.field
+    told = field("ts_event_kind").isin(_EVENT_KINDS)
+    wanted = {name: field(name) for name in PACKET_COLUMNS}
+    wanted["ts_event"] = pc.if_else(told, field("ts_event"), pa.scalar(None, pa.int64()))
+    with naming_damage(location, {PACKETS.name: packets.files}):
+        batches = dataset(location, PACKETS, packets.files).to_batches(
+            columns=wanted, batch_size=_BATCH_ROWS, use_threads=False,
+            filter=(field("stream") == "INCREMENTAL") & field("ts_send").is_valid(),
+        )  # fmt: skip
+        for batch in batches:
+            minutes.add(batch)
+    return list(minutes.partial())
+
+
+def packet_groups(key: UnitKey, files: Sequence[LiveFile]) -> list[PacketFiles]:
+    """Files that one task counts: a streamed day has many small ones."""
+    groups: list[list[LiveFile]] = []
+    rows = _GROUP_ROWS
+    for file in files:
+        if rows >= _GROUP_ROWS:
+            groups.append([])
+            rows = 0
+        groups[-1].append(file)
+        rows += file.rows
+    return [PacketFiles(key, group) for group in groups]
+
+
+def latencies(counted: Sequence[Any]) -> Any:
+    """Rows of the table, from what all tasks of a unit counted."""
+    minutes = Minutes()
+    if counted:
+        minutes.merge(pa.Table.from_batches(list(counted)))
+    rows = minutes.rows()
+    return rows.append_column("ts_event_kind", pa.repeat(pa.scalar("TRANSACT"), rows.num_rows))
