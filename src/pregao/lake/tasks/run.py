@@ -23,6 +23,7 @@ from pregao.lake.tables.table import CHANNEL, TRADE_DATE, Table
 from pregao.lake.tasks import messages
 from pregao.lake.tasks.books import depth_table, packets_table, quotes_table
 from pregao.lake.tasks.lineage import Lineage
+from pregao.lake.tasks.memory import keep_memory
 from pregao.lake.tasks.orders import checkpoints_table, orders_table
 from pregao.model.errors import PregaoError
 
@@ -66,6 +67,7 @@ _ROW_TABLES: Final[tuple[tuple[int, Table, Callable[..., Any]], ...]] = (
 
 
 def build_slice(slice_: Slice, location: Location, build_id: str) -> SliceDone:
+    keep_memory()
     done = SliceDone()
     clock = _Clock(done.seconds)
     merged = merge(slice_)
