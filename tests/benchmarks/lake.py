@@ -14,16 +14,18 @@ from pregao.lake.spark.session import local_session
 from pregao.lake.store.location import Location
 from pregao.lake.tasks.runners import ProcessRunner, Runner, SparkRunner
 
+from . import lake_book
 from .baseline_lake import PlainLake
 from .harness import Row
 from .lake_day import lake_day
+from .lake_memory import WorkersMemory
 
 MESSAGES = 1_000_000
 PLAIN_MESSAGES = 300_000
-BAR, BAR_PLAIN, BAR_SPARK = 0.7, 50.0, 1.2
+BAR, BAR_PLAIN, BAR_SPARK, BAR_MEMORY = 0.7, 50.0, 1.2, 1.5
 WHOLE_RUN = 20_000_000  # messages that the bars are for
 LAKE, PLAIN, PROCESSES = "captures to a lake", "plain Python loop to CSV", "the same in two processes"
-_OUT = Path("build/bench-lake/out")
+OUT = Path("build/bench-lake/out")
 
 
 def measure(messages: int = MESSAGES) -> list[Row]:
@@ -33,10 +35,12 @@ def measure(messages: int = MESSAGES) -> list[Row]:
     try:
         warm = lake_day(PLAIN_MESSAGES)
         for runner in (SparkRunner(spark), processes):
-            _build(warm, runner)
-        whole, seconds = _build(files, SparkRunner(spark))
-        without, spark_seconds = _build(files, SparkRunner(spark), computed=False)
-        _, process_seconds = _build(files, processes, computed=False)
+            build(warm, runner)
+        with WorkersMemory() as memory:
+            whole, seconds = build(files, SparkRunner(spark))
+        books = lake_book.measure(OUT)
+        without, spark_seconds = build(files, SparkRunner(spark), computed=False)
+        _, process_seconds = build(files, processes, computed=False)
     finally:
         processes.close()
         spark.stop()
@@ -52,14 +56,16 @@ def measure(messages: int = MESSAGES) -> list[Row]:
             bar=BAR_SPARK if big else None, better="lower"),
         Row(f"{LAKE}, 25.5 M packets a feed", _projected(whole, seconds), "s", better="lower"),
         Row("lake, bytes per message", whole.bytes / whole.counts["messages"], "bytes", better="lower"),
+        Row("lake, memory of a worker", memory.peak / 1e9, "GB", bar=BAR_MEMORY, better="lower"),
+        *books,
         *_shares(whole),
     ]  # fmt: skip
 
 
-def _build(files: list[Path], runner: Runner, *, computed: bool = True) -> tuple[BuildReport, float]:
-    shutil.rmtree(_OUT, ignore_errors=True)
+def build(files: list[Path], runner: Runner, *, computed: bool = True) -> tuple[BuildReport, float]:
+    shutil.rmtree(OUT, ignore_errors=True)
     settings = BuildSettings(derive=computed)
-    builder = Builder(Location(_OUT), runner, settings)
+    builder = Builder(Location(OUT), runner, settings)
     start = perf_counter()
     report = builder.build([str(file) for file in files])
     return report, perf_counter() - start
@@ -69,7 +75,7 @@ def _plain(files: list[Path]) -> tuple[int, float]:
     """Of fewer messages of the same day: its rate does not depend on how many there are."""
     feeds = [file for file in files if "Incremental" in file.name][:2]
     start = perf_counter()
-    messages = PlainLake(_OUT / "plain").run(feeds)
+    messages = PlainLake(OUT / "plain").run(feeds)
     return messages, perf_counter() - start
 
 

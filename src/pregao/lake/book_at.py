@@ -21,6 +21,10 @@ _ACTIONS: Final = {word: code for code, word in enumerate(BOOK_ACTIONS)}
 _EMPTY, _RESET, _SNAPSHOT = _ACTIONS["EMPTY"], _ACTIONS["RESET"], _ACTIONS["SNAPSHOT"]
 _LAST_INDEX: Final = 1 << 30  # what a snapshot tells comes after the messages of its packet
 _BY_PRICE: Final = 15  # wire version
+_COLUMNS: Final = [
+    "ts_event", "seq_version", "seq_num", "msg_index", "entry", "action", "side", "order_id", "price", "size",
+    "position", "firm", "ts_inserted", "implied", "wire_version", "ts_send", "quality",
+]  # fmt: skip
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
@@ -49,10 +53,12 @@ def book_at(lake: Lake, symbol: str, at_ns: int, depth: int | None = None) -> Bo
     where = f"trade_date = '{day}' and channel = {channel} and security_id = {security_id}"
     stored = _checkpoint(lake, f"{where} and ts_checkpoint <= {at_ns}")
     since = int(stored["ts_send"][0].as_py() or 0) if stored is not None else 0
-    orders = lake.arrow("orders", f"{where} and ts_event <= {at_ns} and ts_event >= {_slack(since)}")
-    resets = lake.arrow(
-        "orders", f"trade_date = '{day}' and channel = {channel} and action = 'RESET' and ts_event <= {at_ns}"
+    orders = lake.arrow(
+        "orders", f"{where} and ts_event <= {at_ns} and ts_event >= {_slack(since)}", columns=_COLUMNS
     )
+    # A reset is of no instrument, which lets a reader leave out nearly every file.
+    of_all = f"trade_date = '{day}' and channel = {channel} and security_id is null"
+    resets = lake.arrow("orders", f"{of_all} and action = 'RESET' and ts_event <= {at_ns}", columns=_COLUMNS)
     changes = pa.concat_tables([orders, resets])
     changes = changes.filter(_after(changes, stored)) if stored is not None else changes
     changes = _in_order(changes)

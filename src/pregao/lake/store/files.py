@@ -88,7 +88,7 @@ class FileWriter:
         return self._location.full(self._table.name, self._path)
 
     def write(self, batch: Any) -> None:
-        """A record batch or table. Row groups are cut at a million rows."""
+        """A record batch or table. Row groups are cut as readers skip them."""
         table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
         with named(self.name):
             self._writer.write_table(table, row_group_size=ROW_GROUP_ROWS)

@@ -5,7 +5,9 @@ from typing import Any, Final
 from pregao.lake.tables.table import Table
 from pregao.lake.tables.types import Encoding
 
-ROW_GROUP_ROWS: Final = 1 << 20  # a million rows: big enough to encode well, small enough to skip
+# One instrument of a slice is looked for more often than all of them: a file of a million rows in one group
+# must be unpacked whole for it, in eight of these an eighth, for 4 % more time to write.
+ROW_GROUP_ROWS: Final = 1 << 17
 
 _MORE: Final = ("time", "price", "size", "trade_id", "order_id", "ts_sample", "ts_start")
 
