@@ -117,19 +117,13 @@ def busted(week: list[list[Path]], tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.fixture(scope="module")
-def derive(spark: Any) -> Callable[..., BuildReport]:
+def derive() -> Callable[..., BuildReport]:
     def run(captures: list[Path], lake: Path, *, rebuild: bool = False) -> BuildReport:
         settings = BuildSettings(bars=(*USUAL_BARS, SECONDS_5), rebuild=rebuild)
         builder = Builder(Location(lake), InlineRunner(), settings)
         return builder.build([str(path) for path in captures])
 
     return run
-
-
-def _monday(lake: Path) -> dict[str, list[dict[str, Any]]]:
-    opened = Lake(lake)
-    where = f"trade_date = '{MONDAY}'"
-    return {name: opened.arrow(name, where).to_pylist() for name in _FROM_TRADES}
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +148,6 @@ def _of(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[str]]:
     }
 
 
-@pytest.mark.long
 def test_a_bust_on_tuesday_rewrites_monday(busted: Busted, lakes: tuple[Path, list[int]]) -> None:
     """Also when Monday is built again; and when the captures with the bust are replaced, back again."""
     before, after, again, back = (_monday(lakes[0], version) for version in lakes[1])
@@ -163,7 +156,6 @@ def test_a_bust_on_tuesday_rewrites_monday(busted: Busted, lakes: tuple[Path, li
     assert _of(back) == _of(before)
 
 
-@pytest.mark.long
 def test_days_with_a_bust_built_together(
     busted: Busted, lakes: tuple[Path, list[int]], derive: Callable[..., BuildReport], tmp_path: Path
 ) -> None:
@@ -198,7 +190,6 @@ def _check_bust(trade: dict[str, Any], before: Any, after: Any) -> None:
     assert totals[1] == totals[0] - size
 
 
-@pytest.mark.long
 def test_bars_of_five_seconds(lakes: tuple[Path, list[int]]) -> None:
     """Each from its own trades, and so that twelve of them make a minute."""
     bars = _monday(lakes[0], lakes[1][0])["bars"]

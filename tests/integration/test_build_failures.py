@@ -427,7 +427,6 @@ def test_a_worker_that_always_dies_is_told_in_one_line(spark: Any) -> None:
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.long
 def test_damaged_trades_are_repaired_though_what_they_say_of_other_dates_is_lost(
     spark: Any, day: Path, tmp_path: Path
 ) -> None:

@@ -111,7 +111,6 @@ def test_the_page_says_what_the_tables_say(main_job: Ran, sql: Any) -> None:
         assert re.search(rf"<tr><td>{channel}</td>.*?{cells}</tr>", main_job.done.report.html)
 
 
-@pytest.mark.long
 def test_the_next_run_uses_the_captures_again_and_builds_again(main_job: Ran, spark: Any) -> None:
     before = all_tables(main_job.settings.lake)
     steps: list[str] = []
@@ -123,7 +122,6 @@ def test_the_next_run_uses_the_captures_again_and_builds_again(main_job: Ran, sp
     assert all_tables(main_job.settings.lake) == before
 
 
-@pytest.mark.long
 def test_captures_that_were_touched_are_made_again(main_job: Ran, spark: Any, tmp_path: Path) -> None:
     from pregao.services import main_job as module
 

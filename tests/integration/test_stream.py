@@ -242,7 +242,6 @@ def test_a_day_that_is_over_is_finished_and_compacted(tmp_path: Path) -> None:
 # On Spark
 
 
-@pytest.mark.long
 def test_structured_streaming_drives_it(day: Day, spark: Any, tmp_path: Path) -> None:
     """Twice once: the second time with a late file, a lost checkpoint and a file that is being written."""
     folder, lake, checkpoint = tmp_path / "captures", tmp_path / "lake", tmp_path / "checkpoint"
