@@ -1,12 +1,14 @@
 """A day in many batches: few files at every moment, whatever comes late or dies on the way."""
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from pregao.lake.lake import Lake
+from pregao.lake.plan.scan import ScanSettings, scan_capture
 from pregao.lake.store.ledger import Ledger
 from pregao.lake.store.location import Location
 from pregao.lake.streaming.state import Segment, StreamState
@@ -21,9 +23,11 @@ CHANNEL = "068"
 
 class LongDay:
     def __init__(self, folder: Path) -> None:
-        day = make_days(folder / "days", seed=23, messages=700, faults="loss=1%,both=4,gap=2x5@A,dup=0.5%")[0]
+        (self.whole,) = make_days(
+            folder / "days", seed=23, messages=700, faults="loss=1%,both=4,gap=2x5@A,dup=0.5%"
+        )
         self.captures = folder / "captures"
-        self.periods = rotate(day, self.captures, 30, CHANNEL)
+        self.periods = rotate(self.whole, self.captures, 30, CHANNEL)
         build([self.captures], folder / "built")
         self.tables = all_tables(folder / "built")
 
@@ -114,3 +118,17 @@ def test_killed_between_any_two_steps_of_joining(day: LongDay, tmp_path: Path) -
     feed(streamer(lake, checkpoint), [], finish=True)
     assert day.equals(lake)
     assert not Ledger(Location(lake)).pending
+
+
+def test_definitions_that_every_file_repeats_are_one_version_each(day: LongDay, tmp_path: Path) -> None:
+    """The loop goes round in each rotated file; what it tells again as it was is nothing new."""
+    told: Counter[int] = Counter()
+    for path in day.captures.iterdir():
+        streams = scan_capture(str(path), ScanSettings()).streams
+        told.update({each.instrument.security_id for stream in streams for each in stream.definitions})
+    assert min(told.values()) > 5
+    build(sorted(day.whole.glob(f"{CHANNEL}_*.pcap")), tmp_path / "whole")
+    assert day.tables["instruments"] == all_tables(tmp_path / "whole")["instruments"]
+    known = Lake(tmp_path / "whole").arrow("instruments", columns=["security_id"])["security_id"].to_pylist()
+    assert set(known) == set(told)
+    assert len(known) < 2 * len(told)
