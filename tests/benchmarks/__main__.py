@@ -6,12 +6,23 @@ import argparse
 import sys
 import time
 
-from . import books, exchange, handler, lake, live, processes, throughput
+from . import books, exchange, handler, lake, live, processes, stream, throughput
 from .capture import Capture, bench_capture
 from .harness import Row, save, table
 
 MESSAGES = 5_000_000
-BENCHMARKS = ("books", "handler", "live", "exchange", "lake", "throughput", "json", "cold-start", "memory")
+BENCHMARKS = (
+    "books",
+    "handler",
+    "live",
+    "exchange",
+    "lake",
+    "stream",
+    "throughput",
+    "json",
+    "cold-start",
+    "memory",
+)
 NEED_CAPTURE = {"throughput", "json", "cold-start"}
 
 
@@ -41,6 +52,7 @@ def main() -> int:
         "live": lambda: live.measure(options.live),
         "exchange": lambda: exchange.measure(options.simulate),
         "lake": lambda: lake.measure(options.lake),
+        "stream": stream.measure,
         "throughput": lambda: throughput.measure(capture),
         "json": lambda: processes.json_rate(capture),
         "cold-start": lambda: processes.cold_start(capture),
