@@ -6,7 +6,7 @@ import argparse
 import sys
 import time
 
-from . import books, exchange, handler, lake, lake_scale, live, processes, throughput
+from . import books, exchange, handler, lake, lake_scale, live, processes, stream, throughput
 from .capture import Capture, bench_capture
 from .harness import Row, save, table
 
@@ -18,6 +18,7 @@ BENCHMARKS = (
     "exchange",
     "lake",
     "lake-scale",
+    "stream",
     "throughput",
     "json",
     "cold-start",
@@ -53,6 +54,7 @@ def main() -> int:
         "exchange": lambda: exchange.measure(options.simulate),
         "lake": lambda: lake.measure(options.lake),
         "lake-scale": lambda: lake_scale.measure(max(options.lake, lake_scale.MESSAGES)),
+        "stream": stream.measure,
         "throughput": lambda: throughput.measure(capture),
         "json": lambda: processes.json_rate(capture),
         "cold-start": lambda: processes.cold_start(capture),

@@ -63,5 +63,9 @@ def streamer(lake: Path, checkpoint: Path, *, after: Any = None, **settings: Any
     return Streamer(Location(lake), InlineRunner(), checkpoint, chosen, **hooks)
 
 
+class KilledError(BaseException):
+    """As if the process had died."""
+
+
 def feed(stream: Streamer, files: list[Path], *, finish: bool = False) -> BatchReport:
     return stream.advance([look(str(path)) for path in files], finish=finish)

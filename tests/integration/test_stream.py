@@ -20,7 +20,7 @@ from pregao.lake.tasks.runners import InlineRunner
 from pregao.services.lakes.stream import StreamRequest, stream_lake
 
 from .lake_kit import all_tables, build, make_days
-from .stream_kit import SECOND_NS, feed, rotate, streamer
+from .stream_kit import SECOND_NS, KilledError, feed, rotate, streamer
 
 FAULTS = "loss=1%,both=4,gap=2x5@A,dup=0.5%"
 TWO_CHANNELS = "0[67]8"
@@ -152,10 +152,6 @@ def test_the_checkpoint_may_be_lost(day: Day, tmp_path: Path) -> None:
     feed(streamer(lake, checkpoint), [], finish=True)
     assert day.equals(lake)
     assert len(list(checkpoint.iterdir())) == 1
-
-
-class KilledError(BaseException):
-    pass
 
 
 def dying_at(count: int) -> Callable[[str], None]:

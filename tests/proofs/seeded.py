@@ -3,12 +3,13 @@
 import argparse
 import tempfile
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.proofs import hostile_packets, impaired_days, kills, kills_setting, live_days
+from tests.proofs import hostile_packets, impaired_days, kills, kills_setting, live_days, stream_kills
 from tests.proofs.cases import run_cases
 from tests.proofs.day_report import summary
 from tests.proofs.result import Report, Result
@@ -43,17 +44,24 @@ class SeededProof:
 
 
 @dataclass(frozen=True)
-class KillsProof(SeededProof):
-    """Its trials share captures, the lakes of undisturbed builds and a cluster, all of which take long."""
+class PreparedProof:
+    """Its trials share captures, lakes of undisturbed builds and the like, all of which take long."""
+
+    name: str
+    trials: int
+    cases: Callable[[int, int], list[int]]
+    run: Callable[[Any, int], Outcome]
+    summary: Callable[[list[Any]], dict[str, Any]]
+    prepared: Callable[[Path], AbstractContextManager[Any]]
 
     def prove(self, options: argparse.Namespace, report: Report) -> Result:
+        """One at a time: each has two cores to itself."""
         with (
-            tempfile.TemporaryDirectory(prefix="pregao-kills-", ignore_cleanup_errors=True) as folder,
-            kills_setting.prepared(Path(folder)) as setting,
+            tempfile.TemporaryDirectory(prefix=f"pregao-{self.name}-", ignore_cleanup_errors=True) as folder,
+            self.prepared(Path(folder)) as setting,
         ):
-            trials = SeededProof(
-                self.name, self.trials, self.cases, partial(kills.run_case, setting), self.jobs, self.summary
-            )
+            run = partial(self.run, setting)
+            trials = SeededProof(self.name, self.trials, self.cases, run, 1, self.summary)
             return trials.prove(options, report)
 
 
@@ -65,6 +73,13 @@ HOSTILE_PACKETS = SeededProof(
 )
 # One at a time: each has two processes already, and their pace is real.
 LIVE_DAYS = SeededProof(live_days.NAME, live_days.SEEDS, live_days.cases, live_days.run_case, jobs=1)
-# One at a time: each has two cores to itself, and its moments are shares of measured times.
-KILLS = KillsProof(kills.NAME, kills.TRIALS, kills.cases, kills.run_case, jobs=1, summary=kills.summary)
-ALL = (IMPAIRED_DAYS, HOSTILE_PACKETS, LIVE_DAYS, KILLS)
+KILLS = PreparedProof(
+    kills.NAME, kills.TRIALS, kills.cases, kills.run_case, kills.summary, kills_setting.prepared
+)
+STREAM_KILLS = PreparedProof(
+    stream_kills.NAME, stream_kills.TRIALS, stream_kills.cases, stream_kills.run_case, stream_kills.summary,
+    stream_kills.prepared,
+)  # fmt: skip
+ALL: tuple[SeededProof | PreparedProof, ...] = (
+    IMPAIRED_DAYS, HOSTILE_PACKETS, LIVE_DAYS, KILLS, STREAM_KILLS,
+)  # fmt: skip

@@ -17,6 +17,7 @@ from pregao.lake.store.committer import Committer
 from pregao.lake.store.files import DataFile, write_file
 from pregao.lake.store.intent import Change, Label
 from pregao.lake.store.livefile import LiveFile
+from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import DATA_TABLES
 from pregao.lake.tables.table import CHANNEL, TRADE_DATE, Table
 
@@ -61,6 +62,7 @@ def compact(
     target_bytes: int = TARGET_BYTES,
     units: Collection[tuple[date, int]] | None = None,
     progress: Progress = lambda done, total: None,
+    committer: Committer | None = None,
 ) -> Compaction:
     """`units`: only these, by trade date and channel. LakeConflictError, and nothing changed, when a build
     replaces one of the partitions meanwhile."""
@@ -70,10 +72,11 @@ def compact(
     adds: list[DataFile] = []
     for done, group in enumerate(groups):
         progress(done, len(groups))
-        adds += _rewrite(lake, group, target_bytes)
+        adds += rewrite(group, lake.location, target_bytes)
     removes = tuple(file.data_file() for group in groups for file in group.files)
     label = Label("compact", data_change=False)
-    version = Committer(lake.location).commit(Change(tuple(adds), removes), label, base=lake.version.number)
+    committer = committer or Committer(lake.location)
+    version = committer.commit(Change(tuple(adds), removes), label, base=lake.version.number)
     progress(len(groups), len(groups))
     return Compaction(
         version.number, len(removes), len(adds), sum(file.size for file in removes),
@@ -103,23 +106,27 @@ def small_files(
     return found
 
 
-def _rewrite(lake: Lake, group: Group, target_bytes: int) -> Iterator[DataFile]:
+def rewrite(group: Group, location: Location, target_bytes: int = TARGET_BYTES) -> list[DataFile]:
+    return list(_rewritten(group, location, target_bytes))
+
+
+def _rewritten(group: Group, location: Location, target_bytes: int) -> Iterator[DataFile]:
     most_rows = max(1, group.rows * target_bytes // max(group.bytes, 1))
     partition = group.files[0].data_file().partition
-    for conditions in _ranges(lake, group, most_rows):
-        rows = read(lake.location, group.table, group.files, conditions)
+    for conditions in _ranges(location, group, most_rows):
+        rows = read(location, group.table, group.files, conditions)
         if group.table.order:
             rows = rows.sort_by([(name, "ascending") for name in group.table.order])
-        yield write_file(lake.location, group.table, partition, rows, label=group.label)
+        yield write_file(location, group.table, partition, rows, label=group.label)
 
 
-def _ranges(lake: Lake, group: Group, most_rows: int) -> Iterator[list[Condition]]:
+def _ranges(location: Location, group: Group, most_rows: int) -> Iterator[list[Condition]]:
     """Conditions that cut the rows into files; one instrument is never cut."""
     column = _range_column(group.table)
     if group.rows <= most_rows or column is None:
         yield []
         return
-    counted = read(lake.location, group.table, group.files, [], [column])[column].value_counts()
+    counted = read(location, group.table, group.files, [], [column])[column].value_counts()
     counts = {item["values"]: item["counts"] for item in counted.to_pylist()}
     if counts.pop(None, 0):
         yield [Condition(column, "is null")]

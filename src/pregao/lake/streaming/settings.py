@@ -23,6 +23,7 @@ class StreamSettings:
     piece_packets: int = PIECE_PACKETS
     derive: bool = True
     compact: bool = True
+    join: int = 16  # so many neighbouring segments of a running day become one
 
 
 @dataclass(slots=True)

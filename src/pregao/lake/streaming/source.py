@@ -104,7 +104,7 @@ class CaptureLog:
     def find(self, folder: str) -> None:
         there = [stored for path in find_captures([folder]) if (stored := _look(path)) is not None]
         known = set(self._found.values())
-        new = [stored for stored in there if stored not in known]
+        new = sorted((stored for stored in there if stored not in known), key=_age)
         if not new:
             return
         paths = {stored.path for stored in there}
@@ -123,6 +123,12 @@ def _look(path: str) -> Stored | None:
         return look(path)
     except CaptureError:
         return None  # gone since it was listed
+
+
+def _age(stored: Stored) -> tuple[int, str]:
+    """Oldest first, as they were recorded: by name all of one feed would come before any of the other. Of
+    those that a store holds only the names are known."""
+    return int(stored.version) if stored.version.isdigit() else 0, stored.path
 
 
 def _lines(path: Path) -> Iterator[tuple[int, Stored]]:

@@ -3,7 +3,7 @@ rows in one commit, and nothing else is needed to go on."""
 
 import json
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Any
 
 from pregao.lake.plan.slicing import FROM_FIRST, TO_LAST
@@ -11,12 +11,15 @@ from pregao.lake.plan.slicing import FROM_FIRST, TO_LAST
 
 @dataclass(slots=True)
 class Segment:
-    """A slice that is in the lake. `digest` is of all that its rows follow from, up to its stop."""
+    """A slice that is in the lake, or `parts` neighbouring ones that were joined. `digest` is of all that
+    its rows follow from, up to its stop: so that of the last part is that of all. `size` in bytes."""
 
     number: int
     start: int
     stop: int
     digest: str
+    size: int = 0
+    parts: int = 1
 
 
 @dataclass(slots=True)
@@ -61,6 +64,25 @@ class StreamState:
         for security_id in unnamed:
             self.unnamed.setdefault(security_id, segment.number)
 
+    def join(self, first: int, end: int) -> Segment:
+        """The segments from one up to another become one, with all that they found."""
+        gone = self.segments[first:end]
+        joined = Segment(
+            self.next_number, gone[0].start, gone[-1].stop, gone[-1].digest,
+            sum(each.size for each in gone), sum(each.parts for each in gone),
+        )  # fmt: skip
+        numbers = {each.number for each in gone}
+        for found in self.loops.values():
+            mine = [found.pop(number) for number in numbers & found.keys()]
+            if mine:
+                found[joined.number] = dict(sum(map(Counter, mine), Counter[str]()))
+        self.unnamed = {
+            each: joined.number if number in numbers else number for each, number in self.unnamed.items()
+        }
+        self.segments[first:end] = [joined]
+        self.next_number += 1
+        return joined
+
     def found(self, key: str) -> Counter[str]:
         """Of a loop, by all segments."""
         total: Counter[str] = Counter()
@@ -71,7 +93,7 @@ class StreamState:
     def to_plan(self, loops: int) -> dict[str, Any]:
         """As the column `plan` of the unit's row has it."""
         told = {
-            "segments": [[each.number, each.start, each.stop, each.digest] for each in self.segments],
+            "segments": [list(astuple(each)) for each in self.segments],
             "loops": self.loops, "unnamed": self.unnamed, "instruments": self.instruments,
             "reached": self.reached, "next_number": self.next_number, "derived": self.derived,
         }  # fmt: skip

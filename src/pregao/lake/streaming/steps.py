@@ -1,6 +1,6 @@
 """What a batch does to one unit: which segments stay, which are built again, and up to where."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final
@@ -18,6 +18,7 @@ from pregao.lake.plan.slicing import (
 from pregao.lake.planned import PLAN, Planned
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.intent import Change
+from pregao.lake.store.livefile import LiveFile
 from pregao.lake.streaming.digests import digests, instruments_digest, is_renamed
 from pregao.lake.streaming.horizon import horizon
 from pregao.lake.streaming.state import Segment, StreamState
@@ -53,7 +54,7 @@ class Step:
         return int(later["sent_ns"].min()) if len(later) else self.planned.unit.last_ns
 
 
-def label_of(file: DataFile) -> str:
+def label_of(file: DataFile | LiveFile) -> str:
     return file.path.rsplit("/", 1)[-1].rsplit("-", 1)[0]
 
 
@@ -67,7 +68,7 @@ def plan_step(
 ) -> Step | None:  # fmt: skip
     """None: there is nothing to build. `live` are the files of the unit, `known_symbols` tells the symbols
     that its rows were written with."""
-    going_on = None if row is None else _state(row, live)
+    going_on = None if row is None else state_of(row, live)
     state = StreamState() if going_on is None else going_on
     before, was_finished = state.end, state.is_finished
     unchanged = _unchanged(planned, indexes, state, known_symbols)
@@ -116,7 +117,7 @@ def _slices(
     return slices
 
 
-def _state(row: dict[str, Any], live: list[DataFile]) -> StreamState | None:
+def state_of(row: dict[str, Any], live: Iterable[DataFile | LiveFile]) -> StreamState | None:
     """None when it cannot be gone on from: built in one go or by another version of the program, or its
     files were joined so that nobody knows any more which rows are whose."""
     same = row["code_version"] == CODE_VERSION and row["schema_version"] == SCHEMA_VERSION

@@ -10,7 +10,6 @@ lost besides. What a late capture changes is found by digests, and built again f
 it at which a slice can begin.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -33,14 +32,14 @@ from pregao.lake.store.ledger import LakeVersion, Ledger
 from pregao.lake.store.location import Location
 from pregao.lake.streaming.days import Rows, inputs_of, settled
 from pregao.lake.streaming.indexes import IndexCache
+from pregao.lake.streaming.joining import Joiner
 from pregao.lake.streaming.latency import latency
 from pregao.lake.streaming.planning import Planner
 from pregao.lake.streaming.settings import BatchReport, StreamSettings
 from pregao.lake.streaming.state import StreamState
 from pregao.lake.streaming.steps import ANALYTICS, UNIT, Step, label_of
 from pregao.lake.streaming.upkeep import Upkeep
-from pregao.lake.streaming.writing import awaits_deriving, step_files, unit_row
-from pregao.lake.tables.ledger import UNITS
+from pregao.lake.streaming.writing import awaits_deriving, changed_row, step_files, unit_row
 from pregao.lake.tables.table import CHANNEL, TRADE_DATE
 from pregao.lake.tasks.run import SliceDone, build_slice
 from pregao.lake.tasks.runners import Runner
@@ -90,7 +89,8 @@ class Streamer:
         self._settings = chosen = settings or StreamSettings()
         scan = ScanSettings(chosen.map, chosen.scratch, chosen.piece_packets)
         self._indexes = IndexCache(checkpoint, runner, scan)
-        self._upkeep = Upkeep(location, self._indexes, compacts=chosen.compact)
+        joiner = Joiner(runner, Committer(location, after), chosen.join)
+        self._upkeep = Upkeep(location, self._indexes, joiner, compacts=chosen.compact)
         self._clock = WallClock()
         self._derived_ns = self._clock.now_ns()
         self._is_behind = True  # computed tables; who knows what was left
@@ -205,7 +205,4 @@ def _derived(row: dict[str, Any]) -> dict[str, Any]:
     state = StreamState.of_plan(row["plan"])
     assert state is not None
     state.derived = True
-    plan = state.to_plan(json.loads(row["plan"])["loops"])
-    partition = {TRADE_DATE: row[TRADE_DATE].isoformat(), CHANNEL: str(row[CHANNEL])}
-    stored = {name: row[name] for name in UNITS.stored_schema.names}
-    return {**stored, "plan": json.dumps(plan), "partition": partition}
+    return changed_row(row, state)

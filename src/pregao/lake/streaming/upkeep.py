@@ -1,4 +1,5 @@
-"""After a batch: days that are over become few files, and what is kept of old captures goes."""
+"""After a batch: segments of running days become fewer, days that are over few files, and what is kept of
+old captures goes."""
 
 from pregao.lake.lake import Lake
 from pregao.lake.maintenance.compact import compact
@@ -6,12 +7,15 @@ from pregao.lake.planned import UnitKey
 from pregao.lake.store.location import Location
 from pregao.lake.streaming.days import Rows, inputs_of, is_over, settled, streamed
 from pregao.lake.streaming.indexes import IndexCache
+from pregao.lake.streaming.joining import Joiner
 from pregao.lake.tables.table import CHANNEL, TRADE_DATE
 
 
 class Upkeep:
-    def __init__(self, location: Location, indexes: IndexCache, *, compacts: bool) -> None:
-        self._location, self._indexes, self._compacts = location, indexes, compacts
+    def __init__(
+        self, location: Location, indexes: IndexCache, joiner: Joiner, *, compacts: bool
+    ) -> None:  # fmt: skip
+        self._location, self._indexes, self._joiner, self._compacts = location, indexes, joiner, compacts
         self._done: set[UnitKey] = set()  # days that are compact
         self._version = -1
 
@@ -24,10 +28,15 @@ class Upkeep:
         rows: Rows = {(row[TRADE_DATE], row[CHANNEL]): row for row in lake.arrow("units").to_pylist()}
         self._forget(rows)
         self._version = lake.version.number
-        over = {key for key in streamed(rows) if is_over(key, rows)} - self._done
-        if not over or not self._compacts:
+        if not self._compacts:
             return 0
-        done = compact(lake, units=over)
+        over = {key for key in streamed(rows) if is_over(key, rows)} - self._done
+        running = [row for key, row in rows.items() if key not in over]
+        joined = self._joiner.join(lake, running)
+        return joined.before - joined.after + (self._compact(over) if over else 0)
+
+    def _compact(self, over: set[UnitKey]) -> int:
+        done = compact(Lake(self._location), units=over, committer=self._joiner.committer)
         self._done |= over
         self._version = done.version or self._version
         return done.before - done.after

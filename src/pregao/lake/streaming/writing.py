@@ -1,5 +1,6 @@
 """A step of a unit to files: its slices by tasks, what only the whole unit tells, its row."""
 
+import json
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -13,6 +14,8 @@ from pregao.lake.streaming.digests import digests, loop_key
 from pregao.lake.streaming.state import Segment, StreamState
 from pregao.lake.streaming.steps import Step, slice_label
 from pregao.lake.tables.analytics import QUALITY
+from pregao.lake.tables.ledger import UNITS
+from pregao.lake.tables.table import CHANNEL, TRADE_DATE
 from pregao.lake.tasks.plan_tables import findings_table, losses_table
 from pregao.lake.tasks.run import SliceDone
 
@@ -27,9 +30,11 @@ def step_files(location: Location, step: Step, done: list[SliceDone], build_id: 
     made_of = digests(planned, step.indexes, [slice_.stop for slice_ in step.slices])
     for slice_, each, digest in zip(step.slices, done, made_of, strict=True):
         loops = {keys[number]: counts for number, counts in each.loops.items()}
-        state.add(Segment(slice_.number, slice_.start, slice_.stop, digest), loops, each.unnamed)
         findings = findings_table(planned.unit, each.findings, planned.symbols, build_id)
-        adds += planned.write(location, [(QUALITY, findings)], slice_label(slice_.number))
+        told = planned.write(location, [(QUALITY, findings)], slice_label(slice_.number))
+        size = sum(file.size for file in each.files + told)
+        state.add(Segment(slice_.number, slice_.start, slice_.stop, digest, size), loops, each.unnamed)
+        adds += told
     tables = [planned.news(build_id, step.stop), (QUALITY, _losses(step, keys, build_id))]
     if step.new_instruments:
         tables.append(planned.instruments(build_id))
@@ -52,6 +57,14 @@ def unit_row(step: Step, settings: Any, build_id: str) -> dict[str, Any]:
         made_of if step.stop == TO_LAST else _OPEN + made_of, step.state.to_plan(len(step.planned.loops)),
         build_id,
     )  # fmt: skip
+
+
+def changed_row(row: dict[str, Any], state: StreamState) -> dict[str, Any]:
+    """The row of a unit of which nothing but its state is new."""
+    plan = state.to_plan(json.loads(row["plan"])["loops"])
+    partition = {TRADE_DATE: row[TRADE_DATE].isoformat(), CHANNEL: str(row[CHANNEL])}
+    stored = {name: row[name] for name in UNITS.stored_schema.names}
+    return {**stored, "plan": json.dumps(plan), "partition": partition}
 
 
 def is_open(row: dict[str, Any]) -> bool:

@@ -1,5 +1,6 @@
 """Captures of a folder as offsets: each once, the same again after a restart, none while it is written."""
 
+import os
 from pathlib import Path
 
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxFiles
@@ -70,6 +71,16 @@ def test_no_more_than_are_wanted(tmp_path: Path) -> None:
     assert found.getDefaultReadLimit() == ReadMaxFiles(2)
     assert found.latestOffset(START, ReadMaxFiles(2)) == {"captures": 2}
     assert found.latestOffset({"captures": 2}, ReadMaxFiles(2)) == {"captures": 3}
+
+
+def test_a_backlog_is_taken_in_the_order_of_time(tmp_path: Path) -> None:
+    """By name a feed's captures of the whole day would come before any of the other feed."""
+    for minute, name in enumerate(("A_1.pcap", "B_1.pcap", "A_2.pcap", "B_2.pcap")):
+        os.utime(put(tmp_path, name), (minute, minute))
+    found = reader(tmp_path, most=2)
+    found.latestOffset(START, ReadMaxFiles(2))
+    assert names(found, 0, 2) == ["A_1.pcap", "B_1.pcap"]
+    assert names(found, 2, 4) == ["A_2.pcap", "B_2.pcap"]
 
 
 def test_once_means_what_was_there_at_the_beginning(tmp_path: Path) -> None:

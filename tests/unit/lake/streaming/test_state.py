@@ -43,3 +43,23 @@ def test_segments_that_go_take_what_they_found_with_them() -> None:
     assert state.unnamed == {77: 0}
     assert state.keep(0)
     assert (state.end, state.loops, state.unnamed) == (FROM_FIRST, {}, {})
+
+
+def test_joined_segments_are_one_with_all_that_they_found() -> None:
+    state = three_segments()
+    joined = state.join(0, 2)
+    assert (joined.start, joined.stop, joined.digest, joined.parts) == (FROM_FIRST, 200, "b", 2)
+    assert [segment.number for segment in state.segments] == [3, 2]
+    assert state.found("x:1") == {"matches": 5, "healed": 1}
+    assert state.found("x:2") == {"matches": 6}
+    assert state.unnamed == {77: 3, 88: 3}
+    assert state.next_number == 4
+    assert StreamState.of_plan(json.dumps(state.to_plan(2))) == state
+    assert state.keep(0)
+    assert (state.loops, state.unnamed) == ({}, {})
+
+
+def test_a_row_from_before_segments_could_be_joined() -> None:
+    plan = three_segments().to_plan(2)
+    plan["stream"]["segments"] = [each[:4] for each in plan["stream"]["segments"]]
+    assert StreamState.of_plan(json.dumps(plan)) == three_segments()

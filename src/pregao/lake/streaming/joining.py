@@ -1,0 +1,109 @@
+"""Segments of a running day become fewer, so that its tables do not get a file more with every batch.
+
+Neighbours are joined as digits are carried: so many segments of one part become one of so many parts, so
+many of those one again. A row is then written again only as often as the day's length has digits, and the
+last segment, which may yet be built again, is left alone. What is joined is a segment like any other: a late
+capture that changes a part of it replaces it whole.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final
+
+from pregao.lake.errors import LakeConflictError
+from pregao.lake.lake import Lake
+from pregao.lake.maintenance.compact import Group, rewrite
+from pregao.lake.replacing import write_units
+from pregao.lake.store.committer import Committer
+from pregao.lake.store.files import DataFile
+from pregao.lake.store.intent import Change, Label
+from pregao.lake.store.livefile import LiveFile, key_of
+from pregao.lake.streaming.state import Segment, StreamState
+from pregao.lake.streaming.steps import UNIT, label_of, slice_label, state_of
+from pregao.lake.streaming.writing import changed_row
+from pregao.lake.tables.catalogue import DATA_TABLES
+from pregao.lake.tables.table import CHANNEL, TRADE_DATE
+from pregao.lake.tasks.runners import Runner
+
+FULL_BYTES: Final = 32 << 20  # of all tables: files of such a segment are large enough
+
+
+@dataclass(slots=True)
+class Joined:
+    """How many files there were, and are now."""
+
+    before: int = 0
+    after: int = 0
+
+
+@dataclass(slots=True)
+class _Work:
+    groups: list[Group] = field(default_factory=list)
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    replaced: list[DataFile] = field(default_factory=list)  # rows of units
+
+
+class Joiner:
+    def __init__(self, runner: Runner, committer: Committer, fan: int) -> None:
+        self._runner, self.committer, self._fan = runner, committer, fan
+
+    def join(self, lake: Lake, rows: Iterable[dict[str, Any]]) -> Joined:
+        """All that is due, as one commit. If another build changes one of the units meanwhile it is left
+        for the next time."""
+        work = _Work()
+        for row in rows:
+            self._plan(lake, row, work)
+        if not work.rows:
+            return Joined()
+        made = self._runner.run(partial(rewrite, location=lake.location), work.groups, _silent)
+        adds = [file for files in made for file in files]
+        removes = [file.data_file() for group in work.groups for file in group.files]
+        told = write_units(lake.location, work.rows)
+        change = Change((*adds, *told), (*removes, *work.replaced))
+        try:
+            self.committer.commit(change, Label("compact", data_change=False), base=lake.version.number)
+        except LakeConflictError:
+            return Joined()
+        return Joined(len(removes), len(adds))
+
+    def _plan(self, lake: Lake, row: dict[str, Any], work: _Work) -> None:
+        known = StreamState.of_plan(row["plan"])
+        if known is None or neighbours(known.segments, self._fan) is None:
+            return
+        live = _files_of(lake, row)
+        state = state_of(row, live)
+        due = None if state is None else neighbours(state.segments, self._fan)
+        if state is None or due is None:
+            return
+        labels = {slice_label(each.number) for each in state.segments[slice(*due)]}
+        joined = slice_label(state.join(*due).number)
+        for table in DATA_TABLES.values():
+            mine = tuple(file for file in live if file.table == table.name and label_of(file) in labels)
+            if mine:
+                work.groups.append(Group(table, mine, joined))
+        work.rows.append(changed_row(row, state))
+        work.replaced += [file.data_file() for file in live if label_of(file) == UNIT]
+
+
+def neighbours(segments: Sequence[Segment], fan: int) -> tuple[int, int] | None:
+    """The first of those to be joined and the one after them; None: they are few enough."""
+    end = len(segments) - 1
+    first, limit = end, fan
+    while True:
+        start = first
+        while start > 0 and segments[start - 1].parts < limit and segments[start - 1].size < FULL_BYTES:
+            start -= 1
+        if first - start + (first < end) < fan:  # what is joined of smaller ones is one more of these
+            break
+        first, limit = start, limit * fan
+    return (first, end) if first < end else None
+
+
+def _files_of(lake: Lake, row: dict[str, Any]) -> list[LiveFile]:
+    key = row[TRADE_DATE], row[CHANNEL]
+    return [file for table in DATA_TABLES for file in lake.files(table) if key_of(file) == key]
+
+
+def _silent(done: int, total: int) -> None:
+    return
