@@ -118,13 +118,13 @@ def piece_starts(unit: Unit) -> Array:
 
 def _candidates(pieces: Array, loops: list[Loop]) -> list[Cut]:
     """For each place the newest anchor before it that leaves the whole second before the cut to warm up:
-    what changed in that second must be known."""
+    what changed in that second must be known, also by the last snapshot of the loop itself."""
     found: list[Cut] = []
     for loop in loops:
         if not loop.is_anchor:
             continue
-        # Of the piece that the loop begins in only its end is known for certain.
-        inside = int(np.searchsorted(pieces["place"], loop.first, side="right")) - 1
+        # Of the piece that the loop ends in only its end is known for certain.
+        inside = int(np.searchsorted(pieces["place"], loop.last, side="right")) - 1
         warm_ns = int(pieces["last_ns"][inside]) if inside >= 0 else 0
         first = int(np.searchsorted(pieces["place"], loop.last, side="right"))
         seconds = pieces["sent_ns"][first:] // _SECOND_NS * _SECOND_NS

@@ -4,6 +4,7 @@ After its snapshot a book is the exchange's, whatever it was before. What had to
 the orders of the snapshot, so that whoever follows the rows has the same book.
 """
 
+from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 ABSENT = 4  # as `machine` has it
 _CLEAN, _AWAITED = int(Known.CLEAN), int(Mark.AWAITED)
+_BEGINS_AGAIN: Final = int(Mark.AWAITED | Mark.RESTART)  # its rptSeq may begin anew
 _FROM_SNAPSHOT: Final = int(Quality.FROM_SNAPSHOT)
 
 
@@ -34,6 +36,7 @@ class Healing:
         self._machine, self._known, self._store = machine, machine.known, machine.store
         self._findings = machine.findings
         self._stale: dict[int, int] = {}  # since which place, by number
+        self.losses: list[int] = []  # first places after what is lost or not to be trusted, in order
         self.checkpoints: list[Rows] = []
 
     # Loops
@@ -96,6 +99,8 @@ class Healing:
             if number != UNHEARD and self._orders_of(number):
                 if known.book[number] == _CLEAN:
                     self._mismatch(number, place, loaded.loop.number, "book", "absent from the loop")
+                elif not known.marks[number] & _BEGINS_AGAIN:
+                    self._missed(number, place)  # that its orders went
                 self._replace(number, place, np.zeros(0, ROW), 0)
             self.healed(number, place, "absent from a snapshot loop")
         known.empty(others, place)
@@ -126,10 +131,13 @@ class Healing:
             elif known.once[number] & BOOK_ONCE:
                 found = "other orders" if not same else f"rptSeq {int(known.last[number])}"
                 self._mismatch(number, place, loop, f"rptSeq {rpt_seq}", found)
-        elif emits:
-            known_once = known.once[number] & BOOK_ONCE
-            what = "unknown" if not known_once else "equal" if same else "healed"
-            self._findings.count(loop, what)
+        else:
+            if 0 <= known.last[number] != rpt_seq and not known.marks[number] & _BEGINS_AGAIN:
+                self._missed(number, place)
+            if emits:
+                known_once = known.once[number] & BOOK_ONCE
+                what = "unknown" if not known_once else "equal" if same else "healed"
+                self._findings.count(loop, what)
         self.healed(number, place, "snapshot")
 
     def _mismatch(self, number: int, place: int, loop: int, expected: str, found: str) -> None:
@@ -145,6 +153,13 @@ class Healing:
 
     def went_stale(self, number: int, place: int) -> None:
         self._stale.setdefault(number, place)
+
+    def _missed(self, number: int, place: int) -> None:
+        """What a snapshot tells shows that messages of an instrument were lost, though no other message of
+        it came to show the hole: it was stale from the first loss after what it last told. That is no
+        earlier than any slice which can tell it begins."""
+        loss = bisect_right(self.losses, int(self._known.last_at[number]))
+        self.went_stale(number, min([place, *self.losses[loss : loss + 1]]))
 
     def healed(self, number: int, place: int, how: str) -> None:
         since = self._stale.pop(number, None)

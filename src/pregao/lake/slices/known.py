@@ -35,6 +35,7 @@ class KnownInstruments:
         # Views by field: to read a record by name takes longer than to compare a book.
         self.book, self.statistics, self.once = (self.sync[name] for name in ("book", "statistics", "spare"))
         self.covered, self.last, self.marks = (self.sync[name] for name in ("covered", "last", "marks"))
+        self.last_at = self.sync["last_at"]
 
     @property
     def used(self) -> Array:

@@ -125,10 +125,13 @@ class SliceMachine:
     def _prepare(self) -> None:
         merged, slice_ = self.merged, self.slice
         told = np.unique(np.concatenate([np.zeros(0, np.int64), *(p.loop.places for p in slice_.loops)]))
-        for place, packets in gaps_of(merged, slice_.warm):
+        gaps = gaps_of(merged, slice_.warm)
+        for place, packets in gaps:
             self._lose(place, packets, told)
-        for place in merged.place[merged.state_a & CONFLICT != 0].tolist():
+        conflicts = merged.place[merged.state_a & CONFLICT != 0].tolist()
+        for place in conflicts:
             self.push(place, CONFLICTING, None)
+        self.healing.losses = sorted(place + 1 for place in (*(last for last, _ in gaps), *conflicts))
         for appearance in range(1, len(slice_.versions)):
             begins = appearance << NUMBER_BITS
             if begins > slice_.warm:

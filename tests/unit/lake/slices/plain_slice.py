@@ -65,6 +65,7 @@ class PlainSlice:
         self._touched: list[int] = []  # in this event
         self._execution: Emitted | None = None
         self._stale: dict[int, int] = {}
+        self._last_lost: list[int] = []  # the last place of each loss
 
     def run(self, rows: Rows) -> Told:
         self._prepare()
@@ -86,12 +87,14 @@ class PlainSlice:
         merged, slice_ = self.merged, self.slice
         told = sorted({int(place) for part in slice_.loops for place in part.loop.places})
         for last, packets in gaps_of(merged, slice_.warm):
+            self._last_lost.append(last)
             done = last - packets
             # What a snapshot tells in the middle of a gap is as of there.
             for place in [each for each in told if done < each < last] + [last]:
                 self._push(place, LOST, place - done)
                 done = place
         for place in merged.place[merged.state_a & CONFLICT != 0].tolist():
+            self._last_lost.append(place)
             self._push(place, CONFLICTING, None)
         for appearance in range(1, len(slice_.versions)):
             if appearance << NUMBER_BITS > slice_.warm:
@@ -289,6 +292,8 @@ class PlainSlice:
             if any(book.orders(side) for side in Side):
                 if self.known.book[number] == Known.CLEAN:
                     self._mismatch(number, place, loaded.loop.number)
+                else:
+                    self._find_hole(number, place)
                 self._replace(number, place, loaded.orders(0)[:0], 0)
             self._healed(number, place, "absent from a snapshot loop")
             self.known.empty(np.array([number]), place)
@@ -303,6 +308,8 @@ class PlainSlice:
         orders, rpt_seq = loaded.orders(row), int(loop.rpt_seqs[row])
         same = self.instruments[number].equals(orders)
         if known.book[number] != Known.CLEAN:
+            if known.last[number] not in (-1, rpt_seq):
+                self._find_hole(number, place)
             word = "unknown" if not known.once[number] & BOOK_ONCE else "equal" if same else "healed"
             self._count_in(loop.number, word, place)
         elif same and int(known.last[number]) == rpt_seq:
@@ -340,6 +347,13 @@ class PlainSlice:
         if self.emits(place):
             security_id = None if number is None else self.instruments[number].security_id
             self.told.findings.append((place, finding, security_id, *more))
+
+    def _find_hole(self, number: int, place: int) -> None:
+        """A snapshot is the first to show that something of it was lost: after what came of it last."""
+        record = self.known.sync[number]
+        if number not in self._stale and not record["marks"] & (Mark.AWAITED | Mark.RESTART):
+            later = [lost + 1 for lost in self._last_lost if lost >= record["last_at"]]
+            self._stale[number] = min([*later, place])
 
     def _healed(self, number: int, place: int, how: str) -> None:
         if number in self._stale:
