@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pregao.lake.replacing import Built, UnitKey, late_units, trades_that_speak_of
+from pregao.lake.plan.units import UnitKey
+from pregao.lake.replacing import Built, late_units, trades_that_speak_of
 from pregao.lake.store.files import DataFile
 
 if TYPE_CHECKING:

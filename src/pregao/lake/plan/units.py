@@ -24,6 +24,7 @@ from pregao.lake.plan.index import (
 from pregao.lake.plan.presence import union
 
 NOWHERE: Final = -1
+UnitKey = tuple[date, int]
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from typing import Any
 
 from pregao.lake.plan.fingerprints import from_json
 from pregao.lake.plan.stored import Stored
-from pregao.lake.planned import UnitKey
+from pregao.lake.plan.units import UnitKey
 from pregao.lake.streaming.state import StreamState
 from pregao.lake.streaming.writing import is_open
 

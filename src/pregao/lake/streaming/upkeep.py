@@ -2,7 +2,7 @@
 
 from pregao.lake.lake import Lake
 from pregao.lake.maintenance.compact import compact
-from pregao.lake.planned import UnitKey
+from pregao.lake.plan.units import UnitKey
 from pregao.lake.store.location import Location
 from pregao.lake.streaming.days import Rows, inputs_of, is_over, settled, streamed
 from pregao.lake.streaming.indexes import IndexCache
