@@ -1,5 +1,6 @@
 """Books that follow from the rows of a lake, held against the exchange's own account of them."""
 
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ DOUBTS = 1 | 2  # unknown, or after a gap
 class LakeBooks:
     """The books of one channel's day by the orders of its table, at any place of the stream."""
 
-    def __init__(self, lake: Lake, channel: int) -> None:
-        table = _in_order(lake.arrow("orders", f"channel = {channel}"))
+    def __init__(self, lake: Lake, channel: int, day: date | None = None) -> None:
+        of_day = "" if day is None else f" and trade_date = '{day}'"
+        table = _in_order(lake.arrow("orders", f"channel = {channel}{of_day}"))
         self._rows: dict[int, Any] = {}
         ids = table["security_id"].to_pylist()
         for security_id in {each for each in ids if each is not None}:

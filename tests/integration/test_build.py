@@ -47,6 +47,18 @@ def test_the_result_does_not_depend_on_the_cuts(
     assert sum(map(len, expected.values())) > 5_000
 
 
+@pytest.mark.parametrize(("seed", "version"), [(41, 17), (43, 8)])
+def test_nor_when_snapshots_tell_of_what_was_lost(seed: int, version: int, tmp_path: Path) -> None:
+    """Loops in the middle of gaps, before the first packet of a sequence and after its last."""
+    faults = "both=12x3,reset=channel@?,reset=failover@?,reset=book@?"
+    day = make_days(tmp_path / "days", seed=seed, version=version, messages=900, faults=faults)[0]
+    build([day], tmp_path / "whole", slices=1)
+    assert build([day], tmp_path / "cut", slices=40).slices > 40
+    expected, found = all_tables(tmp_path / "whole"), all_tables(tmp_path / "cut")
+    for table, rows in expected.items():
+        assert found[table] == rows, table
+
+
 def test_books_are_the_exchange_s(day: tuple[Path, int], lake: Path) -> None:
     """At every checkpoint of the truth, wherever the rows say that nothing is in doubt."""
     folder, version = day
@@ -143,6 +155,30 @@ def test_what_neither_feed_has_is_a_gap(day: tuple[Path, int], lake: Path) -> No
     assert one_sided["B"] > 5
     flagged = [row for row in Lake(lake).arrow("orders").to_pylist() if row["quality"] & 2]
     assert flagged
+
+
+def test_whoever_lost_a_message_is_said_to_be_stale(day: tuple[Path, int], lake: Path) -> None:
+    """Also when the next that came of it was a snapshot: its day is not complete."""
+    spans: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    for row in Lake(lake).arrow("quality").to_pylist():
+        if row["finding"] in ("HEAL", "STALE_SPAN"):
+            spans.setdefault((row["channel"], row["security_id"]), []).append(row)
+            assert row["ts_from"] <= row["ts_to"]
+    there = {
+        (row["channel"], row["seq_version"], row["seq_num"])
+        for row in Lake(lake).arrow("packets").to_pylist()
+    }
+    lost = 0
+    for name in _OF_ONE_BOOK:
+        for row in truth(day[0], f"events/{name}"):
+            if row["seq_num"] and (row["channel"], row["seq_version"], row["seq_num"]) not in there:
+                told = spans[row["channel"], row["security_id"]]
+                assert any(span["last_seq_num"] >= row["seq_num"] for span in told)
+                lost += 1
+    assert lost > 5
+
+
+_OF_ONE_BOOK = ("order_update", "trade", "execution_statistics", "high_price", "low_price", "price_band")
 
 
 def test_the_book_at_any_time(day: tuple[Path, int], lake: Path) -> None:

@@ -11,7 +11,6 @@ from pregao.lake.book_at import NoBookError, book_at
 from pregao.lake.build import USUAL_BARS, Builder, BuildReport, BuildSettings
 from pregao.lake.lake import Lake
 from pregao.lake.store.location import Location
-from pregao.lake.tables.quality import Quality
 from pregao.lake.tasks.runners import InlineRunner
 
 from .captures_kit import Messages, copy_capture, read_capture
@@ -68,20 +67,6 @@ def test_a_capture_of_two_dates_feeds_two_units(week: list[list[Path]], both: Pa
     assert report.units == [(MONDAY, CHANNEL), (TUESDAY, CHANNEL)]
     expected, found = all_tables(both), all_tables(tmp_path / "lake")
     assert {name: rows for name, rows in found.items() if rows != expected[name]} == {}
-
-
-def test_a_tuesday_without_snapshots_is_unknown_and_nothing_is_invented(
-    week: list[list[Path]], tmp_path: Path
-) -> None:
-    """Nothing tells what Tuesday's books held before its first message, as long as a unit does not begin with
-    the books that the day before ended with (design, "Slices"): rows say so, and there are no quotes."""
-    tuesday = [path for path in week[1] if "Snapshot" not in path.name]
-    build([*week[0], *tuesday], tmp_path / "lake")
-    lake, where = Lake(tmp_path / "lake"), f"trade_date = '{TUESDAY}'"
-    for table in ("orders", "trades", "statistics"):
-        assert set(lake.arrow(table, where)["quality"].to_pylist()) == {int(Quality.BOOK_UNKNOWN)}
-    assert not lake.arrow("quotes", where).num_rows
-    assert not lake.arrow("quality", where).num_rows
 
 
 # Busts

@@ -211,6 +211,10 @@ class BookStore:
         ranked: NDArray[Any] = orders[np.lexsort((orders["id"], ~keys))]  # ~: falling, also for the greatest
         return ranked
 
+    def is_by_position(self, number: int, side: Side) -> bool:
+        """Whether the last update of a side told positions (below wire version 15)."""
+        return bool(self._side(number, side)["policy"] == t.BY_POSITION)
+
     def level_array(self, number: int, side: Side, depth: int | None = None) -> NDArray[Any]:
         """Price levels of a side, best first: price (NULL: none), size, orders."""
         head = self._side(number, side)

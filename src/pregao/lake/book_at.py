@@ -12,20 +12,19 @@ from pregao.books.store import BookStore
 from pregao.books.views import Level, Order
 from pregao.lake.errors import LakeError
 from pregao.lake.lake import Lake
+from pregao.lake.reading.orders import order_rows
 from pregao.lake.tables.words import BOOK_ACTIONS
 from pregao.model.market import Side
-from pregao.model.rows import NULL, ROW, Flag, Kind
+from pregao.model.rows import Kind
 
 _LOCAL: Final = timedelta(hours=-3)
 _ACTIONS: Final = {word: code for code, word in enumerate(BOOK_ACTIONS)}
 _EMPTY, _RESET, _SNAPSHOT = _ACTIONS["EMPTY"], _ACTIONS["RESET"], _ACTIONS["SNAPSHOT"]
 _LAST_INDEX: Final = 1 << 30  # what a snapshot tells comes after the messages of its packet
-_BY_PRICE: Final = 15  # wire version
 _COLUMNS: Final = [
     "ts_event", "seq_version", "seq_num", "msg_index", "entry", "action", "side", "order_id", "price", "size",
     "position", "firm", "ts_inserted", "implied", "wire_version", "ts_send", "quality",
 ]  # fmt: skip
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class NoBookError(LakeError):
@@ -66,7 +65,7 @@ def book_at(lake: Lake, symbol: str, at_ns: int, depth: int | None = None) -> Bo
     number = store.add_instrument(security_id)
     assert number is not None
     if stored is not None:
-        store.load_snapshot(number, _rows(stored, security_id, Kind.SNAPSHOT_ORDER), statistics=False)
+        store.load_snapshot(number, order_rows(stored, security_id, Kind.SNAPSHOT_ORDER), statistics=False)
     _apply(store, number, changes, security_id)
     bids, offers = (store.levels(number, side, depth) for side in Side)
     bid_orders, offer_orders = (store.orders(number, side) for side in Side)
@@ -116,13 +115,15 @@ def _slack(since_ns: int) -> int:
 
 
 def _checkpoint(lake: Lake, where: str) -> Any:
-    """The newest stored book, in the order in which it was told."""
+    """The newest stored book, in the order in which it was told. What we had at the end of a day comes after
+    all that a loop told of its last packet."""
     rows = lake.arrow("book_checkpoints", where)
     if not rows.num_rows:
         return None
     newest = rows.filter(pc.equal(rows["ts_checkpoint"], pc.max(rows["ts_checkpoint"])))
     latest = newest.filter(pc.equal(newest["seq_num"], pc.max(newest["seq_num"])))
-    return latest.sort_by("entry")
+    ends = latest.filter(pc.equal(latest["anchor"], "STORED"))
+    return (ends if ends.num_rows else latest).sort_by("entry")
 
 
 def _after(changes: Any, stored: Any) -> Any:
@@ -144,49 +145,12 @@ def _in_order(changes: Any) -> Any:
     return changes.take(pa.array(np.lexsort(keys)))
 
 
-def _rows(table: Any, security_id: int, kind: Kind) -> Any:
-    """As the kernels take them."""
-    rows = np.zeros(table.num_rows, ROW)
-    rows["kind"], rows["security_id"] = kind, security_id
-    rows["side"] = _side(table["side"])
-    for name, column in (("id", "order_id"), ("size", "size"), ("inserted_ns", "ts_inserted")):
-        rows[name] = pc.fill_null(table[column], NULL).to_numpy()
-    rows["price"] = _mantissas(table["price"])
-    for name in ("firm", "position"):
-        rows[name] = pc.fill_null(table[name], 0).to_numpy()
-    has_position = (rows["position"] > 0).any()
-    if "wire_version" in table.schema.names:
-        rows["version"] = pc.fill_null(table["wire_version"], _BY_PRICE).to_numpy()
-        rows["flags"] = pc.if_else(table["implied"], int(Flag.IMPLIED), 0).to_numpy()
-    else:
-        rows["version"] = _BY_PRICE - 1 if has_position else _BY_PRICE
-    if kind is Kind.SNAPSHOT_ORDER:
-        return rows[rows["side"] > 0]
-    return rows
-
-
-def _side(column: Any) -> Array:
-    codes = pc.if_else(pc.equal(column, "BUY"), 1, pc.if_else(pc.equal(column, "SELL"), 2, 0))
-    found: Array = pc.fill_null(codes, 0).to_numpy()
-    return found
-
-
-def _mantissas(prices: Any) -> Array:
-    """Ten-thousandths: the low words of decimal128."""
-    whole = prices.combine_chunks() if isinstance(prices, pa.ChunkedArray) else prices
-    if isinstance(whole, pa.ChunkedArray):
-        whole = pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], prices.type)
-    words = np.frombuffer(whole.buffers()[1] or b"", np.int64)[::2][whole.offset : whole.offset + len(whole)]
-    missing = whole.is_null().to_numpy(zero_copy_only=False)
-    return np.where(missing, NULL, words)
-
-
 def _apply(store: BookStore, number: int, changes: Any, security_id: int) -> None:
     """Runs of ordinary changes at once; between them what replaces the book."""
     if not changes.num_rows:
         return
     actions = np.array([_ACTIONS[word] for word in changes["action"].to_pylist()])
-    rows = _rows(changes, security_id, Kind.ORDER)
+    rows = order_rows(changes, security_id, Kind.ORDER)
     rows["action"] = np.where(actions <= _ACTIONS["DELETE_FROM"], actions, 0)
     rows["kind"] = np.where(actions >= _ACTIONS["DELETE_THRU"], Kind.SIDE, Kind.ORDER)
     rows["kind"][(actions == _EMPTY) | (actions == _RESET)] = Kind.EMPTY_BOOK

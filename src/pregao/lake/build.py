@@ -6,7 +6,8 @@ Nothing of a build is seen before its commit, and everything after it. A unit wh
 were is left alone; otherwise it is planned again and its rows are replaced.
 """
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
@@ -18,18 +19,19 @@ from pregao.feeds.binary.channels import ChannelMap
 from pregao.io.clock import WallClock
 from pregao.lake.deriving import derive_units
 from pregao.lake.plan.captures import PIECE_PACKETS
+from pregao.lake.plan.carried import digest_of
 from pregao.lake.plan.fingerprints import (
     CODE_VERSION,
     SCHEMA_VERSION,
     Input,
     find_captures,
-    fingerprint,
     from_json,
+    unit_fingerprint,
 )
 from pregao.lake.plan.scan import ScanSettings, scan_capture
 from pregao.lake.plan.slicing import Slice, cut_unit
-from pregao.lake.plan.units import find_units
-from pregao.lake.planned import PLAN, Planned, UnitKey
+from pregao.lake.plan.units import Unit, find_units
+from pregao.lake.planned import PLAN, Planned
 from pregao.lake.replacing import Built, live_of, write_units
 from pregao.lake.store.committer import Committer
 from pregao.lake.store.files import DataFile
@@ -37,10 +39,11 @@ from pregao.lake.store.intent import Change, Label
 from pregao.lake.store.ledger import LakeVersion, Ledger
 from pregao.lake.store.location import Location
 from pregao.lake.tables.analytics import QUALITY
-from pregao.lake.tables.table import CHANNEL, TRADE_DATE
+from pregao.lake.tables.table import CHANNEL, TRADE_DATE, UnitKey
 from pregao.lake.tasks.plan_tables import quality_table
 from pregao.lake.tasks.run import SliceDone, build_slice
 from pregao.lake.tasks.runners import Runner
+from pregao.lake.waves import Ready, UnitWork, Waves
 
 Told = Callable[[str, int, int], None]  # step, done, of how many
 SECONDS_1, MINUTE_1, DAY_1 = 1_000_000_000, 60_000_000_000, 86_400_000_000_000
@@ -73,13 +76,6 @@ class BuildReport:
     bytes: int = 0
 
 
-@dataclass(slots=True)
-class _Work:
-    planned: Planned
-    slices: list[Slice]
-    fingerprint: str
-
-
 def _silent(step: str, done: int, total: int) -> None:
     return
 
@@ -102,10 +98,13 @@ class Builder:
         report = BuildReport(build_id, base.number)
         if not self._settings.rebuild and self._all_unchanged(files, built, report):
             return report
-        planned = self._plan(files, built, report)
+        waves = self._plan(files, built)
+        ready = waves.next()
         self._lap(report, "plan")
-        if planned:
-            self._build(planned, built, report)
+        self._run(waves, ready, report)
+        report.unchanged = sorted(waves.unchanged)
+        if waves.built:
+            self._finish(sorted(waves.built, key=lambda work: work.key[::-1]), built, report)
         return report
 
     def _lap(self, report: BuildReport, step: str) -> None:
@@ -123,7 +122,7 @@ class Builder:
     def _all_unchanged(self, files: list[str], built: Built, report: BuildReport) -> bool:
         """Whether there is nothing to do, found without reading any capture."""
         known: set[str] = set()
-        units = []
+        units, chain = [], built.chain()
         for row in built.units():
             inputs = from_json(row["inputs"])
             paths = {each.path for each in inputs}
@@ -132,60 +131,84 @@ class Builder:
             wanted = paths <= set(files) and row["code_version"] == CODE_VERSION
             if not wanted or row["schema_version"] != SCHEMA_VERSION:
                 return False
-            if row["fingerprint"] != self._fingerprint(inputs):
+            key = row[TRADE_DATE], row[CHANNEL]
+            begins = chain.begins(key, tuple(json.loads(row["plan"])["start"]))
+            if row["fingerprint"] != self._fingerprint(inputs, digest_of(begins)):
                 return False
             if not all(each.unchanged() for each in inputs):
                 return False
             known |= paths
-            units.append((row[TRADE_DATE], row[CHANNEL]))
+            units.append(key)
         if not set(files) <= known:
             return False
         report.unchanged = sorted(units)
         return True
 
-    def _fingerprint(self, inputs: list[Input]) -> str:
-        return fingerprint(inputs, {"bars": self._settings.bars, "derive": self._settings.derive})
+    def _fingerprint(self, inputs: Iterable[Input], begins: str | None) -> str:
+        chosen = self._settings
+        return unit_fingerprint(inputs, begins, bars=chosen.bars, derive=chosen.derive)
 
-    def _plan(self, files: list[str], built: Built, report: BuildReport) -> list[_Work]:
+    def _plan(self, files: list[str], built: Built) -> Waves:
         settings = self._settings
         scan = partial(
             scan_capture, settings=ScanSettings(settings.map, settings.scratch, settings.piece_packets)
         )
         indexes = self._runner.run(scan, files, partial(self._told, "scan"))
-        known = {(row[TRADE_DATE], row[CHANNEL]): row["fingerprint"] for row in built.units()}
-        work = []
-        for unit in find_units(indexes):
-            key = unit.trade_date, unit.channel
-            if settings.channels is not None and unit.channel not in settings.channels:
-                continue
-            if settings.dates is not None and unit.trade_date not in settings.dates:
-                continue
-            made_of = self._fingerprint([Input.of(indexes[number]) for number in sorted(unit.files)])
-            if known.get(key) == made_of and not settings.rebuild:
-                report.unchanged.append(key)
-                continue
+        known = {(row[TRADE_DATE], row[CHANNEL]): row for row in built.units()}
+        works = [
+            UnitWork(
+                unit, [Input.of(indexes[number]) for number in sorted(unit.files)],
+                known.get((unit.trade_date, unit.channel)),
+            )
+            for unit in find_units(indexes)
+            if settings.channels is None or unit.channel in settings.channels
+            if settings.dates is None or unit.trade_date in settings.dates
+        ]  # fmt: skip
+
+        def cut(unit: Unit, waits: bool) -> tuple[Planned, list[Slice]]:
             planned = Planned.of(unit, indexes)
-            slices = cut_unit(unit, planned.loops, indexes, settings.slices)
+            slices = cut_unit(unit, planned.loops, indexes, settings.slices, waits=waits)
             for slice_ in slices:
                 slice_.symbols = planned.symbols
-            work.append(_Work(planned, slices, made_of))
-        return work
+            return planned, slices
+
+        return Waves(
+            works, built.chain(), fingerprint=self._fingerprint, cut=cut, locate=built.locate,
+            rebuild=settings.rebuild,
+        )  # fmt: skip
 
     # Tasks
 
-    def _build(self, work: list[_Work], built: Built, report: BuildReport) -> None:
-        slices = [slice_ for each in work for slice_ in each.slices]
-        report.slices = len(slices)
+    def _run(self, waves: Waves, ready: list[Ready], report: BuildReport) -> None:
         task = partial(build_slice, location=self._location, build_id=report.build_id)
-        done: list[SliceDone] = self._runner.run(task, slices, partial(self._told, "build"))
+        while ready:
+            before, known = report.slices, sum(len(work.slices) for work in waves.built)
+            done: list[SliceDone] = self._runner.run(
+                task, [work.slices[number] for work, number in ready],
+                partial(self._progress, before, known),
+            )  # fmt: skip
+            report.slices += len(done)
+            _count(report, done)
+            waves.take(ready, done)
+            ready = waves.next()
         self._lap(report, "tasks")
-        _count(report, done)
-        adds = [file for each in done for file in each.files]
-        rest = iter(done)
-        for each in work:
-            adds += self._plan_files(each.planned, [next(rest) for _ in each.slices], report.build_id)
+
+    def _progress(self, before: int, known: int, done: int, total: int) -> None:
+        self._told("build", before + done, max(known, before + total))
+
+    def _finish(self, works: list[UnitWork], built: Built, report: BuildReport) -> None:
+        adds: list[DataFile] = []
+        rows = []
+        for work in works:
+            assert work.planned is not None
+            done = [work.done[number] for number in range(len(work.slices))]
+            adds += [file for each in done for file in each.files]
+            adds += self._plan_files(work.planned, done, report.build_id)
+            plan = {"slices": len(done), "loops": len(work.planned.loops)}
+            made_of = self._fingerprint(work.inputs, digest_of(work.planned.begins))
+            rows.append(work.planned.unit_row(made_of, plan, done[-1].ends, report.build_id))
         self._lap(report, "plan tables")
-        keys = [each.planned.key for each in work]
+        keys = [work.key for work in works]
         removes = live_of(built, keys)
         if self._settings.derive:
             derived, replaced = derive_units(
@@ -195,13 +218,6 @@ class Builder:
             adds += derived
             removes += replaced
         self._lap(report, "analytics")
-        rows = [
-            each.planned.unit_row(
-                each.fingerprint, {"slices": len(each.slices), "loops": len(each.planned.loops)},
-                report.build_id,
-            )
-            for each in work
-        ]  # fmt: skip
         adds += write_units(self._location, rows)
         self._commit(adds, removes, built, keys, report)
         self._lap(report, "commit")

@@ -3,13 +3,13 @@
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date
 from typing import Any
 
 from pregao.io.clock import WallClock
 from pregao.lake.plan.anchors import Loop, find_loops
+from pregao.lake.plan.carried import Carried, Start, digest_of
 from pregao.lake.plan.fingerprints import CODE_VERSION, SCHEMA_VERSION, Input, to_json
-from pregao.lake.plan.index import FileIndex
+from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK, FileIndex
 from pregao.lake.plan.instruments import Symbols, Version, symbols, versions
 from pregao.lake.plan.news import assemble
 from pregao.lake.plan.slicing import TO_LAST
@@ -18,10 +18,9 @@ from pregao.lake.store.files import DataFile, write_file
 from pregao.lake.store.location import Location
 from pregao.lake.tables.instruments import INSTRUMENTS
 from pregao.lake.tables.messages import NEWS
-from pregao.lake.tables.table import CHANNEL, TRADE_DATE, Table
+from pregao.lake.tables.table import CHANNEL, TRADE_DATE, Table, UnitKey
 from pregao.lake.tasks.plan_tables import instruments_table, news_table
 
-UnitKey = tuple[date, int]
 PLAN: str = "plan"  # label of files of the plan
 
 
@@ -33,6 +32,7 @@ class Planned:
     symbols: Symbols
     inputs: list[Input]
     damage: list[tuple[str, str]]  # file, what
+    begins: Carried | None = None  # the books of the day before
 
     @classmethod
     def of(cls, unit: Unit, indexes: list[FileIndex]) -> "Planned":
@@ -46,6 +46,10 @@ class Planned:
     @property
     def key(self) -> UnitKey:
         return self.unit.trade_date, self.unit.channel
+
+    @property
+    def start(self) -> Start:
+        return start_of(self.unit)
 
     @property
     def partition(self) -> dict[str, str]:
@@ -67,9 +71,21 @@ class Planned:
         before = [news for news in told if news.place < until]
         return NEWS, news_table(self.unit, before, self.symbols, build_id)
 
-    def unit_row(self, fingerprint: str, plan: dict[str, Any], build_id: str) -> dict[str, Any]:
+    def unit_row(
+        self, fingerprint: str, plan: dict[str, Any], ends: Carried | None, build_id: str
+    ) -> dict[str, Any]:
+        told = {
+            **plan, "start": list(self.start), "begins": digest_of(self.begins),
+            "ends": None if ends is None else ends.to_plan(),
+        }  # fmt: skip
         return {
             "partition": self.partition, "fingerprint": fingerprint, "inputs": to_json(self.inputs),
-            "plan": json.dumps(plan), "schema_version": SCHEMA_VERSION, "code_version": CODE_VERSION,
+            "plan": json.dumps(told), "schema_version": SCHEMA_VERSION, "code_version": CODE_VERSION,
             "build_id": build_id, "built_ns": WallClock().now_ns(),
         }  # fmt: skip
+
+
+def start_of(unit: Unit) -> Start:
+    """Its first packet."""
+    first = int(unit.all_runs["first"].min())
+    return unit.versions[first >> NUMBER_BITS], first & NUMBER_MASK

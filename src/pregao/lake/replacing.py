@@ -1,8 +1,10 @@
 """What a build finds in the lake, and what of it must go: rows of units that are built again, and tables
 made from trades of other dates that their messages speak of."""
 
+import json
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date
 from functools import cached_property
 from typing import Any, Final
@@ -13,14 +15,15 @@ import pyarrow.parquet as pq
 
 from pregao.lake.errors import LakeDamagedError, named
 from pregao.lake.lake import Lake
+from pregao.lake.plan.carried import Carried, Chain
 from pregao.lake.reading.arrow import read
 from pregao.lake.store.files import DataFile, write_file
 from pregao.lake.store.ledger import LakeVersion
-from pregao.lake.store.livefile import LiveFile, UnitKey, key_of
+from pregao.lake.store.livefile import LiveFile, key_of
 from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import DATA_TABLES
 from pregao.lake.tables.ledger import UNITS
-from pregao.lake.tables.table import CHANNEL, TRADE_DATE
+from pregao.lake.tables.table import CHANNEL, TRADE_DATE, UnitKey
 
 _FROM_TRADES: Final = ("trades_clean", "bars", "daily", "market_totals", "auctions", "quality")
 _INPUTS: Final = ("trades", "statistics", "states", "imbalances", "executions", "instruments", "quality")
@@ -53,6 +56,23 @@ class Built:
                 with suppress(LakeDamagedError):
                     found += read(self.location, UNITS, [file], ()).to_pylist()
         return found
+
+    def chain(self) -> Chain:
+        """What the units that are in the lake end with."""
+        ends: dict[UnitKey, Carried | None] = {}
+        for row in self.units():
+            key = row[TRADE_DATE], row[CHANNEL]
+            told = json.loads(row["plan"] or "{}").get("ends")
+            ends[key] = None if told is None else Carried(key, *told)
+        return Chain.of(ends)
+
+    def locate(self, carried: Carried) -> Carried:
+        """With its files: those of a unit that is in the lake are known to the log."""
+        if carried.files or self._lake is None:
+            return carried
+        where = f"{TRADE_DATE} = '{carried.key[0]}' and {CHANNEL} = {carried.key[1]}"
+        files = self._lake.files("book_checkpoints", f"{where} and ts_checkpoint >= {carried.sent_ns}")
+        return replace(carried, files=tuple(file.data_file() for file in files))
 
     def symbols(self, key: UnitKey) -> dict[int, list[tuple[int, str]]]:
         """As the rows of a unit have them: since when each id has had which."""

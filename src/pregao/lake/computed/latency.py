@@ -11,9 +11,10 @@ import pyarrow.dataset as ds
 from pregao.lake.computed.damage import naming_damage
 from pregao.lake.computed.histograms import PACKET_COLUMNS, Minutes
 from pregao.lake.reading.arrow import dataset
-from pregao.lake.store.livefile import LiveFile, UnitKey
+from pregao.lake.store.livefile import LiveFile
 from pregao.lake.store.location import Location
 from pregao.lake.tables.messages import PACKETS
+from pregao.lake.tables.table import UnitKey
 
 _EVENT_KINDS: Final = pa.array(["ENTRY", "TRANSACT"])
 _BATCH_ROWS: Final = 1 << 17

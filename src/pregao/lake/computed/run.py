@@ -11,9 +11,10 @@ from pregao.lake.computed.totals import market_totals
 from pregao.lake.computed.unit import INPUTS, UnitPart, compute, parts_of, write_rows
 from pregao.lake.reading.arrow import read
 from pregao.lake.store.files import DataFile
-from pregao.lake.store.livefile import LiveFile, UnitKey, key_of
+from pregao.lake.store.livefile import LiveFile, key_of
 from pregao.lake.store.location import Location
 from pregao.lake.tables.messages import TRADES
+from pregao.lake.tables.table import UnitKey
 from pregao.lake.tasks.runners import Runner
 
 # A task holds the trades of its part in memory, about 400 bytes each.

@@ -20,10 +20,10 @@ from pregao.lake.computed.told import FIGURES
 from pregao.lake.computed.totals import ALIKE
 from pregao.lake.reading.arrow import dataset
 from pregao.lake.store.files import DataFile, write_file
-from pregao.lake.store.livefile import LiveFile, UnitKey
+from pregao.lake.store.livefile import LiveFile
 from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import find_table
-from pregao.lake.tables.table import CHANNEL, TRADE_DATE
+from pregao.lake.tables.table import CHANNEL, TRADE_DATE, UnitKey
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

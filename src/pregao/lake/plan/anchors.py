@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK, Array
-from pregao.lake.plan.presence import holes
+from pregao.lake.plan.presence import holes, lost_beginnings
 from pregao.lake.plan.units import NOWHERE, Unit
 from pregao.model.rows import Kind
 
@@ -95,7 +95,7 @@ def _places(unit: Unit, snapshots: Array, sent_ns: int) -> Array:
 
 
 def _judge(unit: Unit, loops: list[Loop]) -> None:
-    troubles = np.sort(np.concatenate([_withholding(unit), _lost(unit)]))
+    troubles, gaps = np.sort(np.concatenate([_withholding(unit), _begun(unit)])), _lost(unit)
     before: Loop | None = None
     for number, loop in enumerate(loops):
         loop.number = number
@@ -104,7 +104,9 @@ def _judge(unit: Unit, loops: list[Loop]) -> None:
         since = loop.first if before is None else min(before.first, loop.first)
         same = before is None or before.first >> NUMBER_BITS == loop.last >> NUMBER_BITS
         first, last = np.searchsorted(troubles, [since, loop.last + 1])
-        loop.quiet = same and first == last and before is not None
+        # A loop may lie within a gap, so its ends need not be near.
+        lost = np.searchsorted(gaps["first"], loop.last + 1) > np.searchsorted(gaps["last"], since)
+        loop.quiet = same and first == last and not lost and before is not None
         before = loop
 
 
@@ -113,14 +115,22 @@ def _withholding(unit: Unit) -> Array:
     return places
 
 
-def _lost(unit: Unit) -> Array:
-    """The ends of gaps, and the beginnings of further sequences with what is missing of them."""
+def _begun(unit: Unit) -> Array:
+    """The beginnings of further sequences, and where packets come again."""
     runs = unit.all_runs
-    gaps = holes(runs)
     begun = np.arange(1, len(unit.versions), dtype=np.int64) << NUMBER_BITS
     first_of_all = runs["first"][:1]
     late = runs["first"][((runs["first"] & NUMBER_MASK) != 1) & (runs["first"] != first_of_all)]
-    return np.concatenate([gaps["first"], gaps["last"], begun, late])
+    return np.concatenate([begun, late])
+
+
+def _lost(unit: Unit) -> Array:
+    """Runs of packets that nobody has, by place: also those after the last of a sequence, if there are."""
+    runs = unit.all_runs
+    ends = runs[np.flatnonzero(np.diff(runs["last"] >> NUMBER_BITS))].copy()
+    ends["first"], ends["last"] = ends["last"] + 1, ends["last"] | NUMBER_MASK
+    lost = np.concatenate([holes(runs), lost_beginnings(runs), ends])
+    return lost[np.argsort(lost["first"], kind="stable")]
 
 
 def _choose_saved(loops: list[Loop]) -> None:

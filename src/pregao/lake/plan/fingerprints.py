@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -13,8 +13,8 @@ from pregao.lake.plan.stored import look
 from pregao.lake.store.location import Location, is_remote
 from pregao.model.errors import CaptureError
 
-SCHEMA_VERSION: Final = 1
-BUILD_VERSION: Final = 2  # raised when the same captures give other rows
+SCHEMA_VERSION: Final = 2
+BUILD_VERSION: Final = 3  # raised when the same captures give other rows
 CODE_VERSION: Final = f"{__version__}+{BUILD_VERSION}"
 
 
@@ -45,6 +45,13 @@ def fingerprint(inputs: Iterable[Input], settings: Any = None) -> str:
     told = [[each.path, each.size, each.content] for each in sorted(inputs)]
     text = json.dumps([told, SCHEMA_VERSION, CODE_VERSION, settings], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def unit_fingerprint(
+    inputs: Iterable[Input], begins: str | None, *, bars: Sequence[int], derive: bool
+) -> str:
+    """`begins`: digest of the books of the day before that it was built upon."""
+    return fingerprint(inputs, {"bars": bars, "derive": derive, "begins": begins})
 
 
 def to_json(inputs: Iterable[Input]) -> str:

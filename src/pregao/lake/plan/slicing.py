@@ -13,6 +13,7 @@ import numpy as np
 from pregao.feeds.binary.streams import Feed
 from pregao.lake.plan.anchors import Loop
 from pregao.lake.plan.captures import CaptureLayout
+from pregao.lake.plan.carried import Carried
 from pregao.lake.plan.index import Array, FileIndex
 from pregao.lake.plan.units import Unit, UnitStream
 
@@ -59,6 +60,14 @@ class Slice:
     is_last: bool
     symbols: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
     one_clock: bool = False
+    begins: Carried | None = None  # the books of the day before
+
+    def begin_with(self, carried: Carried | None) -> None:
+        """The first of a unit: what the one before it ended with, as of that place."""
+        assert self.start == FROM_FIRST
+        if carried is not None:
+            self.begins, self.warm = carried, carried.number
+            self.loops = [part for part in self.loops if part.loop.last >= self.warm]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +76,17 @@ class Cut:
     anchor: int  # number of the loop
 
 
-def cut_unit(unit: Unit, loops: list[Loop], files: list[FileIndex], slices: int | None = None) -> list[Slice]:
-    """`slices`: how many are wanted; there are fewer where anchors are rare."""
-    return cut_between(unit, loops, files, FROM_FIRST, TO_LAST, slices=slices)
+def cut_unit(
+    unit: Unit, loops: list[Loop], files: list[FileIndex], slices: int | None = None, *, waits: bool = False
+) -> list[Slice]:
+    """`slices`: how many are wanted; there are fewer where anchors are rare. `waits`: the first has to wait
+    for another unit, so of several it is as short as can be."""
+    return cut_between(unit, loops, files, FROM_FIRST, TO_LAST, slices=slices, waits=waits)
 
 
 def cut_between(
     unit: Unit, loops: list[Loop], files: list[FileIndex], start: int, stop: int, *,
-    slices: int | None = None, first_number: int = 0,
+    slices: int | None = None, first_number: int = 0, waits: bool = False,
 ) -> list[Slice]:  # fmt: skip
     """Slices of a part of a unit. `start` is FROM_FIRST, or a place at which a slice can begin."""
     pieces = piece_starts(unit)
@@ -82,7 +94,7 @@ def cut_between(
     inside = pieces[(pieces["place"] >= start) & (pieces["place"] < stop)]
     wanted = slices or max(1, -(-int(inside["messages"].sum()) // SLICE_MESSAGES))
     candidates = [cut for cut in _candidates(pieces, loops) if start < cut.start < stop]
-    cuts = _choose(inside, candidates, wanted)
+    cuts = _choose(inside, candidates, wanted, waits=waits)
     starts = [start, *(cut.start for cut in cuts)]
     stops = [*starts[1:], stop]
     anchors = [anchor, *(loops[cut.anchor] for cut in cuts)]
@@ -118,13 +130,13 @@ def piece_starts(unit: Unit) -> Array:
 
 def _candidates(pieces: Array, loops: list[Loop]) -> list[Cut]:
     """For each place the newest anchor before it that leaves the whole second before the cut to warm up:
-    what changed in that second must be known."""
+    what changed in that second must be known, also by the last snapshot of the loop itself."""
     found: list[Cut] = []
     for loop in loops:
         if not loop.is_anchor:
             continue
-        # Of the piece that the loop begins in only its end is known for certain.
-        inside = int(np.searchsorted(pieces["place"], loop.first, side="right")) - 1
+        # Of the piece that the loop ends in only its end is known for certain.
+        inside = int(np.searchsorted(pieces["place"], loop.last, side="right")) - 1
         warm_ns = int(pieces["last_ns"][inside]) if inside >= 0 else 0
         first = int(np.searchsorted(pieces["place"], loop.last, side="right"))
         seconds = pieces["sent_ns"][first:] // _SECOND_NS * _SECOND_NS
@@ -134,7 +146,7 @@ def _candidates(pieces: Array, loops: list[Loop]) -> list[Cut]:
     return found
 
 
-def _choose(pieces: Array, candidates: list[Cut], wanted: int) -> list[Cut]:
+def _choose(pieces: Array, candidates: list[Cut], wanted: int, *, waits: bool) -> list[Cut]:
     """The candidates nearest to equal shares; of those with the same start the newest anchor."""
     newest = {cut.start: cut for cut in candidates}
     starts = np.array(sorted(newest), np.int64)
@@ -142,7 +154,7 @@ def _choose(pieces: Array, candidates: list[Cut], wanted: int) -> list[Cut]:
         return []
     done = np.cumsum(pieces["messages"]) - pieces["messages"]
     at_start = done[np.searchsorted(pieces["place"], starts)]
-    chosen: set[int] = set()
+    chosen: set[int] = {int(starts[0])} if waits else set()
     for share in range(1, wanted):
         target = pieces["messages"].sum() * share / wanted
         best = int(starts[np.argmin(np.abs(at_start - target))])

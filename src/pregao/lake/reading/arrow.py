@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from functools import reduce
 from operator import and_
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 
 from pregao.lake.errors import LakeDamagedError, LakeFullError, named
 from pregao.lake.reading.conditions import Condition
-from pregao.lake.store.livefile import LiveFile
 from pregao.lake.store.location import Location
 from pregao.lake.tables.table import Table
 
@@ -21,7 +20,16 @@ _CHECKED = ds.ParquetFileFormat(
 )
 
 
-def dataset(location: Location, table: Table, files: Sequence[LiveFile]) -> Any:
+class StoredFile(Protocol):
+    """As the log has it, or whoever has written it."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def size(self) -> int: ...
+
+
+def dataset(location: Location, table: Table, files: Sequence[StoredFile]) -> Any:
     """Lazy: DuckDB and Polars read from it only what they need."""
     partitions = pa.schema([table.schema.field(name) for name in table.partitions])
     return ds.dataset(
@@ -37,7 +45,7 @@ def dataset(location: Location, table: Table, files: Sequence[LiveFile]) -> Any:
 def read(
     location: Location,
     table: Table,
-    files: Sequence[LiveFile],
+    files: Sequence[StoredFile],
     conditions: Iterable[Condition],
     columns: Sequence[str] | None = None,
 ) -> Any:
@@ -54,7 +62,7 @@ def read(
         raise error
 
 
-def find_damage(location: Location, table: Table, files: Iterable[LiveFile]) -> None:
+def find_damage(location: Location, table: Table, files: Iterable[StoredFile]) -> None:
     """Raise for the first file that is not there, or is not what the log says."""
     for file in files:
         name = location.full(table.name, file.path)

@@ -36,6 +36,16 @@ class Findings:
         self.add(place, machine, "FEEDS_DIFFER", severity="ERROR", stream="INCREMENTAL", count=1,
                  detail="the same sequence number with other bytes")  # fmt: skip
 
+    def seam(self, machine: "SliceMachine") -> None:
+        """Where a day goes on from the one before: how many packets are missing between them."""
+        if not len(machine.merged):
+            return
+        first, before = int(machine.merged.place[0]), machine.slice.warm
+        lost = first - before - 1
+        self.add(first, machine, "SEAM", severity="WARNING" if lost else "INFO", stream="INCREMENTAL",
+                 first_seq_num=before, last_seq_num=first, count=lost,
+                 detail="begins with the books that the day before ended with")  # fmt: skip
+
     def damaged(self, place: int, fault: str, index: int, machine: "SliceMachine") -> None:
         self.add(place, machine, "DAMAGED_INPUT", severity="ERROR", stream="INCREMENTAL", msg_index=index,
                  count=1, detail=fault.lower())  # fmt: skip

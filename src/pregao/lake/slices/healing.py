@@ -4,21 +4,23 @@ After its snapshot a book is the exchange's, whatever it was before. What had to
 the orders of the snapshot, so that whoever follows the rows has the same book.
 """
 
+from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pregao.books import layout as t
 from pregao.lake.plan.index import Array
-from pregao.lake.slices.books.kernels import QUOTE_QUALITY, settle_one
+from pregao.lake.slices.books.kernels import settle_one
 from pregao.lake.slices.known import UNHEARD
 from pregao.lake.slices.loops import LoadedLoop
-from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX, NO_PACKET
+from pregao.lake.slices.made_rows import FROM_SNAPSHOT, RowMaker, make_empty
+from pregao.lake.slices.rows import LAKE_ROW
 from pregao.lake.slices.sampling.kernels import BOOK_ONCE, note_change
 from pregao.lake.slices.snapshots.kernels import same_book
+from pregao.lake.slices.stored import StoredBook, StoredBooks
 from pregao.lake.tables.quality import Quality
 from pregao.model.market import Side
-from pregao.model.rows import NULL, ROW, Kind, Rows
+from pregao.model.rows import ROW, Kind, Rows
 from pregao.sessions.instruments import Known, Mark
 
 if TYPE_CHECKING:
@@ -26,14 +28,16 @@ if TYPE_CHECKING:
 
 ABSENT = 4  # as `machine` has it
 _CLEAN, _AWAITED = int(Known.CLEAN), int(Mark.AWAITED)
-_FROM_SNAPSHOT: Final = int(Quality.FROM_SNAPSHOT)
+_BEGINS_AGAIN: Final = int(Mark.AWAITED | Mark.RESTART)  # its rptSeq may begin anew
 
 
 class Healing:
     def __init__(self, machine: "SliceMachine") -> None:
         self._machine, self._known, self._store = machine, machine.known, machine.store
-        self._findings = machine.findings
+        self._findings, self._made = machine.findings, RowMaker(machine.store, machine.merged)
         self._stale: dict[int, int] = {}  # since which place, by number
+        self.losses: list[int] = []  # first places after what is lost or not to be trusted, in order
+        self._untold: dict[int, StoredBook] = {}  # books of the day before that no row has told yet
         self.checkpoints: list[Rows] = []
 
     # Loops
@@ -49,6 +53,35 @@ class Healing:
             self._known.settle(number, place, rpt_seq, statistics=True)
         self._known.covered[UNHEARD] = 0
         self._store.settle()
+
+    def begin_with_stored(self, stored: StoredBooks) -> None:
+        """The books of the day before, each as far as it could be believed."""
+        place = self._machine.slice.warm
+        if not stored.others & Quality.BOOK_UNKNOWN:
+            self._known.begin(UNHEARD, place, 0, stored.others)
+        for book in stored.books:
+            number = self._machine.number(book.security_id)
+            self._store.load_snapshot(number, book.orders, statistics=False)
+            self._known.begin(number, place, book.rpt_seq, book.quality)
+            self._untold[number] = book
+
+    def tell_stored(self, stored: StoredBooks) -> None:
+        """As rows of this day what it has begun with, where no loop had anything else to tell of that place:
+        whoever follows the rows of a day needs no other."""
+        machine = self._machine
+        place = machine.slice.warm
+        for number, book in self._untold.items():
+            if not len(book.orders):
+                continue
+            quality = self._known.doubt(number) | FROM_SNAPSHOT
+            note_change(machine.samples.address, number)
+            changed = settle_one(self._store.context, number)
+            rows = self._made.of_snapshot(number, place, book.orders, max(book.rpt_seq, 0), stored.sent_ns)
+            rows.view(LAKE_ROW)["quality"] = quality
+            machine.buffers_append(place, rows)
+            if changed:
+                machine.quotes.append(self._made.quote(number, rows[0], changed, quality))
+        self._untold.clear()
 
     def follow(self, loaded: LoadedLoop) -> None:
         """Its snapshots, each at its place, and what it says by silence."""
@@ -77,10 +110,10 @@ class Healing:
         for start, part in zip(starts.tolist(), parts, strict=True):
             rows[start : start + len(part)] = part
             filled[start : start + len(part)] = True
-        _make_empty(rows, ~filled)
+        make_empty(rows, ~filled)
         which = np.repeat(np.arange(len(chosen)), np.maximum(counts, 1))
         entries = np.arange(len(rows)) - starts[which]
-        self._place(
+        self._made.place(
             rows, numbers[which], loop.places[chosen][which], loop.rpt_seqs[chosen][which], entries,
             loop.sent_ns,
         )  # fmt: skip
@@ -94,11 +127,19 @@ class Healing:
         others = others[known.covered[others] <= place]
         for number in others.tolist():
             if number != UNHEARD and self._orders_of(number):
-                if known.book[number] == _CLEAN:
+                if known.book[number] != _CLEAN:
+                    if not known.marks[number] & _BEGINS_AGAIN:
+                        self._missed(number, place)  # that its orders went
+                elif not self._went_overnight(number):
                     self._mismatch(number, place, loaded.loop.number, "book", "absent from the loop")
                 self._replace(number, place, np.zeros(0, ROW), 0)
             self.healed(number, place, "absent from a snapshot loop")
         known.empty(others, place)
+
+    def _went_overnight(self, number: int) -> bool:
+        """It was there when the day before ended, and nothing of this day is of it."""
+        slice_ = self._machine.slice
+        return slice_.begins is not None and int(self._known.last_at[number]) <= slice_.warm
 
     def told(self, place: int, loaded: LoadedLoop, row: int) -> None:
         """One snapshot."""
@@ -126,10 +167,13 @@ class Healing:
             elif known.once[number] & BOOK_ONCE:
                 found = "other orders" if not same else f"rptSeq {int(known.last[number])}"
                 self._mismatch(number, place, loop, f"rptSeq {rpt_seq}", found)
-        elif emits:
-            known_once = known.once[number] & BOOK_ONCE
-            what = "unknown" if not known_once else "equal" if same else "healed"
-            self._findings.count(loop, what)
+        else:
+            if 0 <= known.last[number] != rpt_seq and not known.marks[number] & _BEGINS_AGAIN:
+                self._missed(number, place)
+            if emits:
+                known_once = known.once[number] & BOOK_ONCE
+                what = "unknown" if not known_once else "equal" if same else "healed"
+                self._findings.count(loop, what)
         self.healed(number, place, "snapshot")
 
     def _mismatch(self, number: int, place: int, loop: int, expected: str, found: str) -> None:
@@ -145,6 +189,13 @@ class Healing:
 
     def went_stale(self, number: int, place: int) -> None:
         self._stale.setdefault(number, place)
+
+    def _missed(self, number: int, place: int) -> None:
+        """What a snapshot tells shows that messages of an instrument were lost, though no other message of
+        it came to show the hole: it was stale from the first loss after what it last told. That is no
+        earlier than any slice which can tell it begins."""
+        loss = bisect_right(self.losses, int(self._known.last_at[number]))
+        self.went_stale(number, min([place, *self.losses[loss : loss + 1]]))
 
     def healed(self, number: int, place: int, how: str) -> None:
         since = self._stale.pop(number, None)
@@ -177,14 +228,15 @@ class Healing:
     def _replace(self, number: int, place: int, orders: Rows, rpt_seq: int) -> None:
         machine = self._machine
         self._store.load_snapshot(number, orders, statistics=False)
+        self._untold.pop(number, None)
         note_change(machine.samples.address, number)
         changed = settle_one(self._store.context, number)
         if not machine.emits(place):
             return
-        rows = self._rows(number, place, orders, rpt_seq)
+        rows = self._made.of_snapshot(number, place, orders, rpt_seq)
         machine.buffers_append(place, rows)
         if changed:
-            machine.quotes.append(self._quote(number, rows[0], changed, _FROM_SNAPSHOT))
+            machine.quotes.append(self._made.quote(number, rows[0], changed, FROM_SNAPSHOT))
 
     def emptied(self, number: int, row: Any) -> None:
         """A row that is not of one book has emptied it: told with that row, not with the event after it."""
@@ -195,7 +247,7 @@ class Healing:
             return
         note_change(machine.samples.address, number)
         if machine.emits(int(row["at"])):
-            machine.quotes.append(self._quote(number, row, changed, self._known.doubt(number)))
+            machine.quotes.append(self._made.quote(number, row, changed, self._known.doubt(number)))
 
     def deleted(self, number: int, row: Any) -> None:
         """An instrument with its book, if it has one: whoever follows the rows must have none either."""
@@ -205,53 +257,6 @@ class Healing:
                 emptied[name] = row[name]
             emptied["kind"], emptied["security_id"] = Kind.EMPTY_BOOK, self._store.security_id(number)
             emptied["number"], emptied["quality"] = number + 1, self._known.doubt(number)
-            _make_empty(emptied, np.ones(1, np.bool_))
+            make_empty(emptied, np.ones(1, np.bool_))
             self._machine.buffers_append(int(row["at"]), emptied.view(ROW))
         self.emptied(number, row)
-
-    def _rows(self, number: int, place: int, orders: Rows, rpt_seq: int) -> Rows:
-        """Orders of a snapshot as rows of the stream; one without an order for an empty book."""
-        rows = orders.copy() if len(orders) else np.zeros(1, ROW)
-        if not len(orders):
-            _make_empty(rows, np.ones(1, np.bool_))
-        count = len(rows)
-        self._place(
-            rows, np.full(count, number), np.full(count, place), np.full(count, rpt_seq), np.arange(count), 0
-        )
-        return rows
-
-    def _place(
-        self, rows: Rows, numbers: Array, places: Array, rpt_seqs: Array, entries: Array, sent_ns: int
-    ) -> None:
-        """Where rows of snapshots stand: behind the packet of their place."""
-        merged, ids = self._machine.merged, self._store
-        packets = np.searchsorted(merged.place, places, side="right") - 1
-        lake = rows.view(LAKE_ROW)
-        different, which = np.unique(numbers, return_inverse=True)
-        lake["security_id"] = np.array([ids.security_id(int(number)) for number in different])[which]
-        lake["kind"], lake["number"], lake["at"] = Kind.SNAPSHOT_ORDER, numbers + 1, places
-        lake["rpt_seq"], lake["index"], lake["low"] = rpt_seqs, NO_INDEX, entries
-        lake["packet"], lake["quality"] = np.where(packets < 0, NO_PACKET, packets), _FROM_SNAPSHOT
-        sent = merged.sent[np.maximum(packets, 0)] if len(merged) else np.zeros(len(rows), np.int64)
-        lake["time_ns"] = np.where(packets < 0, sent_ns or NULL, sent)
-
-    def _quote(self, number: int, row: Any, changed: int, quality: int) -> Array:
-        quote = np.zeros(1, t.QUOTE)
-        quote["security_id"] = self._store.security_id(number)
-        for name in ("at", "time_ns", "packet", "rpt_seq", "index"):
-            quote[name] = row[name]
-        quote["instrument"], quote["sides"] = number, changed | quality << QUOTE_QUALITY
-        start = number * t.TOP_SIZE
-        words = self._store._memory.tops[start : start + 2 * t.TOP_SIDE].view(np.int64)
-        for name, value in zip(_TOP, words.tolist(), strict=True):
-            quote[name] = value
-        return quote
-
-
-_TOP: Final = ("bid_price", "bid_size", "bid_orders", "offer_price", "offer_size", "offer_orders")
-
-
-def _make_empty(rows: Rows, which: Array) -> None:
-    """Rows that tell no order: null, not 0."""
-    for name in ("id", "price", "size", "other", "inserted_ns", "fine", "high"):
-        rows[name][which] = NULL

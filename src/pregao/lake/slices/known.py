@@ -35,6 +35,7 @@ class KnownInstruments:
         # Views by field: to read a record by name takes longer than to compare a book.
         self.book, self.statistics, self.once = (self.sync[name] for name in ("book", "statistics", "spare"))
         self.covered, self.last, self.marks = (self.sync[name] for name in ("covered", "last", "marks"))
+        self.last_at = self.sync["last_at"]
 
     @property
     def used(self) -> Array:
@@ -50,6 +51,28 @@ class KnownInstruments:
         if self.book[number] == Known.CLEAN:
             return int(Quality.GOOD)
         return int(Quality.AFTER_GAP if self.once[number] & BOOK_ONCE else Quality.BOOK_UNKNOWN)
+
+    def doubts(self, number: int) -> int:
+        """As for its book, with INCOMPLETE where its statistics are in doubt."""
+        whole = self.statistics[number] == Known.CLEAN
+        return self.doubt(number) | int(Quality.GOOD if whole else Quality.INCOMPLETE)
+
+    def is_as_unheard(self, number: int) -> bool:
+        """Whether no more is known of it than of an instrument that nobody has heard of."""
+        same = self.doubts(number) == self.doubts(UNHEARD)
+        return same and bool(self.last[number] == self.last[UNHEARD])
+
+    def begin(self, number: int, place: int, rpt_seq: int, doubts: int) -> None:
+        """As it was when the day before ended, with `doubts` as above. A book in doubt is to be told again:
+        nobody knows any more what might prove it."""
+        record = self.sync[number]
+        in_doubt = doubts & Quality.AFTER_GAP
+        record["book"], record["bound"] = (Known.STALE, NEVER) if in_doubt else (Known.CLEAN, 0)
+        record["marks"] = Mark.AWAITED if in_doubt else Mark.REPORTED if rpt_seq > 0 else 0
+        record["statistics"], record["spare"] = Known.STALE, BOOK_ONCE
+        if not doubts & Quality.INCOMPLETE:
+            record["statistics"], record["spare"] = Known.CLEAN, BOOK_ONCE | STATISTICS_ONCE
+        record["last"], record["last_at"], record["covered"] = rpt_seq, place, place
 
     def lose(self, place: int, packets: int | None) -> None:
         """Packets up to a place are lost; None: or not what they should be."""

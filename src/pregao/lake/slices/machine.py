@@ -35,6 +35,7 @@ from pregao.lake.slices.loops import LoadedLoop
 from pregao.lake.slices.merging.kernels import CONFLICT
 from pregao.lake.slices.rows import LAKE_ROW
 from pregao.lake.slices.samples import Samples
+from pregao.lake.slices.stored import Ending, StoredBooks, ending_of
 from pregao.lake.slices.waiting import NEVER, Waiting
 from pregao.model.market import DefinitionAction
 from pregao.model.rows import NULL, Kind, Rows
@@ -56,11 +57,14 @@ class SliceResult:
     samples: Array  # SAMPLE_WORDS each
     checkpoints: list[Rows] = field(default_factory=list)
     first_rows: Array = field(default_factory=lambda: np.zeros((0, 2), np.int64))  # of packets: see kernels
+    ending: Ending | None = None  # of the last slice of a unit
 
 
 class SliceMachine:
-    def __init__(self, slice_: Slice, merged: Merged) -> None:
-        self.slice, self.merged = slice_, merged
+    """`stored` are the books that the slice begins with, if it begins with those of the day before."""
+
+    def __init__(self, slice_: Slice, merged: Merged, stored: StoredBooks | None = None) -> None:
+        self.slice, self.merged, self._stored = slice_, merged, stored
         self.store = BookStore(max_instruments=MOST_INSTRUMENTS)
         self.known = KnownInstruments()
         self.buffers = RowBuffers(int(merged.length.sum()) // _SHORTEST_MESSAGE)
@@ -110,7 +114,7 @@ class SliceMachine:
         quotes = np.concatenate(self.quotes) if self.quotes else np.zeros(0, t.QUOTE)
         return SliceResult(
             self.buffers, merged, self.store, self.findings, quotes, self.samples.taken(),
-            self.healing.checkpoints, self._first_rows,
+            self.healing.checkpoints, self._first_rows, ending_of(self) if self.slice.is_last else None,
         )  # fmt: skip
 
     def emits(self, place: int) -> bool:
@@ -125,10 +129,13 @@ class SliceMachine:
     def _prepare(self) -> None:
         merged, slice_ = self.merged, self.slice
         told = np.unique(np.concatenate([np.zeros(0, np.int64), *(p.loop.places for p in slice_.loops)]))
-        for place, packets in gaps_of(merged, slice_.warm):
+        gaps = gaps_of(merged, slice_.warm)
+        for place, packets in gaps:
             self._lose(place, packets, told)
-        for place in merged.place[merged.state_a & CONFLICT != 0].tolist():
+        conflicts = merged.place[merged.state_a & CONFLICT != 0].tolist()
+        for place in conflicts:
             self.push(place, CONFLICTING, None)
+        self.healing.losses = sorted(place + 1 for place in (*(last for last, _ in gaps), *conflicts))
         for appearance in range(1, len(slice_.versions)):
             begins = appearance << NUMBER_BITS
             if begins > slice_.warm:
@@ -137,6 +144,11 @@ class SliceMachine:
             self.push(max(part.loop.first, 0), LOAD, part)
         if slice_.anchor is not None:
             self.healing.begin_with(LoadedLoop(slice_.anchor))
+        if self._stored is not None:
+            self.findings.seam(self)
+            self.healing.begin_with_stored(self._stored)
+            self._do_until(slice_.warm + 1)  # loops that tell of the same place
+            self.healing.tell_stored(self._stored)
         self._do_until(FROM_FIRST)
 
     def _lose(self, last: int, packets: int, told: Array) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.statistics import to_json
-from pregao.lake.tables.table import CHANNEL, TRADE_DATE
+from pregao.lake.tables.table import CHANNEL, TRADE_DATE, UnitKey
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,6 @@ def live(file: DataFile) -> LiveFile:
         CHANNEL: int(str(file.partition[CHANNEL])),
     }
     return LiveFile(file.table, file.path, file.size, file.rows, partition, {}, {}, {})
-
-
-UnitKey = tuple[date, int]
 
 
 def key_of(file: LiveFile) -> UnitKey:

@@ -5,9 +5,9 @@ from typing import Any
 
 from pregao.lake.plan.fingerprints import from_json
 from pregao.lake.plan.stored import Stored
-from pregao.lake.planned import UnitKey
 from pregao.lake.streaming.state import StreamState
 from pregao.lake.streaming.writing import is_open
+from pregao.lake.tables.table import UnitKey
 
 Rows = dict[UnitKey, dict[str, Any]]
 _KEPT_DAYS = 2  # of each channel: where a day ends depends on the next one

@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 
 from pregao.lake.plan.anchors import Loop
+from pregao.lake.plan.carried import digest_of
 from pregao.lake.plan.index import NUMBER_BITS, FileIndex
 from pregao.lake.plan.instruments import Symbols, Version
 from pregao.lake.plan.units import NOWHERE, UnitStream, placed_runs
@@ -25,7 +26,8 @@ def digests(planned: Planned, indexes: list[FileIndex], stops: Iterable[int]) ->
     streams = [stream for streams in unit.feeds.values() for stream in streams]
     items = sorted(_items(planned, indexes, streams))
     one_clock = len({stream.file for stream in streams}) == 1
-    running, done, found = hashlib.sha256(f"one clock: {one_clock}".encode()), 0, []
+    upon = f"one clock: {one_clock}, begins with: {digest_of(planned.begins)}"
+    running, done, found = hashlib.sha256(upon.encode()), 0, []
     for stop in stops:
         while done < len(items) and items[done][0] < stop:
             running.update(items[done][1].encode())

@@ -1,13 +1,15 @@
 """Which units a batch concerns, and what it does to each of them."""
 
+import json
 from collections.abc import Iterable
 from functools import partial
 
 from pregao.lake.errors import LakeError
+from pregao.lake.plan.carried import digest_of
 from pregao.lake.plan.fingerprints import Input, fingerprint, from_json
 from pregao.lake.plan.index import FileIndex
 from pregao.lake.plan.units import Unit, find_units
-from pregao.lake.planned import Planned, UnitKey
+from pregao.lake.planned import Planned, start_of
 from pregao.lake.replacing import Built
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.livefile import key_of
@@ -17,7 +19,7 @@ from pregao.lake.streaming.settings import StreamSettings
 from pregao.lake.streaming.steps import Step, plan_step
 from pregao.lake.streaming.writing import is_open
 from pregao.lake.tables.catalogue import DATA_TABLES
-from pregao.lake.tables.table import CHANNEL
+from pregao.lake.tables.table import CHANNEL, UnitKey
 
 
 class Planner:
@@ -25,6 +27,8 @@ class Planner:
 
     def __init__(self, indexes: IndexCache, settings: StreamSettings, built: Built, rows: Rows) -> None:
         self._cache, self._settings, self._built, self._rows = indexes, settings, built, rows
+        self._chain = built.chain()
+        self.postponed = False  # whether there are units that wait for the end of the day before
 
     def steps(self, *, finish: bool) -> list[Step]:
         units, indexes = self._plan()
@@ -32,15 +36,25 @@ class Planner:
         found = []
         for unit in units:
             key = _key(unit)
+            if self._chain.waits(key):
+                self.postponed = True
+                self._chain.expect([key])
+                continue
             if not self._is_wanted(unit, units, indexes):
                 continue
+            planned = Planned.of(unit, indexes)
+            begins = self._chain.begins(key, planned.start)
+            planned.begins = None if begins is None else self._built.locate(begins)
+            self._chain.expect([key])
             step = plan_step(
-                Planned.of(unit, indexes), indexes, self._rows.get(key), live.get(key, []),
+                planned, indexes, self._rows.get(key), live.get(key, []),
                 partial(self._built.symbols, key), wait_ns=self._settings.wait_ns,
                 finish=finish or self._has_ended(unit, units),
             )  # fmt: skip
             if step is not None:
                 found.append(step)
+            elif key in self._rows and not is_open(self._rows[key]):
+                self._chain.settle(key)
         return found
 
     def _plan(self) -> tuple[list[Unit], list[FileIndex]]:
@@ -76,9 +90,12 @@ class Planner:
         return row is None or fingerprint(now) != fingerprint(from_json(row["inputs"]))
 
     def _is_wanted(self, unit: Unit, units: Iterable[Unit], indexes: list[FileIndex]) -> bool:
-        """What has new captures or is not finished; and the day before one that has just begun, for that
-        is where its end is known from."""
+        """What has new captures or is not finished, or begins with other books than it was built upon; and
+        the day before one that has just begun, for that is where its end is known from."""
         if self._is_touched(unit, indexes) or is_open(self._rows[_key(unit)]):
+            return True
+        plan = json.loads(self._rows[_key(unit)]["plan"] or "{}")
+        if plan.get("begins") != digest_of(self._chain.begins(_key(unit), start_of(unit))):
             return True
         later = [other for other in units if _is_later(other, unit)]
         return bool(later) and _key(later[0]) not in self._rows

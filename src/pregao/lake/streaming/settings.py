@@ -5,8 +5,8 @@ from typing import Final
 
 from pregao.feeds.binary.channels import ChannelMap
 from pregao.lake.build import USUAL_BARS
-from pregao.lake.planned import UnitKey
 from pregao.lake.streaming.indexes import LeftOut
+from pregao.lake.tables.table import UnitKey
 
 SECOND_NS: Final = 1_000_000_000
 PIECE_PACKETS: Final = 256  # finer than a build's: a batch can only end where a piece begins
@@ -50,3 +50,18 @@ class BatchReport:
     seconds: float = 0.0
     latency: Latency | None = None
     left_out: list[LeftOut] = field(default_factory=list)
+    postponed: bool = False  # days that begin with the books of one that is built now
+
+    def add(self, later: "BatchReport") -> None:
+        """What was done right after it."""
+        self.version, self.postponed = later.version, later.postponed
+        self.units += later.units
+        self.finished += later.finished
+        self.rebuilt += later.rebuilt
+        self.compacted += later.compacted
+        self.seconds += later.seconds
+        self.derived |= later.derived
+        self.horizon_ns = later.horizon_ns or self.horizon_ns
+        self.latency = later.latency or self.latency
+        for name, count in later.counts.items():
+            self.counts[name] = self.counts.get(name, 0) + count

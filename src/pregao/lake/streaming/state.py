@@ -34,6 +34,7 @@ class StreamState:
     reached: int = FROM_FIRST
     next_number: int = 0
     derived: bool = False
+    ends: list[Any] | None = None  # the books of the last segment, when it is finished: see `plan.carried`
 
     @property
     def end(self) -> int:
@@ -102,7 +103,8 @@ class StreamState:
     @classmethod
     def of_plan(cls, text: str | None) -> "StreamState | None":
         """None: the unit was not streamed but built."""
-        told = json.loads(text or "{}").get("stream")
+        plan = json.loads(text or "{}")
+        told = plan.get("stream")
         if told is None:
             return None
         loops = {
@@ -112,5 +114,5 @@ class StreamState:
         unnamed = {int(security_id): number for security_id, number in told["unnamed"].items()}
         return cls(
             [Segment(*each) for each in told["segments"]], loops, unnamed, told["instruments"],
-            told["reached"], told["next_number"], told["derived"],
+            told["reached"], told["next_number"], told["derived"], plan.get("ends"),
         )  # fmt: skip

@@ -9,6 +9,7 @@ from pregao.lake.plan.fingerprints import CODE_VERSION, SCHEMA_VERSION, from_jso
 from pregao.lake.plan.index import FileIndex
 from pregao.lake.plan.instruments import Symbols
 from pregao.lake.plan.slicing import (
+    FROM_FIRST,
     TO_LAST,
     Slice,
     anchor_before,
@@ -111,6 +112,8 @@ def _slices(
         slices += cut_between(unit, loops, indexes, start, end, first_number=first)
     for slice_ in slices:
         slice_.symbols = planned.symbols
+        if slice_.start == FROM_FIRST:
+            slice_.begin_with(planned.begins)
         slice_.feeds = {
             feed: [part for part in parts if part.layout.pieces] for feed, parts in slice_.feeds.items()
         }

@@ -23,7 +23,6 @@ from pregao.lake.deriving import derive_units
 from pregao.lake.errors import LakeConflictError
 from pregao.lake.plan.scan import ScanSettings
 from pregao.lake.plan.stored import Stored
-from pregao.lake.planned import UnitKey
 from pregao.lake.replacing import Built, live_of, write_units
 from pregao.lake.store.committer import Committer
 from pregao.lake.store.files import DataFile
@@ -40,7 +39,7 @@ from pregao.lake.streaming.state import StreamState
 from pregao.lake.streaming.steps import ANALYTICS, UNIT, Step, label_of
 from pregao.lake.streaming.upkeep import Upkeep
 from pregao.lake.streaming.writing import awaits_deriving, changed_row, step_files, unit_row
-from pregao.lake.tables.table import CHANNEL, TRADE_DATE
+from pregao.lake.tables.table import CHANNEL, TRADE_DATE, UnitKey
 from pregao.lake.tasks.run import SliceDone, build_slice
 from pregao.lake.tasks.runners import Runner
 
@@ -99,12 +98,19 @@ class Streamer:
         self, files: Sequence[Stored], *, finish: bool = False, note: Mapping[str, Any] | None = None
     ) -> BatchReport:
         """`finish`: up to the last packet, without waiting for any stream. `note` goes with the commit."""
+        report = latest = self._try(files, finish, note or {})
+        while latest.postponed and latest.units:  # what the other days waited for is there now
+            latest = self._try([], finish, note or {})
+            report.add(latest)
+        return report
+
+    def _try(self, files: Sequence[Stored], finish: bool, note: Mapping[str, Any]) -> BatchReport:
         for _ in range(_ATTEMPTS - 1):
             try:
-                return self._advance(files, finish, note or {})
+                return self._advance(files, finish, note)
             except LakeConflictError:  # somebody else has changed the lake: look again
                 continue
-        return self._advance(files, finish, note or {})
+        return self._advance(files, finish, note)
 
     def is_due(self) -> bool:
         """Whether computed tables are to be made again, which `advance` does when there are no new rows:
@@ -120,7 +126,9 @@ class Streamer:
         report = BatchReport(built.version.number, len(files))
         old = {stored for key in settled(rows) for stored in inputs_of(rows[key])}
         report.left_out = self._indexes.add(file for file in files if file not in old)
-        steps = Planner(self._indexes, self._settings, built, rows).steps(finish=finish)
+        planner = Planner(self._indexes, self._settings, built, rows)
+        steps = planner.steps(finish=finish)
+        report.postponed = planner.postponed
         derives = self._derives(steps, finish=finish)
         keys = {step.planned.key for step in steps}
         waiting = [row for key, row in rows.items() if key not in keys] if derives else []
@@ -186,8 +194,7 @@ class Streamer:
         self._derived_ns = self._clock.now_ns()
 
     def _commit(self, batch: _Batch, note: Mapping[str, Any], report: BatchReport) -> None:
-        settings = {"bars": self._settings.bars, "derive": self._settings.derive}
-        rows = [unit_row(step, settings, batch.build_id) for step in batch.steps]
+        rows = [unit_row(step, self._settings, batch.build_id) for step in batch.steps]
         rows += [_derived(row) for row in batch.waiting]
         batch.adds += write_units(self._location, rows)
         about = {

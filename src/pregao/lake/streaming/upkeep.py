@@ -3,12 +3,11 @@ old captures goes."""
 
 from pregao.lake.lake import Lake
 from pregao.lake.maintenance.compact import compact
-from pregao.lake.planned import UnitKey
 from pregao.lake.store.location import Location
 from pregao.lake.streaming.days import Rows, inputs_of, is_over, settled, streamed
 from pregao.lake.streaming.indexes import IndexCache
 from pregao.lake.streaming.joining import Joiner
-from pregao.lake.tables.table import CHANNEL, TRADE_DATE
+from pregao.lake.tables.table import CHANNEL, TRADE_DATE, UnitKey
 
 
 class Upkeep:

@@ -5,12 +5,14 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from pregao.lake.plan.fingerprints import fingerprint
+from pregao.lake.plan.carried import Carried, digest_of
+from pregao.lake.plan.fingerprints import unit_fingerprint
 from pregao.lake.plan.slicing import TO_LAST
 from pregao.lake.planned import PLAN
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.location import Location
 from pregao.lake.streaming.digests import digests, loop_key
+from pregao.lake.streaming.settings import StreamSettings
 from pregao.lake.streaming.state import Segment, StreamState
 from pregao.lake.streaming.steps import Step, slice_label
 from pregao.lake.tables.analytics import QUALITY
@@ -30,6 +32,7 @@ def step_files(location: Location, step: Step, done: list[SliceDone], build_id: 
     made_of = digests(planned, step.indexes, [slice_.stop for slice_ in step.slices])
     for slice_, each, digest in zip(step.slices, done, made_of, strict=True):
         loops = {keys[number]: counts for number, counts in each.loops.items()}
+        state.ends = None if each.ends is None else each.ends.to_plan()
         findings = findings_table(planned.unit, each.findings, planned.symbols, build_id)
         told = planned.write(location, [(QUALITY, findings)], slice_label(slice_.number))
         size = sum(file.size for file in each.files + told)
@@ -51,17 +54,22 @@ def _losses(step: Step, keys: list[str], build_id: str) -> Any:
     return losses_table(planned.unit, planned.loops, counts, planned.damage, step.stop, build_id)
 
 
-def unit_row(step: Step, settings: Any, build_id: str) -> dict[str, Any]:
-    made_of = fingerprint(step.planned.inputs, settings)
-    return step.planned.unit_row(
-        made_of if step.stop == TO_LAST else _OPEN + made_of, step.state.to_plan(len(step.planned.loops)),
-        build_id,
+def unit_row(step: Step, settings: StreamSettings, build_id: str) -> dict[str, Any]:
+    planned, state = step.planned, step.state
+    made_of = unit_fingerprint(
+        planned.inputs, digest_of(planned.begins), bars=settings.bars, derive=settings.derive
+    )
+    is_whole = step.stop == TO_LAST
+    return planned.unit_row(
+        made_of if is_whole else _OPEN + made_of, state.to_plan(len(planned.loops)),
+        Carried(planned.key, *state.ends) if is_whole and state.ends else None, build_id,
     )  # fmt: skip
 
 
 def changed_row(row: dict[str, Any], state: StreamState) -> dict[str, Any]:
     """The row of a unit of which nothing but its state is new."""
-    plan = state.to_plan(json.loads(row["plan"])["loops"])
+    before = json.loads(row["plan"])
+    plan = before | state.to_plan(before["loops"])
     partition = {TRADE_DATE: row[TRADE_DATE].isoformat(), CHANNEL: str(row[CHANNEL])}
     stored = {name: row[name] for name in UNITS.stored_schema.names}
     return {**stored, "plan": json.dumps(plan), "partition": partition}

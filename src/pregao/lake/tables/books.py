@@ -5,7 +5,7 @@ from typing import Final
 from pregao.lake.tables import words
 from pregao.lake.tables.lineage import BY_INSTRUMENT, with_lineage
 from pregao.lake.tables.table import Column, Table, word
-from pregao.lake.tables.types import CODE, INT, LONG, NANOSECONDS, PRICE, SIZE, list_of
+from pregao.lake.tables.types import BOOL, CODE, INT, LONG, NANOSECONDS, PRICE, SIZE, list_of
 
 _SIDES: Final = ("bid", "offer")
 
@@ -41,10 +41,11 @@ DEPTH: Final = Table(
     order=BY_INSTRUMENT,
 )  # fmt: skip
 BOOK_CHECKPOINTS: Final = Table(
-    "book_checkpoints", "an order of a whole book at an anchor; without order_id: the book is empty",
+    "book_checkpoints", "an order of a whole book at an anchor; without order_id: the book is empty, without"
+    " security_id: so are those of all others",
     with_lineage(
         Column("ts_checkpoint", NANOSECONDS, skip=True),
-        word("anchor", words.ANCHORS),
+        word("anchor", words.ANCHORS, "SNAPSHOT: told by a loop; STORED: as we had it at the end of the day"),
         Column("applied_seq_num", LONG, "last packet in this book"),
         Column("applied_rpt_seq", LONG, "last rptSeq in this book"),
         word("side", words.SIDES),
@@ -54,6 +55,7 @@ BOOK_CHECKPOINTS: Final = Table(
         Column("position", LONG),
         Column("firm", CODE),
         Column("ts_inserted", NANOSECONDS),
+        Column("implied", BOOL),
     ),
     order=("security_id", "ts_checkpoint", "side", "position"),
 )  # fmt: skip

@@ -9,5 +9,7 @@ class Quality(IntFlag):
     AFTER_GAP = 2  # messages are missing and the instrument is not healed yet
     FEEDS_DIFFER = 4  # the same sequence number with other bytes on the other feed
     UNKNOWN_VALUE = 8  # a value that the schema does not know
-    FROM_SNAPSHOT = 16  # told by a snapshot, not by the incremental stream
-    INCOMPLETE = 32  # a sum over rows of which some are missing
+    FROM_SNAPSHOT = 16  # told by a snapshot or kept from the day before, not by the incremental stream
+    INCOMPLETE = (
+        32  # a sum over rows of which some are missing; of a stored book: its statistics are in doubt
+    )

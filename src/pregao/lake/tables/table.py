@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import date
 from functools import cached_property
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ from pregao.lake.tables.types import DATE, INT, WORD, Encoding, Type
 
 TRADE_DATE: Final = "trade_date"
 CHANNEL: Final = "channel"
+UnitKey = tuple[date, int]  # trade date and channel
 
 
 @dataclass(frozen=True)

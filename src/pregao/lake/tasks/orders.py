@@ -5,6 +5,7 @@ from typing import Any, Final
 import numpy as np
 
 from pregao.lake.slices.rows import LAKE_ROW, by_instrument
+from pregao.lake.slices.stored import NO_RPT_SEQ
 from pregao.lake.tables.books import BOOK_CHECKPOINTS
 from pregao.lake.tables.messages import ORDERS
 from pregao.lake.tables.words import ANCHORS, BOOK_ACTIONS
@@ -43,19 +44,22 @@ def orders_table(rows: Rows, lineage: Lineage) -> Any:
     return record(ORDERS, columns, len(sorted_rows))
 
 
-def checkpoints_table(parts: list[Rows], lineage: Lineage) -> Any:
+def checkpoints_table(parts: list[Rows], lineage: Lineage, anchor: str) -> Any:
     # As bytes: to join structured arrays numpy compares their types field by field.
     joined = [np.zeros(0, np.uint8), *(part.view(np.uint8) for part in parts)]
     rows: Rows = np.concatenate(joined).view(ROW)
     sorted_rows = ColumnRows(rows, _order(rows, lineage), _ORDER_FIELDS)
     columns = lineage.of_rows(sorted_rows, sorted_rows["low"])
+    unreported = sorted_rows["rpt_seq"] == NO_RPT_SEQ
     columns |= {
         "ts_checkpoint": columns["ts_event"],
-        "anchor": np.full(len(sorted_rows), ANCHORS.index("SNAPSHOT"), np.int8),
-        "applied_seq_num": columns["seq_num"], "applied_rpt_seq": sorted_rows["rpt_seq"].astype(np.int64),
+        "anchor": np.full(len(sorted_rows), ANCHORS.index(anchor), np.int8),
+        "rpt_seq": np.where(unreported, NULL, columns["rpt_seq"]), "applied_seq_num": columns["seq_num"],
+        "applied_rpt_seq": np.where(unreported, NULL, sorted_rows["rpt_seq"].astype(np.int64)),
         "side": _SIDES[sorted_rows["side"]], "order_id": sorted_rows["id"], "price": sorted_rows["price"],
         "size": sorted_rows["size"], "position": or_null(sorted_rows["position"]),
         "firm": or_null(sorted_rows["firm"]), "ts_inserted": sorted_rows["inserted_ns"],
+        "implied": sorted_rows["flags"] & Flag.IMPLIED != 0,
     }  # fmt: skip
     return record(BOOK_CHECKPOINTS, columns, len(sorted_rows))
 

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
 from typing import Any, Final
 
 import numpy as np
 
+from pregao.lake.plan.carried import Carried
 from pregao.lake.plan.kernels import count_messages
 from pregao.lake.plan.slicing import Slice
 from pregao.lake.slices import buffers as b
@@ -25,6 +26,7 @@ from pregao.lake.tasks.books import depth_table, packets_table, quotes_table
 from pregao.lake.tasks.lineage import Lineage
 from pregao.lake.tasks.memory import keep_memory
 from pregao.lake.tasks.orders import checkpoints_table, orders_table
+from pregao.lake.tasks.stored import read_stored
 from pregao.model.errors import PregaoError
 
 
@@ -42,6 +44,7 @@ class SliceDone:
     counts: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     unnamed: list[int] = field(default_factory=list)  # ids of which no definition is known
+    ends: Carried | None = None  # of the last slice of a unit
 
     def note(self) -> str:
         return json.dumps(
@@ -72,7 +75,8 @@ def build_slice(slice_: Slice, location: Location, build_id: str) -> SliceDone:
     clock = _Clock(done.seconds)
     merged = merge(slice_)
     clock.lap("read")
-    result = SliceMachine(slice_, merged).run()
+    stored = None if slice_.begins is None else read_stored(location, slice_.begins)
+    result = SliceMachine(slice_, merged, stored).run()
     clock.lap("books")
     done.findings = result.findings.rows
     done.loops = {loop: dict(counts) for loop, counts in result.findings.loops.items()}
@@ -104,7 +108,7 @@ class _Target:
             where = f"channel {self.slice.channel} of {self.slice.trade_date}, slice {self.slice.number}"
             raise TooLargeInMessageError(f"{where}, table {table.name}: {error}") from error
         self.clock.lap("columns")
-        self.done.counts[table.name] = rows.num_rows
+        self.done.counts[table.name] = self.done.counts.get(table.name, 0) + rows.num_rows
         if rows.num_rows:
             partition = {TRADE_DATE: self.slice.trade_date, CHANNEL: str(self.slice.channel)}
             label = f"slice-{self.slice.number:04}"
@@ -121,7 +125,7 @@ def _write_all(target: _Target, result: SliceResult, build_id: str) -> None:
         del rows
     target.write(book_tables.QUOTES, lambda: quotes_table(result.quotes, lineage))
     target.write(book_tables.DEPTH, lambda: depth_table(result.samples, lineage))
-    target.write(book_tables.BOOK_CHECKPOINTS, lambda: checkpoints_table(result.checkpoints, lineage))
+    _write_checkpoints(target, result, lineage)
     slice_, merged = target.slice, result.merged
     told = _messages(merged)
     target.write(
@@ -130,6 +134,15 @@ def _write_all(target: _Target, result: SliceResult, build_id: str) -> None:
     )
     mine = (merged.place >= slice_.start) & (merged.place < slice_.stop)
     target.done.counts["messages"] = int(told[mine].sum())
+
+
+def _write_checkpoints(target: _Target, result: SliceResult, lineage: Lineage) -> None:
+    """What the day ends with is a file of its own: the next day begins with it."""
+    table, ending = book_tables.BOOK_CHECKPOINTS, result.ending
+    target.write(table, lambda: checkpoints_table(result.checkpoints, lineage, "SNAPSHOT"))
+    if ending is not None:
+        target.write(table, lambda: checkpoints_table([ending.rows], lineage, "STORED"))
+        target.done.ends = replace(ending.carried, files=(target.done.files[-1],))
 
 
 def _messages(merged: Merged) -> Any:

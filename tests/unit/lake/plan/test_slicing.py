@@ -70,6 +70,18 @@ def test_a_slice_begins_with_an_anchor_that_needs_nothing_before(indexes: list[F
             ]
 
 
+def test_a_first_slice_that_has_to_wait_is_short(indexes: list[FileIndex]) -> None:
+    """If there are several at all: it ends at the first place at which another can begin."""
+    for unit in find_units(indexes):
+        loops = find_loops(unit)
+        every = cut_unit(unit, loops, indexes, 1000)
+        for wanted in (2, 5):
+            cut = cut_unit(unit, loops, indexes, wanted, waits=True)
+            assert cut[0].stop == every[0].stop
+            assert len(cut) <= wanted + 1
+        assert len(cut_unit(unit, loops, indexes, 1, waits=True)) == 1
+
+
 def test_slices_read_what_both_feeds_have(indexes: list[FileIndex]) -> None:
     """All that stands from `start` to `stop`, and from `warm` on before it, however files are cut."""
     for unit, _, slices in _units(indexes):

@@ -47,12 +47,23 @@ class Emitted:
 
 
 @dataclass
+class Stored:
+    """A book that the next day begins with; security_id None: how far all others are known to be empty."""
+
+    security_id: int | None
+    rpt_seq: int
+    quality: int
+    book: ReferenceBook
+
+
+@dataclass
 class Told:
     """All that comes of a slice."""
 
     rows: dict[str, list[Emitted]] = field(default_factory=dict)
     snapshots: list[tuple[int, int, int, list[Order]]] = field(default_factory=list)
     checkpoints: list[tuple[int, int, int, list[Order]]] = field(default_factory=list)
+    stored: list[Stored] = field(default_factory=list)
     quotes: list[Quote] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
     findings: list[tuple[Any, ...]] = field(default_factory=list)

@@ -25,6 +25,7 @@ from pregao.model.rows import FIRST_SPECIAL, NULL, ROW, Flag, Kind, Rows
 from pregao.sessions.instruments import NEVER, Decision, Known, Mark, decide
 from tests.equality.row_updates import update_of
 
+from .plain_days import go_on, stored_by
 from .plain_parts import Emitted, Instrument, Quote, Sample, Told, order_of
 
 # Of things that happen at one place, in this order; then its second may end.
@@ -54,27 +55,32 @@ def _emptying(definition: Any) -> Any:
 
 
 class PlainSlice:
-    def __init__(self, slice_: Slice, merged: Merged) -> None:
+    """`before` is what comes of the last slice of the day before, when it begins with that."""
+
+    def __init__(self, slice_: Slice, merged: Merged, before: "PlainSlice | None" = None) -> None:
         self.slice, self.merged, self.known = slice_, merged, KnownInstruments()
+        self._before = before
         self.instruments: list[Instrument] = [Instrument(-1)]  # the first stands for all unheard of
         self._numbers: dict[int, int] = {}
         self.told = Told()
         self._happens: list[tuple[int, int, int, Any]] = []
         self._pushed = 0
-        self._changed: set[int] = set()  # since the last second
+        self.changed: set[int] = set()  # since the last second
         self._touched: list[int] = []  # in this event
         self._execution: Emitted | None = None
         self._stale: dict[int, int] = {}
+        self._last_lost: list[int] = []  # the last place of each loss
 
     def run(self, rows: Rows) -> Told:
         self._prepare()
         for row in rows:
-            self._until(int(row["at"]))
+            self.until(int(row["at"]))
             self._take(row)
         if len(self.merged):
-            self._until(int(self.merged.place[-1]) + 1)
+            self.until(int(self.merged.place[-1]) + 1)
             if self.slice.is_last:
                 self._leave(int(self.merged.place[-1]))
+                self.told.stored = list(stored_by(self))
         return self.told
 
     def emits(self, place: int) -> bool:
@@ -86,12 +92,14 @@ class PlainSlice:
         merged, slice_ = self.merged, self.slice
         told = sorted({int(place) for part in slice_.loops for place in part.loop.places})
         for last, packets in gaps_of(merged, slice_.warm):
+            self._last_lost.append(last)
             done = last - packets
             # What a snapshot tells in the middle of a gap is as of there.
             for place in [each for each in told if done < each < last] + [last]:
                 self._push(place, LOST, place - done)
                 done = place
         for place in merged.place[merged.state_a & CONFLICT != 0].tolist():
+            self._last_lost.append(place)
             self._push(place, CONFLICTING, None)
         for appearance in range(1, len(slice_.versions)):
             if appearance << NUMBER_BITS > slice_.warm:
@@ -101,6 +109,8 @@ class PlainSlice:
         self._push_seconds()
         if slice_.anchor is not None:
             self._begin_with(LoadedLoop(slice_.anchor))
+        if self._before is not None:
+            go_on(self, self._before.told)
 
     def _push_seconds(self) -> None:
         """A second ends after its last packet; sending times that go back do not begin one again."""
@@ -116,7 +126,7 @@ class PlainSlice:
         self._pushed += 1
         heapq.heappush(self._happens, (place, what, self._pushed, about))
 
-    def _until(self, place: int) -> None:
+    def until(self, place: int) -> None:
         while self._happens and self._happens[0][0] < place:
             here, what, _, about = heapq.heappop(self._happens)
             if what == LOAD:
@@ -125,7 +135,7 @@ class PlainSlice:
                 self.known.lose(here, about)
             elif what == CONFLICTING:
                 self.known.lose(here, None)
-                self._find(here, "FEEDS_DIFFER", None)
+                self.find(here, "FEEDS_DIFFER", None)
             elif what == BEGUN:
                 self.known.unsettle(here)
             elif what == ABSENT:
@@ -137,14 +147,14 @@ class PlainSlice:
 
     # Rows
 
-    def _number(self, security_id: int) -> int:
+    def number(self, security_id: int) -> int:
         if security_id not in self._numbers:
             self._numbers[security_id] = len(self.instruments)
             self.known.add(len(self.instruments))
             self.instruments.append(Instrument(security_id))
         return self._numbers[security_id]
 
-    def _doubt(self, number: int, *, book: bool) -> int:
+    def doubt(self, number: int, *, book: bool) -> int:
         known = self.known
         if (known.book if book else known.statistics)[number] == Known.CLEAN:
             return 0
@@ -174,7 +184,7 @@ class PlainSlice:
         if chr(row["action"]) == "D" and number is not None:
             self.known.begin_again(number)
             if any(self.instruments[number].book.orders(side) for side in Side):
-                self._emit(_emptying(row), Kind.EMPTY_BOOK, self._doubt(number, book=True))
+                self._emit(_emptying(row), Kind.EMPTY_BOOK, self.doubt(number, book=True))
             self._empty(number, row)
 
     def _empty(self, number: int, row: Any) -> None:
@@ -182,25 +192,25 @@ class PlainSlice:
         self.instruments[number].book.clear()
         changed = self.instruments[number].settle()
         if changed:
-            self._changed.add(number)
+            self.changed.add(number)
             by = int(row["at"]), int(row["index"])
-            self._quote(by, number, changed, self._doubt(number, book=True))
+            self.quote(by, number, changed, self.doubt(number, book=True))
 
     def _apply(self, row: Any, kind: Kind) -> int:
         """How far the row can be believed."""
-        number, at = self._number(int(row["security_id"])), int(row["at"])
+        number, at = self.number(int(row["security_id"])), int(row["at"])
         record, instrument = self.known.sync[number], self.instruments[number]
         outcome = decide(record, int(kind), int(row["rpt_seq"]), at)
         is_book = kind in BOOK_KINDS
         if outcome & Decision.EMPTIED and kind is not Kind.EMPTY_BOOK:
             instrument.book.clear()
-            self._touch(number)
-            self._changed.add(number)
+            self.touch(number)
+            self.changed.add(number)
         went_stale = bool(outcome & Decision.WENT_STALE)
         if is_book and outcome & Decision.APPLY:
             instrument.book.apply(update_of(row), int(row["version"]))  # type: ignore[arg-type]
-            self._touch(number)
-            self._changed.add(number)
+            self.touch(number)
+            self.changed.add(number)
             if instrument.book.suspect and record["book"] != Known.STALE:
                 record["book"], record["bound"] = Known.STALE, NEVER
                 record["missing"] = max(int(record["missing"]), at)
@@ -212,7 +222,7 @@ class PlainSlice:
             self._stale.setdefault(number, at)
         if outcome & Decision.WENT_STALE and not outcome & Decision.HEALED:
             record["spare"] |= STATISTICS_ONCE
-        return self._doubt(number, book=is_book)
+        return self.doubt(number, book=is_book)
 
     def _emit(self, row: Any, kind: Kind, quality: int) -> None:
         if self._execution is not None:
@@ -225,7 +235,7 @@ class PlainSlice:
         if kind is Kind.EXECUTION:
             self._execution = emitted if here else None
 
-    def _touch(self, number: int) -> None:
+    def touch(self, number: int) -> None:
         if number not in self._touched:
             self._touched.append(number)
 
@@ -235,11 +245,11 @@ class PlainSlice:
         for number in self._touched:
             changed = self.instruments[number].settle()
             if changed:
-                quality = self._doubt(number, book=True)
-                self._quote(by, number, changed, quality, transacted=transacted)
+                quality = self.doubt(number, book=True)
+                self.quote(by, number, changed, quality, transacted=transacted)
         self._touched, self._execution = [], None
 
-    def _quote(
+    def quote(
         self, by: tuple[int, int | None], number: int, changed: int, quality: int, *, transacted: bool = False
     ) -> None:
         if self.emits(by[0]):
@@ -247,12 +257,12 @@ class PlainSlice:
             self.told.quotes.append(Quote(by, one.security_id, changed, quality, one.told, transacted))
 
     def _sample(self, place: int, packet: int) -> None:
-        for number in sorted(self._changed) if self.emits(place) else ():
+        for number in sorted(self.changed) if self.emits(place) else ():
             instrument = self.instruments[number]
             bids, offers = (instrument.book.levels(side)[:10] for side in Side)
-            quality = self._doubt(number, book=True)
+            quality = self.doubt(number, book=True)
             self.told.samples.append(Sample(packet, instrument.security_id, quality, bids, offers))
-        self._changed.clear()
+        self.changed.clear()
 
     # Snapshots
 
@@ -260,7 +270,7 @@ class PlainSlice:
         loop = loaded.loop
         self.known.empty(np.array([UNHEARD]), loop.begun)
         for row, security_id in enumerate(loop.security_ids.tolist()):
-            number = self._number(security_id)
+            number = self.number(security_id)
             self.instruments[number].load(loaded.orders(row))
             self.instruments[number].settle()
             self.known.settle(number, int(loop.places[row]), int(loop.rpt_seqs[row]), statistics=True)
@@ -281,21 +291,25 @@ class PlainSlice:
 
     def _absent(self, place: int, loaded: LoadedLoop) -> None:
         """Who is not in a list that leaves out nobody has an empty book."""
-        listed = {self._number(security_id) for security_id in loaded.loop.security_ids.tolist()}
+        listed = {self.number(security_id) for security_id in loaded.loop.security_ids.tolist()}
         for number in range(len(self.instruments)):
             if number in listed or self.known.covered[number] > place:
                 continue
             book = self.instruments[number].book
             if any(book.orders(side) for side in Side):
+                overnight = self._before is not None and self.known.last_at[number] <= self.slice.warm
                 if self.known.book[number] == Known.CLEAN:
-                    self._mismatch(number, place, loaded.loop.number)
+                    if not overnight:  # it may have gone between the days
+                        self._mismatch(number, place, loaded.loop.number)
+                else:
+                    self._find_hole(number, place)
                 self._replace(number, place, loaded.orders(0)[:0], 0)
             self._healed(number, place, "absent from a snapshot loop")
             self.known.empty(np.array([number]), place)
 
     def _told(self, place: int, loaded: LoadedLoop, row: int) -> None:
         loop, known = loaded.loop, self.known
-        number = self._number(int(loop.security_ids[row]))
+        number = self.number(int(loop.security_ids[row]))
         alone = bool(loop.alone[row])
         withheld = alone and known.marks[number] & Mark.AWAITED and not loop.is_anchor
         if place < known.covered[number] or withheld:
@@ -303,6 +317,8 @@ class PlainSlice:
         orders, rpt_seq = loaded.orders(row), int(loop.rpt_seqs[row])
         same = self.instruments[number].equals(orders)
         if known.book[number] != Known.CLEAN:
+            if known.last[number] not in (-1, rpt_seq):
+                self._find_hole(number, place)
             word = "unknown" if not known.once[number] & BOOK_ONCE else "equal" if same else "healed"
             self._count_in(loop.number, word, place)
         elif same and int(known.last[number]) == rpt_seq:
@@ -317,14 +333,14 @@ class PlainSlice:
     def _replace(self, number: int, place: int, orders: Rows, rpt_seq: int) -> None:
         instrument = self.instruments[number]
         instrument.load(orders)
-        self._changed.add(number)
-        self._touch(number)
+        self.changed.add(number)
+        self.touch(number)
         changed = instrument.settle()
         if self.emits(place):
             told = [order_of(row) for row in orders]
             self.told.snapshots.append((place, instrument.security_id, rpt_seq, told))
         if changed:
-            self._quote((place, None), number, changed, int(Quality.FROM_SNAPSHOT))
+            self.quote((place, None), number, changed, int(Quality.FROM_SNAPSHOT))
 
     # Findings
 
@@ -334,18 +350,25 @@ class PlainSlice:
 
     def _mismatch(self, number: int, place: int, loop: int) -> None:
         self._count_in(loop, "differences", place)
-        self._find(place, "SNAPSHOT_MISMATCH", number)
+        self.find(place, "SNAPSHOT_MISMATCH", number)
 
-    def _find(self, place: int, finding: str, number: int | None, *more: Any) -> None:
+    def find(self, place: int, finding: str, number: int | None, *more: Any) -> None:
         if self.emits(place):
             security_id = None if number is None else self.instruments[number].security_id
             self.told.findings.append((place, finding, security_id, *more))
 
+    def _find_hole(self, number: int, place: int) -> None:
+        """A snapshot is the first to show that something of it was lost: after what came of it last."""
+        record = self.known.sync[number]
+        if number not in self._stale and not record["marks"] & (Mark.AWAITED | Mark.RESTART):
+            later = [lost + 1 for lost in self._last_lost if lost >= record["last_at"]]
+            self._stale[number] = min([*later, place])
+
     def _healed(self, number: int, place: int, how: str) -> None:
         if number in self._stale:
             since = self._stale.pop(number)
-            self._find(place, "HEAL", number, since & 0xFFFFFFFF, how)
+            self.find(place, "HEAL", number, since & 0xFFFFFFFF, how)
 
     def _leave(self, last: int) -> None:
         for number, since in sorted(self._stale.items()):
-            self._find(last, "STALE_SPAN", number, since & 0xFFFFFFFF, "until the end")
+            self.find(last, "STALE_SPAN", number, since & 0xFFFFFFFF, "until the end")

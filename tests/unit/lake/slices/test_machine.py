@@ -6,6 +6,7 @@ anchor and slices that begin with nothing.
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 from pregao.lake.plan.anchors import find_loops
 from pregao.lake.plan.readers import row_reader
 from pregao.lake.plan.scan import ScanSettings, scan_capture
-from pregao.lake.plan.slicing import Slice, cut_unit
+from pregao.lake.plan.slicing import FROM_FIRST, Slice, cut_unit
 from pregao.lake.plan.units import find_units
 from pregao.lake.slices import buffers as b
 from pregao.lake.slices.books.kernels import QUOTE_QUALITY, QUOTE_TRANSACTED
@@ -23,6 +24,8 @@ from pregao.lake.slices.feeds import Merged, merge
 from pregao.lake.slices.machine import SliceMachine, SliceResult
 from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX
 from pregao.lake.slices.sampling.kernels import HEAD_WORDS, LEVELS, SIDE_WORDS
+from pregao.lake.slices.stored import NO_RPT_SEQ, Ending, StoredBook, StoredBooks
+from pregao.model.market import Side
 from pregao.model.rows import NULL, ROW, Kind, Rows
 from tests.integration.lake_kit import make_days
 
@@ -37,6 +40,12 @@ DAYS = {
     "version17": {"version": 17, "faults": ""},
     "resets16": {"version": 16, "faults": RESETS},
     "resets8": {"version": 8, "faults": RESETS},
+}
+WEEKS = {  # one Tuesday without loops; one after a gap; one with all that can go wrong
+    "no loops": {"version": 16, "seed": 17},
+    "a gap": {"version": 8, "seed": 17},
+    "loops": {"version": 16, "seed": 18, "faults": "both=3%,loss=1%"},
+    "resets": {"version": 8, "seed": 19, "faults": RESETS},
 }
 TABLES = ("orders", "trades", "executions", "statistics", "bands", "imbalances", "states")
 
@@ -84,6 +93,77 @@ def test_slices_are_equal(slices: list[Slice]) -> None:
         compared["matches"] += sum(each["matches"] for each in expected.loops.values())
     assert compared["rows"] > 500
     assert min(compared.values()) > 10, compared
+
+
+@pytest.mark.parametrize("week", WEEKS)
+def test_slices_that_begin_with_the_day_before_are_equal(week: str, tmp_path: Path) -> None:
+    """The books that each ends with, too."""
+    days = make_days(tmp_path, days=2, messages=900, **WEEKS[week])
+    captures = [sorted(path for path in day.glob("*.pcap")) for day in days]
+    captures[1] = [path for path in captures[1] if week == "loops" or "Snapshot" not in path.name]
+    before: dict[int, tuple[PlainSlice, SliceResult]] = {}
+    begun = 0
+    for slice_ in _slices([*captures[0], *captures[1]]):
+        plain, stored = None, None
+        if slice_.start == FROM_FIRST and slice_.channel in before:
+            plain, result = before.pop(slice_.channel)
+            assert result.ending is not None
+            carried = result.ending.carried
+            if week == "a gap":
+                carried = replace(carried, number=carried.number - 2)
+            if carried.runs_on_to((slice_.versions[0], int(merge(slice_).place[0]))):
+                slice_.begin_with(carried)
+                stored, begun = _stored_books(result.ending), begun + 1
+            else:
+                plain = None
+        twin = PlainSlice(slice_, merged := merge(slice_), plain)
+        expected = twin.run(_rows(merged))
+        found = SliceMachine(slice_, merge(slice_), stored).run()
+        _same_rows(found, expected)
+        _same_snapshots(found, expected)
+        _same_quotes(found, expected)
+        _same_samples(found, expected)
+        _same_findings(found, expected)
+        if slice_.is_last:
+            before[slice_.channel] = twin, found
+            _same_ending(found, expected)
+    assert begun >= 3
+
+
+def _stored_books(ending: Ending) -> StoredBooks:
+    """As they are read again."""
+    found: dict[int, StoredBook] = {}
+    others = 0
+    for row in ending.rows:
+        lake = row.reshape(1).view(LAKE_ROW)[0]
+        rpt_seq = -1 if lake["rpt_seq"] == NO_RPT_SEQ else int(lake["rpt_seq"])
+        security_id = int(lake["security_id"])
+        if security_id == NULL:
+            others = int(lake["quality"])
+            continue
+        book = found.setdefault(
+            security_id, StoredBook(security_id, rpt_seq, int(lake["quality"]), np.zeros(0, ROW))
+        )
+        if row["side"]:
+            clean = row.copy()
+            clean["spare"] = 0
+            book.orders = np.concatenate([book.orders, clean.reshape(1)])
+    return StoredBooks(ending.carried.sent_ns, others, list(found.values()))
+
+
+def _same_ending(found: SliceResult, expected: Told) -> None:
+    assert found.ending is not None
+    books = _stored_books(found.ending)
+    mine = {each.security_id: each for each in books.books}
+    (others,) = [each for each in expected.stored if each.security_id is None]
+    assert books.others == others.quality
+    theirs = {each.security_id: each for each in expected.stored if each.security_id is not None}
+    assert mine.keys() == theirs.keys()
+    for security_id, told in theirs.items():
+        one = mine[security_id]
+        assert (one.rpt_seq, one.quality) == (told.rpt_seq, told.quality)
+        orders = [*told.book.orders(Side.BUY), *told.book.orders(Side.SELL)]
+        assert [order_of(_as_new(row)) for row in one.orders] == orders
 
 
 def _same_rows(found: SliceResult, expected: Told) -> int:

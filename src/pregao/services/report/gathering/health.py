@@ -64,7 +64,7 @@ class Health:
     mismatches: int
     agreeing: int  # instruments whose day equals B3's figures
     differing: int
-    unexplained: int  # figures that differ from B3's on a channel of which nothing is missing
+    unexplained: int  # figures that differ from B3's, of instruments of which nothing is missing
     differences: tuple[Difference, ...]
 
     def rows(self, finding: str) -> int:
@@ -116,7 +116,7 @@ def health(day: Day) -> Health:
         tuple(feeds), tuple(findings), tuple(_spans(day)),
         sum(each.rows for each in findings if each.finding == "SNAPSHOT_MATCH"),
         counts.get("SNAPSHOT_MATCH", 0), counts.get("SNAPSHOT_MISMATCH", 0), agrees[True], agrees[False],
-        _unexplained(day, feeds), tuple(_differences(day)),
+        _unexplained(day), tuple(_differences(day)),
     )  # fmt: skip
 
 
@@ -167,12 +167,10 @@ def _span(row: dict[str, Any]) -> Span | None:
     return Span(row["finding"], row["channel"], row["symbol"], start, end, row["count"], row["detail"])
 
 
-def _unexplained(day: Day, feeds: list[FeedLoss]) -> int:
-    """A channel with gaps may have lost the trades of an instrument whose book nobody saw going stale,
-    because the next that came of it was a snapshot."""
+def _unexplained(day: Day) -> int:
+    """Whoever missed messages is marked so, and its difference is no error."""
     where = [("finding", "=", "STATISTIC_DIFFERS"), ("severity", "=", "ERROR")]
-    gaps = {feed.channel for feed in feeds if feed.lost_both}
-    return sum(row["channel"] not in gaps for row in day.rows("quality", ["channel"], where))
+    return len(day.rows("quality", ["channel"], where))
 
 
 def _differences(day: Day) -> list[Difference]:

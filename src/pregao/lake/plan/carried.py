@@ -1,0 +1,77 @@
+"""The books that a unit ends with, as the next unit of its channel begins with them.
+
+B3 does not restart daily: numbers run on and orders that are good till cancelled stay (design, "Slices").
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pregao.lake.store.files import DataFile
+from pregao.lake.tables.table import UnitKey
+
+Start = tuple[int, int]  # sequenceVersion and number of the first packet of a unit
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """Whose they are, as of which packet, and in which files of `book_checkpoints`. Equal digest, equal
+    books."""
+
+    key: UnitKey
+    version: int
+    number: int
+    sent_ns: int
+    digest: str
+    files: tuple[DataFile, ...] = ()
+
+    def runs_on_to(self, start: Start) -> bool:
+        """Whether what begins there goes on from here, be it after a gap."""
+        return self.version == start[0] and self.number < start[1]
+
+    def to_plan(self) -> list[Any]:
+        """As the column `plan` of the unit's row has it: where the files are is known to the log."""
+        return [self.version, self.number, self.sent_ns, self.digest]
+
+
+def digest_of(carried: Carried | None) -> str | None:
+    return None if carried is None else carried.digest
+
+
+@dataclass(slots=True)
+class Chain:
+    """What the units of each channel end with; of those that are being built it is not known yet."""
+
+    _ends: dict[UnitKey, Carried | None] = field(default_factory=dict)
+    _open: set[UnitKey] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, ends: Mapping[UnitKey, Carried | None]) -> "Chain":
+        return cls(dict(ends))
+
+    def expect(self, keys: Iterable[UnitKey]) -> None:
+        for key in keys:
+            self._ends.setdefault(key, None)
+            self._open.add(key)
+
+    def end(self, key: UnitKey, carried: Carried | None) -> None:
+        self._ends[key] = carried
+        self._open.discard(key)
+
+    def settle(self, key: UnitKey) -> None:
+        """It stays as it was."""
+        self._open.discard(key)
+
+    def waits(self, key: UnitKey) -> bool:
+        """Whether the end of the unit before it is still to come."""
+        return self._before(key) in self._open
+
+    def begins(self, key: UnitKey, start: Start) -> Carried | None:
+        """What a unit begins with; None: nothing is known of its books."""
+        before = self._before(key)
+        carried = None if before is None else self._ends[before]
+        return carried if carried is not None and carried.runs_on_to(start) else None
+
+    def _before(self, key: UnitKey) -> UnitKey | None:
+        day, channel = key
+        return max((each for each in self._ends if each[1] == channel and each[0] < day), default=None)

@@ -1,0 +1,67 @@
+"""Rows that no message told: orders of snapshots and stored books, and the quotes that follow from them."""
+
+from typing import Any, Final
+
+import numpy as np
+
+from pregao.books import layout as t
+from pregao.books.store import BookStore
+from pregao.lake.plan.index import Array
+from pregao.lake.slices.books.kernels import QUOTE_QUALITY
+from pregao.lake.slices.feeds import Merged
+from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX, NO_PACKET
+from pregao.lake.tables.quality import Quality
+from pregao.model.rows import NULL, ROW, Kind, Rows
+
+FROM_SNAPSHOT: Final = int(Quality.FROM_SNAPSHOT)
+_TOP: Final = ("bid_price", "bid_size", "bid_orders", "offer_price", "offer_size", "offer_orders")
+
+
+class RowMaker:
+    def __init__(self, store: BookStore, merged: Merged) -> None:
+        self._store, self._merged = store, merged
+
+    def of_snapshot(self, number: int, place: int, orders: Rows, rpt_seq: int, sent_ns: int = 0) -> Rows:
+        """Orders of a snapshot as rows of the stream; one without an order for an empty book."""
+        rows = orders.copy() if len(orders) else np.zeros(1, ROW)
+        if not len(orders):
+            make_empty(rows, np.ones(1, np.bool_))
+        count = len(rows)
+        self.place(
+            rows, np.full(count, number), np.full(count, place), np.full(count, rpt_seq), np.arange(count),
+            sent_ns,
+        )  # fmt: skip
+        return rows
+
+    def place(
+        self, rows: Rows, numbers: Array, places: Array, rpt_seqs: Array, entries: Array, sent_ns: int
+    ) -> None:
+        """Where rows of snapshots stand: behind the packet of their place."""
+        merged, ids = self._merged, self._store
+        packets = np.searchsorted(merged.place, places, side="right") - 1
+        lake = rows.view(LAKE_ROW)
+        different, which = np.unique(numbers, return_inverse=True)
+        lake["security_id"] = np.array([ids.security_id(int(number)) for number in different])[which]
+        lake["kind"], lake["number"], lake["at"] = Kind.SNAPSHOT_ORDER, numbers + 1, places
+        lake["rpt_seq"], lake["index"], lake["low"] = rpt_seqs, NO_INDEX, entries
+        lake["packet"], lake["quality"] = np.where(packets < 0, NO_PACKET, packets), FROM_SNAPSHOT
+        sent = merged.sent[np.maximum(packets, 0)] if len(merged) else np.zeros(len(rows), np.int64)
+        lake["time_ns"] = np.where(packets < 0, sent_ns or NULL, sent)
+
+    def quote(self, number: int, row: Any, changed: int, quality: int) -> Array:
+        quote = np.zeros(1, t.QUOTE)
+        quote["security_id"] = self._store.security_id(number)
+        for name in ("at", "time_ns", "packet", "rpt_seq", "index"):
+            quote[name] = row[name]
+        quote["instrument"], quote["sides"] = number, changed | quality << QUOTE_QUALITY
+        start = number * t.TOP_SIZE
+        words = self._store._memory.tops[start : start + 2 * t.TOP_SIDE].view(np.int64)
+        for name, value in zip(_TOP, words.tolist(), strict=True):
+            quote[name] = value
+        return quote
+
+
+def make_empty(rows: Rows, which: Array) -> None:
+    """Rows that tell no order: null, not 0."""
+    for name in ("id", "price", "size", "other", "inserted_ns", "fine", "high"):
+        rows[name][which] = NULL

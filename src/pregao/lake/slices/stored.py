@@ -1,0 +1,121 @@
+"""Books that go from one day to the next: what a slice ends with, as rows, and what one begins with.
+
+Only what differs from an instrument that nobody has heard of is stored, so that it does not matter how much
+of the day the slice has seen; how far the others can be believed is the row without an instrument.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from pregao.books import layout as t
+from pregao.lake.plan.carried import Carried
+from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK, Array
+from pregao.lake.slices.known import UNHEARD, KnownInstruments
+from pregao.lake.slices.made_rows import make_empty
+from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX
+from pregao.lake.slices.sampling.kernels import BOOK_ONCE
+from pregao.model.market import Side
+from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
+from pregao.sessions.instruments import NO_REPORT
+
+if TYPE_CHECKING:
+    from pregao.books.store import BookStore
+    from pregao.lake.slices.machine import SliceMachine
+
+NO_RPT_SEQ: Final = 0xFFFFFFFF  # of a row: no report of the instrument is known
+BY_POSITION, BY_PRICE = 14, 15  # wire versions that order books so
+_DIGESTED: Final = (
+    "security_id", "quality", "rpt_seq", "side", "id", "price", "size", "inserted_ns", "firm", "position",
+    "flags",
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class StoredBook:
+    security_id: int
+    rpt_seq: int  # or NO_REPORT
+    quality: int
+    orders: Rows
+
+
+@dataclass(slots=True)
+class StoredBooks:
+    """What a slice begins with. `others`: how far whoever is not here can be believed to have an empty
+    book."""
+
+    sent_ns: int
+    others: int
+    books: list[StoredBook] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Ending:
+    """What the last slice of a unit ends with."""
+
+    rows: Rows
+    carried: Carried
+
+
+def ending_of(machine: "SliceMachine") -> Ending | None:
+    merged = machine.merged
+    if not len(merged):
+        return None
+    place, sent_ns = int(merged.place[-1]), int(merged.sent[-1])
+    rows = np.concatenate([np.zeros(0, ROW), *_books(machine.store, machine.known)])
+    lake = rows.view(LAKE_ROW)
+    lake["kind"], lake["at"], lake["index"] = Kind.SNAPSHOT_ORDER, place, NO_INDEX
+    lake["packet"], lake["time_ns"] = len(merged) - 1, sent_ns
+    version, number = machine.slice.versions[place >> NUMBER_BITS], place & NUMBER_MASK
+    key = date.fromisoformat(machine.slice.trade_date), machine.slice.channel
+    digest = _digest(rows, (version, number, sent_ns))
+    return Ending(rows, Carried(key, version, number, sent_ns, digest))
+
+
+def _books(store: "BookStore", known: KnownInstruments) -> Iterator[Rows]:
+    numbers = sorted(range(1, known.count), key=store.security_id)
+    yield _book(np.zeros(0, ROW), UNHEARD, NULL, known)
+    for number in numbers:
+        if not known.once[number] & BOOK_ONCE:
+            continue  # nothing to begin with
+        orders = [_orders(store, number, side) for side in Side]
+        found = np.concatenate(orders)
+        if len(found) or not known.is_as_unheard(number):
+            yield _book(found, number, store.security_id(number), known)
+
+
+def _book(orders: Rows, number: int, security_id: int, known: KnownInstruments) -> Rows:
+    """Rows of one; without orders, one that tells none."""
+    rows = orders if len(orders) else np.zeros(1, ROW)
+    if not len(orders):
+        make_empty(rows, np.ones(1, np.bool_))
+    last, lake = int(known.last[number]), rows.view(LAKE_ROW)
+    lake["security_id"], lake["number"] = security_id, 0 if number == UNHEARD else number + 1
+    lake["rpt_seq"] = NO_RPT_SEQ if last == NO_REPORT else last
+    lake["quality"], lake["low"] = known.doubts(number), np.arange(len(rows))
+    return rows
+
+
+def _orders(store: "BookStore", number: int, side: Side) -> Rows:
+    slots: Array = store.order_array(number, side)
+    by_position = store.is_by_position(number, side)
+    rows = np.zeros(len(slots), ROW)
+    for name in ("id", "price", "size", "inserted_ns", "firm"):
+        rows[name] = slots[name]
+    for name in ("other", "fine", "high"):
+        rows[name] = NULL
+    rows["side"], rows["version"] = side, BY_POSITION if by_position else BY_PRICE
+    rows["position"] = np.arange(1, len(slots) + 1) if by_position else 0
+    rows["flags"] = np.where(slots["flags"] & t.SLOT_IMPLIED, int(Flag.IMPLIED), 0)
+    return rows
+
+
+def _digest(rows: Rows, place: tuple[int, int, int]) -> str:
+    running, lake = hashlib.sha256(repr(place).encode()), rows.view(LAKE_ROW)
+    for name in _DIGESTED:
+        running.update(np.ascontiguousarray(lake[name]).tobytes())
+    return running.hexdigest()[:32]

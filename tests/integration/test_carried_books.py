@@ -1,0 +1,290 @@
+"""A day begins with the books that the one before it ended with, if its sequence runs on."""
+
+import shutil
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pregao.feeds.binary.packets import PacketHeader
+from pregao.lake.book_at import book_at
+from pregao.lake.lake import Lake
+from pregao.lake.maintenance.compact import compact
+from pregao.lake.tables.quality import Quality
+from pregao.model.market import Side
+
+from .captures_kit import Captured, copy_capture, read_capture
+from .lake_kit import all_tables, build, make_days, rows_of
+from .lake_truth import LakeBooks, told_orders, truth_books
+from .stream_kit import feed, rotate, streamer
+
+CHANNEL = 72  # of two futures that trade all day
+MONDAY, TUESDAY = date(2026, 11, 16), date(2026, 11, 17)
+ON_TUESDAY = f"trade_date = '{TUESDAY}'"
+BY_MESSAGES = (
+    "orders",
+    "trades",
+    "executions",
+    "statistics",
+    "bands",
+    "states",
+    "quotes",
+    "depth",
+    "packets",
+)
+
+
+class Week:
+    """Monday and Tuesday of one channel; Tuesday's captures without snapshots too."""
+
+    def __init__(self, folder: Path, version: int) -> None:
+        self.version = version
+        self.days = make_days(folder, seed=5, days=2, messages=1_500, version=version, checkpoint_events=20)
+        self.monday, self.tuesday = (sorted(day.glob(f"{CHANNEL:03}_*.pcap")) for day in self.days)
+        self.blind = [path for path in self.tuesday if "Snapshot" not in path.name]
+
+
+@pytest.fixture(scope="module", params=[16, 8], ids=["version16", "version8"])
+def week(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Week:
+    return Week(tmp_path_factory.mktemp(f"week{request.param}"), request.param)
+
+
+@pytest.fixture(scope="module")
+def blind(week: Week, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built together: Monday, and Tuesday without a snapshot."""
+    lake = tmp_path_factory.mktemp("blind") / "lake"
+    build([*week.monday, *week.blind], lake)
+    return lake
+
+
+def _seams(lake: Path) -> list[tuple[str, int]]:
+    rows = Lake(lake).arrow("quality", "finding = 'SEAM'").to_pylist()
+    return [(row["severity"], row["count"]) for row in rows if row["trade_date"] == TUESDAY]
+
+
+def _compare(week: Week, lake: Path, *, moved: int = 0) -> tuple[int, int]:
+    """Sides of Tuesday's books held against the truth, and those in doubt. `moved`: by how much packets have
+    greater numbers than in truth."""
+    books, compared, doubtful = LakeBooks(Lake(lake), CHANNEL, TUESDAY), 0, 0
+    for security_id, sides in truth_books(week.days[1], CHANNEL).items():
+        walk = books.walk(security_id)
+        for row in sides:
+            walk.go_to(row["seq_version"], row["seq_num"] + moved)
+            if not walk.clean:
+                doubtful += 1
+                continue
+            assert walk.orders(Side(row["side"])) == told_orders(row, week.version), row["seq_num"]
+            compared += 1
+    return compared, doubtful
+
+
+def test_a_tuesday_without_snapshots_has_the_exchange_s_books(week: Week, blind: Path) -> None:
+    compared, doubtful = _compare(week, blind)
+    assert compared > 80
+    assert not doubtful
+    assert _seams(blind) == [("INFO", 0)]
+    lake = Lake(blind)
+    for table in ("trades", "statistics", "quotes", "depth"):
+        qualities = set(lake.arrow(table, ON_TUESDAY)["quality"].to_pylist())
+        assert qualities <= {0, int(Quality.FROM_SNAPSHOT)}, table
+
+
+def test_orders_that_are_good_till_cancelled_stay(week: Week, blind: Path) -> None:
+    lake = Lake(blind)
+    rows = lake.arrow("orders", ON_TUESDAY).to_pylist()
+    carried = {row["order_id"] for row in rows if row["action"] == "SNAPSHOT"}
+    entered = set(lake.arrow("orders", f"trade_date = '{MONDAY}'")["order_id"].to_pylist())
+    assert len(carried) > 2
+    assert carried <= entered
+    assert carried & {row["order_id"] for row in rows if row["action"] in ("CHANGE", "DELETE")}
+
+
+def test_tuesday_s_own_loops_prove_it(week: Week, blind: Path, tmp_path: Path) -> None:
+    """They tell nothing that was not known, so all but their own account is the same."""
+    build([*week.monday, *week.tuesday], tmp_path / "lake")
+    proven, guessed = Lake(tmp_path / "lake"), Lake(blind)
+    for table in BY_MESSAGES:
+        assert rows_of(proven, table) == rows_of(guessed, table), table
+    loops = proven.arrow("quality", f"{ON_TUESDAY} and finding = 'SNAPSHOT_MATCH'").to_pylist()
+    assert sum(row["count"] for row in loops) > 20
+    assert not [row for row in loops if "unknown" in row["detail"] or "healed" in row["detail"]]
+    assert not proven.arrow("quality", "finding = 'SNAPSHOT_MISMATCH'").num_rows
+
+
+@pytest.mark.parametrize("slices", [None, 7])
+def test_together_or_one_after_the_other(week: Week, blind: Path, slices: int | None, tmp_path: Path) -> None:
+    build(week.monday, tmp_path / "apart", slices=slices)
+    report = build(week.blind, tmp_path / "apart", slices=slices)
+    assert report.units == [(TUESDAY, CHANNEL)]
+    assert all_tables(tmp_path / "apart") == all_tables(blind)
+    build([*week.monday, *week.blind], tmp_path / "together", slices=slices)
+    assert all_tables(tmp_path / "together") == all_tables(blind)
+    for again in (week.blind, [*week.monday, *week.blind]):
+        assert not build(again, tmp_path / "apart").units  # and what is there is found to be so
+
+
+def test_from_files_that_were_joined(week: Week, blind: Path, tmp_path: Path) -> None:
+    build(week.monday, tmp_path / "lake", slices=7)
+    assert compact(Lake(tmp_path / "lake")).version
+    build(week.blind, tmp_path / "lake")
+    assert all_tables(tmp_path / "lake") == all_tables(blind)
+
+
+def test_a_tuesday_without_a_monday_is_unknown_and_nothing_is_invented(week: Week, tmp_path: Path) -> None:
+    build(week.blind, tmp_path / "lake")
+    _check_unknown(tmp_path / "lake")
+    build([*week.monday, *week.blind], tmp_path / "lake")  # Monday comes: Tuesday is another
+    assert _seams(tmp_path / "lake") == [("INFO", 0)]
+
+
+def _check_unknown(path: Path) -> None:
+    lake = Lake(path)
+    for table in ("orders", "trades", "statistics"):
+        assert set(lake.arrow(table, ON_TUESDAY)["quality"].to_pylist()) == {int(Quality.BOOK_UNKNOWN)}
+    assert not lake.arrow("quotes", ON_TUESDAY).num_rows
+    assert not lake.arrow("quality", ON_TUESDAY).num_rows
+
+
+def _changed(
+    paths: list[Path], folder: Path, change: Callable[[list[Captured]], list[Captured]]
+) -> list[Path]:
+    return [copy_capture(path, folder, change) if "Incremental" in path.name else path for path in paths]
+
+
+def test_a_tuesday_of_another_sequence_is_unknown(week: Week, tmp_path: Path) -> None:
+    def renumber(packets: list[Captured]) -> list[Captured]:
+        return [_numbered(each, version=1) for each in packets]
+
+    tuesday = _changed(week.blind, tmp_path / "captures", renumber)
+    build([*week.monday, *tuesday], tmp_path / "lake")
+    _check_unknown(tmp_path / "lake")
+
+
+def _numbered(packet: Captured, *, version: int = 0, more: int = 0) -> Captured:
+    """The same with other numbers; heartbeats have none."""
+    header = packet.header
+    number = header.sequence_number + more if header.sequence_number else 0
+    changed = PacketHeader(header.channel, header.sequence_version + version, number, header.sending_time_ns)
+    return packet.with_payload(changed.encode() + packet.payload[len(changed.encode()) :])
+
+
+def _numbers(path: Path) -> list[int]:
+    return [each.header.sequence_number for each in read_capture(path) if each.header.sequence_number]
+
+
+def _without(first: int, last: int) -> Callable[[list[Captured]], list[Captured]]:
+    def change(packets: list[Captured]) -> list[Captured]:
+        return [each for each in packets if not first <= each.header.sequence_number <= last]
+
+    return change
+
+
+def test_after_a_gap_between_the_days_books_are_in_doubt_until_proven(week: Week, tmp_path: Path) -> None:
+    """Two numbers are missing, but no rptSeq."""
+
+    def renumber(packets: list[Captured]) -> list[Captured]:
+        return [_numbered(each, more=2) for each in packets]
+
+    tuesday = _changed(week.blind, tmp_path / "captures", renumber)
+    build([*week.monday, *tuesday], tmp_path / "lake")
+    assert _seams(tmp_path / "lake") == [("WARNING", 2)]
+    compared, doubtful = _compare(week, tmp_path / "lake", moved=2)
+    assert compared > 80
+    assert not doubtful
+    lake = Lake(tmp_path / "lake")
+    told = [row for row in lake.arrow("orders", ON_TUESDAY).to_pylist() if row["action"] != "SNAPSHOT"]
+    assert {row["quality"] for row in told} == {0}  # the first update of each book proves it
+    proven = min(row["seq_num"] for row in told)
+    depth = lake.arrow("depth", ON_TUESDAY).to_pylist()
+    assert {row["quality"] for row in depth if row["seq_num"] < proven} == {int(Quality.AFTER_GAP)}
+    assert depth[-1]["quality"] == 0
+
+
+def test_what_was_lost_between_the_days_stays_in_doubt(week: Week, tmp_path: Path) -> None:
+    (feed_a,) = [path for path in week.blind if "Incremental_FeedA" in path.name]
+    first = min(_numbers(feed_a))
+    tuesday = _changed(week.blind, tmp_path / "captures", _without(first, first))
+    build([*week.monday, *tuesday], tmp_path / "lake")
+    assert _seams(tmp_path / "lake") == [("WARNING", 1)]
+    lost = {200000200011, 200000202007}  # states of both are told in that packet
+    rows = Lake(tmp_path / "lake").arrow("orders", ON_TUESDAY).to_pylist()
+    told = [row for row in rows if row["security_id"] in lost and row["action"] != "SNAPSHOT"]
+    assert len(told) > 50
+    assert {row["quality"] for row in told} == {int(Quality.AFTER_GAP)}
+    spans = Lake(tmp_path / "lake").arrow("quality", "finding = 'STALE_SPAN'").to_pylist()
+    assert {row["security_id"] for row in spans} == lost
+
+
+def test_another_monday_is_another_tuesday(week: Week, blind: Path, tmp_path: Path) -> None:
+    """But only if it ends otherwise."""
+    lake, captures = tmp_path / "lake", tmp_path / "captures"
+    shutil.copytree(blind, lake)
+    without_b = [path for path in week.monday if "FeedB" not in path.name]
+    assert build([*without_b, *week.blind], lake).units == [(MONDAY, CHANNEL)]
+    (feed_a,) = [path for path in week.monday if "Incremental_FeedA" in path.name]
+    last = max(_numbers(feed_a))
+    cut = _changed(week.monday, captures, _without(last - 3, last))
+    assert build([*cut, *week.blind], lake).units == [(MONDAY, CHANNEL), (TUESDAY, CHANNEL)]
+    assert _seams(lake) == [("WARNING", 4)]
+    build(week.monday, lake)  # Monday alone: Tuesday is told by its captures, when they come again
+    assert _seams(lake) == [("WARNING", 4)]
+    assert build(week.blind, lake).units == [(TUESDAY, CHANNEL)]
+    assert all_tables(lake) == all_tables(blind)
+
+
+def test_the_book_before_the_first_loop(week: Week, blind: Path) -> None:
+    """Of any time between the days, of both dates."""
+    lake = Lake(blind)
+    packets = lake.arrow("packets").to_pylist()
+    ended = max(row["ts_send"] for row in packets if row["trade_date"] == MONDAY)
+    begun = min(row["ts_send"] for row in packets if row["trade_date"] == TUESDAY)
+    names = {row["security_id"]: row["symbol"] for row in lake.arrow("instruments").to_pylist()}
+    known = 0
+    for security_id, sides in truth_books(week.days[0], CHANNEL).items():
+        if security_id not in names:
+            continue
+        for side in Side:
+            told = [row for row in sides if row["side"] == side]
+            expected = told_orders(told[-1], week.version) if told else []
+            for at_ns in (ended, begun - 1):
+                book = book_at(lake, names[security_id], at_ns)
+                assert not book.quality & (Quality.BOOK_UNKNOWN | Quality.AFTER_GAP)
+                orders: Any = book.bid_orders if side is Side.BUY else book.offer_orders
+                found = [(o.order_id, o.price, o.size, o.inserted_ns, o.firm, o.implied) for o in orders]
+                assert found == expected
+            known += len(expected)
+    assert known > 2
+
+
+def test_streamed_it_is_the_same(week: Week, blind: Path, tmp_path: Path) -> None:
+    """Tuesday comes before Monday is finished, file by file."""
+    stream, lake = streamer(tmp_path / "lake", tmp_path / "checkpoint"), tmp_path / "lake"
+    feed(stream, week.monday)
+    for path in week.blind:
+        feed(stream, [path])
+    assert feed(stream, [], finish=True).finished
+    assert all_tables(lake) == all_tables(blind)
+    assert not build([*week.monday, *week.blind], lake).units  # the build takes it for its own
+    assert not feed(stream, [*week.monday, *week.blind], finish=True).units
+
+
+def test_a_late_file_of_monday_changes_a_streamed_tuesday(week: Week, tmp_path: Path) -> None:
+    captures = tmp_path / "captures"
+    periods = [files for day in week.days for files in rotate(day, captures, 240, f"{CHANNEL:03}")]
+    for path in captures.glob(f"*Snapshot*{TUESDAY:%Y%m%d}*"):
+        path.unlink()
+    files = [[path for path in period if path.exists()] for period in periods]
+    monday = [period for period in files if any(f"{MONDAY:%Y%m%d}" in path.name for path in period)]
+    late = [path for period in monday[-3:] for path in period if "Incremental" in path.name]
+    stream, lake = streamer(tmp_path / "lake", tmp_path / "checkpoint"), tmp_path / "lake"
+    for period in files:
+        feed(stream, [path for path in period if path not in late])
+    feed(stream, [], finish=True)
+    ((severity, lost),) = _seams(lake)
+    assert (severity, lost > 0) == ("WARNING", True)
+    assert [day for day, _ in feed(stream, late, finish=True).units] == [MONDAY, TUESDAY]
+    build([captures], tmp_path / "built")
+    assert all_tables(lake) == all_tables(tmp_path / "built")
+    assert _seams(lake) == [("INFO", 0)]
