@@ -19,6 +19,7 @@ from pregao.lake.waves import Ready, UnitWork, Waves
 MONDAY, TUESDAY, WEDNESDAY = (date(2026, 11, day) for day in (16, 17, 18))
 DAYS = (MONDAY, TUESDAY, WEDNESDAY)
 PACKETS = 100  # of each day
+REPORTS = 1000  # so many could be proven after a few packets
 
 
 def _unit(day: date, version: int = 1) -> Unit:
@@ -40,7 +41,7 @@ def _slices(unit: Unit, count: int) -> list[Slice]:
 
 
 def _ends(day: date, digest: str = "as it was") -> Carried:
-    return Carried((day, 84), 1, (DAYS.index(day) + 1) * PACKETS, 0, digest)
+    return Carried((day, 84), 1, (DAYS.index(day) + 1) * PACKETS, 0, REPORTS, digest)
 
 
 class Lake:
@@ -140,3 +141,13 @@ def test_what_is_as_it_was_is_left_alone() -> None:
     waves = Lake(1, monday=None, tuesday="as it was").waves(MONDAY, TUESDAY)
     assert _run(waves) == []
     assert waves.unchanged == [(MONDAY, 84), (TUESDAY, 84)]
+
+
+@pytest.mark.parametrize(
+    ("lost", "runs_on"), [(0, True), (1, True), (28, True), (29, False), (10**6, False), (-1, False)]
+)
+def test_a_sequence_runs_on_if_a_book_can_be_proven(lost: int, runs_on: bool) -> None:
+    """A packet has 35 reports at most: after 29 of them even rptSeq 1000 may have come round again."""
+    ends = _ends(MONDAY)
+    assert ends.runs_on_to((1, ends.number + 1 + lost)) == runs_on
+    assert not ends.runs_on_to((2, ends.number + 1 + lost))

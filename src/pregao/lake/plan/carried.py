@@ -9,6 +9,7 @@ from typing import Any
 
 from pregao.lake.store.files import DataFile
 from pregao.lake.tables.table import UnitKey
+from pregao.sessions.instruments import REPORTS_IN_A_PACKET
 
 Start = tuple[int, int]  # sequenceVersion and number of the first packet of a unit
 
@@ -22,16 +23,19 @@ class Carried:
     version: int
     number: int
     sent_ns: int
+    reports: int  # the greatest rptSeq of a book without doubt
     digest: str
     files: tuple[DataFile, ...] = ()
 
     def runs_on_to(self, start: Start) -> bool:
-        """Whether what begins there goes on from here, be it after a gap."""
-        return self.version == start[0] and self.number < start[1]
+        """Whether what begins there goes on from here. After a gap in which any rptSeq could have come round
+        again (a whole day, say) no book could be proven, so there is nothing to go on from."""
+        lost = start[1] - self.number - 1
+        return self.version == start[0] and lost >= 0 and lost * REPORTS_IN_A_PACKET < max(self.reports, 1)
 
     def to_plan(self) -> list[Any]:
         """As the column `plan` of the unit's row has it: where the files are is known to the log."""
-        return [self.version, self.number, self.sent_ns, self.digest]
+        return [self.version, self.number, self.sent_ns, self.reports, self.digest]
 
 
 def digest_of(carried: Carried | None) -> str | None:

@@ -19,6 +19,7 @@ from pregao.lake.slices.known import UNHEARD, KnownInstruments
 from pregao.lake.slices.made_rows import make_empty
 from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX
 from pregao.lake.slices.sampling.kernels import BOOK_ONCE
+from pregao.lake.tables.quality import Quality
 from pregao.model.market import Side
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
 from pregao.sessions.instruments import NO_REPORT
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 NO_RPT_SEQ: Final = 0xFFFFFFFF  # of a row: no report of the instrument is known
 BY_POSITION, BY_PRICE = 14, 15  # wire versions that order books so
+_IN_DOUBT: Final = int(Quality.BOOK_UNKNOWN | Quality.AFTER_GAP)
 _DIGESTED: Final = (
     "security_id", "quality", "rpt_seq", "side", "id", "price", "size", "inserted_ns", "firm", "position",
     "flags",
@@ -73,7 +75,9 @@ def ending_of(machine: "SliceMachine") -> Ending | None:
     version, number = machine.slice.versions[place >> NUMBER_BITS], place & NUMBER_MASK
     key = date.fromisoformat(machine.slice.trade_date), machine.slice.channel
     digest = _digest(rows, (version, number, sent_ns))
-    return Ending(rows, Carried(key, version, number, sent_ns, digest))
+    good = (lake["quality"] & _IN_DOUBT == 0) & (lake["rpt_seq"] != NO_RPT_SEQ)
+    reports = int(lake["rpt_seq"][good].max(initial=0))
+    return Ending(rows, Carried(key, version, number, sent_ns, reports, digest))
 
 
 def _books(store: "BookStore", known: KnownInstruments) -> Iterator[Rows]:

@@ -41,7 +41,7 @@ DAYS = {
     "resets16": {"version": 16, "faults": RESETS},
     "resets8": {"version": 8, "faults": RESETS},
 }
-WEEKS = {  # one Tuesday without loops; one after a gap; one with all that can go wrong
+WEEKS = {  # two days each; the second has loops where it says so
     "no loops": {"version": 16, "seed": 17},
     "a gap": {"version": 8, "seed": 17},
     "loops": {"version": 16, "seed": 18, "faults": "both=3%,loss=1%"},
@@ -127,7 +127,7 @@ def test_slices_that_begin_with_the_day_before_are_equal(week: str, tmp_path: Pa
         if slice_.is_last:
             before[slice_.channel] = twin, found
             _same_ending(found, expected)
-    assert begun >= 3
+    assert begun >= 2  # after a gap books of few reports cannot be proven, so quiet channels begin anew
 
 
 def _stored_books(ending: Ending) -> StoredBooks:
