@@ -23,7 +23,7 @@ from .stream_player import SECOND_NS, Player
 
 MESSAGES = 600_000
 SECONDS = 60.0  # measured
-WARM_S, SPARE_S, ROTATE_S, TRIGGER_S = 10.0, 25.0, 5.0, 5.0
+WARM_S, SPARE_S, ROTATE_S, TRIGGER_S = 10.0, 25.0, 5.0, 2.0
 _OUT = Path("build/bench-stream")
 _PATIENCE_S = 300.0
 _BATCH = re.compile(r"lake version \d+, .* packets, .* in ([\d.]+) s$", re.MULTILINE)

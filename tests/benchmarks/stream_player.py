@@ -19,21 +19,25 @@ from tests.integration.stream_kit import records
 SECOND_NS = 1_000_000_000
 _RECEIVED = Struct("<II")  # in the head of a record
 _SENT, _SENT_AT = Struct("<Q"), 16 + 42 + 8  # past the heads of record, Ethernet, IP and UDP, in the packet's
-_WIRE_NS = 100_000
 _FRAME_PACKETS = 256
-Timed = list[tuple[float, bytes]]  # seconds from the beginning, a record
+Timed = list[tuple[float, int, bytes]]  # seconds from the beginning; when it was received, a record
 
 
 class Player:
     """All streams of a channel. Its busiest one has as many packets every second; the others keep their
-    place beside it."""
+    place beside it, and what both feeds have was sent at the same time on both."""
 
     def __init__(self, captures: list[Path], seconds: float) -> None:
         self.seconds = seconds
-        self._streams = {capture.stem: list(records(capture)) for capture in captures}
-        busiest = max(self._streams.values(), key=len)
+        content = {capture.stem: list(records(capture)) for capture in captures}
+        sent = {name: np.array([_sent_ns(each) for _, each in known]) for name, known in content.items()}
+        busiest = max(sent.values(), key=len)
         self.rate = len(busiest) / seconds
-        self._clock = np.array([ts for ts, _ in busiest]), np.arange(len(busiest)) / self.rate
+        clock = np.sort(busiest), np.arange(len(busiest)) / self.rate
+        self._streams = {
+            name: (np.interp(sent[name], *clock, right=seconds - 1e-6), known)
+            for name, known in content.items()
+        }
 
     def begin(self, out: Path, until: float) -> None:
         """What came before a moment, at once."""
@@ -50,14 +54,10 @@ class Player:
         return first, time_ns()
 
     def _between(self, since: float, until: float) -> Iterator[tuple[str, Timed]]:
-        for name, content in self._streams.items():
-            places = np.interp([ts for ts, _ in content], *self._clock, right=self.seconds - 1e-6)
+        for name, (places, content) in self._streams.items():
             first, end = np.searchsorted(places, [since, until])
             if end > first:
-                yield (
-                    name,
-                    list(zip(places[first:end], (each for _, each in content[first:end]), strict=True)),
-                )
+                yield name, [(places[each], *content[each]) for each in range(first, end)]
 
     def _write(
         self, out: Path, parts: Iterator[tuple[str, Timed]], began: float, at: float | None = None
@@ -69,8 +69,11 @@ class Player:
                 out / f"{name}_{int((began + content[0][0]) * 1000)}.pcap.zst", pcap_header()
             )
             for first in range(0, len(content), _FRAME_PACKETS):
-                frame = [_at(record, int((began + place) * SECOND_NS)) for place, record in
-                         content[first : first + _FRAME_PACKETS]]  # fmt: skip
+                part = content[first : first + _FRAME_PACKETS]
+                frame = [
+                    _at(record, int((began + place) * SECOND_NS), received)
+                    for place, received, record in part
+                ]
                 times = FrameTimes(_time_of(frame[0]), _time_of(frame[-1]), len(frame))
                 writer.append(b"".join(frame), times)
             writers.append(writer)
@@ -80,10 +83,15 @@ class Player:
             writer.close()
 
 
-def _at(record: bytes, received_ns: int) -> bytes:
+def _sent_ns(record: bytes) -> int:
+    return int(_SENT.unpack_from(record, _SENT_AT)[0])
+
+
+def _at(record: bytes, sent_ns: int, received_ns: int) -> bytes:
+    """Sent at another time, and as long on its way as it was."""
     changed = bytearray(record)
-    _RECEIVED.pack_into(changed, 0, *divmod(received_ns, SECOND_NS))
-    _SENT.pack_into(changed, _SENT_AT, received_ns - _WIRE_NS)
+    _RECEIVED.pack_into(changed, 0, *divmod(sent_ns + received_ns - _sent_ns(record), SECOND_NS))
+    _SENT.pack_into(changed, _SENT_AT, sent_ns)
     return bytes(changed)
 
 

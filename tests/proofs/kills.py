@@ -166,7 +166,11 @@ class _Trial:
     def _start(self) -> BuildProcess:
         setting = self._setting
         self._tally.others["restarts"] += bool(self._runs)
-        self._runs.append(BuildProcess(setting.captures, self._lake, self._plan.master, self._scratch))
+        self._runs.append(
+            BuildProcess(
+                setting.captures, self._lake, self._plan.master, self._scratch, computed=setting.computed
+            )
+        )
         return self._runs[-1]
 
     def _disturbed(self, target: str, step: str, share: float) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pregao.lake.lake import Lake
-from tests.integration.lake_kit import all_tables, make_days
+from tests.integration.lake_kit import all_tables, build, make_days
 from tests.proofs.kills_build import BuildProcess, Cluster, Pace
 from tests.proofs.kills_reader import NOTHING, Counts, counts_of
 
@@ -29,14 +29,18 @@ class Setting:
     paces: dict[str, Pace]
     cluster: str  # its address; empty: there is none
     cluster_pids: tuple[int, ...]
+    computed: bool = True  # whether tables that are computed from others are built too
 
 
 @contextmanager
-def prepared(folder: Path, *, with_cluster: bool = True) -> Iterator[Setting]:
+def prepared(folder: Path, *, with_cluster: bool = True, computed: bool = True) -> Iterator[Setting]:
     captures, fewer = _captures(folder / "days")
     old_lake, new_lake = folder / "old", folder / "new"
-    _undisturbed(fewer, old_lake, folder)
-    paces = _undisturbed(captures, new_lake, folder)
+    if computed:
+        _undisturbed(fewer, old_lake, folder, computed=True)
+    else:
+        build(fewer, old_lake)  # needs no Java
+    paces = _undisturbed(captures, new_lake, folder, computed=computed)
     states = {
         NOTHING: dict.fromkeys(counts_of(Lake(new_lake)), 0), OLD: counts_of(Lake(old_lake)),
         NEW: counts_of(Lake(new_lake)),
@@ -44,10 +48,10 @@ def prepared(folder: Path, *, with_cluster: bool = True) -> Iterator[Setting]:
     assert states[OLD] != states[NEW]
     common = folder, captures, old_lake, all_tables(new_lake), states, paces
     if not with_cluster:
-        yield Setting(*common, "", ())
+        yield Setting(*common, "", (), computed)
         return
     with Cluster(folder / "cluster") as cluster:
-        yield Setting(*common, cluster.url, cluster.pids)
+        yield Setting(*common, cluster.url, cluster.pids, computed)
 
 
 def _captures(out: Path) -> tuple[list[Path], list[Path]]:
@@ -58,10 +62,10 @@ def _captures(out: Path) -> tuple[list[Path], list[Path]]:
     return every, fewer
 
 
-def _undisturbed(captures: list[Path], lake: Path, folder: Path) -> dict[str, Pace]:
+def _undisturbed(captures: list[Path], lake: Path, folder: Path, *, computed: bool) -> dict[str, Pace]:
     scratch = folder / f"scratch-{lake.name}"
     scratch.mkdir()
-    run = BuildProcess(captures, lake, "local[2]", scratch)
+    run = BuildProcess(captures, lake, "local[2]", scratch, computed=computed)
     try:
         status = run.wait()
         paces = run.paces()

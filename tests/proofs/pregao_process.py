@@ -42,11 +42,12 @@ class PregaoProcess:
 
     def _listen(self) -> None:
         assert self._process.stderr is not None
-        for line in self._process.stderr:
-            with self._news:
-                self.lines.append(line.rstrip("\n"))
-                self._note(line)
-                self._news.notify_all()
+        with self._process.stderr as told:
+            for line in told:
+                with self._news:
+                    self.lines.append(line.rstrip("\n"))
+                    self._note(line)
+                    self._news.notify_all()
         with self._news:
             self._ended = True
             self._news.notify_all()

@@ -33,7 +33,7 @@ def add_command(commands: Any) -> None:
     parser = add_parser(commands, "build", "captures to the tables of a lake", _DESCRIPTION, _EPILOG)
     parser.add_argument("captures", nargs="+", metavar="CAPTURES", help="files, or folders of them")
     add_lake(parser)
-    parser.add_argument("--master", default="local[*]", metavar="URL", help="default: local[*]")
+    parser.add_argument("--master", default="local[*,4]", metavar="URL", help="default: local[*,4]")
     parser.add_argument("--archive", metavar="FILE", help="environment for a cluster, made by `pregao pack`")
     parser.add_argument("--channel", type=natural, action="append", metavar="N", help="only this channel")
     parser.add_argument("--date", type=_date, action="append", metavar="D", help="only this trade date")

@@ -33,7 +33,7 @@ def add_command(commands: Any) -> None:
         "--format", choices=("table", "csv", "json", "parquet"), default="table", help="default: table"
     )
     parser.add_argument("--out", metavar="FILE", help="write there instead of stdout")
-    parser.add_argument("--master", default="local[*]", metavar="URL", help="default: local[*]")
+    parser.add_argument("--master", default="local[*,4]", metavar="URL", help="default: local[*,4]")
     parser.add_argument("--archive", metavar="FILE", help="environment for a cluster, made by `pregao pack`")
     parser.add_argument("--no-progress", action="store_true", help="say nothing while it works")
     parser.set_defaults(run=run)

@@ -30,7 +30,7 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--seed", type=natural, default=1, metavar="N", help="default: 1")
     parser.add_argument("--faults", metavar="SPEC", help="as `pregao simulate` has them")
     parser.add_argument("--anew", action="store_true", help="simulate again, also what has not changed")
-    parser.add_argument("--master", default="local[*]", metavar="URL", help="default: local[*]")
+    parser.add_argument("--master", default="local[*,4]", metavar="URL", help="default: local[*,4]")
     parser.add_argument("--no-progress", action="store_true", help="no progress on stderr")
     parser.set_defaults(run=run)
 

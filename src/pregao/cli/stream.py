@@ -34,7 +34,7 @@ def add_command(commands: Any) -> None:
     parser.add_argument("captures", metavar="DIR", help="folder that captures appear in")
     add_lake(parser)
     parser.add_argument("--once", action="store_true", help="take what is there, to the last packet, and end")
-    parser.add_argument("--every", type=_span, default=5.0, metavar="T", help="look so often; default: 5s")
+    parser.add_argument("--every", type=_span, default=2.0, metavar="T", help="look so often; default: 2s")
     parser.add_argument("--wait", type=_span, default=60.0, metavar="T",
                         help="for a feed that is silent, in recorded time; default: 60s")  # fmt: skip
     parser.add_argument("--derive-every", type=_span, default=300.0, metavar="T",
@@ -46,7 +46,7 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--scratch", default="", metavar="DIR", help="where .gz captures are unpacked")
     parser.add_argument("--no-computed", action="store_true",
                         help="without tables computed from others: bars, daily, auctions …")  # fmt: skip
-    parser.add_argument("--master", default="local[*]", metavar="URL", help="default: local[*]")
+    parser.add_argument("--master", default="local[*,4]", metavar="URL", help="default: local[*,4]")
     parser.add_argument("--archive", metavar="FILE", help="environment for a cluster, made by `pregao pack`")
     parser.set_defaults(run=run)
 

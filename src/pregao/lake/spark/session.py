@@ -18,7 +18,7 @@ from pregao.lake.spark.java import java_home
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-LOCAL: Final = "local[*]"
+LOCAL: Final = "local[*,4]"  # a task whose Python worker dies is tried again, as on a cluster
 ARCHIVE_FOLDER: Final = "environment"
 _LOG_SETTINGS: Final = Path(__file__).with_name("log4j2.properties")
 

@@ -8,7 +8,6 @@ capture that changes a part of it replaces it whole.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Final
 
 from pregao.lake.errors import LakeConflictError
@@ -24,7 +23,6 @@ from pregao.lake.streaming.steps import UNIT, label_of, slice_label, state_of
 from pregao.lake.streaming.writing import changed_row
 from pregao.lake.tables.catalogue import DATA_TABLES
 from pregao.lake.tables.table import CHANNEL, TRADE_DATE
-from pregao.lake.tasks.runners import Runner
 
 FULL_BYTES: Final = 32 << 20  # of all tables: files of such a segment are large enough
 
@@ -45,8 +43,11 @@ class _Work:
 
 
 class Joiner:
-    def __init__(self, runner: Runner, committer: Committer, fan: int) -> None:
-        self._runner, self.committer, self._fan = runner, committer, fan
+    """It works in this process: the files are small, and a worker that has slept since the last time would
+    take longer to start than all of them."""
+
+    def __init__(self, committer: Committer, fan: int) -> None:
+        self.committer, self._fan = committer, fan
 
     def join(self, lake: Lake, rows: Iterable[dict[str, Any]]) -> Joined:
         """All that is due, as one commit. If another build changes one of the units meanwhile it is left
@@ -56,8 +57,7 @@ class Joiner:
             self._plan(lake, row, work)
         if not work.rows:
             return Joined()
-        made = self._runner.run(partial(rewrite, location=lake.location), work.groups, _silent)
-        adds = [file for files in made for file in files]
+        adds = [file for group in work.groups for file in rewrite(group, lake.location)]
         removes = [file.data_file() for group in work.groups for file in group.files]
         told = write_units(lake.location, work.rows)
         change = Change((*adds, *told), (*removes, *work.replaced))
@@ -103,7 +103,3 @@ def neighbours(segments: Sequence[Segment], fan: int) -> tuple[int, int] | None:
 def _files_of(lake: Lake, row: dict[str, Any]) -> list[LiveFile]:
     key = row[TRADE_DATE], row[CHANNEL]
     return [file for table in DATA_TABLES for file in lake.files(table) if key_of(file) == key]
-
-
-def _silent(done: int, total: int) -> None:
-    return

@@ -88,7 +88,7 @@ class Streamer:
         self._settings = chosen = settings or StreamSettings()
         scan = ScanSettings(chosen.map, chosen.scratch, chosen.piece_packets)
         self._indexes = IndexCache(checkpoint, runner, scan)
-        joiner = Joiner(runner, Committer(location, after), chosen.join)
+        joiner = Joiner(Committer(location, after), chosen.join)
         self._upkeep = Upkeep(location, self._indexes, joiner, compacts=chosen.compact)
         self._clock = WallClock()
         self._derived_ns = self._clock.now_ns()

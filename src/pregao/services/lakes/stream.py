@@ -33,7 +33,7 @@ class StreamRequest:
     folder: str
     lake: str
     checkpoint: str | None = None
-    every_s: float | None = 5.0
+    every_s: float | None = 2.0
     wait_s: float = 60.0
     derive_every_s: float = 300.0
     channels: frozenset[int] | None = None
