@@ -1,6 +1,7 @@
 """From security_id to the number of an instrument in its store: the table that kernels look into."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pregao.books import layout as t
 from pregao.books.memory import Memory, address
@@ -16,6 +17,7 @@ class Lookup:
         self._memory = memory
         self._numbers: dict[int, int] = {}
         self._bits = _FIRST_BITS
+        self._in_order = self._order = np.zeros(0, np.int64)  # ids and their numbers, by id
         self._rebuild()
 
     def __len__(self) -> int:
@@ -23,6 +25,17 @@ class Lookup:
 
     def get(self, security_id: int) -> int | None:
         return self._numbers.get(security_id)
+
+    def get_many(self, security_ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """-1 for those that are not there."""
+        if len(self._in_order) != len(self._numbers):
+            known = np.fromiter(self._numbers, np.int64, len(self._numbers))
+            self._order = np.argsort(known)
+            self._in_order = known[self._order]
+        if not len(self._in_order):
+            return np.full(len(security_ids), -1)
+        places = np.minimum(np.searchsorted(self._in_order, security_ids), len(self._in_order) - 1)
+        return np.where(self._in_order[places] == security_ids, self._order[places], -1)
 
     def add(self, security_id: int) -> int:
         number = len(self._numbers)

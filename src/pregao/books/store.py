@@ -68,6 +68,10 @@ class BookStore:
     def number(self, security_id: int) -> int | None:
         return self._lookup.get(security_id)
 
+    def numbers(self, security_ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Of many; -1 for those that are not kept."""
+        return self._lookup.get_many(security_ids)
+
     def security_id(self, number: int) -> int:
         return int(self._memory.security_ids[number])
 

@@ -281,3 +281,13 @@ def test_a_book_is_what_people_look_at() -> None:
     assert book.state is State.OPEN
     assert not book.is_suspect
     assert "PETR4" in repr(book)
+
+
+def test_numbers_of_many_are_those_of_each() -> None:
+    store = BookStore()
+    assert store.numbers(np.array([5, 7])).tolist() == [-1, -1]
+    for security_id in (900, 3, 77, 1 << 40, 12):
+        store.add_instrument(security_id)
+        asked = np.array([12, 900, 4, 1 << 40, 3, 77, 901])
+        each = [store.number(int(one)) for one in asked]
+        assert store.numbers(asked).tolist() == [-1 if one is None else one for one in each]

@@ -86,9 +86,7 @@ class Healing:
     def follow(self, loaded: LoadedLoop) -> None:
         """Its snapshots, each at its place, and what it says by silence."""
         loop, machine = loaded.loop, self._machine
-        machine.waiting.add(
-            loaded, np.array([machine.number(each) for each in loop.security_ids.tolist()], np.int64)
-        )
+        machine.waiting.add(loaded, machine.numbers(loop.security_ids))
         if loop.is_anchor:
             machine.push(max(loop.begun, 0), ABSENT, loaded)
         if loop.saved is not None:
@@ -101,18 +99,8 @@ class Healing:
         chosen = np.flatnonzero(mine)
         if not len(chosen):
             return
-        numbers = np.array([self._machine.number(each) for each in loop.security_ids[chosen].tolist()])
-        parts = [loaded.orders(row) for row in chosen.tolist()]
-        counts = np.array([len(part) for part in parts])
-        rows = np.zeros(int(np.maximum(counts, 1).sum()), ROW)
-        starts = np.cumsum(np.maximum(counts, 1)) - np.maximum(counts, 1)
-        filled = np.zeros(len(rows), np.bool_)
-        for start, part in zip(starts.tolist(), parts, strict=True):
-            rows[start : start + len(part)] = part
-            filled[start : start + len(part)] = True
-        make_empty(rows, ~filled)
-        which = np.repeat(np.arange(len(chosen)), np.maximum(counts, 1))
-        entries = np.arange(len(rows)) - starts[which]
+        numbers = self._machine.numbers(loop.security_ids[chosen])
+        rows, which, entries = loaded.all_orders(chosen)
         self._made.place(
             rows, numbers[which], loop.places[chosen][which], loop.rpt_seqs[chosen][which], entries,
             loop.sent_ns,
@@ -121,9 +109,8 @@ class Healing:
 
     def absent(self, place: int, loaded: LoadedLoop) -> None:
         """Who is not in the list of an anchor has an empty book."""
-        listed = {self._machine.number(security_id) for security_id in loaded.loop.security_ids.tolist()}
-        known = self._known
-        others = np.array([number for number in range(known.count) if number not in listed], np.int64)
+        listed, known = self._machine.numbers(loaded.loop.security_ids), self._known
+        others = np.setdiff1d(np.arange(known.count), listed)
         others = others[known.covered[others] <= place]
         for number in others.tolist():
             if number != UNHEARD and self._orders_of(number):

@@ -10,6 +10,7 @@ from pregao.lake.plan.loops import in_order
 from pregao.lake.plan.readers import row_reader
 from pregao.lake.plan.slicing import LoopPart
 from pregao.lake.slices.feeds import read_packets
+from pregao.lake.slices.made_rows import make_empty
 from pregao.model.rows import ROW, ROW_SIZE, Kind, Rows
 
 
@@ -26,6 +27,19 @@ class LoadedLoop:
 
     def orders(self, row: int) -> Rows:
         return self._orders[self._starts[row] : self._starts[row + 1]]
+
+    def all_orders(self, chosen: Array) -> tuple[Rows, Array, Array]:
+        """Of several snapshots, one after the other: the orders, of which of `chosen` each is, and the how
+        manieth of it. A snapshot without any has a row that tells no order."""
+        counts = np.maximum(self.counts[chosen], 1)
+        which = np.repeat(np.arange(len(chosen)), counts)
+        entries = np.arange(len(which)) - (np.cumsum(counts) - counts)[which]
+        words = np.zeros((len(which), ROW_SIZE // 8), np.int64)
+        told = self.counts[chosen][which] > 0
+        words[told] = _words(self._orders)[(self._starts[chosen][which] + entries)[told]]
+        rows = words.view(ROW).ravel()
+        make_empty(rows, ~told)
+        return rows, which, entries
 
 
 def _read(part: LoopPart) -> tuple[Rows, Array]:
@@ -52,6 +66,10 @@ def _read(part: LoopPart) -> tuple[Rows, Array]:
 
 
 def _chosen(rows: Rows, which: Array) -> Array:
+    return _words(rows)[which]
+
+
+def _words(rows: Rows) -> Array:
     """As words: numpy copies fields of rows one by one."""
     words: Array = rows.view(np.int64).reshape(len(rows), ROW_SIZE // 8)
-    return words[which]
+    return words

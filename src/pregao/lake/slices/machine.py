@@ -230,6 +230,13 @@ class SliceMachine:
             self.known.add(number)
         return number
 
+    def numbers(self, security_ids: Array) -> Array:
+        """Of many, some of which may be new."""
+        found = self.store.numbers(np.ascontiguousarray(security_ids, np.int64))
+        for place in np.flatnonzero(found < 0).tolist():
+            found[place] = self.number(int(security_ids[place]))
+        return found
+
     def _take_quotes(self) -> None:
         quotes = self.store.take_quotes()
         wanted = (quotes["at"] >= self.slice.start) & (quotes["at"] < self.slice.stop)
