@@ -1,6 +1,5 @@
 """A slice to files: the task that Spark runs, and whoever else."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -45,17 +44,6 @@ class SliceDone:
     seconds: dict[str, float] = field(default_factory=dict)
     unnamed: list[int] = field(default_factory=list)  # ids of which no definition is known
     ends: Carried | None = None  # of the last slice of a unit
-
-    def note(self) -> str:
-        return json.dumps(
-            {"findings": self.findings, "loops": self.loops, "counts": self.counts, "seconds": self.seconds}
-        )
-
-    @classmethod
-    def of_note(cls, files: list[DataFile], note: str) -> "SliceDone":
-        read = json.loads(note)
-        loops = {int(loop): counts for loop, counts in read["loops"].items()}
-        return cls(files, read["findings"], loops, read["counts"], read["seconds"])
 
 
 _ROW_TABLES: Final[tuple[tuple[int, Table, Callable[..., Any]], ...]] = (
