@@ -15,6 +15,7 @@ from pregao.lake.store.livefile import LiveFile, key_of
 from pregao.lake.store.location import Location
 from pregao.lake.tables.messages import TRADES
 from pregao.lake.tables.table import UnitKey
+from pregao.lake.tasks.memory import give_back
 from pregao.lake.tasks.runners import Runner
 
 # A task holds the trades of its part in memory, about 400 bytes each.
@@ -43,6 +44,7 @@ def derive(
 
 
 def _run(item: UnitPart | PacketFiles, location: Location, build_id: str) -> Any:
+    give_back()
     if isinstance(item, PacketFiles):
         return count_packets(item, location)
     return compute(item, location, build_id)

@@ -20,7 +20,7 @@ from pregao.lake.plan.units import Unit, UnitStream
 FROM_FIRST: Final = -1
 TO_LAST: Final = (1 << 62) - 1
 COOL_PACKETS: Final = 512
-SLICE_MESSAGES: Final = 1_000_000
+SLICE_MESSAGES: Final = 500_000
 _SECOND_NS: Final = 1_000_000_000
 
 

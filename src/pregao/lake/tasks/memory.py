@@ -11,7 +11,7 @@ from typing import Final
 import pyarrow as pa
 
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3  # of mallopt
-_LARGE: Final = 1 << 30
+_LARGE: Final = 16 << 20
 _PAD: Final = 64 << 20
 
 
@@ -27,3 +27,9 @@ def keep_memory() -> bool:
         return False
     pa.set_memory_pool(pa.system_memory_pool())
     return True
+
+
+def give_back() -> None:
+    """What was kept, when work of another kind begins."""
+    if keep_memory():
+        ctypes.CDLL(None).malloc_trim(0)

@@ -1,5 +1,6 @@
 """Rows that change books, as tables: orders, and the orders of stored books."""
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -8,12 +9,14 @@ from pregao.lake.slices.rows import LAKE_ROW, by_instrument
 from pregao.lake.slices.stored import NO_RPT_SEQ
 from pregao.lake.tables.books import BOOK_CHECKPOINTS
 from pregao.lake.tables.messages import ORDERS
+from pregao.lake.tables.parquet import ROW_GROUP_ROWS
 from pregao.lake.tables.words import ANCHORS, BOOK_ACTIONS
 from pregao.lake.tasks.arrays import NO_WORD, Array, or_null, record
 from pregao.lake.tasks.columns.rows import ColumnRows
 from pregao.lake.tasks.lineage import FIELDS, Lineage
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
 
+PART_ROWS: Final = 4 * ROW_GROUP_ROWS
 _ORDER_FIELDS: Final = (
     *FIELDS, "action", "side", "id", "price", "size", "other", "position", "firm", "inserted_ns", "flags",
     "low",
@@ -24,8 +27,14 @@ _EMPTY, _RESET, _SNAPSHOT = (BOOK_ACTIONS.index(word) for word in ("EMPTY", "RES
 _MOST_ACTION: Final = BOOK_ACTIONS.index("DELETE_FROM")
 
 
-def orders_table(rows: Rows, lineage: Lineage) -> Any:
+def orders_tables(rows: Rows, lineage: Lineage) -> Iterator[Any]:
+    """In parts: where loops are rare a slice has millions, and its columns are as large as its rows."""
     order = _order(rows, lineage)
+    for first in range(0, len(order), PART_ROWS):
+        yield _orders(rows, order[first : first + PART_ROWS], lineage)
+
+
+def _orders(rows: Rows, order: Array, lineage: Lineage) -> Any:
     sorted_rows = ColumnRows(rows, order, _ORDER_FIELDS)
     kinds, flags = sorted_rows["kind"], sorted_rows["flags"]
     entries = np.where(kinds == Kind.SNAPSHOT_ORDER, sorted_rows["low"], 0)

@@ -1,6 +1,8 @@
 """A slice to files: the task that Spark runs, and whoever else."""
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
@@ -14,7 +16,7 @@ from pregao.lake.plan.slicing import Slice
 from pregao.lake.slices import buffers as b
 from pregao.lake.slices.feeds import Merged, merge
 from pregao.lake.slices.machine import SliceMachine, SliceResult
-from pregao.lake.store.files import DataFile, write_file
+from pregao.lake.store.files import DataFile, FileWriter
 from pregao.lake.store.location import Location
 from pregao.lake.tables import books as book_tables
 from pregao.lake.tables import messages as message_tables
@@ -23,8 +25,8 @@ from pregao.lake.tables.table import CHANNEL, TRADE_DATE, Table
 from pregao.lake.tasks import messages
 from pregao.lake.tasks.books import depth_table, packets_table, quotes_table
 from pregao.lake.tasks.lineage import Lineage
-from pregao.lake.tasks.memory import keep_memory
-from pregao.lake.tasks.orders import checkpoints_table, orders_table
+from pregao.lake.tasks.memory import give_back
+from pregao.lake.tasks.orders import checkpoints_table, orders_tables
 from pregao.lake.tasks.stored import read_stored
 from pregao.model.errors import PregaoError
 
@@ -47,7 +49,7 @@ class SliceDone:
 
 
 _ROW_TABLES: Final[tuple[tuple[int, Table, Callable[..., Any]], ...]] = (
-    (b.ORDERS, message_tables.ORDERS, orders_table),
+    (b.ORDERS, message_tables.ORDERS, orders_tables),
     (b.TRADES, message_tables.TRADES, messages.trades_table),
     (b.EXECUTIONS, message_tables.EXECUTIONS, messages.executions_table),
     (b.STATISTICS, message_tables.STATISTICS, messages.statistics_table),
@@ -58,7 +60,8 @@ _ROW_TABLES: Final[tuple[tuple[int, Table, Callable[..., Any]], ...]] = (
 
 
 def build_slice(slice_: Slice, location: Location, build_id: str) -> SliceDone:
-    keep_memory()
+    gc.collect()  # machine and healing know each other: the arrays of the slice before would stay
+    give_back()
     done = SliceDone()
     clock = _Clock(done.seconds)
     merged = merge(slice_)
@@ -90,18 +93,33 @@ class _Target:
     clock: _Clock
 
     def write(self, table: Table, make: Callable[[], Any]) -> None:
+        """`make` gives all rows, or an iterator of parts of them in the order of the file."""
         try:
-            rows = make()
+            self._write(table, make)
         except TooLargeError as error:
             where = f"channel {self.slice.channel} of {self.slice.trade_date}, slice {self.slice.number}"
             raise TooLargeInMessageError(f"{where}, table {table.name}: {error}") from error
-        self.clock.lap("columns")
-        self.done.counts[table.name] = self.done.counts.get(table.name, 0) + rows.num_rows
-        if rows.num_rows:
-            partition = {TRADE_DATE: self.slice.trade_date, CHANNEL: str(self.slice.channel)}
-            label = f"slice-{self.slice.number:04}"
-            self.done.files.append(write_file(self.location, table, partition, rows, label=label))
+
+    def _write(self, table: Table, make: Callable[[], Any]) -> None:
+        made = make()
+        writer: FileWriter | None = None
+        self.done.counts.setdefault(table.name, 0)
+        with ExitStack() as closing:
+            for rows in made if isinstance(made, Iterator) else (made,):
+                self.clock.lap("columns")
+                self.done.counts[table.name] += rows.num_rows
+                if rows.num_rows:
+                    writer = writer or closing.enter_context(self._writer(table, rows.schema))
+                    writer.write(rows)
+                self.clock.lap("parquet")
+        if writer is not None:
+            self.done.files.append(writer.file)
         self.clock.lap("parquet")
+
+    def _writer(self, table: Table, schema: Any) -> FileWriter:
+        partition = {TRADE_DATE: self.slice.trade_date, CHANNEL: str(self.slice.channel)}
+        label = f"slice-{self.slice.number:04}"
+        return FileWriter(self.location, table, partition, label=label, schema=schema)
 
 
 def _write_all(target: _Target, result: SliceResult, build_id: str) -> None:
