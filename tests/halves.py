@@ -9,11 +9,15 @@ from pathlib import Path
 
 from pregao.services.compiled import compile_all
 
-# They are long and need no network.
-_SIMULATED = sorted(str(path) for path in Path("tests/integration").glob("test_simulate*.py"))
+# They are long and listen to nothing that others send.
+_ALONE = sorted(
+    str(path)
+    for pattern in ("test_simulate*.py", "test_object_store.py")
+    for path in Path("tests/integration").glob(pattern)
+)
 HALVES = (
-    ("tests/integration", "tests/proofs", *(f"--ignore={path}" for path in _SIMULATED)),
-    ("tests/unit", "tests/conformance", "tests/oracle", *_SIMULATED),
+    ("tests/integration", "tests/proofs", *(f"--ignore={path}" for path in _ALONE)),
+    ("tests/unit", "tests/conformance", "tests/oracle", *_ALONE),
 )
 OUTPUT = Path("build/test-second-half.txt")
 

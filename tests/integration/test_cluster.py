@@ -64,6 +64,7 @@ def run(command: list[str], made: Cluster | None) -> "subprocess.CompletedProces
     return done
 
 
+@pytest.mark.long
 def test_tasks_run_with_the_python_of_the_archive(archive: Path, running: Cluster) -> None:
     rows = json.loads(run([sys.executable, "-c", WHO, running.url, str(archive)], running).stdout)
     assert len(rows) == 8
