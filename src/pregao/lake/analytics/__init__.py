@@ -1,6 +1,6 @@
 """Tables computed from other tables: ordinary functions from DataFrames to DataFrames."""
 
-from pregao.lake.analytics.run import FROM_TRADES, INPUTS, Tables, Unit, run
+from pregao.lake.analytics.run import INPUTS, Tables, Unit, run
 from pregao.lake.analytics.trades_clean import late_units
 
-__all__ = ["FROM_TRADES", "INPUTS", "Tables", "Unit", "late_units", "run"]
+__all__ = ["INPUTS", "Tables", "Unit", "late_units", "run"]

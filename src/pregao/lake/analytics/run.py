@@ -22,8 +22,6 @@ Unit = tuple[date, int]
 INPUTS: Final = (
     "trades", "statistics", "states", "imbalances", "executions", "instruments", "packets", "quality"
 )  # fmt: skip
-# What changes when a trade of another date is busted or amended: all but what is read from packets.
-FROM_TRADES: Final = ("trades_clean", "bars", "daily", "market_totals", "auctions", "quality")
 _STALE: Final = ("STALE_SPAN", "HEAL")
 
 
