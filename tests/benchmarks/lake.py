@@ -2,7 +2,8 @@
 
 What counts are distinct messages of the incremental streams a second of wall time, from the list of files
 to the commit: scan, merge, decode, books compared with every snapshot, ten price levels once a second,
-Parquet, the tables computed from others, Delta commits. The plain loop does a small part of that.
+Parquet, the tables computed from others, Delta commits. The plain loop does a small part of that. Captures
+have been read once before, so they come from the page cache, not from the disk.
 """
 
 import shutil

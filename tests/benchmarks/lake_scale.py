@@ -21,7 +21,8 @@ def measure(messages: int = MESSAGES) -> list[Row]:
     two = _seconds("local[2]", of_cores)
     small, large = (_cost(lake_day(each)) for each in (SMALL, messages))
     return [
-        Row("captures to a lake, two cores / one", 1 / two, "1/s", 1 / one, bar=BAR_CORES),
+        Row(f"captures to a lake, {min(messages, MESSAGES):,} messages, two cores / one", 1 / two, "1/s",
+            1 / one, bar=BAR_CORES),
         Row(f"cost of a message, {messages:,} / {SMALL:,}", large, "µs", small, better="lower",
             bar=BAR_FLAT if messages >= LARGE else None),
     ]  # fmt: skip

@@ -15,10 +15,13 @@ from pregao.lake.streaming.settings import BatchReport, StreamSettings
 from pregao.lake.streaming.streamer import Streamer
 from pregao.lake.tasks.runners import InlineRunner
 
+from .lake_kit import all_tables, build, make_days
+
 _RECORD = Struct("<IIII")
 _FILE_HEADER = 24
 FRAME_PACKETS = 12
 SECOND_NS = 1_000_000_000
+FAULTS = "loss=1%,both=4,gap=2x5@A,dup=0.5%"
 
 
 def records(capture: Path) -> Iterator[tuple[int, bytes]]:
@@ -54,6 +57,23 @@ def _write(path: Path, content: list[tuple[int, bytes]]) -> None:
         times = FrameTimes(part[0][0], part[-1][0], len(part))
         writer.append(b"".join(record for _, record in part), times)
     writer.close()
+
+
+class BuiltDay:
+    """A day in files by time, and the tables that a build makes of all of them at once."""
+
+    def __init__(self, folder: Path, period_s: int, channels: str) -> None:
+        (self.whole,) = make_days(folder / "days", seed=23, messages=700, faults=FAULTS)
+        self.captures = folder / "captures"
+        self.periods = rotate(self.whole, self.captures, period_s, channels)
+        build([self.captures], folder / "built")
+        self.tables = all_tables(folder / "built")
+
+    def equals(self, lake: Path) -> bool:
+        found = all_tables(lake)
+        for table, rows in self.tables.items():
+            assert found[table] == rows, table
+        return True
 
 
 def streamer(lake: Path, checkpoint: Path, *, after: Any = None, **settings: Any) -> Streamer:

@@ -20,28 +20,17 @@ from pregao.lake.tasks.runners import InlineRunner
 from pregao.services.lakes.stream import StreamRequest, stream_lake
 
 from .lake_kit import all_tables, build, make_days
-from .stream_kit import SECOND_NS, KilledError, feed, rotate, streamer
+from .stream_kit import SECOND_NS, BuiltDay, KilledError, feed, rotate, streamer
 
-FAULTS = "loss=1%,both=4,gap=2x5@A,dup=0.5%"
 TWO_CHANNELS = "0[67]8"
 
 
-class Day:
-    """Captures of one day on two channels, as files by time, and the lake that a build makes of them."""
+class Day(BuiltDay):
+    """On two channels."""
 
     def __init__(self, folder: Path) -> None:
-        day = make_days(folder / "days", seed=23, messages=700, faults=FAULTS)[0]
-        self.captures = folder / "captures"
-        self.periods = rotate(day, self.captures, 120, TWO_CHANNELS)
+        super().__init__(folder, 120, TWO_CHANNELS)
         self.files = [file for files in self.periods for file in files]
-        build([self.captures], folder / "built")
-        self.tables = all_tables(folder / "built")
-
-    def equals(self, lake: Path) -> bool:
-        found = all_tables(lake)
-        for table, rows in self.tables.items():
-            assert found[table] == rows, table
-        return True
 
 
 @pytest.fixture(scope="module")

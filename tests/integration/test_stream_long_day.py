@@ -13,34 +13,17 @@ from pregao.lake.store.ledger import Ledger
 from pregao.lake.store.location import Location
 from pregao.lake.streaming.state import Segment, StreamState
 
-from .lake_kit import all_tables, build, make_days
-from .stream_kit import KilledError, feed, rotate, streamer
+from .lake_kit import all_tables, build
+from .stream_kit import BuiltDay, KilledError, feed, streamer
 
 FAN = 3
 DIGITS = 4  # of the number of batches, to the base of the fan
 CHANNEL = "068"
 
 
-class LongDay:
-    def __init__(self, folder: Path) -> None:
-        (self.whole,) = make_days(
-            folder / "days", seed=23, messages=700, faults="loss=1%,both=4,gap=2x5@A,dup=0.5%"
-        )
-        self.captures = folder / "captures"
-        self.periods = rotate(self.whole, self.captures, 30, CHANNEL)
-        build([self.captures], folder / "built")
-        self.tables = all_tables(folder / "built")
-
-    def equals(self, lake: Path) -> bool:
-        found = all_tables(lake)
-        for table, rows in self.tables.items():
-            assert found[table] == rows, table
-        return True
-
-
 @pytest.fixture(scope="module")
-def day(tmp_path_factory: pytest.TempPathFactory) -> LongDay:
-    return LongDay(tmp_path_factory.mktemp("long"))
+def day(tmp_path_factory: pytest.TempPathFactory) -> BuiltDay:
+    return BuiltDay(tmp_path_factory.mktemp("long"), 30, CHANNEL)
 
 
 def segments(lake: Path) -> list[Segment]:
@@ -50,7 +33,7 @@ def segments(lake: Path) -> list[Segment]:
     return state.segments
 
 
-def test_there_are_few_files_at_every_moment(day: LongDay, tmp_path: Path) -> None:
+def test_there_are_few_files_at_every_moment(day: BuiltDay, tmp_path: Path) -> None:
     """And a file that comes when all around it is joined is put in its place."""
     lake, checkpoint = tmp_path / "lake", tmp_path / "checkpoint"
     stream = streamer(lake, checkpoint, join=FAN, wait_ns=0)
@@ -102,7 +85,7 @@ def dying_in_a_join(count: int) -> Callable[[str], None]:
     return after
 
 
-def test_killed_between_any_two_steps_of_joining(day: LongDay, tmp_path: Path) -> None:
+def test_killed_between_any_two_steps_of_joining(day: BuiltDay, tmp_path: Path) -> None:
     """Each death is a step later than the one before; the next batch meets what it left."""
     lake, checkpoint = tmp_path / "lake", tmp_path / "checkpoint"
     deaths, cut_off = 0, []
@@ -120,7 +103,7 @@ def test_killed_between_any_two_steps_of_joining(day: LongDay, tmp_path: Path) -
     assert not Ledger(Location(lake)).pending
 
 
-def test_definitions_that_every_file_repeats_are_one_version_each(day: LongDay, tmp_path: Path) -> None:
+def test_definitions_that_every_file_repeats_are_one_version_each(day: BuiltDay, tmp_path: Path) -> None:
     """The loop goes round in each rotated file; what it tells again as it was is nothing new."""
     told: Counter[int] = Counter()
     for path in day.captures.iterdir():

@@ -48,10 +48,15 @@ def test_mistakes_of_ours_are_not_spark_s() -> None:
 
 def test_a_session_whose_java_is_gone_can_be_stopped() -> None:
     class Gone:
+        asked = 0
+
         def stop(self) -> None:
+            self.asked += 1
             raise ConnectionRefusedError(111, "Connection refused")
 
-    stop(Gone())
+    gone = Gone()
+    stop(gone)
+    assert gone.asked == 1
 
 
 def test_py4j_does_not_write_its_stacks(capsys: pytest.CaptureFixture[str]) -> None:
