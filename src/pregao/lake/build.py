@@ -182,6 +182,8 @@ class Builder:
     def _run(self, waves: Waves, ready: list[Ready], report: BuildReport) -> None:
         task = partial(build_slice, location=self._location, build_id=report.build_id)
         while ready:
+            # The longest first, for the last to end is what the others wait for.
+            ready.sort(key=lambda each: each[0].slices[each[1]].packets, reverse=True)
             before, known = report.slices, sum(len(work.slices) for work in waves.built)
             done: list[SliceDone] = self._runner.run(
                 task, [work.slices[number] for work, number in ready],

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _MEMORY: Final = "1GB"  # what does not fit goes to scratch files
+_SHORT_VOLUME: Final = 40_000_000_000_000  # times 100,000 and times 2 it is a number of 64 bits
+_SHORT_AMOUNT: Final = 9_000_000_000_000_000_000
 # Half away from zero, in whole numbers of any size: floating point has no place in prices.
 _MACROS: Final = (
     """CREATE MACRO divided(number, divisor) AS
@@ -17,7 +19,21 @@ _MACROS: Final = (
     # where no table could hold it.
     """CREATE MACRO fine_or_null(mantissa) AS
        CASE WHEN abs(mantissa) < 1000000000000000000 THEN mantissa::BIGINT END""",
-    """CREATE MACRO average(amount, volume) AS CASE WHEN abs(amount) < 10000000000000000000000000000::HUGEINT
+    # The same digit by digit in numbers of 64 bits, for DuckDB divides larger ones bit by bit: whole part,
+    # then five and five more places, then rounded twice.
+    """CREATE MACRO tens_of_thousands(rest, volume) AS (rest * 100000) // volume""",
+    """CREATE MACRO rest_of_them(rest, volume) AS (rest * 100000) % volume""",
+    """CREATE MACRO ten_places(rest, volume) AS
+       tens_of_thousands(rest, volume) * 100000
+       + tens_of_thousands(rest_of_them(rest, volume), volume)
+       + (2 * rest_of_them(rest_of_them(rest, volume), volume) >= volume)::BIGINT""",
+    """CREATE MACRO short_average(amount, volume) AS
+       (amount // volume) * 10000 + (ten_places(amount % volume, volume) + 500000) // 1000000""",
+    f"""CREATE MACRO average(amount, volume) AS CASE
+       WHEN volume > 0 AND volume < {_SHORT_VOLUME} AND abs(amount) < {_SHORT_AMOUNT}
+           AND abs(amount) < volume::HUGEINT * 1000000000000
+       THEN sign(amount) * short_average(abs(amount)::BIGINT, volume::BIGINT)
+       WHEN abs(amount) < 10000000000000000000000000000::HUGEINT
        THEN fine_or_null(divided(
            divided(amount * 10000000000::HUGEINT, nullif(volume, 0)::HUGEINT), 1000000::HUGEINT
        )) END""",

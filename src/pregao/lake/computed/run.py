@@ -19,7 +19,7 @@ from pregao.lake.tasks.memory import give_back
 from pregao.lake.tasks.runners import Runner
 
 # A task holds the trades of its part in memory, about 400 bytes each.
-PART_TRADES: Final = 1_000_000
+PART_TRADES: Final = 250_000
 Files = dict[str, list[LiveFile]]
 
 

@@ -26,7 +26,7 @@ _LAST: Final = {
 
 def _last_words() -> str:
     return ",\n        ".join(
-        f"arg_max_null(struct_pack(action := action, price := price, size := size, place := place), number)"
+        f"arg_max_null(struct_pack(action := action, price := price, size := size), number)"
         f" FILTER ({condition}) AS {name}"
         for name, condition in _LAST.items()
     )

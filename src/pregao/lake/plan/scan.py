@@ -21,7 +21,7 @@ from pregao.lake.plan.index import NUMBER_BITS, PIECE, Array, FileIndex, StreamI
 from pregao.lake.plan.kernels import TEMPLATES, content_hash, find_messages, read_headers
 from pregao.lake.plan.loops import LoopReader
 from pregao.lake.plan.marks import MarkReader
-from pregao.lake.plan.presence import runs_of
+from pregao.lake.plan.presence import runs_of, union
 from pregao.lake.plan.scratch import Form
 from pregao.lake.plan.stored import Stored, look
 from pregao.lake.store.location import is_remote
@@ -87,8 +87,9 @@ class _Flow:
     versions: dict[int, int] = field(default_factory=dict)
     version_ns: list[int] = field(default_factory=list)
     pieces: list[tuple[int, ...]] = field(default_factory=list)
-    keys: list[Array] = field(default_factory=list)
-    sent: list[Array] = field(default_factory=list)
+    runs: list[Array] = field(default_factory=list)  # of each piece
+    pauses: list[tuple[int, int]] = field(default_factory=list)
+    last_ns: int | None = None
     loops: LoopReader | None = None
     marks: MarkReader | None = None
 
@@ -134,8 +135,7 @@ class _Scanner:
         flow.pieces.append(
             (piece, len(packets), messages, int(keys.min()), int(keys.max()), int(sent[0]), int(sent[-1]))
         )
-        flow.keys.append(keys)
-        flow.sent.append(sent)
+        self._take_presence(flow, keys, sent)
         stream = _stream_of(flow)
         if stream is Stream.SNAPSHOT:
             flow.loops = flow.loops or LoopReader()
@@ -145,6 +145,13 @@ class _Scanner:
             chosen = notes[:noted]
             if len(chosen):
                 flow.marks.take(packets.pick(chosen), keys[chosen], sent[chosen])
+
+    def _take_presence(self, flow: _Flow, keys: Array, sent: Array) -> None:
+        """Which numbers are there, and where nothing was sent for long."""
+        flow.runs.append(runs_of(keys, sent))
+        after = np.flatnonzero(np.diff(sent, prepend=flow.last_ns or sent[0]) > _PAUSE_NS)
+        flow.pauses += zip(keys[after].tolist(), sent[after].tolist(), strict=True)
+        flow.last_ns = int(sent[-1])
 
     def _keys(self, flow: _Flow, headers: Array) -> Array:
         versions = headers[:, 1]
@@ -178,10 +185,7 @@ class _Scanner:
             np.array(flow.pieces, PIECE),
         )  # fmt: skip
         if stream is Stream.INCREMENTAL:
-            keys, sent = np.concatenate(flow.keys), np.concatenate(flow.sent)
-            index.runs = runs_of(keys, sent)
-            after = np.flatnonzero(np.diff(sent) > _PAUSE_NS) + 1
-            index.pauses = list(zip(keys[after].tolist(), sent[after].tolist(), strict=True))
+            index.runs, index.pauses = union(flow.runs), flow.pauses
         if flow.loops is not None:
             index.snapshots, index.loops = flow.loops.finish()
         if flow.marks is not None:

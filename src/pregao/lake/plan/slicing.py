@@ -62,6 +62,12 @@ class Slice:
     one_clock: bool = False
     begins: Carried | None = None  # the books of the day before
 
+    @property
+    def packets(self) -> int:
+        """To be read, of both feeds."""
+        parts = (part for parts in self.feeds.values() for part in parts)
+        return sum(piece.packets for part in parts for piece in part.layout.pieces)
+
     def begin_with(self, carried: Carried | None) -> None:
         """The first of a unit: what the one before it ended with, as of that place."""
         assert self.start == FROM_FIRST
