@@ -1,18 +1,16 @@
 """Packets of a slice: those of both feeds merged by sequence number (design, "Arbitration in files")."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from pregao.feeds.binary.streams import Feed
-from pregao.lake.plan.captures import Packets, PieceReader
-from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK, Array
-from pregao.lake.plan.kernels import read_headers
+from pregao.lake.plan.captures import PieceReader
+from pregao.lake.plan.index import NUMBER_BITS, Array
 from pregao.lake.plan.slicing import COOL_PACKETS, TO_LAST, FilePart, Slice
-from pregao.lake.slices.merging.kernels import LATE, MERGED_FIELDS, merge_feeds
-
-_NOTHING: Final = np.zeros(0, np.int64)
+from pregao.lake.slices.merging.kernels import LATE, MERGED_FIELDS, PLACED_FIELDS, merge_feeds, place_packets
 
 
 @dataclass(slots=True)
@@ -49,48 +47,47 @@ class Merged:
         return len(self.place)
 
 
-def read_packets(part: FilePart, owners: list[Any]) -> tuple[Packets, Array, Array]:
-    """(packets, keys, sending times) of a stream's pieces, in the order of the file."""
-    reader, found, headers = PieceReader(part.layout), [], []
-    local = {version: number for number, version in enumerate(part.versions)}
-    for number in range(len(part.layout.pieces)):
-        packets = reader.read(number)
-        header = np.empty((len(packets), 4), np.int64)
-        read_headers(
-            0, packets.address.ctypes.data, packets.length.ctypes.data, len(packets), header.ctypes.data
-        )
-        mine = (packets.flow == part.flow) & (header[:, 0] == part.channel) & (header[:, 2] > 0)
-        if not mine.all():
-            packets, header = packets.pick(mine), header[mine]
-        owners.append(packets.owner)
-        found.append(packets)
-        headers.append(header)
-    reader.close()
-    if not found:
-        return Packets(_NOTHING, _NOTHING, _NOTHING.astype(np.uint32), _NOTHING, None), _NOTHING, _NOTHING
-    header = np.concatenate(headers)
-    versions, places = np.unique(header[:, 1], return_inverse=True)
-    numbers = np.array([local.get(int(version), -1) for version in versions], np.int64)
-    keys = numbers[places] << NUMBER_BITS | header[:, 2]
-    columns = [np.concatenate([getattr(each, name) for each in found]) for name in Packets._fields[:4]]
-    whole = Packets(columns[0], columns[1], columns[2], columns[3], None)
-    return whole, keys, header[:, 3]
+class Placed(NamedTuple):
+    """Packets of a stream in the order of its files. A late one comes after one of a greater place."""
+
+    place: Array
+    ts: Array
+    sent: Array
+    address: Array
+    length: Array
+    late: Array
 
 
-def _feed(parts: list[FilePart], first: int, end: int, owners: list[Any]) -> FeedPackets:
-    """Packets with places above `first` and below `end`."""
-    columns: list[tuple[Array, ...]] = []
+def read_placed(parts: Sequence[FilePart], after: int, before: int, owners: list[Any]) -> Placed:
+    """Packets with places above `after` and below `before`. What their addresses point to belongs to
+    `owners`."""
+    room = sum(piece.packets for part in parts for piece in part.layout.pieces)
+    columns = np.empty((len(PLACED_FIELDS), max(room, 1)), np.int64)
+    targets = np.array([each.ctypes.data for each in columns], np.int64)
+    done = 0
     for part in parts:
-        packets, keys, sent = read_packets(part, owners)
-        inside = (keys >= part.first) & (keys < part.end) & (keys >= 0)
-        packets, keys, sent = packets.pick(inside), keys[inside], sent[inside]
-        place = part.appearances[keys >> NUMBER_BITS] << NUMBER_BITS | (keys & NUMBER_MASK)
-        wanted = (place > first) & (place < end)
-        packets = packets.pick(wanted)
-        place = place[wanted]
-        late = place < np.maximum.accumulate(place) if len(place) else place != place
-        columns.append((place, packets.ts, sent[wanted], packets.address, packets.length, late))
-    place, ts, sent, address, length, late = (np.concatenate(each) for each in zip(*columns, strict=True))
+        reader, stream = PieceReader(part.layout), _stream(part, after, before)
+        for number in range(len(part.layout.pieces)):
+            packets = reader.read(number)
+            owners.append(packets.owner)
+            done = place_packets(
+                packets.ts.ctypes.data, packets.address.ctypes.data, packets.length.ctypes.data,
+                packets.flow.ctypes.data, len(packets), stream.ctypes.data, targets.ctypes.data, done,
+            )  # fmt: skip
+        reader.close()
+    return Placed(*(each[:done] for each in columns))
+
+
+def _stream(part: FilePart, after: int, before: int) -> Array:
+    """As `place_packets` wants it."""
+    about = [part.flow, part.channel, part.first, part.end, after, before, len(part.versions), -1]
+    both = zip(part.versions, part.appearances.tolist(), strict=True)
+    return np.array([*about, *(word for each in both for word in each)], np.int64)
+
+
+def _feed(parts: Sequence[FilePart], first: int, end: int, owners: list[Any]) -> FeedPackets:
+    """Packets with places above `first` and below `end`, each once."""
+    place, ts, sent, address, length, late = read_placed(parts, first, end, owners)
     if (np.diff(place) <= 0).any():
         order = np.argsort(place, kind="stable")
         place, firsts, copies = np.unique(place[order], return_index=True, return_counts=True)
@@ -98,7 +95,7 @@ def _feed(parts: list[FilePart], first: int, end: int, owners: list[Any]) -> Fee
         ts, sent, address, length, late = (each[chosen] for each in (ts, sent, address, length, late))
     else:
         copies = np.ones(len(place), np.int64)
-    return FeedPackets(place, ts, sent, address, length.astype(np.int64), late * LATE, copies)
+    return FeedPackets(place, ts, sent, address, length, late * LATE, copies)
 
 
 def merge(slice_: Slice) -> Merged:

@@ -6,10 +6,9 @@ import numpy as np
 
 from pregao.lake.errors import LakeDamagedError
 from pregao.lake.plan.index import Array
-from pregao.lake.plan.loops import in_order
 from pregao.lake.plan.readers import row_reader
-from pregao.lake.plan.slicing import LoopPart
-from pregao.lake.slices.feeds import read_packets
+from pregao.lake.plan.slicing import TO_LAST, LoopPart
+from pregao.lake.slices.feeds import read_placed
 from pregao.lake.slices.made_rows import make_empty
 from pregao.model.rows import ROW, ROW_SIZE, Kind, Rows
 
@@ -45,13 +44,14 @@ class LoadedLoop:
 def _read(part: LoopPart) -> tuple[Rows, Array]:
     reader = row_reader("loops")
     owners: list[Any] = []
-    packets, keys, sent = read_packets(part.part, owners)
-    mine = (keys >= part.part.first) & (keys < part.part.end)
-    packets, keys, sent = in_order(packets.pick(mine), keys[mine], sent[mine])
+    packets = read_placed([part.part], -1, TO_LAST, owners)
+    keys, address, length = packets.place, packets.address, packets.length
+    if not (np.diff(keys) > 0).all():
+        keys, firsts = np.unique(keys, return_index=True)
+        address, length = address[firsts], length[firsts]
     reading = reader.read(
-        0, np.ascontiguousarray(packets.address), np.ascontiguousarray(packets.length),
-        np.ascontiguousarray(keys), np.zeros(len(keys), np.uint16),
-    )  # fmt: skip
+        0, address, length.astype(np.uint32), np.ascontiguousarray(keys), np.zeros(len(keys), np.uint16)
+    )
     kept, starts, told = [], [], 0
     while True:
         kinds = reading.rows["kind"]

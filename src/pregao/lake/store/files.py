@@ -87,9 +87,15 @@ class FileWriter:
     def name(self) -> str:
         return self._location.full(self._table.name, self._path)
 
+    def can_hold(self, rows: Any) -> bool:
+        """Not if they have nulls in a column in which the file has said that there are none."""
+        both = zip(self._schema, rows.schema, strict=True)
+        return all(mine.nullable or not other.nullable for mine, other in both)
+
     def write(self, batch: Any) -> None:
         """A record batch or table. Row groups are cut as readers skip them."""
         table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
+        table = pa.table(table.columns, schema=self._schema)
         with named(self.name):
             self._writer.write_table(table, row_group_size=ROW_GROUP_ROWS)
 

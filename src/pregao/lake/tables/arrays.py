@@ -27,15 +27,23 @@ def integers(values: Any, null: int = NULL) -> Any:
     return pa.Array.from_buffers(pa.int64(), len(values), _buffers(values, null))
 
 
+def narrow(values: Any, type_: Any, plain: Any, null: int = NULL) -> Any:
+    """Numbers of fewer bits, from wide ones with nulls."""
+    wide = np.ascontiguousarray(values, np.int64)
+    buffers = [_validity(wide, null), pa.py_buffer(wide.astype(plain))]
+    return pa.Array.from_buffers(type_, len(wide), buffers)
+
+
 def decimals(column: Column, mantissas: Any, null: int = NULL) -> Any:
     """Mantissas of the column's scale, taken as they are: decimal64 is an int64. TooLargeError instead
     of a wrong price."""
     type_ = column.type.to_write
     values = np.ascontiguousarray(mantissas, np.int64)
-    bad = ((values >= _LIMIT) | (values <= -_LIMIT)) & (values != null)
-    if bad.any():
-        row = int(bad.argmax())
-        raise TooLargeError(column.name, row, int(values[row]))
+    if len(values) and not -_LIMIT < values.min() <= values.max() < _LIMIT:  # nulls are below, too
+        bad = ((values >= _LIMIT) | (values <= -_LIMIT)) & (values != null)
+        if bad.any():
+            row = int(bad.argmax())
+            raise TooLargeError(column.name, row, int(values[row]))
     return pa.Array.from_buffers(type_, len(values), _buffers(values, null))
 
 
@@ -65,5 +73,7 @@ def _buffers(values: Any, null: int) -> list[Any]:
 
 def _validity(values: Any, null: int) -> Any:
     """None where nothing is null."""
+    if not len(values) or (null == NULL and values.min() != null):  # the least number that there is
+        return None
     valid = values != null
     return None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))

@@ -5,8 +5,9 @@ from typing import Final
 from pregao.lake.tables import words
 from pregao.lake.tables.lineage import BY_INSTRUMENT, with_lineage
 from pregao.lake.tables.table import Column, Table, word
-from pregao.lake.tables.types import BOOL, CODE, INT, LONG, NANOSECONDS, PRICE, SIZE, list_of
+from pregao.lake.tables.types import BOOL, CODE, INT, LONG, NANOSECONDS, PRICE, SIZE
 
+DEPTH_LEVELS: Final = 10
 _SIDES: Final = ("bid", "offer")
 
 QUOTES: Final = Table(
@@ -24,6 +25,8 @@ QUOTES: Final = Table(
     ),
     order=BY_INSTRUMENT,
 )  # fmt: skip
+# A column for each level and not a list: a level of an instrument, whose rows stand together, changes seldom.
+# That takes a third of the room and two thirds of the time, and whoever wants the best price reads just that.
 DEPTH: Final = Table(
     "depth", "price levels of both sides, best first, where something changed",
     with_lineage(
@@ -31,10 +34,11 @@ DEPTH: Final = Table(
         *(
             column
             for side in _SIDES
+            for level in range(1, DEPTH_LEVELS + 1)
             for column in (
-                Column(f"{side}_price", list_of(PRICE)),
-                Column(f"{side}_size", list_of(LONG)),
-                Column(f"{side}_orders", list_of(INT)),
+                Column(f"{side}_price_{level}", PRICE),
+                Column(f"{side}_size_{level}", LONG),
+                Column(f"{side}_orders_{level}", INT),
             )
         ),
     ),

@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from pregao.lake.tables.arrays import decimals, integers, words
+from pregao.lake.tables.arrays import decimals, integers, narrow, words
 from pregao.lake.tables.table import Column, Table
 from pregao.lake.tables.types import NAME
 from pregao.model.rows import NULL
@@ -32,11 +32,7 @@ def column_array(column: Column, values: Any) -> Any:
         return integers(values)
     if values.dtype == _plain(type_):  # without a null
         return pa.array(values, type_)
-    wide = np.asarray(values, np.int64)
-    missing = wide == NULL
-    if not missing.any():
-        return pa.array(wide.astype(_plain(type_)), type_)
-    return pa.array(np.where(missing, 0, wide).astype(_plain(type_)), type_, mask=missing)
+    return narrow(values, type_, _plain(type_))
 
 
 def _plain(type_: Any) -> Any:
@@ -55,7 +51,8 @@ def constant(text: str, count: int) -> Any:
 
 
 def record(table: Table, columns: dict[str, Any], count: int) -> Any:
-    """A table to write; what is not given is null. Names go out as dictionaries: Parquet is the same."""
+    """A table to write; what is not given is null. Names go out as dictionaries: Parquet is the same. What
+    has no null is said to have none: Parquet writes no levels for it then."""
     arrays, fields = [], []
     for column in table.stored:
         values = columns.get(column.name)
@@ -65,7 +62,7 @@ def record(table: Table, columns: dict[str, Any], count: int) -> Any:
         else:
             array = column_array(column, values)
         arrays.append(array)
-        fields.append(pa.field(column.name, array.type, column.nullable))
+        fields.append(pa.field(column.name, array.type, column.nullable and array.null_count > 0))
     return pa.table(arrays, schema=pa.schema(fields))
 
 

@@ -1,23 +1,22 @@
 """Quotes, price levels and packets of a slice, as tables."""
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
-import pyarrow as pa
 
 from pregao.lake.slices.books.kernels import QUOTE_QUALITY, QUOTE_TRANSACTED
 from pregao.lake.slices.feeds import Merged
 from pregao.lake.slices.merging.kernels import ABSENT, CONFLICT, LATE, SECOND
 from pregao.lake.slices.rows import NO_INDEX, by_instrument
 from pregao.lake.slices.samples import SECOND_NS
-from pregao.lake.tables.books import DEPTH, QUOTES
+from pregao.lake.tables.books import DEPTH, DEPTH_LEVELS, QUOTES
 from pregao.lake.tables.messages import PACKETS
+from pregao.lake.tables.parquet import ROW_GROUP_ROWS
 from pregao.lake.tables.quality import Quality
-from pregao.lake.tables.table import Column
-from pregao.lake.tables.types import INT, LONG, PRICE
 from pregao.lake.tables.words import ARRIVALS, STREAMS
-from pregao.lake.tasks.arrays import Array, column_array, or_null, record
-from pregao.lake.tasks.columns.kernels import ENTRY, SEND, TRANSACT, flatten_levels
+from pregao.lake.tasks.arrays import Array, or_null, record
+from pregao.lake.tasks.columns.kernels import ENTRY, SEND, TRANSACT, spread_levels
 from pregao.lake.tasks.lineage import Lineage, whose_time
 from pregao.model.rows import NULL
 
@@ -49,13 +48,18 @@ def quotes_table(quotes: Array, lineage: Lineage) -> Any:
     return record(QUOTES, columns, len(quotes))
 
 
-def depth_table(samples: Array, lineage: Lineage) -> Any:
+def depth_tables(samples: Array, lineage: Lineage) -> Iterator[Any]:
+    """In parts, for sixty columns of many samples are as large as all rows of a slice."""
     packets = samples[:, 4]
     sent = lineage.merged.sent[packets] if len(packets) else packets
-    numbers = samples[:, 0] + 1
-    order = by_instrument(numbers, lineage.ranks, sent)
-    packets, sent, numbers = packets[order], sent[order], numbers[order]
-    count = len(samples)
+    order = by_instrument(samples[:, 0] + 1, lineage.ranks, sent)
+    for first in range(0, len(order), ROW_GROUP_ROWS):
+        yield _depth(samples, order[first : first + ROW_GROUP_ROWS], lineage)
+
+
+def _depth(samples: Array, order: Array, lineage: Lineage) -> Any:
+    numbers, packets, count = samples[order, 0] + 1, samples[order, 4], len(order)
+    sent = lineage.merged.sent[packets]
     columns: dict[str, Any] = {
         "security_id": lineage.security_ids[numbers], "symbol": lineage.symbols(numbers, sent),
         **lineage.moments(sent, np.full(count, SEND)),
@@ -69,22 +73,16 @@ def depth_table(samples: Array, lineage: Lineage) -> Any:
 
 
 def _levels(samples: Array, order: Array, which: int, side: str) -> dict[str, Any]:
-    """Price, size and orders of the levels of a side, as lists."""
-    offsets = np.r_[0, np.cumsum(samples[order, 2 + which])].astype(np.int32)
-    values = [np.empty(int(offsets[-1]), kind) for kind in _LEVEL_TYPES.values()]
-    targets = np.array([each.ctypes.data for each in values])
+    """Price, size and orders of each level of a side, null where it has fewer."""
+    names = [f"{side}_{name}_{level}" for name in _OF_LEVEL for level in range(1, DEPTH_LEVELS + 1)]
+    columns = {name: np.empty(len(order), np.int64) for name in names}
+    targets = np.array([each.ctypes.data for each in columns.values()])
     samples, order = np.ascontiguousarray(samples), np.ascontiguousarray(order, np.int64)
-    flatten_levels(samples.ctypes.data, order.ctypes.data, len(order), which, targets.ctypes.data)
-    made = {}
-    for name, found in zip(_LEVEL_TYPES, values, strict=True):
-        column = DEPTH.by_name[f"{side}_{name}"]
-        inner = PRICE if name == "price" else INT if name == "orders" else LONG
-        items = column_array(Column(column.name, inner), found)
-        made[column.name] = pa.ListArray.from_arrays(pa.array(offsets), items, type=column.type.to_write)
-    return made
+    spread_levels(samples.ctypes.data, order.ctypes.data, len(order), which, targets.ctypes.data)
+    return columns
 
 
-_LEVEL_TYPES: Final = {"price": np.int64, "size": np.int64, "orders": np.int32}
+_OF_LEVEL: Final = ("price", "size", "orders")
 _FIRST, _DUPLICATE, _LATE, _MISSING = (
     ARRIVALS.index(word) for word in ("FIRST", "DUPLICATE", "LATE", "MISSING")
 )

@@ -1,6 +1,5 @@
 """A slice to files: the task that Spark runs, and whoever else."""
 
-import gc
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -23,9 +22,9 @@ from pregao.lake.tables import messages as message_tables
 from pregao.lake.tables.arrays import TooLargeError
 from pregao.lake.tables.table import CHANNEL, TRADE_DATE, Table
 from pregao.lake.tasks import messages
-from pregao.lake.tasks.books import depth_table, packets_table, quotes_table
+from pregao.lake.tasks.books import depth_tables, packets_table, quotes_table
 from pregao.lake.tasks.lineage import Lineage
-from pregao.lake.tasks.memory import give_back
+from pregao.lake.tasks.memory import without_collector
 from pregao.lake.tasks.orders import checkpoints_table, orders_tables
 from pregao.lake.tasks.stored import read_stored
 from pregao.model.errors import PregaoError
@@ -60,8 +59,11 @@ _ROW_TABLES: Final[tuple[tuple[int, Table, Callable[..., Any]], ...]] = (
 
 
 def build_slice(slice_: Slice, location: Location, build_id: str) -> SliceDone:
-    gc.collect()  # machine and healing know each other: the arrays of the slice before would stay
-    give_back()
+    with without_collector():
+        return _build(slice_, location, build_id)
+
+
+def _build(slice_: Slice, location: Location, build_id: str) -> SliceDone:
     done = SliceDone()
     clock = _Clock(done.seconds)
     merged = merge(slice_)
@@ -102,18 +104,18 @@ class _Target:
 
     def _write(self, table: Table, make: Callable[[], Any]) -> None:
         made = make()
-        writer: FileWriter | None = None
+        writers: list[FileWriter] = []
         self.done.counts.setdefault(table.name, 0)
         with ExitStack() as closing:
             for rows in made if isinstance(made, Iterator) else (made,):
                 self.clock.lap("columns")
                 self.done.counts[table.name] += rows.num_rows
                 if rows.num_rows:
-                    writer = writer or closing.enter_context(self._writer(table, rows.schema))
-                    writer.write(rows)
+                    if not writers or not writers[-1].can_hold(rows):
+                        writers.append(closing.enter_context(self._writer(table, rows.schema)))
+                    writers[-1].write(rows)
                 self.clock.lap("parquet")
-        if writer is not None:
-            self.done.files.append(writer.file)
+        self.done.files += [writer.file for writer in writers]
         self.clock.lap("parquet")
 
     def _writer(self, table: Table, schema: Any) -> FileWriter:
@@ -130,7 +132,7 @@ def _write_all(target: _Target, result: SliceResult, build_id: str) -> None:
         target.write(table, partial(make, rows, lineage))
         del rows
     target.write(book_tables.QUOTES, lambda: quotes_table(result.quotes, lineage))
-    target.write(book_tables.DEPTH, lambda: depth_table(result.samples, lineage))
+    target.write(book_tables.DEPTH, lambda: depth_tables(result.samples, lineage))
     _write_checkpoints(target, result, lineage)
     slice_, merged = target.slice, result.merged
     told = _messages(merged)

@@ -80,4 +80,4 @@ def test_what_cannot_be_meant_is_said(where: Any, complaint: str) -> None:
 
 def test_nested_columns_cannot_be_compared() -> None:
     with pytest.raises(LakeError, match="is not of type array"):
-        conditions(TABLES["depth"], {"bid_price": 1})
+        conditions(TABLES["instruments"], {"legs": 1})

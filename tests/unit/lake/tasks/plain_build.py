@@ -150,10 +150,12 @@ class PlainBuild:
         for security_id in sorted(self._changed):
             own = self._who(security_id, packet) | {"ts_sample": (_second(packet) + 1) * 10**9}
             for name, side in _SIDES:
-                levels = self._books[security_id].levels(side)[:10]
-                own[f"{name}_price"] = [price(level.price) for level in levels]
-                own[f"{name}_size"] = [level.size for level in levels]
-                own[f"{name}_orders"] = [level.orders for level in levels]
+                levels = self._books[security_id].levels(side)
+                for number in range(1, 11):
+                    level = levels[number - 1] if number <= len(levels) else None
+                    own[f"{name}_price_{number}"] = level and price(level.price)
+                    own[f"{name}_size_{number}"] = level and level.size
+                    own[f"{name}_orders_{number}"] = level and level.orders
             self._row("depth", packet, sent_ns, "SEND", None, own)
         self._changed = set()
 

@@ -80,12 +80,12 @@ def _depth(symbol: str, closes: list[float]) -> list[dict[str, Any]]:
     for second in range(0, MINUTES * MINUTE, 20):
         middle = closes[second // MINUTE]
         sizes = [[100 * random.randrange(1, 60) * (level + 1) for level in range(10)] for _ in range(2)]
-        rows.append({
-            "symbol": symbol, "ts_sample": at(OPENS + second), "ts_event": at(OPENS + second),
-            "bid_price": [round(middle - 0.01 * (level + 1), 2) for level in range(10)], "bid_size": sizes[0],
-            "offer_price": [round(middle + 0.01 * (level + 1), 2) for level in range(10)],
-            "offer_size": sizes[1],
-        })  # fmt: skip
+        row = {"symbol": symbol, "ts_sample": at(OPENS + second), "ts_event": at(OPENS + second)}
+        for level in range(10):
+            row[f"bid_price_{level + 1}"] = round(middle - 0.01 * (level + 1), 2)
+            row[f"offer_price_{level + 1}"] = round(middle + 0.01 * (level + 1), 2)
+            row[f"bid_size_{level + 1}"], row[f"offer_size_{level + 1}"] = sizes[0][level], sizes[1][level]
+        rows.append(row)
     return rows
 
 

@@ -1,10 +1,19 @@
-"""Feeds A and B by sequence number, both in order: one packet of each number, with what each feed has of it.
+"""Packets of a stream to their places; feeds A and B by sequence number, both in order: one packet of each
+number, with what each feed has of it.
 
 All arguments are numbers and addresses: see `pregao.kernels`.
 """
 
-from pregao.kernels import inlined, kernel, load_i64, load_u8, store_64
+from pregao.feeds.binary.kernels import PACKET_HEADER_SIZE
+from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u16, load_u32, store_64
+from pregao.lake.plan.index import NUMBER_BITS
 from pregao.model.rows import NULL
+
+# What `place_packets` makes of a packet: a column each.
+PLACED_FIELDS = ("place", "ts", "sent", "address", "length", "late")
+# What it knows of the stream: words of 64 bits, then its sequenceVersions and where each appears in the unit.
+STREAM_FIELDS = ("flow", "channel", "first", "end", "after", "before", "versions", "reach")
+FLOW, CHANNEL, FIRST, END, AFTER, BEFORE, VERSIONS, REACH, KNOWN = range(0, 8 * len(STREAM_FIELDS) + 8, 8)
 
 MERGED_FIELDS = (
     "place", "address", "length", "sent", "recv_a", "recv_b", "state_a", "state_b", "copies_a", "copies_b",
@@ -13,6 +22,51 @@ PLACE, TS, SENT, ADDRESS, LENGTH, STATE, COPIES = range(7)
 FEED_FIELDS = 7
 # States: what becomes words later.
 ABSENT, LATE, CONFLICT, SECOND = 1, 2, 4, 8
+
+
+@inlined
+def _version_number(stream, version):
+    """Which of the stream's it is; -1: none."""
+    for number in range(load_i64(stream, VERSIONS)):
+        if load_i64(stream, KNOWN + number * 16) == version:
+            return number
+    return -1
+
+
+@kernel
+def place_packets(ts, addresses, lengths, flows, count, stream, out, done):
+    """Datagrams of a piece that are packets of the stream, with keys from `first` to before `end` and places
+    above `after` and below `before`: written to columns from row `done` on; how many rows there are then."""
+    wanted_flow, channel = load_i64(stream, FLOW), load_i64(stream, CHANNEL)
+    first, end = load_i64(stream, FIRST), load_i64(stream, END)
+    after, before = load_i64(stream, AFTER), load_i64(stream, BEFORE)
+    reach, known, number_of_known = load_i64(stream, REACH), -1, -1
+    for i in range(count):
+        at, length = load_i64(addresses, i * 8), load_u32(lengths, i * 4)
+        if length < PACKET_HEADER_SIZE or load_i64(flows, i * 8) != wanted_flow or load_u8(at, 0) != channel:
+            continue
+        number = load_u32(at, 4)
+        if number == 0:  # heartbeats are no part of the sequence (6.5.10)
+            continue
+        version = load_u16(at, 2)
+        if version != known:
+            known, number_of_known = version, _version_number(stream, version)
+        key = number_of_known << NUMBER_BITS | number
+        if number_of_known < 0 or key < first or key >= end:
+            continue
+        place = load_i64(stream, KNOWN + number_of_known * 16 + 8) << NUMBER_BITS | number
+        if place <= after or place >= before:
+            continue
+        _put(out, 0, done, place)
+        _put(out, 1, done, load_i64(ts, i * 8))
+        _put(out, 2, done, load_i64(at, 8))
+        _put(out, 3, done, at)
+        _put(out, 4, done, length)
+        _put(out, 5, done, place < reach)
+        reach = max(reach, place)
+        done += 1
+    store_64(stream, REACH, reach)
+    return done
 
 
 @inlined

@@ -93,11 +93,9 @@ def trace(context, count):
 
 
 @kernel
-def flatten_levels(samples, order, count, side, columns):
-    """Price, size and orders of the levels of one side that samples have, one after the other, each to its
-    column."""
-    prices, sizes, orders = load_i64(columns, 0), load_i64(columns, 8), load_i64(columns, 16)
-    done = 0
+def spread_levels(samples, order, count, side, columns):
+    """The levels of one side of samples, each to its columns: all prices, then sizes, then orders; NULL where
+    there is none."""
     for i in range(count):
         if i + AHEAD < count:
             ahead = samples + load_i64(order, (i + AHEAD) * 8) * SAMPLE_SIZE
@@ -106,9 +104,6 @@ def flatten_levels(samples, order, count, side, columns):
         sample = samples + load_i64(order, i * 8) * SAMPLE_SIZE
         shown = load_i64(sample, (2 + side) * 8)
         levels = sample + (HEAD_WORDS + side * SIDE_WORDS) * 8
-        for level in range(shown):
-            store_64(prices, (done + level) * 8, load_i64(levels, level * 8))
-            store_64(sizes, (done + level) * 8, load_i64(levels, (LEVELS + level) * 8))
-            store_32(orders, (done + level) * 4, load_i64(levels, (2 * LEVELS + level) * 8))
-        done += shown
-    return done
+        for word in range(SIDE_WORDS):
+            value = load_i64(levels, word * 8) if word % LEVELS < shown else NULL
+            store_64(load_i64(columns, word * 8), i * 8, value)

@@ -6,6 +6,7 @@ from itertools import pairwise
 from math import gcd
 from typing import Any, Final
 
+from pregao.lake.tables.books import DEPTH_LEVELS
 from pregao.services.report.gathering.activity import Traded
 from pregao.services.report.gathering.day import Day
 
@@ -38,12 +39,27 @@ class Depth:
 
 
 Book = dict[str, Any]
+_LISTS: Final = {
+    f"{side}_{name}": [f"{side}_{name}_{level}" for level in range(1, DEPTH_LEVELS + 1)]
+    for side in ("bid", "offer")
+    for name in ("price", "size")
+}
+
+
+def _book(row: dict[str, Any]) -> Book:
+    """Levels as lists, those that there are."""
+    book: Book = {"ts_sample": row["ts_sample"]}
+    for side in ("bid", "offer"):
+        shown = sum(row[name] is not None for name in _LISTS[f"{side}_size"])
+        for name in (f"{side}_price", f"{side}_size"):
+            book[name] = [row[level] for level in _LISTS[name][:shown]]
+    return book
 
 
 def depth(day: Day, of: Traded) -> Depth | None:
-    sides = ["bid_price", "bid_size", "offer_price", "offer_size"]
     where = [("security_id", "=", of.security_id), ("channel", "=", of.channel)]
-    books: list[Book] = [row for row in day.rows("depth", ["ts_sample", *sides], where) if row["ts_sample"]]
+    names = [name for levels in _LISTS.values() for name in levels]
+    books = [_book(row) for row in day.rows("depth", ["ts_sample", *names], where) if row["ts_sample"]]
     books.sort(key=lambda row: row["ts_sample"])
     if len(books) < 2:
         return None
