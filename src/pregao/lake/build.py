@@ -200,12 +200,13 @@ class Builder:
 
     def _finish(self, works: list[UnitWork], built: Built, report: BuildReport) -> None:
         adds: list[DataFile] = []
-        rows = []
+        rows, counted = [], {}
         for work in works:
             assert work.planned is not None
             done = [work.done[number] for number in range(len(work.slices))]
             adds += [file for each in done for file in each.files]
             adds += self._plan_files(work.planned, done, report.build_id)
+            counted[work.key] = [batch for each in done for batch in each.latency]
             plan = {"slices": len(done), "loops": len(work.planned.loops)}
             made_of = self._fingerprint(work.inputs, digest_of(work.planned.begins))
             rows.append(work.planned.unit_row(made_of, plan, done[-1].ends, report.build_id))
@@ -215,7 +216,7 @@ class Builder:
         if self._settings.derive:
             derived, replaced = derive_units(
                 self._runner, built, adds, keys, self._settings.bars, report.build_id,
-                partial(self._told, "derive"),
+                partial(self._told, "derive"), counted,
             )  # fmt: skip
             adds += derived
             removes += replaced

@@ -5,11 +5,14 @@ percent. The least and the greatest are exact.
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+
+from pregao.lake.computed.counting import kernels as k
 
 WAYS: Final = ("event_to_send", "send_to_receive", "behind_other_feed")
 SHARES: Final = (("p50", 0.5), ("p99", 0.99))
@@ -25,11 +28,8 @@ PARTIAL: Final = (
 )
 _MINUTE_NS: Final = 60_000_000_000
 _NULL: Final = -(1 << 63)
-_KEPT_BITS: Final = 10
-_SLOTS: Final = 2 << _KEPT_BITS  # values of so many bits, and their negatives
 _LAST: Final = ("ts_send", "seq_version", "seq_num", "ts_event", "ts_recv_a", "ts_recv_b")
 _MOST_PIECES: Final = 32
-_FAR: Final = (1 << 63) - 1
 
 Numbers = npt.NDArray[np.int64]
 Key = tuple[Any, int, int, int]  # date, channel, minute, feed
@@ -44,13 +44,8 @@ class _Minute:
         self.pieces: list[list[tuple[Numbers, Numbers]]] = [[] for _ in WAYS]  # values and their counts
         self.most = [_NULL] * len(WAYS)
         self.packets = self.quality = 0
-        self.shortest = self.other_shortest = _FAR
+        self.shortest = self.other_shortest = k.FAR
         self.last: tuple[int, ...] = (_NULL,)
-
-    def count(self, way: int, values: Numbers) -> None:
-        if len(values):
-            self.most[way] = max(self.most[way], int(values.max()))
-            self.add(way, *counted(values))
 
     def add(self, way: int, values: Any, counts: Any) -> None:
         mine = self.pieces[way]
@@ -76,46 +71,68 @@ class _Minute:
         return [int(values[place]) for place in np.searchsorted(reached, ranks)]
 
 
+class _Counter:
+    """Slots that the kernel counts in, empty between its calls."""
+
+    def __init__(self) -> None:
+        self._slots, self._used = (np.zeros((len(WAYS), k.ROOM), np.int64) for _ in range(2))
+        self.figures = np.zeros(k.FIGURE_WORDS, np.int64)
+
+    def count(self, columns: dict[str, Numbers], start: int, stop: int) -> bool:
+        """Whether the feed had any of these packets."""
+        self.figures[:] = 0
+        self.figures[k.MOST : k.MOST + len(WAYS)] = _NULL
+        addresses = np.array([columns[name].ctypes.data for name in k.COLUMNS], np.int64)
+        k.count_latencies(
+            addresses.ctypes.data, start, stop, self._slots.ctypes.data, self._used.ctypes.data,
+            self.figures.ctypes.data,
+        )  # fmt: skip
+        return bool(self.figures[k.PACKETS])
+
+    def taken(self, way: int) -> tuple[Numbers, Numbers]:
+        """Values, rising within a number of bits, and how often each came."""
+        slots = np.sort(self._used[way, : self.figures[k.USED + way]])
+        counts = self._slots[way, slots]
+        self._slots[way, slots] = 0
+        return slots % k.SLOTS - k.SLOTS // 2 << slots // k.SLOTS, counts
+
+
 class Minutes:
     def __init__(self) -> None:
         self._minutes: dict[Key, _Minute] = {}
+        self._counter = _Counter()
 
     def add(self, batch: Any) -> None:
         """A record batch of PACKET_COLUMNS."""
         columns = {name: _plain(batch.column(name)) for name in PACKET_COLUMNS[2:]}
         dates, channels = batch.column("trade_date"), _plain(batch.column("channel"))
-        minutes = columns["ts_send"] // _MINUTE_NS
-        days = _plain(dates.cast(pa.int32()))
-        keys = np.stack((days, channels, minutes))
-        # Packets of a minute stand together, so the edges between them are few.
-        edges = np.flatnonzero((keys[:, 1:] != keys[:, :-1]).any(axis=0)) + 1
-        for start, stop in zip([0, *edges], [*edges, len(minutes)], strict=True):
-            if stop > start:
-                part = {name: column[start:stop] for name, column in columns.items()}
-                key = dates[int(start)].as_py(), int(channels[start]), int(minutes[start]) * _MINUTE_NS
-                for feed in range(len(FEEDS)):
-                    self._add(key, feed, part)
+        for start, stop in _runs(_plain(dates.cast(pa.int32())), channels):
+            part = {name: column[start:stop] for name, column in columns.items()}
+            self.add_packets(dates[start].as_py(), int(channels[start]), part)
 
-    def _add(self, key: tuple[Any, int, int], feed: int, part: dict[str, Numbers]) -> None:
-        received, other = part["ts_recv_a"], part["ts_recv_b"]
-        if feed:
-            received, other = other, received
-        came = received != _NULL
-        if not came.any():
-            return
-        sent, event = part["ts_send"][came], part["ts_event"][came]
-        received, other = received[came], other[came]
-        minute = self._minutes.setdefault((*key, feed), _Minute())
-        both, told = other != _NULL, event != _NULL
-        minute.count(0, (sent - event)[told])
-        minute.count(1, received - sent)
-        minute.count(2, (received - other)[both])
-        minute.packets += len(sent)
-        minute.quality |= int(np.bitwise_or.reduce(part["quality"][came]))
-        if both.any():
-            minute.shortest = min(minute.shortest, int((received - sent)[both].min()))
-            minute.other_shortest = min(minute.other_shortest, int((other - sent)[both].min()))
-        last = _last({name: column[came] for name, column in part.items()})
+    def add_packets(self, trade_date: Any, channel: int, columns: dict[str, Numbers]) -> None:
+        """Of one unit, as numbers of 64 bits by column."""
+        minutes = columns["ts_send"] // _MINUTE_NS
+        # Packets of a minute stand together, so the edges between them are few.
+        for start, stop in _runs(minutes):
+            for feed, (mine, other) in enumerate((("a", "b"), ("b", "a"))):
+                given = {
+                    **columns, "received": columns[f"ts_recv_{mine}"], "other": columns[f"ts_recv_{other}"]
+                }  # fmt: skip
+                if self._counter.count(given, start, stop):
+                    key = trade_date, channel, int(minutes[start]) * _MINUTE_NS, feed
+                    self._take(self._minutes.setdefault(key, _Minute()), columns)
+
+    def _take(self, minute: _Minute, columns: dict[str, Numbers]) -> None:
+        figures = self._counter.figures.tolist()
+        for way in range(len(WAYS)):
+            minute.most[way] = max(minute.most[way], figures[k.MOST + way])
+            minute.add(way, *self._counter.taken(way))
+        minute.packets += figures[k.PACKETS]
+        minute.quality |= figures[k.QUALITY]
+        minute.shortest = min(minute.shortest, figures[k.SHORTEST])
+        minute.other_shortest = min(minute.other_shortest, figures[k.OTHER_SHORTEST])
+        last = tuple(int(columns[name][figures[k.LAST]]) for name in _LAST)
         minute.last = max(minute.last, last)
 
     def partial(self) -> Iterator[Any]:
@@ -144,28 +161,17 @@ class Minutes:
         return pa.Table.from_pylist([_row(*each) for each in sorted(self._minutes.items())], schema=_ROWS)
 
 
-def counted(values: Numbers) -> tuple[Numbers, Numbers]:
-    """Their first ten bits, each once, with its count: a minute has hundreds of different values then, not
-    millions. Counted in a slot for each of them that can be, which is faster than sorting."""
-    bits = np.frexp(np.abs(values).astype(np.float64))[1].astype(np.int64)
-    dropped = np.maximum(bits - _KEPT_BITS, 0)
-    counts = np.bincount(dropped * _SLOTS + (values >> dropped) + _SLOTS // 2)
-    slots = np.flatnonzero(counts)
-    return slots % _SLOTS - _SLOTS // 2 << slots // _SLOTS, counts[slots]
-
-
-def _last(part: dict[str, Numbers]) -> tuple[int, ...]:
-    """Of the packet that was sent last."""
-    chosen = np.arange(len(part["ts_send"]))
-    for name in _LAST[:3]:
-        column = part[name][chosen]
-        chosen = chosen[column == column.max()]
-    return tuple(int(part[name][chosen[-1]]) for name in _LAST)
+def _runs(*columns: Numbers) -> list[tuple[int, int]]:
+    """Rows that have the same in all columns, as they stand together."""
+    count = len(columns[0])
+    edges = np.flatnonzero(np.any([column[1:] != column[:-1] for column in columns], axis=0)) + 1
+    bounds = [0, *edges.tolist(), count]
+    return [(start, stop) for start, stop in pairwise(bounds) if stop > start]
 
 
 def _plain(column: Any) -> Numbers:
     filled = column.cast(pa.int64()).fill_null(_NULL)
-    made: Numbers = filled.to_numpy(zero_copy_only=False)
+    made: Numbers = np.ascontiguousarray(filled.to_numpy(zero_copy_only=False))
     return made
 
 
@@ -187,7 +193,7 @@ def _row(key: Key, minute: _Minute) -> dict[str, Any]:
         found = minute.percentiles(way)
         figures |= {f"{name}_{text}": value for (text, _), value in zip(SHARES, found, strict=True)}
         figures[f"{name}_max"] = None if minute.most[way] == _NULL else minute.most[way]
-    skew = None if minute.shortest == _FAR else minute.shortest - minute.other_shortest
+    skew = None if minute.shortest == k.FAR else minute.shortest - minute.other_shortest
     last = {name: None if value == _NULL else value for name, value in zip(_LAST, minute.last, strict=True)}
     return {
         "trade_date": key[0], "channel": key[1], "ts_minute": key[2], "feed": FEEDS[key[3]],

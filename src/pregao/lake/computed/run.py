@@ -21,25 +21,30 @@ from pregao.lake.tasks.runners import Runner
 # A task holds the trades of its part in memory, about 400 bytes each.
 PART_TRADES: Final = 250_000
 Files = dict[str, list[LiveFile]]
+Counted = dict[UnitKey, list[Any]]  # record batches that `Minutes` merges
 
 
 def derive(
     runner: Runner, location: Location, files: Files, units: Sequence[UnitKey], late: Sequence[UnitKey],
     intervals: Sequence[int], build_id: str, progress: Callable[[int, int], None],
-    part_trades: int = PART_TRADES,
+    counted: Counted | None = None, part_trades: int = PART_TRADES,
 ) -> list[DataFile]:  # fmt: skip
-    """`late` are units of which only what comes from trades is made again."""
+    """`late` are units of which only what comes from trades is made again; `counted` are latencies that need
+    not be counted again."""
+    counted = counted or {}
     items: list[UnitPart | PacketFiles] = []
     for key in (*units, *late):
         mine = _files_of(key, files)
         items += parts_of(key, mine, intervals, _bounds(location, mine["trades"], part_trades))
     for key in units:
+        if key in counted:
+            continue
         items += packet_groups(key, [file for file in files.get("packets", []) if key_of(file) == key])
     done = runner.run(partial(_run, location=location, build_id=build_id), items, progress)
     found: list[DataFile] = []
     for key in (*units, *late):
         of_unit = [made for item, made in zip(items, done, strict=True) if item.key == key]
-        found += _put_together(key, of_unit, location, build_id)
+        found += _put_together(key, of_unit, counted.get(key, ()), location, build_id)
     return found
 
 
@@ -50,10 +55,12 @@ def _run(item: UnitPart | PacketFiles, location: Location, build_id: str) -> Any
     return compute(item, location, build_id)
 
 
-def _put_together(key: UnitKey, made: Sequence[Any], location: Location, build_id: str) -> list[DataFile]:
+def _put_together(
+    key: UnitKey, made: Sequence[Any], counted: Sequence[Any], location: Location, build_id: str
+) -> list[DataFile]:
     """What parts wrote, and what is only known when all are done."""
     parts = [each for each in made if not isinstance(each, list)]
-    counted = [batch for each in made if isinstance(each, list) for batch in each]
+    counted = [*counted, *(batch for each in made if isinstance(each, list) for batch in each)]
     found = [file for part in parts for file in part.files]
     totals = market_totals(row for part in parts for row in part.alike).sort_by("security_group")
     found += write_rows(location, "market_totals", key, totals, build_id)

@@ -1,4 +1,4 @@
-"""Quotes, price levels and packets of a slice, as tables."""
+"""Quotes and price levels of a slice, as tables."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -6,18 +6,14 @@ from typing import Any, Final
 import numpy as np
 
 from pregao.lake.slices.books.kernels import QUOTE_QUALITY, QUOTE_TRANSACTED
-from pregao.lake.slices.feeds import Merged
-from pregao.lake.slices.merging.kernels import ABSENT, CONFLICT, LATE, SECOND
 from pregao.lake.slices.rows import NO_INDEX, by_instrument
 from pregao.lake.slices.samples import SECOND_NS
 from pregao.lake.tables.books import DEPTH, DEPTH_LEVELS, QUOTES
-from pregao.lake.tables.messages import PACKETS
 from pregao.lake.tables.parquet import ROW_GROUP_ROWS
 from pregao.lake.tables.quality import Quality
-from pregao.lake.tables.words import ARRIVALS, STREAMS
 from pregao.lake.tasks.arrays import Array, or_null, record
 from pregao.lake.tasks.columns.kernels import ENTRY, SEND, TRANSACT, spread_levels
-from pregao.lake.tasks.lineage import Lineage, whose_time
+from pregao.lake.tasks.lineage import Lineage
 from pregao.model.rows import NULL
 
 _SIDES: Final = ("bid", "offer")
@@ -83,38 +79,3 @@ def _levels(samples: Array, order: Array, which: int, side: str) -> dict[str, An
 
 
 _OF_LEVEL: Final = ("price", "size", "orders")
-_FIRST, _DUPLICATE, _LATE, _MISSING = (
-    ARRIVALS.index(word) for word in ("FIRST", "DUPLICATE", "LATE", "MISSING")
-)
-
-
-def packets_table(
-    merged: Merged, first: int, stop: int, messages: Array, first_rows: Array, lineage: Lineage
-) -> Any:
-    """Packets of the incremental stream that stand from a place to another; their event is the first that
-    they tell of."""
-    mine = np.flatnonzero((merged.place >= first) & (merged.place < stop))
-    place, count = merged.place[mine], len(mine)
-    told_ns, told_by = first_rows[mine].T
-    times, kinds = lineage.times(told_ns, merged.sent[mine], whose_time(told_by))
-    columns: dict[str, Any] = {
-        **lineage.moments(times, kinds), **lineage.places(place),
-        **lineage.packets(mine), **lineage.common(count),
-        "stream": np.full(count, STREAMS.index("INCREMENTAL"), np.int8), "size": merged.length[mine],
-        "messages": messages[mine],
-        "quality": np.where(merged.state_a[mine] & CONFLICT, int(Quality.FEEDS_DIFFER), 0),
-    }  # fmt: skip
-    for feed, states, copies in (
-        ("a", merged.state_a, merged.copies_a), ("b", merged.state_b, merged.copies_b)
-    ):  # fmt: skip
-        columns[f"state_{feed}"] = _arrivals(states[mine])
-        columns[f"copies_{feed}"] = copies[mine]
-    return record(PACKETS, columns, count)
-
-
-def _arrivals(states: Array) -> Array:
-    found = np.full(len(states), _FIRST, np.int8)
-    found[states & SECOND != 0] = _DUPLICATE
-    found[states & LATE != 0] = _LATE
-    found[states & ABSENT != 0] = _MISSING
-    return found

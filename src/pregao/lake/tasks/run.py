@@ -22,10 +22,11 @@ from pregao.lake.tables import messages as message_tables
 from pregao.lake.tables.arrays import TooLargeError
 from pregao.lake.tables.table import CHANNEL, TRADE_DATE, Table
 from pregao.lake.tasks import messages
-from pregao.lake.tasks.books import depth_tables, packets_table, quotes_table
+from pregao.lake.tasks.books import depth_tables, quotes_table
 from pregao.lake.tasks.lineage import Lineage
 from pregao.lake.tasks.memory import without_collector
 from pregao.lake.tasks.orders import checkpoints_table, orders_tables
+from pregao.lake.tasks.packets import PacketColumns, count_latencies, packets_table
 from pregao.lake.tasks.stored import read_stored
 from pregao.model.errors import PregaoError
 
@@ -44,6 +45,7 @@ class SliceDone:
     counts: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     unnamed: list[int] = field(default_factory=list)  # ids of which no definition is known
+    latency: list[Any] = field(default_factory=list)  # of its packets, counted: see `computed.histograms`
     ends: Carried | None = None  # of the last slice of a unit
 
 
@@ -134,14 +136,12 @@ def _write_all(target: _Target, result: SliceResult, build_id: str) -> None:
     target.write(book_tables.QUOTES, lambda: quotes_table(result.quotes, lineage))
     target.write(book_tables.DEPTH, lambda: depth_tables(result.samples, lineage))
     _write_checkpoints(target, result, lineage)
-    slice_, merged = target.slice, result.merged
-    told = _messages(merged)
-    target.write(
-        message_tables.PACKETS,
-        lambda: packets_table(merged, slice_.start, slice_.stop, told, result.first_rows, lineage),
-    )
-    mine = (merged.place >= slice_.start) & (merged.place < slice_.stop)
-    target.done.counts["messages"] = int(told[mine].sum())
+    told = _messages(result.merged)
+    packets = PacketColumns.of(result.merged, result.first_rows, lineage)
+    target.write(message_tables.PACKETS, lambda: packets_table(packets, told, lineage))
+    target.done.latency = count_latencies(packets, lineage)
+    target.clock.lap("latency")
+    target.done.counts["messages"] = int(told[packets.numbers].sum())
 
 
 def _write_checkpoints(target: _Target, result: SliceResult, lineage: Lineage) -> None:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from pregao.lake.errors import LakeError
 from pregao.lake.spark.failures import in_one_line
+from pregao.lake.tasks.memory import only_tasks
 from pregao.model.errors import PregaoError
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class ProcessRunner:
         self._pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
 
     def run(self, task: Task, items: Sequence[Any], progress: Progress) -> list[Any]:
-        futures = {self._pool.submit(task, item): place for place, item in enumerate(items)}
+        futures = {self._pool.submit(_in_process, task, item): place for place, item in enumerate(items)}
         found: list[Any] = [None] * len(items)
         for done, future in enumerate(as_completed(futures), 1):
             found[futures[future]] = future.result()
@@ -106,6 +107,11 @@ class LazySparkRunner:
         return SparkRunner(self._session()).run(task, items, progress)
 
 
+def _in_process(task: Task, item: Any) -> Any:
+    only_tasks()
+    return task(item)
+
+
 def _watch(context: Any, total: int, progress: Progress, ended: threading.Event) -> None:
     """Only a show: whoever waits for the tasks is told when Spark has died."""
     with suppress(LakeError), in_one_line():
@@ -119,6 +125,7 @@ def _watch(context: Any, total: int, progress: Progress, ended: threading.Event)
 
 def _in_arrow(task: Task, blobs: list[bytes]) -> Callable[[Iterable[Any]], Iterator[Any]]:
     def run(batches: Iterable[Any]) -> Iterator[Any]:
+        only_tasks()
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 try:

@@ -39,8 +39,9 @@ def by_tasks(folder: Path, tables: Mapping[str, Any], units: Units, part_trades:
                 written = write_file(location, find_table(name), partition, mine)
                 files.setdefault(name, []).append(live(written))
     made = derive(
-        InlineRunner(), location, files, units, [], INTERVALS, "test", lambda done, total: None, part_trades
-    )
+        InlineRunner(), location, files, units, [], INTERVALS, "test", lambda done, total: None,
+        part_trades=part_trades,
+    )  # fmt: skip
     found: Rows = {}
     for file in made:
         rows = pq.ParquetFile(location.path(file.table, file.path)).read()

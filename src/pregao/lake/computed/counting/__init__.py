@@ -1,0 +1,1 @@
+"""Latencies counted, by kernel."""

@@ -1,0 +1,82 @@
+"""Packets of a slice as a table, and how long they took."""
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Final
+
+import numpy as np
+
+from pregao.lake.computed.histograms import Minutes
+from pregao.lake.slices.feeds import Merged
+from pregao.lake.slices.merging.kernels import ABSENT, CONFLICT, LATE, SECOND
+from pregao.lake.tables.messages import PACKETS
+from pregao.lake.tables.quality import Quality
+from pregao.lake.tables.words import ARRIVALS, STREAMS
+from pregao.lake.tasks.arrays import Array, record
+from pregao.lake.tasks.columns.kernels import SEND
+from pregao.lake.tasks.lineage import Lineage, whose_time
+from pregao.model.rows import NULL
+
+_FIRST, _DUPLICATE, _LATE, _MISSING = (
+    ARRIVALS.index(word) for word in ("FIRST", "DUPLICATE", "LATE", "MISSING")
+)
+_INCREMENTAL: Final = STREAMS.index("INCREMENTAL")
+
+
+@dataclass(slots=True)
+class PacketColumns:
+    """Packets of the incremental stream that the slice emits. Their event is the first that they tell of."""
+
+    merged: Merged
+    numbers: Array  # in the slice
+    times: Array
+    kinds: Array  # whose time it is
+    quality: Array
+
+    @classmethod
+    def of(cls, merged: Merged, first_rows: Array, lineage: Lineage) -> "PacketColumns":
+        slice_ = lineage.slice
+        mine = np.flatnonzero((merged.place >= slice_.start) & (merged.place < slice_.stop))
+        told_ns, told_by = first_rows[mine].T
+        times, kinds = lineage.times(told_ns, merged.sent[mine], whose_time(told_by))
+        quality = np.where(merged.state_a[mine] & CONFLICT, int(Quality.FEEDS_DIFFER), 0)
+        return cls(merged, mine, times, kinds, quality)
+
+
+def packets_table(packets: PacketColumns, messages: Array, lineage: Lineage) -> Any:
+    merged, mine, count = packets.merged, packets.numbers, len(packets.numbers)
+    columns: dict[str, Any] = {
+        **lineage.moments(packets.times, packets.kinds), **lineage.places(merged.place[mine]),
+        **lineage.packets(mine), **lineage.common(count),
+        "stream": np.full(count, _INCREMENTAL, np.int8), "size": merged.length[mine],
+        "messages": messages[mine], "quality": packets.quality,
+    }  # fmt: skip
+    for feed, states, copies in (
+        ("a", merged.state_a, merged.copies_a), ("b", merged.state_b, merged.copies_b)
+    ):  # fmt: skip
+        columns[f"state_{feed}"] = _arrivals(states[mine])
+        columns[f"copies_{feed}"] = copies[mine]
+    return record(PACKETS, columns, count)
+
+
+def count_latencies(packets: PacketColumns, lineage: Lineage) -> list[Any]:
+    """As `computed.latency` counts those of files."""
+    events = np.where(packets.kinds == SEND, NULL, packets.times)
+    columns = {
+        **lineage.packets(packets.numbers), "ts_event": events,
+        **lineage.places(packets.merged.place[packets.numbers]), "quality": packets.quality,
+    }  # fmt: skip
+    minutes = Minutes()
+    if len(events):
+        day = date.fromisoformat(lineage.slice.trade_date)
+        wide = {name: np.ascontiguousarray(column, np.int64) for name, column in columns.items()}
+        minutes.add_packets(day, lineage.slice.channel, wide)
+    return list(minutes.partial())
+
+
+def _arrivals(states: Array) -> Array:
+    found = np.full(len(states), _FIRST, np.int8)
+    found[states & SECOND != 0] = _DUPLICATE
+    found[states & LATE != 0] = _LATE
+    found[states & ABSENT != 0] = _MISSING
+    return found
