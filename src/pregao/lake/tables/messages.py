@@ -159,7 +159,7 @@ STATES: Final = Table(
     with_lineage(
         word("scope", words.SCOPES, nullable=False),
         Column("security_group", NAME),
-        Column("exchange", NAME),
+        Column("exchange", NAME, "of an instrument; the phase of a group does not tell it"),
         word("state", words.STATES, "null: as the group"),
         word("event", words.STATE_EVENTS),
         word("session", words.SESSIONS),

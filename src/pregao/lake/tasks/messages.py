@@ -25,6 +25,7 @@ _MIDPOINTS: Final = codes_of(market.Midpoint, add=1)
 _AGGRESSORS: Final = codes_of(market.Aggressor)
 _ACTIONS: Final = codes_of(market.Action)
 _THREE: Final = np.where(np.arange(256) < 3, np.arange(256), NO_WORD).astype(np.int8)
+_EXCHANGE: Final = "BVMF"  # a constant of SecurityStatus_3; SecurityGroupPhase_10 has none
 _FINE: Final = 10_000  # hundred-millionths in a ten-thousandth
 _MOST_COARSE: Final = (1 << 63) // _FINE
 
@@ -214,6 +215,7 @@ def states_table(rows: Rows, lineage: Lineage) -> Any:
     columns = lineage.of_rows(found) | {
         "scope": np.where(phase, 0, 1).astype(np.int8),
         "security_group": names(np.where(phase, codes, NO_WORD), texts),
+        "exchange": names(np.where(phase, NO_WORD, 0), [_EXCHANGE]),
         "state": np.where(phase, _PHASES[found["type"]], _STATES[found["type"]]),
         "event": _EVENTS[found["detail"]], "session": _SESSIONS[found["session"]],
         "of_date": or_null(found["trade_date"]),

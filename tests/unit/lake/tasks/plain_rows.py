@@ -199,7 +199,8 @@ def _state(update: e.StateChanged | e.PhaseChanged, _: Told) -> Table:
     told = update.phase if isinstance(update, e.PhaseChanged) else update.state
     row = {
         "scope": "GROUP" if isinstance(update, e.PhaseChanged) else "INSTRUMENT", "security_group": group,
-        "exchange": None, "state": name(told), "event": name(update.event), "session": name(update.session),
+        "exchange": None if group else "BVMF", "state": name(told), "event": name(update.event),
+        "session": name(update.session),
         "of_date": day(update.trade_date), "ts_ends": update.ends_ns or None,
     }  # fmt: skip
     return "states", [row]
