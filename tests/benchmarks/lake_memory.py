@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Self
 
 _EVERY_S = 0.05
+_LOOKS = 20  # after which those who have come meanwhile are looked for: all of /proc is much to read
 
 
 class WorkersMemory:
@@ -26,8 +27,12 @@ class WorkersMemory:
         self._watcher.join()
 
     def _watch(self) -> None:
+        look, workers = 0, _workers()
         while not self._ended.wait(_EVERY_S):
-            self.peak = max([self.peak, *(_own_bytes(process) for process in _workers())])
+            look += 1
+            if look % _LOOKS == 0:
+                workers = _workers()
+            self.peak = max([self.peak, *(_own_bytes(process) for process in workers)])
 
 
 def _workers() -> list[Path]:

@@ -213,6 +213,22 @@ def load_rows(context, instrument, rows, count, first_kind, last_kind):
 
 
 @kernel
+def load_books(context, instruments, rows, counts, first, count):
+    """Orders of snapshots, `counts` rows at the address in `rows` for each instrument, in the place of their
+    books; (code, first instrument that is left)."""
+    for i in range(first, count):
+        instrument = load_i64(instruments, i * 8)
+        header = header_of(context, instrument)
+        clear_book(context, header)
+        touch(context, header, instrument)
+        for place in range(load_i64(counts, i * 8)):
+            row = load_i64(rows, i * 8) + place * r.ROW_SIZE
+            if apply_row(context, instrument, row) == t.NEEDS_MEMORY:
+                return t.NEEDS_MEMORY, i
+    return t.DONE, count
+
+
+@kernel
 def clear_instrument(context, instrument):
     header = header_of(context, instrument)
     clear_book(context, header)

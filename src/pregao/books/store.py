@@ -151,6 +151,17 @@ class BookStore:
             empty_slots(self.context, self._header(number), t.BANDS, t.BAND_TYPES)
             self._load(number, rows, Kind.TRADE, Kind.QUANTITY_BAND)
 
+    def load_books(
+        self, numbers: NDArray[np.int64], rows: NDArray[np.int64], counts: NDArray[np.int64]
+    ) -> None:
+        """Put the orders of many snapshots in the place of books: so many rows at an address for each."""
+        done = 0
+        while done < len(numbers):
+            code, done = kernels.load_books(
+                self.context, address(numbers), address(rows), address(counts), done, len(numbers)
+            )
+            self.make_room(code)
+
     def _load(self, number: int, rows: Rows, first: Kind, last: Kind) -> None:
         rows = np.ascontiguousarray(rows)
         done = 0

@@ -237,6 +237,29 @@ class TestSnapshots:
         store.load_snapshot(0, rows)
         assert [each.order_id for each in store.orders(0, BUY)] == [7, 3, 5]
 
+    def test_many_at_once_are_what_one_by_one_they_are(self) -> None:
+        """So many orders that the memory grows between them, and in the middle of one."""
+        draw, before = np.random.default_rng(5), stream(2_000, 60)
+        told = np.zeros(30_000, ROW)
+        told["kind"], told["version"], told["side"] = Kind.SNAPSHOT_ORDER, 16, draw.integers(1, 3, len(told))
+        told["id"], told["price"] = np.arange(len(told)), draw.integers(1, 400, len(told))
+        told["size"] = 5
+        stores = [BookStore(), BookStore()]
+        for store in stores:
+            store.apply(before)
+        cuts = np.sort(draw.integers(0, len(told), 59))
+        cuts[30] = cuts[31]  # one that is empty
+        firsts, counts = np.r_[0, cuts], np.diff(np.r_[0, cuts, len(told)])
+        numbers = stores[0].numbers(SECURITY + np.arange(60))
+        stores[0].load_books(numbers, told.ctypes.data + firsts * ROW.itemsize, counts)
+        for number, first, count in zip(numbers.tolist(), firsts, counts, strict=True):
+            stores[1].load_snapshot(number, told[first : first + count], statistics=False)
+        for number in range(60):
+            for side in (BUY, SELL):
+                assert stores[0].orders(number, side) == stores[1].orders(number, side)
+        stores[0].check_invariants()
+        assert len(stores[0].orders(0, BUY)) > 0
+
     def test_cleared_books_are_told(self) -> None:
         store = self.store()
         store.settle()

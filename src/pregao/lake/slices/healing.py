@@ -46,11 +46,9 @@ class Healing:
         """An anchor: nothing else is known."""
         loop = loaded.loop
         self._known.empty(np.array([UNHEARD]), loop.begun)
-        listed = zip(loop.security_ids.tolist(), loop.places.tolist(), loop.rpt_seqs.tolist(), strict=True)
-        for row, (security_id, place, rpt_seq) in enumerate(listed):
-            number = self._machine.number(security_id)
-            self._store.load_snapshot(number, loaded.orders(row), statistics=False)
-            self._known.settle(number, place, rpt_seq, statistics=True)
+        numbers = np.ascontiguousarray(self._machine.numbers(loop.security_ids), np.int64)
+        self._store.load_books(numbers, loaded.addresses, np.ascontiguousarray(loaded.counts, np.int64))
+        self._known.settle_all(numbers, loop.places, loop.rpt_seqs)
         self._known.covered[UNHEARD] = 0
         self._store.settle()
 

@@ -109,6 +109,16 @@ class KnownInstruments:
         record["last"], record["last_at"], record["covered"] = rpt_seq, place, place
         record["marks"] = Mark.REPORTED if rpt_seq else 0
 
+    def settle_all(self, numbers: Array, places: Array, rpt_seqs: Array) -> None:
+        """Several, with their statistics."""
+        sync = self.sync
+        sync["book"][numbers], sync["bound"][numbers] = Known.CLEAN, 0
+        sync["statistics"][numbers] = Known.CLEAN
+        sync["spare"][numbers] |= np.uint8(BOOK_ONCE | STATISTICS_ONCE)
+        for name, values in (("last", rpt_seqs), ("last_at", places), ("covered", places)):
+            sync[name][numbers] = values
+        sync["marks"][numbers] = np.where(rpt_seqs != 0, np.uint8(Mark.REPORTED), np.uint8(0))
+
     def begin_again(self, number: int) -> None:
         """It was deleted: should its id come again, it is somebody new."""
         self.sync[number] = self.sync[UNHEARD]
