@@ -47,5 +47,9 @@ class Samples:
         self._context.set(samples=self._room, sample_room=room, sample_count=0)
 
     def taken(self) -> Array:
+        """All of them, at the end: their memory is then whose they are."""
         last = self._room[: self._context["sample_count"]]
-        return np.concatenate([*self._taken, last]) if self._taken else last
+        found = np.concatenate([*self._taken, last]) if self._taken else last
+        self._room, self._taken = found[:0].copy(), []
+        self._context.set(samples=self._room, sample_room=0, sample_count=0)
+        return found

@@ -127,14 +127,17 @@ class _Target:
 
 
 def _write_all(target: _Target, result: SliceResult, build_id: str) -> None:
+    """What takes the most memory first, each let go before the next."""
     lineage = Lineage.of(target.slice, result.merged, result.store, build_id)
     target.done.unnamed = lineage.unnamed()
+    samples, result.samples = result.samples, result.samples[:0].copy()
+    target.write(book_tables.DEPTH, partial(depth_tables, samples, lineage))
+    del samples
     for buffer, table, make in _ROW_TABLES:
         rows = result.buffers.take(buffer)
         target.write(table, partial(make, rows, lineage))
         del rows
     target.write(book_tables.QUOTES, lambda: quotes_table(result.quotes, lineage))
-    target.write(book_tables.DEPTH, lambda: depth_tables(result.samples, lineage))
     _write_checkpoints(target, result, lineage)
     told = _messages(result.merged)
     packets = PacketColumns.of(result.merged, result.first_rows, lineage)
