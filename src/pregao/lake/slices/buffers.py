@@ -60,12 +60,12 @@ class RowBuffers:
         self._rows[table][count : count + len(rows)] = rows
         self.table[table, 1] = count + len(rows)
 
-    def rows(self, table: int) -> Rows:
-        return self._rows[table][: int(self.table[table, 1])]
+    def count(self, table: int) -> int:
+        return int(self.table[table, 1])
 
-    def take(self, table: int) -> Rows:
-        """The rows of a table, which is empty then: their memory goes when nobody needs them."""
-        rows = self.rows(table)
-        self._rows[table] = np.empty(0, ROW)
-        self.table[table] = 0
-        return rows
+    def rows(self, table: int) -> Rows:
+        return self._rows[table][: self.count(table)]
+
+    def clear(self) -> None:
+        """All tables are empty; their memory is used again. No execution may be going on."""
+        self.table[:, 1] = 0

@@ -3,16 +3,20 @@
 The stream is rows in the order of their places; between them things happen that are no rows: packets are
 lost, a sequence begins, a second ends, a snapshot tells what a book is at its place. They wait in a heap,
 and the kernel stops at each.
+
+What comes out comes in stretches: where loops are rare a slice has more rows than memory should hold.
 """
 
 import heapq
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
 from pregao.books import layout as t
 from pregao.books.store import BookStore
+from pregao.feeds.binary.reading.rows import RowReader
 from pregao.feeds.binary.workspace import Context
 from pregao.lake.plan.index import NUMBER_BITS, Array
 from pregao.lake.plan.readers import row_reader
@@ -48,23 +52,26 @@ LOAD, LOST, CONFLICTING, BEGUN, ABSENT = range(5)
 
 
 @dataclass(slots=True)
-class SliceResult:
+class Stretch:
+    """What a slice tells between two moments. It lies in memory that the next stretch needs."""
+
     buffers: RowBuffers
-    merged: Merged
-    store: BookStore
-    findings: Findings
     quotes: Array
     samples: Array  # SAMPLE_WORDS each
-    checkpoints: list[Rows] = field(default_factory=list)
-    first_rows: Array = field(default_factory=lambda: np.zeros((0, 2), np.int64))  # of packets: see kernels
-    ending: Ending | None = None  # of the last slice of a unit
+    checkpoints: list[Rows]
 
 
 class SliceMachine:
-    """`stored` are the books that the slice begins with, if it begins with those of the day before."""
+    """`stored` are the books that the slice begins with, if it begins with those of the day before. When all
+    stretches are done there are also findings, `first_rows` of packets and, of the last slice of a unit, its
+    `ending`."""
 
-    def __init__(self, slice_: Slice, merged: Merged, stored: StoredBooks | None = None) -> None:
+    def __init__(
+        self, slice_: Slice, merged: Merged, stored: StoredBooks | None = None, *,
+        reader: RowReader | None = None,
+    ) -> None:  # fmt: skip
         self.slice, self.merged, self._stored = slice_, merged, stored
+        self._reader = reader or row_reader("packets")
         self.store = BookStore(max_instruments=MOST_INSTRUMENTS)
         self.known = KnownInstruments()
         self.buffers = RowBuffers(int(merged.length.sum()) // _SHORTEST_MESSAGE)
@@ -72,7 +79,8 @@ class SliceMachine:
         assert self.store.add_instrument(_NOBODY) == UNHEARD
         self.store.want_quotes()
         self._notes = np.zeros((_NOTE_ROOM, 3), np.int64)
-        self._first_rows = np.full((len(merged), 2), NULL, np.int64)
+        self.first_rows = np.full((len(merged), 2), NULL, np.int64)
+        self.ending: Ending | None = None
         self.samples = Samples(slice_, merged, self.store, self.known)
         self.waiting = Waiting(
             self.store.context, self.known.sync, self.findings, (slice_.start, slice_.stop)
@@ -82,7 +90,7 @@ class SliceMachine:
             books=self.store.context, sync=self.known.sync, notes=self._notes, note_room=_NOTE_ROOM,
             emit_from=slice_.start, emit_to=slice_.stop, table_of_kind=self.buffers.table_of_kind,
             buffers=self.buffers.table, sampling=self.samples.address, decided=NOT_DECIDED,
-            told=self.waiting.address, first_rows=self._first_rows,
+            told=self.waiting.address, first_rows=self.first_rows,
         )  # fmt: skip
         self.quotes: list[Array] = []
         self._heap: list[tuple[int, int, int, Any]] = []
@@ -91,11 +99,11 @@ class SliceMachine:
 
     # The whole slice
 
-    def run(self) -> SliceResult:
+    def stretches(self, most_orders: int = NEVER) -> Iterator[Stretch]:
+        """At least one. A stretch ends between two events once it has so many rows of orders."""
         self._prepare()
-        reader = row_reader("packets")
         merged = self.merged
-        reading = reader.read(
+        reading = self._reader.read(
             0, merged.address, merged.length.astype(np.uint32), merged.place, merged.version, len(merged)
         )
         while True:
@@ -104,18 +112,28 @@ class SliceMachine:
                 self.findings.damaged(int(merged.place[fault.packet]), fault.fault.name, fault.index, self)
             if reading.whole:
                 break
-            reading = reader.go_on()
+            if self.buffers.count(ORDERS) >= most_orders and not self.context["execution"]:
+                yield self._stretch()
+                self._begin_stretch()
+            reading = self._reader.go_on()
         if len(merged):
             self._do_until(int(merged.place[-1]) + 1)
             self.samples.until(int(merged.place[-1]) + 1)
         self.waiting.finish()
         if self.slice.is_last:
             self.healing.leave()
+            self.ending = ending_of(self)
+        yield self._stretch()
+
+    def _stretch(self) -> Stretch:
         quotes = np.concatenate(self.quotes) if self.quotes else np.zeros(0, t.QUOTE)
-        return SliceResult(
-            self.buffers, merged, self.store, self.findings, quotes, self.samples.taken(),
-            self.healing.checkpoints, self._first_rows, ending_of(self) if self.slice.is_last else None,
-        )  # fmt: skip
+        return Stretch(self.buffers, quotes, self.samples.taken(), self.healing.checkpoints)
+
+    def _begin_stretch(self) -> None:
+        self.buffers.clear()
+        self.samples.clear()
+        self.quotes.clear()
+        self.healing.checkpoints.clear()
 
     def emits(self, place: int) -> bool:
         return self.slice.start <= place < self.slice.stop

@@ -47,9 +47,10 @@ class Samples:
         self._context.set(samples=self._room, sample_room=room, sample_count=0)
 
     def taken(self) -> Array:
-        """All of them, at the end: their memory is then whose they are."""
         last = self._room[: self._context["sample_count"]]
-        found = np.concatenate([*self._taken, last]) if self._taken else last
-        self._room, self._taken = found[:0].copy(), []
-        self._context.set(samples=self._room, sample_room=0, sample_count=0)
-        return found
+        return np.concatenate([*self._taken, last]) if self._taken else last
+
+    def clear(self) -> None:
+        """What was taken is done with."""
+        self._taken = []
+        self._context.set(sample_count=0)

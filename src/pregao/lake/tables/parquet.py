@@ -8,6 +8,7 @@ from pregao.lake.tables.types import Encoding
 # One instrument of a slice is looked for more often than all of them: a file of a million rows in one group
 # must be unpacked whole for it, in eight of these an eighth, for 4 % more time to write.
 ROW_GROUP_ROWS: Final = 1 << 17
+PART_ROWS: Final = 4 * ROW_GROUP_ROWS  # of a large table at once, for its columns are as large as its rows
 
 _MORE: Final = ("time", "price", "size", "trade_id", "order_id", "ts_sample", "ts_start")
 

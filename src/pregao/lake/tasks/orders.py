@@ -9,14 +9,13 @@ from pregao.lake.slices.rows import LAKE_ROW, by_instrument
 from pregao.lake.slices.stored import NO_RPT_SEQ
 from pregao.lake.tables.books import BOOK_CHECKPOINTS
 from pregao.lake.tables.messages import ORDERS
-from pregao.lake.tables.parquet import ROW_GROUP_ROWS
+from pregao.lake.tables.parquet import PART_ROWS
 from pregao.lake.tables.words import ANCHORS, BOOK_ACTIONS
 from pregao.lake.tasks.arrays import NO_WORD, Array, or_null, record
 from pregao.lake.tasks.columns.rows import ColumnRows
 from pregao.lake.tasks.lineage import FIELDS, Lineage
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
 
-PART_ROWS: Final = 4 * ROW_GROUP_ROWS
 _ORDER_FIELDS: Final = (
     *FIELDS, "action", "side", "id", "price", "size", "other", "position", "firm", "inserted_ns", "flags",
     "low",

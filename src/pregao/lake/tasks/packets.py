@@ -1,5 +1,6 @@
 """Packets of a slice as a table, and how long they took."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
@@ -10,6 +11,7 @@ from pregao.lake.computed.histograms import Minutes
 from pregao.lake.slices.feeds import Merged
 from pregao.lake.slices.merging.kernels import ABSENT, CONFLICT, LATE, SECOND
 from pregao.lake.tables.messages import PACKETS
+from pregao.lake.tables.parquet import PART_ROWS
 from pregao.lake.tables.quality import Quality
 from pregao.lake.tables.words import ARRIVALS, STREAMS
 from pregao.lake.tasks.arrays import Array, record
@@ -43,13 +45,20 @@ class PacketColumns:
         return cls(merged, mine, times, kinds, quality)
 
 
-def packets_table(packets: PacketColumns, messages: Array, lineage: Lineage) -> Any:
-    merged, mine, count = packets.merged, packets.numbers, len(packets.numbers)
+def packets_tables(packets: PacketColumns, messages: Array, lineage: Lineage) -> Iterator[Any]:
+    """In parts, as a slice may have millions."""
+    for first in range(0, len(packets.numbers), PART_ROWS):
+        yield _table(packets, slice(first, first + PART_ROWS), messages, lineage)
+
+
+def _table(packets: PacketColumns, part: slice, messages: Array, lineage: Lineage) -> Any:
+    merged, mine = packets.merged, packets.numbers[part]
+    count = len(mine)
     columns: dict[str, Any] = {
-        **lineage.moments(packets.times, packets.kinds), **lineage.places(merged.place[mine]),
+        **lineage.moments(packets.times[part], packets.kinds[part]), **lineage.places(merged.place[mine]),
         **lineage.packets(mine), **lineage.common(count),
         "stream": np.full(count, _INCREMENTAL, np.int8), "size": merged.length[mine],
-        "messages": messages[mine], "quality": packets.quality,
+        "messages": messages[mine], "quality": packets.quality[part],
     }  # fmt: skip
     for feed, states, copies in (
         ("a", merged.state_a, merged.copies_a), ("b", merged.state_b, merged.copies_b)

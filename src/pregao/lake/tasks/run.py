@@ -14,7 +14,7 @@ from pregao.lake.plan.kernels import count_messages
 from pregao.lake.plan.slicing import Slice
 from pregao.lake.slices import buffers as b
 from pregao.lake.slices.feeds import Merged, merge
-from pregao.lake.slices.machine import SliceMachine, SliceResult
+from pregao.lake.slices.machine import SliceMachine, Stretch
 from pregao.lake.store.files import DataFile, FileWriter
 from pregao.lake.store.location import Location
 from pregao.lake.tables import books as book_tables
@@ -26,9 +26,11 @@ from pregao.lake.tasks.books import depth_tables, quotes_table
 from pregao.lake.tasks.lineage import Lineage
 from pregao.lake.tasks.memory import without_collector
 from pregao.lake.tasks.orders import checkpoints_table, orders_tables
-from pregao.lake.tasks.packets import PacketColumns, count_latencies, packets_table
+from pregao.lake.tasks.packets import PacketColumns, count_latencies, packets_tables
 from pregao.lake.tasks.stored import read_stored
 from pregao.model.errors import PregaoError
+
+STRETCH_ORDERS: Final = 1 << 20  # rows of orders after which those in memory are written
 
 
 class TooLargeInMessageError(PregaoError):
@@ -71,11 +73,15 @@ def _build(slice_: Slice, location: Location, build_id: str) -> SliceDone:
     merged = merge(slice_)
     clock.lap("read")
     stored = None if slice_.begins is None else read_stored(location, slice_.begins)
-    result = SliceMachine(slice_, merged, stored).run()
-    clock.lap("books")
-    done.findings = result.findings.rows
-    done.loops = {loop: dict(counts) for loop, counts in result.findings.loops.items()}
-    _write_all(_Target(slice_, location, done, clock), result, build_id)
+    machine = SliceMachine(slice_, merged, stored)
+    target = _Target(slice_, location, done, clock)
+    for stretch in machine.stretches(STRETCH_ORDERS):
+        clock.lap("books")
+        lineage = Lineage.of(slice_, merged, machine.store, build_id)
+        _write_stretch(target, stretch, lineage)
+    _write_rest(target, machine, lineage)
+    done.findings = machine.findings.rows
+    done.loops = {loop: dict(counts) for loop, counts in machine.findings.loops.items()}
     return done
 
 
@@ -126,34 +132,32 @@ class _Target:
         return FileWriter(self.location, table, partition, label=label, schema=schema)
 
 
-def _write_all(target: _Target, result: SliceResult, build_id: str) -> None:
-    """What takes the most memory first, each let go before the next."""
-    lineage = Lineage.of(target.slice, result.merged, result.store, build_id)
-    target.done.unnamed = lineage.unnamed()
-    samples, result.samples = result.samples, result.samples[:0].copy()
-    target.write(book_tables.DEPTH, partial(depth_tables, samples, lineage))
-    del samples
+def _write_stretch(target: _Target, stretch: Stretch, lineage: Lineage) -> None:
     for buffer, table, make in _ROW_TABLES:
-        rows = result.buffers.take(buffer)
-        target.write(table, partial(make, rows, lineage))
-        del rows
-    target.write(book_tables.QUOTES, lambda: quotes_table(result.quotes, lineage))
-    _write_checkpoints(target, result, lineage)
-    told = _messages(result.merged)
-    packets = PacketColumns.of(result.merged, result.first_rows, lineage)
-    target.write(message_tables.PACKETS, lambda: packets_table(packets, told, lineage))
-    target.done.latency = count_latencies(packets, lineage)
-    target.clock.lap("latency")
-    target.done.counts["messages"] = int(told[packets.numbers].sum())
+        target.write(table, partial(make, stretch.buffers.rows(buffer), lineage))
+    target.write(book_tables.QUOTES, partial(quotes_table, stretch.quotes, lineage))
+    target.write(book_tables.DEPTH, partial(depth_tables, stretch.samples, lineage))
+    target.write(
+        book_tables.BOOK_CHECKPOINTS, partial(checkpoints_table, stretch.checkpoints, lineage, "SNAPSHOT")
+    )
 
 
-def _write_checkpoints(target: _Target, result: SliceResult, lineage: Lineage) -> None:
-    """What the day ends with is a file of its own: the next day begins with it."""
-    table, ending = book_tables.BOOK_CHECKPOINTS, result.ending
-    target.write(table, lambda: checkpoints_table(result.checkpoints, lineage, "SNAPSHOT"))
+def _write_rest(target: _Target, machine: SliceMachine, lineage: Lineage) -> None:
+    """What is known when the slice is done. What the day ends with is a file of its own: the next day begins
+    with it."""
+    done, ending = target.done, machine.ending
+    done.unnamed = lineage.unnamed()
     if ending is not None:
-        target.write(table, lambda: checkpoints_table([ending.rows], lineage, "STORED"))
-        target.done.ends = replace(ending.carried, files=(target.done.files[-1],))
+        target.write(
+            book_tables.BOOK_CHECKPOINTS, partial(checkpoints_table, [ending.rows], lineage, "STORED")
+        )
+        done.ends = replace(ending.carried, files=(done.files[-1],))
+    told = _messages(machine.merged)
+    packets = PacketColumns.of(machine.merged, machine.first_rows, lineage)
+    target.write(message_tables.PACKETS, partial(packets_tables, packets, told, lineage))
+    done.latency = count_latencies(packets, lineage)
+    target.clock.lap("latency")
+    done.counts["messages"] = int(told[packets.numbers].sum())
 
 
 def _messages(merged: Merged) -> Any:

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pregao.codecs.sbe import load_builtin_schema
+from pregao.feeds.binary.reading.rows import RowReader
 from pregao.lake.plan.anchors import find_loops
 from pregao.lake.plan.readers import row_reader
 from pregao.lake.plan.scan import ScanSettings, scan_capture
@@ -21,10 +23,11 @@ from pregao.lake.plan.units import find_units
 from pregao.lake.slices import buffers as b
 from pregao.lake.slices.books.kernels import QUOTE_QUALITY, QUOTE_TRANSACTED
 from pregao.lake.slices.feeds import Merged, merge
-from pregao.lake.slices.machine import SliceMachine, SliceResult
+from pregao.lake.slices.machine import SliceMachine
 from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX
 from pregao.lake.slices.sampling.kernels import HEAD_WORDS, LEVELS, SIDE_WORDS
 from pregao.lake.slices.stored import NO_RPT_SEQ, Ending, StoredBook, StoredBooks
+from pregao.lake.slices.waiting import NEVER
 from pregao.model.market import Side
 from pregao.model.rows import NULL, ROW, Kind, Rows
 from tests.integration.lake_kit import make_days
@@ -47,6 +50,7 @@ WEEKS = {  # two days each; the second has loops where it says so
     "loops": {"version": 16, "seed": 18, "faults": "both=3%,loss=1%"},
     "resets": {"version": 8, "seed": 19, "faults": RESETS},
 }
+SHORT = 255  # rows that are read at once, the least that can be
 TABLES = ("orders", "trades", "executions", "statistics", "bands", "imbalances", "states")
 
 
@@ -77,20 +81,46 @@ def _rows(merged: Merged) -> Rows:
         reading = reader.go_on()
 
 
-def test_slices_are_equal(slices: list[Slice]) -> None:
+class Found:
+    """All stretches of a slice, one after the other."""
+
+    def __init__(self, machine: SliceMachine, most_orders: int = NEVER) -> None:
+        rows: list[list[Rows]] = [[] for _ in TABLES]
+        quotes, samples, checkpoints = [], [], []
+        self.stretches = 0
+        for stretch in machine.stretches(most_orders):
+            for number, mine in enumerate(rows):
+                mine.append(stretch.buffers.rows(number).copy())
+            quotes.append(stretch.quotes.copy())
+            samples.append(stretch.samples.copy())
+            checkpoints += stretch.checkpoints
+            self.stretches += 1
+        self.rows = [np.concatenate(mine) for mine in rows]
+        self.quotes, self.samples = np.concatenate(quotes), np.concatenate(samples)
+        self.checkpoints, self.ending = checkpoints, machine.ending
+        self.findings, self.store = machine.findings, machine.store
+
+
+@pytest.mark.parametrize("most_orders", [NEVER, 1])
+def test_slices_are_equal(slices: list[Slice], most_orders: int) -> None:
+    """In one stretch, and in as many as there can be."""
+    short = RowReader(load_builtin_schema(), rows=SHORT)
     compared: Counter[str] = Counter()
     for slice_ in slices:
         expected = PlainSlice(slice_, merged := merge(slice_)).run(_rows(merged))
-        found = SliceMachine(slice_, merge(slice_)).run()
+        found = Found(SliceMachine(slice_, merge(slice_), reader=short), most_orders)
         compared["rows"] += _same_rows(found, expected)
         _same_snapshots(found, expected)
         _same_quotes(found, expected)
         _same_samples(found, expected)
         _same_findings(found, expected)
+        compared["stretches"] += found.stretches
         compared["quotes"] += len(expected.quotes)
         compared["samples"] += len(expected.samples)
         compared["stored"] += len(expected.checkpoints)
         compared["matches"] += sum(each["matches"] for each in expected.loops.values())
+    stretches = compared.pop("stretches")
+    assert stretches == len(slices) if most_orders == NEVER else stretches > 3 * len(slices)
     assert compared["rows"] > 500
     assert min(compared.values()) > 10, compared
 
@@ -101,7 +131,7 @@ def test_slices_that_begin_with_the_day_before_are_equal(week: str, tmp_path: Pa
     days = make_days(tmp_path, days=2, messages=900, **WEEKS[week])
     captures = [sorted(path for path in day.glob("*.pcap")) for day in days]
     captures[1] = [path for path in captures[1] if week == "loops" or "Snapshot" not in path.name]
-    before: dict[int, tuple[PlainSlice, SliceResult]] = {}
+    before: dict[int, tuple[PlainSlice, Found]] = {}
     begun = 0
     for slice_ in _slices([*captures[0], *captures[1]]):
         plain, stored = None, None
@@ -118,7 +148,7 @@ def test_slices_that_begin_with_the_day_before_are_equal(week: str, tmp_path: Pa
                 plain = None
         twin = PlainSlice(slice_, merged := merge(slice_), plain)
         expected = twin.run(_rows(merged))
-        found = SliceMachine(slice_, merge(slice_), stored).run()
+        found = Found(SliceMachine(slice_, merge(slice_), stored))
         _same_rows(found, expected)
         _same_snapshots(found, expected)
         _same_quotes(found, expected)
@@ -151,7 +181,7 @@ def _stored_books(ending: Ending) -> StoredBooks:
     return StoredBooks(ending.carried.sent_ns, others, list(found.values()))
 
 
-def _same_ending(found: SliceResult, expected: Told) -> None:
+def _same_ending(found: Found, expected: Told) -> None:
     assert found.ending is not None
     books = _stored_books(found.ending)
     mine = {each.security_id: each for each in books.books}
@@ -166,10 +196,10 @@ def _same_ending(found: SliceResult, expected: Told) -> None:
         assert [order_of(_as_new(row)) for row in one.orders] == orders
 
 
-def _same_rows(found: SliceResult, expected: Told) -> int:
+def _same_rows(found: Found, expected: Told) -> int:
     compared = 0
     for number, table in enumerate(TABLES):
-        rows = found.buffers.rows(number).view(LAKE_ROW)
+        rows = found.rows[number].view(LAKE_ROW)
         mine = [row for row in rows if row["kind"] != Kind.SNAPSHOT_ORDER]
         theirs = expected.rows.get(table, [])
         assert len(mine) == len(theirs), table
@@ -190,9 +220,9 @@ def _told(told: Any) -> dict[str, Any]:
     return row | {"quality": told.quality}
 
 
-def _same_snapshots(found: SliceResult, expected: Told) -> None:
+def _same_snapshots(found: Found, expected: Told) -> None:
     """Orders that healed a book, and those of stored books."""
-    orders = found.buffers.rows(b.ORDERS)
+    orders = found.rows[b.ORDERS]
     assert _books(orders[orders["kind"] == Kind.SNAPSHOT_ORDER]) == _sorted(expected.snapshots)
     stored = [np.zeros(0, ROW), *found.checkpoints]
     assert _books(np.concatenate(stored)) == _sorted(expected.checkpoints)
@@ -221,7 +251,7 @@ def _as_new(row: Any) -> Any:
     return copied
 
 
-def _same_quotes(found: SliceResult, expected: Told) -> None:
+def _same_quotes(found: Found, expected: Told) -> None:
     def level(price: int, size: int, orders: int) -> tuple[int | None, int, int]:
         return None if price == NULL else price, size, orders
 
@@ -245,7 +275,7 @@ def _same_quotes(found: SliceResult, expected: Told) -> None:
     assert sorted(mine, key=repr) == sorted(theirs, key=repr)
 
 
-def _same_samples(found: SliceResult, expected: Told) -> None:
+def _same_samples(found: Found, expected: Told) -> None:
     mine = sorted((_sample(words, found) for words in found.samples.tolist()), key=repr)
     theirs = [
         (each.packet, each.security_id, each.quality, *map(_levels, (each.bids, each.offers)))
@@ -258,7 +288,7 @@ def _levels(levels: list[Any]) -> list[tuple[int | None, int, int]]:
     return [(each.price, each.size, each.orders) for each in levels]
 
 
-def _sample(words: list[int], found: SliceResult) -> tuple[Any, ...]:
+def _sample(words: list[int], found: Found) -> tuple[Any, ...]:
     number, quality, bids, offers, packet = words[:HEAD_WORDS]
     sides = []
     for which, count in enumerate((bids, offers)):
@@ -270,7 +300,7 @@ def _sample(words: list[int], found: SliceResult) -> tuple[Any, ...]:
     return packet, found.store.security_id(number), quality, *sides
 
 
-def _same_findings(found: SliceResult, expected: Told) -> None:
+def _same_findings(found: Found, expected: Told) -> None:
     mine = []
     for row in found.findings.rows:
         span = row["finding"] in ("HEAL", "STALE_SPAN")
