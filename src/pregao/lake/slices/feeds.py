@@ -10,12 +10,12 @@ from pregao.feeds.binary.streams import Feed
 from pregao.lake.plan.captures import PieceReader
 from pregao.lake.plan.index import NUMBER_BITS, Array
 from pregao.lake.plan.slicing import COOL_PACKETS, TO_LAST, FilePart, Slice
-from pregao.lake.slices.merging.kernels import LATE, MERGED_FIELDS, PLACED_FIELDS, merge_feeds, place_packets
+from pregao.lake.slices.merging.kernels import MERGED_FIELDS, PLACED_FIELDS, merge_feeds, place_packets
 
 
 @dataclass(slots=True)
 class FeedPackets:
-    """Packets of one feed by place, each once; `copies` says how often it came."""
+    """Packets of one feed by place, each once; `copies` says how often it came, None: all once."""
 
     place: Array
     ts: Array
@@ -23,7 +23,7 @@ class FeedPackets:
     address: Array
     length: Array
     state: Array
-    copies: Array
+    copies: Array | None = None
 
 
 @dataclass(slots=True)
@@ -48,14 +48,15 @@ class Merged:
 
 
 class Placed(NamedTuple):
-    """Packets of a stream in the order of its files. A late one comes after one of a greater place."""
+    """Packets of a stream in the order of its files. The state of one is LATE, or nothing: a late one comes
+    after one of a greater place."""
 
     place: Array
     ts: Array
     sent: Array
     address: Array
     length: Array
-    late: Array
+    state: Array
 
 
 def read_placed(parts: Sequence[FilePart], after: int, before: int, owners: list[Any]) -> Placed:
@@ -87,29 +88,28 @@ def _stream(part: FilePart, after: int, before: int) -> Array:
 
 def _feed(parts: Sequence[FilePart], first: int, end: int, owners: list[Any]) -> FeedPackets:
     """Packets with places above `first` and below `end`, each once."""
-    place, ts, sent, address, length, late = read_placed(parts, first, end, owners)
-    if (np.diff(place) <= 0).any():
-        order = np.argsort(place, kind="stable")
-        place, firsts, copies = np.unique(place[order], return_index=True, return_counts=True)
-        chosen = order[firsts]
-        ts, sent, address, length, late = (each[chosen] for each in (ts, sent, address, length, late))
-    else:
-        copies = np.ones(len(place), np.int64)
-    return FeedPackets(place, ts, sent, address, length, late * LATE, copies)
+    placed = read_placed(parts, first, end, owners)
+    if (placed.place[1:] > placed.place[:-1]).all():
+        return FeedPackets(*placed)
+    order = np.argsort(placed.place, kind="stable")
+    place, firsts, copies = np.unique(placed.place[order], return_index=True, return_counts=True)
+    chosen = order[firsts]
+    return FeedPackets(place, *(column[chosen] for column in placed[1:]), copies=copies)
 
 
 def merge(slice_: Slice) -> Merged:
     owners: list[Any] = []
     end = slice_.stop if slice_.stop == TO_LAST else slice_.stop + COOL_PACKETS
-    none = FeedPackets(*(np.zeros(0, np.int64) for _ in range(7)))
+    none = FeedPackets(*(np.zeros(0, np.int64) for _ in PLACED_FIELDS))
     a, b = (
         _feed(slice_.feeds[feed], slice_.warm, end, owners) if slice_.feeds.get(feed) else none
         for feed in (Feed.A, Feed.B)
     )
     room = len(a.place) + len(b.place)
     out = np.empty((len(MERGED_FIELDS), max(room, 1)), np.int64)
-    given = [np.ascontiguousarray(getattr(feed, name), np.int64) for feed in (a, b) for name in _GIVEN]
-    addresses = np.array([each.ctypes.data for each in given], np.int64)
+    given = [getattr(feed, name) for feed in (a, b) for name in _GIVEN]
+    kept = [None if each is None else np.ascontiguousarray(each, np.int64) for each in given]
+    addresses = np.array([0 if each is None else each.ctypes.data for each in kept], np.int64)
     targets = np.array([each.ctypes.data for each in out], np.int64)
     count = merge_feeds(
         addresses.ctypes.data, len(a.place), len(b.place), targets.ctypes.data, int(slice_.one_clock)

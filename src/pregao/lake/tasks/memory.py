@@ -50,11 +50,13 @@ def without_collector() -> Iterator[None]:
     gc.collect()
     if keep_memory() and _own_bytes() > _KEPT:
         give_back()
+    was_on = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        gc.enable()
+        if was_on:
+            gc.enable()
 
 
 @cache

@@ -58,7 +58,9 @@ def kernel_merge(a: dict[int, Heard], b: dict[int, Heard], one_clock: bool) -> l
     owners: dict[int, Any] = {}  # memory by address, as long as the kernel runs
     columns = [column for feed in (a, b) for column in _columns(feed, owners)]
     out = np.full((len(MERGED_FIELDS), max(len(a) + len(b), 1)), -7, np.int64)
+    once = [len(columns[at]) and (columns[at] == 1).all() for at in (6, 13)]  # no column of copies then
     given_at = np.array([each.ctypes.data for each in columns], np.int64)
+    given_at[[at for at, only in zip((6, 13), once, strict=True) if only]] = 0
     put_at = np.array([each.ctypes.data for each in out], np.int64)
     count = merge_feeds(given_at.ctypes.data, len(a), len(b), put_at.ctypes.data, int(one_clock))
     rows = [dict(zip(MERGED_FIELDS, column, strict=True)) for column in out[:, :count].T.tolist()]

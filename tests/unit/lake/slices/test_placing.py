@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pregao.lake.plan.index import NUMBER_BITS
-from pregao.lake.slices.merging.kernels import PLACED_FIELDS, place_packets
+from pregao.lake.slices.merging.kernels import LATE, PLACED_FIELDS, place_packets
 
 HEADER = struct.Struct("<BxHIq")
 VERSIONS, APPEARANCES = [7, 9, 300], [2, -1, 0]  # the second is none of the unit's
@@ -38,7 +38,7 @@ def plain(packets: list[Any], stream: Stream) -> list[tuple[int, ...]]:
         place = (APPEARANCES[which] << NUMBER_BITS) + number
         if first <= (which << NUMBER_BITS) + number < end and after < place < before:
             late = any(place < other[0] for other in found)
-            found.append((place, ts, sent, ts, length, late))
+            found.append((place, ts, sent, ts, length, LATE if late else 0))
     return found
 
 

@@ -10,7 +10,7 @@ from pregao.lake.plan.index import NUMBER_BITS
 from pregao.model.rows import NULL
 
 # What `place_packets` makes of a packet: a column each.
-PLACED_FIELDS = ("place", "ts", "sent", "address", "length", "late")
+PLACED_FIELDS = ("place", "ts", "sent", "address", "length", "state")
 # What it knows of the stream: words of 64 bits, then its sequenceVersions and where each appears in the unit.
 STREAM_FIELDS = ("flow", "channel", "first", "end", "after", "before", "versions", "reach")
 FLOW, CHANNEL, FIRST, END, AFTER, BEFORE, VERSIONS, REACH, KNOWN = range(0, 8 * len(STREAM_FIELDS) + 8, 8)
@@ -62,7 +62,7 @@ def place_packets(ts, addresses, lengths, flows, count, stream, out, done):
         _put(out, 2, done, load_i64(at, 8))
         _put(out, 3, done, at)
         _put(out, 4, done, length)
-        _put(out, 5, done, place < reach)
+        _put(out, 5, done, LATE if place < reach else 0)
         reach = max(reach, place)
         done += 1
     store_64(stream, REACH, reach)
@@ -94,6 +94,11 @@ def _same(one, other, size):
 
 
 @inlined
+def _copies(columns, row):
+    return 1 if load_i64(columns, COPIES * 8) == 0 else _get(columns, COPIES, row)
+
+
+@inlined
 def _packet(out, row, columns, at):
     _put(out, 0, row, _get(columns, PLACE, at))
     _put(out, 1, row, _get(columns, ADDRESS, at))
@@ -103,7 +108,8 @@ def _packet(out, row, columns, at):
 
 @kernel
 def merge_feeds(columns, count_a, count_b, out, one_clock):
-    """`columns` has the addresses of the columns of A, then of B; how many packets there are.
+    """`columns` has the addresses of the columns of A, then of B; how many packets there are. Where there is no
+    column of copies each came once.
 
     Which came first is only known with one clock; otherwise it is A."""
     feed_b = columns + FEED_FIELDS * 8
@@ -132,8 +138,8 @@ def merge_feeds(columns, count_a, count_b, out, one_clock):
         _put(out, 5, row, _get(feed_b, TS, b) if has_b else NULL)
         _put(out, 6, row, state_a)
         _put(out, 7, row, state_b)
-        _put(out, 8, row, _get(columns, COPIES, a) if has_a else 0)
-        _put(out, 9, row, _get(feed_b, COPIES, b) if has_b else 0)
+        _put(out, 8, row, _copies(columns, a) if has_a else 0)
+        _put(out, 9, row, _copies(feed_b, b) if has_b else 0)
         a += has_a
         b += has_b
         row += 1
