@@ -94,7 +94,8 @@ def _feed(parts: Sequence[FilePart], first: int, end: int, owners: list[Any]) ->
     order = np.argsort(placed.place, kind="stable")
     place, firsts, copies = np.unique(placed.place[order], return_index=True, return_counts=True)
     chosen = order[firsts]
-    return FeedPackets(place, *(column[chosen] for column in placed[1:]), copies=copies)
+    once = Placed(place, *(column[chosen] for column in placed[1:]))
+    return FeedPackets(*once, copies=copies)
 
 
 def merge(slice_: Slice) -> Merged:

@@ -108,8 +108,8 @@ def _packet(out, row, columns, at):
 
 @kernel
 def merge_feeds(columns, count_a, count_b, out, one_clock):
-    """`columns` has the addresses of the columns of A, then of B; how many packets there are. Where there is no
-    column of copies each came once.
+    """`columns` has the addresses of the columns of A, then of B; how many packets there are. Where there
+    is no column of copies each came once.
 
     Which came first is only known with one clock; otherwise it is A."""
     feed_b = columns + FEED_FIELDS * 8
