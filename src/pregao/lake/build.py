@@ -29,7 +29,7 @@ from pregao.lake.plan.fingerprints import (
     unit_fingerprint,
 )
 from pregao.lake.plan.scan import ScanSettings, scan_capture
-from pregao.lake.plan.slicing import Slice, cut_unit
+from pregao.lake.plan.slicing import Slice, cut_unit, share_out
 from pregao.lake.plan.units import Unit, find_units
 from pregao.lake.planned import PLAN, Planned
 from pregao.lake.replacing import Built, live_of, write_units
@@ -168,6 +168,8 @@ class Builder:
         def cut(unit: Unit, waits: bool) -> tuple[Planned, list[Slice]]:
             planned = Planned.of(unit, indexes)
             slices = cut_unit(unit, planned.loops, indexes, settings.slices, waits=waits)
+            if not planned.loops:
+                slices = share_out(slices[0], unit, settings.slices)
             for slice_ in slices:
                 slice_.symbols = planned.symbols
             return planned, slices
@@ -209,7 +211,7 @@ class Builder:
             counted[work.key] = [batch for each in done for batch in each.latency]
             plan = {"slices": len(done), "loops": len(work.planned.loops)}
             made_of = self._fingerprint(work.inputs, digest_of(work.planned.begins))
-            rows.append(work.planned.unit_row(made_of, plan, done[-1].ends, report.build_id))
+            rows.append(work.planned.unit_row(made_of, plan, work.ends, report.build_id))
         self._lap(report, "plan tables")
         keys = [work.key for work in works]
         removes = live_of(built, keys)

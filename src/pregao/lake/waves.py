@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pregao.lake.plan.carried import Carried, Chain, digest_of
+from pregao.lake.plan.carried import Carried, Chain, digest_of, together
 from pregao.lake.plan.fingerprints import Input
-from pregao.lake.plan.slicing import Slice
+from pregao.lake.plan.slicing import FROM_FIRST, Slice
 from pregao.lake.plan.units import Unit
 from pregao.lake.planned import Planned, start_of
 from pregao.lake.tables.table import UnitKey
@@ -35,6 +35,12 @@ class UnitWork:
     slices: list[Slice] = field(default_factory=list)
     done: dict[int, SliceDone] = field(default_factory=dict)
     waits: bool = False
+    ends: Carried | None = None  # known when its last slices are done
+
+    @property
+    def firsts(self) -> list[int]:
+        """Slices that begin where the unit does: one, or all its shards."""
+        return [number for number, slice_ in enumerate(self.slices) if slice_.start == FROM_FIRST]
 
     @property
     def key(self) -> UnitKey:
@@ -71,13 +77,15 @@ class Waves:
         undecided, self._undecided = self._undecided, []
         ready = [slice_ for work in undecided for slice_ in self._decide(work)]
         begun = [work for work in self.built if work.waits and not self._chain.waits(work.key)]
-        return ready + [(self._begin(work), 0) for work in begun]
+        return ready + [each for work in begun for each in self._begin(work)]
 
     def take(self, ready: Sequence[Ready], done: Sequence[SliceDone]) -> None:
         for (work, number), each in zip(ready, done, strict=True):
             work.done[number] = each
-            if work.slices[number].is_last:
-                self._chain.end(work.key, each.ends)
+            lasts = [last for last, slice_ in enumerate(work.slices) if slice_.is_last]
+            if number in lasts and all(last in work.done for last in lasts):
+                work.ends = together([work.done[last].ends for last in lasts])
+                self._chain.end(work.key, work.ends)
 
     def _decide(self, work: UnitWork) -> Iterator[Ready]:
         waits = self._chain.waits(work.key)
@@ -94,14 +102,15 @@ class Waves:
         work.waits = waits
         self.built.append(work)
         if not waits:
-            self._begin(work)
-            yield work, 0
-        yield from ((work, number) for number in range(1, len(work.slices)))
+            yield from self._begin(work)
+        firsts = work.firsts
+        yield from ((work, number) for number in range(len(work.slices)) if number not in firsts)
 
-    def _begin(self, work: UnitWork) -> UnitWork:
+    def _begin(self, work: UnitWork) -> list[Ready]:
         assert work.planned is not None
         begins = self._chain.begins(work.key, work.planned.start)
         work.planned.begins = None if begins is None else self._locate(begins)
-        work.slices[0].begin_with(work.planned.begins)
+        for number in work.firsts:
+            work.slices[number].begin_with(work.planned.begins)
         work.waits = False
-        return work
+        return [(work, number) for number in work.firsts]

@@ -1,5 +1,6 @@
 """Which slices can be built when: only the first of a unit waits, for the last of the unit before it."""
 
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 from pregao.feeds.binary.streams import Feed
-from pregao.lake.plan.carried import Carried, Chain
+from pregao.lake.plan.carried import Carried, Chain, together
 from pregao.lake.plan.index import RUN
 from pregao.lake.plan.slicing import FROM_FIRST, TO_LAST, Slice
 from pregao.lake.plan.units import Unit
@@ -48,7 +49,7 @@ class Lake:
     """Days of a lake by the digest that they were built upon; what is built now is cut into `slices`."""
 
     def __init__(self, slices: int, **built_upon: str | None) -> None:
-        self.slices = slices
+        self.slices, self.shards = slices, False
         self.rows = {name: self._row(name, upon) for name, upon in built_upon.items()}
         self.chain = Chain.of({(_day(name), 84): _ends(_day(name)) for name in built_upon})
         self.cut: dict[UnitKey, bool] = {}
@@ -70,7 +71,10 @@ class Lake:
 
     def _cut(self, unit: Unit, waits: bool) -> tuple[Planned, list[Slice]]:
         self.cut[unit.trade_date, unit.channel] = waits
-        return Planned(unit, [], [], {}, [], []), _slices(unit, self.slices)
+        made = _slices(unit, 1 if self.shards else self.slices)
+        if self.shards:
+            made = [replace(made[0], shard=shard, shards=self.slices) for shard in range(self.slices)]
+        return Planned(unit, [], [], {}, [], []), made
 
 
 def _day(name: str) -> date:
@@ -109,6 +113,27 @@ def test_one_small_slice_of_each_day_waits() -> None:
 
 def test_days_of_one_slice_follow_each_other() -> None:
     assert _run(Lake(1).waves(*DAYS)) == [[(MONDAY, 0)], [(TUESDAY, 0)], [(WEDNESDAY, 0)]]
+
+
+def test_shards_of_a_day_wait_together_and_end_together() -> None:
+    """A day without loops shares out its instruments: all parts begin and end where it does."""
+    lake = Lake(2)
+    lake.shards = True
+    waves = lake.waves(MONDAY, TUESDAY)
+    first = waves.next()
+    assert sorted((work.key[0], number) for work, number in first) == [(MONDAY, 0), (MONDAY, 1)]
+    waves.take(first[:1], [_done(first[0], "one")])
+    assert waves.next() == []  # the other is still being built
+    waves.take(first[1:], [_done(first[1], "other")])
+    second = waves.next()
+    assert sorted((work.key[0], number) for work, number in second) == [(TUESDAY, 0), (TUESDAY, 1)]
+    begins = {slice_.begins.digest if slice_.begins else "" for slice_ in second[0][0].slices}
+    ends = waves.built[0].ends
+    assert ends is not None
+    assert begins == {ends.digest}
+    assert ends.digest not in ("one", "other", "")
+    assert together([None]) is None
+    assert together([_ends(MONDAY)]) == _ends(MONDAY)
 
 
 def test_a_day_upon_one_that_is_in_the_lake_does_not_wait() -> None:

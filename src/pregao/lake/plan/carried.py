@@ -3,8 +3,9 @@
 B3 does not restart daily: numbers run on and orders that are good till cancelled stay (design, "Slices").
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pregao.lake.store.files import DataFile
@@ -36,6 +37,16 @@ class Carried:
     def to_plan(self) -> list[Any]:
         """As the column `plan` of the unit's row has it: where the files are is known to the log."""
         return [self.version, self.number, self.sent_ns, self.reports, self.digest]
+
+
+def together(parts: Sequence[Carried | None]) -> Carried | None:
+    """Of the shards of one slice, which share out its instruments."""
+    known = [part for part in parts if part is not None]
+    if len(known) < 2:
+        return known[0] if known else None
+    digest = hashlib.sha256(" ".join(part.digest for part in known).encode()).hexdigest()[:32]
+    files = tuple(file for part in known for file in part.files)
+    return replace(known[0], reports=max(part.reports for part in known), digest=digest, files=files)
 
 
 def digest_of(carried: Carried | None) -> str | None:

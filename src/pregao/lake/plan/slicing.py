@@ -21,6 +21,7 @@ FROM_FIRST: Final = -1
 TO_LAST: Final = (1 << 62) - 1
 COOL_PACKETS: Final = 512
 SLICE_MESSAGES: Final = 500_000
+_MOST_SHARDS: Final = 8  # what each of them reads is all of it
 _SECOND_NS: Final = 1_000_000_000
 
 
@@ -61,6 +62,17 @@ class Slice:
     symbols: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
     one_clock: bool = False
     begins: Carried | None = None  # the books of the day before
+    shard: int = 0
+    shards: int = 1
+
+    @property
+    def is_first_shard(self) -> bool:
+        """Of whom all is that is of no instrument."""
+        return self.shard == 0
+
+    def has(self, security_id: int) -> bool:
+        """Whether it is for this slice to tell of an instrument."""
+        return security_id % self.shards == self.shard
 
     @property
     def packets(self) -> int:
@@ -88,6 +100,14 @@ def cut_unit(
     """`slices`: how many are wanted; there are fewer where anchors are rare. `waits`: the first has to wait
     for another unit, so of several it is as short as can be."""
     return cut_between(unit, loops, files, FROM_FIRST, TO_LAST, slices=slices, waits=waits)
+
+
+def share_out(whole: Slice, unit: Unit, shards: int | None = None) -> list[Slice]:
+    """A unit without any loop has no place at which a second slice could begin. So its instruments are shared
+    out: each part reads all packets and tells of its own."""
+    messages = int(piece_starts(unit)["messages"].sum())
+    count = shards or min(max(1, -(-messages // SLICE_MESSAGES)), _MOST_SHARDS)
+    return [replace(whole, number=shard, shard=shard, shards=count) for shard in range(count)]
 
 
 def cut_between(

@@ -58,6 +58,8 @@ class Healing:
         if not stored.others & Quality.BOOK_UNKNOWN:
             self._known.begin(UNHEARD, place, 0, stored.others)
         for book in stored.books:
+            if not self._machine.slice.has(book.security_id):
+                continue
             number = self._machine.number(book.security_id)
             self._store.load_snapshot(number, book.orders, statistics=False)
             self._known.begin(number, place, book.rpt_seq, book.quality)

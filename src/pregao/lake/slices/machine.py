@@ -90,7 +90,7 @@ class SliceMachine:
             books=self.store.context, sync=self.known.sync, notes=self._notes, note_room=_NOTE_ROOM,
             emit_from=slice_.start, emit_to=slice_.stop, table_of_kind=self.buffers.table_of_kind,
             buffers=self.buffers.table, sampling=self.samples.address, decided=NOT_DECIDED,
-            told=self.waiting.address, first_rows=self.first_rows,
+            told=self.waiting.address, first_rows=self.first_rows, shard=slice_.shard, shards=slice_.shards,
         )  # fmt: skip
         self.quotes: list[Array] = []
         self._heap: list[tuple[int, int, int, Any]] = []
@@ -277,8 +277,9 @@ class SliceMachine:
             for number in self.known.clear_all(place).tolist():
                 if number != UNHEARD:
                     self.healing.emptied(number, row)
-            rows.view(LAKE_ROW)["number"] = 0
-            self.buffers_append(place, rows)
+            if self.slice.is_first_shard:
+                rows.view(LAKE_ROW)["number"] = 0
+                self.buffers_append(place, rows)
         elif row["action"] == DefinitionAction.DELETE:
             number = self.store.number(int(row["security_id"]))
             if number is not None:

@@ -69,6 +69,8 @@ def ending_of(machine: "SliceMachine") -> Ending | None:
         return None
     place, sent_ns = int(merged.place[-1]), int(merged.sent[-1])
     rows = np.concatenate([np.zeros(0, ROW), *_books(machine.store, machine.known)])
+    if not machine.slice.is_first_shard:
+        rows = rows[1:]  # the one of all others
     lake = rows.view(LAKE_ROW)
     lake["kind"], lake["at"], lake["index"] = Kind.SNAPSHOT_ORDER, place, NO_INDEX
     lake["packet"], lake["time_ns"] = len(merged) - 1, sent_ns

@@ -54,6 +54,13 @@ def quiet_py4j() -> None:
     logging.getLogger().addFilter(_not_of_py4j)
 
 
+def quiet_accumulators(session: Any) -> None:
+    """Their server, which we have nothing to tell, writes a stack to stderr when Java dies."""
+    server = getattr(session.sparkContext, "_accumulatorServer", None)
+    if server is not None:
+        server.handle_error = lambda request, address: None
+
+
 def _not_of_py4j(record: logging.LogRecord) -> bool:
     return "py4j" not in record.pathname
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pregao.lake.source import register
-from pregao.lake.spark.failures import quiet_py4j
+from pregao.lake.spark.failures import quiet_accumulators, quiet_py4j
 from pregao.lake.spark.java import java_home
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ def local_session(
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     quiet_py4j()
     session = builder.getOrCreate()
+    quiet_accumulators(session)
     register(session)
     return session
 

@@ -148,10 +148,17 @@ def _write_rest(target: _Target, machine: SliceMachine, lineage: Lineage) -> Non
     done, ending = target.done, machine.ending
     done.unnamed = lineage.unnamed()
     if ending is not None:
+        before = len(done.files)
         target.write(
             book_tables.BOOK_CHECKPOINTS, partial(checkpoints_table, [ending.rows], lineage, "STORED")
         )
-        done.ends = replace(ending.carried, files=(done.files[-1],))
+        done.ends = replace(ending.carried, files=tuple(done.files[before:]))
+    if machine.slice.is_first_shard:
+        _write_packets(target, machine, lineage)
+
+
+def _write_packets(target: _Target, machine: SliceMachine, lineage: Lineage) -> None:
+    done = target.done
     told = _messages(machine.merged)
     packets = PacketColumns.of(machine.merged, machine.first_rows, lineage)
     target.write(message_tables.PACKETS, partial(packets_tables, packets, told, lineage))

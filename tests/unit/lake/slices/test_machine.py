@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pregao.books import layout as t
 from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.reading.rows import RowReader
 from pregao.lake.plan.anchors import find_loops
@@ -123,6 +124,46 @@ def test_slices_are_equal(slices: list[Slice], most_orders: int) -> None:
     assert stretches == len(slices) if most_orders == NEVER else stretches > 3 * len(slices)
     assert compared["rows"] > 500
     assert min(compared.values()) > 10, compared
+
+
+@pytest.mark.parametrize("shards", [2, 3])
+def test_shards_of_a_slice_are_together_what_it_is(slices: list[Slice], shards: int) -> None:
+    """Each tells of its own instruments, the first also what is of none."""
+    orders = 0
+    for slice_ in slices:
+        if slice_.start == FROM_FIRST:
+            orders += _same_in_shards(replace(slice_, loops=[]), shards)
+    assert orders > 100
+
+
+def _same_in_shards(whole: Slice, shards: int) -> int:
+    expected = Found(SliceMachine(whole, merge(whole)))
+    parts = [replace(whole, shard=shard, shards=shards) for shard in range(shards)]
+    found = [Found(SliceMachine(part, merge(part))) for part in parts]
+    for number, table in enumerate(TABLES):
+        mine = [row for part in found for row in _told_rows(part.rows[number])]
+        assert sorted(mine) == sorted(_told_rows(expected.rows[number])), table
+    for part, each in zip(parts, found, strict=True):
+        ids = {int(row["security_id"]) for row in each.rows[b.ORDERS]} - {NULL}
+        assert all(part.has(security_id) for security_id in ids)
+        assert part.is_first_shard or not (each.rows[b.STATES]["kind"] == Kind.PHASE).any()
+    quotes = [quote for part in found for quote in _told_quotes(part)]
+    assert sorted(quotes) == sorted(_told_quotes(expected))
+    samples = [_sample(words, part) for part in found for words in part.samples.tolist()]
+    theirs = [_sample(words, expected) for words in expected.samples.tolist()]
+    assert sorted(samples, key=repr) == sorted(theirs, key=repr)
+    findings = [row for part in found for row in part.findings.rows]
+    assert sorted(findings, key=repr) == sorted(expected.findings.rows, key=repr)
+    return len(expected.rows[b.ORDERS])
+
+
+def _told_rows(rows: Rows) -> list[str]:
+    return [repr(_plain(row)) for row in rows.view(LAKE_ROW)]
+
+
+def _told_quotes(found: Found) -> list[str]:
+    names = [name for name in t.QUOTE.names or () if name != "instrument"]
+    return [repr(quote[names].tolist()) for quote in found.quotes]
 
 
 @pytest.mark.parametrize("week", WEEKS)

@@ -60,10 +60,12 @@ CONTEXT_FIELDS = (
     "sampling",  # context of the samples
     "decided",  # of a row that was not applied for want of memory: what was decided about it; else -1
     "first_rows",  # of each packet, for its time: the time, and kind and wire version of the row
+    "shard",  # instruments are shared out to
+    "shards",  # so many slices of the same rows
 )
 (
     BOOKS, SYNC, NOTES, NOTE_COUNT, NOTE_ROOM, TOLD, EMIT_FROM, EMIT_TO, TABLE_OF_KIND, BUFFERS,
-    EXECUTION_ROW, SAMPLING, DECIDED, FIRST_ROWS,
+    EXECUTION_ROW, SAMPLING, DECIDED, FIRST_ROWS, SHARD, SHARDS,
 ) = range(0, 8 * len(CONTEXT_FIELDS), 8)  # fmt: skip
 NOTE_SIZE = 24
 FIRST_ROW_SIZE = 16
@@ -156,9 +158,14 @@ def _note_time(context, row, kind):
 
 
 @inlined
-def emit(context, row, kind, number):
-    """The row, with the number of its instrument, to the table of its kind; counts of the matching event
-    that it belongs to."""
+def _is_mine(context, row):
+    shards = load_i64(context, SHARDS)
+    return shards == 1 or load_i64(row, r.SECURITY_ID) % shards == load_i64(context, SHARD)
+
+
+@inlined
+def count_in_event(context, kind):
+    """Trades and changes of the matching event that is going on, of whichever instruments they are."""
     going_on = load_i64(context, EXECUTION_ROW)
     if going_on != 0:
         if kind == TRADE:
@@ -167,6 +174,11 @@ def emit(context, row, kind, number):
             store_32(going_on, CHANGES_COUNTED, load_u32(going_on, CHANGES_COUNTED) + 1)
     if kind == EXECUTION:
         store_64(context, EXECUTION_ROW, 0)
+
+
+@inlined
+def emit(context, row, kind, number):
+    """The row, with the number of its instrument, to the table of its kind."""
     at = load_i64(row, r.AT)
     store_32(row, NUMBER, number + 1)
     if load_i64(context, EMIT_FROM) <= at < load_i64(context, EMIT_TO):
@@ -227,14 +239,17 @@ def take_rows(context, rows, first, count):
                 return t.SPECIAL, piece + i
             if ends and not quotes_fit(books):
                 return t.QUOTES_FULL, piece + i
-            if kind < r.FIRST_SPECIAL:
+            mine = _is_mine(context, row) if kind < r.FIRST_SPECIAL else load_i64(context, SHARD) == 0
+            if kind < r.FIRST_SPECIAL and mine:
                 if number < 0:
                     return t.UNKNOWN_INSTRUMENT, piece + i
                 if _take_row(context, books, number, row, kind) == t.NEEDS_MEMORY:
                     return t.NEEDS_MEMORY, piece + i
             if kind < r.FIRST_SPECIAL or kind == PHASE:
                 _note_time(context, row, kind)
-                emit(context, row, kind, number)
+                count_in_event(context, kind)
+                if mine:
+                    emit(context, row, kind, number)
             if ends:
                 _end(context, books, row, kind)
         piece += size
