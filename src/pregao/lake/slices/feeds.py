@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,19 +11,6 @@ from pregao.lake.plan.captures import PieceReader
 from pregao.lake.plan.index import NUMBER_BITS, Array
 from pregao.lake.plan.slicing import COOL_PACKETS, TO_LAST, FilePart, Slice
 from pregao.lake.slices.merging.kernels import MERGED_FIELDS, PLACED_FIELDS, merge_feeds, place_packets
-
-
-@dataclass(slots=True)
-class FeedPackets:
-    """Packets of one feed by place, each once; `copies` says how often it came, None: all once."""
-
-    place: Array
-    ts: Array
-    sent: Array
-    address: Array
-    length: Array
-    state: Array
-    copies: Array | None = None
 
 
 @dataclass(slots=True)
@@ -57,6 +44,7 @@ class Placed(NamedTuple):
     address: Array
     length: Array
     state: Array
+    copies: Array | None = None  # how often each came, where they are in order; None: all once
 
 
 def read_placed(parts: Sequence[FilePart], after: int, before: int, owners: list[Any]) -> Placed:
@@ -86,30 +74,31 @@ def _stream(part: FilePart, after: int, before: int) -> Array:
     return np.array([*about, *(word for each in both for word in each)], np.int64)
 
 
-def _feed(parts: Sequence[FilePart], first: int, end: int, owners: list[Any]) -> FeedPackets:
+def _feed(parts: Sequence[FilePart], first: int, end: int, owners: list[Any]) -> Placed:
     """Packets with places above `first` and below `end`, each once."""
     placed = read_placed(parts, first, end, owners)
     if (placed.place[1:] > placed.place[:-1]).all():
-        return FeedPackets(*placed)
+        return placed
     order = np.argsort(placed.place, kind="stable")
     place, firsts, copies = np.unique(placed.place[order], return_index=True, return_counts=True)
     chosen = order[firsts]
-    once = Placed(place, *(column[chosen] for column in placed[1:]))
-    return FeedPackets(*once, copies=copies)
+    return Placed(
+        place, placed.ts[chosen], placed.sent[chosen], placed.address[chosen], placed.length[chosen],
+        placed.state[chosen], copies,
+    )  # fmt: skip
 
 
 def merge(slice_: Slice) -> Merged:
     owners: list[Any] = []
     end = slice_.stop if slice_.stop == TO_LAST else slice_.stop + COOL_PACKETS
-    none = FeedPackets(*(np.zeros(0, np.int64) for _ in PLACED_FIELDS))
+    none = Placed(*(np.zeros(0, np.int64) for _ in PLACED_FIELDS))
     a, b = (
         _feed(slice_.feeds[feed], slice_.warm, end, owners) if slice_.feeds.get(feed) else none
         for feed in (Feed.A, Feed.B)
     )
     room = len(a.place) + len(b.place)
     out = np.empty((len(MERGED_FIELDS), max(room, 1)), np.int64)
-    given = [getattr(feed, name) for feed in (a, b) for name in _GIVEN]
-    kept = [None if each is None else np.ascontiguousarray(each, np.int64) for each in given]
+    kept = [None if each is None else np.ascontiguousarray(each, np.int64) for each in (*a, *b)]
     addresses = np.array([0 if each is None else each.ctypes.data for each in kept], np.int64)
     targets = np.array([each.ctypes.data for each in out], np.int64)
     count = merge_feeds(
@@ -118,9 +107,6 @@ def merge(slice_: Slice) -> Merged:
     merged = dict(zip(MERGED_FIELDS, (each[:count] for each in out), strict=True))
     versions = np.array(slice_.versions, np.uint16)[merged["place"] >> NUMBER_BITS]
     return Merged(**merged, version=versions, owners=owners)
-
-
-_GIVEN: Final = ("place", "ts", "sent", "address", "length", "state", "copies")
 
 
 def gaps_of(merged: Merged, warm: int) -> list[tuple[int, int]]:
