@@ -12,7 +12,7 @@ from pregao.services.compiled import compile_all
 # They are long and listen to nothing that others send.
 _ALONE = sorted(
     str(path)
-    for pattern in ("test_simulate*.py", "test_object_store.py")
+    for pattern in ("test_simulate*.py", "test_object_store.py", "test_umdf_source.py")
     for path in Path("tests/integration").glob(pattern)
 )
 HALVES = (
