@@ -26,7 +26,7 @@ QUOTES: Final = Table(
     order=BY_INSTRUMENT,
 )  # fmt: skip
 # A column for each level and not a list: a level of an instrument, whose rows stand together, changes seldom.
-# That takes a third of the room and two thirds of the time, and whoever wants the best price reads just that.
+# The table takes two thirds of the room and of the time, and whoever wants the best price reads just that.
 DEPTH: Final = Table(
     "depth", "price levels of both sides, best first, where something changed",
     with_lineage(
