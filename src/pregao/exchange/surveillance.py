@@ -91,7 +91,8 @@ class Surveillance:
         running = self.auctions.get(security_id)
         if running is None or running.theoretical is None or not running.can_extend:
             return True
-        return self.guards.may_trade(self.markets[security_id], running.theoretical.price, 0)
+        found = self.guards.trade_range(self.markets[security_id])
+        return found is None or found[0] <= running.theoretical.price <= found[1]
 
     def next_timeout(self) -> int | None:
         ends_ns, message_ns = self.auctions.next_timeout(), self.pairs.next_timeout()

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pregao.exchange.auction import Levels, theoretical_nearby, theoretical_of_levels
-from pregao.exchange.bands import Bands, Midpoints
+from pregao.exchange.bands import Bands, Midpoints, limits_of
 from pregao.exchange.book import BookSide
 from pregao.exchange.catalogues.entries import BandRule
 from pregao.exchange.levels import side_levels
@@ -80,7 +80,9 @@ def test_the_quick_look_at_bands_says_what_the_bands_say(
     midpoints = guards.midpoints(market)
     order = Order(1, ABC, Side.BUY, OrderType.LIMIT, TimeInForce.DAY, 500, price, 1, 0)
     assert guards.check_order(market, order, 0) == rejection(bands, midpoints, price)
-    assert guards.may_trade(market, price, 0) is not bands.protects(ABC, price, midpoints)
+    rule = bands.rule(ABC, BandType.AUCTION)
+    assert rule is not None
+    assert guards.trade_range(market) == limits_of(rule, midpoints)
 
 
 def rejection(bands: Bands, midpoints: Midpoints, price: int) -> Rejection | None:
