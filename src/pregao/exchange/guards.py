@@ -25,6 +25,7 @@ class Guards:
         hooks.check_order.append(self.check_order)
         hooks.check_cancel.append(self.check_cancel)
         hooks.trade_ranges.append(self.trade_range)
+        hooks.hard_limits = self.hard_limits
         hooks.on_trade_refused.append(self.trade_refused)
         hooks.on_self_trade.append(self.self_trade)
 
@@ -94,6 +95,11 @@ class Guards:
             return rule.low, rule.high
         midpoint = self._midpoint(market, rule)
         return limits_around(rule, midpoint) if midpoint else None
+
+    def hard_limits(self, market: Market) -> tuple[int, int] | None:
+        limits = self._bands.find(market.security_id)
+        rule = None if limits is None else limits.rules.get(BandType.HARD)
+        return None if rule is None else (rule.low, rule.high)
 
     def trade_refused(self, market: Market, order: Order, price: int, now_ns: int) -> None:
         """Any order that the band stops begins the auction, also one of which nothing will rest."""

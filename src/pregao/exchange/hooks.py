@@ -55,6 +55,12 @@ class TradeRange(Protocol):
     def __call__(self, market: "Market", /) -> tuple[int, int] | None: ...
 
 
+class HardLimits(Protocol):
+    """The prices that no trade of two parties may go beyond, None: any."""
+
+    def __call__(self, market: "Market", /) -> tuple[int, int] | None: ...
+
+
 class TradeRefused(Protocol):
     def __call__(self, market: "Market", order: Order, price: int, now_ns: int, /) -> None: ...
 
@@ -89,9 +95,14 @@ def always_open(security_id: int) -> State:
     return State.OPEN
 
 
+def no_limits(market: "Market") -> tuple[int, int] | None:
+    return None
+
+
 @dataclass(slots=True)
 class Hooks:
     trading_state: TradingState = always_open
+    hard_limits: HardLimits = no_limits
     check_order: list[OrderCheck] = field(default_factory=list)
     check_cancel: list[CancelCheck] = field(default_factory=list)
     trade_ranges: list[TradeRange] = field(default_factory=list)

@@ -272,7 +272,7 @@ class Surveillance:
     def _book_changed(self, market: Market, now_ns: int) -> Iterable[Update]:
         if self.auctions.get(market.security_id) is None:
             return ()
-        found = theoretical_of(market)
+        found = theoretical_of(market, self.guards.hard_limits(market))
         return self.auctions.observe(market.security_id, found, market.trade_date, now_ns)
 
     def _follow(self, transaction: Transaction, touched: tuple[Market, ...]) -> None:
