@@ -75,7 +75,10 @@ class Matching:
         order.leaves -= size
         self.market.executed += size
         buyer, seller = (order.firm, resting.firm) if order.side is _BUY else (resting.firm, order.firm)
-        self.draft.trade(self.market, price, size, buyer, seller, sub_type=sub_type, implied=resting.implied)
+        self.draft.trade(
+            self.market, price, size, buyer, seller, sub_type=sub_type, implied=resting.implied,
+            from_legs=resting.implied,
+        )  # fmt: skip
         # All of an iceberg counts as hidden, not only what was unseen (13.1.1).
         self.execution.count(price, size, order.side, 0 if resting.max_floor is None else size)
 
