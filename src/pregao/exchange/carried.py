@@ -43,6 +43,7 @@ class CarriedOrder:
     expire_date: int | None
     stp: SelfTrade
     client_order_id: str
+    retail: bool = False
 
 
 @record
@@ -91,7 +92,7 @@ def _carried(order: Order) -> CarriedOrder:
         order.order_id, order.security_id, order.side, order.type, order.tif, order.quantity, order.executed,
         order.firm or 0, order.inserted_ns, order.secondary_id if in_book else 0,
         order.shown if in_book else 0, order.price, order.stop_price, order.max_floor, order.min_quantity,
-        order.investor_id, order.expire_date, order.stp, order.client_order_id,
+        order.investor_id, order.expire_date, order.stp, order.client_order_id, order.retail,
     )  # fmt: skip
 
 
@@ -133,7 +134,7 @@ def _put_back(engine: Engine, market: Market, carried: CarriedOrder) -> None:
     order.stop_price, order.max_floor = carried.stop_price, carried.max_floor
     order.min_quantity, order.investor_id = carried.min_quantity, carried.investor_id
     order.expire_date, order.stp = carried.expire_date, carried.stp
-    order.client_order_id = carried.client_order_id
+    order.client_order_id, order.retail = carried.client_order_id, carried.retail
     engine.floor.keep(order)
     market.entered += order.leaves
     if not carried.secondary_id:

@@ -3,6 +3,7 @@ else. The machines of commands differ; these checks are the same."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from pregao.exchange.conditions import can_open, forms_price, is_allowed
 from pregao.exchange.engine import Engine, Outcome
@@ -174,6 +175,18 @@ def _check_legs_of(events: Sequence[Event], place: int, markets: Mapping[int, Ma
         if instrument.price_method in (PriceMethod.NET_PRICE, PriceMethod.YIELD_DIFFERENCE):
             assert worth == sum(trade.price * trade.size for trade in trades)
     return after
+
+
+def check_retail_fills(outcome: Outcome, side: Side, firm: int, own_best: int | None) -> None:
+    """What one retail order fills: RLP trades within its firm and never past its own side of the book, and
+    nothing is passed over, so that prices only get worse for it."""
+    trades = [u for event in outcome.events[:1] for u in event.updates if isinstance(u, Trade)]
+    sign = 1 if side is Side.BUY else -1
+    assert all(sign * before.price <= sign * after.price for before, after in pairwise(trades))
+    for trade in trades:
+        if trade.sub_type is TradeSubType.RLP:
+            assert trade.buyer == trade.seller == firm == 1
+            assert own_best is None or sign * trade.price >= sign * own_best
 
 
 def is_executed(event: Event) -> bool:
