@@ -21,6 +21,7 @@ from pregao.exchange.indices import Indices
 from pregao.exchange.listing import Listings
 from pregao.exchange.phases import AUCTION_STATES, PhaseError
 from pregao.exchange.rejections import Reason, Rejection
+from pregao.exchange.special_trades import trade_agreed
 from pregao.exchange.surveillance import Surveillance
 from pregao.exchange.transaction import Transaction, tell
 from pregao.exchange.uncross import expire_overdue
@@ -202,7 +203,11 @@ class Desk:
         figures, now_ns = self.figures, transaction.now_ns
         if command.of_day_before:
             return _tell_found(transaction, figures.previous_closing(command.security_id, now_ns))
-        return _tell_found(transaction, figures.closing(command.security_id, now_ns))
+        found = figures.closing(command.security_id, now_ns)
+        rejection = _tell_found(transaction, found)
+        if found is not None:
+            trade_agreed(transaction, self._markets[command.security_id], found.price_fine)
+        return rejection
 
     def _send_news(self, command: control.SendNews, transaction: Transaction) -> Rejection | None:
         if command.security_id is not None and command.security_id not in self._markets:

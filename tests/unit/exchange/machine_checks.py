@@ -189,6 +189,18 @@ def check_retail_fills(outcome: Outcome, side: Side, firm: int, own_best: int | 
             assert own_best is None or sign * trade.price >= sign * own_best
 
 
+def check_midpoint(outcome: Outcome, bid: int | None, offer: int | None) -> None:
+    """In the middle of the book, which it leaves as it is; nothing without both sides."""
+    trades = [u for event in outcome.events for u in event.updates if isinstance(u, Trade)]
+    midpoints = [t for t in trades if t.sub_type is TradeSubType.MIDPOINT]
+    if bid is None or offer is None:
+        assert not trades
+    elif midpoints:
+        (trade,) = midpoints
+        assert bid <= trade.price <= offer
+        assert trade.price - bid == (offer - bid) // 2
+
+
 def is_executed(event: Event) -> bool:
     return isinstance(event.updates[0], ExecutionSummary)
 
