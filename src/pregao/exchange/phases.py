@@ -11,33 +11,13 @@ Nothing here touches a book. Whoever applies a change compares the effective sta
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from enum import Flag, auto
 
-from pregao.exchange.hooks import STATE_RULES, StateRules
 from pregao.model.errors import PregaoError
 from pregao.model.events import PhaseChanged, StateChanged
 from pregao.model.market import Phase, Session, State, StateEvent
 
 GroupKey = tuple[str, str]  # group codes repeat amongst exchanges (14)
 
-
-class Permit(Flag):
-    NOTHING = 0
-    ENTER = auto()
-    CHANGE = auto()
-    CANCEL = auto()
-    MATCH = auto()  # at once; auctions match at their end
-
-
-def _permits(rules: StateRules) -> Permit:
-    """A change enters an order anew. A halt prevents entry and matching and keeps the orders (14.1): they
-    can be cancelled, as step B4.2 of the certification script does, but not changed."""
-    permit = Permit.ENTER | Permit.CHANGE if rules.enter else Permit.NOTHING
-    permit |= Permit.CANCEL if rules.cancel else Permit.NOTHING
-    return permit | (Permit.MATCH if rules.match else Permit.NOTHING)
-
-
-PERMITS: dict[State, Permit] = {state: _permits(rules) for state, rules in STATE_RULES.items()}
 
 AUCTION_STATES = frozenset({State.RESERVED, State.FINAL_CLOSING_CALL})
 
@@ -181,9 +161,6 @@ class Phases:
     def effective(self, security_id: int) -> State:
         """Of an instrument that is not listed now: closed."""
         return self._effective.get(security_id, State.CLOSE)
-
-    def permits(self, security_id: int, permit: Permit) -> bool:
-        return permit in PERMITS[self.effective(security_id)]
 
     def check_phase(self, group: GroupKey, phase: Phase) -> None:
         before = self.status(group).phase

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from pregao.exchange.conditions import can_open, forms_price, is_allowed
+from pregao.exchange.conditions import can_open, forms_price
 from pregao.exchange.engine import Engine, Outcome
 from pregao.exchange.market import Market
 from pregao.exchange.statistics import average
@@ -27,6 +27,7 @@ from pregao.model.events import (
 )
 from pregao.model.instruments import PriceMethod
 from pregao.model.market import Action, Side, State, StateEvent, TradeSubType
+from tests.unit.exchange.condition_table import is_allowed
 from tests.unit.exchange.desk import Reader
 from tests.unit.exchange.implied_twin import implied_of_books, implied_of_engine
 

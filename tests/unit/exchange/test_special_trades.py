@@ -206,6 +206,15 @@ def test_net_change_has_eight_places() -> None:
     assert of(OpeningPrice, event)[0].net_change_fine == 2_000_000_000 - 1_912_345_678
 
 
+@pytest.mark.parametrize(("closing", "net"), [(None, None), (1_912_345_678, 2_000_000_000 - 1_912_345_678)])
+def test_the_opening_price_of_a_snapshot_has_its_net_change(closing: int | None, net: int | None) -> None:
+    """13.9.1: of the opening price itself, however the last one has moved since."""
+    desk = traded(20, 21, closing=closing)
+    snapshot = desk.engine.market(A).statistics.snapshot(A, Session.REGULAR, 20_000, 7)
+    (opening,) = of(OpeningPrice, snapshot)
+    assert (opening.price, opening.net_change_fine) == (P, net)
+
+
 def test_a_bust_counts_again_and_tells_what_changed() -> None:
     desk = traded(20, 21, 19)
     event = only_event(desk.submit(c.BustTrade(99, A, 30)))
