@@ -107,9 +107,9 @@ class Desk:
         return None
 
     def _change_session(self, command: control.ChangeSession, transaction: Transaction) -> Rejection | None:
-        """Each message resets its instrument's statistics (14.3) and alters no book; what the days in
-        between have ended follows as an event."""
-        messages = self.surveillance.phases.change_session(
+        """The group's message resets the statistics of all its instruments (6.5.12), each instrument's its
+        own (14.3); they alter no book. What the days in between have ended follows as an event."""
+        of_group, messages = self.surveillance.phases.change_session(
             (command.group, command.exchange), command.session, command.trade_date, transaction.now_ns
         )
         for message in messages:
@@ -117,6 +117,8 @@ class Desk:
             if command.trade_date != market.trade_date:
                 self.figures.roll(message.security_id, command.trade_date)
             market.start_session(command.trade_date, command.session)
+        tell(transaction, of_group)
+        for message in messages:
             tell(transaction, message)
         draft = transaction.draft()
         ids = (message.security_id for message in messages)

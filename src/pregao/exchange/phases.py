@@ -206,9 +206,9 @@ class Phases:
 
     def change_session(
         self, group: GroupKey, session: Session, trade_date: int, now_ns: int
-    ) -> tuple[StateChanged, ...]:
-        """Another session, or another day: one message per instrument, each of which resets its
-        statistics (14.3). On another day whoever had left is back with its group, except the
+    ) -> tuple[PhaseChanged, tuple[StateChanged, ...]]:
+        """Another session, or another day: a message of the group (6.5.12) and one per instrument, each of
+        which resets statistics (14.3). On another day whoever had left is back with its group, except the
         forbidden; within a day a halt outlasts the session it was called in. Only of a closed group, so
         that nobody's effective state changes with it."""
         status = self.status(group)
@@ -223,7 +223,10 @@ class Phases:
                 if own is not None and own.state is not State.FORBIDDEN:
                     del self._own[each]
             self._shifts(self._members[group])
-        return tuple(self._session_told(each, now_ns) for each in self._members[group])
+        message = PhaseChanged(
+            *group, session, status.phase, StateEvent.SESSION_CHANGE, trade_date, now_ns, status.ends_ns
+        )
+        return message, tuple(self._session_told(each, now_ns) for each in self._members[group])
 
     def current(self, security_id: int, now_ns: int) -> StateChanged:
         """As the snapshot stream tells it (14.4): state null while the instrument follows its group."""

@@ -53,6 +53,9 @@ def _find_for_order(
     market = find_market(floor, command.security_id, command.quantity, command.price)
     if isinstance(market, Rejection):
         return market
+    smallest = market.instrument.minimum_cross
+    if smallest is not None and command.quantity < smallest:  # minCrossQty
+        return Rejection(Reason.CROSS_TOO_SMALL, f"{command.quantity} is below {smallest}")
     order = Order(
         0, command.security_id, side, OrderType.LIMIT, TimeInForce.IOC, command.quantity, command.price, firm,
         command.now_ns,

@@ -127,6 +127,7 @@ class Instrument:
     lot: int = 100
     minimum_quantity: int = 1
     maximum_quantity: int = 1_000_000_000
+    minimum_cross: int | None = None  # smallest quantity of a cross order; None: any
     multiplier_fine: int = FINE_SCALE  # of a contract; like the divisor in hundred-millionths
     price_divisor_fine: int = FINE_SCALE
     strike: int | None = None

@@ -143,7 +143,11 @@ def test_forbidden_outlives_sessions_and_restarts_until_rejoined_by_hand() -> No
     machine = phases()
     machine.leave(1, State.FORBIDDEN, 1)
     machine.leave(2, State.PAUSE, 1)
-    messages = machine.change_session(KEY, Session.REGULAR, DATE + 1, 2)
+    of_group, messages = machine.change_session(KEY, Session.REGULAR, DATE + 1, 2)
+    # 6.5.12: what clients clear their statistics by.
+    assert of_group == PhaseChanged(
+        *KEY, Session.REGULAR, Phase.CLOSE, StateEvent.SESSION_CHANGE, DATE + 1, 2
+    )
     assert [(each.security_id, each.state, each.event) for each in messages] == [
         (1, State.FORBIDDEN, StateEvent.SESSION_CHANGE),
         (2, State.CLOSE, StateEvent.SESSION_CHANGE),

@@ -51,6 +51,19 @@ def test_cross() -> None:
         assert refused.rejection == Rejection(R.CROSS_OUTSIDE_SPREAD)
 
 
+@pytest.mark.parametrize(("quantity", "accepted"), [(29, False), (30, True)])
+def test_the_smallest_cross(quantity: int, accepted: bool) -> None:
+    """minCrossQty of the definition, for both kinds of cross orders; other orders may be smaller."""
+    desk = Desk(stock(A, minimum_cross=30))
+    for command in (
+        c.CrossOrder(9, A, quantity, P, 1, 2),
+        c.SweepAndCross(9, A, BUY, quantity, P, 1),
+    ):
+        rejection = desk.submit(command).rejection
+        assert rejection == (None if accepted else Rejection(R.CROSS_TOO_SMALL, "29 is below 30"))
+    assert desk.order(BUY, 1, 20).rejection is None
+
+
 def test_sweep_and_cross() -> None:
     desk = Desk()
     desk.order(SELL, 10, 20, firm=5)
