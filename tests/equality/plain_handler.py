@@ -145,6 +145,7 @@ class PlainHandler:
         if row["kind"] <= Kind.EMPTY_BOOK and instrument.book.suspect and record["book"] != Known.STALE:
             record["book"], record["bound"] = Known.STALE, NEVER
             record["missing"] = max(int(record["missing"]), int(row["at"]))
+            machine.table.recount(index)
             machine.on_suspect(index, int(row["at"]))
 
     def _take_special(self, row: Any) -> None:

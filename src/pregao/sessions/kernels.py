@@ -38,7 +38,7 @@ from pregao.sessions.instruments import (
 
 STALE, UNVERIFIED, CLEAN = int(Known.STALE), int(Known.UNVERIFIED), int(Known.CLEAN)
 IGNORED, RESTART = int(Mark.IGNORED), int(Mark.RESTART)
-REPORTED, AWAITED = int(Mark.REPORTED), int(Mark.AWAITED)
+REPORTED, AWAITED, COUNTED = int(Mark.REPORTED), int(Mark.AWAITED), int(Mark.COUNTED)
 APPLY, HOLD, FORGET = int(Decision.APPLY), int(Decision.HOLD), int(Decision.FORGET)
 EMPTIED, HEALED = int(Decision.EMPTIED), int(Decision.HEALED)
 WENT_STALE, VERIFIED = int(Decision.WENT_STALE), int(Decision.VERIFIED)
@@ -130,6 +130,18 @@ def decide(sync, kind, rpt_seq, at):
 def decide_row(sync, row):
     """As `decide`, for whoever has a row."""
     return decide(sync, load_u8(row, KIND), load_u32(row, RPT_SEQ), load_i64(row, AT))
+
+
+@inlined
+def recount(count, sync):
+    """The status of an instrument may have changed: see `InstrumentTable.recount`. `count` is the address of
+    how many are not clean."""
+    marks = load_u8(sync, MARKS)
+    clean = load_u8(sync, BOOK) == CLEAN and load_u8(sync, STATISTICS) == CLEAN
+    unclean = 0 if clean or marks & IGNORED else COUNTED
+    if marks & COUNTED != unclean:
+        store_8(sync, MARKS, marks ^ COUNTED)
+        store_64(count, 0, load_i64(count, 0) + (1 if unclean else -1))
 
 
 # Held rows

@@ -96,6 +96,7 @@ class ToyClient:
 
     def _settle(self, now_ns: int) -> None:
         self.machine.settle(now_ns)
+        self.machine.check_invariants()
         told = self.machine.take_events()
         self.events += told
         self.most_held = max(self.most_held, self.machine.held.count)
