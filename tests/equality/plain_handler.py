@@ -78,6 +78,8 @@ class PlainHandler:
             self.machine.settle(now_ns)
         if stream is Stream.INCREMENTAL:
             self._take_incremental(payload, SessionFeed(feed), now_ns)
+        elif int(stream) not in self.machine.joined:
+            pass
         elif stream is Stream.SNAPSHOT:
             self.snapshots.receive(payload, SessionFeed(feed))
         elif site is self.machine.sites.active:

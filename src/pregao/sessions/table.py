@@ -29,6 +29,7 @@ class InstrumentTable:
         self._records: Sync = np.zeros(self._most, SYNC)
         self.in_snapshots: Loops = np.zeros(self._most, np.uint32)  # the last loop it was in
         self.in_definitions: Loops = np.zeros(self._most, np.uint32)
+        self.definition_loop = 0  # that began last: one added after its beginning may be missing in it
         self.security_ids: list[int] = []
         self._indexes: dict[int, int] = {}
         self.refused = 0
@@ -71,6 +72,7 @@ class InstrumentTable:
             self.refused += 1
             return NOT_FOLLOWED
         new_record(self._records, index, missing)
+        self.in_definitions[index] = self.definition_loop
         self._indexes[security_id] = index
         self.security_ids.append(security_id)
         self.recount(index)
