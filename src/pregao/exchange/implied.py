@@ -86,11 +86,19 @@ def available(draft: Draft, order: Order, resting: ImpliedOrder, wanted: int) ->
     """How much of an implied order an aggressor may have: None if a leg's guard is against it, less than
     it could be if it would meet an order of its own investor in a leg."""
     strategy, side = resting.strategy, resting.side
-    if not strategy.may_trade(draft.floor.hooks, side, draft.now_ns):
+    if not _legs_may_trade(draft, strategy, side):
         return None
     if order.investor_id is None:
         return wanted
     return strategy.free(side, wanted, order.investor_id, _taken(draft, side))
+
+
+def _legs_may_trade(draft: Draft, strategy: Strategy, side: Side, moved: int = 0, by: int = 0) -> bool:
+    """Whether every leg may trade at its best price, leg `moved` by `by` off it."""
+    prices = strategy.leg_prices(side, moved, by)
+    return all(
+        draft.may_trade(leg.market, price) for leg, price in zip(strategy.legs, prices, strict=True)
+    )
 
 
 def _taken(draft: Draft, side: Side) -> int:
@@ -219,7 +227,9 @@ class Implieds:
             at, by = (price, 0) if at_legs_price else strategy.meet(price, _price(order), moved)
             wanted, taken = min(size, order.shown), worth[1] - size
             part = strategy.free(side, wanted, order.investor_id, taken)
-            if not part or not self._may_trade(draft, strategy, side, at, moved, by):
+            if not part or not (
+                draft.may_trade(market, at) and _legs_may_trade(draft, strategy, side, moved, by)
+            ):
                 break
             size -= part
             buyer, seller = (None, order.firm) if side is _BUY else (order.firm, None)
@@ -228,12 +238,6 @@ class Implieds:
             LegTrades.after(draft, strategy, side).fills.append(LegFill(part, order.firm, moved, by))
             draft.fill(market, order, part)
         transaction.close(draft)
-
-    def _may_trade(self, draft: Draft, strategy: Strategy, side: Side, at: int, moved: int, by: int) -> bool:
-        hooks, now_ns = self.floor.hooks, draft.now_ns
-        return all(gate(strategy.market, at, now_ns) for gate in hooks.check_trade) and strategy.may_trade(
-            hooks, side, now_ns, moved, by
-        )
 
 
 def _in_order(strategy: Strategy, bid: tuple[int, int] | None) -> tuple[Side, Side]:

@@ -53,8 +53,10 @@ def _find_for_order(
     for check in floor.hooks.check_order:
         if (rejection := check(market, order, command.now_ns)) is not None:
             return rejection
-    if not all(gate(market, command.price, command.now_ns) for gate in floor.hooks.check_trade):
-        return Rejection(Reason.PRICE_OUTSIDE_AUCTION_BAND)
+    for find in floor.hooks.trade_ranges:
+        found = find(market)
+        if found is not None and not found[0] <= command.price <= found[1]:
+            return Rejection(Reason.PRICE_OUTSIDE_AUCTION_BAND)
     return market, order
 
 

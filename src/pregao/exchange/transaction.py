@@ -45,8 +45,8 @@ class Draft:
     """The updates of one event; every method does the deed and notes the message."""
 
     __slots__ = (
-        "books", "changed", "consequences", "execution", "extras", "floor", "leading", "now_ns", "prevented",
-        "traded", "trades",
+        "_ranges", "books", "changed", "consequences", "execution", "extras", "floor", "leading", "now_ns",
+        "prevented", "traded", "trades",
     )  # fmt: skip
 
     def __init__(self, floor: Floor, now_ns: int) -> None:
@@ -61,6 +61,16 @@ class Draft:
         self.extras: list[Update] = []
         self.changed: dict[Market, None] = {}  # books that changed, in order
         self.traded: dict[Market, None] = {}  # statistics to tell, in order
+        self._ranges: dict[Market, list[tuple[int, int]]] = {}
+
+    def may_trade(self, market: Market, price: int) -> bool:
+        """Whether the ranges of this event let a continuous trade happen; they stand from when they are
+        first asked for until the event is closed, whatever it trades."""
+        ranges = self._ranges.get(market)
+        if ranges is None:
+            asked = (find(market) for find in self.floor.hooks.trade_ranges)
+            ranges = self._ranges[market] = [found for found in asked if found is not None]
+        return all(low <= price <= high for low, high in ranges)
 
     def lead(self, update: Update) -> None:
         """Before everything else: the state or phase that causes the event."""

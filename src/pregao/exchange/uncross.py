@@ -4,7 +4,7 @@ causes it (4.2.1); an uncross has no ExecutionSummary (13.1)."""
 
 from collections.abc import Iterable
 
-from pregao.exchange.auction import AuctionOrder, Levels, Theoretical, allocate, theoretical_nearby
+from pregao.exchange.auction import ANY_PRICE, AuctionOrder, Levels, Theoretical, allocate, theoretical
 from pregao.exchange.market import Floor, Market
 from pregao.exchange.orders import Order, TimeInForce
 from pregao.exchange.transaction import Draft
@@ -28,13 +28,17 @@ def levels_of(market: Market) -> Levels:
     return Levels(bids.sizes, offers.sizes, bids.unpriced, offers.unpriced)
 
 
-def theoretical_of(market: Market) -> Theoretical | None:
-    return theoretical_nearby(levels_of(market), market.instrument.tick, reference_price(market))
+def theoretical_of(market: Market, hard_limits: tuple[int, int] | None) -> Theoretical | None:
+    low, high = hard_limits or ANY_PRICE
+    tick = market.instrument.tick
+    if not market.instrument.legs:
+        low = max(low, tick)
+    return theoretical(levels_of(market), tick, reference_price(market), (low, high))
 
 
 def uncross(draft: Draft, market: Market) -> None:
     """Trades all that meets at one price; orders without price that are left are cancelled."""
-    found = theoretical_of(market)
+    found = theoretical_of(market, draft.floor.hooks.hard_limits(market))
     if found is not None:
         _trade(draft, market, found.price)
     for order in [order for order in market.book if order.price is None]:
