@@ -18,6 +18,7 @@ from aiohttp import web
 
 from pregao.exchange.rejections import Reason, Rejection
 from pregao.model.errors import ConfigurationError
+from pregao.services.live.keeping import StateLostError
 from pregao.services.live.loop import LiveLoop, QueueFullError
 from pregao.services.operator.calls import CALLS, Call
 from pregao.services.operator.kinds import RefusedError, RequestError
@@ -170,6 +171,8 @@ def _answer(error: Exception) -> web.Response:
         return _error(409, reason.name, error.rejection.text, code=reason.code)
     if isinstance(error, QueueFullError):
         return _error(503, "busy", "too many commands wait already")
+    if isinstance(error, StateLostError):
+        return _error(503, "not-kept", "it may or may not have happened: its state could not be written")
     if isinstance(error, TimeoutError):
         return _error(408, "too-slow", f"the body did not come within {_READ_TIMEOUT_S:.0f} seconds")
     if isinstance(error, web.HTTPRequestEntityTooLarge):
