@@ -89,7 +89,12 @@ STREAM_KILLS = PreparedProof(
     stream_kills.prepared,
 )  # fmt: skip
 EXCHANGE_KILLS = SeededProof(
-    exchange_kills.NAME, exchange_kills.SEEDS, exchange_kills.cases, exchange_kills.run_case, jobs=1
+    exchange_kills.NAME,
+    exchange_kills.SEEDS,
+    exchange_kills.cases,
+    exchange_kills.run_case,
+    jobs=1,
+    summary=lambda _: {},
 )
 ALL: tuple[SeededProof | PreparedProof, ...] = (
     IMPAIRED_DAYS, HOSTILE_PACKETS, LIVE_DAYS, EXCHANGE_KILLS, KILLS, STREAM_KILLS,
