@@ -16,10 +16,12 @@ from pregao.feeds.binary.reading.kernels import read_rows
 from pregao.kernels import Kernel, make_ready
 from pregao.services.market.kernels import note_times
 from pregao.sessions.arrivals.kernels import take_in_sequence
+from pregao.sessions.kernels import first_report_after
 
 LIVE_KERNELS: Final[tuple[Kernel, ...]] = (
     sort_packets, take_in_sequence, take_beats, read_rows, whole_events, take_rows, take_phase, apply_held,
-    load_rows, clear_instrument, settle, empty_slots, forget_auction, reset_session, note_times,
+    load_rows, clear_instrument, settle, empty_slots, forget_auction, reset_session,
+    first_report_after, note_times,
 )  # fmt: skip
 
 
