@@ -80,7 +80,8 @@ class MulticastReceiver(_Socket):
     """What is sent to one group and port, by one sender only if `source` is given.
 
     With port 0 the system finds a free one. `leave` stops the packets and keeps the socket, `join` has
-    them come again; `join=False` waits for that. Packets carry the time of their arrival and the kernel's count of drops where the
+    them come again; `join=False` waits for that.
+    Packets carry the time of their arrival and the kernel's count of drops where the
     system has them: `timestamps` and `tells_drops`.
     """
 

@@ -3,9 +3,9 @@
     with PacketPoller(receivers) as poller:
         batch = poller.take(timeout_s=0.2)     # None: nothing came; valid until the next `take`
 
-It has the face of `PacketReader`, whose thread empties the sockets while the consumer works. Here packets wait
-in the kernel's buffers meanwhile, so those have to be large; what a consumer gains is the way from one thread
-to the other, which costs more than handling a packet.
+It has the face of `PacketReader`, whose thread empties the sockets while the consumer works. Here packets
+wait in the kernel's buffers meanwhile, so those have to be large; what a consumer gains is the way from one
+thread to the other, which costs more than handling a packet.
 """
 
 import selectors

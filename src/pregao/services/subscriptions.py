@@ -77,9 +77,13 @@ def open_receivers(
         yield [
             stack.enter_context(
                 MulticastReceiver(
-                    each.group, each.port, each.interface, source=each.source, buffer_size=buffer_size,
+                    each.group,
+                    each.port,
+                    each.interface,
+                    source=each.source,
+                    buffer_size=buffer_size,
                     join=join,
-                )  # fmt: skip
+                )
             )
             for each in subscriptions
         ]

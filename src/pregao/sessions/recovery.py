@@ -14,8 +14,8 @@ from pregao.sessions.counters import ChannelCounters
 from pregao.sessions.events import Event, Healer, InstrumentHealed, InstrumentStale, QueueOverflow, Reason
 from pregao.sessions.held import NO_REPORT_HELD, STARTS_AGAIN, HeldRows
 from pregao.sessions.instruments import NEVER, NO_REPORT, Decision, Known, Mark, Part, not_clean
-from pregao.sessions.kernels import first_report_after
 from pregao.sessions.keeper import Keeper, SnapshotHeader
+from pregao.sessions.kernels import first_report_after
 from pregao.sessions.table import InstrumentTable
 
 BOTH = Part.BOOK | Part.STATISTICS

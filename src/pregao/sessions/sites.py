@@ -129,7 +129,7 @@ class Sites:
         self._tell.append(FailedOver(self._channel, site))
 
     def _any_alive(self, site: Site) -> bool:
-        return any([self._alive[feed] for feed in _FEEDS_OF[site]])  # asked after every batch: no generator
+        return any(map(self._alive.get, _FEEDS_OF[site]))
 
     def _heard_ns(self, feed: Feed) -> int:
         return self.arbiters[SITE_OF[feed]].state.feed(feed, HEARD_NS)

@@ -17,7 +17,9 @@ _ARRIVAL_SIZE = 16  # the header's first word and a time
 
 
 @kernel
-def note_times(known_sources, rings, ring_counts, remembered, base, offsets, lengths, sources, arrivals, count):
+def note_times(
+    known_sources, rings, ring_counts, remembered, base, offsets, lengths, sources, arrivals, count
+):  # fmt: skip
     """Note the delay of every numbered packet of an incremental stream, and how much later B is than A.
 
     Packets are looked at in the order of their arrival, so each pair counts once: when its second comes.
@@ -41,7 +43,8 @@ def note_times(known_sources, rings, ring_counts, remembered, base, offsets, len
         other = remembered + ((1 - side) * SLOTS + slot) * _ARRIVAL_SIZE
         if load_i64(other, 0) == word:
             later_ns = arrival_ns - load_i64(other, 8)
-            _append(rings, ring_counts, load_i64(source, LEAD_RING), later_ns if side == SIDE_B else -later_ns)
+            lead_ns = later_ns if side == SIDE_B else -later_ns
+            _append(rings, ring_counts, load_i64(source, LEAD_RING), lead_ns)
         mine = remembered + (side * SLOTS + slot) * _ARRIVAL_SIZE
         store_64(mine, 0, word)
         store_64(mine, 8, arrival_ns)

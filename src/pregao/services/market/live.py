@@ -40,8 +40,11 @@ class LivePackets:
             self._receivers = stack.enter_context(open_receivers(subscriptions, buffer_size, join=False))
             if threaded is None:
                 threaded = any(receiver.buffer.hint for receiver in self._receivers)
-            reader = PacketReader(self._receivers) if threaded else PacketPoller(self._receivers)
-            self._reader: PacketReader | PacketPoller = stack.enter_context(reader)
+            self._reader: PacketReader | PacketPoller
+            if threaded:
+                self._reader = stack.enter_context(PacketReader(self._receivers))
+            else:
+                self._reader = stack.enter_context(PacketPoller(self._receivers))
             self._stack = stack.pop_all()
         self.now_ns = system_time_ns()
 

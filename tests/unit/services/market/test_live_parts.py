@@ -31,9 +31,12 @@ PACKETS = st.lists(
 )  # fmt: skip
 
 
-def plain_times(packets: Sequence[tuple[int, int, bytes]]) -> tuple[dict[tuple[int, Feed], list[int]], dict[int, list[int]]]:
+def plain_times(
+    packets: Sequence[tuple[int, int, bytes]],
+) -> tuple[dict[tuple[int, Feed], list[int]], dict[int, list[int]]]:
     """Delays of each feed of each channel, and how much later B was than A, packet by packet."""
-    delays, leads = defaultdict(list), defaultdict(list)
+    delays: dict[tuple[int, Feed], list[int]] = defaultdict(list)
+    leads: dict[int, list[int]] = defaultdict(list)
     came: dict[tuple[Feed, int, int, int], int] = {}
     for source, arrival_ns, payload in packets:
         line = LINES[source]
@@ -63,7 +66,8 @@ def test_delays_and_leads_are_those_of_the_plain_twin(
     packets, arrival_ns = [], 1_000_000
     for source, number, version, reserved, step_ns, cut in drawn:
         arrival_ns += step_ns
-        payload = bytearray(PacketHeader(LINES[source].channel or 0, version, number, 999_000).encode() + b"rest")
+        header = PacketHeader(LINES[source].channel or 0, version, number, 999_000)
+        payload = bytearray(header.encode() + b"rest")
         payload[1] = reserved
         packets.append((source, arrival_ns, bytes(payload[:7] if cut else payload)))
     times = FeedTimes(LINES[:3])
@@ -108,11 +112,14 @@ kernels = {
     for name, module in list(sys.modules.items()) if name.startswith("pregao.")
     for each, value in vars(module).items() if hasattr(value, "overloads")
 }
-market = Market(MemoryPackets(day(seed=5, faults="loss=1%,both=3x10,reset=channel@11:00").packets), exact=False)
+packets = day(seed=5, faults="loss=1%,both=3x10,reset=channel@11:00").packets
+market = Market(MemoryPackets(packets), exact=False)
 for _ in market:
     pass
 assert market.books()
-late = [name for name, count in kernels.items() if len(getattr(sys.modules[name[0]], name[1]).overloads) > count]
+late = [
+    each for each, count in kernels.items() if len(getattr(sys.modules[each[0]], each[1]).overloads) > count
+]
 sys.exit(f"loaded only when packets came: {late}" if late else 0)
 """
 

@@ -59,7 +59,8 @@ class LineTable:
             roles = self._role_addresses[channel, site] = found.ctypes.data
         self._standby.fill(0)
         _, _, _, sources, arrivals = batch.addresses
-        taken, others = sort_packets(sources, arrivals, batch.count, roles, self._feeds_address, *self._places)
+        feeds, places = self._feeds_address, self._places
+        taken, others = sort_packets(sources, arrivals, batch.count, roles, feeds, *places)
         return Sorted(self._followed[:taken], self._recovery[:others], self._standby)
 
     def _roles_of(self, channel: int, site: Collection[int]) -> Feeds:
