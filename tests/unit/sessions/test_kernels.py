@@ -21,7 +21,7 @@ from pregao.sessions.instruments import (
     lose_packets,
     new_record,
 )
-from pregao.sessions.kernels import decide_row, sort_row
+from pregao.sessions.kernels import decide_row, first_report_after, sort_row
 from tests.unit.sessions.streams import new_arbiter, random_stream, run_kernel, run_plain
 
 
@@ -126,4 +126,8 @@ def test_held_rows_are_equal(steps: list[tuple[int, Kind, int, bool]]) -> None:
             ]
             assert chains[0] == chains[1]
             assert len(chains[0]) == syncs[0][each]["held"]
+            for after in range(at + 1):
+                record = syncs[0][each]
+                found = first_report_after(pools[0].address, int(record["head"]), after)
+                assert found == pools[1].first_report_after(syncs[1][each], after)
         assert pools[0].count == pools[1].count == int(syncs[0]["held"].sum())
