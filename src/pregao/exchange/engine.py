@@ -25,7 +25,6 @@ _HANDLERS: dict[type, Handler] = {
     commands.RlpOrder: entry.rlp_order,
     commands.CrossOrder: special_trades.cross_order,
     commands.SweepAndCross: special_trades.sweep_and_cross,
-    commands.RlpTrade: special_trades.rlp_trade,
     commands.BlockTrade: special_trades.block_trade,
     commands.TacTrade: special_trades.tac_trade,
     commands.TaaTrade: special_trades.taa_trade,

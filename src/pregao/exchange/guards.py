@@ -8,7 +8,6 @@ from pregao.exchange.market import Market
 from pregao.exchange.orders import Order
 from pregao.exchange.rejections import Rejection
 from pregao.exchange.simultaneous import Pairs
-from pregao.exchange.uncross import reference_price
 from pregao.model.market import BandType, LimitType, Midpoint
 
 _LAST_TRADE = Midpoint.LAST_TRADE
@@ -37,7 +36,7 @@ class Guards:
             market.book.buys.best_real_price,
             market.book.sells.best_real_price,
             None if found is None else found.price,
-            reference_price(market),
+            market.reference_price,
         )
 
     def check_order(self, market: Market, order: Order, now_ns: int) -> Rejection | None:
@@ -79,7 +78,7 @@ class Guards:
 
     def _midpoint(self, market: Market, rule: BandRule) -> int | None:
         if rule.midpoint is _LAST_TRADE:
-            return reference_price(market)
+            return market.reference_price
         return self.midpoints(market).of(rule.midpoint)
 
     def check_cancel(self, market: Market, order: Order, now_ns: int) -> Rejection | None:

@@ -16,6 +16,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from pregao.exchange.hooks import STATE_RULES
+from pregao.exchange.legs import LegReport
 from pregao.exchange.market import Floor, Market
 from pregao.exchange.orders import Order
 from pregao.exchange.strategies import ImpliedOrder, LegMarket, Strategy, strategy_of
@@ -38,9 +39,10 @@ class LegFill:
 class LegTrades:
     """What a strategy's event takes from its legs, done after it: an event for each leg (4.2.1)."""
 
-    __slots__ = ("fills", "side", "strategy")
+    __slots__ = ("draft", "fills", "side", "strategy")
 
-    def __init__(self, strategy: Strategy, side: Side) -> None:
+    def __init__(self, draft: Draft, strategy: Strategy, side: Side) -> None:
+        self.draft = draft  # of the strategy's event
         self.strategy = strategy
         self.side = side  # of the implied order
         self.fills: list[LegFill] = []
@@ -51,7 +53,7 @@ class LegTrades:
         for found in draft.consequences:
             if isinstance(found, cls) and found.side is side:
                 return found
-        trades = cls(strategy, side)
+        trades = cls(draft, strategy, side)
         draft.consequences.append(trades)
         return trades
 
@@ -60,11 +62,15 @@ class LegTrades:
         return sum(fill.size for fill in self.fills)
 
     def __call__(self, transaction: Transaction) -> None:
+        # What the strategy traded without its legs' books in the same event belongs to the same events.
+        market = self.strategy.market
+        report = LegReport(self.draft, market, self.draft.of_strategies.pop(market, ()))
         for index, leg in enumerate(self.strategy.legs):
             draft = transaction.draft()
-            draft.execution = Execution(leg.market.security_id)
+            draft.execute(leg.market)
             for fill in self.fills:
                 self._fill(draft, leg, fill, fill.by if index == fill.moved else 0)
+            report.trade_leg(draft, index)
             transaction.close(draft)
 
     def _fill(self, draft: Draft, leg: LegMarket, fill: LegFill, by: int) -> None:
@@ -233,7 +239,7 @@ class Implieds:
                 break
             size -= part
             buyer, seller = (None, order.firm) if side is _BUY else (order.firm, None)
-            draft.trade(market, at, part, buyer, seller, implied=True)
+            draft.trade(market, at, part, buyer, seller, implied=True, from_legs=True)
             execution.count(at, part, side, 0 if order.max_floor is None else part)
             LegTrades.after(draft, strategy, side).fills.append(LegFill(part, order.firm, moved, by))
             draft.fill(market, order, part)

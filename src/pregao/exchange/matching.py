@@ -1,19 +1,18 @@
 """Continuous matching by price and priority. The resting order's price is the trade's price."""
 
 from collections.abc import Sequence
-from itertools import groupby
-from operator import attrgetter
 
 from pregao.exchange.implied import available, fill_implied
 from pregao.exchange.market import Market
 from pregao.exchange.orders import Order, OrderType, SelfTrade, TimeInForce
 from pregao.exchange.prevention import cancel_resting
+from pregao.exchange.retail import levels_for, provider_before, trade_with_provider
 from pregao.exchange.strategies import ImpliedOrder
 from pregao.exchange.transaction import Draft, Execution
 from pregao.model.market import Side, TradeSubType
 
 _BUY = Side.BUY
-_LIMIT, _MARKET = OrderType.LIMIT, OrderType.MARKET
+_LIMIT, _MARKET, _RLP = OrderType.LIMIT, OrderType.MARKET, OrderType.RLP
 _IOC, _FOK = TimeInForce.IOC, TimeInForce.FOK
 
 
@@ -31,14 +30,22 @@ class Matching:
         """Match an order that is not in the book. False: what is left of it must not rest."""
         opposite = self.market.book.opposite(order.side)
         buying = order.side is _BUY
-        while order.leaves and opposite.orders:
-            resting = opposite.orders[0]
-            price = resting.price
-            if price is None or (limit is not None and (price > limit if buying else price < limit)):
+        meets_hidden = order.retail
+        while order.leaves:
+            resting = opposite.orders[0] if opposite.orders else None
+            price = None if resting is None else resting.price
+            if meets_hidden and (provider := provider_before(self.market, order, price)) is not None:
+                price, resting = provider
+            if resting is None or price is None:
+                break
+            if limit is not None and (price > limit if buying else price < limit):
                 break
             if not self.draft.may_trade(self.market, price):
                 refuse_trade(self.draft, self.market, order, price)
                 break
+            if resting.type is _RLP:
+                trade_with_provider(self.draft, self.market, order, resting, price)
+                continue
             if isinstance(resting, ImpliedOrder):
                 if not self._trade_implied(order, resting, price, sub_type):
                     return False
@@ -75,7 +82,10 @@ class Matching:
         order.leaves -= size
         self.market.executed += size
         buyer, seller = (order.firm, resting.firm) if order.side is _BUY else (resting.firm, order.firm)
-        self.draft.trade(self.market, price, size, buyer, seller, sub_type=sub_type, implied=resting.implied)
+        self.draft.trade(
+            self.market, price, size, buyer, seller, sub_type=sub_type, implied=resting.implied,
+            from_legs=resting.implied,
+        )  # fmt: skip
         # All of an iceberg counts as hidden, not only what was unseen (13.1.1).
         self.execution.count(price, size, order.side, 0 if resting.max_floor is None else size)
 
@@ -110,6 +120,8 @@ def is_passive(market: Market, order: Order) -> bool:
     """Whether an order simply rests: the common case, told without the machinery of matching."""
     tif = order.tif
     if order.type is not _LIMIT or tif is _IOC or tif is _FOK or order.min_quantity is not None:
+        return False
+    if order.retail and market.hidden:
         return False
     orders = market.book.opposite(order.side).orders
     if not orders:
@@ -151,7 +163,7 @@ def fillable(market: Market, order: Order, wanted: int, draft: Draft) -> tuple[i
     that is outside the range of the event."""
     found, limit, buying = 0, order.price, order.side is _BUY
     refused: int | None = None
-    for price, level in groupby(market.book.opposite(order.side).orders, key=attrgetter("price")):
+    for price, level in levels_for(market, order):
         if price is None or (limit is not None and (price > limit if buying else price < limit)):
             break
         if refused is None and not draft.may_trade(market, price):

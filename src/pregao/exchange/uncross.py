@@ -8,18 +8,6 @@ from pregao.exchange.auction import ANY_PRICE, AuctionOrder, Levels, Theoretical
 from pregao.exchange.market import Floor, Market
 from pregao.exchange.orders import Order, TimeInForce
 from pregao.exchange.transaction import Draft
-from pregao.model.market import FINE_SCALE, PRICE_SCALE
-
-FINE = FINE_SCALE // PRICE_SCALE
-
-
-def reference_price(market: Market) -> int | None:
-    """The last trade of the session, else the closing price of the day before, on a tick."""
-    last = market.statistics.last
-    if last is not None:
-        return last.price
-    closing, tick = market.statistics.closing_fine, market.instrument.tick
-    return None if closing is None else (closing // FINE + tick // 2) // tick * tick
 
 
 def levels_of(market: Market) -> Levels:
@@ -33,7 +21,7 @@ def theoretical_of(market: Market, hard_limits: tuple[int, int] | None) -> Theor
     tick = market.instrument.tick
     if not market.instrument.legs:
         low = max(low, tick)
-    return theoretical(levels_of(market), tick, reference_price(market), (low, high))
+    return theoretical(levels_of(market), tick, market.reference_price, (low, high))
 
 
 def uncross(draft: Draft, market: Market) -> None:

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from pregao.exchange import control
 from pregao.exchange.catalogues.entries import AuctionTemplate, BandRule
 from pregao.exchange.orders import OrderType
-from pregao.exchange.uncross import reference_price
 from pregao.model.events import (
     Event,
     ExecutionSummary,
@@ -109,7 +108,7 @@ def check_announced(exchange: Exchange, security_id: int) -> None:
     )
     if running is not None:
         told, expected = running.theoretical, slow_theoretical_of(
-            exchange.engine, market, reference_price(market)
+            exchange.engine, market, market.reference_price
         )
         assert (told and (told.price, told.quantity, told.surplus)) == expected
 

@@ -12,7 +12,6 @@ from pregao.exchange.desk import Desk
 from pregao.exchange.engine import Command, Engine, Outcome
 from pregao.exchange.orders import OrderType, SelfTrade, TimeInForce
 from pregao.exchange.phases import AUCTION_STATES
-from pregao.exchange.uncross import reference_price
 from pregao.model.instruments import Instrument, Leg, Product, SecurityType
 from pregao.model.market import BandType, LimitType, Midpoint, Phase, Session, Side, State
 from tests.unit.exchange.auction_twin import slow_theoretical_of
@@ -260,7 +259,7 @@ class SessionMachine(RuleBasedStateMachine):
         if running is not None:
             market = self.engine.market(security_id)
             told = running.theoretical
-            found = slow_theoretical_of(self.engine, market, reference_price(market))
+            found = slow_theoretical_of(self.engine, market, market.reference_price)
             assert (told and (told.price, told.quantity, told.surplus)) == found
 
     def _check_list(self) -> None:
