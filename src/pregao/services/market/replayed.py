@@ -9,6 +9,7 @@ from pregao.io.clock import NS_PER_SECOND, Metronome
 from pregao.model.errors import ConfigurationError
 from pregao.model.packets import PacketBatch
 from pregao.services.decode import load_channel_map
+from pregao.services.decoded import Finding
 from pregao.services.replay import Pace, Replay
 from pregao.sessions.events import Event
 
@@ -59,6 +60,11 @@ class ReplayedPackets:
     @property
     def findings(self) -> int:
         return self._replay.finding_count
+
+    @property
+    def first_findings(self) -> list[Finding]:
+        """The first thousand of them."""
+        return self._replay.findings
 
     def _is_wanted(self, one: StreamId) -> bool:
         return one.channel in self._wanted
