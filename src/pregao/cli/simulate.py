@@ -73,8 +73,9 @@ def add_command(commands: Any) -> None:
         "--instruments", type=_natural, metavar="N", help="only the N most popular of the catalogue"
     )
     parser.add_argument(
-        "--schema-version", type=int, choices=(8, 16, 17), default=16, help="wire version (default: 16)"
-    )
+        "--schema-version", type=int, choices=(7, 8, 9, 10, 15, 16, 17), default=16,
+        help="wire version (default: 16)",
+    )  # fmt: skip
     parser.add_argument("--faults", default="", metavar="SPEC", help="what goes wrong: see below")
     parser.add_argument(
         "--contingency", action="store_true", help="feed C too, from a site with numbers of its own"

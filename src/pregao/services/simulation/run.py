@@ -8,6 +8,7 @@ from random import Random
 from time import perf_counter
 
 from pregao.codecs.sbe import load_builtin_schema
+from pregao.exchange.catalogues.entries import Catalogue
 from pregao.exchange.flow.settings import FlowSettings
 from pregao.exchange.timetable import local_midnight_ns
 from pregao.feeds.binary.publisher import SequencePoint, Site
@@ -53,15 +54,19 @@ class Summary:
 
 
 class Simulation:
-    """Use once: `run`, or go through `days`."""
+    """Use once: `run`, or go through `days`. Without a `catalogue` it is that of the settings."""
 
     def __init__(
-        self, settings: Settings, watch: Watch | None = None, output: Output | None = None
+        self,
+        settings: Settings,
+        watch: Watch | None = None,
+        output: Output | None = None,
+        catalogue: Catalogue | None = None,
     ) -> None:
         self.settings, self._watch = settings, watch
         self.plan = parse_faults(settings.faults)
         self._contingency = settings.contingency or bool(self.plan.contingency)
-        catalogue = squeezed(default_catalogue(settings.instruments), settings.squeeze)
+        catalogue = squeezed(catalogue or default_catalogue(settings.instruments), settings.squeeze)
         before = settings.day_before
         self.venue = Venue(catalogue, settings.seed, before, FlowSettings(trading=settings.trading))
         self.lines = [self._line(channel, before) for channel in catalogue.channels]
