@@ -16,7 +16,16 @@ from pregao.kernels import (
     store_64,
 )
 from pregao.model.rows import AT, FLAGS, KIND, ROW_SIZE, RPT_SEQ, Flag, Kind
-from pregao.sessions.held import POOL_COUNT, POOL_FREE, POOL_NEXTS, POOL_ROWS, POOL_SIZE, POOL_USED
+from pregao.sessions.held import (
+    NO_REPORT_HELD,
+    POOL_COUNT,
+    POOL_FREE,
+    POOL_NEXTS,
+    POOL_ROWS,
+    POOL_SIZE,
+    POOL_USED,
+    STARTS_AGAIN,
+)
 from pregao.sessions.instruments import (
     BOOK,
     BOUND,
@@ -231,6 +240,20 @@ def forget_held(pool, sync):
         store_32(sync, HEAD, NOBODY)
         store_32(sync, TAIL, NOBODY)
         store_32(sync, HELD, 0)
+
+
+@kernel
+def first_report_after(pool, slot, at):
+    """As `HeldRows.first_report_after`, from the first slot of an instrument's chain."""
+    while slot != NOBODY:
+        row = held_row(pool, slot)
+        if load_i64(row, AT) > at:
+            if load_u8(row, KIND) == EMPTY_BOOK:
+                return STARTS_AGAIN
+            if load_u32(row, RPT_SEQ) > 0:
+                return load_u32(row, RPT_SEQ)
+        slot = next_held(pool, slot)
+    return NO_REPORT_HELD
 
 
 @kernel

@@ -20,9 +20,10 @@ from pregao.sessions.events import (
     QueueOverflow,
     Reason,
 )
-from pregao.sessions.held import HeldRows
+from pregao.sessions.held import NO_REPORT_HELD, STARTS_AGAIN, HeldRows
 from pregao.sessions.instruments import NEVER, NO_REPORT, Decision, Known, Mark, Part, not_clean
 from pregao.sessions.keeper import Keeper, SnapshotHeader
+from pregao.sessions.kernels import first_report_after
 from pregao.sessions.table import InstrumentTable
 
 BOTH = Part.BOOK | Part.STATISTICS
@@ -134,10 +135,8 @@ class Recovery:
 
     def _connects(self, record: Any, header: SnapshotHeader, at: int) -> bool:
         """The first report held after the snapshot is the one that follows it (7.4.1)."""
-        for row in self.held.chain(record):
-            if row["at"] > at and (row["rpt_seq"] > 0 or row["kind"] == Kind.EMPTY_BOOK):
-                return bool(row["kind"] == Kind.EMPTY_BOOK or row["rpt_seq"] == header.rpt_seq + 1)
-        return True
+        found = first_report_after(self.held.address, int(record["head"]), at)
+        return found in (NO_REPORT_HELD, STARTS_AGAIN, header.rpt_seq + 1)
 
     # Absence
 

@@ -171,9 +171,8 @@ class ChannelHandler:
     # Inside
 
     def _take_incremental(self, batch: PacketBatch, rows: UInt32s, feeds: Feeds) -> None:
-        machine, out, base = self.machine, self._out, batch.buffer.ctypes.data
-        arrays: tuple[Array, ...] = (batch.offset, batch.length, batch.source, batch.arrival_ns, feeds)
-        columns = [array.ctypes.data for array in arrays]
+        machine, out = self.machine, self._out
+        base, *columns = *batch.addresses, feeds.ctypes.data
         index, last, place = 0, len(rows), rows.ctypes.data
         while index < last:
             state = machine.arbiter.state
