@@ -16,7 +16,7 @@ READ = re.findall(r"```py\n(.*?)```", PAGE, re.DOTALL)
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("library")
-    write_sample(folder / "build" / "sample", packets=3_000)
+    write_sample(folder / "build" / "sample")
     return folder
 
 

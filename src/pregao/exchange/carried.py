@@ -46,6 +46,7 @@ class CarriedOrder:
     stp: SelfTrade
     client_order_id: str
     place: Place
+    retail: bool = False
 
 
 @record
@@ -116,7 +117,7 @@ def _carried(order: Order, good_till: int | None) -> CarriedOrder:
         order.order_id, order.security_id, order.side, order.type, order.tif, order.quantity, order.executed,
         order.firm, order.inserted_ns, order.secondary_id if in_book else 0,
         order.shown if in_book else 0, order.price, order.stop_price, order.max_floor, order.min_quantity,
-        order.investor_id, good_till, order.stp, order.client_order_id, order.place,
+        order.investor_id, good_till, order.stp, order.client_order_id, order.place, order.retail,
     )  # fmt: skip
 
 
@@ -159,7 +160,7 @@ def _put_back(engine: Engine, market: Market, carried: CarriedOrder) -> None:
     order.min_quantity, order.investor_id = carried.min_quantity, carried.investor_id
     order.expire_date = None if carried.tif is TimeInForce.DAY else carried.expire_date
     order.stp = carried.stp
-    order.client_order_id = carried.client_order_id
+    order.client_order_id, order.retail = carried.client_order_id, carried.retail
     engine.floor.keep(order)
     market.entered += order.leaves
     if carried.place is not Place.BOOK:

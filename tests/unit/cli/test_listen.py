@@ -174,7 +174,7 @@ def captures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from pregao.services.sample import write_sample
 
     folder = tmp_path_factory.mktemp("listen")
-    write_sample(folder, packets=1_500)
+    write_sample(folder, messages=8_000)
     return folder
 
 

@@ -152,6 +152,10 @@ def _value(value: Any, kind: type, optional: bool) -> Any:
         if not isinstance(value, str):
             raise ValueError(f"{value!r} is not text")
         return value
+    if issubclass(kind, bool):
+        if not isinstance(value, bool):
+            raise ValueError(f"{value!r} is neither true nor false")
+        return value
     return kind(_integer(value)) if issubclass(kind, IntEnum) else _integer(value)
 
 

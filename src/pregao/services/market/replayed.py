@@ -77,6 +77,9 @@ class ReplayedPackets:
             )
         return kept
 
+    def start(self) -> None:
+        """They come as they are taken."""
+
     def take(self, timeout_s: float, due_ns: int | None) -> PacketBatch | None:
         next_ns = self._replay.next_ns()
         if next_ns is None:
