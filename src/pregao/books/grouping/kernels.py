@@ -63,7 +63,7 @@ def _end_here(context, instrument, row, rows, end):
     store_64(context, t.TOUCHED_COUNT, load_i64(context, t.TOUCHED_COUNT) - 1)  # it is the last of the list
     changed = settle_instrument(context, instrument)
     if changed != 0 and load_i64(context, t.QUOTES) != 0:
-        write_quote(context, instrument, changed, load_i64(row, r.SECURITY_ID), rows + end * r.ROW_SIZE)
+        write_quote(context, instrument, changed, rows + end * r.ROW_SIZE)
 
 
 @kernel
