@@ -109,7 +109,7 @@ def test_what_is_not_clean_is_told_with_a_word() -> None:
     lossy = day(**LOSSY)
     packets = [each for each in lossy.packets if each.stream is not Stream.SNAPSHOT]
     watch = watched(MemoryDay(0, packets=packets))
-    stale = next(book for book in watch.books() if book.known.name == "STALE")
+    stale = next(book for book in watch.books() if book.status.name == "STALE")
     shown = picture(watch, stale.symbol)
     assert f"channel {stale.channel}  STALE" in shown
     assert "book STALE: something is missing, waiting for a snapshot" in shown

@@ -1,6 +1,7 @@
 """The handlers of any number of channels, fed from one source of packets."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from pregao.codecs.sbe import load_builtin_schema
@@ -38,17 +39,19 @@ class Channels:
         self.handlers: dict[int, ChannelHandler] = {}
         self.times = FeedTimes()
         self.exact = exact
+        self.now_ns = packets.now_ns  # when what is handled came
         self._observe, self._slicer = observe, Slicer()
         self._quotes, self._whole_events = quotes, whole_events
         self._settings, self._schema = settings or Settings(), load_builtin_schema()
         self._known_lines = -1
         self._look_at_lines()
 
-    def start(self) -> list[Event]:
-        """Which streams are needed; only somebody who joins streams has to ask."""
-        events = [event for each in self.handlers.values() for event in each.start(self.packets.now_ns)]
-        self.packets.follow(events)
-        return events
+    def start(self) -> Iterator[tuple[int, list[Event]]]:
+        """Which streams each channel needs; only somebody who joins streams has to ask. Ask to the end."""
+        for channel, handler in self.handlers.items():
+            events = handler.start(self.packets.now_ns)
+            self.packets.follow(events)
+            yield channel, events
 
     # Packets
 
@@ -68,7 +71,7 @@ class Channels:
         yield from self._wake()
 
     def _receive(self, batch: PacketBatch) -> Iterator[tuple[int, list[Event]]]:
-        now_ns = int(batch.arrival_ns[batch.count - 1])
+        now_ns = self.now_ns = int(batch.arrival_ns[batch.count - 1])
         for channel in self._channels_of(batch):
             events = self.handlers[channel].receive_batch(batch, self._lines, now_ns)
             self.packets.follow(events)
@@ -81,7 +84,7 @@ class Channels:
         return [channel for channel in found if channel is not None]
 
     def _wake(self) -> Iterator[tuple[int, list[Event]]]:
-        now_ns = self.packets.now_ns
+        now_ns = self.now_ns = self.packets.now_ns
         for channel, handler in self.handlers.items():
             due_ns = handler.next_timeout()
             if due_ns is not None and due_ns <= now_ns:
@@ -104,9 +107,12 @@ class Channels:
                 self.handlers[channel] = self._handler(channel)
 
     def _handler(self, channel: int) -> ChannelHandler:
-        observer = self._observe(channel)
+        observer, settings = self._observe(channel), self._settings
+        interest = getattr(observer, "interest", None)
+        if settings.interest is None and interest is not None:
+            settings = replace(settings, interest=interest)
         handler = ChannelHandler(
-            channel, self._schema, self._settings, observer=observer, whole_events=self._whole_events,
+            channel, self._schema, settings, observer=observer, whole_events=self._whole_events,
             quotes=self._quotes,
         )  # fmt: skip
         attach = getattr(observer, "attach", None)
