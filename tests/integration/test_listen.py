@@ -167,7 +167,7 @@ class Terminal:
 def test_a_terminal_with_keys(tmp_path: Path) -> None:
     from pregao.services.sample import write_sample
 
-    write_sample(tmp_path, packets=1_500)
+    write_sample(tmp_path, messages=8_000)
     terminal = Terminal(str(tmp_path), "--speed", "0", "--symbol", "PETR4", "--symbol", "VALE3")
     try:
         until(lambda: "the captures have ended" in terminal.shown, "the end of the captures")
@@ -186,7 +186,7 @@ def test_a_terminal_with_keys(tmp_path: Path) -> None:
 def test_an_interrupt_leaves_the_terminal_as_it_was(tmp_path: Path) -> None:
     from pregao.services.sample import write_sample
 
-    write_sample(tmp_path, packets=200)
+    write_sample(tmp_path, messages=200)
     terminal = Terminal(str(tmp_path))
     try:
         until(lambda: "pregão listen" in terminal.shown, "a screen")

@@ -1,5 +1,4 @@
-"""Rows onto books: one at a time for other kernels (`apply_row`), in runs of the stream (`apply_rows`),
-or one instrument after the other (`apply_grouped`).
+"""Rows onto books: one at a time for other kernels (`apply_row`), or in runs of the stream (`apply_rows`).
 
 A book waits for memory more than it computes, so a run is done in pieces of `PIECE` rows, each gone
 through three times: find the instruments, fetch what their headers point to, apply.

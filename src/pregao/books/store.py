@@ -117,7 +117,7 @@ class BookStore(StoreViews):
         while True:
             code, first = kernels.apply_rows(self.context, place, first, len(rows))
             if code == t.UNKNOWN_INSTRUMENT:
-                self.add_or_skip(int(rows[first]["security_id"]))
+                self._add_or_skip(int(rows[first]["security_id"]))
             elif not self.make_room(code):
                 return code, first
 
@@ -134,15 +134,10 @@ class BookStore(StoreViews):
             return False
         return True
 
-    def add_or_skip(self, security_id: int) -> None:
+    def _add_or_skip(self, security_id: int) -> None:
         """An instrument that a row is of; when there are as many as there may be, such rows are skipped."""
         if self.add_instrument(security_id) is None:
             self.skip_unknown()
-
-    @property
-    def has_touched(self) -> bool:
-        """Whether an event has begun that has not ended."""
-        return self._memory.get(t.TOUCHED_COUNT) > 0
 
     def load_snapshot(self, number: int, rows: Rows, *, book: bool = True, statistics: bool = True) -> None:
         """Put the rows of a snapshot in the place of what was known of an instrument.

@@ -32,6 +32,7 @@ faults, separated by commas; on the way to the captures:
   silence=11:00+10s     all feeds of the primary site silent
   gone=B                a feed silent all day
   skew=B:+250us         the clock of a capture goes wrong
+  header=B              SendingTime and Reserved of that feed are its own
 by the exchange itself:
   reset=channel@12:00   channel, definitions (channel reset with the list of instruments),
                         stream, book, failover or week
@@ -72,8 +73,9 @@ def add_command(commands: Any) -> None:
         "--instruments", type=_natural, metavar="N", help="only the N most popular of the catalogue"
     )
     parser.add_argument(
-        "--schema-version", type=int, choices=(8, 16, 17), default=16, help="wire version (default: 16)"
-    )
+        "--schema-version", type=int, choices=(7, 8, 9, 10, 15, 16, 17), default=16,
+        help="wire version (default: 16)",
+    )  # fmt: skip
     parser.add_argument("--faults", default="", metavar="SPEC", help="what goes wrong: see below")
     parser.add_argument(
         "--contingency", action="store_true", help="feed C too, from a site with numbers of its own"

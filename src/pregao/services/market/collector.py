@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
@@ -21,16 +22,28 @@ from pregao.services.market.events import BookStatusChanged, Definition, Depth, 
 from pregao.services.market.making import MAKERS, RowEvent, Scene, Symbols
 from pregao.services.market.statuses import BookStatuses
 from pregao.services.market.wanted import Wanted
+from pregao.sessions.events import (
+    ChannelReady,
+    DefinitionsComplete,
+    JoinStream,
+    LeaveStream,
+    SnapshotLoopComplete,
+)
 from pregao.sessions.events import Event as SessionEvent
 from pregao.sessions.instruments import BookStatus
+from pregao.sessions.table import NOT_FOLLOWED
 
 MarketEvent = RowEvent | Quote | Depth | BookStatusChanged | News | Definition | ChannelEvent
 
 _PLACE: Final = struct.Struct(f"<{INDEX}xH{AT - INDEX - 2}xq").unpack_from  # of a row: index, then at
 _QUOTE_PLACE: Final = struct.Struct(f"<{t.QUOTE_AT}xq{t.QUOTE_INDEX - 16}xH").unpack_from  # at, then index
 _QUOTE_OF: Final = struct.Struct(f"<{t.QUOTE_INSTRUMENT}xI").unpack_from
+_ID_OF_QUOTE: Final = struct.Struct(f"<{t.QUOTE_SECURITY}xq").unpack_from
 _ID: Final = struct.Struct(f"<{SECURITY_ID}xq").unpack_from
 _PHASE: Final = int(Kind.PHASE)
+
+# What a channel says that changes no book.
+_HARMLESS: Final = (JoinStream, LeaveStream, DefinitionsComplete, SnapshotLoopComplete, ChannelReady)
 
 # Rows of kinds that are wanted, the quotes behind them, how far these are to be believed, whose they are.
 TakeRows = Callable[[Rows, NDArray[Any], list[BookStatus], Scene], None]
@@ -53,7 +66,9 @@ class Collector(Observer):
         self._quiet = False
         self._defined: dict[int, Instrument] = {}
         self._out: list[MarketEvent] = []
-        self._stirred = False  # something happened that may change how far books are to be believed
+        # Books that may be to be believed more or less than before: these, or any of them.
+        self._touched: set[int] = set()
+        self._stirred = False
 
     def attach(self, handler: ChannelHandler) -> None:
         self._handler, self._statuses = handler, BookStatuses(handler)
@@ -82,8 +97,7 @@ class Collector(Observer):
             return []
         if events:
             self._say(events)
-        if self._stirred or self._statuses.may_change:
-            self._stirred = False
+        if self._stirred or self._touched or self._statuses.may_change:
             self._tell_statuses()
         out, self._out = self._out, []
         return out
@@ -111,7 +125,7 @@ class Collector(Observer):
         if depths is not None and len(depths):
             out += self._book_events(depths, self._wanted.depth)
         if len(quotes) or depths is not None:
-            out.sort(key=_place_of)  # two or three runs in order: what a row ended comes behind it
+            out.sort(key=itemgetter(0))  # two or three runs in order: what a row ended comes behind it
         self._out += [event for _, event in out]
 
     def on_definition(self, instrument: Instrument, action: DefinitionAction) -> None:
@@ -126,7 +140,7 @@ class Collector(Observer):
             self._scene.symbols[security_id] = instrument.symbol
             if self.interest is not None:
                 self.interest.learn(instrument)
-        self._stirred = True
+        self._touched.add(self._handler.machine.table.find(security_id))
         if self.interest is None or security_id in self.interest:
             self._out.append(
                 Definition(*self._here(instrument.symbol), security_id, instrument, action)
@@ -188,17 +202,24 @@ class Collector(Observer):
 
     def _say(self, events: Sequence[SessionEvent]) -> None:
         """What the channel says of itself."""
-        self._stirred = True
-        symbols = self._scene.symbols
+        find, symbols = self._handler.machine.table.find, self._scene.symbols
         channel, _, time_ns, position = self._here(None)
         for event in events:
             about: int | None = getattr(event, "security_id", None)
+            if about is not None:
+                self._touched.add(find(about))
+            elif not isinstance(event, _HARMLESS):
+                self._stirred = True
             symbol = None if about is None else symbols[about]
             self._out.append(channel_event(event, channel, symbol, time_ns, position_of(event, position)))
 
     def _tell_statuses(self) -> None:
         ids = self._handler.machine.table.security_ids
-        for index, before, status in self._statuses.changes():
+        self._touched.discard(NOT_FOLLOWED)
+        any_of = None if self._stirred else self._touched.copy()
+        self._stirred = False
+        self._touched.clear()
+        for index, before, status in self._statuses.changes(any_of):
             security_id = ids[index]
             head = self._here(self._scene.symbols[security_id])
             self._out.append(BookStatusChanged(*head, security_id, before, status))
@@ -206,10 +227,3 @@ class Collector(Observer):
     def _here(self, symbol: Any) -> tuple[int, Any, int, int]:
         """The head of an event that no row tells; the position before the first packet is 0."""
         return self._handler.channel, symbol, self._now_ns(), max(self._handler.machine.at, 0)
-
-
-_ID_OF_QUOTE: Final = struct.Struct(f"<{t.QUOTE_SECURITY}xq").unpack_from
-
-
-def _place_of(placed: tuple[tuple[int, int], MarketEvent]) -> tuple[int, int]:
-    return placed[0]

@@ -8,7 +8,7 @@ from pregao.model.errors import ConfigurationError
 
 EPOCH = date(1970, 1, 1)
 FIRST_DATE = date(2026, 11, 16)  # a Monday the packaged catalogue is made for
-VERSIONS = (8, 16, 17)
+VERSIONS = (7, 8, 9, 10, 15, 16, 17)
 LARGEST_SEED = (1 << 63) - 1
 MOST_SQUEEZED = 200
 MOST_TRADING = 20
