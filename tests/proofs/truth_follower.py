@@ -73,7 +73,7 @@ class TruthFollower:
             self._compare_sides(book, truth)
         if statistics_known is Known.CLEAN:
             self._compare_statistics(book, truth)
-        if book.state_known is Known.CLEAN:
+        if book.state_status is Known.CLEAN:
             self.states += 1
             if book.state != truth.trading_state:
                 raise DifferenceError(f"{book.symbol}: state {book.state!r}, truth {truth.trading_state!r}")
