@@ -139,9 +139,12 @@ def _packets(args: argparse.Namespace, on_screen: bool) -> "Packets":
 
         default = 1.0 if on_screen else 0.0
         speed = default if args.speed is None else args.speed
-        return ReplayedPackets(
+        packets = ReplayedPackets(
             captures_in(args.captures), speed=speed, config=args.config, channels=args.channel or ()
         )
+        for line in packets.untold:
+            sys.stderr.write(f"pregao: {line}; left out\n")
+        return packets
     from pregao.services.market.live import LivePackets
     from pregao.services.subscriptions import load_subscriptions
 

@@ -34,6 +34,7 @@ class Settings:
     loops: int | None = None  # of definitions and snapshots, a day; None: as on the real days
     trading: float = 1.0  # times as many orders that want to trade
     checkpoint_events: int = 1_000  # of a channel, between two checkpoints at most
+    one_file: bool = False  # all streams of all channels in one capture a day
 
     def __post_init__(self) -> None:
         if self.version not in VERSIONS:
