@@ -265,7 +265,9 @@ class QuantityBand:
 
 @record
 class StateChanged:
-    """State of an instrument (14). `state` None: as its group. `ends_ns` 0 or None: no end time."""
+    """State of an instrument (14). `state` None: as its group. `ends_ns` 0 or None: no end time.
+
+    The number told with a 102 is the phase of the group that it follows again: `followed`."""
 
     security_id: int
     session: Session
@@ -274,6 +276,12 @@ class StateChanged:
     trade_date: int
     transact_ns: int
     ends_ns: int | None = None
+
+    @property
+    def followed(self) -> Phase | None:
+        """The phase that an instrument says when it rejoins its group: 18 is PRE_CLOSE then."""
+        rejoins = self.event is StateEvent.REJOINS_GROUP and self.state in Phase._value2member_map_
+        return Phase(int(self.state)) if rejoins and self.state is not None else None
 
 
 @record

@@ -64,6 +64,8 @@ def _level(level: Level | None) -> str:
 
 
 def _state(symbol: str, told: StateChanged) -> str:
+    if told.followed is not None:
+        return f"{symbol} follows its group again, phase {in_words(told.followed)}"
     state = "as its group" if told.state is None else in_words(told.state)
     event = "" if told.event is None else f" ({in_words(told.event)})"
     return f"{symbol} state {state}{event}"
