@@ -38,7 +38,7 @@ def main() -> int:
     )  # fmt: skip
     parser.add_argument(
         "--live", type=float, default=live.SECONDS, metavar="S",
-        help=f"seconds of the live run, default: {live.SECONDS:g}; the bar is on {live.WHOLE_RUN:g}",
+        help=f"seconds of the calm part of the live run, default: {live.SECONDS:g}",
     )  # fmt: skip
     parser.add_argument(
         "--lake", type=int, default=lake.MESSAGES, metavar="N",

@@ -55,6 +55,7 @@ class Listener:
         return machine.arbiter.version, machine.at & 0xFFFFFFFF
 
     def _check(self, channel: int) -> None:
+        self.handlers[channel].machine.check_invariants()
         fresh = self._scenario.every_event
         self.truths[channel].at_point(self._point(channel), self.handlers[channel], fresh=fresh)
 

@@ -32,6 +32,7 @@ _SCENARIOS = (
 EVERY_EVENT_OF = 12  # one seed in so many is compared after every event
 LATE_JOIN_OF = 5
 OLD_VERSION_OF = 4
+OWN_HEADERS_OF = 3  # SendingTime and Reserved of B are its own, but for one seed in so many
 MESSAGES = 2_500
 OLD, NEW = 8, 16
 
@@ -58,6 +59,8 @@ def scenario_of(seed: int) -> Scenario:
     both = _UNFILLABLE[seed // len(_SCENARIOS) % len(_UNFILLABLE)]
     if "both" not in faults:
         faults = ",".join(filter(None, (faults, both)))
+    if seed % OWN_HEADERS_OF:
+        faults += ",header=B"
     return Scenario(
         name,
         faults,

@@ -61,6 +61,7 @@ class LiveListener:
 
     def _check(self, channel: int) -> None:
         handler = self.channels.handlers[channel]
+        handler.machine.check_invariants()
         point = handler.machine.arbiter.version, handler.machine.at & _NUMBER
         self.truths[channel].at_point(point, handler)
 

@@ -54,7 +54,7 @@ def add_command(commands: Any) -> None:
     )
     parser.add_argument("--write-channels", metavar="FILE", help="write the channel configuration, and run")
     parser.add_argument(
-        "--state", metavar="FILE", help="where GT orders and the forbidden list outlive a restart"
+        "--state", metavar="FILE", help="where orders and numbers outlive a restart or a kill"
     )
     parser.set_defaults(run=run)
 

@@ -32,6 +32,7 @@ faults, separated by commas; on the way to the captures:
   silence=11:00+10s     all feeds of the primary site silent
   gone=B                a feed silent all day
   skew=B:+250us         the clock of a capture goes wrong
+  header=B              SendingTime and Reserved of that feed are its own
 by the exchange itself:
   reset=channel@12:00   channel, definitions (channel reset with the list of instruments),
                         stream, book, failover or week

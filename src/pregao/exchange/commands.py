@@ -28,6 +28,7 @@ class NewOrder:
     stp: SelfTrade = SelfTrade.CANCEL_AGGRESSOR
     expire_date: int | None = None
     client_order_id: str = ""
+    retail: bool = False  # of a retail investor: it meets the RLP orders of its own firm too
 
 
 @record
@@ -94,24 +95,13 @@ class SweepAndCross:
 
 @record
 class RlpOrder:
-    """A hidden order of a retail liquidity provider, for its own firm's retail orders."""
+    """A hidden order of a retail liquidity provider: its own firm's incoming retail orders meet it."""
 
     now_ns: int
     security_id: int
     side: Side
     quantity: int
     price: int
-    firm: int
-
-
-@record
-class RlpTrade:
-    """A retail order aggresses its own firm's RLP order, at the best opposite price of the book."""
-
-    now_ns: int
-    security_id: int
-    side: Side  # of the retail order
-    quantity: int
     firm: int
 
 

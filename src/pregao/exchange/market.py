@@ -10,9 +10,10 @@ from pregao.exchange.past_trades import PastTrades
 from pregao.exchange.statistics import Statistics
 from pregao.exchange.stops import StopOrders
 from pregao.model.instruments import Instrument
-from pregao.model.market import Session
+from pregao.model.market import FINE_SCALE, PRICE_SCALE, Session
 
 _NOWHERE = Place.NOWHERE
+FINE = FINE_SCALE // PRICE_SCALE
 
 
 class Market:
@@ -37,6 +38,15 @@ class Market:
         self.trade_date = trade_date
         self.past_trades = PastTrades()
         self.entered = self.executed = self.cancelled = 0  # entered = resting + executed + cancelled
+
+    @property
+    def reference_price(self) -> int | None:
+        """The last trade of the session, else the closing price of the day before, on a tick."""
+        last = self.statistics.last
+        if last is not None:
+            return last.price
+        closing, tick = self.statistics.closing_fine, self.instrument.tick
+        return None if closing is None else (closing // FINE + tick // 2) // tick * tick
 
     def start_session(self, trade_date: int, session: Session) -> None:
         """Statistics start over (14.3); tradeIDs only with a new trade date (13.3)."""
@@ -79,6 +89,13 @@ class Floor:
         which are unique for an instrument and a date (13.3)."""
         del self.markets[market.security_id]
         self._delisted[market.security_id] = market.trade_date, market.trade_ids.last
+
+    def continue_trades(self, security_id: int, trade_date: int, last: int) -> None:
+        """TradeIDs of a platform that was restarted; also of an instrument that is not listed yet."""
+        if security_id in self.markets:
+            self.markets[security_id].trade_ids.start_over(last)
+        else:
+            self._delisted[security_id] = trade_date, last
 
     def segment(self, number: int) -> SegmentIds:
         ids = self.segments.get(number)

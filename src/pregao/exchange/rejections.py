@@ -34,7 +34,6 @@ class Reason(Enum):
     NOTHING_CHANGED = (None, "The change changes nothing")
     CROSS_OUTSIDE_SPREAD = (None, "A cross must be within the best bid and offer")
     NO_REFERENCE_PRICE = (None, "There is no opposite price to trade at")
-    NO_RLP_ORDER = (None, "The firm has no RLP order that covers this trade")
     NOT_A_FORWARD = (None, "Not a forward instrument, or not its underlying")
     NO_CHANGE_OF_SEGMENT = (None, "The instrument is already in this segment")
     PRICE_OUTSIDE_HARD_LIMIT = (None, "Price outside the hard limit")

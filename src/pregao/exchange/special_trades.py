@@ -1,12 +1,11 @@
-"""Trades that do not come from two orders meeting in the book: crosses, sweeps, RLP, blocks, trades at
-close and at average, forwards. Which of them have an ExecutionSummary: 13.1."""
+"""Trades that do not come from two orders meeting in the book: crosses, sweeps, blocks, trades at close and
+at average, forwards. Which of them have an ExecutionSummary: 13.1."""
 
 from pregao.exchange.checks import check_price, check_quantity
 from pregao.exchange.commands import (
     BlockTrade,
     CrossOrder,
     ForwardTrade,
-    RlpTrade,
     SweepAndCross,
     TaaTrade,
     TacTrade,
@@ -53,8 +52,10 @@ def _find_for_order(
     for check in floor.hooks.check_order:
         if (rejection := check(market, order, command.now_ns)) is not None:
             return rejection
-    if not all(gate(market, command.price, command.now_ns) for gate in floor.hooks.check_trade):
-        return Rejection(Reason.PRICE_OUTSIDE_AUCTION_BAND)
+    for find in floor.hooks.trade_ranges:
+        found = find(market)
+        if found is not None and not found[0] <= command.price <= found[1]:
+            return Rejection(Reason.PRICE_OUTSIDE_AUCTION_BAND)
     return market, order
 
 
@@ -111,43 +112,6 @@ def _is_passed(market: Market, side: Side, price: int) -> bool:
     if side is Side.BUY:
         return (own is not None and own > price) or (other is not None and other <= price)
     return (own is not None and own < price) or (other is not None and other >= price)
-
-
-def rlp_trade(command: RlpTrade, transaction: Transaction) -> Rejection | None:
-    """The whole retail order against its own firm's hidden orders, oldest first (13.1)."""
-    market = find_market(transaction.floor, command.security_id, command.quantity, None)
-    if isinstance(market, Rejection):
-        return market
-    price = market.book.opposite(command.side).best_price
-    if price is None:
-        return Rejection(Reason.NO_REFERENCE_PRICE)
-    providers = [order for order in market.hidden.values() if _provides(order, command, price)]
-    if sum(order.leaves for order in providers) < command.quantity:
-        return Rejection(Reason.NO_RLP_ORDER)
-    draft = transaction.draft()
-    execution = draft.execution = Execution(market.security_id)
-    left = command.quantity
-    for order in providers:
-        size = min(left, order.leaves)
-        if not size:
-            break
-        left -= size
-        draft.trade(market, price, size, command.firm, command.firm, sub_type=TradeSubType.RLP)
-        execution.count(price, size, command.side, size)
-        order.executed += size
-        order.leaves -= size
-        market.executed += size
-        if not order.leaves:
-            del market.hidden[order.order_id]
-            transaction.floor.forget(order)
-    transaction.close(draft)
-    return None
-
-
-def _provides(order: Order, command: RlpTrade, price: int) -> bool:
-    if order.firm != command.firm or order.side is command.side or order.price is None:
-        return False
-    return order.price <= price if order.side is Side.SELL else order.price >= price
 
 
 def block_trade(command: BlockTrade, transaction: Transaction) -> Rejection | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from pregao.exchange.book import BookSide
 from pregao.exchange.conditions import condition, condition_bits
+from pregao.exchange.legs import LegReport
 from pregao.exchange.market import Floor, Market
 from pregao.exchange.orders import Order, Place
 from pregao.model.events import Event, ExecutionSummary, OrderUpdate, SideDeleted, Trade, Update
@@ -32,12 +33,13 @@ class Execution:
         self.hidden += hidden
         self.sides |= sides
 
-    def summary(self, now_ns: int) -> ExecutionSummary:
-        """Stops of both sides elected together have no one side as aggressor."""
+    def summary(self, now_ns: int, entered_ns: int) -> ExecutionSummary:
+        """Stops of both sides elected together have no one side as aggressor. Only an aggressor has
+        waited in the queue of orders (13.1); stops count from the order that elected them."""
         aggressor = Aggressor(self.sides) if self.sides < 3 else Aggressor.NONE
         return ExecutionSummary(
-            self.security_id, aggressor, self.last_price, self.filled, self.hidden, self.cancelled, now_ns,
-            now_ns,
+            self.security_id, aggressor, self.last_price, self.filled, self.hidden, self.cancelled,
+            now_ns if aggressor is Aggressor.NONE else entered_ns, now_ns,
         )  # fmt: skip
 
 
@@ -45,8 +47,8 @@ class Draft:
     """The updates of one event; every method does the deed and notes the message."""
 
     __slots__ = (
-        "books", "changed", "consequences", "execution", "extras", "floor", "leading", "now_ns", "prevented",
-        "traded", "trades",
+        "_ranges", "books", "changed", "consequences", "execution", "extras", "floor", "leading", "now_ns",
+        "of_strategies", "prevented", "traded", "trades",
     )  # fmt: skip
 
     def __init__(self, floor: Floor, now_ns: int) -> None:
@@ -61,6 +63,23 @@ class Draft:
         self.extras: list[Update] = []
         self.changed: dict[Market, None] = {}  # books that changed, in order
         self.traded: dict[Market, None] = {}  # statistics to tell, in order
+        self.of_strategies: dict[Market, list[Trade]] = {}  # trades whose legs are told after the event
+        self._ranges: dict[Market, list[tuple[int, int]]] = {}
+
+    def may_trade(self, market: Market, price: int) -> bool:
+        """Whether the ranges of this event let a continuous trade happen; they stand from when they are
+        first asked for until the event is closed, whatever it trades."""
+        ranges = self._ranges.get(market)
+        if ranges is None:
+            asked = (find(market) for find in self.floor.hooks.trade_ranges)
+            ranges = self._ranges[market] = [found for found in asked if found is not None]
+        return all(low <= price <= high for low, high in ranges)
+
+    def execute(self, market: Market) -> Execution:
+        """This event has an ExecutionSummary."""
+        if self.execution is None:
+            self.execution = Execution(market.security_id)
+        return self.execution
 
     def lead(self, update: Update) -> None:
         """Before everything else: the state or phase that causes the event."""
@@ -135,12 +154,14 @@ class Draft:
         sub_type: TradeSubType | None = None,
         bits: int = 0,
         implied: bool = False,
+        from_legs: bool = False,
         transact_ns: int | None = None,
         forward: bool = False,
         seller_days: int | None = None,
         interest_rate: int | None = None,
     ) -> Trade:
-        """`bits` are the condition bits that the kind of trade brings; the others are computed."""
+        """`bits` are the condition bits that the kind of trade brings; the others are computed. `from_legs`:
+        a trade of a strategy whose legs trade in their own books."""
         statistics = market.statistics
         last = statistics.last
         value = condition_bits(
@@ -154,6 +175,8 @@ class Draft:
         statistics.count_trade(trade)
         self.trades.append(trade)
         self.traded[market] = None
+        if market.instrument.legs and not from_legs:
+            self.of_strategies.setdefault(market, []).append(trade)
         return trade
 
     def delete_side(self, market: Market, side: Side) -> None:
@@ -180,11 +203,12 @@ class Draft:
 class Transaction:
     """All events of one command, in order, and the markets that must be looked at again after it."""
 
-    __slots__ = ("events", "floor", "now_ns", "order_ids", "touched")
+    __slots__ = ("entered_ns", "events", "floor", "now_ns", "order_ids", "touched")
 
-    def __init__(self, floor: Floor, now_ns: int) -> None:
+    def __init__(self, floor: Floor, now_ns: int, entered_ns: int | None = None) -> None:
         self.floor = floor
         self.now_ns = now_ns
+        self.entered_ns = now_ns if entered_ns is None else entered_ns
         self.events: list[Event] = []
         self.order_ids: list[int] = []
         self.touched: dict[Market, None] = {}
@@ -239,7 +263,7 @@ class Transaction:
         """One Event of what was noted; nothing noted, no event."""
         updates: list[Update] = draft.leading
         if draft.execution is not None and draft.execution.filled:
-            updates.append(draft.execution.summary(self.now_ns))
+            updates.append(draft.execution.summary(self.now_ns, self.entered_ns))
         updates += draft.prevented
         updates += draft.trades
         updates += draft.books
@@ -257,6 +281,8 @@ class Transaction:
         self.touched.update(draft.traded)
         for consequence in draft.consequences:
             consequence(self)
+        for market, trades in draft.of_strategies.items():
+            LegReport(draft, market, trades).tell(self)
 
 
 def tell(transaction: Transaction, update: Update) -> None:

@@ -55,7 +55,7 @@ class PacketConflict:
 
     def __str__(self) -> str:
         number = number_of(self.at)
-        return f"channel {self.channel}: feed {self.feed.name} repeats packet {number} with other bytes"
+        return f"channel {self.channel}: feed {self.feed.name} repeats packet {number} with other messages"
 
 
 @record

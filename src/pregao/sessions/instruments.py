@@ -33,6 +33,7 @@ class Mark(IntFlag):
     DEFINED = 4
     REPORTED = 8  # a message with rptSeq was seen
     AWAITED = 16  # its book is to be told again, and is withheld until then (6.5.11, 6.5.12)
+    COUNTED = 64  # among those that are not clean, by `InstrumentTable`
 
 
 class Part(IntFlag):

@@ -16,7 +16,16 @@ from pregao.kernels import (
     store_64,
 )
 from pregao.model.rows import AT, KIND, ROW_SIZE, RPT_SEQ, Kind
-from pregao.sessions.held import POOL_COUNT, POOL_FREE, POOL_NEXTS, POOL_ROWS, POOL_SIZE, POOL_USED
+from pregao.sessions.held import (
+    NO_REPORT_HELD,
+    POOL_COUNT,
+    POOL_FREE,
+    POOL_NEXTS,
+    POOL_ROWS,
+    POOL_SIZE,
+    POOL_USED,
+    STARTS_AGAIN,
+)
 from pregao.sessions.instruments import (
     BOOK,
     BOUND,
@@ -38,7 +47,7 @@ from pregao.sessions.instruments import (
 
 STALE, UNVERIFIED, CLEAN = int(Known.STALE), int(Known.UNVERIFIED), int(Known.CLEAN)
 IGNORED, RESTART = int(Mark.IGNORED), int(Mark.RESTART)
-REPORTED, AWAITED = int(Mark.REPORTED), int(Mark.AWAITED)
+REPORTED, AWAITED, COUNTED = int(Mark.REPORTED), int(Mark.AWAITED), int(Mark.COUNTED)
 APPLY, HOLD, FORGET = int(Decision.APPLY), int(Decision.HOLD), int(Decision.FORGET)
 EMPTIED, HEALED = int(Decision.EMPTIED), int(Decision.HEALED)
 WENT_STALE, VERIFIED = int(Decision.WENT_STALE), int(Decision.VERIFIED)
@@ -132,6 +141,18 @@ def decide_row(sync, row):
     return decide(sync, load_u8(row, KIND), load_u32(row, RPT_SEQ), load_i64(row, AT))
 
 
+@inlined
+def recount(count, sync):
+    """The status of an instrument may have changed: see `InstrumentTable.recount`. `count` is the address of
+    how many are not clean."""
+    marks = load_u8(sync, MARKS)
+    clean = load_u8(sync, BOOK) == CLEAN and load_u8(sync, STATISTICS) == CLEAN
+    unclean = 0 if clean or marks & IGNORED else COUNTED
+    if marks & COUNTED != unclean:
+        store_8(sync, MARKS, marks ^ COUNTED)
+        store_64(count, 0, load_i64(count, 0) + (1 if unclean else -1))
+
+
 # Held rows
 
 
@@ -189,6 +210,20 @@ def forget_held(pool, sync):
         store_32(sync, HEAD, NOBODY)
         store_32(sync, TAIL, NOBODY)
         store_32(sync, HELD, 0)
+
+
+@kernel
+def first_report_after(pool, slot, at):
+    """As `HeldRows.first_report_after`, from the first slot of an instrument's chain."""
+    while slot != NOBODY:
+        row = held_row(pool, slot)
+        if load_i64(row, AT) > at:
+            if load_u8(row, KIND) == EMPTY_BOOK:
+                return STARTS_AGAIN
+            if load_u32(row, RPT_SEQ) > 0:
+                return load_u32(row, RPT_SEQ)
+        slot = next_held(pool, slot)
+    return NO_REPORT_HELD
 
 
 @kernel

@@ -12,9 +12,10 @@ from pregao.model.packets import UInt32s
 from pregao.model.rows import Kind
 from pregao.sessions.counters import ChannelCounters
 from pregao.sessions.events import Event, Healer, InstrumentHealed, InstrumentStale, QueueOverflow, Reason
-from pregao.sessions.held import HeldRows
+from pregao.sessions.held import NO_REPORT_HELD, STARTS_AGAIN, HeldRows
 from pregao.sessions.instruments import NEVER, NO_REPORT, Decision, Known, Mark, Part, not_clean
 from pregao.sessions.keeper import Keeper, SnapshotHeader
+from pregao.sessions.kernels import first_report_after
 from pregao.sessions.table import InstrumentTable
 
 BOTH = Part.BOOK | Part.STATISTICS
@@ -121,10 +122,8 @@ class Recovery:
 
     def _connects(self, record: Any, header: SnapshotHeader, at: int) -> bool:
         """The first report held after the snapshot is the one that follows it (7.4.1)."""
-        for row in self.held.chain(record):
-            if row["at"] > at and (row["rpt_seq"] > 0 or row["kind"] == Kind.EMPTY_BOOK):
-                return bool(row["kind"] == Kind.EMPTY_BOOK or row["rpt_seq"] == header.rpt_seq + 1)
-        return True
+        found = first_report_after(self.held.address, int(record["head"]), at)
+        return found in (NO_REPORT_HELD, STARTS_AGAIN, header.rpt_seq + 1)
 
     # Absence
 
@@ -167,6 +166,7 @@ class Recovery:
             record["marks"] |= Mark.RESTART
         self.unsettle_books(at)
         sync["book"][concerned] = Known.UNVERIFIED  # also what was stale: now it is known to be empty
+        self.table.recount_all()
 
     def unsettle_books(self, at: int) -> None:
         """Books will be told again, one by one; until its turn no update of a book is told (6.5.11,
@@ -178,9 +178,10 @@ class Recovery:
         sync["marks"][concerned] |= np.uint8(Mark.AWAITED)
         sync["bound"][concerned] = NEVER
         sync["missing"][concerned] = np.maximum(sync["missing"][concerned], at)
+        self.table.recount_all()
 
-    def unsettle_statistics(self, indexes: UInt32s, at: int) -> int:
-        """A phase that may have reset them or ended an auction; how many were clean."""
+    def unsettle_statistics(self, indexes: UInt32s, at: int) -> None:
+        """A phase that may have reset them or ended an auction."""
         sync = self.table.sync
         theirs = sync[indexes]
         followed = (theirs["covered"] < at) & (theirs["marks"] & int(Mark.IGNORED) == 0)
@@ -188,7 +189,7 @@ class Recovery:
         sync["since"][clean[sync["book"][clean] == Known.CLEAN]] = self.loops
         sync["statistics"][clean] = Known.UNVERIFIED
         sync["missing"][clean] = np.maximum(sync["missing"][clean], at)
-        return len(clean)
+        self.table.recount_some(clean)
 
     def forget_everything(self, reason: Reason) -> None:
         """Another site: its sequence and its rptSeq are its own."""
@@ -204,6 +205,7 @@ class Recovery:
             record["book"] = record["statistics"] = Known.STALE
             record["last"], record["bound"] = NO_REPORT, NEVER
             record["marks"] &= ~np.uint8(Mark.RESTART)
+        self.table.recount_all()
         self.counters.went_stale += len(followed)
 
     # Definitions
@@ -240,6 +242,7 @@ class Recovery:
             record["statistics"] = Known.CLEAN
         if not self._unclean_parts(record):
             self.held.forget(record)
+        self.table.recount(index)
         self._healed(index, parts, by, at)
 
     def _wait(self, index: int) -> None:

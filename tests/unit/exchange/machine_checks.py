@@ -2,9 +2,12 @@
 else. The machines of commands differ; these checks are the same."""
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from pregao.exchange.conditions import can_open, forms_price, is_allowed
 from pregao.exchange.engine import Engine, Outcome
+from pregao.exchange.market import Market
 from pregao.exchange.statistics import average
 from pregao.model.events import (
     Event,
@@ -22,7 +25,8 @@ from pregao.model.events import (
     Trade,
     TradeBusted,
 )
-from pregao.model.market import Action, State, StateEvent
+from pregao.model.instruments import PriceMethod
+from pregao.model.market import Action, Side, State, StateEvent, TradeSubType
 from tests.unit.exchange.desk import Reader
 from tests.unit.exchange.implied_twin import implied_of_books, implied_of_engine
 
@@ -65,6 +69,7 @@ class Checks:
             assert not outcome.events
             assert self.fingerprint() == before
         self.reader.read(outcome.events)
+        check_legs(outcome.events, self.engine.floor.markets)
         for event in outcome.events:
             self._note(event)
             check_order_of(event)
@@ -132,6 +137,60 @@ class Checks:
         if security_id not in self.amended:
             opening = next((t.price for t in prices if can_open(t.sub_type)), None)
             assert statistics.opening == opening
+
+
+def check_legs(events: Sequence[Event], markets: Mapping[int, Market]) -> None:
+    """13.3.2, 4.2.1: behind an event in which a strategy traded comes an event of each of its legs, and
+    what the legs traded is worth what the strategy did."""
+    place = 0
+    while place < len(events):
+        place = _check_legs_of(events, place, markets)
+
+
+def _check_legs_of(events: Sequence[Event], place: int, markets: Mapping[int, Market]) -> int:
+    """The place behind the events of the legs."""
+    event, after = events[place], place + 1
+    traded: dict[int, list[Trade]] = defaultdict(list)
+    if not any(isinstance(u, TradeBusted) for u in event.updates):  # an amendment trades nothing again
+        for update in event.updates:
+            if isinstance(update, Trade) and update.security_id in markets:
+                traded[update.security_id].append(update)
+    for security_id, trades in traded.items():
+        instrument = markets[security_id].instrument
+        if not instrument.legs or any(leg.security_id not in markets for leg in instrument.legs):
+            continue
+        owed = [leg.ratio * sum(trade.size for trade in trades) for leg in instrument.legs]
+        worth = 0
+        while any(owed):
+            for number, leg in enumerate(instrument.legs):
+                found = [u for u in events[after].updates if isinstance(u, Trade)]
+                assert found
+                assert {(t.security_id, t.sub_type) for t in found} == {(leg.security_id, TradeSubType.LEG)}
+                assert is_executed(events[after]) == is_executed(event)
+                owed[number] -= sum(trade.size for trade in found)
+                value = sum(trade.price * trade.size for trade in found)
+                worth += value if leg.side is Side.BUY else -value
+                after = _check_legs_of(events, after, markets)
+            assert min(owed) >= 0
+        if instrument.price_method in (PriceMethod.NET_PRICE, PriceMethod.YIELD_DIFFERENCE):
+            assert worth == sum(trade.price * trade.size for trade in trades)
+    return after
+
+
+def check_retail_fills(outcome: Outcome, side: Side, firm: int, own_best: int | None) -> None:
+    """What one retail order fills: RLP trades within its firm and never past its own side of the book, and
+    nothing is passed over, so that prices only get worse for it."""
+    trades = [u for event in outcome.events[:1] for u in event.updates if isinstance(u, Trade)]
+    sign = 1 if side is Side.BUY else -1
+    assert all(sign * before.price <= sign * after.price for before, after in pairwise(trades))
+    for trade in trades:
+        if trade.sub_type is TradeSubType.RLP:
+            assert trade.buyer == trade.seller == firm == 1
+            assert own_best is None or sign * trade.price >= sign * own_best
+
+
+def is_executed(event: Event) -> bool:
+    return isinstance(event.updates[0], ExecutionSummary)
 
 
 def check_order_of(event: Event) -> None:

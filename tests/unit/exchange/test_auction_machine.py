@@ -4,10 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pregao.exchange import control
-from pregao.exchange.auction import AuctionOrder, theoretical
 from pregao.exchange.catalogues.entries import AuctionTemplate, BandRule
 from pregao.exchange.orders import OrderType
-from pregao.exchange.uncross import reference_price, theoretical_of
 from pregao.model.events import (
     Event,
     ExecutionSummary,
@@ -23,6 +21,7 @@ from pregao.model.market import (
     Side,
     State,
 )
+from tests.unit.exchange.auction_twin import slow_theoretical_of
 from tests.unit.exchange.desk_kit import ABC, SECOND, TEMPLATE, XYZ, Exchange, catalogue, clock, listing
 
 
@@ -107,10 +106,11 @@ def check_announced(exchange: Exchange, security_id: int) -> None:
         exchange.desk.surveillance.auctions.get(security_id),
         exchange.engine.market(security_id),
     )
-    views = [AuctionOrder(each.side, each.price, each.leaves, each.secondary_id) for each in market.book]
-    expected = theoretical(views, market.instrument.tick, reference_price(market))
-    assert theoretical_of(market) == expected
-    assert running is None or running.theoretical == expected
+    if running is not None:
+        told, expected = running.theoretical, slow_theoretical_of(
+            exchange.engine, market, market.reference_price
+        )
+        assert (told and (told.price, told.quantity, told.surplus)) == expected
 
 
 def check_order_of(event: Event) -> None:

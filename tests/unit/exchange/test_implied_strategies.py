@@ -117,10 +117,10 @@ def test_a_leg_s_guard_withdraws_the_implied_order() -> None:
     market.order(BUY, 9, 5.00, security_id=A)
     market.order(SELL, 9, 4.90, security_id=C)
 
-    def refuse(where: Market, price: int, now_ns: int) -> bool:
-        return where.security_id != C or price != px(4.90)
+    def above(where: Market) -> tuple[int, int] | None:
+        return (px(4.91), px(9.00)) if where.security_id == C else None
 
-    market.hooks.check_trade.append(refuse)
+    market.hooks.trade_ranges.append(above)
     outcome = market.order(SELL, 9, 0.10, security_id=PAIR)
     (event,) = outcome.events
     assert [(u.action, u.implied) for u in of(OrderUpdate, event.updates)] == [
@@ -128,7 +128,7 @@ def test_a_leg_s_guard_withdraws_the_implied_order() -> None:
     ]  # fmt: skip
     assert shown(market, BUY, PAIR) == []  # it would cross, and may not trade
     assert market.order(SELL, 9, 0.05, security_id=PAIR, tif=TimeInForce.FOK).events == ()
-    market.hooks.check_trade.clear()
+    market.hooks.trade_ranges.clear()
     reached = market.order(BUY, 1, 5.00, security_id=A)
     assert trades(reached.events, PAIR) == [(0.10, 9)]
 

@@ -7,15 +7,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from pregao.exchange import commands as c
 from pregao.exchange import control
-from pregao.exchange.auction import AuctionOrder, theoretical
 from pregao.exchange.catalogues.entries import BandRule, Catalogue, Group, Listing
 from pregao.exchange.desk import Desk
 from pregao.exchange.engine import Command, Engine, Outcome
 from pregao.exchange.orders import OrderType, SelfTrade, TimeInForce
 from pregao.exchange.phases import AUCTION_STATES
-from pregao.exchange.uncross import reference_price
 from pregao.model.instruments import Instrument, Leg, Product, SecurityType
 from pregao.model.market import BandType, LimitType, Midpoint, Phase, Session, Side, State
+from tests.unit.exchange.auction_twin import slow_theoretical_of
 from tests.unit.exchange.desk_kit import DATE, EXCHANGE, SECOND, TEMPLATE
 from tests.unit.exchange.machine_checks import Checks
 
@@ -259,9 +258,9 @@ class SessionMachine(RuleBasedStateMachine):
         assert (running is not None) is (self.engine.trading_state(security_id) in AUCTION_STATES)
         if running is not None:
             market = self.engine.market(security_id)
-            views = [AuctionOrder(o.side, o.price, o.leaves, o.secondary_id) for o in market.book]
-            found = theoretical(views, market.instrument.tick, reference_price(market))
-            assert running.theoretical == found
+            told = running.theoretical
+            found = slow_theoretical_of(self.engine, market, market.reference_price)
+            assert (told and (told.price, told.quantity, told.surplus)) == found
 
     def _check_list(self) -> None:
         markets = self.engine.floor.markets

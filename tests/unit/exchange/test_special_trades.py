@@ -1,4 +1,4 @@
-"""Crosses, sweeps, RLP, blocks, trades at close and average, termo, and market operations' own."""
+"""Crosses, sweeps, blocks, trades at close and average, termo, and market operations' own."""
 
 from typing import Any
 
@@ -75,26 +75,6 @@ def test_a_sweep_does_not_pass_over_its_own_side() -> None:
     assert desk.engine.market(A).cancelled == 30
 
 
-def test_rlp() -> None:
-    desk = Desk()
-    desk.order(SELL, 10, 20, firm=5)
-    assert desk.submit(c.RlpTrade(9, A, BUY, 10, 7)).rejection == Rejection(R.NO_RLP_ORDER)
-    for size in (10, 20):
-        hidden = desk.submit(c.RlpOrder(9, A, SELL, size, px(19.50), 7))
-        assert hidden.events == ()
-    event = only_event(desk.submit(c.RlpTrade(9, A, BUY, 15, 7)))
-    assert [(t.price, t.size, t.sub_type) for t in of(Trade, event)] == [
-        (P, 10, TradeSubType.RLP),
-        (P, 5, TradeSubType.RLP),
-    ]
-    assert not of(OrderUpdate, event)
-    assert isinstance(event[0], ExecutionSummary)
-    assert (event[0].aggressor, event[0].hidden_size) == (Aggressor.BUY, 15)
-    assert [o.leaves for o in desk.engine.market(A).hidden.values()] == [15]
-    assert desk.submit(c.RlpTrade(9, A, BUY, 16, 7)).rejection == Rejection(R.NO_RLP_ORDER)
-    assert desk.submit(c.RlpTrade(9, A, SELL, 1, 7)).rejection == Rejection(R.NO_REFERENCE_PRICE)
-
-
 @pytest.mark.parametrize("kind", c.BlockKind)
 def test_blocks(kind: c.BlockKind) -> None:
     desk = Desk()
@@ -156,7 +136,6 @@ def test_termo_and_termo_vista() -> None:
     [
         c.CrossOrder(9, A, 10, P, 1, 2),
         c.SweepAndCross(9, A, BUY, 10, P, 1),
-        c.RlpTrade(9, A, BUY, 10, 1),
         c.BlockTrade(9, A, c.BlockKind.RFQ, 10, P, 1, 2),
         c.TacTrade(9, A, 10, P, 1, 2),
         c.ForwardTrade(9, A, 10, P, 1, 2),

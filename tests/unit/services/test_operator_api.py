@@ -30,7 +30,7 @@ ACCEPTED: list[tuple[str, dict[str, Any]]] = [
     ("/v1/orders/cancel-side", {**PETR4, "side": "SELL"}),
     ("/v1/orders/rlp", {**PETR4, "side": "SELL", "quantity": 100, "price": "36.00", "firm": 3}),
     ("/v1/orders/new", {**PETR4, "side": "SELL", "quantity": 100, "price": "36.10", "tif": "GTC"}),
-    ("/v1/trades/rlp", {**PETR4, "side": "BUY", "quantity": 100, "firm": 3}),
+    ("/v1/orders/new", {**PETR4, "side": "BUY", "quantity": 100, "price": 36, "firm": 3, "retail": True}),
     ("/v1/orders/cross", TRADE),
     ("/v1/orders/sweep-and-cross", {**PETR4, "side": "BUY", "quantity": 200, "price": "36.10", "firm": 3}),
     ("/v1/trades/block", {**TRADE, "kind": "MIDPOINT"}),

@@ -10,7 +10,7 @@ from pregao.model.rows import ROW, Kind
 from pregao.sessions.arbitration import Packet
 from pregao.sessions.channel import ChannelMachine
 from pregao.sessions.events import Event
-from pregao.sessions.feeds import Feed, Site
+from pregao.sessions.feeds import Feed, RecoveryStream, Site
 from pregao.sessions.instruments import Decision, Known, Mark, Part, part_of
 from pregao.sessions.keeper import SnapshotHeader
 from pregao.sessions.loops import Follow
@@ -36,6 +36,7 @@ class ToyClient:
         self._row = np.zeros(1, ROW)[0]
         self._snapshot: list[Any] | None = None
         self.most_held = 0
+        self.now_ns = 0
 
     # Keeper
 
@@ -70,10 +71,13 @@ class ToyClient:
         """A packet by feed A, B, C (incremental), D, S (loops) or CD, CS (those of the other site)."""
         machine = self.machine
         site = Site.CONTINGENCY if feed.startswith("C") else Site.PRIMARY
+        self.now_ns = now_ns
         if sent.stream == "D":
-            self._definitions(site, sent)
+            if RecoveryStream.DEFINITIONS in machine.joined:
+                self._definitions(site, sent)
         elif sent.stream == "S":
-            self._snapshots(site, sent)
+            if RecoveryStream.SNAPSHOTS in machine.joined:
+                self._snapshots(site, sent)
         elif sent.number == 0:
             self._take(machine.on_heartbeat(Feed[feed], sent.version, sent.messages[0][1], now_ns))
         else:
@@ -89,6 +93,7 @@ class ToyClient:
         return payload
 
     def pass_time(self, now_ns: int) -> None:
+        self.now_ns = now_ns
         due_ns = self.machine.next_timeout()
         if due_ns is not None and due_ns <= now_ns:
             self._take(self.machine.on_timeout(now_ns))
@@ -96,6 +101,7 @@ class ToyClient:
 
     def _settle(self, now_ns: int) -> None:
         self.machine.settle(now_ns)
+        self.machine.check_invariants()
         told = self.machine.take_events()
         self.events += told
         self.most_held = max(self.most_held, self.machine.held.count)

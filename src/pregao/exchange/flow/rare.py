@@ -22,7 +22,6 @@ from pregao.exchange.commands import (
     MoveInstrument,
     NewOrder,
     RlpOrder,
-    RlpTrade,
     SweepAndCross,
     TaaTrade,
     TacTrade,
@@ -30,13 +29,13 @@ from pregao.exchange.commands import (
 )
 from pregao.exchange.flow.prices import Prices
 from pregao.exchange.flow.settings import FIRMS
-from pregao.exchange.orders import OrderType
+from pregao.exchange.orders import OrderType, TimeInForce
 from pregao.model.events import Trade
 from pregao.model.instruments import Instrument, PriceMethod, SecurityType
 from pregao.model.market import Side, State
 
 RareCommand = (
-    MassCancel | CancelSide | CrossOrder | SweepAndCross | RlpOrder | RlpTrade | BlockTrade | TacTrade
+    MassCancel | CancelSide | CrossOrder | SweepAndCross | RlpOrder | BlockTrade | TacTrade
     | TaaTrade | ForwardTrade | TradeOnBehalf | ManualTrade | BustTrade | AmendTrade | MoveInstrument
     | NewOrder
 )  # fmt: skip
@@ -168,8 +167,12 @@ class Rare:
         if rlp is None or self._states[self._numbers[rlp.security_id]] is not State.OPEN:
             return None
         lot = self._listings[self._numbers[rlp.security_id]].instrument.lot
-        quantity = max(rlp.quantity // lot // 3, 1) * lot
-        return RlpTrade(self._now_ns, rlp.security_id, rlp.side.opposite, quantity, rlp.firm)
+        # Every other one is more than the provider has: the book gives the rest in the same event.
+        quantity = rlp.quantity + lot if self._rounds & 1 else max(rlp.quantity // lot // 3, 1) * lot
+        return NewOrder(
+            self._now_ns, rlp.security_id, rlp.side.opposite, quantity, None, rlp.firm, OrderType.MARKET,
+            TimeInForce.IOC, retail=True,
+        )  # fmt: skip
 
     def _block(self) -> RareCommand | None:
         terms = self._agreed(self._shares, 5000)

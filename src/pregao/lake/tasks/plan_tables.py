@@ -89,7 +89,7 @@ def _parts(one: Instrument) -> Row:
     return {
         "legs": [
             {
-                "security_id": leg.security_id, "symbol": leg.symbol, "side": leg.side.name,
+                "security_id": leg.security_id, "symbol": leg.symbol, "side": _name(leg.side),
                 "ratio": _decimal(leg.ratio, 0), "security_type": _name(leg.security_type),
             }
             for leg in one.legs

@@ -16,7 +16,7 @@
     flow = 0                       # background orders a second
     seed = 1
     implied_partial = "change"     # or "restate" (18.3)
-    state = "exchange.json"        # beside this file: GT orders and the forbidden outlive a restart
+    state = "exchange.state"       # beside this file: what outlives a restart or a kill
 
     [operator]
     address = "127.0.0.1"

@@ -13,6 +13,7 @@ from pregao.services.market.health import MarketHealth, channel_health
 from pregao.services.market.packets import Packets
 from pregao.services.market.slices import Slicer
 from pregao.services.market.times import FeedTimes
+from pregao.services.market.warm_up import warm_up
 from pregao.sessions.events import Event
 from pregao.sessions.settings import Settings
 
@@ -36,6 +37,8 @@ class Channels:
     ) -> None:
         self.packets = packets
         self.handlers: dict[int, ChannelHandler] = {}
+        # When each is to be woken. It only moves when its handler is given something.
+        self._due_ns: dict[int, int | None] = {}
         self.times = FeedTimes()
         self.exact = exact
         self._observe, self._slicer = observe, Slicer()
@@ -45,8 +48,13 @@ class Channels:
         self._look_at_lines()
 
     def start(self) -> list[Event]:
-        """Which streams are needed; only somebody who joins streams has to ask."""
-        events = [event for each in self.handlers.values() for event in each.start(self.packets.now_ns)]
+        """Begin to receive, and which streams are needed; only somebody who joins streams has to ask."""
+        warm_up()
+        self.packets.start()
+        events = []
+        for channel, handler in self.handlers.items():
+            events += handler.start(self.packets.now_ns)
+            self._due_ns[channel] = handler.next_timeout()
         self.packets.follow(events)
         return events
 
@@ -54,24 +62,27 @@ class Channels:
 
     def wait(self, timeout_s: float = _LONGEST_WAIT_S) -> PacketBatch | None:
         """The next packets; None when there are none, or it is time to look after something."""
-        return self.packets.take(timeout_s, self._due_ns())
+        times = [time for time in self._due_ns.values() if time is not None]
+        return self.packets.take(timeout_s, min(times) if times else None)
 
     def handle(self, batch: PacketBatch | None) -> Iterator[tuple[int, list[Event]]]:
         """What `wait` gave: for each channel concerned, what it has to say. Ask to the end."""
         if batch is not None and batch.count:
             if len(self.packets.lines) != self._known_lines:
                 self._look_at_lines()
-            headers = Headers(batch, self._feeds)
-            self.times.take(batch, headers)
-            for piece in self._slicer.cut(batch, headers) if self.exact else (batch,):
+            for piece in self._slicer.cut(batch, Headers(batch, self._feeds)) if self.exact else (batch,):
                 yield from self._receive(piece)
+            self.times.take(batch)  # after the books: nobody waits for it
         yield from self._wake()
 
     def _receive(self, batch: PacketBatch) -> Iterator[tuple[int, list[Event]]]:
         now_ns = int(batch.arrival_ns[batch.count - 1])
         for channel in self._channels_of(batch):
-            events = self.handlers[channel].receive_batch(batch, self._lines, now_ns)
-            self.packets.follow(events)
+            handler = self.handlers[channel]
+            events = handler.receive_batch(batch, self._lines, now_ns)
+            self._due_ns[channel] = handler.next_timeout()
+            if events:
+                self.packets.follow(events)
             yield channel, events
 
     def _channels_of(self, batch: PacketBatch) -> Sequence[int]:
@@ -82,22 +93,20 @@ class Channels:
 
     def _wake(self) -> Iterator[tuple[int, list[Event]]]:
         now_ns = self.packets.now_ns
-        for channel, handler in self.handlers.items():
-            due_ns = handler.next_timeout()
+        for channel, due_ns in list(self._due_ns.items()):
             if due_ns is not None and due_ns <= now_ns:
+                handler = self.handlers[channel]
                 events = handler.on_timeout(now_ns)
+                self._due_ns[channel] = handler.next_timeout()
                 self.packets.follow(events)
                 yield channel, events
-
-    def _due_ns(self) -> int | None:
-        times = [handler.next_timeout() for handler in self.handlers.values()]
-        return min((time for time in times if time is not None), default=None)
 
     def _look_at_lines(self) -> None:
         """Captures show their streams as they are read."""
         lines = list(self.packets.lines)
         self._known_lines = len(lines)
         self._lines, self._feeds = LineTable(lines), feeds_of(lines)
+        self.times.set_lines(lines)
         self._channels, self._channel_of = self._lines.channels, [line.channel for line in lines]
         for channel in self._channels:
             if channel not in self.handlers:

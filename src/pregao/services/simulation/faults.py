@@ -13,6 +13,8 @@ On the way from the exchange to a capture:
     silence=11:00+10s       all feeds of the primary site are
     gone=B                  a feed is silent all day
     skew=B:+250us           the clock of that capture goes wrong by so much
+    header=B                packets of that feed have SendingTime and Reserved of their own: A and B promise
+                            the same messages, not the same header
 
 By the exchange itself:
 
@@ -58,6 +60,7 @@ _CUT: Final = re.compile(rf"{_TIMES}({_FEED}(?:\+{_FEED})*)@{_TIME}\+{_LENGTH}")
 _SILENCE: Final = re.compile(rf"{_TIMES}{_TIME}\+{_LENGTH}")
 _GONE: Final = re.compile(rf"({_FEED}(?:\+{_FEED})*)")
 _SKEW: Final = re.compile(rf"({_FEED}):([+-]\d+)(ns|us|ms|s)")
+_HEADER: Final = re.compile(rf"({_FEED}(?:\+{_FEED})*)")
 _RESET: Final = re.compile(rf"{_TIMES}({'|'.join(RESETS)})@(?:{_TIME}|(loop))")
 _BURST: Final = re.compile(rf"(?:(\d+)x)?(\d+)@{_TIME}")
 _CONTINGENCY: Final = re.compile(rf"{_TIME}(?:\+{_LENGTH})?")
@@ -112,6 +115,7 @@ class FaultPlan:
     both_chance: float = 0.0
     cuts: list[Cut] = field(default_factory=list)
     skew: dict[str, int] = field(default_factory=dict)
+    own_headers: set[str] = field(default_factory=set)
     resets: list[Reset] = field(default_factory=list)
     bursts: list[Burst] = field(default_factory=list)
     contingency: list[SiteFailure] = field(default_factory=list)
@@ -119,8 +123,9 @@ class FaultPlan:
     @property
     def touches_packets(self) -> bool:
         chances = self.loss or self.dup or self.delay or self.both_chance
+        runs = self.gaps or self.both or self.cuts
         return bool(
-            chances or self.reorder or self.gaps or self.both or self.cuts or self.skew or self.contingency
+            chances or runs or self.reorder or self.skew or self.own_headers or self.contingency
         )
 
 
@@ -230,6 +235,10 @@ def _read_skew(plan: FaultPlan, value: str, item: str) -> None:
     plan.skew[found[1]] = int(found[2]) * _UNITS[found[3]]
 
 
+def _read_header(plan: FaultPlan, value: str, item: str) -> None:
+    plan.own_headers.update(_targets(_matched(_HEADER, value, item)[1]))
+
+
 def _read_reset(plan: FaultPlan, value: str, item: str) -> None:
     times, kind, at, loop = _matched(_RESET, value, item).groups()
     moment = IN_LOOP if loop else _moment(at, item)
@@ -258,6 +267,7 @@ _READERS: Final[dict[str, Callable[[FaultPlan, str, str], None]]] = {
     "silence": _read_silence,
     "gone": _read_gone,
     "skew": _read_skew,
+    "header": _read_header,
     "reset": _read_reset,
     "burst": _read_burst,
     "contingency": _read_contingency,

@@ -26,9 +26,11 @@ from pregao.model.events import (
 )
 from pregao.model.market import Action
 from pregao.services.simulation.captures import CaptureFile
+from pregao.services.simulation.latency import SEND_EVERY_NS, Departures
 from pregao.services.simulation.sources import ChannelBooks
 from pregao.services.simulation.told import NOT_SENT, Told, places_of_messages, places_of_updates
 
+_APART_NS: Final = 500  # between packets that had to wait for the one before
 _ENOUGH: Final = 512  # packets that go to a file together
 _ODD = frozenset((News, IndexValue, SettlementPrice, OpenInterest))
 
@@ -57,6 +59,7 @@ class Line:
         loops: SequencePoint,
         site: Site = Site.PRIMARY,
         standby: "Line | None" = None,
+        departures: Departures,
     ) -> None:
         self.channel, self.books, self.site = channel, books, site
         self.standby = standby  # the same channel at the contingency site
@@ -71,6 +74,8 @@ class Line:
         self.checkpoint_at = 0  # events at which the next checkpoint is due
         self.left_out: dict[int, None] = {}  # instruments that the last checkpoint had to leave out
         self.instant_ns = now_ns  # when what was told last is sent
+        self._departs_after = departures.after
+        self._cell = 0  # the stretch of time in which it happened
         self._writer = MessageWriter(schema, version)
         self._muted = self.publisher.incremental.muted
         self.tell = self.publisher.incremental.publish  # an event, and when to send it
@@ -101,6 +106,16 @@ class Line:
             for stream, some in sinks.items()
         }
         self._can_wait = self._files == sinks
+
+    def send_at(self, now_ns: int) -> int:
+        """When what happens now is sent: later than it and than what was told before, but together with
+        what happened next to it."""
+        send_ns, last_ns = self._departs_after(now_ns), self.instant_ns
+        together = now_ns // SEND_EVERY_NS == self._cell
+        self._cell = now_ns // SEND_EVERY_NS
+        if together:
+            return last_ns if last_ns > now_ns else send_ns
+        return send_ns if send_ns > last_ns else last_ns + _APART_NS
 
     def _note(self, event: Event, send_ns: int) -> None:
         """An event was published: ours, or one that a reset made."""

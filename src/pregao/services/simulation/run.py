@@ -17,10 +17,11 @@ from pregao.services.simulation.captures import CONTINGENCY_FILES, STREAM_FILES
 from pregao.services.simulation.collector import calm_collector
 from pregao.services.simulation.dayclock import DayClock, squeezed
 from pregao.services.simulation.deeds import Deed
-from pregao.services.simulation.driver import Driver, Task, send_at
+from pregao.services.simulation.driver import Driver, Task
 from pregao.services.simulation.faults import parse_faults
 from pregao.services.simulation.impaired import ImpairedCapture
 from pregao.services.simulation.injected import Injector
+from pregao.services.simulation.latency import Departures
 from pregao.services.simulation.line import Line, Sink
 from pregao.services.simulation.outputs import Files, Output
 from pregao.services.simulation.pace import paces, slices, with_bursts
@@ -87,7 +88,7 @@ class Simulation:
                 now_ns=self._clock(trade_date).starts_ns,
                 paces=paces(settings, len(venue.catalogue.channels)),
                 start=SequencePoint(version, 1), loops=SequencePoint(1000 + version, 1),
-                site=site, standby=standby,
+                site=site, standby=standby, departures=Departures(f"{settings.seed}/{channel}/{site.name}"),
             )  # fmt: skip
 
         standby = line(Site.CONTINGENCY, _OWN_VERSIONS + week) if self._contingency else None
@@ -172,7 +173,7 @@ class Simulation:
 
     def _week_starter(self, line: Line) -> Callable[[int], None]:
         def start(now_ns: int) -> None:
-            line.publisher.start_week(max(send_at(now_ns), line.instant_ns))
+            line.publisher.start_week(line.send_at(now_ns))
             self.driver.checkpoint(line, now_ns, whole=True)
 
         return start

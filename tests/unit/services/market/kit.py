@@ -28,7 +28,10 @@ class MemoryPackets:
         self._numbers = {line: number for number, line in enumerate(self.lines)}
         self.now_ns = packets[0].ts_ns
         self.followed: list[Event] = []
-        self.closed = False
+        self.started = self.closed = False
+
+    def start(self) -> None:
+        self.started = True
 
     @property
     def ended(self) -> bool:

@@ -58,7 +58,7 @@ class DefinitionReader:
                     self._take_listed(row)
                 elif row["kind"] == Kind.SEQUENCE_RESET:
                     definitions.on_sequence_reset()
-                    self._remove_unlisted()
+                    self._remove_dropped()
             if reading.whole:
                 return
             reading = self._reader.go_on()
@@ -67,16 +67,16 @@ class DefinitionReader:
         told = self._read(self._reader, row)
         if told is not None and isinstance(told.update, Definition):
             index = self._machine.definitions.on_item(told.update.instrument.security_id, told.total or 0)
-            self._put(told.update, index)
+            if index is not None:
+                self._put(told.update, index)
+            self._remove_dropped()
 
-    def _remove_unlisted(self) -> None:
+    def _remove_dropped(self) -> None:
         """Instruments whose deletion was lost are only known by their absence (6.5.8)."""
-        table = self._machine.table
-        for instrument in list(self._instruments):
-            index = table.find(instrument.security_id)
-            if index >= 0 and not table.is_followed(index):
-                self._instruments.remove(instrument.security_id)
-                self._groups.remove(index)
+        for index in self._machine.definitions.take_dropped():
+            instrument = self._instruments.get(self._machine.table.security_ids[index])
+            if instrument is not None:
+                self._put(Definition(instrument, DefinitionAction.DELETE), index)
 
     def take_incremental(self, reader: RowReader, row: Any) -> None:
         """A definition told on the incremental stream."""

@@ -28,12 +28,13 @@ from pregao.model import rows as r
 from pregao.model.market import Phase
 from pregao.model.rows import Kind
 from pregao.sessions.instruments import BOOK, BOUND, MISSING, NEVER, NOTABLE, SYNC_SIZE, Decision, Known
-from pregao.sessions.kernels import decide, first_held, forget_held, held_row, next_held, push
+from pregao.sessions.kernels import decide, first_held, forget_held, held_row, next_held, push, recount
 
 # The context: words of 64 bits.
 CONTEXT_FIELDS = (
     "books",  # context of the book store
     "sync",  # records of the instruments
+    "unclean",  # address of how many of them are not clean
     "pool",  # held rows
     "notes",  # four words each: index, decision, kind, place
     "note_count",
@@ -42,7 +43,7 @@ CONTEXT_FIELDS = (
     "skip_unknown",  # rows of instruments that are not in the table are of no interest
     "skipped",
 )
-(BOOKS, SYNC, POOL, NOTES, NOTE_COUNT, NOTE_ROOM, DECIDED, SKIP_UNKNOWN, SKIPPED) = range(
+(BOOKS, SYNC, UNCLEAN, POOL, NOTES, NOTE_COUNT, NOTE_ROOM, DECIDED, SKIP_UNKNOWN, SKIPPED) = range(
     0, 8 * len(CONTEXT_FIELDS), 8
 )
 NOTE_SIZE = 32
@@ -110,7 +111,8 @@ def _take_row(context, books, number, row, at_first):
             outcome |= _suspect(sync, header, at)
     if outcome & HOLD and not push(pool, sync, row):
         code = OVERFLOW
-    if outcome & (NOTABLE | SUSPECTED):
+    if outcome & (NOTABLE | SUSPECTED):  # no other decision changes what is known of an instrument
+        recount(load_i64(context, UNCLEAN), sync)
         _note(context, number, outcome, kind, at)
     return code, outcome
 
