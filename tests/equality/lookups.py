@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from pregao.books.reference import ReferenceBook
+
 from pregao.books.views import Level, Order, QueuePosition
 from pregao.model.market import Side
 
