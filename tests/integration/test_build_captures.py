@@ -103,6 +103,28 @@ def test_feeds_with_clocks_of_their_own(monday: dict[str, Path], whole: Lake, tm
     assert all(row["ts_recv_b"] < row["ts_recv_a"] for row in packets)
 
 
+def test_a_feed_with_headers_of_its_own(monday: dict[str, Path], whole: Lake, tmp_path: Path) -> None:
+    """6.1, 6.5.3: B's SendingTime and Reserved are no difference; a row has A's where A has the packet."""
+    (day,) = make_days(tmp_path / "days", seed=9, messages=1_200, faults="header=B")
+    own = day / monday["b"].name
+    mine, theirs = read_capture(own), read_capture(monday["b"])
+    differing = [
+        each.header != other.header and each.payload[16:] == other.payload[16:]
+        for each, other in zip(mine, theirs, strict=True)
+    ]
+    assert all(differing)
+    assert len(differing) > 50
+    build([monday["a"], own, monday["definitions"], monday["snapshots"]], tmp_path / "lake")
+    lake = Lake(tmp_path / "lake")
+    _same_books(lake, whole)
+    assert _findings(lake) == _findings(whole)
+    build([own, monday["definitions"], monday["snapshots"]], tmp_path / "alone")
+    headers = [each.header for each in mine]
+    sent = {(each.sequence_version, each.sequence_number): each.sending_time_ns for each in headers}
+    alone = Lake(tmp_path / "alone").arrow("packets").to_pylist()
+    assert all(row["ts_send"] == sent[row["seq_version"], row["seq_num"]] for row in alone)
+
+
 def test_the_same_number_with_other_bytes(monday: dict[str, Path], whole: Lake, tmp_path: Path) -> None:
     """A finding; A's bytes are taken, and what hangs on them is in doubt until a snapshot has told it."""
     orders = whole.arrow("orders", "action = 'ADD'").to_pylist()

@@ -5,6 +5,7 @@ from datetime import date
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -134,6 +135,29 @@ def test_another_seed_gives_another_day(tmp_path: Path) -> None:
         simulate(Settings(tmp_path / str(seed), seed=seed, messages=3_000, heartbeat_s=600, truth=False))
     name = "2026-11-16/084_Incremental_FeedA.pcap"
     assert (tmp_path / "1" / name).read_bytes() != (tmp_path / "2" / name).read_bytes()
+
+
+def test_times_tell_of_queue_match_and_sending(week_start: tuple[Path, Simulation, Summary]) -> None:
+    """Entry to the queue, match and sending (13.1, 6.5.5.1) are three times, in this order, and sending
+    never goes back."""
+    waits, lags = [], []
+    for channel in CHANNELS:
+        sent = 0
+        for item in messages(week_start[0] / "2026-11-17" / f"{channel:03}_Incremental_FeedA.pcap"):
+            fields, sending_ns = item.message.fields or {}, item.header.sending_time_ns
+            assert sending_ns >= sent
+            sent = sending_ns
+            transact = fields.get("transactTime")
+            if item.message.name == "ExecutionSummary_55":
+                aggressor_ns, transact_ns = fields["aggressorTime"], fields["transactTime"]
+                assert (aggressor_ns == transact_ns) == (fields["aggressorSide"] == "NO_AGGRESSOR")
+                waits.append(transact_ns - aggressor_ns)
+            if transact is not None:
+                lags.append(sending_ns - transact)
+    assert min(waits) >= 0
+    assert min(lags) >= 0
+    assert len(set(waits)) > 0.8 * len(waits)
+    assert np.quantile(lags, 0.999) > 5 * np.median(lags) > 10_000
 
 
 def test_messages_are_near_those_asked_for(week_start: tuple[Path, Simulation, Summary]) -> None:

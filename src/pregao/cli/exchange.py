@@ -42,7 +42,9 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--address", metavar="IP", help="of the operator interface; default: 127.0.0.1")
     parser.add_argument("--port", type=int, metavar="N", help="of the operator interface; 0: any free one")
     parser.add_argument("--flow", type=float, metavar="RATE", help="background orders a second; default: 0")
-    parser.add_argument("--schema-version", type=int, metavar="V", help="8, 16 or 17; default: 16")
+    parser.add_argument(
+        "--schema-version", type=int, metavar="V", help="7, 8, 9, 10, 15, 16 or 17; default: 16"
+    )
     parser.add_argument("--seed", type=int, metavar="N", help="of flow and auctions; default: 1")
     parser.add_argument(
         "--bind-anywhere", action="store_true", help="let the operator interface leave loopback"
@@ -52,7 +54,7 @@ def add_command(commands: Any) -> None:
     )
     parser.add_argument("--write-channels", metavar="FILE", help="write the channel configuration, and run")
     parser.add_argument(
-        "--state", metavar="FILE", help="where GT orders and the forbidden list outlive a restart"
+        "--state", metavar="FILE", help="where orders and numbers outlive a restart or a kill"
     )
     parser.set_defaults(run=run)
 

@@ -57,7 +57,7 @@ class Desk:
             self.figures.add(listing)
         self.listings = Listings(engine, self.surveillance, self.figures, catalogue)
         self._markets = engine.floor.markets
-        self._news_id = 0
+        self.last_news_id = 0
         for command, handler in self._handlers().items():
             engine.register(command, _refusing(handler))
 
@@ -216,9 +216,9 @@ class Desk:
             return Rejection(Reason.UNKNOWN_INSTRUMENT, str(command.security_id))
         if len(command.text) > LONGEST_NEWS or len(command.headline) > LONGEST_NEWS:
             return _not_now(f"a news has at most {LONGEST_NEWS} characters")
-        self._news_id += 1
+        self.last_news_id += 1
         news = News(
-            self._news_id,
+            self.last_news_id,
             command.headline,
             command.text,
             transaction.now_ns,

@@ -88,11 +88,12 @@ class Engine:
     def trading_state(self, security_id: int) -> State:
         return self.hooks.trading_state(security_id)
 
-    def submit(self, command: Command) -> Outcome:
+    def submit(self, command: Command, entered_ns: int | None = None) -> Outcome:
+        """`entered_ns` is when the command entered the queue of orders, if that was before its own time."""
         handler = self.handlers.get(type(command))
         if handler is None:
             return Outcome(rejection=Rejection(Reason.UNKNOWN_COMMAND, type(command).__name__))
-        transaction = Transaction(self.floor, command.now_ns)
+        transaction = Transaction(self.floor, command.now_ns, entered_ns)
         rejection = handler(command, transaction)
         if rejection is not None:
             return Outcome(rejection=rejection)

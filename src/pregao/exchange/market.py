@@ -103,6 +103,13 @@ class Floor:
         del self.markets[market.security_id]
         self._delisted[market.security_id] = market.trade_date, market.trade_ids.last
 
+    def continue_trades(self, security_id: int, trade_date: int, last: int) -> None:
+        """TradeIDs of a platform that was restarted; also of an instrument that is not listed yet."""
+        if security_id in self.markets:
+            self.markets[security_id].trade_ids.start_over(last)
+        else:
+            self._delisted[security_id] = trade_date, last
+
     def segment(self, number: int) -> SegmentIds:
         ids = self.segments.get(number)
         if ids is None:

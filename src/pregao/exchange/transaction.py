@@ -33,12 +33,13 @@ class Execution:
         self.hidden += hidden
         self.sides |= sides
 
-    def summary(self, now_ns: int) -> ExecutionSummary:
-        """Stops of both sides elected together have no one side as aggressor."""
+    def summary(self, now_ns: int, entered_ns: int) -> ExecutionSummary:
+        """Stops of both sides elected together have no one side as aggressor. Only an aggressor has
+        waited in the queue of orders (13.1); stops count from the order that elected them."""
         aggressor = Aggressor(self.sides) if self.sides < 3 else Aggressor.NONE
         return ExecutionSummary(
-            self.security_id, aggressor, self.last_price, self.filled, self.hidden, self.cancelled, now_ns,
-            now_ns,
+            self.security_id, aggressor, self.last_price, self.filled, self.hidden, self.cancelled,
+            now_ns if aggressor is Aggressor.NONE else entered_ns, now_ns,
         )  # fmt: skip
 
 
@@ -202,11 +203,12 @@ class Draft:
 class Transaction:
     """All events of one command, in order, and the markets that must be looked at again after it."""
 
-    __slots__ = ("events", "floor", "now_ns", "order_ids", "touched")
+    __slots__ = ("entered_ns", "events", "floor", "now_ns", "order_ids", "touched")
 
-    def __init__(self, floor: Floor, now_ns: int) -> None:
+    def __init__(self, floor: Floor, now_ns: int, entered_ns: int | None = None) -> None:
         self.floor = floor
         self.now_ns = now_ns
+        self.entered_ns = now_ns if entered_ns is None else entered_ns
         self.events: list[Event] = []
         self.order_ids: list[int] = []
         self.touched: dict[Market, None] = {}
@@ -261,7 +263,7 @@ class Transaction:
         """One Event of what was noted; nothing noted, no event."""
         updates: list[Update] = draft.leading
         if draft.execution is not None and draft.execution.filled:
-            updates.append(draft.execution.summary(self.now_ns))
+            updates.append(draft.execution.summary(self.now_ns, self.entered_ns))
         updates += draft.prevented
         updates += draft.trades
         updates += draft.books

@@ -59,7 +59,7 @@ def test_values_are_read(tmp_path: Path) -> None:
         ("[market]\nflow = 1e9", "flow"),
         ("[multicast]\nttl = 2", "multicast.ttl"),
         ('[multicast]\nchannels = "none.toml"', "none.toml"),
-        ("[publisher]\nschema_version = 9", "schema_version"),
+        ("[publisher]\nschema_version = 11", "schema_version"),
         ("[operator]\nport = 70000", "operator.port"),
         ('[operator]\npassword = "x"', "operator.password"),
     ],

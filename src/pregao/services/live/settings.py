@@ -6,7 +6,7 @@
     channels = "channels.toml"     # beside this file, as `pregao.feeds.binary.channels` describes it
 
     [publisher]
-    schema_version = 16            # or 17; 8 publishes the old way
+    schema_version = 16            # 7 to 17; those below 15 publish by position
     heartbeat_ms = 1000
     loop_interval_ms = 2           # between two packets of the definition and snapshot loops
     loop_pause_ms = 1000           # between the end of a loop and the next
@@ -16,7 +16,7 @@
     flow = 0                       # background orders a second
     seed = 1
     implied_partial = "change"     # or "restate" (18.3)
-    state = "exchange.json"        # beside this file: GT orders and the forbidden outlive a restart
+    state = "exchange.state"       # beside this file: what outlives a restart or a kill
 
     [operator]
     address = "127.0.0.1"

@@ -1,10 +1,16 @@
-"""Packets of a live market: a socket for each stream, drained by a thread."""
+"""Packets of a live market: a socket for each stream.
+
+Whoever takes the events drains the sockets too, where the kernel's buffers can hold what comes while they are
+busy: a packet handed from thread to thread waits longer than it takes to handle it. Where the system gives
+smaller buffers than were asked for, a thread of its own empties them.
+"""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
 
 from pregao.feeds.binary.streams import Stream, StreamId
 from pregao.io.clock import NS_PER_SECOND, system_time_ns
+from pregao.io.packet_poller import PacketPoller
 from pregao.io.packet_reader import PacketReader
 from pregao.io.receive_buffer import RECEIVE_BUFFER
 from pregao.model.packets import PacketBatch
@@ -20,16 +26,33 @@ class LivePackets:
     ended = False
     findings = 0
 
-    def __init__(self, subscriptions: Sequence[Subscription], buffer_size: int = RECEIVE_BUFFER) -> None:
+    def __init__(
+        self,
+        subscriptions: Sequence[Subscription],
+        buffer_size: int = RECEIVE_BUFFER,
+        *,
+        threaded: bool | None = None,
+    ) -> None:
+        """`threaded`: whether a thread drains the sockets; None: if their buffers are small."""
         self._subscriptions = list(subscriptions)
         self.lines: Sequence[StreamId] = [each.id for each in subscriptions]
         with ExitStack() as stack:
-            self._receivers = stack.enter_context(open_receivers(subscriptions, buffer_size))
-            for receiver, line in zip(self._receivers, self.lines, strict=True):
-                if line.stream is not Stream.INCREMENTAL:
-                    receiver.leave()
-            self._reader = stack.enter_context(PacketReader(self._receivers))
+            self._receivers = stack.enter_context(open_receivers(subscriptions, buffer_size, join=False))
+            if threaded is None:
+                threaded = any(receiver.buffer.hint for receiver in self._receivers)
+            self._reader: PacketReader | PacketPoller
+            if threaded:
+                self._reader = stack.enter_context(PacketReader(self._receivers))
+            else:
+                self._reader = stack.enter_context(PacketPoller(self._receivers))
             self._stack = stack.pop_all()
+        self.now_ns = system_time_ns()
+
+    def start(self) -> None:
+        """Join the incremental streams: now everything is ready for their packets."""
+        for receiver, line in zip(self._receivers, self.lines, strict=True):
+            if line.stream is Stream.INCREMENTAL:
+                receiver.join()
         self.now_ns = system_time_ns()
 
     def take(self, timeout_s: float, due_ns: int | None) -> PacketBatch | None:

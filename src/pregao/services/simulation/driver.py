@@ -9,6 +9,7 @@ from pregao.exchange.engine import Command
 from pregao.exchange.rejections import Reason
 from pregao.model.events import Event, OrderUpdate, PhaseChanged, Update
 from pregao.services.parts import Parts
+from pregao.services.simulation.latency import SEND_EVERY_NS, EntryQueue
 from pregao.services.simulation.line import Line
 from pregao.services.simulation.outputs import TruthKeeper
 from pregao.services.simulation.pace import Slice
@@ -16,7 +17,6 @@ from pregao.services.simulation.sources import OBSERVED
 from pregao.services.simulation.told import Told
 from pregao.services.simulation.venue import Venue
 
-SEND_EVERY_NS: Final = 2_000  # what happens within it leaves together, at its end
 _GRID_NS: Final = 50_000_000
 _FIRST_GUESS: Final = 1.35  # messages that a command of the flow makes
 _FOREVER: Final = 1 << 62
@@ -35,6 +35,7 @@ class Driver:
         self.rejections: Counter[Reason] = Counter()
         self.kinds: Counter[type] = Counter()
         self._submit, self._answered = venue.engine.submit, venue.flow.answered
+        self._entered = EntryQueue(venue.seed).entered
         self._parts = Parts(venue.catalogue)
         self._by_channel = {line.channel: line for line in lines}
         self._ticking = [*lines, *(line.standby for line in lines if line.standby is not None)]
@@ -84,7 +85,7 @@ class Driver:
                 self.watch(self.messages)
 
     def _trade(self, command: Command, now_ns: int) -> None:
-        outcome = self._submit(command)
+        outcome = self._submit(command, self._entered(now_ns))
         self._answered(outcome)
         self.commands[type(command)] += 1
         if outcome.rejection is not None:
@@ -95,10 +96,9 @@ class Driver:
             update = events[0].updates[0]
             if type(update) is OrderUpdate:
                 line = self._by_channel[self._parts.by_id[update.security_id]]
-                send_ns = (now_ns // SEND_EVERY_NS + 1) * SEND_EVERY_NS  # as `send_at`
-                line.tell(events[0], send_ns if send_ns > line.instant_ns else line.instant_ns)
+                line.tell(events[0], line.send_at(now_ns))
                 if line.standby is not None:
-                    line.standby.tell(events[0], max(send_at(now_ns), line.standby.instant_ns))
+                    line.standby.tell(events[0], line.standby.send_at(now_ns))
                 if line.events >= line.checkpoint_at:
                     self.checkpoint(line, now_ns)
                 return
@@ -116,14 +116,14 @@ class Driver:
 
     def _tell_all(self, events: Sequence[Event], now_ns: int, apart_ns: int = 0) -> None:
         """The consequences of an order leave one after the other, `apart_ns`; those of a phase together."""
-        send_ns = send_at(now_ns)
         changed: dict[Line, None] = {}
+        starts: dict[Line, int] = {}  # when the first of them leaves
         for place, event in enumerate(events):
             for channel, part in self._parts.of(event):
                 line = self._by_channel[channel]
-                line.tell(part, max(send_ns + place * apart_ns, line.instant_ns))
-                if line.standby is not None:
-                    line.standby.tell(part, max(send_ns + place * apart_ns, line.standby.instant_ns))
+                for site in (line,) if line.standby is None else (line, line.standby):
+                    send_ns = starts.get(site) or starts.setdefault(site, site.send_at(now_ns))
+                    site.tell(part, max(send_ns + place * apart_ns, site.instant_ns))
                 line.books.now_ns = now_ns
                 for update in part.updates:
                     if type(update) in OBSERVED:
@@ -154,7 +154,7 @@ class Driver:
     def _tick(self, line: Line, now_ns: int) -> int:
         """Loops and heartbeats of a channel; when to look again."""
         line.books.now_ns = now_ns
-        send_ns = max(send_at(now_ns), line.instant_ns)
+        send_ns = line.send_at(now_ns)
         due_ns = line.publisher.next_timeout()
         if due_ns <= send_ns:
             line.tick(send_ns)
@@ -221,8 +221,3 @@ class Driver:
                 if security_id in self._parts.by_id:
                     touched[security_id] = None
         return touched
-
-
-def send_at(now_ns: int) -> int:
-    """Packets leave on a grid of time, so that what happens together is sent together."""
-    return (now_ns // SEND_EVERY_NS + 1) * SEND_EVERY_NS

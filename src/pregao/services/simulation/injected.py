@@ -6,7 +6,7 @@ from typing import Final
 
 from pregao.feeds.binary.publisher import ChannelPublisher, Site
 from pregao.services.simulation.deeds import Deed, DeedLog
-from pregao.services.simulation.driver import Driver, Task, send_at
+from pregao.services.simulation.driver import Driver, Task
 from pregao.services.simulation.faults import IN_LOOP, FaultPlan
 from pregao.services.simulation.line import Line
 from pregao.services.simulation.wrongs import TAKES_OVER_NS, DayOfWrongs
@@ -56,7 +56,7 @@ class Injector:
             driver, publisher = self._driver, line.publisher
             line.books.now_ns = now_ns
             driver.checkpoint(line, now_ns)
-            send_ns = max(send_at(now_ns), line.instant_ns)
+            send_ns = line.send_at(now_ns)
             before = publisher.incremental.packets.point
             security_id = None
             if kind == "book":

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 import numpy as np
 
 from pregao.codecs.sbe import Schema
-from pregao.feeds.binary.publisher import ChannelPublisher, Paces, SequencePoint, Site
+from pregao.feeds.binary.publisher import ChannelPublisher, Habits, Paces, SequencePoint, Site
 from pregao.feeds.binary.publisher.messages import MessageWriter
 from pregao.feeds.binary.publisher.packets import OutgoingPacket
 from pregao.feeds.binary.publisher.sweeps import swept
@@ -26,9 +26,11 @@ from pregao.model.events import (
 )
 from pregao.model.market import Action
 from pregao.services.simulation.captures import CaptureFile
+from pregao.services.simulation.latency import SEND_EVERY_NS, Departures
 from pregao.services.simulation.sources import ChannelBooks
 from pregao.services.simulation.told import NOT_SENT, Told, places_of_messages, places_of_updates
 
+_APART_NS: Final = 500  # between packets that had to wait for the one before
 _ENOUGH: Final = 512  # packets that go to a file together
 _ODD = frozenset((News, IndexValue, SettlementPrice, OpenInterest))
 
@@ -53,17 +55,19 @@ class Line:
         *,
         now_ns: int,
         paces: Paces,
+        habits: Habits | None = None,
         start: SequencePoint,
         loops: SequencePoint,
         site: Site = Site.PRIMARY,
         standby: "Line | None" = None,
+        departures: Departures,
     ) -> None:
         self.channel, self.books, self.site = channel, books, site
         self.standby = standby  # the same channel at the contingency site
         self.ambushes: list[Callable[[int], None]] = []  # to do in the middle of a snapshot loop
         self.publisher = ChannelPublisher(
             channel, schema, version, books, now_ns=now_ns, paces=paces, start=start, loops=loops, site=site,
-            listener=self._note,
+            listener=self._note, habits=habits,
         )  # fmt: skip
         self.sinks = dict.fromkeys(Stream, ())
         self.sizes: dict[Stream, Counter[int]] = {stream: Counter() for stream in Stream}  # no heartbeats
@@ -71,6 +75,8 @@ class Line:
         self.checkpoint_at = 0  # events at which the next checkpoint is due
         self.left_out: dict[int, None] = {}  # instruments that the last checkpoint had to leave out
         self.instant_ns = now_ns  # when what was told last is sent
+        self._departs_after = departures.after
+        self._cell = 0  # the stretch of time in which it happened
         self._writer = MessageWriter(schema, version)
         self._muted = self.publisher.incremental.muted
         self.tell = self.publisher.incremental.publish  # an event, and when to send it
@@ -101,6 +107,16 @@ class Line:
             for stream, some in sinks.items()
         }
         self._can_wait = self._files == sinks
+
+    def send_at(self, now_ns: int) -> int:
+        """When what happens now is sent: later than it and than what was told before, but together with
+        what happened next to it."""
+        send_ns, last_ns = self._departs_after(now_ns), self.instant_ns
+        together = now_ns // SEND_EVERY_NS == self._cell
+        self._cell = now_ns // SEND_EVERY_NS
+        if together:
+            return last_ns if last_ns > now_ns else send_ns
+        return send_ns if send_ns > last_ns else last_ns + _APART_NS
 
     def _note(self, event: Event, send_ns: int) -> None:
         """An event was published: ours, or one that a reset made."""

@@ -82,14 +82,14 @@ def test_short_packets_have_no_header() -> None:
 
 
 def test_each_pair_of_arrivals_is_compared_once() -> None:
-    times = FeedTimes()
+    times = FeedTimes(LINES)
     for batch in (
         of((A, 1, 2_000), (B, 1, 2_300)),  # in one batch
         of((A, 2, 3_000)), of((B, 2, 3_100)),  # A first
         of((B, 3, 4_000)), of((A, 3, 4_050)),  # B first
         of((A, 4, 5_000), (A, 0, 5_001), (SNAPSHOTS, 4, 5_002)),  # B never
     ):  # fmt: skip
-        times.take(batch, Headers(batch, feeds_of(LINES)))
+        times.take(batch)
     race = times.race(84)
     assert race is not None
     assert (race.lead.count, race.lead.p50, race.lead.greatest) == (3, 100, 300)

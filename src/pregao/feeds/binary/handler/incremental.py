@@ -66,7 +66,8 @@ class IncrementalReader:
         self._notes = np.zeros((_NOTE_ROOM, 4), np.int64)
         self._context = Context(CONTEXT_FIELDS)
         self._context.set(
-            books=store.context, sync=machine.table.address, pool=machine.held.address,
+            books=store.context, sync=machine.table.address, unclean=machine.table.count_address,
+            pool=machine.held.address,
             notes=self._notes, note_room=_NOTE_ROOM, decided=NOT_DECIDED,
             skip_unknown=int(machine.settings.interest is not None),
         )  # fmt: skip

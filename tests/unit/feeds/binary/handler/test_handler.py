@@ -6,7 +6,7 @@ from pregao.feeds.binary.handler.observer import Observer
 from pregao.feeds.binary.streams import Feed, Stream
 from pregao.model import events as e
 from pregao.model.market import Action
-from pregao.sessions.events import GapDetected, InstrumentStale, PacketDamaged, QueueOverflow
+from pregao.sessions.events import GapDetected, InstrumentStale, PacketConflict, PacketDamaged, QueueOverflow
 from pregao.sessions.instruments import Known
 from pregao.sessions.settings import Settings
 from tests.unit.feeds.binary.handler.kit import CLEAN, Channel
@@ -178,6 +178,26 @@ def test_packets_of_others_and_none_at_all_change_nothing() -> None:
     assert channel.known(A) == CLEAN
     channel.deliver([packet])
     assert channel.ids(A) == [1, 2]
+
+
+# Feeds
+
+
+def test_headers_of_their_own_are_no_conflict() -> None:
+    """6.1, 6.5.3: fifty packets whose SendingTime and Reserved differ on B, then one whose messages do."""
+    channel = Channel()
+    for number in range(1, 51):
+        (packet,) = channel.packets(order(A, number, position=number))
+        own = packet.payload[:1] + b"\x01" + packet.payload[2:8] + bytes(8) + packet.payload[16:]
+        channel.deliver([packet._replace(feeds=(Feed.A,)), packet._replace(feeds=(Feed.B,), payload=own)])
+    assert not [each for each in channel.events if isinstance(each, PacketConflict)]
+    assert channel.known() == CLEAN
+    assert channel.ids() == list(range(1, 51))
+    (packet,) = channel.packets(order(A, 51, position=51))
+    forged = packet.payload[:-1] + bytes([packet.payload[-1] ^ 1])
+    channel.deliver([packet._replace(feeds=(Feed.A,)), packet._replace(feeds=(Feed.B,), payload=forged)])
+    assert len([each for each in channel.events if isinstance(each, PacketConflict)]) == 1
+    assert channel.known() != CLEAN
 
 
 # News
