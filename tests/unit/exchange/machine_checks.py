@@ -92,6 +92,12 @@ class Checks:
             check_order_of(event)
             self._check_totals(event)
 
+    def follow(self, events: Sequence[Event]) -> None:
+        """Events of a day that is over, under bands that never changed."""
+        for event in events:
+            self._check_band(event)
+            self._note(event)
+
     def _check_band(self, event: Event) -> None:
         """13.11: what orders trade in an event is within the auction band around the last price before it,
         also where a strategy took them from the book of a leg. Blocks and reports of legs need not be."""
