@@ -105,6 +105,11 @@ class BookStore:
         self._memory.set(t.QUOTES_COUNT, 0)
         return taken
 
+    @property
+    def has_touched(self) -> bool:
+        """Whether books have changed whose quotes are not told yet: their event has not ended."""
+        return self._memory.get(t.TOUCHED_COUNT) > 0
+
     def apply(self, rows: Rows, first: int = 0) -> tuple[int, int]:
         """Rows in the order of the stream. DONE and their count; or SPECIAL and the row that is not of
         one instrument; or REJOINED and the row after the one that told a group's phase."""

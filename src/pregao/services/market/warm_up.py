@@ -10,7 +10,13 @@ from typing import Final
 from pregao.books.figures.kernels import empty_slots, forget_auction, reset_session
 from pregao.books.kernels import clear_instrument, load_rows, settle
 from pregao.feeds.binary.handler.beats.kernels import take_beats
-from pregao.feeds.binary.handler.kernels import apply_held, take_phase, take_rows, whole_events
+from pregao.feeds.binary.handler.kernels import (
+    apply_held,
+    end_without_row,
+    take_phase,
+    take_rows,
+    whole_events,
+)
 from pregao.feeds.binary.handler.sorting.kernels import sort_packets
 from pregao.feeds.binary.reading.kernels import read_rows
 from pregao.kernels import Kernel, make_ready
@@ -21,7 +27,7 @@ from pregao.sessions.kernels import first_report_after
 LIVE_KERNELS: Final[tuple[Kernel, ...]] = (
     sort_packets, take_in_sequence, take_beats, read_rows, whole_events, take_rows, take_phase, apply_held,
     load_rows, clear_instrument, settle, empty_slots, forget_auction, reset_session,
-    first_report_after, note_times,
+    first_report_after, note_times, end_without_row,
 )  # fmt: skip
 
 
