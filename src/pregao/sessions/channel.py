@@ -159,6 +159,10 @@ class ChannelMachine:
             index = self.table.add(security_id, self._recovery.missing)
         return index
 
+    def on_interest(self) -> None:
+        """An instrument is followed from now on whose rows were skipped: a snapshot must have them."""
+        self._recovery.missing = max(self._recovery.missing, self.at)
+
     def on_row(self, index: int, row: Any) -> int:
         """What to do with a row; it is held here if that is decided. In bits of `Decision`: EMPTIED comes
         before APPLY."""

@@ -20,12 +20,15 @@ NOBODY: Final = -1  # end of a chain
 UNMARKED: Final = -1  # for `decide`: RecoveryMsg is not looked at, an EmptyBook is a whole replenishment
 
 
-class Known(IntEnum):
-    """The lesser of two is what holds for both."""
+class BookStatus(IntEnum):
+    """How far a book, or statistics, are to be believed. The lesser of two is what holds for both."""
 
     STALE = 0
     UNVERIFIED = 1
     CLEAN = 2
+
+
+Known = BookStatus  # its name in this package, until all of it is renamed
 
 
 class Mark(IntFlag):

@@ -38,6 +38,7 @@ class Settings:
     checkpoint_events: int = 1_000  # of a channel, between two checkpoints at most
     relistings: int = 0  # times that instruments are added, changed, renamed or deleted in a day
     habits: Habits = _HABITS  # of the publisher, where feeds differ
+    one_file: bool = False  # all streams of all channels in one capture a day
 
     def __post_init__(self) -> None:
         if self.version not in VERSIONS:
