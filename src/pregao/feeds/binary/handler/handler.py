@@ -79,7 +79,7 @@ class ChannelHandler:
         )
         self.incremental = IncrementalReader(
             self.machine, self.store, self.groups, RowReader(schema), plain, self.definitions, observer,
-            whole=whole_events, quotes=quotes, align=self._align,
+            whole=whole_events, align=self._align,
         )  # fmt: skip
         self.snapshots = SnapshotReader(channel, recovery_reader, self.machine, self._keeper, self.groups)
         self._keeper.attach(self.incremental.context, self.machine.held)

@@ -55,12 +55,11 @@ class IncrementalReader:
         observer: Observer,
         *,
         whole: bool,
-        quotes: bool,
         align: Callable[[], None],
     ) -> None:
         self._machine, self._store, self._groups = machine, store, groups
         self._reader, self._plain, self._definitions = reader, plain, definitions
-        self._observer, self._whole, self._quotes, self._align = observer, whole, quotes, align
+        self._observer, self._whole, self._align = observer, whole, align
         self._news = NewsAssembler()
         self._now_ns = 0
         self._waiting: Rows = np.empty(MOST_WAITING, ROW)
@@ -240,7 +239,7 @@ class IncrementalReader:
     def tell_quotes(self, at: int, time_ns: int) -> None:
         """Tops that changed without an event: a snapshot was loaded, all books emptied. `time_ns` is when
         that became known here."""
-        if not self._quotes or not self._store.has_touched:
+        if not self._store.has_touched:
             return
         self._one_row[0] = 0
         self._one_row[0]["at"], self._one_row[0]["time_ns"] = at, time_ns
