@@ -45,7 +45,9 @@ class _WatchedTape(Tape):
         self._channel, self._watch = channel, watch
 
     def on_news(self, news: News) -> None:
-        self._watch.note(f"channel {self._channel}: news: {printable(news.headline)}", alarming=False)
+        whole = "" if news.complete else " (incomplete)"
+        words = f"channel {self._channel}: news: {printable(news.headline)}{whole}"
+        self._watch.note(words, alarming=False)
 
 
 class Watch:
