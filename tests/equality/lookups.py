@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from pregao.books.reference import ReferenceBook
 from pregao.books.views import Level, Order, QueuePosition
 from pregao.model.market import Side
+from tests.equality.plain_book import ReferenceBook
 
 
 def find_order(book: ReferenceBook, order_id: int) -> tuple[Side, Order] | None:

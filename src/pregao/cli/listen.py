@@ -161,7 +161,10 @@ def _packets(args: argparse.Namespace, on_screen: bool) -> "Packets":
         speed = default if args.speed is None else args.speed
         captures = captures_in(args.captures)
         need_readable(captures)
-        return ReplayedPackets(captures, speed=speed, config=args.config, channels=args.channel or ())
+        packets = ReplayedPackets(captures, speed=speed, config=args.config, channels=args.channel or ())
+        for line in packets.untold:
+            sys.stderr.write(f"pregao: {line}; left out\n")
+        return packets
     from pregao.services.market.live import LivePackets
     from pregao.services.subscriptions import load_subscriptions
 

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Set
 from typing import Any
 
 from pregao.model.packets import UInt32s
+from pregao.model.rows import Flag
 from pregao.sessions.arbitration import Arbiter, Output, Packet
 from pregao.sessions.counters import ChannelCounters
 from pregao.sessions.events import Event, TradeDateChanged
@@ -167,7 +168,7 @@ class ChannelMachine:
         before APPLY."""
         record: Record = self.table.sync[index]
         at, kind = int(row["at"]), int(row["kind"])
-        outcome = decide(record, kind, int(row["rpt_seq"]), at)
+        outcome = decide(record, kind, int(row["rpt_seq"]), at, int(row["flags"]) & Flag.RECOVERY)
         if outcome & Decision.FORGET:
             self.held.forget(record)
         if outcome & Decision.HOLD and not self.held.push(record, row):

@@ -9,13 +9,13 @@ import numpy as np
 from pregao.books import layout as t
 from pregao.books.anomalies import Anomaly
 from pregao.books.phases import effective
-from pregao.books.reference import BookUpdate, ReferenceBook
 from pregao.books.store import BookStore
 from pregao.books.views import Level, Order, Top
 from pregao.feeds.binary.handler.groups import Groups
 from pregao.model import events as e
 from pregao.model.market import Action, ImbalanceSide, Phase, Side, State
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
+from tests.equality.plain_book import BookUpdate, ReferenceBook
 
 SECURITY = 200_000_000_001
 WIDE = ("price", "size", "other", "fine", "low", "high", "inserted_ns")

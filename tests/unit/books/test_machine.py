@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from pregao.books.levels import LevelBook
-from pregao.books.reference import BookUpdate, ReferenceBook
 from pregao.books.views import NO_PRICE, Level, SideLevels
 from pregao.model.events import BookEmptied, SideDeleted
 from pregao.model.market import Action, Side
 from tests.equality.lookups import DepthTeller, find_order, queue_position
+from tests.equality.plain_book import BookUpdate, ReferenceBook
 from tests.unit.books.making import SECURITY, KernelBook, order
 
 SIDES = st.sampled_from(Side)

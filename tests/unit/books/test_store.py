@@ -7,11 +7,11 @@ import pytest
 
 from pregao.books import layout as t
 from pregao.books.anomalies import Anomaly
-from pregao.books.reference import ReferenceBook
 from pregao.books.store import BookStore
 from pregao.books.views import Level
 from pregao.model.market import Action, Phase, Side, State, StateEvent
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
+from tests.equality.plain_book import ReferenceBook
 from tests.unit.books.making import SECURITY, order, row_of
 from tests.unit.books.test_statistics import OPENING, THEORETICAL, TOTALS, state
 

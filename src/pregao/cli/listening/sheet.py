@@ -17,7 +17,7 @@ from pregao.services.formats.text_values import printable
 from pregao.services.market.numbers import fine_text, in_words, places_of, price_text
 from pregao.sessions.instruments import BookStatus
 
-_STATES: Final = {
+_STATES: Final[dict[int, str]] = {  # numbers of phases and of states
     State.OPEN: "bold green",
     State.RESERVED: "bold yellow",
     State.FINAL_CLOSING_CALL: "bold yellow",
@@ -49,6 +49,7 @@ def _state_line(book: HandledBook) -> Text:
     group = printable(book.instrument.group) if book.instrument else "?"
     line = Text.assemble(
         ("?", "yellow") if state is None else (in_words(state).upper(), _STATES.get(state, "bold")),
+        " (its own)" if isinstance(state, State) else "",
         f"   group {group}: ", "?" if phase is None else in_words(phase),
     )  # fmt: skip
     if book.ends_ns:

@@ -9,6 +9,7 @@ people.
 """
 
 from pregao.books.views import Level
+from pregao.model.events import followed_phase
 from pregao.model.instruments import Instrument
 from pregao.model.market import (
     Action,
@@ -263,7 +264,8 @@ class BookStatusChanged:
 
 @record
 class StateChanged:
-    """State of an instrument (14). `state` None: as its group."""
+    """State of an instrument (14). `state` None: as its group. The number told with a 102 is the phase of the
+    group that it follows again: `followed`."""
 
     channel: int
     symbol: str
@@ -276,7 +278,13 @@ class StateChanged:
     trade_date: int | None
     ends_ns: int | None
 
+    @property
+    def followed(self) -> Phase | None:
+        return followed_phase(self.state, self.event)
+
     def __str__(self) -> str:
+        if self.followed is not None:
+            return f"{_named(self.symbol)} follows its group again, phase {in_words(self.followed)}"
         state = "as its group" if self.state is None else in_words(self.state)
         return f"{_named(self.symbol)} state {state}{_cause(self.event)}"
 

@@ -266,6 +266,12 @@ class Market:
         for _, handler in sorted(self._channels.handlers.items()):
             yield from handler.books()
 
+    @property
+    def untold(self) -> list[str]:
+        """Of captures: packets that are left out because their stream cannot be told, a line for each flow.
+        A configuration (`config`) can tell it."""
+        return list(getattr(self._packets, "untold", ()))
+
     def health(self) -> MarketHealth:
         return self._channels.health()
 

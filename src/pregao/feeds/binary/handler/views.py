@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from pregao.books.phases import effective
+from pregao.books.phases import effective, shown
 from pregao.books.statistics import Statistics
 from pregao.books.views import BookLevels, Level, Order, QueuePosition, Top
 from pregao.model.instruments import Instrument
@@ -102,13 +102,23 @@ class HandledBook:
         return None if group is None else group.phase
 
     @property
-    def state(self) -> State | None:
-        """What rules it now (14); None while nothing is known."""
-        phase, own = self.phase, self._handler.store.own_state(self.index)
-        return effective(
-            phase if isinstance(phase, Phase) else None,
-            State(own) if own in State._value2member_map_ else None,
-        )
+    def own_state(self) -> State | None:
+        """The state of its own (101); None while it follows its group."""
+        own = self._handler.store.own_state(self.index)
+        return State(own) if own in State._value2member_map_ else None
+
+    @property
+    def state(self) -> Phase | State | None:
+        """What it is in (14): a Phase where it follows its group, a State where one of its own rules; None
+        while nothing is known."""
+        phase = self.phase
+        return shown(phase if isinstance(phase, Phase) else None, self.own_state)
+
+    @property
+    def trading_state(self) -> State | None:
+        """What may be done with it: the more restrictive of both, as a state. PRE_CLOSE is CLOSE here."""
+        phase = self.phase
+        return effective(phase if isinstance(phase, Phase) else None, self.own_state)
 
     @property
     def ends_ns(self) -> int | None:

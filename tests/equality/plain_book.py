@@ -8,10 +8,10 @@ from collections import Counter
 from itertools import groupby
 
 from pregao.books.anomalies import FIRST_BY_PRICE, MAX_SIZE, Anomaly
-from pregao.books.sides import BookSide, Found, SideByPosition, SideByPrice
 from pregao.books.views import Level, Order, Top, rank
 from pregao.model.events import BookEmptied, OrderUpdate, SideDeleted
 from pregao.model.market import Action, Side
+from tests.equality.plain_sides import BookSide, Found, SideByPosition, SideByPrice
 
 BookUpdate = OrderUpdate | SideDeleted | BookEmptied
 _OF_AN_ORDER = frozenset((Action.NEW, Action.CHANGE, Action.DELETE))
