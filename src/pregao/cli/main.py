@@ -27,6 +27,7 @@ from pregao.cli import (
     tables,
     vacuum,
 )
+from pregao.environment import SAY_COMPILING
 from pregao.model.errors import PregaoError
 
 INTERRUPTED = 130
@@ -50,6 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = _parser()
     args = parser.parse_args(argv)
     chosen: Callable[[argparse.Namespace], int] = args.run
+    os.environ[SAY_COMPILING] = str(os.getpid())
     try:
         status = chosen(args)
         sys.stdout.flush()
