@@ -6,7 +6,7 @@ import argparse
 import sys
 import time
 
-from . import books, exchange, handler, lake, lake_scale, live, processes, stream, throughput
+from . import books, exchange, handler, lake, lake_scale, library, live, processes, stream, throughput
 from .capture import Capture, bench_capture
 from .harness import Row, save, table
 
@@ -15,6 +15,7 @@ BENCHMARKS = (
     "books",
     "handler",
     "live",
+    "library",
     "exchange",
     "lake",
     "lake-scale",
@@ -51,6 +52,7 @@ def main() -> int:
         "books": books.measure,
         "handler": handler.measure,
         "live": lambda: live.measure(options.live),
+        "library": library.measure,
         "exchange": lambda: exchange.measure(options.simulate),
         "lake": lambda: lake.measure(options.lake),
         "lake-scale": lambda: lake_scale.measure(max(options.lake, lake_scale.MESSAGES)),

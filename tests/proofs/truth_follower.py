@@ -73,10 +73,14 @@ class TruthFollower:
             self._compare_sides(book, truth)
         if statistics_known is Known.CLEAN:
             self._compare_statistics(book, truth)
-        if book.state_known is Known.CLEAN:
+        if book.state_status is Known.CLEAN:
             self.states += 1
-            if book.state != truth.trading_state:
-                raise DifferenceError(f"{book.symbol}: state {book.state!r}, truth {truth.trading_state!r}")
+            found, told = book.trading_state, truth.trading_state
+            if found != told:
+                raise DifferenceError(f"{book.symbol}: state {found!r}, truth {told!r}")
+            own = None if truth.state is None else truth.state.state
+            if book.own_state is not own:
+                raise DifferenceError(f"{book.symbol}: of its own {book.own_state!r}, truth {own!r}")
         self.unclean += min(known, statistics_known) is not Known.CLEAN
 
     def _compare_sides(self, book: HandledBook, truth: InstrumentTruth) -> None:

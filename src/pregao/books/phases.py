@@ -29,12 +29,20 @@ def state_of_phase(phase: Phase) -> State:
 
 
 def effective(phase: Phase | None, own: State | None) -> State | None:
-    """What rules an instrument; None while nothing was told."""
+    """What may be done with an instrument, as a state (14.1); None while nothing was told. `shown` is what it
+    is in."""
     if phase is None or own is None:
         return own if phase is None else state_of_phase(phase)
     if phase is Phase.PRE_CLOSE and own in AUCTIONS:
         return own  # its auction continues (14.2)
     return max(state_of_phase(phase), own, key=lambda state: _RESTRICTION.get(state, len(_RESTRICTION)))
+
+
+def shown(phase: Phase | None, own: State | None) -> Phase | State | None:
+    """What an instrument is in, as people are told it: the phase of the group that it follows, or the state
+    of its own where that rules. 18 is PRE_CLOSE as a phase and FORBIDDEN as a state, so neither may stand
+    for the other."""
+    return own if own is not None and effective(phase, own) is own else phase
 
 
 def own_after(

@@ -78,6 +78,8 @@ def run(args: argparse.Namespace) -> int:
     with StepsLine(STEPS, enabled=not args.no_progress) as line:
         report = build_lake(request, line.update, master=args.master, archive=args.archive)
     output = Output()
+    for warning in report.warnings:
+        output.talk(f"warning: {warning}")
     for each in [*_summary(report), *unreadable]:
         output.talk(each)
     return DAMAGED if unreadable else OK

@@ -9,7 +9,7 @@ from threading import Event
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
-from pregao.cli.listening.kinds import KINDS
+from pregao.cli.listening.kinds import KINDS, SHOWN
 
 if TYPE_CHECKING:
     from pregao.services.market.health import MarketHealth
@@ -63,8 +63,8 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--metrics", metavar="HOST:PORT", help="for Prometheus; a port alone is on loopback")
     parser.add_argument("--plain", action="store_true", help="lines also on a terminal")
     parser.add_argument(
-        "--show", type=_kinds, default=frozenset(KINDS), metavar="KINDS",
-        help=f"which lines: {','.join(KINDS)} (all)",
+        "--show", type=_kinds, default=SHOWN, metavar="KINDS",
+        help=f"which lines: {','.join(KINDS)}; default: all but {', '.join(sorted(set(KINDS) - SHOWN))}",
     )  # fmt: skip
     parser.set_defaults(run=run)
 
@@ -161,7 +161,10 @@ def _packets(args: argparse.Namespace, on_screen: bool) -> "Packets":
         speed = default if args.speed is None else args.speed
         captures = captures_in(args.captures)
         need_readable(captures)
-        return ReplayedPackets(captures, speed=speed, config=args.config, channels=args.channel or ())
+        packets = ReplayedPackets(captures, speed=speed, config=args.config, channels=args.channel or ())
+        for line in packets.untold:
+            sys.stderr.write(f"pregao: {line}; left out\n")
+        return packets
     from pregao.services.market.live import LivePackets
     from pregao.services.subscriptions import load_subscriptions
 
@@ -187,13 +190,16 @@ def _lines(args: argparse.Namespace, packets: "Packets", symbols: list[str], sto
     from pregao.cli.output import Output
     from pregao.services.market import Market
 
-    # Of captures every line has its own time; a live market has that of its batch, some milliseconds.
+    # What a channel says has the time of its packet where packets are handled one by one; live, that of
+    # the batch, some milliseconds.
     exact = packets.speed is not None
     market = Market(
         packets,
         symbols=symbols,
+        orders="orders" in args.show,
         quotes="quotes" in args.show,
         statistics="statistics" in args.show,
+        depth=args.depth if "depth" in args.show else 0,
         exact=exact,
     )
     with _publishing(args.metrics, market.health) as tick:

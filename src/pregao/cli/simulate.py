@@ -81,6 +81,9 @@ def add_command(commands: Any) -> None:
         "--contingency", action="store_true", help="feed C too, from a site with numbers of its own"
     )
     parser.add_argument(
+        "--one-file", action="store_true", help="all streams in one capture a day, as tcpdump writes them"
+    )
+    parser.add_argument(
         "--heartbeat", type=float, default=1.0, metavar="S", help="seconds of silence (default: 1)"
     )
     parser.add_argument(
@@ -116,6 +119,7 @@ def run(args: argparse.Namespace) -> int:
     settings = Settings(
         args.out, args.seed, args.date or FIRST_DATE, args.days, args.messages, args.instruments,
         args.schema_version, args.faults, args.coverage, args.heartbeat, contingency=args.contingency,
+        one_file=args.one_file,
     )  # fmt: skip
     output = Output()
     with MessagesBar(enabled=sys.stderr.isatty() and not args.no_progress) as bar:

@@ -113,35 +113,35 @@ class BlockKind(Enum):
 
 @record
 class BlockTrade:
+    """Without `price` where it is a midpoint trade: that is in the middle of the book."""
+
     now_ns: int
     security_id: int
     kind: BlockKind
     quantity: int
-    price: int
     buyer: int
     seller: int
+    price: int | None = None
 
 
 @record
 class TacTrade:
-    """A trade at close (TAC)."""
+    """Agreed now, it trades at the closing price (TAC) when that is published."""
 
     now_ns: int
     security_id: int
     quantity: int
-    price: int
     buyer: int
     seller: int
 
 
 @record
 class TaaTrade:
-    """A trade at average (TAA)."""
+    """Agreed now, it trades at the average of the session (TAA) when the closing price is published."""
 
     now_ns: int
     security_id: int
     quantity: int
-    price: int
     buyer: int
     seller: int
 

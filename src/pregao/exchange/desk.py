@@ -21,6 +21,7 @@ from pregao.exchange.indices import Indices
 from pregao.exchange.listing import Listings
 from pregao.exchange.phases import AUCTION_STATES, PhaseError
 from pregao.exchange.rejections import Reason, Rejection
+from pregao.exchange.special_trades import trade_agreed
 from pregao.exchange.surveillance import Surveillance
 from pregao.exchange.transaction import Transaction, tell
 from pregao.exchange.uncross import expire_overdue
@@ -106,9 +107,9 @@ class Desk:
         return None
 
     def _change_session(self, command: control.ChangeSession, transaction: Transaction) -> Rejection | None:
-        """Each message resets its instrument's statistics (14.3) and alters no book; what the days in
-        between have ended follows as an event."""
-        messages = self.surveillance.phases.change_session(
+        """The group's message resets the statistics of all its instruments (6.5.12), each instrument's its
+        own (14.3); they alter no book. What the days in between have ended follows as an event."""
+        of_group, messages = self.surveillance.phases.change_session(
             (command.group, command.exchange), command.session, command.trade_date, transaction.now_ns
         )
         for message in messages:
@@ -116,6 +117,8 @@ class Desk:
             if command.trade_date != market.trade_date:
                 self.figures.roll(message.security_id, command.trade_date)
             market.start_session(command.trade_date, command.session)
+        tell(transaction, of_group)
+        for message in messages:
             tell(transaction, message)
         draft = transaction.draft()
         ids = (message.security_id for message in messages)
@@ -202,7 +205,11 @@ class Desk:
         figures, now_ns = self.figures, transaction.now_ns
         if command.of_day_before:
             return _tell_found(transaction, figures.previous_closing(command.security_id, now_ns))
-        return _tell_found(transaction, figures.closing(command.security_id, now_ns))
+        found = figures.closing(command.security_id, now_ns)
+        rejection = _tell_found(transaction, found)
+        if found is not None:
+            trade_agreed(transaction, self._markets[command.security_id], found.price_fine)
+        return rejection
 
     def _send_news(self, command: control.SendNews, transaction: Transaction) -> Rejection | None:
         if command.security_id is not None and command.security_id not in self._markets:

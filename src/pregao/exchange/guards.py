@@ -45,8 +45,7 @@ class Guards:
             return closing
         if self._is_within(market, order.price, order.quantity):
             return None
-        found = self._bands.check(market.security_id, order.price, order.quantity, self.midpoints(market))
-        return found if isinstance(found, Rejection) else None
+        return self._bands.check(market.security_id, order.price, order.quantity, self.midpoints(market))
 
     def _is_within(self, market: Market, price: int | None, quantity: int) -> bool:
         """Whether no band can have anything against an order: asked with every one, so the prices that

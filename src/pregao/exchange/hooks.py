@@ -125,7 +125,8 @@ class StateRules:
         return self.enter and not self.match
 
 
-# PAUSE stops entry and matching but says nothing against cancelling; CLOSE and FORBIDDEN do (14.1).
+# PAUSE stops entry and matching but says nothing against cancelling, as step B4.2 of the certification script
+# does; CLOSE and FORBIDDEN do (14.1). A change enters an order anew.
 STATE_RULES: dict[State, StateRules] = {
     State.PAUSE: StateRules(enter=False, cancel=True, match=False),
     State.CLOSE: StateRules(enter=False, cancel=False, match=False),

@@ -133,14 +133,13 @@ def _leg_markets(floor: Floor, strategy: Instrument) -> list[Market]:
 
 def _stands(leg: Leg, market: Market) -> PricedLeg:
     instrument = market.instrument
-    price = market.reference_price
+    price, tick = market.reference_price, instrument.tick
     if price is None:
         quotes = [quote for quote in (market.book.buys.best_price, market.book.sells.best_price) if quote]
-        price = sum(quotes) // len(quotes) // instrument.tick * instrument.tick if quotes else None
-    return PricedLeg(
-        leg.side, leg.ratio, instrument.tick if price is None else price, instrument.tick,
-        price is not None, bool(instrument.legs),
-    )  # fmt: skip
+        price = sum(quotes) // len(quotes) if quotes else None
+    is_priced = price is not None
+    stands = tick if price is None else price // tick * tick  # a midpoint may have been between two
+    return PricedLeg(leg.side, leg.ratio, stands, tick, is_priced, bool(instrument.legs))
 
 
 def _as_seen_by(side: Side, sides: int) -> int:

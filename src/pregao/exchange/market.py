@@ -1,6 +1,7 @@
 """What the engine keeps of one instrument, and of all of them together."""
 
 from collections.abc import Container, Iterable, Iterator
+from typing import NamedTuple
 
 from pregao.exchange.book import Book
 from pregao.exchange.hooks import Hooks
@@ -10,18 +11,27 @@ from pregao.exchange.past_trades import PastTrades
 from pregao.exchange.statistics import Statistics
 from pregao.exchange.stops import StopOrders
 from pregao.model.instruments import Instrument
-from pregao.model.market import FINE_SCALE, PRICE_SCALE, Session
+from pregao.model.market import FINE_SCALE, PRICE_SCALE, Session, TradeSubType
 
 _NOWHERE = Place.NOWHERE
 FINE = FINE_SCALE // PRICE_SCALE
+
+
+class Agreed(NamedTuple):
+    """A trade at close or at average that two firms agreed upon."""
+
+    sub_type: TradeSubType
+    quantity: int
+    buyer: int
+    seller: int
 
 
 class Market:
     """One instrument: its book, what waits unseen beside it, and its session."""
 
     __slots__ = (
-        "book", "cancelled", "entered", "executed", "hidden", "ids", "instrument", "on_close", "past_trades",
-        "security_id", "session", "statistics", "stops", "trade_date", "trade_ids",
+        "agreed", "book", "cancelled", "entered", "executed", "hidden", "ids", "instrument", "on_close",
+        "past_trades", "security_id", "session", "statistics", "stops", "trade_date", "trade_ids",
     )  # fmt: skip
 
     def __init__(self, instrument: Instrument, ids: SegmentIds, trade_date: int) -> None:
@@ -34,6 +44,7 @@ class Market:
         self.stops = StopOrders()
         self.on_close: dict[int, Order] = {}  # MOC orders that wait for the final closing call (14.2)
         self.hidden: dict[int, Order] = {}  # RLP orders, oldest first
+        self.agreed: list[Agreed] = []  # trades at close and at average, until their price is known
         self.session = Session.REGULAR
         self.trade_date = trade_date
         self.past_trades = PastTrades()
@@ -49,12 +60,14 @@ class Market:
         return None if closing is None else (closing // FINE + tick // 2) // tick * tick
 
     def start_session(self, trade_date: int, session: Session) -> None:
-        """Statistics start over (14.3); tradeIDs only with a new trade date (13.3)."""
+        """Statistics start over (14.3); tradeIDs only with a new trade date (13.3). What was agreed for a
+        close that never came has lapsed."""
         self.past_trades.add(self.trade_date, self.statistics.trades)
         if trade_date != self.trade_date:
             self.trade_ids.start_over()
         self.trade_date, self.session = trade_date, session
         self.statistics.start_over()
+        self.agreed.clear()
 
 
 class Floor:

@@ -32,6 +32,7 @@ class Reason(Enum):
     GT_NOT_ACCEPTED = (None, "The instrument does not accept GTC and GTD orders")
     CHANGE_NOT_ALLOWED = (None, "This attribute of this order cannot be changed")
     NOTHING_CHANGED = (None, "The change changes nothing")
+    CROSS_TOO_SMALL = (None, "Quantity is below the smallest of a cross")
     CROSS_OUTSIDE_SPREAD = (None, "A cross must be within the best bid and offer")
     NO_REFERENCE_PRICE = (None, "There is no opposite price to trade at")
     NOT_A_FORWARD = (None, "Not a forward instrument, or not its underlying")

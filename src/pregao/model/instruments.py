@@ -128,6 +128,7 @@ class Instrument:
     lot: int = 100
     minimum_quantity: int = 1
     maximum_quantity: int = 1_000_000_000
+    minimum_cross: int | None = None  # smallest quantity of a cross order; None: any
     # Of a contract; both in hundred-millionths, None where the definition has none. Sums take 1 then.
     multiplier_fine: int | None = FINE_SCALE
     price_divisor_fine: int | None = FINE_SCALE

@@ -145,6 +145,7 @@ class _FileReader:
         self._file, self._source, self._decoder, self._counts = file, source, decoder, counts
         self._reader = DatagramReader()
         self._flows = Flows(file, decoder.channels)
+        counts.untold = self._flows.untold
         self._wanted = decoder.selection.channels
 
     def items(self) -> Iterator[DecodedPacket | Finding]:

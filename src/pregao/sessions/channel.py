@@ -20,6 +20,7 @@ from collections.abc import Iterator, Set
 from typing import Any
 
 from pregao.model.packets import UInt32s
+from pregao.model.rows import Flag
 from pregao.sessions.arbitration import Arbiter, Output, Packet
 from pregao.sessions.counters import ChannelCounters
 from pregao.sessions.events import Event, TradeDateChanged
@@ -158,12 +159,16 @@ class ChannelMachine:
             index = self.table.add(security_id, self._recovery.missing)
         return index
 
+    def on_interest(self) -> None:
+        """An instrument is followed from now on whose rows were skipped: a snapshot must have them."""
+        self._recovery.missing = max(self._recovery.missing, self.at)
+
     def on_row(self, index: int, row: Any) -> int:
         """What to do with a row; it is held here if that is decided. In bits of `Decision`: EMPTIED comes
         before APPLY."""
         record: Record = self.table.sync[index]
         at, kind = int(row["at"]), int(row["kind"])
-        outcome = decide(record, kind, int(row["rpt_seq"]), at)
+        outcome = decide(record, kind, int(row["rpt_seq"]), at, int(row["flags"]) & Flag.RECOVERY)
         if outcome & Decision.FORGET:
             self.held.forget(record)
         if outcome & Decision.HOLD and not self.held.push(record, row):

@@ -11,7 +11,15 @@ import numpy as np
 from pregao.model.packets import UInt32s
 from pregao.model.rows import Kind
 from pregao.sessions.counters import ChannelCounters
-from pregao.sessions.events import Event, Healer, InstrumentHealed, InstrumentStale, QueueOverflow, Reason
+from pregao.sessions.events import (
+    Event,
+    Healer,
+    InstrumentHealed,
+    InstrumentStale,
+    InstrumentsUnverified,
+    QueueOverflow,
+    Reason,
+)
 from pregao.sessions.held import NO_REPORT_HELD, STARTS_AGAIN, HeldRows
 from pregao.sessions.instruments import NEVER, NO_REPORT, Decision, Known, Mark, Part, not_clean
 from pregao.sessions.keeper import Keeper, SnapshotHeader
@@ -51,9 +59,13 @@ class Recovery:
             self.counters.went_stale += 1
             self._wait(index)
             self.tell.append(InstrumentStale(self.table.security_ids[index], Reason.REPORTS_MISSING, at))
+        if outcome & Decision.UNSETTLED:
+            self._wait(index)
+            self.tell.append(InstrumentsUnverified(self.channel, (self.table.security_ids[index],), at))
         if outcome & Decision.VERIFIED:
-            self._healed(index, Part.BOOK, Healer.CONTINUITY, at)
-        if outcome & Decision.HEALED:
+            told_again = outcome & Decision.HEALED
+            self._healed(index, Part.BOOK, Healer.EMPTY_BOOK if told_again else Healer.CONTINUITY, at)
+        elif outcome & Decision.HEALED:
             by = Healer.EMPTY_BOOK if kind == Kind.EMPTY_BOOK else Healer.FIRST_REPORT
             self._healed(index, Part.BOOK, by, at)
 
@@ -75,7 +87,8 @@ class Recovery:
             record = sync[index]
             shown = record["book"] == Known.UNVERIFIED or record["statistics"] == Known.UNVERIFIED
             for part in ("book", "statistics"):
-                if record[part] != Known.CLEAN:
+                held = part == "statistics" or not record["marks"] & Mark.REPLENISHING
+                if record[part] != Known.CLEAN and held:
                     record[part] = Known.STALE
             record["missing"], record["bound"] = max(int(record["missing"]), at), NEVER
             if shown:
@@ -102,7 +115,7 @@ class Recovery:
             return BOTH
         if header.alone:
             # A book that is to be told again is withheld, not empty.
-            withheld = at > position or record["marks"] & Mark.AWAITED
+            withheld = at > position or record["marks"] & (Mark.AWAITED | Mark.REPLENISHING)
             return _NEITHER if withheld else parts & Part.BOOK
         return parts
 
@@ -175,6 +188,7 @@ class Recovery:
         concerned = (sync["covered"] < at) & (sync["marks"] & int(Mark.IGNORED) == 0)
         sync["since"][concerned & ~not_clean(sync)] = self.loops
         sync["book"][concerned & (sync["book"] == Known.CLEAN)] = Known.UNVERIFIED
+        sync["marks"][concerned] &= ~np.uint8(Mark.REPLENISHING)
         sync["marks"][concerned] |= np.uint8(Mark.AWAITED)
         sync["bound"][concerned] = NEVER
         sync["missing"][concerned] = np.maximum(sync["missing"][concerned], at)
@@ -204,7 +218,7 @@ class Recovery:
                 self.tell.append(InstrumentStale(security_id, reason, at))
             record["book"] = record["statistics"] = Known.STALE
             record["last"], record["bound"] = NO_REPORT, NEVER
-            record["marks"] &= ~np.uint8(Mark.RESTART)
+            record["marks"] &= ~np.uint8(Mark.RESTART | Mark.REPLENISHING)
         self.table.recount_all()
         self.counters.went_stale += len(followed)
 
@@ -237,7 +251,7 @@ class Recovery:
         record = self.table.sync[index]
         if parts & Part.BOOK:
             record["book"], record["bound"] = Known.CLEAN, 0
-            record["marks"] &= ~np.uint8(Mark.AWAITED)
+            record["marks"] &= ~np.uint8(Mark.AWAITED | Mark.REPLENISHING)
         if parts & Part.STATISTICS:
             record["statistics"] = Known.CLEAN
         if not self._unclean_parts(record):

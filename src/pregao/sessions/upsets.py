@@ -128,6 +128,7 @@ class Upsets:
         concerned = lose_packets(self._table.sync, at, packets, self._recovery.loops)
         self._table.recount_all()
         if concerned:
-            self._tell.append(InstrumentsUnverified(self._channel, concerned, at))
+            ids = tuple(self._table.security_ids[index] for index in concerned)
+            self._tell.append(InstrumentsUnverified(self._channel, ids, at))
         self._definitions.on_loss()
         self._keeper.lost(at)

@@ -109,6 +109,19 @@ def test_a_build_that_left_out_a_file_says_so_and_ends_with_1(
     assert "link.pcap: link type 147 is unknown" in capsys.readouterr().err
 
 
+def test_a_capture_truncated_while_it_is_decoded_is_an_error_with_a_name(tmp_path: Path) -> None:
+    path = tmp_path / "x.pcap"
+    path.write_bytes(capture([packet(order(), number=number) for number in range(1, 40_000)]))
+    command = [sys.executable, "-m", "pregao", "decode", "--no-progress", str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert "Order_MBO" in process.stdout.readline()  # then it waits until somebody reads on
+        os.truncate(path, 4096)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert f"{path}: has become shorter while it was read" in said
+
+
 # --- what takes long can be ended ------------------------------------------------------------------
 
 

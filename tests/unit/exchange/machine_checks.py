@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from pregao.exchange.conditions import can_open, forms_price, is_allowed
+from pregao.exchange.conditions import can_open, forms_price
 from pregao.exchange.engine import Engine, Outcome
 from pregao.exchange.market import Market
 from pregao.exchange.statistics import average
@@ -27,6 +27,7 @@ from pregao.model.events import (
 )
 from pregao.model.instruments import PriceMethod
 from pregao.model.market import Action, Side, State, StateEvent, TradeSubType
+from tests.unit.exchange.condition_table import is_allowed
 from tests.unit.exchange.desk import Reader
 from tests.unit.exchange.implied_twin import implied_of_books, implied_of_engine
 
@@ -187,6 +188,18 @@ def check_retail_fills(outcome: Outcome, side: Side, firm: int, own_best: int | 
         if trade.sub_type is TradeSubType.RLP:
             assert trade.buyer == trade.seller == firm == 1
             assert own_best is None or sign * trade.price >= sign * own_best
+
+
+def check_midpoint(outcome: Outcome, bid: int | None, offer: int | None) -> None:
+    """In the middle of the book, which it leaves as it is; nothing without both sides."""
+    trades = [u for event in outcome.events for u in event.updates if isinstance(u, Trade)]
+    midpoints = [t for t in trades if t.sub_type is TradeSubType.MIDPOINT]
+    if bid is None or offer is None:
+        assert not trades
+    elif midpoints:
+        (trade,) = midpoints
+        assert bid <= trade.price <= offer
+        assert trade.price - bid == (offer - bid) // 2
 
 
 def is_executed(event: Event) -> bool:

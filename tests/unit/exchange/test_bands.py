@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pregao.exchange import control
-from pregao.exchange.bands import LIMIT_TYPES, BandError, Bands, Midpoints, TriggerAuction, limits_of
+from pregao.exchange.bands import LIMIT_TYPES, BandError, Bands, Midpoints, limits_of
 from pregao.exchange.catalogues.entries import BandRule
 from pregao.exchange.commands import CrossOrder, SweepAndCross
 from pregao.exchange.engine import Outcome
@@ -52,13 +52,6 @@ def test_limits_themselves_are_allowed(price: int | None) -> None:
     assert bands().check(1, price, 100, AT_TEN) is None
 
 
-def test_trading_outside_the_auction_band_triggers_an_auction() -> None:
-    assert bands().check(1, 11_0000, 100, AT_TEN) is None  # it may say so
-    assert bands().check(1, 11_0000, 100, AT_TEN, trade_price=10_5000) is None
-    found = bands().check(1, 11_0000, 100, AT_TEN, trade_price=10_5100)
-    assert found == TriggerAuction(10_5100, 9_5000, 10_5000)
-
-
 def test_the_quantity_limit() -> None:
     made = bands()
     assert made.set_quantity(1, 5_000, 1_000, 7) == QuantityBand(1, 5_000, 1_000, 7)
@@ -95,7 +88,7 @@ def test_percentages_are_exact_and_rounded_inwards(midpoint: int, below: int, ab
 
 
 def test_a_band_without_midpoint_has_no_effect() -> None:
-    assert bands(REJECTION, AUCTION).check(1, 99_0000, 1, Midpoints(), trade_price=99_0000) is None
+    assert bands(REJECTION, AUCTION).check(1, 99_0000, 1, Midpoints()) is None
     assert Bands().check(7, 1, 1, Midpoints()) is None
 
 
@@ -166,6 +159,19 @@ def offered(*prices: int, rules: tuple[BandRule, ...] = ALL) -> Exchange:
 
 def traded(outcome: Outcome) -> list[int]:
     return [u.price for event in outcome.events for u in event.updates if isinstance(u, Trade)]
+
+
+@pytest.mark.parametrize(
+    ("price", "trades"), [(9_4900, False), (9_5000, True), (10_5000, True), (10_5100, False)]
+)
+def test_the_limits_of_the_auction_band_themselves_are_traded(price: int, trades: bool) -> None:
+    exchange = offered()
+    sides = (Side.SELL, Side.BUY) if price > 10_0000 else (Side.BUY, Side.SELL)
+    for side in sides:  # an order may say it: only trading there is stopped
+        outcome = exchange.order("10:01:00", ABC, side, 100, price)
+        assert outcome.rejection is None
+    assert traded(outcome) == ([price] if trades else [])
+    assert (exchange.engine.trading_state(ABC) is State.OPEN) is trades
 
 
 @pytest.mark.parametrize("midpoint", [Midpoint.LAST_TRADE, Midpoint.COMPLEMENTARY_LAST])

@@ -72,6 +72,20 @@ def test_ratios_multiply_prices_and_leg_trades() -> None:
     assert shown(market, SELL, RATIO) == [(2, 3.00)]  # what was left of the order; one share is no third
 
 
+@pytest.mark.parametrize(("size", "rests"), [(2, []), (3, []), (5, [(2, 3.00)])])
+def test_nothing_is_cancelled_of_an_order_that_an_implied_one_fills_or_leaves(
+    size: int, rests: list[tuple[int, float]]
+) -> None:
+    """cxlQty (13.1) is what prevention took, not what goes on to rest."""
+    market = desk()
+    market.order(BUY, 10, 5.00, security_id=A, firm=2)
+    market.order(SELL, 10, 6.00, security_id=B, firm=3)
+    summary = market.order(SELL, size, 3.00, security_id=RATIO).events[0].updates[0]
+    assert isinstance(summary, ExecutionSummary)
+    assert (summary.fill_size, summary.cancelled_size) == (min(size, 3), 0)
+    assert shown(market, SELL, RATIO) == rests
+
+
 def test_the_improvement_goes_to_the_leg_that_moved_where_its_tick_can_say_it() -> None:
     market = desk()
     market.order(SELL, 4, 0.40, security_id=RATIO)

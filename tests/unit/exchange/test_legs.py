@@ -130,7 +130,7 @@ def test_legs_stand_at_their_last_price() -> None:
     [
         (c.CrossOrder(9, SPREAD, 3, px(1.10), 1, 2), True, C.CROSSED),
         (c.SweepAndCross(9, SPREAD, BUY, 3, px(1.10), 1), True, C.CROSSED),
-        (c.BlockTrade(9, SPREAD, c.BlockKind.RFQ, 3, px(1.10), 1, 2), True, C.NONE),
+        (c.BlockTrade(9, SPREAD, c.BlockKind.RFQ, 3, 1, 2, px(1.10)), True, C.NONE),
         (c.TradeOnBehalf(9, SPREAD, 3, px(1.10), 1, 2), False, C.ON_BEHALF),
         (c.ManualTrade(9, SPREAD, 3, px(1.10), 1, 2), False, C.ON_BEHALF),
     ],

@@ -4,12 +4,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pregao.exchange.auction import AuctionOrder, Levels, theoretical
-from pregao.exchange.bands import Bands, Midpoints, limits_of
+from pregao.exchange.bands import limits_of
 from pregao.exchange.book import BookSide
 from pregao.exchange.catalogues.entries import BandRule
 from pregao.exchange.levels import side_levels
 from pregao.exchange.orders import Order, OrderType, TimeInForce
-from pregao.exchange.rejections import Rejection
 from pregao.model.market import BandType, LimitType, Midpoint, Side
 from tests.unit.exchange.auction_twin import slow_theoretical
 from tests.unit.exchange.desk_kit import ABC, Exchange
@@ -90,12 +89,7 @@ def test_the_quick_look_at_bands_says_what_the_bands_say(
     bands.limit_quantity(ABC, None, largest)
     midpoints = guards.midpoints(market)
     order = Order(1, ABC, Side.BUY, OrderType.LIMIT, TimeInForce.DAY, 500, price, 1, 0)
-    assert guards.check_order(market, order, 0) == rejection(bands, midpoints, price)
+    assert guards.check_order(market, order, 0) == bands.check(ABC, price, 500, midpoints)
     rule = bands.rule(ABC, BandType.AUCTION)
     assert rule is not None
     assert guards.trade_range(market) == limits_of(rule, midpoints)
-
-
-def rejection(bands: Bands, midpoints: Midpoints, price: int) -> Rejection | None:
-    found = bands.check(ABC, price, 500, midpoints)
-    return found if isinstance(found, Rejection) else None

@@ -11,7 +11,7 @@ from pregao.exchange.orders import OrderType, SelfTrade, TimeInForce
 from pregao.model.instruments import SecurityType
 from pregao.model.market import Side
 from tests.unit.exchange.desk import SPREAD, TERMO, A, B, Desk, spread, stock
-from tests.unit.exchange.machine_checks import Checks, check_retail_fills
+from tests.unit.exchange.machine_checks import Checks, check_midpoint, check_retail_fills
 
 CLOSING = 20 * 100_000_000
 sides = st.sampled_from(Side)
@@ -172,11 +172,17 @@ class ExchangeMachine(RuleBasedStateMachine):
         security_id=outrights, quantity=quantities, offset=offsets,
     )  # fmt: skip
     def agreed(self, kind, security_id, quantity, offset) -> None:  # type: ignore[no-untyped-def]
-        values = (quantity, self.price(security_id, offset), 1, 2)
-        if isinstance(kind, c.BlockKind):
-            self.submit(c.BlockTrade(self.desk.tick(), security_id, kind, *values))
+        now, price = self.desk.tick(), self.price(security_id, offset)
+        if kind is c.BlockKind.MIDPOINT:
+            book = self.desk.engine.market(security_id).book
+            before = book.buys.best_price, book.sells.best_price
+            check_midpoint(self.submit(c.BlockTrade(now, security_id, kind, quantity, 1, 2)), *before)
+        elif isinstance(kind, c.BlockKind):
+            self.submit(c.BlockTrade(now, security_id, kind, quantity, 1, 2, price))
+        elif kind in (c.TacTrade, c.TaaTrade):
+            assert self.submit(kind(now, security_id, quantity, 1, 2)).events == ()
         else:
-            self.submit(kind(self.desk.tick(), security_id, *values))
+            self.submit(kind(now, security_id, quantity, price, 1, 2))
 
     @rule(quantity=quantities, offset=offsets, cash=st.booleans())
     def termo(self, quantity: int, offset: int, cash: bool) -> None:

@@ -244,7 +244,7 @@ def test_identity_by_configuration_then_name_then_content(tmp_path: Path) -> Non
 
     assert identity(named) == StreamId(84, Stream.INCREMENTAL, Feed.A)
     assert identity(named, channels=channels) == StreamId(84, Stream.INCREMENTAL, Feed.B)
-    assert identity(unnamed) == StreamId(84, Stream.INCREMENTAL, Feed.UNKNOWN)
+    assert identity(unnamed) == StreamId(84, Stream.INCREMENTAL, Feed.A)  # the only one there is
     assert identity(unnamed, channels=channels) == StreamId(84, Stream.INCREMENTAL, Feed.B)
     assert identity(definitions) == StreamId(84, Stream.DEFINITION, Feed.A)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pregao.model.rows import ROW, Kind
+from pregao.model.rows import ROW, Flag, Kind
 from pregao.sessions.arbitration import Packet
 from pregao.sessions.channel import ChannelMachine
 from pregao.sessions.events import Event
@@ -16,7 +16,7 @@ from pregao.sessions.keeper import SnapshotHeader
 from pregao.sessions.loops import Follow
 from pregao.sessions.sequence import number_of
 from pregao.sessions.settings import Settings
-from tests.unit.sessions.toy_exchange import Sent, Truth
+from tests.unit.sessions.toy_exchange import HALF_TOLD, ORDER_LENGTH, Sent, Truth
 
 CHANNEL = 55
 _ACTIONS = {"new": 0, "change": 1, "delete": 2}
@@ -137,7 +137,7 @@ class ToyClient:
 
     def _as_row(self, message: tuple[Any, ...], at: int) -> Any:
         row = self._row
-        row["at"], row["rpt_seq"] = at, 0
+        row["at"], row["rpt_seq"], row["flags"] = at, 0, 0
         kind = message[0]
         if kind == "empty":
             row["kind"] = Kind.EMPTY_BOOK
@@ -148,6 +148,7 @@ class ToyClient:
             if kind == "order":
                 row["kind"], row["action"] = Kind.ORDER, _ACTIONS[message[3]]
                 row["id"], row["size"] = message[4], message[5]
+                row["flags"] = Flag.RECOVERY if len(message) > ORDER_LENGTH else 0
             elif kind == "trade":
                 row["kind"], row["price"], row["size"] = Kind.TRADE, message[3], message[4]
             else:
@@ -249,6 +250,7 @@ class ToyClient:
 
     def _compare_one(self, index: int, right: tuple[Any, dict[str, int]]) -> None:
         book, figures = self.machine.known(index)
+        assert not (book is Known.CLEAN and right[0] == HALF_TOLD), f"{self._name(index)} is half-told"
         if book is Known.CLEAN and right[0] is not None:
             mine = self.books.get(index, {})
             assert mine == right[0], f"book of {self._name(index)}: {mine}, not {right[0]}"

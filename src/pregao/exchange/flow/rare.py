@@ -176,15 +176,20 @@ class Rare:
 
     def _block(self) -> RareCommand | None:
         terms = self._agreed(self._shares, 5000)
-        return terms and BlockTrade(self._now_ns, terms[0], self._random.choice(tuple(BlockKind)), *terms[1:])
+        if terms is None:
+            return None
+        security_id, quantity, value, buyer, seller = terms
+        kind = self._random.choice(tuple(BlockKind))
+        price = None if kind is BlockKind.MIDPOINT else value
+        return BlockTrade(self._now_ns, security_id, kind, quantity, buyer, seller, price)
 
     def _tac(self) -> RareCommand | None:
         terms = self._agreed(self._shares, 500)
-        return terms and TacTrade(self._now_ns, *terms)
+        return terms and TacTrade(self._now_ns, *terms[:2], *terms[3:])
 
     def _taa(self) -> RareCommand | None:
         terms = self._agreed(self._futures, 500)
-        return terms and TaaTrade(self._now_ns, *terms)
+        return terms and TaaTrade(self._now_ns, *terms[:2], *terms[3:])
 
     def _termo(self) -> RareCommand | None:
         terms = self._agreed(self._forwards, 5000)

@@ -1,6 +1,7 @@
 """The handlers of any number of channels, fed from one source of packets."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from pregao.codecs.sbe import load_builtin_schema
@@ -41,22 +42,23 @@ class Channels:
         self._due_ns: dict[int, int | None] = {}
         self.times = FeedTimes()
         self.exact = exact
+        self.now_ns = packets.now_ns  # when what is handled came
         self._observe, self._slicer = observe, Slicer()
         self._quotes, self._whole_events = quotes, whole_events
         self._settings, self._schema = settings or Settings(), load_builtin_schema()
         self._known_lines = -1
         self._look_at_lines()
 
-    def start(self) -> list[Event]:
-        """Begin to receive, and which streams are needed; only somebody who joins streams has to ask."""
+    def start(self) -> Iterator[tuple[int, list[Event]]]:
+        """Begin to receive: which streams each channel needs. Only somebody who joins streams has to ask,
+        and then to the end."""
         warm_up()
         self.packets.start()
-        events = []
         for channel, handler in self.handlers.items():
-            events += handler.start(self.packets.now_ns)
+            events = handler.start(self.packets.now_ns)
             self._due_ns[channel] = handler.next_timeout()
-        self.packets.follow(events)
-        return events
+            self.packets.follow(events)
+            yield channel, events
 
     # Packets
 
@@ -76,7 +78,7 @@ class Channels:
         yield from self._wake()
 
     def _receive(self, batch: PacketBatch) -> Iterator[tuple[int, list[Event]]]:
-        now_ns = int(batch.arrival_ns[batch.count - 1])
+        now_ns = self.now_ns = int(batch.arrival_ns[batch.count - 1])
         for channel in self._channels_of(batch):
             handler = self.handlers[channel]
             events = handler.receive_batch(batch, self._lines, now_ns)
@@ -92,7 +94,7 @@ class Channels:
         return [channel for channel in found if channel is not None]
 
     def _wake(self) -> Iterator[tuple[int, list[Event]]]:
-        now_ns = self.packets.now_ns
+        now_ns = self.now_ns = self.packets.now_ns
         for channel, due_ns in list(self._due_ns.items()):
             if due_ns is not None and due_ns <= now_ns:
                 handler = self.handlers[channel]
@@ -113,9 +115,12 @@ class Channels:
                 self.handlers[channel] = self._handler(channel)
 
     def _handler(self, channel: int) -> ChannelHandler:
-        observer = self._observe(channel)
+        observer, settings = self._observe(channel), self._settings
+        interest = getattr(observer, "interest", None)
+        if settings.interest is None and interest is not None:
+            settings = replace(settings, interest=interest)
         handler = ChannelHandler(
-            channel, self._schema, self._settings, observer=observer, whole_events=self._whole_events,
+            channel, self._schema, settings, observer=observer, whole_events=self._whole_events,
             quotes=self._quotes,
         )  # fmt: skip
         attach = getattr(observer, "attach", None)

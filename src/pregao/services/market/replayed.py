@@ -58,6 +58,11 @@ class ReplayedPackets:
         return sorted(self._wanted - {source.id.channel for source in self._replay.sources})
 
     @property
+    def untold(self) -> list[str]:
+        """Packets that are left out because their stream cannot be told: a line for each flow."""
+        return self._replay.untold
+
+    @property
     def findings(self) -> int:
         return self._replay.finding_count
 

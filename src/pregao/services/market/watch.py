@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from pregao.feeds.binary.handler.views import HandledBook
-from pregao.model.events import News, Trade, TradeBusted
+from pregao.model.events import News
 from pregao.services.formats.text_values import printable
 from pregao.services.market.channels import Channels
+from pregao.services.market.events import Trade, TradeBusted
 from pregao.services.market.health import MarketHealth
 from pregao.services.market.names import find_book
 from pregao.services.market.packets import Packets
@@ -40,7 +41,7 @@ class _WatchedTape(Tape):
     """News are told too."""
 
     def __init__(self, channel: int, watch: "Watch") -> None:
-        super().__init__()
+        super().__init__(channel)
         self._channel, self._watch = channel, watch
 
     def on_news(self, news: News) -> None:
@@ -54,7 +55,8 @@ class Watch:
         self._tapes: dict[int, Tape] = {}
         self._channels = Channels(packets, self._observe, quotes=False, settings=settings)
         if packets.speed is None:
-            self._take(self._channels.start())
+            for _, events in self._channels.start():
+                self._take(events)
 
     def step(self, timeout_s: float) -> None:
         """The packets that come next, if any do in time."""
@@ -63,7 +65,7 @@ class Watch:
                 self._take(self._summed_up(channel, events))
 
     def note(self, text: str, *, alarming: bool) -> None:
-        self.notices.append(Notice(self.packets.now_ns, text, alarming))
+        self.notices.append(Notice(self._channels.now_ns, text, alarming))
 
     # What people look at
 

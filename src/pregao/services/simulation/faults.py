@@ -45,6 +45,8 @@ IN_LOOP: Final = -1  # a moment: when a snapshot loop is under way
 ANY_TIME: Final = -2  # a moment: by the seed
 _UNITS: Final = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000}
 _MOST: Final = 1_000_000
+_LONGEST_NS: Final = 30 * 86_400 * 1_000_000_000
+_LONGEST_ITEM: Final = 200
 
 _FEED: Final = f"(?:{'|'.join(sorted(TARGETS, key=len, reverse=True))})"
 _FEEDS: Final = rf"(?:@({_FEED}(?:\+{_FEED})*))?"
@@ -133,6 +135,8 @@ def parse_faults(spec: str) -> FaultPlan:
     """Reads the language above; ConfigurationError names the item that is wrong."""
     plan = FaultPlan()
     for item in filter(None, (part.strip() for part in spec.split(","))):
+        if len(item) > _LONGEST_ITEM:
+            raise ConfigurationError(f"{item[:40]!r}… cannot be read", key="faults")
         name, equals, value = item.partition("=")
         reader = _READERS.get(name)
         if not equals or reader is None:
@@ -175,8 +179,11 @@ def _moment(text: str, item: str) -> int:
     return hours * 3600 + minutes * 60 + seconds
 
 
-def _length(number: str, unit: str) -> int:
-    return int(number) * _UNITS[unit]
+def _length(number: str, unit: str, item: str) -> int:
+    length_ns = int(number) * _UNITS[unit]
+    if abs(length_ns) > _LONGEST_NS:
+        raise ConfigurationError(f"{item!r}: at most thirty days", key="faults")
+    return length_ns
 
 
 def _read_loss(plan: FaultPlan, value: str, item: str) -> None:
@@ -191,7 +198,7 @@ def _read_dup(plan: FaultPlan, value: str, item: str) -> None:
 
 def _read_delay(plan: FaultPlan, value: str, item: str) -> None:
     chance, number, unit, feeds = _matched(_DELAY, value, item).groups()
-    plan.delay |= dict.fromkeys(_targets(feeds), (_chance(chance, item), _length(number, unit)))
+    plan.delay |= dict.fromkeys(_targets(feeds), (_chance(chance, item), _length(number, unit, item)))
 
 
 def _read_reorder(plan: FaultPlan, value: str, item: str) -> None:
@@ -217,13 +224,14 @@ def _read_both(plan: FaultPlan, value: str, item: str) -> None:
 
 def _read_cut(plan: FaultPlan, value: str, item: str) -> None:
     times, feeds, at, number, unit = _matched(_CUT, value, item).groups()
-    cut = Cut(_targets(feeds), _moment(at, item), _length(number, unit))
+    cut = Cut(_targets(feeds), _moment(at, item), _length(number, unit, item))
     plan.cuts += [cut] * _count(times, item)
 
 
 def _read_silence(plan: FaultPlan, value: str, item: str) -> None:
     times, at, number, unit = _matched(_SILENCE, value, item).groups()
-    plan.cuts += [Cut(PRIMARY, _moment(at, item), _length(number, unit), "silence")] * _count(times, item)
+    silence = Cut(PRIMARY, _moment(at, item), _length(number, unit, item), "silence")
+    plan.cuts += [silence] * _count(times, item)
 
 
 def _read_gone(plan: FaultPlan, value: str, item: str) -> None:
@@ -232,7 +240,7 @@ def _read_gone(plan: FaultPlan, value: str, item: str) -> None:
 
 def _read_skew(plan: FaultPlan, value: str, item: str) -> None:
     found = _matched(_SKEW, value, item)
-    plan.skew[found[1]] = int(found[2]) * _UNITS[found[3]]
+    plan.skew[found[1]] = _length(found[2], found[3], item)
 
 
 def _read_header(plan: FaultPlan, value: str, item: str) -> None:
@@ -252,7 +260,7 @@ def _read_burst(plan: FaultPlan, value: str, item: str) -> None:
 
 def _read_contingency(plan: FaultPlan, value: str, item: str) -> None:
     at, number, unit = _matched(_CONTINGENCY, value, item).groups()
-    lasts_ns = None if number is None else _length(number, unit)
+    lasts_ns = None if number is None else _length(number, unit, item)
     plan.contingency.append(SiteFailure(_moment(at, item), lasts_ns))
 
 

@@ -25,6 +25,7 @@ from pregao.services.simulation.latency import Departures
 from pregao.services.simulation.line import Line, Sink
 from pregao.services.simulation.outputs import Files, Output
 from pregao.services.simulation.pace import paces, slices, with_bursts
+from pregao.services.simulation.relisting import Relisting
 from pregao.services.simulation.settings import Settings, as_date, starts_week
 from pregao.services.simulation.sources import ChannelBooks
 from pregao.services.simulation.venue import Venue, default_catalogue
@@ -88,7 +89,8 @@ class Simulation:
                 now_ns=self._clock(trade_date).starts_ns,
                 paces=paces(settings, len(venue.catalogue.channels)),
                 start=SequencePoint(version, 1), loops=SequencePoint(1000 + version, 1),
-                site=site, standby=standby, departures=Departures(f"{settings.seed}/{channel}/{site.name}"),
+                site=site, standby=standby, habits=settings.habits,
+                departures=Departures(f"{settings.seed}/{channel}/{site.name}"),
             )  # fmt: skip
 
         standby = line(Site.CONTINGENCY, _OWN_VERSIONS + week) if self._contingency else None
@@ -169,6 +171,9 @@ class Simulation:
         date = as_date(trade_date).isoformat()
         for line, day in wrongs.items():
             tasks += self._injector.tasks(line, day, date)
+        if self.settings.relistings:
+            relisting = Relisting(driver, self.settings.seed + trade_date)
+            tasks += relisting.tasks(self.settings.relistings, start_ns, clock.ends_ns)
         driver.start(venue.day(trade_date, clock.squeeze), tasks, start_ns)
 
     def _week_starter(self, line: Line) -> Callable[[int], None]:

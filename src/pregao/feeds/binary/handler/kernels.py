@@ -57,7 +57,7 @@ SUSPECTED = 256  # in a note: an update did not fit the book
 APPLY, HOLD, FORGET = int(Decision.APPLY), int(Decision.HOLD), int(Decision.FORGET)
 EMPTIED = int(Decision.EMPTIED)
 STALE = int(Known.STALE)
-END_OF_EVENT = 1
+END_OF_EVENT, RECOVERY = int(r.Flag.END_OF_EVENT), int(r.Flag.RECOVERY)
 LAST_BOOK_KIND = int(Kind.EMPTY_BOOK)
 EMPTY_BOOK = int(Kind.EMPTY_BOOK)
 PHASE = int(Kind.PHASE)
@@ -95,7 +95,8 @@ def _take_row(context, books, number, row, at_first):
     kind, at = load_u8(row, r.KIND), load_i64(row, r.AT)
     outcome = load_i64(context, DECIDED)
     if not at_first or outcome == NOT_DECIDED:
-        outcome = decide(sync, kind, load_u32(row, r.RPT_SEQ), at)
+        recovery = load_u8(row, r.FLAGS) & RECOVERY
+        outcome = decide(sync, kind, load_u32(row, r.RPT_SEQ), at, recovery)
     if outcome & FORGET:
         forget_held(pool, sync)
     if outcome & EMPTIED and kind != EMPTY_BOOK:
@@ -180,7 +181,7 @@ def take_phase(context, row, indexes, first, count, is_theirs):
     for place in range(first, count):
         number = load_u32(indexes, place * 4)
         sync, header = load_i64(context, SYNC) + number * SYNC_SIZE, header_of(books, number)
-        outcome = decide(sync, PHASE, 0, at)
+        outcome = decide(sync, PHASE, 0, at, 0)
         if is_theirs:
             if outcome & APPLY:
                 _affect(books, header, row)

@@ -118,7 +118,7 @@ def _quantities(instrument: Instrument) -> Fields:
         "maxOrderQty": instrument.maximum_quantity,
         "minLotSize": instrument.lot,
         "minTradeVol": instrument.lot,
-        "minCrossQty": instrument.lot,
+        "minCrossQty": instrument.minimum_cross,
     }
 
 

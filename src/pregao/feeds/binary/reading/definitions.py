@@ -86,6 +86,7 @@ def _quantities(v: Values) -> dict[str, Any]:
         "lot": v.get("minLotSize"),
         "minimum_quantity": v.get("minOrderQty"),
         "maximum_quantity": v.get("maxOrderQty"),
+        "minimum_cross": v.get("minCrossQty"),
         "is_odd_lot": v.get("lotType") == "ODD_LOT",
     }
 
