@@ -9,6 +9,7 @@ from time import perf_counter
 
 from pregao.codecs.sbe import load_builtin_schema
 from pregao.exchange.catalogues.entries import Catalogue
+from pregao.exchange.flow.paths import TRADING_DAY_NS
 from pregao.exchange.flow.settings import FlowSettings
 from pregao.exchange.timetable import local_midnight_ns
 from pregao.feeds.binary.publisher import SequencePoint, Site
@@ -69,7 +70,8 @@ class Simulation:
         self._contingency = settings.contingency or bool(self.plan.contingency)
         catalogue = squeezed(catalogue or default_catalogue(settings.instruments), settings.squeeze)
         before = settings.day_before
-        self.venue = Venue(catalogue, settings.seed, before, FlowSettings(trading=settings.trading))
+        flow = FlowSettings(trading=settings.trading, day_ns=TRADING_DAY_NS // settings.squeeze)
+        self.venue = Venue(catalogue, settings.seed, before, flow)
         self.lines = [self._line(channel, before) for channel in catalogue.channels]
         self.driver = Driver(self.venue, self.lines, settings.checkpoint_events)
         self.summary = Summary()
