@@ -164,6 +164,7 @@ class Simulation:
         for line in self._sites():
             line.events = line.checkpoint_at = 0
             line.ambushes.clear()
+            line.list_ambushes.clear()
             line.books.now_ns = start_ns
         for line in self.lines:
             driver.checkpoint(line, start_ns, whole=True)
