@@ -154,7 +154,7 @@ class Collector(Observer):
         self._out.append(
             News(
                 channel, symbol, news.time_ns, position, about, news.news_id, news.headline, news.text,
-                news.source, news.language, news.url,
+                news.source, news.language, news.url, news.complete,
             )
         )  # fmt: skip
 

@@ -40,7 +40,7 @@ from pregao.sessions.instruments import NOTABLE
 
 MOST_WAITING: Final = 1 << 14  # rows of an event without an end; a real one has some hundreds
 _NOTE_ROOM: Final = 1 << 12
-_AFTER_ALL: Final = 0xFFFF  # index of no message: behind those of its packet
+AFTER_ALL: Final = 0xFFFF  # index of no message: behind those of its packet
 
 
 class IncrementalReader:
@@ -243,7 +243,7 @@ class IncrementalReader:
             return
         self._one_row[0] = 0
         self._one_row[0]["at"], self._one_row[0]["time_ns"] = at, time_ns
-        self._one_row[0]["index"] = _AFTER_ALL
+        self._one_row[0]["index"] = AFTER_ALL
         while (code := end_without_row(self._store.context, self._one_row.ctypes.data)) != t.DONE:
             self._store.make_room(code)
         self._observer.on_rows(self._one_row[:0])
