@@ -25,6 +25,7 @@ from pregao.services.market.wanted import Wanted
 from pregao.sessions.events import (
     ChannelReady,
     DefinitionsComplete,
+    InstrumentsUnverified,
     JoinStream,
     LeaveStream,
     SnapshotLoopComplete,
@@ -208,6 +209,8 @@ class Collector(Observer):
             about: int | None = getattr(event, "security_id", None)
             if about is not None:
                 self._touched.add(find(about))
+            elif isinstance(event, InstrumentsUnverified):
+                self._touched.update(map(find, event.security_ids))
             elif not isinstance(event, _HARMLESS):
                 self._stirred = True
             symbol = None if about is None else symbols[about]
