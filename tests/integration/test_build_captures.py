@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from pregao.codecs.pcap.writer import pcap_header, pcap_record
 from pregao.lake.lake import Lake
 from pregao.lake.tables.catalogue import DATA_TABLES
 from pregao.lake.tables.quality import Quality
+from pregao.services.lakes.build import unreadable_captures
 
 from .captures_kit import Captured, copy_capture, read_capture, write_capture
 from .lake_kit import all_tables, build, make_days
@@ -56,6 +58,19 @@ def _same_books(lake: Lake, expected: Lake) -> None:
 
 def _findings(lake: Lake) -> Counter[str]:
     return Counter(lake.arrow("quality")["finding"].to_pylist())
+
+
+def test_a_capture_of_an_unknown_link_type_beside_others(
+    monday: dict[str, Path], whole: Lake, tmp_path: Path
+) -> None:
+    """It is said (`tests/unit/cli/test_unreadable.py`), and all that is fine beside it is used."""
+    strange = tmp_path / f"{CHANNEL:03}_Incremental_FeedC.pcap"
+    strange.write_bytes(pcap_header(linktype=147) + pcap_record(1, b"what is this"))
+    captures = [*monday.values(), strange]
+    (line,) = unreadable_captures([str(path) for path in captures])
+    assert line == f"{strange}: link type 147 is unknown: none of its packets can be read"
+    build(captures, tmp_path / "lake")
+    _same_books(Lake(tmp_path / "lake"), whole)
 
 
 # Feeds

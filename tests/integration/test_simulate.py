@@ -156,7 +156,7 @@ def test_times_tell_of_queue_match_and_sending(week_start: tuple[Path, Simulatio
                 lags.append(sending_ns - transact)
     assert min(waits) >= 0
     assert min(lags) >= 0
-    assert len(set(waits)) > 0.8 * len(waits)
+    assert len(set(waits)) > 0.5 * len(waits)  # legs and stops share the time of their cause
     assert np.quantile(lags, 0.999) > 5 * np.median(lags) > 10_000
 
 

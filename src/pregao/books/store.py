@@ -96,6 +96,11 @@ class BookStore(StoreViews):
         self._memory.set(t.QUOTES_COUNT, 0)
         return taken
 
+    @property
+    def has_touched(self) -> bool:
+        """Whether books have changed whose quotes are not told yet: their event has not ended."""
+        return self._memory.get(t.TOUCHED_COUNT) > 0
+
     def want_depth(self, levels: int) -> None:
         """From now on the first levels a side are told at the end of an event that changed one of them:
         `take_depths`."""

@@ -23,6 +23,7 @@ from pregao.model.errors import CaptureError
 
 SURVEYED: Final = 500_000  # packets; further ones only where they go to a destination not met among these
 _GLANCE: Final = 512  # packets; enough where a name says what the file is
+_PLAIN = 20_000  # packets that are looked at without kernels, which take longer than that to load
 _EVERYTHING: Final = 1 << 62
 
 
@@ -77,7 +78,8 @@ class CaptureStreams:
         try:
             found = glance(path, _GLANCE)
             if not found.whole and not _fits(found, named):
-                found = _survey(path, SURVEYED)
+                found = glance(path, _PLAIN)
+                found = found if found.whole else _survey(path, SURVEYED)
         except CaptureError:  # whoever reads it says why
             return Survey()
         return found

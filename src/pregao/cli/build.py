@@ -24,7 +24,8 @@ examples:
 """
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 STEPS: Final = {
-    "start": "starting Spark", "scan": "looking through captures", "build": "building slices",
+    "compile": "compiling kernels for this machine: once, up to a minute", "start": "starting Spark",
+    "scan": "looking through captures", "build": "building slices",
     "derive": "computing tables", "commit": "committing",
 }  # fmt: skip
 

@@ -27,6 +27,7 @@ from pregao.cli import (
     tables,
     vacuum,
 )
+from pregao.environment import SAY_COMPILING
 from pregao.model.errors import ConfigurationError, PregaoError
 
 _LOCALE = ("LC_ALL", "LC_CTYPE", "LANG")
@@ -52,6 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = _parser()
     args = parser.parse_args(argv)
     chosen: Callable[[argparse.Namespace], int] = args.run
+    os.environ[SAY_COMPILING] = str(os.getpid())
     try:
         _need_nameable(args)
         status = chosen(args)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from pregao.services.simulation import Summary
 
 OK: Final = 0
+FACTS_OUTSIDE: Final = 1
 _DESCRIPTION: Final = """\
 Whole trading days of a simulated B3 on a virtual clock: pre-open, opening auction,
 continuous trading, intraday auctions, halts, closing call, after-market.
@@ -70,8 +71,9 @@ def add_command(commands: Any) -> None:
         help="incremental messages of all channels, a day (default: 1000000)",
     )  # fmt: skip
     parser.add_argument(
-        "--instruments", type=_natural, metavar="N", help="only the N most popular of the catalogue"
-    )
+        "--instruments", type=_natural, metavar="N",
+        help="only the N most popular of the catalogue, or with further ones up to 2000 (default: 213)",
+    )  # fmt: skip
     parser.add_argument(
         "--schema-version", type=int, choices=(7, 8, 9, 10, 15, 16, 17), default=16,
         help="wire version (default: 16)",
@@ -87,8 +89,10 @@ def add_command(commands: Any) -> None:
         "--heartbeat", type=float, default=1.0, metavar="S", help="seconds of silence (default: 1)"
     )
     parser.add_argument(
-        "--coverage", action="store_true", help="print how often everything occurred, and packet sizes"
-    )
+        "--coverage", action="store_true",
+        help="print how often everything occurred, packet sizes and, from 50,000 messages on, stylised"
+        " facts beside their ranges: exit status 1 if one is outside",
+    )  # fmt: skip
     parser.add_argument("--no-progress", action="store_true", help="no progress bar on stderr")
     parser.set_defaults(run=run)
 
@@ -125,13 +129,18 @@ def run(args: argparse.Namespace) -> int:
     with MessagesBar(enabled=sys.stderr.isatty() and not args.no_progress) as bar:
         simulation = Simulation(settings, bar.update)
         summary = simulation.run()
+    outside: list[str] = []
     if settings.coverage:
-        from pregao.services.simulation.coverage import coverage, coverage_text
+        from pregao.services.simulation.coverage import coverage, coverage_text, days_facts
 
-        output.data(coverage_text(coverage(simulation, summary), summary))
+        found = days_facts(simulation, summary)
+        output.data(coverage_text(coverage(simulation, summary), summary, found))
+        outside = [fact.name for fact in found if not fact.holds]
     for line in _summary(summary):
         output.talk(line)
-    return OK
+    if outside:
+        output.talk(f"pregao: not like a market: {'; '.join(outside)}")
+    return FACTS_OUTSIDE if outside else OK
 
 
 def _summary(summary: "Summary") -> list[str]:

@@ -51,7 +51,8 @@ class Figures:
         positions, market = self._positions.get(security_id), self._markets[security_id]
         if positions is None:
             return None
-        return positions.publish(trades_of_day(market), market.trade_date, now_ns)
+        settled = market.statistics.settled_net
+        return positions.publish(trades_of_day(market), market.trade_date, now_ns, settled)
 
     def previous_closing(self, security_id: int, now_ns: int) -> ClosingPrice | None:
         return self._closings[security_id].previous(now_ns)
@@ -74,7 +75,7 @@ class Figures:
         if security_id in self._settlements:
             self._settlements[security_id].roll(trade_date)
         if security_id in self._positions:
-            self._positions[security_id].roll(trades_of_day(market))
+            self._positions[security_id].roll(trades_of_day(market), market.statistics.settled_net)
 
 
 def _last_of_session(market: Market) -> int | None:
@@ -86,6 +87,7 @@ def _last_of_session(market: Market) -> int | None:
 
 
 def trades_of_day(market: Market) -> Iterable[Trade]:
-    """Of both sessions: the regular session's are set aside when the after-market starts."""
+    """Those that are kept, of both sessions: the regular session's are set aside when the after-market
+    starts."""
     yield from market.past_trades.of_date(market.trade_date)
     yield from market.statistics.trades.values()

@@ -34,12 +34,14 @@ class Market:
         "past_trades", "security_id", "session", "statistics", "stops", "trade_date", "trade_ids",
     )  # fmt: skip
 
-    def __init__(self, instrument: Instrument, ids: SegmentIds, trade_date: int) -> None:
+    def __init__(
+        self, instrument: Instrument, ids: SegmentIds, trade_date: int, kept_trades: int | None = None
+    ) -> None:
         self.instrument = instrument
         self.security_id = instrument.security_id
         self.ids = ids
         self.book = Book()
-        self.statistics = Statistics(instrument.closing_price)
+        self.statistics = Statistics(instrument.closing_price, kept_trades)
         self.trade_ids = TradeIds()
         self.stops = StopOrders()
         self.on_close: dict[int, Order] = {}  # MOC orders that wait for the final closing call (14.2)
@@ -65,6 +67,7 @@ class Market:
         self.past_trades.add(self.trade_date, self.statistics.trades)
         if trade_date != self.trade_date:
             self.trade_ids.start_over()
+            self.statistics.settled_net = {}
         self.trade_date, self.session = trade_date, session
         self.statistics.start_over()
         self.agreed.clear()
@@ -74,11 +77,18 @@ class Floor:
     """All markets, all open orders, and the hooks."""
 
     __slots__ = (
-        "_delisted", "_next_order_id", "by_firm", "hooks", "implying", "markets", "orders", "segments",
+        "_delisted", "_kept_trades", "_next_order_id", "by_firm", "hooks", "implying", "markets", "orders",
+        "segments",
     )  # fmt: skip
 
-    def __init__(self, instruments: Iterable[Instrument], trade_date: int, hooks: Hooks) -> None:
-        self.hooks = hooks
+    def __init__(
+        self,
+        instruments: Iterable[Instrument],
+        trade_date: int,
+        hooks: Hooks,
+        kept_trades: int | None = None,
+    ) -> None:
+        self.hooks, self._kept_trades = hooks, kept_trades
         self.segments: dict[int, SegmentIds] = {}
         self.markets: dict[int, Market] = {}
         self.orders: dict[int, Order] = {}
@@ -90,7 +100,7 @@ class Floor:
             self.list_instrument(instrument, trade_date)
 
     def list_instrument(self, instrument: Instrument, trade_date: int) -> Market:
-        market = Market(instrument, self.segment(instrument.segment), trade_date)
+        market = Market(instrument, self.segment(instrument.segment), trade_date, self._kept_trades)
         self.markets[instrument.security_id] = market
         date, last = self._delisted.pop(instrument.security_id, (None, 0))
         if date == trade_date:

@@ -312,7 +312,7 @@ class Definition:
 
 @record
 class News:
-    """A whole news text; the feeds cut it into parts (5.8)."""
+    """A news text; the feeds cut it into parts (5.8). Not `complete`: some of them never came."""
 
     news_id: int | None
     headline: str
@@ -322,6 +322,7 @@ class News:
     language: str | None = "pt"
     url: str | None = None
     security_id: int | None = None
+    complete: bool = True
 
 
 @record

@@ -84,6 +84,7 @@ def test_a_flow_that_begins_late_is_looked_for(
     day: list[Sent], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Behind the packets that are looked at first."""
+    monkeypatch.setattr(streams, "_PLAIN", 700)
     monkeypatch.setattr(streams, "SURVEYED", 1_000)
     late, others = ([each for each in day if (each[0] == 3184) is is_late] for is_late in (True, False))
     path = str(write(tmp_path / "dump", [*others[:5_000], *late]))

@@ -100,6 +100,27 @@ def test_without_a_symbol_the_busiest_is_shown_and_keys_go_round(watch: Watch) -
     assert shown() == symbols[(at + 1) % len(symbols)]
 
 
+def test_what_is_shown_first_is_busy_before_and_after_the_first_trade() -> None:
+    """Not the first of the alphabet, and not for ever the one that happened to trade first."""
+    watch = Watch(MemoryPackets(day(**DAY).packets, at_once=20))
+    screen = Screen(watch, [], 10, Console(file=StringIO(), width=150, height=45))
+    seen = set[str]()
+    while not watch.packets.ended:
+        watch.step(0.0)
+        shown, _ = screen._chosen.shown(1)
+        if not shown or not any(book.bids or book.offers for book in watch.books()):
+            continue
+        (book,), busiest = shown, watch.busiest()
+        assert busiest is not None
+        most = watch.trade_count(busiest.security_id, busiest.channel)
+        if most:
+            assert watch.trade_count(book.security_id, book.channel) * 2 >= most
+        else:
+            assert book.bids or book.offers
+        seen.add(book.symbol)
+    assert 1 <= len(seen) < 20  # it does not flicker
+
+
 def test_unknown_symbols_are_told_on_the_screen(watch: Watch) -> None:
     assert "no instrument PETR5 among" in picture(watch, "PETR5")
 

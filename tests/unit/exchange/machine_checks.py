@@ -5,11 +5,13 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
+from pregao.exchange.bands import Bands
 from pregao.exchange.conditions import can_open, forms_price
 from pregao.exchange.engine import Engine, Outcome
 from pregao.exchange.market import Market
 from pregao.exchange.statistics import average
 from pregao.model.events import (
+    ClosingPrice,
     Event,
     ExecutionStatistics,
     ExecutionSummary,
@@ -26,7 +28,16 @@ from pregao.model.events import (
     TradeBusted,
 )
 from pregao.model.instruments import PriceMethod
-from pregao.model.market import Action, Side, State, StateEvent, TradeSubType
+from pregao.model.market import (
+    Action,
+    BandType,
+    PriceOrigin,
+    Side,
+    State,
+    StateEvent,
+    TradeCondition,
+    TradeSubType,
+)
 from tests.unit.exchange.condition_table import is_allowed
 from tests.unit.exchange.desk import Reader
 from tests.unit.exchange.implied_twin import implied_of_books, implied_of_engine
@@ -43,14 +54,17 @@ STATISTICS_IN_ORDER = (OpeningPrice, HighPrice, LowPrice, ExecutionStatistics)
 class Checks:
     """`trades` are those of the session of each instrument, `past` those of sessions that are over."""
 
-    def __init__(self, engine: Engine, closing_fine: dict[int, int] | None = None) -> None:
-        self.engine, self.closing_fine = engine, closing_fine or {}
+    def __init__(
+        self, engine: Engine, closing_fine: dict[int, int] | None = None, bands: Bands | None = None
+    ) -> None:
+        self.engine, self.closing_fine, self.bands = engine, closing_fine or {}, bands
         self.reader = Reader()
         self.trades: dict[int, dict[int, Trade]] = defaultdict(dict)
         self.past: dict[tuple[int, int, int], Trade] = {}  # by instrument, date and tradeID
         self.amended: set[int] = set()  # an amended trade is told late but keeps its place
         self.told_ids: set[tuple[int, int, int]] = set()
         self.last_id = 0
+        self.told_close: dict[int, tuple[int, int | None]] = {}  # closing price, and the average until then
 
     def fingerprint(self) -> object:
         """All that a rejected command must leave as it was."""
@@ -72,9 +86,54 @@ class Checks:
         self.reader.read(outcome.events)
         check_legs(outcome.events, self.engine.floor.markets)
         for event in outcome.events:
+            self._check_band(event)
+            self._check_agreed(event)
             self._note(event)
             check_order_of(event)
             self._check_totals(event)
+
+    def follow(self, events: Sequence[Event]) -> None:
+        """Events of a day that is over, under bands that never changed."""
+        for event in events:
+            self._check_band(event)
+            self._note(event)
+
+    def _check_band(self, event: Event) -> None:
+        """13.11: what orders trade in an event is within the auction band around the last price before it,
+        also where a strategy took them from the book of a leg. Blocks and reports of legs need not be."""
+        if self.bands is None or not is_executed(event):
+            return
+        for trade in event.updates:
+            if not isinstance(trade, Trade) or trade.condition & TradeCondition.BLOCK:
+                continue
+            limits = self.bands.find(trade.security_id)
+            rule = None if limits is None else limits.rules.get(BandType.AUCTION)
+            middle = self._last_price(trade.security_id)
+            if rule is None or not middle or (trade.sub_type is TradeSubType.LEG and not trade.implied):
+                continue
+            off = (trade.price - middle) * 1_000_000
+            assert abs(middle) * rule.low <= off <= abs(middle) * rule.high, (trade, middle, rule)
+
+    def _last_price(self, security_id: int) -> int | None:
+        """Of what was told before this event; else the closing price of the day before, on its tick."""
+        found = [t for t in self.trades[security_id].values() if forms_price(t.sub_type, t.condition)]
+        if found:
+            return found[-1].price
+        market = self.engine.market(security_id)
+        closing, tick = market.statistics.closing_fine, market.instrument.tick
+        return None if closing is None else round(closing / 10_000 / tick) * tick
+
+    def _check_agreed(self, event: Event) -> None:
+        """A trade at close is at the closing price told last, one at average at the average told last."""
+        for update in event.updates:
+            if isinstance(update, ClosingPrice) and update.origin is PriceOrigin.DAILY:
+                trades = [*self.trades[update.security_id].values()]
+                volume, value = sum(t.size for t in trades), sum(t.size * t.price for t in trades)
+                mean = average(value, volume) if volume else None
+                self.told_close[update.security_id] = round(update.price_fine / 10_000), mean
+            elif isinstance(update, Trade) and update.sub_type in (TradeSubType.TAC, TradeSubType.TAA):
+                closing, mean = self.told_close[update.security_id]
+                assert update.price == (closing if update.sub_type is TradeSubType.TAC else mean)
 
     def _note(self, event: Event) -> None:
         busted = {u.trade_id for u in event.updates if isinstance(u, TradeBusted)}

@@ -17,12 +17,16 @@ from pregao.model.events import (
     Trade,
 )
 from pregao.model.market import (
+    BandType,
+    LimitType,
+    Midpoint,
     Phase,
     Side,
     State,
 )
 from tests.unit.exchange.auction_twin import slow_theoretical_of
 from tests.unit.exchange.desk_kit import ABC, SECOND, TEMPLATE, XYZ, Exchange, catalogue, clock, listing
+from tests.unit.exchange.machine_checks import Checks
 
 
 def equities(template: AuctionTemplate = TEMPLATE, *bands: BandRule, liquid: bool = True) -> Exchange:
@@ -37,6 +41,8 @@ def opened(*arguments: object, **named: object) -> Exchange:
     return exchange
 
 
+# Two ticks around the last price, where orders are up to nine apart.
+BAND = BandRule(BandType.AUCTION, LimitType.PERCENTAGE, -2_500, 2_500, Midpoint.LAST_TRADE)
 steps = st.lists(
     st.tuples(
         st.sampled_from(
@@ -51,7 +57,7 @@ steps = st.lists(
 
 @given(steps)
 def test_whatever_happens_books_are_sound_and_events_in_order(script: list[tuple[str, int, int]]) -> None:
-    exchange, now_ns = opened(liquid=False), clock("10:00:00")
+    exchange, now_ns = opened(TEMPLATE, BAND, liquid=False), clock("10:00:00")
     phases = [Phase.OPEN, Phase.PRE_OPEN, Phase.PAUSE, Phase.FINAL_CLOSING_CALL, Phase.PRE_CLOSE]
     for kind, security_id, number in script:
         now_ns += (number + 1) * 5 * SECOND
@@ -82,6 +88,7 @@ def test_whatever_happens_books_are_sound_and_events_in_order(script: list[tuple
         check_invariants(exchange)
     for event in exchange.events:
         check_order_of(event)
+    Checks(exchange.engine, bands=exchange.desk.surveillance.bands).follow(exchange.events)
 
 
 def check_invariants(exchange: Exchange) -> None:

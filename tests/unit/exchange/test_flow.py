@@ -13,6 +13,8 @@ from pregao.exchange.catalogue import Catalogue, load_default_catalogue
 from pregao.exchange.commands import BlockKind, BlockTrade, CancelOrder, ChangeOrder, ForwardTrade, NewOrder
 from pregao.exchange.engine import Engine, Outcome
 from pregao.exchange.flow import Flow, FlowCommand, FlowSettings
+from pregao.exchange.flow.blocks import Blocks
+from pregao.exchange.flow.impact import Impact
 from pregao.exchange.orders import OrderType, SelfTrade, TimeInForce
 from pregao.model.events import Event, ExecutionSummary, OrderUpdate, StateChanged, Trade
 from pregao.model.instruments import SecurityType
@@ -209,7 +211,8 @@ def test_a_state_told_in_an_answer_is_heeded(catalogue: Catalogue) -> None:
 def test_with_the_engine(catalogue: Catalogue) -> None:
     """Hardly anything is rejected, cancels outnumber trades, and most messages are of orders."""
     engine = Engine(catalogue.instruments, trade_date=20_773)
-    flow = Flow(catalogue, 12, engine.floor.orders, engine.trading_state, FlowSettings(deepest=150))
+    floor, settings = engine.floor, FlowSettings(deepest=150)
+    flow = Flow(catalogue, 12, floor.orders, engine.trading_state, settings, floor.markets)
     updates, rejected, sent = Counter[type](), 0, Counter[type]()
     for _, command in flow.commands(START, START + 7 * HOUR, 30_000):
         outcome = engine.submit(command)
@@ -220,3 +223,78 @@ def test_with_the_engine(catalogue: Catalogue) -> None:
     assert rejected < 0.01 * sent.total()
     assert sent[CancelOrder] > 2 * updates[Trade] > 0
     assert 0.85 <= updates[OrderUpdate] / updates.total() <= 0.97
+
+
+def _day_with_books(count: int, seed: int = 12) -> tuple[Counter[type], list[float], Engine]:
+    """Commands by kind, lives of cancelled orders in seconds, and the engine at the end of seven hours."""
+    catalogue = load_default_catalogue()
+    engine = Engine(catalogue.instruments, trade_date=20_773)
+    floor = engine.floor
+    flow = Flow(catalogue, seed, floor.orders, engine.trading_state, markets=floor.markets)
+    sent, lives = Counter[type](), []
+    for now_ns, command in flow.commands(START, START + 7 * HOUR, count):
+        order = floor.orders.get(command.order_id) if isinstance(command, CancelOrder) else None
+        if order is not None and order.inserted_ns:
+            lives.append((now_ns - order.inserted_ns) / 1e9)
+        flow.answered(engine.submit(command))
+        sent[type(command)] += 1
+    return sent, lives, engine
+
+
+def test_rare_operations_are_as_many_on_any_day() -> None:
+    usual = {NewOrder, ChangeOrder, CancelOrder}
+    few, many = (_day_with_books(count)[0] for count in (2_000, 12_000))
+    assert {kind: n for kind, n in few.items() if kind not in usual} == {
+        kind: n for kind, n in many.items() if kind not in usual
+    }
+    assert 1 <= many[commands.BustTrade] <= 5
+
+
+def test_most_cancels_are_young_and_some_are_hours_old() -> None:
+    _, lives, _ = _day_with_books(12_000)
+    assert 0.3 < np.mean(np.array(lives) < 1) < 0.8
+    assert min(lives) < 0.01
+    assert max(lives) > 3600
+
+
+def test_books_have_two_sides_around_the_value() -> None:
+    """Who is left behind by the value cancels, and an empty touch is filled again."""
+    _, _, engine = _day_with_books(12_000)
+    catalogue = load_default_catalogue()
+    for symbol in ("PETR4", "VALE3", "WINZ26", "WDOZ26", "DI1F27"):
+        book = engine.market(catalogue.instrument(symbol).security_id).book
+        bid, offer = book.buys.best_price, book.sells.best_price
+        assert bid is not None
+        assert offer is not None
+        assert 0 < offer - bid < 0.01 * offer
+
+
+def test_other_peoples_orders_are_not_the_flow_s_to_cancel(catalogue: Catalogue) -> None:
+    """An order that somebody else left far behind the value is traded with, never cancelled."""
+    engine = Engine(catalogue.instruments, trade_date=20_773)
+    floor = engine.floor
+    flow = Flow(catalogue, 3, floor.orders, engine.trading_state, markets=floor.markets)
+    listing = catalogue.by_symbol["PETR4"]
+    low, security_id = listing.closing * 9 // 10 // 100 * 100, listing.instrument.security_id
+    theirs = engine.submit(NewOrder(START, security_id, Side.SELL, 1_000_000, low)).order_id
+    for _, command in flow.commands(START + 1, START + HOUR, 4_000):
+        assert not (isinstance(command, CancelOrder) and command.order_id == theirs)
+        flow.answered(engine.submit(command))
+    assert theirs in floor.orders
+    assert floor.orders[theirs].executed > 0
+
+
+def test_buyers_push_the_price_up(catalogue: Catalogue) -> None:
+    settings = FlowSettings()
+    blocks = Blocks(catalogue, np.random.default_rng(1), settings, 1)
+    impact = Impact(blocks, catalogue, settings.day_ns)
+    which = [each.symbol for each in catalogue.instruments].index("PETR4")
+    impact.fade(START)
+    for _ in range(6):
+        impact.traded(which, Aggressor.BUY, 500)
+    pushed = impact.shifts[which]
+    assert 0 < pushed <= 0.003 * catalogue.by_symbol["PETR4"].closing
+    impact.traded(which, Aggressor.NONE, 500)
+    assert impact.shifts[which] == pushed
+    impact.fade(START + 2 * HOUR)
+    assert impact.shifts[which] == 0

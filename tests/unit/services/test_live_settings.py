@@ -28,7 +28,8 @@ def written(folder: Path, text: str) -> str:
 
 
 def test_everything_has_a_default(tmp_path: Path) -> None:
-    assert load_settings(written(tmp_path, "")) == load_settings(None) == LiveSettings()
+    assert load_settings(written(tmp_path, "")) == load_settings(None) == LiveSettings(flow=200.0)
+    assert load_settings(written(tmp_path, "[market]\nflow = 0")) == LiveSettings()
 
 
 def test_values_are_read(tmp_path: Path) -> None:

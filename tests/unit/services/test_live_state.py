@@ -235,6 +235,21 @@ def test_most_orders_of_the_flow_need_no_change_to_be_kept() -> None:
     assert 0 < count < 99
 
 
+def test_a_market_that_runs_on_keeps_no_more_and_no_more() -> None:
+    """Of trades and of stops that are gone `--flow 2000` kept 28 KB a second."""
+    market = LiveMarket(CATALOGUE, LiveSettings(flow=2000.0), (Site.PRIMARY,), NOON_NS, kept_trades=3)
+    market.start(NOON_NS)
+    for step in range(1, 400):
+        market.on_timeout(NOON_NS + step * 50_000_000)
+        for _ in market.take():
+            pass
+    markets = market.engine.floor.markets.values()
+    assert sum(each.statistics.count for each in markets) > 500
+    assert max(len(each.statistics.trades) for each in markets) == 3
+    for each in markets:
+        assert len(each.stops._buys) + len(each.stops._sells) <= 2 * each.stops.count + 65
+
+
 # --- sequence versions (6.5.5.1) ------------------------------------------------------------------
 
 

@@ -66,6 +66,7 @@ class Listing:
     largest_order: int | None = None
     settlement: int | None = None
     open_interest: int | None = None
+    annual_volatility: float | None = None  # of options: of their underlying, at the money
 
     @property
     def closing(self) -> int:

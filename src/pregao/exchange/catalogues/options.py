@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
+from pregao.exchange.catalogues.black import option_value
 from pregao.exchange.catalogues.dates import parse_maturity, third_friday
 from pregao.exchange.catalogues.entries import Group, Index
 from pregao.exchange.catalogues.register import (
@@ -64,14 +65,18 @@ class _Family:
 
     def closing(self, strike: int, expiry: date, is_put: bool) -> int:
         tick = self.of.tick
-        premium = _premium(self.of.closing, strike, self.deviation(expiry), is_put)
-        return max(round(premium / tick), 1) * tick
+        years = (expiry - self.priced_on).days / 365
+        premium = option_value(self.of.closing, strike, years, self.volatility, is_put)
+        return max(round(float(premium) / tick), 1) * tick
 
     def figures(self, strike: int, expiry: date, weight: float) -> Figures:
         """The farther from the money, the less there is to it."""
         spot = self.of.closing
         weight *= math.exp(-abs(strike - spot) / (spot * self.deviation(expiry)))
-        return Figures(weight, self.of.volatility, open_interest=int(weight * 10_000) * self.lot)
+        return Figures(
+            weight, self.of.volatility, open_interest=int(weight * 10_000) * self.lot,
+            annual_volatility=self.volatility,
+        )  # fmt: skip
 
     def option(self, security_id: int, group: Group, strike: int, expiry: date, is_put: bool) -> Instrument:
         of = self.of
@@ -156,12 +161,3 @@ def _expiry(row: Row, priced_on: date) -> date:
     if expiry <= priced_on:
         raise row.error("has expired before it is priced")
     return expiry
-
-
-def _premium(spot: int, strike: int, deviation: float, is_put: bool) -> float:
-    """What a bell curve around the spot is worth beyond the strike (Bachelier), without interest."""
-    width = spot * deviation
-    inside = (strike - spot) if is_put else (spot - strike)
-    d = inside / width
-    chance = (1 + math.erf(d / math.sqrt(2))) / 2
-    return inside * chance + width * math.exp(-d * d / 2) / math.sqrt(2 * math.pi)

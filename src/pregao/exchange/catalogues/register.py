@@ -24,6 +24,7 @@ class Figures:
     largest_order: int | None = None
     settlement: int | None = None
     open_interest: int | None = None
+    annual_volatility: float | None = None
 
 
 class Register:
@@ -80,6 +81,7 @@ class Register:
         self._symbols[instrument.symbol] = Listing(
             instrument, group.auction, bands, figures.weight, figures.volatility, figures.liquid,
             figures.average_daily, figures.largest_order, figures.settlement, figures.open_interest,
+            figures.annual_volatility,
         )  # fmt: skip
 
 

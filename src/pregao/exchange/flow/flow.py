@@ -1,53 +1,47 @@
-"""The loop of the flow: draws become commands, by way of the orders that live."""
+"""The loop of the flow: draws become commands, by way of the orders that live and the books they make."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 
 from pregao.exchange.catalogue import Catalogue
 from pregao.exchange.commands import CancelOrder, ChangeOrder, NewOrder
+from pregao.exchange.flow.agenda import Agenda
 from pregao.exchange.flow.blocks import Blocks, Draw
-from pregao.exchange.flow.rare import Listed, Rare, RareCommand
+from pregao.exchange.flow.impact import Impact
+from pregao.exchange.flow.rare import Rare, RareCommand
+from pregao.exchange.flow.seen import Answer, Listed, OpenOrder, best_price, resting_orders
 from pregao.exchange.flow.settings import FlowSettings, Intent
 from pregao.exchange.flow.special import STP_CHOICES, auction_order, special_order
 from pregao.exchange.orders import OrderType, TimeInForce
-from pregao.model.events import Event, ExecutionSummary, PhaseChanged, StateChanged, Trade
+from pregao.model.events import ExecutionSummary, PhaseChanged, StateChanged, Trade
 from pregao.model.market import Side, State
 
 FlowCommand = NewOrder | ChangeOrder | CancelOrder | RareCommand
+Timed = tuple[int, FlowCommand]
 
 # Looked up once: the loop runs some hundred thousand times a second.
 _OPEN, _BUY, _SELL = State.OPEN, Side.BUY, Side.SELL
 _LIMIT, _DAY, _IOC = OrderType.LIMIT, TimeInForce.DAY, TimeInForce.IOC
 _IMMEDIATE: Final = int(Intent.IMMEDIATE)
 _AUCTIONS: Final = frozenset({State.RESERVED, State.FINAL_CLOSING_CALL})
+_PASSIVE: Final = frozenset({Intent.ICEBERG, Intent.GOOD_TILL})
+_UNPRICED: Final = frozenset({Intent.MARKET, Intent.STOP})
 _REMEMBERED_TRADES = 256
-
-
-class OpenOrder(Protocol):
-    """What the flow looks at in an order before it changes it."""
-
-    side: Side
-    price: int | None
-    quantity: int
-    leaves: int
-
-
-class Answer(Protocol):
-    """What the engine says to a command."""
-
-    @property
-    def events(self) -> tuple[Event, ...]: ...
-    @property
-    def order_ids(self) -> tuple[int, ...]: ...
+_TAKEN = 31  # random bits: one of 32 orders that were left behind is taken, the others cancel
+_TOUCH_SPREADS = 3  # farther than so many half spreads nobody sends an order without a price
+_EMPTY_SPREADS = 2  # farther than so many, the next order comes to the touch
+_PATIENT = 50  # times as long live icebergs and stops
+_BRIEF, _STAYS = 6_000, 8  # parts of the day
+_AUCTION_LIFE, _LATER, _SOON = 30, 60, 1_000  # parts of the day: after an auction, until a next look
 
 
 class Flow:
     """Commands of all participants of a market. Two flows with the same seed and the same answers give
-    the same commands. `orders` are the exchange's open orders by id, `markets` its instruments, both looked
-    at as they are."""
+    the same commands. `orders` are the exchange's open orders by id, `markets` its instruments with their
+    books, both looked at as they are; without `markets` it reads no book."""
 
     def __init__(
         self,
@@ -59,32 +53,59 @@ class Flow:
         markets: Mapping[int, Listed] | None = None,
     ) -> None:
         self._settings = settings or FlowSettings()
-        self._blocks = Blocks(catalogue, np.random.default_rng(seed), self._settings)
+        self._blocks = Blocks(catalogue, np.random.default_rng(seed), self._settings, seed)
+        self._impact = Impact(self._blocks, catalogue, self._settings.day_ns)
         self._instruments = catalogue.instruments
         self._ids = [instrument.security_id for instrument in self._instruments]
+        self._ticks = [each.tick for each in self._instruments]
+        self._lowest = [each.tick if not each.legs else -(1 << 60) for each in self._instruments]
+        lots = np.maximum(np.rint(self._blocks.sizes.usual_lots), 1).astype(int).tolist()
+        self._usual_sizes = [n * each.lot for n, each in zip(lots, self._instruments, strict=True)]
         self._index = {security_id: n for n, security_id in enumerate(self._ids)}
         self._orders, self._trading_state = orders, trading_state
+        self._markets: Mapping[int, Listed] = {} if markets is None else markets
+        self._live: list[Listed | None] = [None] * len(self._ids)
+        self._halves: list[int] = self._blocks.half_spreads.tolist()
         self._books: list[list[int]] = [[] for _ in self._ids]  # ids of orders that may be gone by now
+        self._own: set[int] = set()  # the same of all: other people's orders are not the flow's to cancel
+        self._agenda = Agenda()
+        self._debt = 0  # cancels that came at their own time, each instead of a draw
         self._trades: deque[Trade] = deque(maxlen=_REMEMBERED_TRADES)
         self._states = [trading_state(security_id) for security_id in self._ids]
-        self._rare = Rare(catalogue, self._blocks.prices, self._states, self._trades, seed, markets)
+        self._rare = Rare(catalogue, self._blocks, self._states, self._trades, seed, self._markets)
         self._asked: NewOrder | None = None
+        self._life_ns = 0  # of the order that was asked for: 0 where nothing ends it
 
     def answered(self, answer: Answer) -> None:
         """Told after every command, the flow's or another's: new orders, trades, states."""
-        if self._asked is not None:
+        asked = self._asked
+        if asked is not None:
             if answer.order_ids and answer.order_ids[0] in self._orders:
-                self._books[self._index[self._asked.security_id]].append(answer.order_ids[0])
+                self._remember(asked, answer.order_ids[0])
             self._asked = None
         for event in answer.events:
             first = event.updates[0]
             kind = type(first)
-            if kind is ExecutionSummary:
+            if type(first) is ExecutionSummary:
+                which = self._index.get(first.security_id)
+                if which is not None:
+                    self._impact.traded(which, first.aggressor, first.fill_size)
                 trade = event.updates[1]
                 if type(trade) is Trade and trade.security_id in self._index:
                     self._trades.append(trade)
             elif kind is StateChanged or kind is PhaseChanged:
                 self.refresh()
+
+    def _remember(self, order: NewOrder, order_id: int) -> None:
+        which = self._index[order.security_id]
+        self._books[which].append(order_id)
+        self._own.add(order_id)
+        if not (life_ns := self._life_ns):
+            return
+        day_ns = self._settings.day_ns
+        if life_ns > day_ns // _BRIEF and self._resting(which) <= self._blocks.thin[which]:
+            life_ns += day_ns // _STAYS  # who has time stays where there are few
+        self._agenda.add(order.now_ns + life_ns, order_id, which)
 
     def refresh(self) -> None:
         """Look at the state of every instrument again."""
@@ -94,93 +115,162 @@ class Flow:
         """Trades of another day are no longer busted; orders that ended with it are forgotten."""
         self._trades.clear()
         self._rare.start_day()
-        for n, mine in enumerate(self._books):
-            self._books[n] = [order_id for order_id in mine if order_id in self._orders]
+        self._blocks.prices.end_day()
+        self._forget_gone(0)
+        self._agenda.keep_orders(self._own)
         self.refresh()
 
-    def commands(self, start_ns: int, end_ns: int, count: int) -> Iterator[tuple[int, FlowCommand]]:
+    def commands(self, start_ns: int, end_ns: int, count: int) -> Iterator[Timed]:
         """About `count` commands from `start_ns` to before `end_ns`, in order of time. Some draws come
         to nothing: there was no order to change, or an instrument closed since the block was drawn."""
-        if end_ns <= start_ns or count <= 0:
+        if end_ns <= start_ns:
             return
-        self._blocks.prices.start(start_ns)
-        blocks = -(-count // self._settings.block)
+        if self._blocks.prices.start(start_ns):
+            for when_ns, number in self._rare.plan(start_ns, self._settings.day_ns):
+                self._agenda.add(when_ns, -1 - number, 0)
+        blocks = -(-count // self._settings.block) if count > 0 else 0
         for n in range(blocks):
             begin, end = (start_ns + (end_ns - start_ns) * k // blocks for k in (n, n + 1))
             size = count * (n + 1) // blocks - count * n // blocks
             if end > begin and size:
                 yield from self._block(begin, end, size)
+        yield from self._due(end_ns - 1, start_ns)
 
-    def _block(self, start_ns: int, end_ns: int, count: int) -> Iterator[tuple[int, FlowCommand]]:
+    def _block(self, start_ns: int, end_ns: int, count: int) -> Iterator[Timed]:
         active = np.array([state is _OPEN or state in _AUCTIONS for state in self._states])
-        states, books, orders, ids = self._states, self._books, self._orders, self._ids
-        command: FlowCommand | None
-        for draw in self._blocks.draw(start_ns, end_ns, count, active):
-            now_ns, which, intent, buys, middle, away, quantity, firm, depth, pick = draw
-            if intent > _IMMEDIATE or states[which] is not _OPEN:
-                command = self._seldom(draw)
-                if command is None:
-                    continue
-            else:  # inline, since these are more than four of five
-                order_id = 0
-                if not intent and len(mine := books[which]) > depth:
-                    n = _most_exposed(mine, orders, middle, pick)
-                    order_id, mine[n] = mine[n], mine[-1]
-                    mine.pop()
-                if order_id in orders:
-                    command = CancelOrder(now_ns, order_id)
-                else:
-                    command = self._asked = NewOrder(
-                        now_ns, ids[which], _BUY if buys else _SELL, quantity,
-                        middle - away if buys else middle + away, firm, _LIMIT,
-                        _IOC if intent == _IMMEDIATE else _DAY, None, None, None,
-                        None if pick & 7 else pick >> 3 & 15, STP_CHOICES[pick >> 8 & 3],
-                    )  # fmt: skip
-            yield now_ns, command
+        self._live = [self._markets.get(security_id) for security_id in self._ids]
+        self._impact.fade(start_ns)
+        self._forget_gone(100)
+        states, agenda = self._states, self._agenda
+        drawn = self._blocks.draw(start_ns, end_ns, count, active)
+        self._halves = self._blocks.half_spreads.tolist()
+        for draw in drawn:
+            now_ns = draw[0]
+            if agenda.due_ns <= now_ns:
+                yield from self._due(now_ns, start_ns)
+            usual = draw[2] <= _IMMEDIATE and states[draw[1]] is _OPEN
+            command = self._usual(draw) if usual else self._seldom(draw)
+            if command is not None:
+                yield now_ns, command
+
+    def _due(self, now_ns: int, earliest_ns: int) -> Iterator[Timed]:
+        """Orders whose life is over, and operations whose time has come."""
+        agenda = self._agenda
+        while agenda.due_ns <= now_ns:
+            when_ns, what, which = agenda.take()
+            when_ns = max(when_ns, earliest_ns)
+            if what < 0:
+                if (command := self._operation(when_ns, what)) is not None:
+                    yield when_ns, command
+            elif what not in self._orders:
+                self._own.discard(what)
+            elif self._states[which] is not _OPEN or self._is_thin(which):
+                agenda.add(when_ns + self._settings.day_ns // _LATER, what, which)
+            elif self._holds_touch(which, what):
+                agenda.add(when_ns + self._settings.day_ns // _SOON, what, which)
+            else:
+                self._own.discard(what)
+                self._debt += 1
+                yield when_ns, CancelOrder(when_ns, what)
+
+    def _operation(self, when_ns: int, what: int) -> FlowCommand | None:
+        command = self._rare.make(-1 - what, when_ns) if _OPEN in self._states else None
+        if command is None:
+            self._agenda.add(when_ns + self._settings.day_ns // (3 * _LATER), what, 0)
+        if isinstance(command, NewOrder) and command.security_id in self._index:
+            self._asked, self._life_ns = command, 0  # not in what was added in the session
+        return command
+
+    def _usual(self, draw: Draw) -> FlowCommand | None:
+        """An order of a few intents in an open book: more than four of five draws."""
+        now_ns, which, intent, buys, middle, away, quantity, firm, depth, pick, life_ns = draw
+        middle += self._impact.shifts[which]
+        price = max(middle - away if buys else middle + away, self._lowest[which])
+        if not intent:
+            if self._debt:
+                self._debt -= 1
+                return None
+            order_id, price = self._look(which, buys, middle, price, pick)
+            if order_id is None and self._resting(which) > depth:
+                order_id = self._youngest_of_two(which, pick)
+            if order_id is not None:
+                self._own.discard(order_id)
+                return CancelOrder(now_ns, order_id)
+        self._life_ns = life_ns
+        self._asked = NewOrder(
+            now_ns, self._ids[which], _BUY if buys else _SELL, quantity, price, firm, _LIMIT,
+            _IOC if intent == _IMMEDIATE else _DAY, None, None, None,
+            None if pick & 7 else pick >> 3 & 15, STP_CHOICES[pick >> 8 & 3],
+        )  # fmt: skip
+        return self._asked
+
+    def _look(
+        self, which: int, buys: bool, middle: int, price: int, pick: int
+    ) -> tuple[int | None, int]:
+        """What somebody about to rest at a price does when he sees the book: an order to cancel, since the
+        value has moved on and it was left behind; or the price, at the touch where nobody is near it."""
+        market = self._live[which]
+        if market is None:
+            return None, price
+        near, far = market.book.buys.orders, market.book.sells.orders
+        if not buys:
+            near, far = far, near
+        half = self._halves[which]
+        touch = near[0].price if near else None
+        if touch is None or abs(middle - touch) > _EMPTY_SPREADS * half:
+            price = max(middle - half if buys else middle + half, self._lowest[which])
+        left = far[0].price if far else None
+        if left is not None and _crosses(price, left, buys) and pick & _TAKEN:
+            if far[0].order_id in self._own:
+                return far[0].order_id, price
+            price = max(left + (-1 if buys else 1) * self._ticks[which], self._lowest[which])
+        return None, price
 
     def _seldom(self, draw: Draw) -> FlowCommand | None:
         """What is left: the rarer intents, and instruments that are not open."""
-        now_ns, which, intent, _, middle, away, _, firm, _, pick = draw
+        which, intent, buys = draw[1], draw[2], draw[3]
+        middle = draw[4] + self._impact.shifts[which]
+        # Who sends an order without a price does not sweep the book with it.
+        size = min(draw[6], self._usual_sizes[which]) if intent in _UNPRICED else draw[6]
+        draw = (*draw[:4], middle, draw[5], size, *draw[7:])
         if self._states[which] is not _OPEN:
             return self._in_auction(draw)
         if intent == Intent.CHANGE:
-            return self._change(now_ns, which, middle, away, pick)
-        if intent == Intent.RARE:
-            command = self._rare.next(now_ns, firm)
-            if isinstance(command, NewOrder) and command.security_id in self._index:
-                self._asked = command  # not in what was added in the session
-            return command
-        self._asked = special_order(self._instruments[which], draw)
-        return self._asked
+            return self._change(draw)
+        touch = best_price(self._live[which], buys=not buys)
+        if intent == Intent.MARKET and touch is not None:
+            near = _TOUCH_SPREADS * self._halves[which]
+            if abs(touch - middle) > near:
+                return None
+        order = special_order(self._instruments[which], draw)
+        if order is None or (order.price is not None and order.price < self._lowest[which]):
+            return None
+        if intent in _PASSIVE and touch is not None and _crosses(order.price or 0, touch, buys):
+            return None
+        self._asked, self._life_ns = order, 0 if intent == Intent.GOOD_TILL else draw[10] * _PATIENT
+        return order
 
     def _in_auction(self, draw: Draw) -> FlowCommand | None:
         """Books fill before they uncross: four come in where one goes out; nothing while closed."""
-        now_ns, which, intent, _, middle, away, _, _, depth, pick = draw
+        now_ns, which, intent, _, _, _, _, _, depth, pick, life_ns = draw
         state = self._states[which]
-        if state not in _AUCTIONS or intent == Intent.RARE:
+        if state not in _AUCTIONS:
             return None
         if intent == Intent.CHANGE:
-            return self._change(now_ns, which, middle, away, pick)
-        if pick % 5 == 0 or len(self._books[which]) > 2 * depth:
-            order_id = self._take(which, pick >> 3)
+            return self._change(draw)
+        if pick % 5 == 0 or self._resting(which) > 2 * depth:
+            order_id = self._some_living(which, pick >> 3)
             return None if order_id is None else CancelOrder(now_ns, order_id)
-        self._asked = auction_order(self._instruments[which], state, draw)
-        return self._asked
+        order = auction_order(self._instruments[which], state, draw)
+        if order.price is not None and order.price < self._lowest[which]:
+            return None
+        self._asked, self._life_ns = order, life_ns + self._settings.day_ns // _AUCTION_LIFE
+        return order
 
-    def _take(self, which: int, pick: int) -> int | None:
-        """The id of some living order of an instrument, forgetting those that are gone on the way."""
-        mine = self._books[which]
-        while mine:
-            n = pick % len(mine)
-            if mine[n] in self._orders:
-                return mine[n]
-            mine[n] = mine[-1]
-            mine.pop()
-        return None
-
-    def _change(self, now_ns: int, which: int, middle: int, away: int, pick: int) -> FlowCommand | None:
+    def _change(self, draw: Draw) -> FlowCommand | None:
         """Less of it keeps its place; another price or more of it loses it (12.2.2)."""
-        order_id = self._take(which, pick)
+        now_ns, which, _, _, middle, away, _, _, _, pick, _ = draw
+        order_id = self._some_living(which, pick)
         if order_id is None:
             return None
         order, instrument = self._orders[order_id], self._instruments[which]
@@ -191,27 +281,62 @@ class Flow:
             return ChangeOrder(now_ns, order_id, order.quantity - lots // 2 * instrument.lot)
         if kind == 7 and not instrument.is_odd_lot:
             return ChangeOrder(now_ns, order_id, order.quantity + instrument.lot)
-        inward = 1 if order.side is _BUY else -1
+        buys = order.side is _BUY
+        inward = 1 if buys else -1
         price = middle - inward * away
+        touch = best_price(self._live[which], buys=not buys) if self._states[which] is _OPEN else None
+        if touch is not None and _crosses(price, touch, buys):
+            price = touch - inward * instrument.tick
         if price == order.price:
             price -= inward * instrument.tick
-        if price <= 0 and not instrument.legs:
-            return None
-        return ChangeOrder(now_ns, order_id, None, price)
+        return None if price < self._lowest[which] else ChangeOrder(now_ns, order_id, None, price)
+
+    # The orders that live
+
+    def _resting(self, which: int) -> int:
+        market = self._live[which]
+        return len(self._books[which]) if market is None else resting_orders(market)
+
+    def _is_thin(self, which: int) -> bool:
+        return self._resting(which) <= self._settings.shallowest
+
+    def _holds_touch(self, which: int, order_id: int) -> bool:
+        """Whether an order is alone at the front of its side: somebody must be there until another is."""
+        market = self._live[which]
+        if market is None:
+            return False
+        orders = (market.book.buys if self._orders[order_id].side is _BUY else market.book.sells).orders
+        if not orders or orders[0].order_id != order_id:
+            return False
+        price, following = orders[0].price, orders[1].price if len(orders) > 1 else None
+        apart = _EMPTY_SPREADS * self._halves[which]
+        return price is None or following is None or abs(price - following) > apart
+
+    def _some_living(self, which: int, pick: int) -> int | None:
+        """The id of some living order of an instrument, forgetting those that are gone on the way."""
+        mine = self._books[which]
+        while mine:
+            n = pick % len(mine)
+            if mine[n] in self._orders:
+                return mine[n]
+            mine[n] = mine[-1]
+            mine.pop()
+        return None
+
+    def _youngest_of_two(self, which: int, pick: int) -> int | None:
+        """Who has waited long goes on waiting: most cancels are of young orders."""
+        one, other = self._some_living(which, pick), self._some_living(which, pick >> 7)
+        return other if one is None or other is None else max(one, other)
+
+    def _forget_gone(self, spare: int) -> None:
+        """Lists of ids are cleaned once more than half of them may be gone."""
+        orders = self._orders
+        for n, mine in enumerate(self._books):
+            if len(mine) > 2 * self._resting(n) + spare or not spare:
+                self._books[n] = [order_id for order_id in mine if order_id in orders]
+        if len(self._own) > 2 * len(orders) + spare or not spare:
+            self._own = {order_id for order_id in self._own if order_id in orders}
 
 
-def _most_exposed(mine: list[int], orders: Mapping[int, OpenOrder], middle: int, pick: int) -> int:
-    """Of two orders the one that the market has come nearest to, or one that is gone: who is about
-    to be run over cancels, and so there are many more cancels than trades."""
-    one, other = pick % len(mine), (pick >> 7) % len(mine)
-    order = orders.get(mine[one])
-    if order is None:
-        return one
-    rival = orders.get(mine[other])
-    if rival is None:
-        return other
-    price, rivalling = order.price, rival.price
-    if price is None or rivalling is None:
-        return one
-    exposed = price - middle if order.side is _BUY else middle - price
-    return one if exposed > (rivalling - middle if rival.side is _BUY else middle - rivalling) else other
+def _crosses(price: int, touch: int, buys: bool) -> bool:
+    return price >= touch if buys else price <= touch

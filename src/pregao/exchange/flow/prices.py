@@ -1,42 +1,61 @@
-"""Values that walk. Every instrument follows one factor by a slope, so that a spread is always the
-difference of its legs and an option moves with its share:
+"""What instruments are worth: every one follows a factor, so that a future moves with its index and an
+option with its share.
 
-    value = closing price + slope × move of its factor
+    outright    closing price × (1 + move of its factor)
+    option      Black's formula of its underlying's value, with a smile
+    strategy    the sum of its legs
 """
 
-import math
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from pregao.exchange.catalogue import Catalogue
+from pregao.exchange.catalogues.black import option_value
 from pregao.exchange.catalogues.entries import Listing
+from pregao.exchange.flow.paths import STEPS, draw_paths
 from pregao.model.instruments import Instrument, SecurityType
 from pregao.model.market import Side
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-_DAY_NS = 8 * 3600 * 1_000_000_000  # of trading
-_RETURN_DAYS = 3.0  # moves fade in so many days, so that months of them stay inside the limits
-_MARKET_SHARE = 0.5  # of the index's move that every share takes part in
+_RETURN_DAYS = 3.0  # moves fade overnight, so that months of them stay inside the limits
 _SPREAD = 0.00012  # half of what the popular ones cost to cross, as a fraction of the price
-_STEP = 0.05  # of the half spread: the largest deviation of one step
+_WIDEST = 0.004  # the same at most, however seldom somebody comes
+_WIDEST_OPTION = 0.15  # of its premium
+_TICKS_ACROSS = 4
+_CALENDAR_DAY_NS = 86_400_000_000_000
+_YEAR = 365.0
 # The mini contract follows the large one, and the spot the future.
 _FAMILIES = {"WIN": "IND", "WDO": "DOL", "USD": "DOL"}
 
 
-class Prices:
-    """The values of all instruments, drawn a block of commands at a time."""
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """What options are priced by, a column an instrument; only those of options mean anything."""
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    is_option: npt.NDArray[np.bool_]
+    underlying: Floats  # closing price
+    strike: Floats
+    maturity: Floats  # days since 1970
+    volatility: Floats
+    is_put: npt.NDArray[np.bool_]
+
+
+class Prices:
+    """The values of all instruments at any time of the day that `start` began."""
+
+    def __init__(self, catalogue: Catalogue, seed: int, day_ns: int) -> None:
         listings = catalogue.listings
-        self._catalogue = catalogue
+        self._seed, self._day_ns = seed, day_ns
         self.ticks = np.array([listing.instrument.tick for listing in listings], np.int64)
-        self._closings = np.array([float(listing.closing) for listing in listings])
-        self._slopes = np.array([self._slope(listing) for listing in listings])
         self.outright = np.array([not listing.instrument.legs for listing in listings])
+        self._closings = np.array([float(listing.closing) for listing in listings])
         self._floors = np.where(self.outright, 2 * self.ticks, -(1 << 60))
+        self._options = _options(catalogue)
+        self._legs = _legs(catalogue)
         names = [_factor(catalogue, listing.instrument) for listing in listings]
         factors = {name: n for n, name in enumerate(dict.fromkeys(names))}
         self._factor = np.array([factors[name] for name in names], np.int64)
@@ -46,99 +65,139 @@ class Prices:
         self._shares = np.unique(
             [n for n, entry in zip(self._factor, listings, strict=True) if entry.average_daily is not None]
         ).astype(np.int64)
+        self._coarse = np.zeros(len(factors))  # the ticks across a spread, as a fraction of the price
+        outrights = self.outright & ~self._options.is_option & (self._closings > 0)
+        ticks = _TICKS_ACROSS * self.ticks[outrights] / self._closings[outrights]
+        np.maximum.at(self._coarse, self._factor[outrights], ticks)
         self._index = factors.get("IND")
-        self._moves = np.zeros(len(factors))
-        self._last_ns = np.zeros(len(factors))
-        self.half_spreads = self._half_spreads(listings)
-        self._largest_steps = self._steps_within_spreads(len(factors))
+        self._paths = np.zeros((len(factors), STEPS + 1))
+        self._days = 0
+        self._starts_ns, self._ends_ns, self._date = 0, 0, 0.0
+        self._set_spreads(listings)
 
-    def start(self, now_ns: int) -> None:
-        """Nothing walked while nobody traded: a session starts where the last one ended."""
-        self._last_ns[:] = now_ns
+    def start(self, now_ns: int) -> bool:
+        """Whether a day begins now: where the last one ended, a little nearer to where all began."""
+        if now_ns < self._ends_ns:
+            return False
+        kept = self._paths[:, -1] * np.exp(-1 / _RETURN_DAYS)
+        rng = np.random.default_rng((self._seed, 0x9A7, self._days))
+        drawn = draw_paths(rng, self._volatility, self._shares, self._index, self._coarse)
+        self._paths = kept[:, None] + drawn
+        self._days += 1
+        self._starts_ns, self._ends_ns = now_ns, now_ns + self._day_ns
+        self._date = float(now_ns // _CALENDAR_DAY_NS)
+        return True
 
-    def draw(self, rng: np.random.Generator, times: Ints, instruments: Ints) -> Ints:
-        """The value of each command's instrument at its time, on its tick; every look lets it walk."""
-        factors = self._factor[instruments]
-        order = np.argsort(factors, kind="stable")
-        grouped, at = factors[order], times[order].astype(np.float64)
-        first = np.ones(len(order), bool)
-        first[1:] = grouped[1:] != grouped[:-1]
-        before = np.empty_like(at)
-        before[1:] = at[:-1]
-        before[first] = self._last_ns[grouped[first]]
-        deviations = self._volatility[grouped] * np.sqrt(np.maximum(at - before, 0) / _DAY_NS)
-        steps = np.minimum(deviations, self._largest_steps[grouped])
-        path = np.cumsum(steps * rng.standard_normal(len(order)))
-        starts = np.flatnonzero(first)
-        base = np.where(starts > 0, path[starts - 1], 0.0)
-        lengths = np.diff(np.append(starts, len(order)))
-        moves = path - np.repeat(base, lengths) + self._moves[grouped]
-        ends = starts + lengths - 1
-        self._advance(grouped[ends], moves[ends], float(times[-1]))
-        self._last_ns[grouped[ends]] = at[ends]
-        values = np.empty_like(moves)
-        values[order] = moves
-        return self._on_tick(instruments, values)
+    def end_day(self) -> None:
+        """The next `start` begins a day, whenever it comes."""
+        self._ends_ns = 0
 
-    def value(self, instrument: int) -> int:
-        """The value of one instrument now."""
-        one = np.array([instrument])
-        return int(self._on_tick(one, self._moves[self._factor[one]])[0])
-
-    def _on_tick(self, instruments: Ints, moves: Floats) -> Ints:
+    def draw(self, times: Ints, instruments: Ints) -> Ints:
+        """The value of each instrument at its time, on its tick."""
         ticks = self.ticks[instruments]
-        values = self._closings[instruments] + self._slopes[instruments] * moves
-        rounded: Ints = np.rint(values / ticks).astype(np.int64) * ticks
+        rounded: Ints = np.rint(self._values(times, instruments) / ticks).astype(np.int64) * ticks
         floored: Ints = np.maximum(rounded, self._floors[instruments])
         return floored
 
-    def _advance(self, factors: Ints, moves: Floats, now_ns: float) -> None:
-        """To the end of a block: shares feel the index, and all moves fade a little."""
-        index_before = self._moves[self._index] if self._index is not None else 0.0
-        faded = np.exp(-np.maximum(now_ns - self._last_ns[factors], 0) / (_RETURN_DAYS * _DAY_NS))
-        self._moves[factors] = moves * faded
-        if self._index is not None:
-            self._moves[self._shares] += _MARKET_SHARE * (self._moves[self._index] - index_before)
+    def value(self, instrument: int, now_ns: int) -> int:
+        """The value of one instrument now."""
+        return int(self.draw(np.array([now_ns]), np.array([instrument]))[0])
 
-    def _slope(self, listing: Listing) -> float:
-        """How many ten-thousandths the price moves when its factor moves by one."""
-        instrument = listing.instrument
-        if instrument.legs:
-            return sum(
-                leg.ratio
-                * (1 if leg.side is Side.BUY else -1)
-                * self._slope(self._catalogue.by_id[leg.security_id])
-                for leg in instrument.legs
+    def half_spreads(self, rates: Floats) -> Ints:
+        """From the middle to the touch, on ticks, of instruments that get so many orders a day: who
+        looks seldom keeps away from a value that moves on between two looks."""
+        moved = self._swings / np.sqrt(np.maximum(rates, 1.0))
+        wide = np.minimum(np.maximum(self._spreads, moved), np.maximum(self._widest, self._spreads))
+        found: Ints = np.maximum(np.rint(wide / self.ticks), 1).astype(np.int64) * self.ticks
+        return found
+
+    def _values(self, times: Ints, instruments: Ints) -> Floats:
+        moves = self._moves(times, self._factor[instruments])
+        found = self._closings[instruments] * (1 + moves)
+        options = np.flatnonzero(self._options.is_option[instruments])
+        if len(options):
+            found[options] = self._premiums(instruments[options], moves[options])
+        strategies = np.flatnonzero(~self.outright[instruments])
+        for which in np.unique(instruments[strategies]):
+            rows = strategies[instruments[strategies] == which]
+            found[rows] = sum(
+                signed * self._values(times[rows], np.full(len(rows), leg))
+                for leg, signed in self._legs[int(which)]
             )
-        if instrument.security_type is SecurityType.OPT and instrument.strike:
-            spot = self._catalogue.by_id[instrument.underlyings[0].security_id].closing
-            return spot * _delta(spot, instrument.strike, bool(instrument.is_put))
-        return float(listing.closing)
+        return found
 
-    def _half_spreads(self, listings: tuple[Listing, ...]) -> Ints:
-        """From the middle to the touch, at least a tick; the less popular, the wider."""
+    def _premiums(self, instruments: Ints, moves: Floats) -> Floats:
+        of = self._options
+        years = (of.maturity[instruments] - self._date) / _YEAR
+        return option_value(
+            of.underlying[instruments] * (1 + moves), of.strike[instruments], years,
+            of.volatility[instruments], of.is_put[instruments],
+        )  # fmt: skip
+
+    def _moves(self, times: Ints, factors: Ints) -> Floats:
+        steps = np.clip((times - self._starts_ns) * (STEPS / self._day_ns), 0, STEPS)
+        before = np.minimum(steps.astype(np.int64), STEPS - 1)
+        share = steps - before
+        found: Floats = self._paths[factors, before] * (1 - share) + self._paths[factors, before + 1] * share
+        return found
+
+    def _set_spreads(self, listings: tuple[Listing, ...]) -> None:
+        """The narrowest and widest half spreads, and how far a value goes in a day."""
         weights = np.array([listing.weight for listing in listings])
         rarity = np.minimum(np.sqrt(weights.max() / np.maximum(weights, 1e-6)), 12.0)
-        wide = np.abs(self._closings) * _SPREAD * rarity / self.ticks
-        ticks: Ints = np.maximum(np.rint(wide), 1).astype(np.int64) * self.ticks
-        return ticks
+        self._spreads = np.maximum(np.abs(self._closings) * _SPREAD * rarity, self.ticks)
+        widest = np.where(self._options.is_option, _WIDEST_OPTION, _WIDEST) * np.abs(self._closings)
+        self._widest = np.where(self.outright, widest, 20.0 * self.ticks)
+        every = np.arange(len(listings))
+        maturities = self._options.maturity[self._options.is_option]
+        self._date = float(maturities.min() - 30) if len(maturities) else 0.0
+        ends = []
+        for move in (-0.01, 0.01):
+            self._paths[:] = move
+            ends.append(self._values(np.zeros(len(listings), np.int64), every))
+        self._paths[:] = 0
+        slopes = (ends[1] - ends[0]) / 0.02
+        self._swings = np.abs(slopes) * self._volatility[self._factor]
 
-    def _steps_within_spreads(self, factors: int) -> Floats:
-        """So small that a quiet market does not jump over the orders in its books at every look: with
-        few commands a day prices walk less than their volatility, rather than trade all the time."""
-        steps = np.full(factors, np.inf)
-        relative = _STEP * self.half_spreads / np.maximum(np.abs(self._slopes), 1.0)
-        np.minimum.at(steps, self._factor[self.outright], relative[self.outright])
-        return steps
+
+def _options(catalogue: Catalogue) -> _Options:
+    listings = catalogue.listings
+    indices = {index.security_id: index.closing for index in catalogue.indices}
+    underlying = np.ones(len(listings))
+    is_option = np.zeros(len(listings), bool)
+    for n, listing in enumerate(listings):
+        instrument = listing.instrument
+        if listing.annual_volatility and instrument.strike and instrument.underlyings:
+            of = instrument.underlyings[0].security_id
+            closing = catalogue.by_id[of].closing if of in catalogue.by_id else indices.get(of)
+            if closing:
+                underlying[n], is_option[n] = closing, True
+    instruments = [listing.instrument for listing in listings]
+    return _Options(
+        is_option,
+        underlying,
+        np.array([float(each.strike or 1) for each in instruments]),
+        np.array([float(each.maturity_date or 0) for each in instruments]),
+        np.array([listing.annual_volatility or 0.3 for listing in listings]),
+        np.array([bool(each.is_put) for each in instruments]),
+    )
 
 
-def _delta(spot: int, strike: int, is_put: bool) -> float:
-    call = 0.5 * (1 + math.erf((spot / strike - 1) / 0.12))
-    return call - 1 if is_put else call
+def _legs(catalogue: Catalogue) -> dict[int, list[tuple[int, int]]]:
+    """Of every strategy: its legs with their ratios, those sold below zero."""
+    numbers = {entry.instrument.security_id: n for n, entry in enumerate(catalogue.listings)}
+    return {
+        n: [
+            (numbers[leg.security_id], leg.ratio if leg.side is Side.BUY else -leg.ratio)
+            for leg in entry.instrument.legs
+        ]
+        for n, entry in enumerate(catalogue.listings)
+        if entry.instrument.legs
+    }
 
 
 def _factor(catalogue: Catalogue, instrument: Instrument) -> str:
-    """The name of what an instrument follows: that of its first leg, of its share, or its own."""
+    """The name of what an instrument follows: that of its first leg, of its underlying, or its own."""
     if instrument.legs:
         return _factor(catalogue, catalogue.by_id[instrument.legs[0].security_id].instrument)
     for underlying in instrument.underlyings:
@@ -146,4 +205,4 @@ def _factor(catalogue: Catalogue, instrument: Instrument) -> str:
             return _factor(catalogue, catalogue.by_id[underlying.security_id].instrument)
     if instrument.security_type in (SecurityType.FUT, SecurityType.SPOT):
         return _FAMILIES.get(instrument.asset, instrument.asset)
-    return instrument.symbol
+    return "IND" if instrument.security_type is SecurityType.INDEXOPT else instrument.symbol

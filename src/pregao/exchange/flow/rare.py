@@ -1,12 +1,12 @@
-"""Commands that come a few times a day, in turn, so that a day has them all.
+"""Commands that come a few times a day, however many orders the day has.
 
 Each maker looks for an instrument that takes its command, and gives None where it finds none now;
-its turn comes again in the next round.
+it is then asked again a little later.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import cycle
 from random import Random
-from typing import Protocol
 
 from pregao.exchange.catalogue import Catalogue
 from pregao.exchange.commands import (
@@ -27,11 +27,12 @@ from pregao.exchange.commands import (
     TacTrade,
     TradeOnBehalf,
 )
-from pregao.exchange.flow.prices import Prices
+from pregao.exchange.flow.blocks import Blocks
+from pregao.exchange.flow.seen import Listed
 from pregao.exchange.flow.settings import FIRMS
 from pregao.exchange.orders import OrderType, TimeInForce
 from pregao.model.events import Trade
-from pregao.model.instruments import Instrument, PriceMethod, SecurityType
+from pregao.model.instruments import PriceMethod, SecurityType
 from pregao.model.market import Side, State
 
 RareCommand = (
@@ -40,18 +41,12 @@ RareCommand = (
     | NewOrder
 )  # fmt: skip
 _SECOND_NS = 1_000_000_000
-_SELDOM = 12  # rounds between two of what happens once or twice a day
-_WILD = (0.05, 0.1, 0.3, 0.8)  # of the value: past the auction band, the rejection band, the hard limits
+_EARLIEST, _LATEST = 0.17, 0.68  # of the day: while everything is open
+_TO_AUCTION = 0.1
+_WILD = (_TO_AUCTION, 0.3, 0.8)  # of the value: past the auction band, the rejection band, the hard limits
 
 
 _SUMMED = frozenset({PriceMethod.NET_PRICE, PriceMethod.YIELD_DIFFERENCE})
-
-
-class Listed(Protocol):
-    """A market of the exchange, as it is listed now."""
-
-    @property
-    def instrument(self) -> Instrument: ...
 
 
 class Rare:
@@ -60,19 +55,22 @@ class Rare:
     def __init__(
         self,
         catalogue: Catalogue,
-        prices: Prices,
+        blocks: Blocks,
         states: Sequence[State],
         trades: Sequence[Trade],
         seed: int,
         markets: Mapping[int, Listed] | None = None,
     ) -> None:
         self._markets = {} if markets is None else markets
-        self._listings, self._prices, self._states, self._trades = catalogue.listings, prices, states, trades
-        self._random = Random(seed)
+        self._listings, self._states, self._trades = catalogue.listings, states, trades
+        self._blocks, self._prices = blocks, blocks.prices
+        self._random, self._seed = Random(seed), seed
         self._numbers = {entry.instrument.security_id: n for n, entry in enumerate(self._listings)}
         types = [listing.instrument.security_type for listing in self._listings]
         everything = range(len(types))
         self._shares = [n for n in everything if self._listings[n].average_daily is not None]
+        by_weight = sorted(self._shares, key=lambda n: self._listings[n].weight)
+        self._quiet = by_weight[: len(by_weight) // 3 + 1]
         self._traded = [n for n in everything if types[n] is not SecurityType.FORWARD]
         self._forwards = [n for n in everything if types[n] is SecurityType.FORWARD]
         self._futures = [n for n in everything if types[n] is SecurityType.FUT] or self._traded
@@ -83,32 +81,42 @@ class Rare:
         self._segments = sorted({self._listings[n].instrument.segment for n in self._shares})
         self._moved: dict[int, int] = {}
         self._retail: RlpOrder | None = None
-        self._turn = self._rounds = 0
         self._now_ns = self._firm = 0
-        self._makers: tuple[Callable[[], RareCommand | None], ...] = (
-            self._mass_cancel, self._cross, self._rlp_order, self._rlp_trade, self._on_close, self._block,
-            self._sweep, self._termo, self._wild, self._mass_cancel_some, self._manual, self._bust, self._tac,
-            self._cross, self._rlp_order, self._rlp_trade, self._block, self._amend, self._taa, self._vista,
-            self._sweep, self._behalf, self._wild, self._block, self._cancel_side, self._behalf, self._move,
-            self._strategy, self._strategy,
+        # Those of which a day should have each, in turn.
+        self._kinds = cycle(BlockKind)
+        self._on_behalf = cycle((None, *BlockKind))
+        self._far_off = cycle(_WILD)
+        self._amends_firm = cycle((True, False))
+        self._wants_more = cycle((False, True))
+        self._makers: tuple[tuple[Callable[[], RareCommand | None], int], ...] = (
+            (self._rlp_order, 6), (self._rlp_trade, 6), (self._mass_cancel, 3), (self._mass_cancel_some, 2),
+            (self._cancel_side, 1), (self._cross, 6), (self._sweep, 3), (self._block, 2 * len(BlockKind)),
+            (self._tac, 2), (self._taa, 2), (self._termo, 4), (self._vista, 2),
+            (self._behalf, 1 + len(BlockKind)), (self._manual, 2), (self._bust, 3), (self._amend, 4),
+            (self._move, 1), (self._on_close, 4), (self._wild, 2 * len(_WILD)), (self._strategy, 6),
         )  # fmt: skip
 
     def start_day(self) -> None:
         self._retail = None
-        self._rounds = 0
 
-    def next(self, now_ns: int, firm: int) -> RareCommand | None:
-        self._now_ns, self._firm = now_ns, firm
-        if self._turn == len(self._makers):
-            self._turn, self._rounds = 0, self._rounds + 1
-        self._turn += 1
-        return self._makers[self._turn - 1]()
+    def plan(self, start_ns: int, day_ns: int) -> Iterator[tuple[int, int]]:
+        """When each is to be made in a day, and which: spread over the hours in which all is open."""
+        for number, (_, times) in enumerate(self._makers):
+            random = Random(f"{self._seed}/{start_ns}/{max(number, 1)}")  # a retail trade after its RLP order
+            late_ns = day_ns // 2_000 if number == 1 else 0
+            for n in range(times):
+                share = _EARLIEST + (_LATEST - _EARLIEST) * (n + random.random()) / times
+                yield start_ns + int(day_ns * share) + late_ns, number
+
+    def make(self, number: int, now_ns: int) -> RareCommand | None:
+        self._now_ns, self._firm = now_ns, self._random.choice(FIRMS)
+        return self._makers[number][0]()
 
     def _choose(self, among: Sequence[int]) -> tuple[int, int, int] | None:
         """An open one of them: its number, its security id and its value."""
         for n in self._random.sample(among, min(len(among), 8)):
             if self._states[n] is State.OPEN:
-                return n, self._listings[n].instrument.security_id, self._prices.value(n)
+                return n, self._listings[n].instrument.security_id, self._prices.value(n, self._now_ns)
         return None
 
     def _agreed(self, among: Sequence[int], lots: int) -> tuple[int, int, int, int, int] | None:
@@ -133,7 +141,7 @@ class Rare:
 
     def _cancel_side(self) -> RareCommand | None:
         # Of a popular one: the others often have an empty side, and this comes once a day.
-        chosen = self._choose(self._popular) if self._rounds % _SELDOM == 0 else None
+        chosen = self._choose(self._popular)
         return chosen and CancelSide(self._now_ns, chosen[1], self._random.choice(tuple(Side)))
 
     def _cross(self) -> RareCommand | None:
@@ -147,7 +155,7 @@ class Rare:
         security_id, quantity, price, firm, _ = terms
         number = self._numbers[security_id]
         side = self._random.choice(tuple(Side))
-        reach = 2 * int(self._prices.half_spreads[number])
+        reach = 2 * int(self._blocks.half_spreads[number])
         price += reach if side is Side.BUY else -reach
         return SweepAndCross(self._now_ns, security_id, side, quantity, price, firm)
 
@@ -168,7 +176,7 @@ class Rare:
             return None
         lot = self._listings[self._numbers[rlp.security_id]].instrument.lot
         # Every other one is more than the provider has: the book gives the rest in the same event.
-        quantity = rlp.quantity + lot if self._rounds & 1 else max(rlp.quantity // lot // 3, 1) * lot
+        quantity = rlp.quantity + lot if next(self._wants_more) else max(rlp.quantity // lot // 3, 1) * lot
         return NewOrder(
             self._now_ns, rlp.security_id, rlp.side.opposite, quantity, None, rlp.firm, OrderType.MARKET,
             TimeInForce.IOC, retail=True,
@@ -179,7 +187,7 @@ class Rare:
         if terms is None:
             return None
         security_id, quantity, value, buyer, seller = terms
-        kind = self._random.choice(tuple(BlockKind))
+        kind = next(self._kinds)
         price = None if kind is BlockKind.MIDPOINT else value
         return BlockTrade(self._now_ns, security_id, kind, quantity, buyer, seller, price)
 
@@ -219,9 +227,7 @@ class Rare:
 
     def _behalf(self) -> RareCommand | None:
         terms = self._agreed(self._shares, 100)
-        return terms and TradeOnBehalf(
-            self._now_ns, *terms, self._random.choice((None, None, *tuple(BlockKind)))
-        )
+        return terms and TradeOnBehalf(self._now_ns, *terms, next(self._on_behalf))
 
     def _manual(self) -> RareCommand | None:
         terms = self._agreed(self._traded, 50)
@@ -237,7 +243,7 @@ class Rare:
         if not self._trades:
             return None
         trade = self._random.choice(self._trades)
-        if self._random.random() < 0.5:
+        if next(self._amends_firm):
             return AmendTrade(
                 self._now_ns, trade.security_id, trade.trade_id, buyer=self._random.choice(FIRMS)
             )
@@ -246,7 +252,7 @@ class Rare:
 
     def _move(self) -> RareCommand | None:
         """To the next segment of the shares; the day after it may come back."""
-        chosen = self._choose(self._movable) if self._rounds % _SELDOM == 0 and self._movable else None
+        chosen = self._choose(self._movable) if self._movable else None
         if chosen is None or len(self._segments) < 2:
             return None
         number, security_id, _ = chosen
@@ -264,13 +270,14 @@ class Rare:
         )  # fmt: skip
 
     def _wild(self) -> RareCommand | None:
-        """A slip of the finger: a price far off, which bands reject or send to auction."""
-        terms = self._agreed(self._shares, 20)
+        """A slip of the finger: a price far off, which bands reject or, in a quiet share, send to auction."""
+        far_off = next(self._far_off)
+        terms = self._agreed(self._quiet, 20) if far_off == _TO_AUCTION else self._agreed(self._shares, 1)
         if terms is None:
             return None
         security_id, quantity, value, firm, _ = terms
         side = self._random.choice(tuple(Side))
-        off = int(value * self._random.choice(_WILD))
+        off = int(value * far_off)
         price = self._on_tick(security_id, value + off if side is Side.BUY else value - off)
         return NewOrder(self._now_ns, security_id, side, quantity, price, firm)
 
@@ -288,7 +295,7 @@ class Rare:
             return None
         chosen = self._random.choice(added)
         value = sum(
-            self._prices.value(self._numbers[leg.security_id])
+            self._prices.value(self._numbers[leg.security_id], self._now_ns)
             * leg.ratio
             * (1 if leg.side is Side.BUY else -1)
             for leg in chosen.legs

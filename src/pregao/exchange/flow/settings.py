@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import IntEnum
 
+from pregao.exchange.flow.paths import TRADING_DAY_NS
+
 # Codes of some thirty participants, the busiest first.
 FIRMS = (
     3, 8, 85, 40, 13, 16, 72, 114, 27, 39, 45, 77, 88, 90, 93, 107, 120, 127, 129, 147,
@@ -24,22 +26,20 @@ class Intent(IntEnum):
     ICEBERG = 7
     GOOD_TILL = 8
     STOP = 9
-    RARE = 10
 
 
-# One in a hundred wants to trade. A match is several messages, so that with this nearly nine of ten
+# Some in a hundred want to trade. A match is several messages, so that with this nearly nine of ten
 # messages are orders added, changed and cancelled. KEEP has what is left.
 _SHARES = {
-    Intent.AGGRESS: 0.0036,
-    Intent.IMMEDIATE: 0.0028,
-    Intent.FILL_OR_KILL: 0.0006,
-    Intent.MARKET: 0.0010,
-    Intent.MINIMUM: 0.0005,
-    Intent.CHANGE: 0.1500,
+    Intent.AGGRESS: 0.0060,
+    Intent.IMMEDIATE: 0.0045,
+    Intent.FILL_OR_KILL: 0.0009,
+    Intent.MARKET: 0.0016,
+    Intent.MINIMUM: 0.0008,
+    Intent.CHANGE: 0.0450,
     Intent.ICEBERG: 0.0120,
     Intent.GOOD_TILL: 0.0200,
     Intent.STOP: 0.0110,
-    Intent.RARE: 0.0030,
 }
 _WANT_TO_TRADE = range(Intent.AGGRESS, Intent.CHANGE)
 
@@ -50,7 +50,7 @@ class FlowSettings:
     twice as many want to trade."""
 
     trading: float = 1.0
-    shares_change: float = 0.31  # of what is kept up in shares: another price instead (12.2.2)
+    shares_change: float = 0.40  # of what is kept up in shares: another price instead (12.2.2)
     zipf: float = 1.05
     deepest: int = 400
     shallowest: int = 10
@@ -59,6 +59,8 @@ class FlowSettings:
     distance_exponent: float = 1.3  # of the power law of ticks from the touch
     farthest_ticks: int = 150
     block: int = 8192  # commands drawn at a time
+    brief: float = 0.56  # share of orders that are there for an instant
+    day_ns: int = TRADING_DAY_NS  # how long a day of trading is
 
     def shares(self) -> list[float]:
         """Of each Intent, in its order."""

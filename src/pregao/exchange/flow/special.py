@@ -19,7 +19,7 @@ STP_CHOICES = (
 
 def special_order(instrument: Instrument, draw: Draw) -> NewOrder | None:
     """An order of an intent that the loop of the flow does not see to itself."""
-    now_ns, _, intent, buys, middle, away, quantity, firm, _, pick = draw
+    now_ns, _, intent, buys, middle, away, quantity, firm, _, pick, _ = draw
     if intent == Intent.STOP:
         return _stop(instrument, draw)
     if intent == Intent.ICEBERG:
@@ -44,15 +44,15 @@ def special_order(instrument: Instrument, draw: Draw) -> NewOrder | None:
 
 
 def _stop(instrument: Instrument, draw: Draw) -> NewOrder | None:
-    """A buy stop waits above the market, a sell stop below; half of them with a limit beyond."""
-    now_ns, _, _, buys, middle, away, quantity, firm, _, pick = draw
+    """A buy stop waits above the market, a sell stop below; most of them with a limit beyond."""
+    now_ns, _, _, buys, middle, away, quantity, firm, _, pick, _ = draw
     tick = instrument.tick
     outward = abs(away) + (1 + pick % 12) * tick
     stop = middle + outward if buys else middle - outward
     beyond = stop + 4 * tick if buys else stop - 4 * tick
     if min(stop, beyond) <= 0 and not instrument.legs:
         return None
-    limited = bool(pick & 1)
+    limited = bool(pick & 15)
     return NewOrder(
         now_ns, instrument.security_id, Side.BUY if buys else Side.SELL, quantity,
         beyond if limited else None, firm, OrderType.STOP_LIMIT if limited else OrderType.STOP,
@@ -62,7 +62,7 @@ def _stop(instrument: Instrument, draw: Draw) -> NewOrder | None:
 
 def _iceberg(instrument: Instrument, draw: Draw) -> NewOrder:
     """Five to twenty times what it shows; an odd lot cannot hide anything."""
-    now_ns, _, _, buys, middle, away, quantity, firm, _, pick = draw
+    now_ns, _, _, buys, middle, away, quantity, firm, _, pick, _ = draw
     whole = quantity * (5 + pick % 16)
     hidden = whole <= instrument.maximum_quantity and not instrument.is_odd_lot
     return NewOrder(
@@ -74,7 +74,7 @@ def _iceberg(instrument: Instrument, draw: Draw) -> NewOrder:
 
 def _good_till(instrument: Instrument, draw: Draw) -> NewOrder:
     """Orders of other days lie deeper in the book."""
-    now_ns, _, _, buys, middle, away, quantity, firm, _, pick = draw
+    now_ns, _, _, buys, middle, away, quantity, firm, _, pick, _ = draw
     deeper = away + pick % 20 * instrument.tick
     price = max(middle - deeper, instrument.tick) if buys and not instrument.legs else middle - deeper
     tif = TimeInForce.DAY
@@ -89,7 +89,7 @@ def _good_till(instrument: Instrument, draw: Draw) -> NewOrder:
 
 def auction_order(instrument: Instrument, state: State, draw: Draw) -> NewOrder:
     """Prices on both sides of the value, so that the books cross; one in sixteen without a price."""
-    now_ns, _, _, buys, middle, away, quantity, firm, _, pick = draw
+    now_ns, _, _, buys, middle, away, quantity, firm, _, pick, _ = draw
     side = Side.BUY if buys else Side.SELL
     if pick >> 8 & 15 == 0:
         closing = state is State.FINAL_CLOSING_CALL and pick >> 12 & 1

@@ -1,6 +1,7 @@
 """Captures to a lake, on Spark: here, or on a cluster."""
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
@@ -12,6 +13,7 @@ from pregao.lake.spark.session import LOCAL, local_session
 from pregao.lake.store.location import Location, is_remote
 from pregao.lake.tasks.runners import LazySparkRunner
 from pregao.model.errors import ConfigurationError
+from pregao.services.compiled import compiling
 from pregao.services.decode import load_channel_map
 from pregao.services.readable import EMPTY, need_readable, why_unreadable
 
@@ -60,8 +62,9 @@ def build_lake(
             return spark
         if not started:
             told("start", 0, 1)
-            started.append(local_session(master=master, archive=archive))
-            told("start", 1, 1)
+            with compiling(told) if master.startswith("local") else nullcontext():
+                started.append(local_session(master=master, archive=archive))
+                told("start", 1, 1)
         return started[0]
 
     runner = LazySparkRunner(session)

@@ -32,6 +32,7 @@ from pregao.services.live.state import KeptState, SentVersions
 from pregao.services.parts import Parts
 from pregao.services.simulation.sources import ChannelBooks
 
+KEPT_TRADES = 1_000  # of each instrument, for busts: what runs for months must not keep them all
 _VERSION_STEP_NS = 4_000_000_000
 _RESETS = (ResetStream, ResetChannel, ResetBook, FailOver, StartWeek)
 
@@ -53,6 +54,7 @@ class LiveMarket:
         now_ns: int,
         kept: KeptState | None = None,
         version_before: int = 0,
+        kept_trades: int = KEPT_TRADES,
     ) -> None:
         """`kept` is what a run before left behind; `version_before` comes before the first sequenceVersion
         of every channel of which it says none."""
@@ -61,8 +63,9 @@ class LiveMarket:
         trade_date = trade_date_at(now_ns)
         self.catalogue, self.settings = catalogue, settings
         self.engine = Engine(
-            catalogue.instruments, trade_date=trade_date, implied_partial=settings.implied_partial
-        )
+            catalogue.instruments, trade_date=trade_date, implied_partial=settings.implied_partial,
+            kept_trades=kept_trades,
+        )  # fmt: skip
         self.desk = Desk(self.engine, catalogue, trade_date, seed=settings.seed, forbidden=carried.forbidden)
         self.left_behind = restore(self.engine, carried, trade_date)
         self.desk.last_news_id = carried.last_news_id

@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pregao.feeds.binary.handler.groups import group_name
+from pregao.feeds.binary.handler.incremental import AFTER_ALL
 from pregao.model import market as m
 from pregao.model.market import FINE_EXPONENT, PRICE_EXPONENT
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
@@ -180,7 +181,7 @@ BATCH_SCHEMA: Final = pa.schema(
     [
         _field("channel", pa.int16(), nullable=False), _field("symbol", _TEXT),
         _field("time_ns", _INT, nullable=False), _field("stream_position", _INT, nullable=False),
-        _field("message_index", pa.int32(), nullable=False), _field("kind", _TEXT, nullable=False),
+        _field("message_index", pa.int32()), _field("kind", _TEXT, nullable=False),
         _field("security_id", _INT), _field("rpt_seq", _INT),
         *(_field(column.name, column.type, column.exponent) for column in _COLUMNS),
         _field("group", _TEXT), _field("exchange", _TEXT),
@@ -248,7 +249,8 @@ class RowBatches:
         return [
             pa.array(np.concatenate(self._channels)), pa.array(self._symbols, _TEXT),
             pa.array(rows["time_ns"].copy()), pa.array(rows["at"].copy()),
-            pa.array(rows["index"].astype(np.int32)), _EVENT_NAMES.take(pa.array(_codes(rows))),
+            pa.array(rows["index"].astype(np.int32), mask=rows["index"] == AFTER_ALL),
+            _EVENT_NAMES.take(pa.array(_codes(rows))),
             pa.array(rows["security_id"].copy(), mask=is_phase),
             _narrow(rows["rpt_seq"], np.ones(len(rows), np.bool_)),
         ]  # fmt: skip

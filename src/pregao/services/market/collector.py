@@ -25,6 +25,7 @@ from pregao.services.market.wanted import Wanted
 from pregao.sessions.events import (
     ChannelReady,
     DefinitionsComplete,
+    InstrumentsUnverified,
     JoinStream,
     LeaveStream,
     SnapshotLoopComplete,
@@ -153,7 +154,7 @@ class Collector(Observer):
         self._out.append(
             News(
                 channel, symbol, news.time_ns, position, about, news.news_id, news.headline, news.text,
-                news.source, news.language, news.url,
+                news.source, news.language, news.url, news.complete,
             )
         )  # fmt: skip
 
@@ -208,6 +209,8 @@ class Collector(Observer):
             about: int | None = getattr(event, "security_id", None)
             if about is not None:
                 self._touched.add(find(about))
+            elif isinstance(event, InstrumentsUnverified):
+                self._touched.update(map(find, event.security_ids))
             elif not isinstance(event, _HARMLESS):
                 self._stirred = True
             symbol = None if about is None else symbols[about]

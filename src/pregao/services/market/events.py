@@ -311,7 +311,7 @@ class PhaseChanged:
 
 @record
 class News:
-    """A whole news text; the feed cuts it into parts (5.8)."""
+    """A news text; the feed cuts it into parts (5.8). Not `complete`: some of them never came."""
 
     channel: int
     symbol: str | None
@@ -324,10 +324,11 @@ class News:
     source: int
     language: str | None
     url: str | None
+    complete: bool
 
     def __str__(self) -> str:
         about = f"{_named(self.symbol)} " if self.symbol else ""
-        return f"{about}news: {printable(self.headline)}"
+        return f"{about}news: {printable(self.headline)}{'' if self.complete else ' (incomplete)'}"
 
 
 @record

@@ -11,7 +11,13 @@ from pregao.books.figures.kernels import empty_slots, forget_auction, reset_sess
 from pregao.books.kernels import clear_instrument, load_rows, settle
 from pregao.books.lookups.kernels import count_ahead, find_order, read_levels, read_orders
 from pregao.feeds.binary.handler.beats.kernels import take_beats
-from pregao.feeds.binary.handler.kernels import apply_held, take_phase, take_rows, whole_events
+from pregao.feeds.binary.handler.kernels import (
+    apply_held,
+    end_without_row,
+    take_phase,
+    take_rows,
+    whole_events,
+)
 from pregao.feeds.binary.handler.sorting.kernels import sort_packets
 from pregao.feeds.binary.reading.kernels import read_rows
 from pregao.kernels import Kernel, make_ready
@@ -22,7 +28,7 @@ from pregao.sessions.kernels import first_report_after
 LIVE_KERNELS: Final[tuple[Kernel, ...]] = (
     sort_packets, take_in_sequence, take_beats, read_rows, whole_events, take_rows, take_phase, apply_held,
     load_rows, clear_instrument, settle, empty_slots, forget_auction, reset_session,
-    first_report_after, note_times, read_levels, read_orders, find_order, count_ahead,
+    first_report_after, note_times, end_without_row, read_levels, read_orders, find_order, count_ahead,
 )  # fmt: skip
 
 

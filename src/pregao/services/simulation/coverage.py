@@ -2,7 +2,7 @@
 updates and commands as the exchange counted them. What never occurred has a row too, with 0."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, get_args
 
@@ -11,10 +11,14 @@ import numpy as np
 from pregao.codecs.sbe import Schema, load_builtin_schema
 from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, Kind
 from pregao.feeds.binary.batch import TableColumns
+from pregao.feeds.binary.publisher import Site
 from pregao.feeds.binary.streams import Feed, Stream
 from pregao.model.events import Update
 from pregao.services.columns import read_columns
 from pregao.services.simulation.captures import CONTINGENCY_FILES, STREAM_FILES
+from pregao.services.simulation.day_truth import DayTruth
+from pregao.services.simulation.facts import FEWEST_MESSAGES, Fact, facts, facts_text
+from pregao.services.simulation.outputs import TRUTH_FOLDERS
 from pregao.services.simulation.run import Simulation, Summary
 from pregao.services.simulation.sizes import REAL, nearness, size_rows
 
@@ -96,8 +100,20 @@ def coverage(simulation: Simulation, summary: Summary) -> list[CoverageRow]:
     ]
 
 
-def coverage_text(rows: Iterable[CoverageRow], summary: Summary) -> str:
-    """The table and the histogram, for people."""
+def days_facts(simulation: Simulation, summary: Summary) -> list[Fact]:
+    """Stylised facts of the days that were written; none of days too short to have them."""
+    settings = simulation.settings
+    if not settings.truth or settings.messages < FEWEST_MESSAGES:
+        return []
+    dates = zip(summary.folders, settings.trade_dates, strict=True)
+    truths = [
+        DayTruth(folder / TRUTH_FOLDERS[Site.PRIMARY], date, settings.squeeze) for folder, date in dates
+    ]
+    return facts(truths)
+
+
+def coverage_text(rows: Iterable[CoverageRow], summary: Summary, found: Sequence[Fact] = ()) -> str:
+    """The table, the histogram and the facts, for people."""
     lines = [f"{'kind':<10} {'count':>12}  name"]
     lines += [f"{row.kind:<10} {row.times:>12,}  {row.name}" for row in rows]
     lines += ["", f"{'payload':>10} {'ours':>8} {'ch. 84':>8} {'ch. 72':>8}   percent of incremental packets"]
@@ -106,6 +122,8 @@ def coverage_text(rows: Iterable[CoverageRow], summary: Summary) -> str:
             f"{f'<= {size.up_to}':>10} {size.ours:>8.2f} {size.equities:>8.2f} {size.derivatives:>8.2f}"
         )
     lines += ["", *_nearness_lines(summary)]
+    if found:
+        lines += ["", *facts_text(found)]
     return "\n".join(lines) + "\n"
 
 

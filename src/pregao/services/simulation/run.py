@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from time import perf_counter
 
 from pregao.codecs.sbe import load_builtin_schema
 from pregao.exchange.catalogues.entries import Catalogue
+from pregao.exchange.flow.paths import TRADING_DAY_NS
 from pregao.exchange.flow.settings import FlowSettings
 from pregao.exchange.timetable import local_midnight_ns
 from pregao.feeds.binary.publisher import SequencePoint, Site
@@ -32,6 +33,7 @@ from pregao.services.simulation.venue import Venue, default_catalogue
 from pregao.services.simulation.wrongs import DayOfWrongs
 
 _BEFORE_MESSAGES = 6_000  # of the day before the first, so that there are orders to carry over
+_BRIEF_IN_SHORT_DAYS = 0.1  # of the orders
 _OWN_VERSIONS = 500  # from where the contingency site counts its sequenceVersions
 Watch = Callable[[int, int], None]  # messages made, and wanted
 Key = tuple[Stream, Feed]
@@ -69,7 +71,10 @@ class Simulation:
         self._contingency = settings.contingency or bool(self.plan.contingency)
         catalogue = squeezed(catalogue or default_catalogue(settings.instruments), settings.squeeze)
         before = settings.day_before
-        self.venue = Venue(catalogue, settings.seed, before, FlowSettings(trading=settings.trading))
+        flow = FlowSettings(trading=settings.trading)
+        if settings.squeeze > 1:  # books of a short day fill up, so that snapshots are worth looking at
+            flow = replace(flow, day_ns=TRADING_DAY_NS // settings.squeeze, brief=_BRIEF_IN_SHORT_DAYS)
+        self.venue = Venue(catalogue, settings.seed, before, flow)
         self.lines = [self._line(channel, before) for channel in catalogue.channels]
         self.driver = Driver(self.venue, self.lines, settings.checkpoint_events)
         self.summary = Summary()
@@ -162,6 +167,7 @@ class Simulation:
         for line in self._sites():
             line.events = line.checkpoint_at = 0
             line.ambushes.clear()
+            line.list_ambushes.clear()
             line.books.now_ns = start_ns
         for line in self.lines:
             driver.checkpoint(line, start_ns, whole=True)

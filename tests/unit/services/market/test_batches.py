@@ -17,13 +17,15 @@ from tests.unit.books.making import row_of
 from tests.unit.services.market.kit import MemoryPackets, day, market
 
 WANTED = {"orders": True, "statistics": True}
+CLEAN = {"seed": 3, "messages": 1_500}
+LOSSY = {"seed": 4, "messages": 1_500, "faults": "loss=3%,both=3x5"}
 DAYS = ("trade_date", "last_trade_date", "settlement_date")
 NOT_IN_EVENTS = ("kind", "message_index", "rpt_seq")
 
 
 @pytest.fixture(scope="module")
 def clean_day() -> MemoryDay:
-    return day(seed=3, messages=1_500)
+    return day(**CLEAN)
 
 
 @pytest.fixture(scope="module")
@@ -48,10 +50,12 @@ def columns_of(event: MarketEvent) -> dict[str, Any]:
     return {"kind": type(event).__name__} | found
 
 
-def test_every_column_of_every_row_is_that_of_the_event(clean_day: MemoryDay, table: pa.Table) -> None:
-    kinds = set(table.column("kind").to_pylist())
-    events = [each for each in market(clean_day, exact=False, **WANTED) if type(each).__name__ in kinds]
-    rows = table.to_pylist()
+@pytest.mark.parametrize("settings", [CLEAN, LOSSY], ids=["clean", "lossy"])
+def test_every_column_of_every_row_is_that_of_the_event(settings: dict[str, Any]) -> None:
+    simulated = day(**settings)
+    rows = pa.Table.from_batches(market(simulated, **WANTED).batches(rows=300)).to_pylist()
+    kinds = {row["kind"] for row in rows}
+    events = [each for each in market(simulated, exact=False, **WANTED) if type(each).__name__ in kinds]
     assert len(kinds) > 15
     assert len(rows) == len(events)
     for row, event in zip(rows, sorted_as(events, rows), strict=True):

@@ -113,7 +113,7 @@ class ChannelHandler:
         """One packet of one stream."""
         events = [] if self._started else self.start(now_ns)
         if stream is not Stream.INCREMENTAL:
-            self._take_recovery(payload, stream, feed)  # of a stream that is not joined: ignored
+            self._take_recovery(payload, stream, feed, now_ns)
         elif self.machine.sites.follows(SessionFeed(feed)):
             batch = batch_of([(0, now_ns, payload)])
             self._take_incremental(batch, np.zeros(1, np.uint32), np.array([feed], np.uint8))
@@ -135,7 +135,7 @@ class ChannelHandler:
                 if before > taken:
                     self._take_incremental(batch, found.followed[taken:before], lines.feeds)
                     taken = before
-            self._take_recovery(batch.payload(row), stream, feed)
+            self._take_recovery(batch.payload(row), stream, feed, int(batch.arrival_ns[row]))
         if taken < len(found.followed):
             self._take_incremental(batch, found.followed[taken:], lines.feeds)
         for number, (heard_ns, packets) in enumerate(found.standby.tolist()):
@@ -144,11 +144,14 @@ class ChannelHandler:
         return events + self._settle(now_ns)
 
     def next_timeout(self) -> int | None:
-        return self.machine.next_timeout()
+        """Of what is missing: packets, feeds that are silent, parts of news."""
+        machine_ns, news_ns = self.machine.next_timeout(), self.incremental.next_timeout()
+        return news_ns if machine_ns is None else machine_ns if news_ns is None else min(machine_ns, news_ns)
 
     def on_timeout(self, now_ns: int) -> list[Event]:
         for packet in self.machine.on_timeout(now_ns):
             self.incremental.take_packet(packet)
+        self.incremental.on_timeout(now_ns)
         return self._settle(now_ns)
 
     # What people ask
@@ -223,12 +226,17 @@ class ChannelHandler:
         for packet in packets:
             self.incremental.take_packet(packet)
 
-    def _take_recovery(self, payload: bytes | memoryview, stream: Stream, feed: Feed) -> None:
+    def _take_recovery(
+        self, payload: bytes | memoryview, stream: Stream, feed: Feed, now_ns: int
+    ) -> None:
         if int(stream) not in self.machine.joined:
             self.ignored += 1
         elif stream is Stream.SNAPSHOT:
+            in_event = self.store.has_touched
             self.snapshots.receive(bytes(payload), SessionFeed(feed))
             self._align()
+            if not in_event:  # else its end tells them
+                self.incremental.tell_quotes(self.machine.at, now_ns)
         elif stream is Stream.DEFINITION and SITE_OF[SessionFeed(feed)] is self.machine.sites.active:
             self.definitions.receive(bytes(payload))
 

@@ -160,6 +160,15 @@ def take_rows(context, rows, first, count):
     return t.DONE, count
 
 
+@kernel
+def end_without_row(books, row):
+    """The tops that changed are told as of the place and the time of `row`, which is no message."""
+    if not quotes_fit(books):
+        return t.QUOTES_FULL
+    end_event(books, row)
+    return t.DONE
+
+
 @inlined
 def _affect(books, header, row):
     """What a phase of its group does to an instrument: see `groups.Groups.affect`."""
