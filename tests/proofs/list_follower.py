@@ -10,7 +10,7 @@ from pregao.feeds.binary.publisher import Site
 from pregao.model import events as e
 from pregao.model.market import DefinitionAction
 from pregao.services.simulation.memory import MemoryDay, Placed
-from pregao.sessions.instruments import Known
+from pregao.sessions.instruments import BookStatus
 from tests.proofs.truth_follower import DifferenceError, Point
 
 Place = tuple[int, int]  # how many sequence versions came before, number of the packet
@@ -97,7 +97,7 @@ class ListFollower:
                 break
             if place < each.last and handler.machine.table.find(each.security_id) >= 0:
                 self.half_told += 1
-                if handler.book(each.security_id).known is Known.CLEAN:
+                if handler.book(each.security_id).status is BookStatus.CLEAN:
                     raise DifferenceError(f"{each.security_id} is clean and told by half at {place}")
 
     def finish(self, handler: ChannelHandler) -> None:

@@ -71,8 +71,9 @@ def add_command(commands: Any) -> None:
         help="incremental messages of all channels, a day (default: 1000000)",
     )  # fmt: skip
     parser.add_argument(
-        "--instruments", type=_natural, metavar="N", help="only the N most popular of the catalogue"
-    )
+        "--instruments", type=_natural, metavar="N",
+        help="only the N most popular of the catalogue, or with further ones up to 2000 (default: 213)",
+    )  # fmt: skip
     parser.add_argument(
         "--schema-version", type=int, choices=(7, 8, 9, 10, 15, 16, 17), default=16,
         help="wire version (default: 16)",

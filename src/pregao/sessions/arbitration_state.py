@@ -62,11 +62,12 @@ STOP_FULL: Final = 3  # the columns of accepted packets are
 class State:
     """The block and its ring."""
 
-    __slots__ = ("block", "ring")
+    __slots__ = ("address", "block", "ring")
 
     def __init__(self, channel: int, feeds: tuple[Feed, ...], ring_size: int) -> None:
         assert ring_size & (ring_size - 1) == 0, "a power of two"
         self.block: Int64s = np.zeros(_WORDS, np.int64)
+        self.address = int(self.block.ctypes.data)
         self.ring: Int64s = np.full(ring_size, UNKNOWN, np.int64)
         self.set(CHANNEL, channel)
         self.set(VERSION, -1)
@@ -75,10 +76,6 @@ class State:
         self.set(RING, self.ring.ctypes.data)
         self.set(RING_MASK, ring_size - 1)
         self.set(FEEDS, sum(1 << feed - 1 for feed in feeds))
-
-    @property
-    def address(self) -> int:
-        return int(self.block.ctypes.data)
 
     def get(self, field: int) -> int:
         return int(self.block[field >> 3])

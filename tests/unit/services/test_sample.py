@@ -134,7 +134,7 @@ def test_a_listener_has_every_book_from_it(of_version: Sample) -> None:
     market = Market.replay(str(of_version.directory)).run()
     books = list(market.books())
     assert len(books) > 200
-    assert {book.known.name for book in books} == {"CLEAN"}
+    assert {book.status.name for book in books} == {"CLEAN"}
     (channel,) = market.health().channels
     assert {name: channel.counters[name] for name in ("gaps", "lost_packets", "conflicts", "damaged")} == {
         "gaps": 0, "lost_packets": 0, "conflicts": 0, "damaged": 0,

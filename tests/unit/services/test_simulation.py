@@ -54,8 +54,22 @@ def test_a_smaller_catalogue_is_whole(count: int) -> None:
     assert groups == {(each.instrument.group, each.instrument.exchange) for each in catalogue.listings}
     venue = Venue(catalogue, 1, DATE)
     assert timetable(fitting(venue.script, catalogue), catalogue, DATE)
-    with pytest.raises(ConfigurationError, match="instruments"):
-        default_catalogue(len(load_default_catalogue().listings) + 1)
+    for wrong in (0, 2_001):
+        with pytest.raises(ConfigurationError, match="instruments"):
+            default_catalogue(wrong)
+
+
+@pytest.mark.parametrize("count", [214, 215, 250, 777, 2_000])
+def test_a_larger_catalogue_has_as_many_as_asked_for(count: int) -> None:
+    """All of the packaged one and further ones, on every channel, of several classes."""
+    catalogue, default = default_catalogue(count), load_default_catalogue()
+    assert len(catalogue.listings) == count
+    assert {each.symbol for each in default.instruments} <= {each.symbol for each in catalogue.instruments}
+    further = [each for each in catalogue.instruments if each.symbol not in default.by_symbol]
+    if count >= 777:
+        assert {each.channel for each in further} == set(default.channels)
+        assert len({each.security_type for each in further}) >= 4
+    assert default_catalogue(count) is catalogue
 
 
 def test_a_day_has_its_phases() -> None:

@@ -23,9 +23,11 @@ Draw = tuple[int, int, int, bool, int, int, int, int, int, int, int]
 _FARTHEST = 0.04  # of the value, whatever the ticks say
 _OF_BAND = 0.4  # of the distance at which orders are rejected: the value moves too
 _SECOND_NS = 1_000_000_000
-# Lives of orders: share, median in seconds, deviation of the logarithm. Machines, people, those who wait.
-_LIVES = ((0.56, 0.12, 1.7), (0.27, 20.0, 1.3), (0.17, 2_400.0, 1.1))
+# Lives of orders, brief, usual and long: median in seconds, deviation of the logarithm.
+_LIVES = ((0.12, 1.7), (20.0, 1.3), (2_400.0, 1.1))
+_USUAL = 0.62  # of those that are not brief
 _SHORTEST_LIFE_NS = 500_000
+_THIN = 0.3  # of its usual depth: with so few orders a book is thin
 
 
 class Blocks:
@@ -42,6 +44,7 @@ class Blocks:
         self._restless = np.array([entry.average_daily is not None for entry in catalogue.listings])
         scale = self.popularity / self.popularity.max()
         self._depths = np.maximum(settings.deepest * np.sqrt(scale), settings.shallowest)
+        self.thin: list[int] = np.maximum(_THIN * self._depths, settings.shallowest).astype(int).tolist()
         self._cumulative = np.cumsum(settings.shares())[:-1]
         firms = np.arange(1, len(FIRMS) + 1) ** -0.8
         self._firms, self._firm_chances = np.array(FIRMS), firms / firms.sum()
@@ -75,8 +78,9 @@ class Blocks:
 
     def _lives(self, count: int) -> tuple[Ints, Ints]:
         """How long each order is to live, and of which kind it is."""
-        kinds = self._rng.choice(len(_LIVES), count, p=[share for share, _, _ in _LIVES])
-        medians, deviations = (np.array([kind[n] for kind in _LIVES])[kinds] for n in (1, 2))
+        brief = self._settings.brief
+        kinds = self._rng.choice(3, count, p=(brief, (1 - brief) * _USUAL, (1 - brief) * (1 - _USUAL)))
+        medians, deviations = (np.array(column)[kinds] for column in zip(*_LIVES, strict=True))
         seconds = medians * np.exp(deviations * self._rng.standard_normal(count))
         pace = self._settings.day_ns / TRADING_DAY_NS
         lives = np.maximum(seconds * pace * _SECOND_NS, _SHORTEST_LIFE_NS * pace)

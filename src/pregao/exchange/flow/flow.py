@@ -34,6 +34,7 @@ _TAKEN = 31  # random bits: one of 32 orders that were left behind is taken, the
 _TOUCH_SPREADS = 3  # farther than so many half spreads nobody sends an order without a price
 _EMPTY_SPREADS = 2  # farther than so many, the next order comes to the touch
 _PATIENT = 50  # times as long live icebergs and stops
+_BRIEF, _STAYS = 6_000, 8  # parts of the day
 _AUCTION_LIFE, _LATER, _SOON = 30, 60, 1_000  # parts of the day: after an auction, until a next look
 
 
@@ -99,8 +100,12 @@ class Flow:
         which = self._index[order.security_id]
         self._books[which].append(order_id)
         self._own.add(order_id)
-        if self._life_ns:
-            self._agenda.add(order.now_ns + self._life_ns, order_id, which)
+        if not (life_ns := self._life_ns):
+            return
+        day_ns = self._settings.day_ns
+        if life_ns > day_ns // _BRIEF and self._resting(which) <= self._blocks.thin[which]:
+            life_ns += day_ns // _STAYS  # who has time stays where there are few
+        self._agenda.add(order.now_ns + life_ns, order_id, which)
 
     def refresh(self) -> None:
         """Look at the state of every instrument again."""

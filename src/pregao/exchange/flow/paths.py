@@ -15,7 +15,7 @@ Floats = npt.NDArray[np.float64]
 
 TRADING_DAY_NS: Final = 33_300_000_000_000  # from 8:55 to 18:10
 STEPS: Final = 3_330  # of ten seconds
-NARROWEST, WIDEST = 0.0125, 0.028  # ranges of a day, as fractions
+NARROWEST, WIDEST = 0.0135, 0.028  # ranges of a day, as fractions
 _RANGE_OF_VOLATILITY: Final = 1.6  # expected range of a walk by its deviation
 _RANGE_DEVIATION: Final = 0.2  # from day to day, of its logarithm
 _CALM_STEPS: Final = 300.0  # in which a volatility forgets

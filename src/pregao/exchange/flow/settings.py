@@ -59,6 +59,7 @@ class FlowSettings:
     distance_exponent: float = 1.3  # of the power law of ticks from the touch
     farthest_ticks: int = 150
     block: int = 8192  # commands drawn at a time
+    brief: float = 0.56  # share of orders that are there for an instant
     day_ns: int = TRADING_DAY_NS  # how long a day of trading is
 
     def shares(self) -> list[float]:

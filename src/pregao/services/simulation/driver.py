@@ -162,6 +162,8 @@ class Driver:
             if line.ambushes and line.publisher.snapshots.under_way:
                 line.ambushes.pop(0)(now_ns)
                 due_ns = line.publisher.next_timeout()
+            if line.list_ambushes and line.publisher.definitions.under_way:
+                line.list_ambushes.pop(0)(now_ns)
         # A loop keeps its pace; heartbeats may come a little late, all on the same grid.
         return due_ns if due_ns < now_ns + _GRID_NS else -(-due_ns // _GRID_NS) * _GRID_NS
 

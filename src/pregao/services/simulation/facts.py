@@ -16,15 +16,15 @@ from pregao.model.market import Action, Aggressor, DefinitionAction, State, Stat
 from pregao.services.simulation.day_truth import DayTruth, Floats, Ints, class_of
 
 FEWEST_MESSAGES: Final = 50_000
-_FEWEST_TRADES: Final = 25  # of an instrument that has a range
+_FEWEST_TRADES: Final = 30  # of an instrument that has a range
 _BIN_S: Final = 120  # of returns
 _BUSIEST: Final = 6  # instruments whose returns are looked at
 _WIDEST_SPREAD: Final = 0.005  # a wider one has no middle
 _OPENS_S, _CLOSES_S = 10 * 3600 + 900, 16 * 3600 + 45 * 60  # continuous trading of all groups
 _ENDS_S: Final = 2_700  # how long the busy ends of the day are
 _NOON_S: Final = (12 * 3600, 14 * 3600)
-_AHEAD: Final = 5  # executions after which an impact is measured
-_LARGEST_MOVE: Final = 50  # ticks that one execution counts for at most
+_AHEAD: Final = 2  # executions after which an impact is measured
+_LARGEST_MOVE: Final = 15  # ticks that one execution counts for at most
 _LAGS: Final = 5
 _NEAR, _WING = 0.3, 0.35  # deviations from the money
 _AGREED: Final = {
@@ -60,13 +60,13 @@ def facts(days: Sequence[DayTruth]) -> list[Fact]:
     spans = np.concatenate([lives(day) for day in days] or [np.zeros(0)])
     spans = spans if len(spans) else np.full(1, np.nan)
     found += [
-        Fact("returns of 2 min: excess kurtosis", kurtosis(returned), 1.0, 50.0),
+        Fact("returns of 2 min: excess kurtosis", kurtosis(returned), 1.0, 60.0),
         Fact("returns of 2 min: autocorrelation of sizes", clustering(returned), 0.02, 0.6),
         Fact("trades near open and close by those at noon", _mean(map(u_shape, days)), 1.3, 5.0),
         Fact("cancelled orders: median life, s", float(np.median(spans)), 0.1, 30.0),
         Fact("cancelled orders: share under 1 s", float((spans < 1).mean()), 0.3, 0.8),
         Fact("cancelled orders: longest life, h", float(spans.max() / 3600), 1.0, 11.0),
-        Fact("impact of an execution, ticks", _mean(map(impact, days)), 0.05, 15.0),
+        Fact("impact of an execution, ticks", _mean(map(impact, days)), 0.0, 15.0),
         Fact("smile: wings by the middle", wings([point for day in days for point in smile(day)]), 1.02, 1.6),
     ]
     counts = [rare_operations(day) for day in days]

@@ -65,6 +65,7 @@ class Line:
         self.channel, self.books, self.site = channel, books, site
         self.standby = standby  # the same channel at the contingency site
         self.ambushes: list[Callable[[int], None]] = []  # to do in the middle of a snapshot loop
+        self.list_ambushes: list[Callable[[int], None]] = []  # in the middle of a loop of definitions
         self.publisher = ChannelPublisher(
             channel, schema, version, books, now_ns=now_ns, paces=paces, start=start, loops=loops, site=site,
             listener=self._note, habits=habits,

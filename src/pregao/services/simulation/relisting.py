@@ -3,7 +3,7 @@
 Not part of an ordinary simulated day: whoever proves something of listeners asks for it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from random import Random
 from typing import Final
 
@@ -12,6 +12,8 @@ from pregao.exchange.market import Market
 from pregao.services.simulation.driver import Driver, Task
 
 _FIRST_ID: Final = 900_000_000_000
+_IN_LOOPS: Final = 0.7
+Deed = Callable[[int], None]
 
 
 class Relisting:
@@ -21,6 +23,7 @@ class Relisting:
     def __init__(self, driver: Driver, seed: int) -> None:
         self._driver, self._random = driver, Random(f"relisting/{seed}")
         self._made = 0
+        self._channel: int | None = None
         self._ours: list[int] = []  # ids that were added, also those that are deleted again
         self._deeds = (self._add, self._add, self._change, self._rename, self._delete, self._come_back)
 
@@ -29,21 +32,43 @@ class Relisting:
 
     def _tasks(self, count: int, starts_ns: int, ends_ns: int) -> Iterator[Task]:
         for number in range(count):
-            # Some in bursts, as when a series is listed: several in one definition loop.
+            # Some in bursts, as when a series is listed. Most in the middle of a loop of definitions, which
+            # goes on with the list of its beginning.
             now_ns = self._random.randrange(starts_ns, ends_ns)
+            deed: Deed = self._deeds[number % len(self._deeds)]
+            if self._random.random() < _IN_LOOPS:
+                deed = self._ambush(deed)
             for place in range(self._random.choice((1, 1, 1, 3))):
-                yield now_ns + place * 1_000_000, self._deeds[number % len(self._deeds)]
+                yield now_ns + place * 1_000_000, deed
+
+    def _ambush(self, deed: Deed) -> Deed:
+        line = self._random.choice(self._driver.lines)
+
+        def wait(_: int) -> None:
+            line.list_ambushes.append(act)
+
+        def act(now_ns: int) -> None:
+            self._channel = line.channel
+            deed(now_ns)
+            self._channel = None
+
+        return wait
 
     @property
     def _markets(self) -> dict[int, Market]:
         return self._driver.venue.engine.floor.markets
 
+    def _candidates(self) -> list[Market]:
+        """Of the channel whose loop is going on, if that is what was waited for."""
+        markets = self._markets.values()
+        return [each for each in markets if self._channel in (None, each.instrument.channel)]
+
     def _any(self) -> Market:
-        return self._random.choice([*self._markets.values()])
+        return self._random.choice(self._candidates())
 
     def _plain(self) -> Market | None:
         """One that others may be like."""
-        found = [each for each in self._markets.values() if not each.instrument.legs]
+        found = [each for each in self._candidates() if not each.instrument.legs]
         return self._random.choice(found) if found else None
 
     def _add(self, now_ns: int) -> None:
@@ -67,8 +92,9 @@ class Relisting:
         self._driver.submit(ChangeInstrument(now_ns, self._any().security_id, symbol=f"REN{self._made}"))
 
     def _delete(self, now_ns: int) -> None:
-        ours = [each for each in self._ours if each in self._markets]
-        chosen = self._random.choice(ours) if ours else self._any().security_id
+        candidates = [each.security_id for each in self._candidates()]
+        ours = [each for each in self._ours if each in candidates]
+        chosen = self._random.choice(ours or candidates)
         self._driver.submit(DeleteInstrument(now_ns, chosen))
 
     def _come_back(self, now_ns: int) -> None:

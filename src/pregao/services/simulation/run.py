@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from time import perf_counter
@@ -33,6 +33,7 @@ from pregao.services.simulation.venue import Venue, default_catalogue
 from pregao.services.simulation.wrongs import DayOfWrongs
 
 _BEFORE_MESSAGES = 6_000  # of the day before the first, so that there are orders to carry over
+_BRIEF_IN_SHORT_DAYS = 0.1  # of the orders
 _OWN_VERSIONS = 500  # from where the contingency site counts its sequenceVersions
 Watch = Callable[[int, int], None]  # messages made, and wanted
 Key = tuple[Stream, Feed]
@@ -70,7 +71,9 @@ class Simulation:
         self._contingency = settings.contingency or bool(self.plan.contingency)
         catalogue = squeezed(catalogue or default_catalogue(settings.instruments), settings.squeeze)
         before = settings.day_before
-        flow = FlowSettings(trading=settings.trading, day_ns=TRADING_DAY_NS // settings.squeeze)
+        flow = FlowSettings(trading=settings.trading)
+        if settings.squeeze > 1:  # books of a short day fill up, so that snapshots are worth looking at
+            flow = replace(flow, day_ns=TRADING_DAY_NS // settings.squeeze, brief=_BRIEF_IN_SHORT_DAYS)
         self.venue = Venue(catalogue, settings.seed, before, flow)
         self.lines = [self._line(channel, before) for channel in catalogue.channels]
         self.driver = Driver(self.venue, self.lines, settings.checkpoint_events)
@@ -164,6 +167,7 @@ class Simulation:
         for line in self._sites():
             line.events = line.checkpoint_at = 0
             line.ambushes.clear()
+            line.list_ambushes.clear()
             line.books.now_ns = start_ns
         for line in self.lines:
             driver.checkpoint(line, start_ns, whole=True)

@@ -17,7 +17,7 @@ from pregao.model import events as e
 ROWS = 4_096  # made into Arrow at a time: objects that die young cost least
 _ROW_GROUP_BYTES = 16 << 20
 _STRINGS = frozenset(("group", "exchange", "headline", "text", "language", "url", "symbol"))
-_FLAGS = frozenset(("implied", "recovery", "forward"))
+_FLAGS = frozenset(("implied", "recovery", "forward", "complete"))
 _PLACE = ("channel", "event", "seq_version", "seq_num", "msg_index")
 
 # A definition's instrument is in the instrument list; here is what tells which.

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from pregao.exchange.catalogue import load_default_catalogue
 from pregao.exchange.catalogues.entries import Catalogue, Listing
+from pregao.exchange.catalogues.expansion import MOST, load_expanded_catalogue
 from pregao.exchange.control import Control
 from pregao.exchange.day import DayScript, Step, load_regular_day
 from pregao.exchange.desk import Desk
@@ -39,13 +40,15 @@ class Venue:
 
 
 def default_catalogue(instruments: int | None) -> Catalogue:
-    """The packaged catalogue, or its `instruments` most popular, with what these are made of."""
+    """The packaged catalogue; its `instruments` most popular, with what these are made of; or, where it has
+    fewer, with further ones of invented names."""
     catalogue = load_default_catalogue()
     if instruments is None or instruments == len(catalogue.listings):
         return catalogue
-    if not 1 <= instruments <= len(catalogue.listings):
-        reason = f"the catalogue has {len(catalogue.listings)}, not {instruments}"
-        raise ConfigurationError(reason, key="instruments")
+    if not 1 <= instruments <= MOST:
+        raise ConfigurationError(f"must be from 1 to {MOST}, not {instruments}", key="instruments")
+    if instruments > len(catalogue.listings):
+        return load_expanded_catalogue(instruments)
     return subset(catalogue, instruments)
 
 

@@ -41,6 +41,7 @@ from pregao.sessions.arbitration_state import (
     STOP,
     STOP_ODD,
     STOP_RELEASE,
+    State,
 )
 from pregao.sessions.arrivals.kernels import take_in_sequence
 from pregao.sessions.channel import ChannelMachine
@@ -92,6 +93,7 @@ class ChannelHandler:
         outputs: tuple[Array, ...] = (*self._out, self._out_rows)
         fields = (OUT_OFFSET, OUT_LENGTH, OUT_AT, OUT_VERSION, OUT_ROW)
         self._out_places = [(f, array.ctypes.data) for f, array in zip(fields, outputs, strict=True)]
+        self._led: State | None = None  # the arbiter's state that knows where packets go
         self.ignored = 0  # packets of recovery streams that nobody needs
         if quotes:
             self.store.want_quotes()
@@ -179,8 +181,10 @@ class ChannelHandler:
         index, last, place = 0, len(rows), rows.ctypes.data
         while index < last:
             state = machine.arbiter.state
-            for field, place_of_column in self._out_places:
-                state.set(field, place_of_column)
+            if state is not self._led:  # of another site
+                self._led = state
+                for field, place_of_column in self._out_places:
+                    state.set(field, place_of_column)
             index = take_in_sequence(state.address, base, *columns, place, index, last, ROOM)
             accepted = state.get(ACCEPTED)
             if accepted:
