@@ -92,6 +92,8 @@ def differences(event: MarketEvent, update: Update) -> dict[str, tuple[object, o
         done = getattr(update, each.name)
         if not hasattr(event, name) or (name in _NOT_SENT and getattr(event, name) is None):
             continue
+        if (kind, name) == ("LastTrade", "condition"):  # the publisher sends none outside snapshots
+            continue
         told = getattr(event, name)
         if told != done and (told or done):  # an end time of 0 is none
             found[name] = (told, done)
