@@ -15,6 +15,7 @@ help: ## what each verb does
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[develop]'
+	@$(BIN)/pregao doctor --compile > /dev/null
 	@touch $@
 
 run: $(READY) ## the main job: simulate a day, build its lake on Spark, show the report

@@ -9,13 +9,17 @@ kernel holds the arrays and makes sure of their sizes.
 
 numba does not notice when a kernel or a constant in *another* file changes, so the cache folder
 carries a hash of every kernel file and of what those import: stale machine code cannot be loaded.
+
+Compiling all of them takes about a minute, once for each machine and state of the sources. Who has set
+`SAY_COMPILING` to the number of its process gets a line on stderr when that begins.
 """
 
 import hashlib
 import os
 import re
+import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,11 +27,16 @@ import numba
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core import event as numba_events
 from numba.extending import intrinsic
+
+from pregao.environment import CACHE_DIR, SAY_COMPILING
 
 # Kernels have no annotations: numba finds the types of their arguments.
 Kernel = Callable[..., Any]
 
+COMPILING = "compiling kernels for this machine: once, up to a minute"
+_COMPILES = "numba:compile"  # an event that numba tells when there is no machine code on disk
 _IMPORT = re.compile(r"^from (pregao[\w.]*) import (\w*)", re.MULTILINE)
 
 
@@ -47,7 +56,7 @@ def _cache_folder() -> Path:
     digest = hashlib.sha256()
     for source in sorted(_sources(Path(__file__).parent)):
         digest.update(source.read_bytes())
-    base = os.environ.get("PREGAO_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
+    base = os.environ.get(CACHE_DIR) or os.environ.get("XDG_CACHE_HOME")
     root = Path(base) if base else Path.home() / ".cache"
     folder = root / "pregao" / "kernels" / digest.hexdigest()[:16]
     try:
@@ -61,10 +70,39 @@ if "NUMBA_CACHE_DIR" not in os.environ:
     cast(Any, numba.config).CACHE_DIR = str(_cache_folder())
 
 
+def cache_folder() -> Path:
+    """Where machine code is kept, in folders by source."""
+    return Path(cast(Any, numba.config).CACHE_DIR)
+
+
+class _FirstCompilation(numba_events.Listener):
+    """Says so, once."""
+
+    def on_start(self, event: Any) -> None:
+        numba_events.unregister(_COMPILES, self)
+        sys.stderr.write(f"pregao: {COMPILING} …\n")
+        sys.stderr.flush()
+
+    def on_end(self, event: Any) -> None:
+        """Only the beginning is told."""
+
+
+if os.environ.get(SAY_COMPILING) == str(os.getpid()):
+    numba_events.register(_COMPILES, _FirstCompilation())
+
+
 def kernel(function: Kernel) -> Kernel:
     """Compile without the interpreter, release the lock, keep the machine code on disk."""
     compiled = numba.njit(cache=True, nogil=True, error_model="numpy", boundscheck=False)(function)
     return cast(Kernel, compiled)
+
+
+def make_ready(kernels: Iterable[Kernel]) -> None:
+    """Have the machine code of kernels ready before it is needed: loaded from disk, or else compiled. A first
+    call takes milliseconds even where the code is on disk. Of kernels that take numbers only."""
+    for each in kernels:
+        dispatcher = cast(Any, each)
+        dispatcher.compile((types.int64,) * dispatcher.py_func.__code__.co_argcount)
 
 
 def inlined(function: Kernel) -> Kernel:

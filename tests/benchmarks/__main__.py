@@ -6,7 +6,7 @@ import argparse
 import sys
 import time
 
-from . import books, exchange, handler, lake, lake_scale, live, processes, stream, throughput
+from . import books, exchange, handler, lake, lake_scale, library, live, processes, stream, throughput
 from .capture import Capture, bench_capture
 from .harness import Row, save, table
 
@@ -15,6 +15,7 @@ BENCHMARKS = (
     "books",
     "handler",
     "live",
+    "library",
     "exchange",
     "lake",
     "lake-scale",
@@ -38,7 +39,7 @@ def main() -> int:
     )  # fmt: skip
     parser.add_argument(
         "--live", type=float, default=live.SECONDS, metavar="S",
-        help=f"seconds of the live run, default: {live.SECONDS:g}; the bar is on {live.WHOLE_RUN:g}",
+        help=f"seconds of the calm part of the live run, default: {live.SECONDS:g}",
     )  # fmt: skip
     parser.add_argument(
         "--lake", type=int, default=lake.MESSAGES, metavar="N",
@@ -51,6 +52,7 @@ def main() -> int:
         "books": books.measure,
         "handler": handler.measure,
         "live": lambda: live.measure(options.live),
+        "library": library.measure,
         "exchange": lambda: exchange.measure(options.simulate),
         "lake": lambda: lake.measure(options.lake),
         "lake-scale": lambda: lake_scale.measure(max(options.lake, lake_scale.MESSAGES)),

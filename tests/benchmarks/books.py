@@ -2,16 +2,14 @@
 
 The kernel keeps all of an order (id, price, size, insertion time, firm, implied), price levels, and tells
 the top of the book after each trading event that changed it, as the plain book does. Rows are in memory,
-in the order of the stream; grouped means sorted by instrument first, with the sorting in the time. Fifty
-million events are the same stream played again and again with shifted ids; the shifting is not in the
-time.
+in the order of the stream. Fifty million events are the same stream played again and again with shifted
+ids; the shifting is not in the time.
 """
 
 from time import perf_counter
 
 import numpy as np
 
-from pregao.books.grouped import apply_grouped
 from pregao.books.store import BookStore
 from pregao.model.rows import NULL, Rows
 
@@ -23,19 +21,18 @@ TILE = 1_000_000
 LONG = 50  # tiles
 PLAIN_EVENTS = 200_000
 SHIFT = 1 << 44  # past the ids of a tile
-STREAM, GROUPED, PLAIN = "books, stream order", "books, grouped by instrument", "plain Python book"
+STREAM, PLAIN = "books, stream order", "plain Python book"
 
 
 def measure() -> list[Row]:
     rows = market(day_of_orders(), TILE)
     few = rows[:PLAIN_EVENTS].copy()
     updates = as_updates(few)
-    stream, grouped = Player(rows), Player(rows, grouped=True)
-    seconds = best_of({STREAM: stream.play, GROUPED: grouped.play, PLAIN: lambda: baseline_book.run(updates)})
+    stream = Player(rows)
+    seconds = best_of({STREAM: stream.play, PLAIN: lambda: baseline_book.run(updates)})
     assert baseline_book.run(updates) == Player(few).play()
     rate = {
         STREAM: len(rows) / seconds[STREAM] / 1e6,
-        GROUPED: len(rows) / seconds[GROUPED] / 1e6,
         PLAIN: len(few) / seconds[PLAIN] / 1e6,
     }
     unit = "M events/s"
@@ -43,7 +40,6 @@ def measure() -> list[Row]:
         Row(PLAIN, rate[PLAIN], unit),
         Row(f"{STREAM} / {PLAIN}", rate[STREAM], unit, rate[PLAIN], bar=10),
         Row(STREAM, rate[STREAM], unit, bar=2.5),
-        Row(GROUPED, rate[GROUPED], unit, bar=5),
         *_over_a_long_day(rows),
     ]
 
@@ -51,14 +47,13 @@ def measure() -> list[Row]:
 class Player:
     """Plays a stream onto books of its own. A whole stream leaves nothing in them."""
 
-    def __init__(self, rows: Rows, *, grouped: bool = False) -> None:
+    def __init__(self, rows: Rows) -> None:
         self.rows, self.store = rows, BookStore()
         self.store.want_quotes()
-        self._apply = apply_grouped if grouped else BookStore.apply
 
     def play(self) -> int:
         """How often a top changed."""
-        self._apply(self.store, self.rows)
+        self.store.apply(self.rows)
         return len(self.store.take_quotes())
 
 

@@ -1,29 +1,29 @@
-"""The capture that is measured: a block of the sample market, repeated with other numbers and times.
+"""The capture that is measured: a block of a simulated day, repeated with other numbers and times.
 
-A block of distinct packets is made once by the sample generator: one feed's incremental stream with
-a loop of definitions and the snapshots among it, so that every template occurs. It is then repeated
+A block of distinct packets is made once from the sample of the simulated exchange: one feed's incremental
+stream with the definitions and the snapshots among it, so that every template occurs. It is then repeated
 until there are enough messages; each repetition has sequence numbers, sending and capture times of
 its own. UDP checksums are left out (zero, as the standard allows): they would no longer be right.
-Files are kept in build/bench under a name that changes with whatever made them.
+Files are kept in build/bench under a name that changes with what made them.
 """
 
 import hashlib
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from random import Random
 from struct import unpack_from
 
 import numpy as np
 
-from pregao.codecs.pcap.writer import pcap_header
-from pregao.codecs.sbe import load_builtin_schema
-from pregao.feeds.binary import sample
-from pregao.feeds.binary.sample.streams import SampleChannel
-from pregao.services import sample as sample_service
+import pregao
+from pregao.codecs.pcap.writer import ethernet_udp_frame, pcap_header, pcap_record
+from pregao.feeds.binary.packets import PacketHeader
+from pregao.feeds.binary.streams import Feed, Stream
+from pregao.services.sample import sample_packets
+from pregao.services.simulation.memory import Packet
 
 BUILD = Path("build/bench")
-BLOCK_PACKETS = 150_000
+BLOCK_MESSAGES = 190_000  # of the incremental stream
 VERSION = 16
 SEED = 1
 CHANNEL = 84
@@ -32,7 +32,7 @@ PCAP_HEADER = 24
 _RECORD, _HEADERS = 16, 42  # pcap; Ethernet, IPv4 and UDP
 _UDP_CHECKSUM = _RECORD + 40
 _PAYLOAD = _RECORD + _HEADERS
-_SNAPSHOT_LOOPS = 2
+_PORTS = {Stream.INCREMENTAL: 30_084, Stream.DEFINITION: 32_084, Stream.SNAPSHOT: 33_084}
 Array = np.ndarray
 
 
@@ -70,22 +70,20 @@ class _Block:
         self._seconds = np.array(starts)
         payloads = np.array([start + _PAYLOAD for start in starts])
         self._sending = payloads + 8
-        incremental = self._is_incremental(payloads)
+        incremental = _get(data, payloads - 6, ">u2") == _PORTS[Stream.INCREMENTAL]
         numbers = _get(data, payloads + 4, "<u4")
         self._numbers = (payloads + 4)[incremental & (numbers > 0)]
         self._next_numbers = (payloads + 28)[incremental & (numbers == 0)]  # in the Sequence message
         self._versions = (payloads + 2)[~incremental]  # the other streams count loops, not packets
         self._count = int(numbers[incremental].max())
+        versions = _get(data, self._versions, "<u2")
+        self._loops = int(versions.max() - versions.min()) + 1
         seconds = _get(data, self._seconds, "<u4")
         self._span_s = int(seconds[-1] - seconds[0]) + 1
 
-    def _is_incremental(self, payloads: Array) -> Array:
-        ports = _get(self.data, payloads - 6, ">u2")
-        return ports == ports[np.argmin(_get(self.data, payloads + 2, "<u2"))]
-
     @classmethod
     def load(cls) -> "_Block":
-        name = f"capture-{VERSION}-{BLOCK_PACKETS}-{SEED}-{_digest()}"
+        name = f"capture-{VERSION}-{BLOCK_MESSAGES}-{SEED}-{_digest()}"
         path = BUILD / f"{name}.block"
         if not path.exists():
             BUILD.mkdir(parents=True, exist_ok=True)
@@ -119,34 +117,44 @@ class _Block:
         _add(data, self._sending, "<u8", later_s * 1_000_000_000)
         _add(data, self._numbers, "<u4", repetition * self._count)
         _add(data, self._next_numbers, "<u4", repetition * self._count)
-        _add(data, self._versions, "<u2", repetition * _SNAPSHOT_LOOPS)
+        _add(data, self._versions, "<u2", repetition * self._loops)
         return data
 
 
 def _digest() -> str:
-    """Of all that makes the block."""
-    sources = [*Path(sample.__file__).parent.glob("*.py"), Path(sample_service.__file__), Path(__file__)]
+    """Of all that makes the block: the exchange, its publisher, the simulation, the sample, this module."""
+    root = Path(pregao.__file__).parent
+    rooms = ("exchange", "feeds/binary/publisher", "services/simulation")
+    sources = [path for room in rooms for path in (root / room).rglob("*") if path.suffix != ".pyc"]
+    sources += [root / "services/sample.py", Path(__file__)]
     digest = hashlib.sha256()
-    for source in sorted(sources):
+    for source in sorted(path for path in sources if path.is_file()):
         digest.update(source.read_bytes())
     return digest.hexdigest()[:12]
 
 
 def _block() -> bytes:
-    channel = SampleChannel(load_builtin_schema(), version=VERSION, seed=SEED, channel=CHANNEL)
-    random = Random(SEED)
-    streams = {
-        "Incremental_FeedA": list(channel.incremental(BLOCK_PACKETS)),
-        "InstrumentDefinition": list(channel.definitions(loops=1)),
-        "SnapshotRecovery": channel.snapshots,
-    }
-    records = [
-        record
-        for name, sent in streams.items()
-        for record in sample_service.records(sent, name, CHANNEL, 25, random)
-    ]
-    records.sort(key=lambda record: unpack_from("<II", record))
-    return b"".join(records)
+    """The packets as records. The day is a Monday: what comes before the week's first packet is left out,
+    so that the numbers are those of one sequence."""
+    packets = sample_packets(messages=BLOCK_MESSAGES, version=VERSION, seed=SEED, channel=CHANNEL)
+    kept = [packet for packet in packets if packet.feed is Feed.A]
+    week = max(_version(packet) for packet in kept if packet.stream is Stream.INCREMENTAL)
+    return b"".join(
+        pcap_record(packet.ts_ns, _framed(packet))
+        for packet in kept
+        if packet.stream is not Stream.INCREMENTAL or _version(packet) == week
+    )
+
+
+def _version(packet: Packet) -> int:
+    return PacketHeader.decode(packet.payload).sequence_version
+
+
+def _framed(packet: Packet) -> bytes:
+    port = _PORTS[packet.stream]
+    return ethernet_udp_frame(
+        packet.payload, src="198.51.100.7", dst="233.252.0.1", src_port=port, dst_port=port
+    )
 
 
 def _walk(raw: bytes) -> tuple[list[int], int]:

@@ -56,6 +56,7 @@ def believe_opening(handler: ChannelHandler) -> None:
             table.sync[index]["statistics"] = Known.CLEAN
         else:
             table.begin_again(index, 0, clean=True)
+    table.recount_all()
 
 
 def unclean(handler: ChannelHandler) -> int:

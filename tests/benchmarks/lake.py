@@ -14,13 +14,14 @@ from time import perf_counter
 from pregao.lake.build import Builder, BuildReport, BuildSettings
 from pregao.lake.spark.session import local_session
 from pregao.lake.store.location import Location
-from pregao.lake.tasks.runners import ProcessRunner, Runner, SparkRunner
+from pregao.lake.tasks.runners import Runner, SparkRunner
 
 from . import lake_book
 from .baseline_lake import PlainLake
 from .harness import Row
 from .lake_day import lake_day
 from .lake_memory import WorkersMemory
+from .process_runner import ProcessRunner
 
 MESSAGES = 1_000_000
 PLAIN_MESSAGES = 300_000

@@ -1,160 +1,220 @@
-"""Live on loopback: publisher and listener as two processes, a core each; nothing lost, nothing stale, and
-how long a packet takes from the sender's hand to the books.
+"""A live market on loopback: from the sender's hand to the event in a user's loop.
 
-40,000 packets a second on each of A and B with bursts of 12,000 within 100 ms on each, one every five
-seconds. The listener has `PacketReader`'s thread and the handler on one core. A packet is in the books when
-`receive_batch` has come back and its event has ended; its latency is from the time in its header, which is
-the wall clock's on the same machine. `--live S` says how many seconds; the bar is on 60, so a shorter run
-says so by its name and proves less.
+A simulated day of four channels is sent by a process of its own on one core; a process on the other runs
+
+    for event in Market.live(config): ...
+
+as a user does, and notes when each event came. An event's latency is from the time at which its packet was
+sent to the time at which the loop had it. A bare receive loop (`baseline_receive`) takes the first stretch of
+the same day on the same core. The market joins after it, in the middle of the day, and has some seconds to
+become whole. Rates are packets on each of A and B, over all channels.
 """
 
 import os
+import socket
+import tempfile
+import threading
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from pregao.codecs.sbe import load_builtin_schema
-from pregao.feeds.binary.handler.handler import ChannelHandler
-from pregao.io.multicast import MulticastReceiver
-from pregao.io.packet_reader import PacketReader
-from pregao.model.packets import PacketBatch
+from pregao.feeds.binary.streams import Feed, Stream
 
 from . import live_sender
-from .handler_feeds import LINES, believe_opening, unclean
+from .baseline_receive import receive
 from .harness import Row
-from .market_packets import CHANNEL, packets_of_a_copy
+from .live_sender import INTERFACE, Destinations
 
-SECONDS, WHOLE_RUN = 10.0, 60.0
-_BUFFER = 64 << 20  # a burst of both feeds and then some
-_WAIT_S = 0.1
-_PATIENCE_S = 30.0  # without a packet: something is wrong
-_NUMBER = 0xFFFFFFFF
+SECONDS = 10.0
+RATE, FAST_RATE, QUIET_RATE = 5_000, 40_000, 1_000
+BASELINE_S, JOIN_S, FAST_S, PAUSE_S = 4.0, 4.0, 5.0, 1.0
+BURST, BURST_S, BURSTS = 12_000, 0.1, 3
 LISTENER_CPU, PUBLISHER_CPU = 0, 1
+_CHANNELS = [68, 72, 78, 84]
+_NUMBER = 0xFFFFFFFF
+Array = np.ndarray
 
 
-class Latencies:
-    """Of every packet, when it first came: nanoseconds from its sending until it was in the books."""
+@dataclass
+class Heard:
+    """What the listener has to say: every event's packet and time, and how the market was at the end."""
 
-    def __init__(self, packets: int) -> None:
-        self.ns = np.full(packets + 1, -1, np.int64)  # by sequence number
-        self._highest = 0
-        self._waiting: list[tuple[np.ndarray, np.ndarray]] = []
-
-    def note(self, batch: PacketBatch, in_books: int, now_ns: int) -> None:
-        """A batch was taken; packets up to number `in_books` are in the books."""
-        words = batch.buffer.view("<u4")
-        at = batch.offset[: batch.count] >> 2  # slots begin at multiples of eight
-        number, sent_ns = words[at + 1].astype(np.int64), batch.buffer.view("<i8")[(at >> 1) + 1]
-        highest = np.maximum.accumulate(np.append(self._highest, number))
-        new = number > highest[:-1]
-        self._highest = int(highest[-1])
-        self._waiting.append((number[new], sent_ns[new]))
-        left = []
-        for numbers, sent in self._waiting:
-            done = numbers <= in_books
-            self.ns[numbers[done]] = now_ns - sent[done]
-            if not done.all():
-                left.append((numbers[~done], sent[~done]))
-        self._waiting = left
+    keys: Array  # channel << 32 | number
+    came_ns: Array
+    lost: int
+    drops: int
+    unclean: int
+    instruments: int
+    buffer_bytes: int
 
 
-class LiveListener:
-    def __init__(self, receivers: list[MulticastReceiver]) -> None:
-        self.handler = ChannelHandler(CHANNEL, load_builtin_schema())
-        self.reader = PacketReader(receivers)
-        self.latencies = Latencies(0)
+def listen(config: str, pipe: Connection) -> None:
+    """The listener's process."""
+    os.sched_setaffinity(0, {LISTENER_CPU})
+    from pregao import Market
 
-    def listen(self, last: int) -> bool:
-        """Until packet number `last` is in the books; False when nothing comes any more."""
-        handler, heard = self.handler, time.monotonic()
-        while self._in_books() < last:
-            batch = self.reader.take(_WAIT_S)
-            if batch is None:
-                handler.on_timeout(time.time_ns())
-                if time.monotonic() - heard > _PATIENCE_S:
-                    return False
-                continue
-            handler.receive_batch(batch, LINES, int(batch.arrival_ns[batch.count - 1]))
-            self.latencies.note(batch, self._in_books(), time.time_ns())
-            heard = time.monotonic()
-        return True
+    stopped = threading.Event()
+    threading.Thread(target=lambda: (pipe.recv(), stopped.set()), daemon=True).start()
+    keys, came_ns = [], []
+    with Market.live(config) as market:
+        pipe.send("ready")
+        for event in market:  # a user's loop
+            came_ns.append(time.time_ns())
+            keys.append((event.channel, event.stream_position))
+            if stopped.is_set():
+                break
+        health = market.health()
+    places = np.array([(channel or 0) << 32 | (position & _NUMBER) for channel, position in keys], np.int64)
+    reception = health.reception
+    assert reception is not None
+    pipe.send(
+        Heard(
+            places, np.array(came_ns, np.int64),
+            sum(each.counters["lost_packets"] for each in health.channels), reception.reader.drops or 0,
+            sum(each.instruments - each.clean for each in health.channels),
+            sum(each.instruments for each in health.channels),
+            min(each.buffer_bytes for each in reception.lines),
+        )
+    )  # fmt: skip
 
-    def hear_the_rest(self) -> None:
-        """What the slower feed still brings."""
-        while (batch := self.reader.take(_WAIT_S)) is not None:
-            self.handler.receive_batch(batch, LINES, int(batch.arrival_ns[batch.count - 1]))
 
-    def _in_books(self) -> int:
-        waits = self.handler.incremental.waits_from
-        if self.handler.machine.arbiter.version < 0:
-            return 0
-        return (self.handler.machine.at & _NUMBER) if waits is None else (waits & _NUMBER) - 1
+def bare_loop(groups: list[tuple[str, int]], seconds: float, pipe: Connection) -> None:
+    """The baseline's process."""
+    os.sched_setaffinity(0, {LISTENER_CPU})
+    pipe.send("ready")
+    came = receive(groups, INTERFACE, seconds)
+    pipe.send(np.array(list(came.values()), np.int64))
 
 
 def measure(seconds: float = SECONDS) -> list[Row]:
-    packets = len(live_sender.due_times(seconds))
-    copies = -(-packets // packets_of_a_copy())
-    context = get_context("spawn")
-    ours, theirs = context.Pipe()
-    with ExitStack() as stack:
-        receivers = [
-            stack.enter_context(MulticastReceiver(group, 0, live_sender.INTERFACE, buffer_size=_BUFFER))
-            for group in live_sender.GROUPS
-        ]
-        ports = tuple(receiver.port for receiver in receivers)
-        sender = context.Process(target=live_sender.run, args=(ports, copies, seconds, PUBLISHER_CPU, theirs))
-        sender.start()
-        stack.callback(sender.join)
-        stack.callback(sender.terminate)
-        affinity = os.sched_getaffinity(0)
-        stack.callback(os.sched_setaffinity, 0, affinity)
-        os.sched_setaffinity(0, {LISTENER_CPU})
-        listener = LiveListener(receivers)
-        stack.enter_context(listener.reader)
-        took_s, late_ns, came = _run(listener, ours)
-        drops = listener.reader.drops() or 0
-    return _rows(listener, packets, seconds, took_s, late_ns, drops, came)
+    destinations = _free_destinations()
+    steps = [RATE * s for s in (BASELINE_S, JOIN_S, seconds)] + [FAST_RATE * FAST_S]
+    packets = int(sum(steps) + BURSTS * (BURST + QUIET_RATE * PAUSE_S) + 4 * QUIET_RATE * PAUSE_S)
+    with _process(live_sender.run, destinations, packets, PUBLISHER_CPU) as sender:
+        assert sender.recv() == "ready"
+        rows = _baseline(sender, destinations)
+        with tempfile.TemporaryDirectory() as folder:
+            config = Path(folder) / "channels.toml"
+            config.write_text(_channels_toml(destinations))
+            with _process(listen, str(config)) as listener:
+                assert listener.recv() == "ready"
+                spans = _play(sender, seconds)
+                listener.send("stop")
+                _send(sender, QUIET_RATE, PAUSE_S)  # its loop sees it with the next event
+                heard: Heard = listener.recv()
+        sender.send(None)
+        keys, sent_ns = sender.recv()
+    return rows + _rows(heard, keys, sent_ns, spans, seconds)
 
 
-def _run(listener: LiveListener, pipe: Connection) -> tuple[float, int, bool]:
-    opening, following = pipe.recv()
-    listener.latencies = Latencies(opening)
-    pipe.send("open")
-    came = listener.listen(opening)
-    listener.handler.incremental.catch_up()
-    believe_opening(listener.handler)
-    listener.latencies = Latencies(opening + following)
-    pipe.send("go")
-    came = came and listener.listen(opening + following)
-    took_s, late_ns = pipe.recv()
-    listener.hear_the_rest()
-    return took_s, late_ns, came
+def _baseline(sender: Connection, destinations: Destinations) -> list[Row]:
+    groups = [where for (_, stream, _), where in destinations.items() if stream == Stream.INCREMENTAL]
+    with _process(bare_loop, groups, BASELINE_S + PAUSE_S) as baseline:
+        assert baseline.recv() == "ready"
+        time.sleep(PAUSE_S / 4)
+        _send(sender, RATE, BASELINE_S)
+        late_ns = baseline.recv()
+    run = f"live, a bare receive loop at {RATE:,}/s"
+    return [
+        Row(f"{run}: p{share:g}", float(np.percentile(late_ns, share)) / 1e3, "µs") for share in (50, 99, 100)
+    ]
+
+
+def _play(sender: Connection, seconds: float) -> dict[str, tuple[int, int, int]]:
+    """Each part with the times of its beginning and end, and how late the sender was at worst."""
+    _send(sender, RATE, JOIN_S)
+    spans = {"calm": _send(sender, RATE, seconds)}
+    _send(sender, QUIET_RATE, PAUSE_S)
+    for number in range(BURSTS):
+        began_ns, ended_ns, late_ns = _send(sender, BURST / BURST_S, BURST_S)
+        spans[f"burst {number}"] = began_ns, ended_ns, late_ns
+        _send(sender, QUIET_RATE, PAUSE_S)
+    spans["fast"] = _send(sender, FAST_RATE, FAST_S)
+    return spans
+
+
+def _send(sender: Connection, rate: float, seconds: float) -> tuple[int, int, int]:
+    began_ns = time.time_ns()
+    sender.send((int(rate * seconds), rate))
+    late_ns = sender.recv()
+    return began_ns, time.time_ns(), late_ns
 
 
 def _rows(
-    listener: LiveListener, packets: int, seconds: float, took_s: float, late_ns: int, drops: int, came: bool
+    heard: Heard, keys: Array, sent_ns: Array, spans: dict[str, tuple[int, int, int]], seconds: float
 ) -> list[Row]:
-    machine, ns = listener.handler.machine, listener.latencies.ns
-    told = ns[ns >= 0]
-    name = f"live, {seconds:g} s" + ("" if seconds >= WHOLE_RUN else f" of the {WHOLE_RUN:g} asked for")
-    lost = machine.counters.lost_packets + drops + (0 if came else packets - len(told))
-    missed = sum(machine.arbiter.missed(feed) for feed in machine.sites.active.feeds)
+    order = np.argsort(keys)
+    keys, sent_ns = keys[order], sent_ns[order]
+    place = np.minimum(np.searchsorted(keys, heard.keys), len(keys) - 1)
+    of_packet = keys[place] == heard.keys  # others are what channels say of themselves
+    sent, late_ns = sent_ns[place[of_packet]], heard.came_ns[of_packet] - sent_ns[place[of_packet]]
+
+    def during(*names: str) -> Array:
+        chosen = np.zeros(len(sent), np.bool_)
+        for name in names:
+            began_ns, ended_ns, _ = spans[name]
+            chosen |= (sent >= began_ns) & (sent <= ended_ns)
+        return late_ns[chosen]
+
+    bursts = [name for name in spans if name.startswith("burst")]
+    burst, fast = f"live, {BURST:,} packets in {BURST_S * 1e3:g} ms", f"live, {FAST_S:g} s at {FAST_RATE:,}/s"
+    unclean = f"live: not clean at the end, of {heard.instruments}"
+    run = f"live, {seconds:g} s at {RATE:,}/s"
+    calm = during("calm")
     rows = [
-        Row(f"{name}: packets on each feed", packets / took_s, "packets/s"),
-        Row(f"{name}: sender behind its schedule at worst", late_ns / 1e6, "ms"),
-        Row(f"{name}: lost", lost, "packets", bar=0, better="lower"),
-        Row(f"{name}: not brought by one of the feeds", max(missed - _ring(listener), 0), "packets"),
-        Row(f"{name}: not clean at the end", unclean(listener.handler), "instruments", bar=0, better="lower"),
+        Row("live: receive buffer of a socket", heard.buffer_bytes, "bytes"),
+        Row(f"{run}: events", len(calm) / seconds, "events/s"),
+        *_shares(run, calm, {50: 250.0, 99: 2_000.0, 99.9: None, 100: 50_000.0}),
+        *_shares(burst, during(*bursts), {50: None, 99: None, 100: None}),
+        *_shares(fast, during("fast"), {50: None, 99: None, 100: None}),
+        Row("live: lost on both feeds", heard.lost, "packets", bar=0, better="lower"),
+        Row("live: dropped by the kernel", heard.drops, "packets", bar=0, better="lower"),
+        Row(unclean, heard.unclean, "instruments", bar=0, better="lower"),
     ]
-    for share in (50, 99, 99.9, 100):
-        rows.append(Row(f"{name}: wire to book, p{share:g}", float(np.percentile(told, share)) / 1e3, "µs"))
+    worst_ns = {name: late for name, (_, _, late) in spans.items()}
+    rows.append(Row("live: sender behind its schedule at worst, calm", worst_ns["calm"] / 1e3, "µs"))
+    rows.append(Row("live: sender behind its schedule at worst, fast", worst_ns["fast"] / 1e3, "µs"))
     return rows
 
 
-def _ring(listener: LiveListener) -> int:
-    """Slots of the ring that no packet was in yet count as missed by both."""
-    machine = listener.handler.machine
-    return 2 * max(len(machine.arbiter.state.ring) - (machine.at & _NUMBER), 0)
+def _shares(name: str, late_ns: Array, bars: dict[float, float | None]) -> Iterator[Row]:
+    for share, bar in bars.items():
+        value = float(np.percentile(late_ns, share)) / 1e3
+        yield Row(f"{name}: wire to event, p{share:g}", value, "µs", bar=bar, better="lower")
+
+
+def _free_destinations() -> Destinations:
+    ports = {}
+    for key in live_sender.streams_of(_CHANNELS):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.bind((INTERFACE, 0))
+            ports[key] = probe.getsockname()[1]
+    return live_sender.destinations_of(_CHANNELS, ports)
+
+
+def _channels_toml(destinations: Destinations) -> str:
+    return "\n".join(
+        f'[[stream]]\nchannel = {channel}\nstream = "{Stream(stream).name.lower()}"\n'
+        f'feed = "{Feed(feed).name}"\naddress = "{group}"\nport = {port}\ninterface = "{INTERFACE}"\n'
+        for (channel, stream, feed), (group, port) in destinations.items()
+    )
+
+
+@contextmanager
+def _process(target: Any, *arguments: Any) -> Iterator[Connection]:
+    context = get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=target, args=(*arguments, theirs), daemon=True)
+    process.start()
+    try:
+        yield ours
+    finally:
+        process.join(timeout=5)
+        process.terminate()

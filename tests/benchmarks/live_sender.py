@@ -1,81 +1,156 @@
-"""The publisher of the live benchmark: packets made before, sent on time by a process of its own.
+"""The publisher of the live benchmark, a process of its own: every packet of a day on A and at once on B when
+it is due, with the time of sending in its header, as the exchange does (6.5.5.1)."""
 
-It sends the opening slowly, waits to be told to go on, then sends every packet on A and at once on B when
-it is due, with the time of sending in its header, as the exchange does (6.5.5.1).
-"""
-
+import ctypes
+import errno
 import os
+import struct
 import time
 from multiprocessing.connection import Connection
+from socket import AF_INET, inet_aton
 
 import numpy as np
 
-from .many_sender import CHUNK, ManySender
-from .market_packets import CHANNEL, market_packets
+from pregao.feeds.binary.streams import Feed, Stream
+from pregao.io.multicast import MulticastSender
 
-GROUPS = (f"239.255.{CHANNEL}.101", f"239.255.{CHANNEL}.102")
-RATE, BURST, BURST_NS, BURSTS_EVERY_S = 40_000, 12_000, 100_000_000, 5
+from .live_day import LiveDay, live_day
+
 INTERFACE = "127.0.0.1"
-OPENING_RATE = 2_000
 NS = 1_000_000_000
+CHUNK = 64  # packets a system call
+Destinations = dict[tuple[int, int, int], tuple[str, int]]  # channel, stream, feed: group, port
+Array = np.ndarray
+
+_HEADER = np.dtype(
+    {
+        "names": ["name", "name_size", "iov", "iovs", "control", "control_size", "flags", "length"],
+        "formats": ["u8", "u4", "u8", "u8", "u8", "u8", "i4", "u4"],
+        "offsets": [0, 8, 16, 24, 32, 40, 48, 56],
+        "itemsize": 64,
+    }
+)
+_IOVEC = np.dtype([("base", "u8"), ("size", "u8")])
+_RETRY = (errno.EAGAIN, errno.ENOBUFS, errno.EINTR)
+_RETRY_S = 0.000_05
 
 
-def due_times(seconds: float) -> np.ndarray:
-    """When each packet is due, from 0: an even rate, and in the middle of every so many seconds a burst."""
-    steps = []
-    at_ns, end_ns = 0.0, seconds * NS
-    while at_ns < end_ns:
-        burst_ns = min((at_ns // (BURSTS_EVERY_S * NS) + 0.5) * BURSTS_EVERY_S * NS, end_ns)
-        calm_ns = max(burst_ns - at_ns, 0.0)
-        steps.append(np.full(int(calm_ns * RATE / NS), NS / RATE))
-        bursts = burst_ns < end_ns
-        if bursts:
-            steps.append(np.full(BURST, BURST_NS / BURST))
-        rest_ns = min((at_ns // (BURSTS_EVERY_S * NS) + 1) * BURSTS_EVERY_S * NS, end_ns)
-        rest_ns -= burst_ns + bursts * BURST_NS
-        steps.append(np.full(int(max(rest_ns, 0) * RATE / NS), NS / RATE))
-        at_ns = (at_ns // (BURSTS_EVERY_S * NS) + 1) * BURSTS_EVERY_S * NS
-    return np.cumsum(np.concatenate(steps)).astype(np.int64)
+class ManySender(MulticastSender):
+    """Many datagrams to many groups with one system call: Linux's sendmmsg, the mirror of `io.recvmmsg`.
+    Unlike its parent it waits for room: a packet is never lost here."""
+
+    def __init__(self, interface: str) -> None:
+        super().__init__(interface)
+        self._iovecs, self._headers = np.zeros(CHUNK, _IOVEC), np.zeros(CHUNK, _HEADER)
+        self._headers["iov"] = self._iovecs.ctypes.data + np.arange(CHUNK, dtype=np.uint64) * _IOVEC.itemsize
+        self._headers["iovs"], self._headers["name_size"] = 1, 16
+        self._address = self._headers.ctypes.data
+        self._bases, self._sizes = self._iovecs["base"], self._iovecs["size"]
+        self._names = self._headers["name"]
+        self._call = ctypes.CDLL(None, use_errno=True).sendmmsg
+        self._call.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_uint, ctypes.c_int]
+
+    def send_many(self, addresses: Array, sizes: Array, names: Array) -> None:
+        """At most CHUNK packets, at these addresses, to the groups whose sockaddrs are at `names`."""
+        count, done = len(addresses), 0
+        self._bases[:count], self._sizes[:count], self._names[:count] = addresses, sizes, names
+        while done < count:
+            sent = self._call(self.fileno(), self._address + done * _HEADER.itemsize, count - done, 0)
+            if sent > 0:
+                done += sent
+            elif ctypes.get_errno() in _RETRY:
+                time.sleep(_RETRY_S)
+            else:
+                raise OSError(ctypes.get_errno(), "sendmmsg failed")
 
 
-class Publisher:
-    def __init__(self, ports: tuple[int, int], copies: int) -> None:
-        packets = self._packets = market_packets(copies)
-        self.opening = packets.opening
-        self._senders = [ManySender(INTERFACE, to) for to in zip(GROUPS, ports, strict=True)]
-        self._addresses = (packets.offset + packets.data.ctypes.data).astype(np.uint64)
-        self.latest_ns = 0  # the most that a packet was sent later than due
+class LivePublisher:
+    def __init__(self, day: LiveDay, destinations: Destinations) -> None:
+        self._data = day.data.copy()  # times of sending are written into it
+        self.sent_ns = np.zeros(len(day.offset), np.int64)
+        self._day, self._sender = day, ManySender(INTERFACE)
+        self._addresses = (day.offset + self._data.ctypes.data).astype(np.uint64)
+        self._sockaddrs = np.zeros((len(destinations), 16), np.uint8)
+        place = {key: number for number, key in enumerate(destinations)}
+        for key, (group, port) in destinations.items():
+            packed = struct.pack("<H", AF_INET) + struct.pack(">H", port) + inet_aton(group) + bytes(8)
+            self._sockaddrs[place[key]] = np.frombuffer(packed, np.uint8)
+        self._names = [self._names_of(place, feed) for feed in (Feed.A, Feed.B)]
 
-    def publish(self, first: int, due_ns: np.ndarray) -> float:
-        """Packets from `first` on, each when it is due; seconds that it took."""
-        start_ns = time.monotonic_ns()
+    def _names_of(self, place: dict[tuple[int, int, int], int], feed: Feed) -> Array:
+        """Address of each packet's sockaddr on a feed; 0: it is not sent there."""
+        day, base = self._day, self._sockaddrs.ctypes.data
+        names = np.zeros(len(day.offset), np.uint64)
+        for (channel, stream, of), number in place.items():
+            if of == feed:
+                names[(day.channel == channel) & (day.stream == stream)] = base + 16 * number
+        return names
+
+    def publish(self, first: int, due_ns: Array) -> int:
+        """Packets from `first` on, each when it is due; by how much one was late at worst."""
+        start_ns, latest_ns = time.monotonic_ns(), 0
         sent, count = 0, len(due_ns)
         while sent < count:
             now_ns = time.monotonic_ns() - start_ns
-            due = int(np.searchsorted(due_ns[sent : sent + CHUNK], now_ns, side="right"))
+            due = int(np.searchsorted(due_ns[sent : sent + CHUNK // 2], now_ns, side="right"))
             if due:
-                self.latest_ns = max(self.latest_ns, now_ns - int(due_ns[sent]))
+                latest_ns = max(latest_ns, now_ns - int(due_ns[sent]))
                 self._send(first + sent, first + sent + due)
                 sent += due
-        return (time.monotonic_ns() - start_ns) / NS
+        return latest_ns
 
     def _send(self, first: int, last: int) -> None:
-        packets = self._packets
-        stamp = np.frombuffer(time.time_ns().to_bytes(8, "little"), np.uint8)
-        packets.data[packets.offset[first:last, None] + np.arange(8, 16)] = stamp
-        for sender in self._senders:
-            sender.send_many(self._addresses[first:last], packets.length[first:last])
+        now_ns = time.time_ns()
+        self.sent_ns[first:last] = now_ns
+        stamp = np.frombuffer(now_ns.to_bytes(8, "little"), np.uint8)
+        self._data[self._day.offset[first:last, None] + np.arange(8, 16)] = stamp
+        names = np.concatenate([each[first:last] for each in self._names])
+        addresses, sizes = self._addresses[first:last], self._day.length[first:last]
+        goes = names > 0
+        self._sender.send_many(np.tile(addresses, 2)[goes], np.tile(sizes, 2)[goes], names[goes])
 
 
-def run(ports: tuple[int, int], copies: int, seconds: float, cpu: int, pipe: Connection) -> None:
-    """In a process of its own. Says how many packets the opening has and how many follow; then, when told
-    to go, sends them; then how long that took and how late it was at worst."""
+def due_times(incremental: Array, rate: float) -> Array:
+    """When each packet is due, from 0: incremental ones at an even rate, the others with the one before."""
+    return (np.cumsum(incremental) * (NS / rate)).astype(np.int64)
+
+
+def run(destinations: Destinations, packets: int, cpu: int, pipe: Connection) -> None:
+    """In a process of its own. Asked for (count of incremental packets, rate) it sends them, and answers with
+    the worst delay behind its schedule; asked for None it tells the times of sending, and ends."""
     os.sched_setaffinity(0, {cpu})
-    publisher = Publisher(ports, copies)
-    due_ns = due_times(seconds)
-    pipe.send((publisher.opening, len(due_ns)))
-    pipe.recv()
-    publisher.publish(0, np.arange(publisher.opening) * (NS // OPENING_RATE))
-    pipe.recv()
-    publisher.latest_ns = 0
-    pipe.send((publisher.publish(publisher.opening, due_ns), publisher.latest_ns))
+    day = live_day(packets)
+    publisher, incremental = LivePublisher(day, destinations), day.incremental
+    ends = np.flatnonzero(incremental) + 1
+    numbers = day.data[day.offset[:, None] + np.arange(4, 8)].view("<u4")[:, 0]
+    pipe.send("ready")
+    before = 0  # incremental packets that were sent
+    while (asked := pipe.recv()) is not None:
+        count, rate = asked
+        first = int(ends[before - 1]) if before else 0
+        last = int(ends[before + count - 1])
+        late_ns = publisher.publish(first, due_times(incremental[first:last], rate))
+        before += count
+        pipe.send(late_ns)
+    keys = day.channel.astype(np.int64) << 32 | numbers
+    chosen = incremental & (publisher.sent_ns > 0)
+    pipe.send((keys[chosen], publisher.sent_ns[chosen]))
+
+
+def destinations_of(channels: list[int], ports: dict[tuple[int, int, int], int]) -> Destinations:
+    return {key: (group_of(*key), ports[key]) for key in streams_of(channels)}
+
+
+def streams_of(channels: list[int]) -> list[tuple[int, int, int]]:
+    both, one = (Stream.INCREMENTAL,), (Stream.DEFINITION, Stream.SNAPSHOT)
+    return [
+        (channel, int(stream), int(feed))
+        for channel in channels
+        for streams, feeds in ((both, (Feed.A, Feed.B)), (one, (Feed.A,)))
+        for stream in streams
+        for feed in feeds
+    ]
+
+
+def group_of(channel: int, stream: int, feed: int) -> str:
+    return f"239.255.{channel}.{100 + 10 * stream + feed}"

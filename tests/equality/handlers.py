@@ -51,9 +51,11 @@ class HandlerPair:
 
     def _same_knowledge(self, packet: Packet) -> None:
         ours, theirs = self.handler.machine, self.plain.machine
+        ours.check_invariants()
         assert ours.at == theirs.at, packet
         assert ours.state is theirs.state
         assert ours.joined == theirs.joined
+        assert ours.table.unclean_count == theirs.table.unclean_count
         assert ours.counters == theirs.counters
         assert ours.table.security_ids == theirs.table.security_ids
         if not np.array_equal(ours.table.sync, theirs.table.sync):

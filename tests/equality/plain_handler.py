@@ -78,6 +78,8 @@ class PlainHandler:
             self.machine.settle(now_ns)
         if stream is Stream.INCREMENTAL:
             self._take_incremental(payload, SessionFeed(feed), now_ns)
+        elif int(stream) not in self.machine.joined:
+            pass
         elif stream is Stream.SNAPSHOT:
             self.snapshots.receive(payload, SessionFeed(feed))
         elif site is self.machine.sites.active:
@@ -145,6 +147,7 @@ class PlainHandler:
         if row["kind"] <= Kind.EMPTY_BOOK and instrument.book.suspect and record["book"] != Known.STALE:
             record["book"], record["bound"] = Known.STALE, NEVER
             record["missing"] = max(int(record["missing"]), int(row["at"]))
+            machine.table.recount(index)
             machine.on_suspect(index, int(row["at"]))
 
     def _take_special(self, row: Any) -> None:

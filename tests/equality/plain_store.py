@@ -8,11 +8,11 @@ import numpy as np
 
 from pregao.books import layout as t
 from pregao.books.phases import AUCTIONS, effective, own_after
-from pregao.books.reference import ReferenceBook
 from pregao.books.statistics import Slot, Statistics
 from pregao.model import events as e
 from pregao.model.market import Phase, State, StateEvent
 from pregao.model.rows import ROW, Kind, Rows
+from tests.equality.plain_book import ReferenceBook
 from tests.equality.row_updates import update_of
 
 

@@ -65,6 +65,7 @@ class NaiveBooks:
     """Books of one channel. `seen` counts the messages that changed them, with their actions."""
 
     by_position: bool
+    previous_sizes: bool = True  # told from version 16 on
     sides: dict[tuple[int, str], list[Order]] = field(default_factory=dict)
     seen: Counter[str] = field(default_factory=Counter)
 
@@ -95,7 +96,7 @@ class NaiveBooks:
         assert len(known) == (fields["mDUpdateAction"] == "CHANGE")
         order = order_of(fields)
         if known:
-            assert book[known[0]][2] == fields["mDEntryPrevSize"]
+            assert fields["mDEntryPrevSize"] == (book[known[0]][2] if self.previous_sizes else None)
             book[known[0]] = order
         else:
             book.append(order)
@@ -189,7 +190,9 @@ def rebuild(
     truth = truth_of(day, channel, site, version)
     point = next(iter(truth))
     snapshots = snapshots_of(day, channel, feed)
-    books = NaiveBooks(version < 15, {key: list(side) for key, side in truth[point].items()})
+    books = NaiveBooks(
+        version < 15, version > 15, {key: list(side) for key, side in truth[point].items()}
+    )
     compared = [0, 0]
 
     def check() -> None:

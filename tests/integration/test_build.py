@@ -198,12 +198,10 @@ def test_the_book_at_any_time(day: tuple[Path, int], lake: Path) -> None:
                     continue
                 at_ns = times[channel, row["seq_version"], row["seq_num"]]
                 found = book_at(opened, names[security_id], at_ns)
-                if found.quality & 3 or not found.last_place or found.last_place > (
-                    row["seq_version"], row["seq_num"],
-                ):  # fmt: skip
-                    continue
                 here = row["seq_version"], row["seq_num"]
-                if _lost_between(_gaps(opened, channel), found.last_place, here):
+                if found.quality & 3 or not found.known_place or found.known_place > here:
+                    continue
+                if _lost_between(_gaps(opened, channel), found.known_place, here):
                     continue
                 orders = found.bid_orders if row["side"] == 1 else found.offer_orders
                 ours = [(o.order_id, o.price, o.size, o.inserted_ns, o.firm, o.implied) for o in orders]

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from pregao.codecs.pcap.writer import pcap_header, pcap_record
 from pregao.lake.lake import Lake
 from pregao.lake.tables.catalogue import DATA_TABLES
 from pregao.lake.tables.quality import Quality
+from pregao.services.lakes.build import unreadable_captures
 
 from .captures_kit import Captured, copy_capture, read_capture, write_capture
 from .lake_kit import all_tables, build, make_days
@@ -58,6 +60,19 @@ def _findings(lake: Lake) -> Counter[str]:
     return Counter(lake.arrow("quality")["finding"].to_pylist())
 
 
+def test_a_capture_of_an_unknown_link_type_beside_others(
+    monday: dict[str, Path], whole: Lake, tmp_path: Path
+) -> None:
+    """It is said (`tests/unit/cli/test_unreadable.py`), and all that is fine beside it is used."""
+    strange = tmp_path / f"{CHANNEL:03}_Incremental_FeedC.pcap"
+    strange.write_bytes(pcap_header(linktype=147) + pcap_record(1, b"what is this"))
+    captures = [*monday.values(), strange]
+    (line,) = unreadable_captures([str(path) for path in captures])
+    assert line == f"{strange}: link type 147 is unknown: none of its packets can be read"
+    build(captures, tmp_path / "lake")
+    _same_books(Lake(tmp_path / "lake"), whole)
+
+
 # Feeds
 
 
@@ -101,6 +116,28 @@ def test_feeds_with_clocks_of_their_own(monday: dict[str, Path], whole: Lake, tm
     packets = lake.arrow("packets").to_pylist()
     assert {(row["state_a"], row["state_b"]) for row in packets} == {("FIRST", "DUPLICATE")}
     assert all(row["ts_recv_b"] < row["ts_recv_a"] for row in packets)
+
+
+def test_a_feed_with_headers_of_its_own(monday: dict[str, Path], whole: Lake, tmp_path: Path) -> None:
+    """6.1, 6.5.3: B's SendingTime and Reserved are no difference; a row has A's where A has the packet."""
+    (day,) = make_days(tmp_path / "days", seed=9, messages=1_200, faults="header=B")
+    own = day / monday["b"].name
+    mine, theirs = read_capture(own), read_capture(monday["b"])
+    differing = [
+        each.header != other.header and each.payload[16:] == other.payload[16:]
+        for each, other in zip(mine, theirs, strict=True)
+    ]
+    assert all(differing)
+    assert len(differing) > 50
+    build([monday["a"], own, monday["definitions"], monday["snapshots"]], tmp_path / "lake")
+    lake = Lake(tmp_path / "lake")
+    _same_books(lake, whole)
+    assert _findings(lake) == _findings(whole)
+    build([own, monday["definitions"], monday["snapshots"]], tmp_path / "alone")
+    headers = [each.header for each in mine]
+    sent = {(each.sequence_version, each.sequence_number): each.sending_time_ns for each in headers}
+    alone = Lake(tmp_path / "alone").arrow("packets").to_pylist()
+    assert all(row["ts_send"] == sent[row["seq_version"], row["seq_num"]] for row in alone)
 
 
 def test_the_same_number_with_other_bytes(monday: dict[str, Path], whole: Lake, tmp_path: Path) -> None:

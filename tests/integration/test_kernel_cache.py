@@ -18,7 +18,7 @@ print(sum(decode.stats.cache_hits.values()), sum(decode.stats.cache_misses.value
 
 
 def test_a_second_process_loads_what_the_first_compiled(tmp_path: Path) -> None:
-    capture = write_sample(tmp_path / "sample", packets=500)[0]
+    capture = write_sample(tmp_path / "sample", messages=500)[0]
     source = str(Path(__file__).parents[2] / "src")
     results = [
         subprocess.run(

@@ -19,12 +19,11 @@ from threading import Thread
 
 import pytest
 
-from pregao import Change, Market, Quote
+from pregao import ChannelReady, Market, Quote, SequenceVersionChanged
 from pregao.feeds.binary.channels import load_channels
 from pregao.feeds.binary.packets import PacketHeader
 from pregao.feeds.binary.streams import Feed, Stream
 from pregao.io.multicast import MulticastReceiver
-from pregao.sessions.events import ChannelReady, SequenceVersionChanged
 from tests.integration.exchange_process import PATIENCE_S, exchange, process, until, write_configuration
 from tests.integration.loopback import need_multicast
 
@@ -48,7 +47,7 @@ def test_a_live_market_is_whole_and_survives_a_restart(tmp_path: Path) -> None:
         with Market.live(str(channels), channels={CHANNEL}) as market:
 
             def whole() -> bool:
-                kinds.update(type(getattr(event, "what", event)) for event in market.poll(0.2))
+                kinds.update(map(type, market.poll(0.2)))
                 return market.health().whole and kinds[Quote] > 20
 
             until(whole, "a market that is whole")
@@ -88,11 +87,11 @@ def number_of(payload: bytes | None) -> int:
 def test_a_live_market_with_asyncio(tmp_path: Path) -> None:
     configuration, channels = write_configuration(tmp_path)
 
-    async def first_quotes(market: Market) -> list[Change]:
+    async def first_quotes(market: Market) -> list[Quote]:
         found = []
         async with asyncio.timeout(PATIENCE_S):
             async for event in market:
-                if isinstance(event, Change) and isinstance(event.what, Quote):
+                if isinstance(event, Quote):
                     found.append(event)
                     if len(found) == 5:
                         break
@@ -168,7 +167,7 @@ class Terminal:
 def test_a_terminal_with_keys(tmp_path: Path) -> None:
     from pregao.services.sample import write_sample
 
-    write_sample(tmp_path, packets=1_500)
+    write_sample(tmp_path, messages=8_000)
     terminal = Terminal(str(tmp_path), "--speed", "0", "--symbol", "PETR4", "--symbol", "VALE3")
     try:
         until(lambda: "the captures have ended" in terminal.shown, "the end of the captures")
@@ -187,7 +186,7 @@ def test_a_terminal_with_keys(tmp_path: Path) -> None:
 def test_an_interrupt_leaves_the_terminal_as_it_was(tmp_path: Path) -> None:
     from pregao.services.sample import write_sample
 
-    write_sample(tmp_path, packets=200)
+    write_sample(tmp_path, messages=200)
     terminal = Terminal(str(tmp_path))
     try:
         until(lambda: "pregão listen" in terminal.shown, "a screen")

@@ -102,7 +102,7 @@ def live(multicast: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             receiver = stack.enter_context(MulticastReceiver(str(entry.address), 0))
             receivers[CHANNEL, entry.id.stream, entry.id.feed] = receiver
         file = configuration(tmp_path_factory.mktemp("live"), receivers)
-        with started("--config", str(file)) as process:
+        with started("--config", str(file), "--flow", "0") as process:
             yield Live(process, file, _url(process), receivers)
 
 

@@ -16,7 +16,7 @@ EXAMPLES = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(enc
 @pytest.fixture(scope="module")
 def made(main_job: Ran) -> Path:
     """Where `make run` was run and the sample was made."""
-    write_sample(main_job.root / "build" / "sample", packets=3_000)
+    write_sample(main_job.root / "build" / "sample")
     return main_job.root
 
 

@@ -21,7 +21,7 @@ NAME = "084_Incremental_FeedA.pcap"
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One capture plain and compressed, and the definitions, each in a folder of its own."""
     made = tmp_path_factory.mktemp("umdf")
-    write_sample(made / "sample", packets=1_500)
+    write_sample(made / "sample", messages=8_000)
     whole = (made / "sample" / NAME).read_bytes()
     (made / "packed").mkdir()
     (made / "packed" / f"{NAME}.gz").write_bytes(gzip.compress(whole))

@@ -119,6 +119,7 @@ class AttackedListener(Listener):
                         done += 1
             handler = self.handlers[packet.channel]
             self.report.note(handler.receive(packet.payload, packet.stream, packet.feed, packet.ts_ns))
+            handler.machine.check_invariants()
             if self._is_there(packet):
                 self._check(packet.channel)
             attacker.hear(packet)

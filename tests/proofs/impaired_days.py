@@ -5,15 +5,26 @@ from datetime import date
 
 from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.handler.handler import ChannelHandler
+from pregao.feeds.binary.handler.lines import LineTable
 from pregao.feeds.binary.publisher import Site as PublisherSite
-from pregao.services.simulation.memory import MemoryDay, short_day, simulate_in_memory
+from pregao.feeds.binary.streams import Feed, Stream, StreamId
+from pregao.model.packets import batch_of
+from pregao.services.simulation.memory import MemoryDay, Packet, short_day, simulate_in_memory
 from tests.proofs.day_report import DayReport
-from tests.proofs.impaired_scenarios import MESSAGES, Scenario, scenario_of
+from tests.proofs.impaired_scenarios import (
+    INSTRUMENTS,
+    MESSAGES,
+    QUIET_MESSAGES,
+    RELISTINGS,
+    Scenario,
+    scenario_of,
+)
+from tests.proofs.list_follower import ListFollower
 from tests.proofs.result import Result
 from tests.proofs.truth_follower import DifferenceError, TruthFollower
 
 NAME = "impaired-days"
-SEEDS = 200
+SEEDS = 300
 
 _MONDAY, _WEDNESDAY = date(2026, 11, 16), date(2026, 11, 18)
 
@@ -26,22 +37,41 @@ class Listener:
         self._scenario, self.report = scenario, DayReport()
         self.handlers: dict[int, ChannelHandler] = {}
         self.truths: dict[int, TruthFollower] = {}
+        self.lists: dict[int, ListFollower] = {}
         for channel in sorted({packet.channel for packet in day.packets}):
             self.handlers[channel] = ChannelHandler(channel, schema)
             theirs = (c for c in day.checkpoints if c.channel == channel and c.site is PublisherSite.PRIMARY)
             self.truths[channel] = TruthFollower(theirs, scenario.version)
+            self.lists[channel] = ListFollower(day, channel)
 
     def listen(self, day: MemoryDay) -> None:
         first_ns, last_ns = day.packets[0].ts_ns, day.packets[-1].ts_ns
         joins_ns = first_ns + int((last_ns - first_ns) * self._scenario.joins_at)
-        for packet in day.packets:
-            if packet.ts_ns < joins_ns:
-                continue
-            self.report.packets += 1
+        packets = [packet for packet in day.packets if packet.ts_ns >= joins_ns]
+        self.report.packets += len(packets)
+        if self._scenario.batch:
+            self._take_batches(packets, self._scenario.batch)
+        else:
+            self._take_one_by_one(packets)
+
+    def _take_one_by_one(self, packets: list[Packet]) -> None:
+        for packet in packets:
             self._wake(packet.ts_ns)
             handler = self.handlers[packet.channel]
             self.report.note(handler.receive(packet.payload, packet.stream, packet.feed, packet.ts_ns))
             self._check(packet.channel)
+
+    def _take_batches(self, packets: list[Packet], size: int) -> None:
+        """As a live market does by default: all channels and streams together, as they came."""
+        sources = {source: place for place, source in enumerate(dict.fromkeys(map(_source, packets)))}
+        lines = LineTable([StreamId(*source) for source in sources])
+        for first in range(0, len(packets), size):
+            some = packets[first : first + size]
+            self._wake(some[0].ts_ns)
+            batch = batch_of([(sources[_source(each)], each.ts_ns, each.payload) for each in some])
+            for channel in dict.fromkeys(each.channel for each in some):
+                self.report.note(self.handlers[channel].receive_batch(batch, lines, some[-1].ts_ns))
+                self._check(channel)
 
     def _wake(self, now_ns: int) -> None:
         for channel, handler in self.handlers.items():
@@ -55,12 +85,20 @@ class Listener:
         return machine.arbiter.version, machine.at & 0xFFFFFFFF
 
     def _check(self, channel: int) -> None:
-        fresh = self._scenario.every_event
-        self.truths[channel].at_point(self._point(channel), self.handlers[channel], fresh=fresh)
+        self.handlers[channel].machine.check_invariants()
+        fresh, point, handler = self._scenario.every_event, self._point(channel), self.handlers[channel]
+        self.truths[channel].at_point(point, handler, fresh=fresh)
+        self.lists[channel].check(point, handler)
 
     def finish(self) -> None:
         for channel, handler in self.handlers.items():
+            self.lists[channel].finish(handler)
+            self.report.comparisons += self.lists[channel].comparisons + self.lists[channel].half_told
             self.report.finish(handler, self.truths[channel])
+
+
+def _source(packet: Packet) -> tuple[int, Stream, Feed]:
+    return packet.channel, packet.stream, packet.feed
 
 
 def run_day(seed: int, messages: int = MESSAGES) -> DayReport:
@@ -68,11 +106,14 @@ def run_day(seed: int, messages: int = MESSAGES) -> DayReport:
     scenario = scenario_of(seed)
     settings = short_day(
         seed=seed,
-        messages=messages,
+        messages=min(messages, QUIET_MESSAGES) if scenario.quiet else messages,
         faults=scenario.faults,
         version=scenario.version,
         date=_WEDNESDAY if scenario.mid_week else _MONDAY,
         checkpoint_events=1 if scenario.every_event else 100,
+        instruments=INSTRUMENTS,
+        relistings=RELISTINGS,
+        habits=scenario.habits,
     )
     (day,) = simulate_in_memory(settings)
     listener = Listener(day, scenario)

@@ -4,6 +4,8 @@ can fill."""
 from dataclasses import dataclass
 from random import Random
 
+from pregao.feeds.binary.publisher import Habits
+
 _UNFILLABLE = ("both=4", "both=3x3", "both=2x12", "both=1%", "both=1x60,both=6")
 _SCENARIOS = (
     ("no independent loss", ""),
@@ -32,7 +34,14 @@ _SCENARIOS = (
 EVERY_EVENT_OF = 12  # one seed in so many is compared after every event
 LATE_JOIN_OF = 5
 OLD_VERSION_OF = 4
-MESSAGES = 2_500
+QUIET_OF = 6  # one in so many has hardly any orders: heartbeats and loops
+MESSAGES, QUIET_MESSAGES = 2_500, 250
+INSTRUMENTS, RELISTINGS = 60, 48
+# Packet by packet, or as a live market by default: what there is, all channels and streams together.
+_BATCHES = (0, 1, 64, 1_024)
+# A book told again in one event or in many; loops of definitions with and without a SequenceReset (6.5.8).
+_HABITS = (Habits(), Habits(1), Habits(4), Habits(0, False), Habits(3, False))
+OWN_HEADERS_OF = 3  # SendingTime and Reserved of B are its own, but for one seed in so many
 OLD, NEW = 8, 16
 
 
@@ -42,13 +51,17 @@ class Scenario:
     faults: str
     version: int
     every_event: bool
-    joins_at: float  # share of the day that passes before anybody listens
+    joins_at: float  # share of the day that passes before anybody listens; late ones join a silence
     mid_week: bool
+    batch: int  # packets that are taken at once; 0: one by one
+    quiet: bool
+    habits: Habits
 
     def __str__(self) -> str:
         return (
             f"{self.name} ({self.faults}), version {self.version}, joined after {self.joins_at:.0%}, "
             f"{'mid-week' if self.mid_week else 'Monday'}{', every event' if self.every_event else ''}"
+            f"{', quiet' if self.quiet else ''}, batches of {self.batch}, {self.habits}"
         )
 
 
@@ -58,11 +71,17 @@ def scenario_of(seed: int) -> Scenario:
     both = _UNFILLABLE[seed // len(_SCENARIOS) % len(_UNFILLABLE)]
     if "both" not in faults:
         faults = ",".join(filter(None, (faults, both)))
+    if seed % OWN_HEADERS_OF:
+        faults += ",header=B"
+    late = seed % LATE_JOIN_OF == LATE_JOIN_OF - 1
     return Scenario(
         name,
         faults,
-        OLD if seed % OLD_VERSION_OF == OLD_VERSION_OF - 1 else NEW,
-        seed % EVERY_EVENT_OF == 0,
-        round(chance.uniform(0.05, 0.8), 3) if seed % LATE_JOIN_OF == LATE_JOIN_OF - 1 else 0.0,
-        chance.random() < 0.5,
+        version=OLD if seed % OLD_VERSION_OF == OLD_VERSION_OF - 1 else NEW,
+        every_event=seed % EVERY_EVENT_OF == 0,
+        joins_at=round(chance.uniform(0.05, 0.93), 3) if late else 0.0,
+        mid_week=chance.random() < 0.5,
+        batch=chance.choice(_BATCHES),
+        quiet=chance.randrange(QUIET_OF) == 0,
+        habits=chance.choice(_HABITS),
     )

@@ -42,7 +42,8 @@ class LiveListener:
 
     def listen(self, pipe: Connection) -> None:
         """Until the exchange has sent its day and all of it was heard."""
-        self.report.note(self.channels.start())
+        for _, events in self.channels.start():
+            self.report.note(events)
         left = _AFTER_THE_END
         while left:
             batch = self.channels.wait()
@@ -61,6 +62,7 @@ class LiveListener:
 
     def _check(self, channel: int) -> None:
         handler = self.channels.handlers[channel]
+        handler.machine.check_invariants()
         point = handler.machine.arbiter.version, handler.machine.at & _NUMBER
         self.truths[channel].at_point(point, handler)
 

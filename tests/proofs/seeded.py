@@ -9,7 +9,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.proofs import hostile_packets, impaired_days, kills, kills_setting, live_days, stream_kills
+from tests.proofs import (
+    exchange_kills,
+    hostile_packets,
+    impaired_days,
+    kills,
+    kills_setting,
+    live_days,
+    stream_kills,
+)
 from tests.proofs.cases import run_cases
 from tests.proofs.day_report import summary
 from tests.proofs.result import Report, Result
@@ -80,6 +88,14 @@ STREAM_KILLS = PreparedProof(
     stream_kills.NAME, stream_kills.TRIALS, stream_kills.cases, stream_kills.run_case, stream_kills.summary,
     stream_kills.prepared,
 )  # fmt: skip
+EXCHANGE_KILLS = SeededProof(
+    exchange_kills.NAME,
+    exchange_kills.SEEDS,
+    exchange_kills.cases,
+    exchange_kills.run_case,
+    jobs=1,
+    summary=lambda _: {},
+)
 ALL: tuple[SeededProof | PreparedProof, ...] = (
-    IMPAIRED_DAYS, HOSTILE_PACKETS, LIVE_DAYS, KILLS, STREAM_KILLS,
+    IMPAIRED_DAYS, HOSTILE_PACKETS, LIVE_DAYS, EXCHANGE_KILLS, KILLS, STREAM_KILLS,
 )  # fmt: skip

@@ -1,7 +1,9 @@
 """`from pregao import Market`, and what that must not cost those who do not."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -15,12 +17,25 @@ def test_importing_the_package_loads_nothing() -> None:
 
 
 def test_the_face_is_there_when_asked_for() -> None:
-    from pregao import Change, Market, Quote, price_of, price_text
+    from pregao import BookStatus, Market, OrderAdded, PregaoError, Quote, Side, Trade
     from pregao.services import market
 
-    assert (Change, Market, Quote) == (market.Change, market.Market, market.Quote)
-    assert (price_of, price_text) == (market.price_of, market.price_text)
-    assert {"Market", "Change"} <= set(dir(pregao))
+    assert (Market, Quote, Trade, OrderAdded) == (
+        market.Market, market.Quote, market.Trade, market.OrderAdded
+    )  # fmt: skip
+    assert BookStatus.CLEAN > BookStatus.STALE
+    assert Side.BUY.opposite is Side.SELL
+    assert issubclass(market.UnknownInstrumentError, PregaoError)
+    assert {"Market", "Trade"} <= set(dir(pregao))
+
+
+def test_the_face_is_the_same_for_type_checkers() -> None:
+    from pregao.services import market
+
+    stub = (Path(pregao.__file__).parent / "__init__.pyi").read_text(encoding="utf-8")
+    told = re.findall(r"^from pregao\.services\.market import (\w+) as \1$", stub, re.MULTILINE)
+    assert sorted(told) == sorted(pregao._FACE) == sorted(market.__all__)
+    assert (Path(pregao.__file__).parent / "py.typed").exists()
 
 
 def test_anything_else_is_not_there() -> None:

@@ -1,2 +1,2 @@
-"""Order books, statistics and phases, from what the feeds tell: plain (`reference`, `statistics`,
-`phases`) and by kernel (`store`). `book.Book` is what people look at."""
+"""Order books, statistics and what phases come to, from what the feeds tell, by kernel (`store`). The plain
+twin of the books is `tests/equality/plain_book.py`."""

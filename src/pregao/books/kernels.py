@@ -1,5 +1,4 @@
-"""Rows onto books: one at a time for other kernels (`apply_row`), in runs of the stream (`apply_rows`),
-or one instrument after the other (`apply_grouped`).
+"""Rows onto books: one at a time for other kernels (`apply_row`), or in runs of the stream (`apply_rows`).
 
 A book waits for memory more than it computes, so a run is done in pieces of `PIECE` rows, each gone
 through three times: find the instruments, fetch what their headers point to, apply.
@@ -58,7 +57,8 @@ def apply_row(context, instrument, row):
         code = t.DONE
     else:
         return apply_statistic(context, header, row)
-    if load_u8(header, t.SIDE_DIRTY) | load_u8(header, t.SIDE_SIZE + t.SIDE_DIRTY):
+    dirty = load_u8(header, t.SIDE_DIRTY) | load_u8(header, t.SIDE_SIZE + t.SIDE_DIRTY)
+    if dirty or load_i64(context, t.DEPTH_LEVELS) != 0:
         touch(context, header, instrument)
     return code
 
@@ -97,10 +97,49 @@ def settle_instrument(context, instrument):
 
 
 @inlined
-def write_quote(context, instrument, changed, security_id, row):
-    count = load_i64(context, t.QUOTES_COUNT)
-    quote = load_i64(context, t.QUOTES) + count * t.QUOTE_SIZE
-    store_64(quote, t.QUOTE_SECURITY, security_id)
+def settle_depth_side(context, side, sign, told, depth):
+    """As `settle_top`, of the first `depth` levels."""
+    count, changed = load_u32(side, t.SIDE_LEVELS), 0
+    best = address_of(context, load_u32(side, t.SIDE_LEVELS_AT)) + (count - 1) * t.LEVEL_SIZE
+    for place in range(depth):
+        price, size, orders = r.NULL, 0, 0
+        if place < count:
+            level = best - place * t.LEVEL_SIZE
+            price = price_of(sign, load_i64(level, t.LEVEL_KEY))
+            size, orders = load_i64(level, t.LEVEL_TOTAL), load_i64(level, t.LEVEL_ORDERS)
+        entry = told + place * t.LEVEL_SIZE
+        if load_i64(entry, 0) != price or load_i64(entry, 8) != size or load_i64(entry, 16) != orders:
+            store_64(entry, 0, price)
+            store_64(entry, 8, size)
+            store_64(entry, 16, orders)
+            changed = 1
+    return changed
+
+
+@inlined
+def settle_depth(context, instrument, depth):
+    """Which sides of an instrument have other first levels than were told: 1 the bids, 2 the offers."""
+    header, size = header_of(context, instrument), depth * t.LEVEL_SIZE
+    told = load_i64(context, t.DEPTH_TOLD) + instrument * 2 * size
+    changed = settle_depth_side(context, header, 1, told, depth)
+    return changed | 2 * settle_depth_side(context, header + t.SIDE_SIZE, -1, told + size, depth)
+
+
+@inlined
+def write_depth(context, instrument, changed, depth, row):
+    count, size = load_i64(context, t.DEPTHS_COUNT), 2 * depth * t.LEVEL_SIZE
+    target = load_i64(context, t.DEPTHS) + count * (t.DEPTH_BIDS + size)
+    write_head(context, target, instrument, changed, row)
+    told = load_i64(context, t.DEPTH_TOLD) + instrument * size
+    for word in range(size // 8):
+        store_64(target, t.DEPTH_BIDS + word * 8, load_i64(told, word * 8))
+    store_64(context, t.DEPTHS_COUNT, count + 1)
+
+
+@inlined
+def write_head(context, quote, instrument, changed, row):
+    """What quotes and depths begin with: of what, and which row ended the event."""
+    store_64(quote, t.QUOTE_SECURITY, load_i64(load_i64(context, t.SECURITY_IDS), instrument * 8))
     store_64(quote, t.QUOTE_AT, load_i64(row, r.AT))
     store_64(quote, t.QUOTE_TIME, load_i64(row, r.TIME))
     store_32(quote, t.QUOTE_PACKET, load_u32(row, r.PACKET))
@@ -108,6 +147,13 @@ def write_quote(context, instrument, changed, security_id, row):
     store_16(quote, t.QUOTE_INDEX, load_u16(row, r.INDEX))
     store_16(quote, t.QUOTE_SIDES, changed)
     store_32(quote, t.QUOTE_INSTRUMENT, instrument)
+
+
+@inlined
+def write_quote(context, instrument, changed, row):
+    count = load_i64(context, t.QUOTES_COUNT)
+    quote = load_i64(context, t.QUOTES) + count * t.QUOTE_SIZE
+    write_head(context, quote, instrument, changed, row)
     top = load_i64(context, t.TOPS) + instrument * t.TOP_SIZE
     for word in range(2 * t.TOP_SIDE // 8):
         store_64(quote, t.QUOTE_BID + word * 8, load_i64(top, word * 8))
@@ -116,24 +162,29 @@ def write_quote(context, instrument, changed, security_id, row):
 
 @inlined
 def quotes_fit(context):
-    """Whether the end of an event may be told now: one quote per instrument touched, and this one."""
-    if load_i64(context, t.QUOTES) == 0:
-        return True
-    needed = load_i64(context, t.QUOTES_COUNT) + load_i64(context, t.TOUCHED_COUNT) + 1
-    return needed <= load_i64(context, t.QUOTES_CAPACITY)
+    """Whether the end of an event may be told now: a quote and a depth, where they are wanted, of each
+    instrument touched, and of this one."""
+    more = load_i64(context, t.TOUCHED_COUNT) + 1
+    quotes, depths = load_i64(context, t.QUOTES_COUNT) + more, load_i64(context, t.DEPTHS_COUNT) + more
+    if load_i64(context, t.QUOTES) != 0 and quotes > load_i64(context, t.QUOTES_CAPACITY):
+        return False
+    return load_i64(context, t.DEPTH_LEVELS) == 0 or depths <= load_i64(context, t.DEPTHS_CAPACITY)
 
 
 @inlined
 def end_event(context, row):
-    """Tell the tops that changed in the event that `row` ends."""
+    """Tell the tops, and the first levels, that changed in the event that `row` ends."""
     touched = load_i64(context, t.TOUCHED)
-    wanted = load_i64(context, t.QUOTES) != 0
+    wanted, depth = load_i64(context, t.QUOTES) != 0, load_i64(context, t.DEPTH_LEVELS)
     for place in range(load_i64(context, t.TOUCHED_COUNT)):
         instrument = load_u32(touched, place * 4)
         changed = settle_instrument(context, instrument)
         if changed != 0 and wanted:
-            security_id = load_i64(load_i64(context, t.SECURITY_IDS), instrument * 8)
-            write_quote(context, instrument, changed, security_id, row)
+            write_quote(context, instrument, changed, row)
+        if depth != 0:
+            changed = settle_depth(context, instrument, depth)
+            if changed != 0:
+                write_depth(context, instrument, changed, depth, row)
     store_64(context, t.TOUCHED_COUNT, 0)
 
 
@@ -237,8 +288,10 @@ def clear_instrument(context, instrument):
 
 @kernel
 def settle(context):
-    """Have the tops told that are now, without an event."""
-    touched = load_i64(context, t.TOUCHED)
+    """Have the tops and first levels told that are now, without an event."""
+    touched, depth = load_i64(context, t.TOUCHED), load_i64(context, t.DEPTH_LEVELS)
     for place in range(load_i64(context, t.TOUCHED_COUNT)):
         settle_instrument(context, load_u32(touched, place * 4))
+        if depth != 0:
+            settle_depth(context, load_u32(touched, place * 4), depth)
     store_64(context, t.TOUCHED_COUNT, 0)

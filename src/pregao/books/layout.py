@@ -4,6 +4,7 @@
     headers      a cache line per instrument: where its sides, levels and statistics are
     tops         a cache line per instrument: its best bid and offer as last told
     anomalies    counters per instrument, rarely touched
+    depth told   the first levels of both sides of each instrument as last told, if somebody wants them
     lookup       security_id to instrument, open addressing
     arena        blocks for orders, levels and statistics, addressed by offset in cache lines, so that
                  Python can move the arena to a larger place between two calls
@@ -30,10 +31,10 @@ LINE: Final = 64
 (
     HEADERS, INSTRUMENTS, TOPS, ANOMALIES, LOOKUP, LOOKUP_BITS, SKIP_UNKNOWN, SKIPPED, ARENA, ARENA_SIZE,
     ARENA_USED, WANTED, ORDERS_HELD, MAX_ORDERS, TOUCHED, TOUCHED_COUNT, QUOTES, QUOTES_CAPACITY,
-    QUOTES_COUNT, SECURITY_IDS, FOUND,
-) = range(0, 21 * 8, 8)  # fmt: skip
+    QUOTES_COUNT, SECURITY_IDS, FOUND, DEPTH_LEVELS, DEPTH_TOLD, DEPTHS, DEPTHS_CAPACITY, DEPTHS_COUNT,
+) = range(0, 26 * 8, 8)  # fmt: skip
 CLASSES: Final = 32  # of block sizes, each twice the one before
-FREE_ORDERS: Final = 21 * 8
+FREE_ORDERS: Final = 26 * 8
 FREE_LEVELS: Final = FREE_ORDERS + CLASSES * 8
 FREE_STATISTICS: Final = FREE_LEVELS + CLASSES * 8
 CONTEXT_WORDS: Final = FREE_STATISTICS // 8 + 1
@@ -123,6 +124,16 @@ QUOTE_SIZE: Final = 88
     QUOTE_INSTRUMENT, QUOTE_BID,
 ) = (0, 8, 16, 24, 28, 32, 34, 36, 40)  # fmt: skip
 assert QUOTE.itemsize == QUOTE_SIZE
+
+# A depth begins as a quote does; then the first levels of the bids, then of the offers, best first.
+DEPTH_BIDS: Final = QUOTE_BID
+PRICE_LEVEL: Final = np.dtype([("price", "<i8"), ("size", "<i8"), ("orders", "<i8")])
+
+
+def depth_type(levels: int) -> np.dtype[np.void]:
+    """Of depths of so many levels a side; a level without orders is not there."""
+    head = [(name, QUOTE.fields[name][0]) for name in (QUOTE.names or ())[:8]]  # type: ignore[index]
+    return np.dtype([*head, ("bids", PRICE_LEVEL, (levels,)), ("offers", PRICE_LEVEL, (levels,))])
 
 # What a kernel says.
 DONE: Final = 0

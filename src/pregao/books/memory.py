@@ -12,6 +12,7 @@ from pregao.model.rows import NULL
 FIRST_INSTRUMENTS = 64
 FIRST_ARENA = 1 << 20
 FIRST_QUOTES = 1 << 12
+FIRST_DEPTHS = 1 << 8
 
 Bytes = NDArray[np.uint8]
 
@@ -36,6 +37,9 @@ class Memory:
         self.security_ids = np.empty(0, np.int64)
         self.arena = lines(0)
         self.quotes = np.empty(0, t.QUOTE)
+        self.depth_levels = 0
+        self.depths: NDArray[Any] = np.empty(0, t.depth_type(0))
+        self._depth_told = np.empty(0, np.int64)
         self._touched = np.empty(0, np.uint32)
         self._found = np.empty(t.PIECE, np.int64)
         self._set(t.FOUND, address(self._found))
@@ -75,6 +79,7 @@ class Memory:
         security_ids[:old], touched[:old] = self.security_ids, self._touched
         self.security_ids, self._touched = security_ids, touched
         self.instruments = count
+        self._grow_depth_told(old)
         self._set(t.HEADERS, address(self.headers))
         self._set(t.ANOMALIES, address(self.anomalies))
         self._set(t.TOPS, address(self.tops))
@@ -87,6 +92,35 @@ class Memory:
         quotes = np.empty(max(FIRST_QUOTES, 2 * len(self.quotes), 2 * needed), t.QUOTE)
         quotes[:count] = self.quotes[:count]
         self.use_quotes(quotes)
+
+    def want_depth(self, levels: int) -> None:
+        """From now on depths are told of so many levels a side. Nothing counts as told yet."""
+        self.depth_levels, self._depth_told = levels, np.empty(0, np.int64)
+        self._grow_depth_told(0)
+        self._set(t.DEPTH_LEVELS, levels)
+        self.depths = np.empty(0, t.depth_type(levels))
+        self.grow_depths()
+
+    def grow_depths(self) -> None:
+        count = self.get(t.DEPTHS_COUNT)
+        needed = count + self.get(t.TOUCHED_COUNT) + 1
+        size = max(FIRST_DEPTHS, 2 * len(self.depths), 2 * needed)
+        depths = np.empty(size, t.depth_type(self.depth_levels))
+        depths[:count] = self.depths[:count]
+        self.depths = depths
+        self._set(t.DEPTHS, address(depths))
+        self._set(t.DEPTHS_CAPACITY, len(depths))
+
+    def _grow_depth_told(self, old: int) -> None:
+        """Of all instruments; of those after the first `old` there is nothing."""
+        if not self.depth_levels:
+            return
+        words = 2 * 3 * self.depth_levels  # price, size and orders of each level
+        told = np.zeros((self.instruments, 2 * self.depth_levels, 3), np.int64)
+        told[:, :, 0] = NULL
+        told.reshape(-1)[: old * words] = self._depth_told[: old * words]
+        self._depth_told = told.reshape(-1)
+        self._set(t.DEPTH_TOLD, address(self._depth_told))
 
     def use_quotes(self, quotes: NDArray[Any]) -> None:
         self.quotes = quotes

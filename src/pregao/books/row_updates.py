@@ -1,9 +1,10 @@
 """From a row back to the update it tells (see `model.rows`). A value that an enum does not have stays a
 number, as in `pregao decode`."""
 
+import struct
 from collections.abc import Callable
 from enum import IntEnum
-from typing import Any, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from pregao.model import events as e
 from pregao.model.market import (
@@ -21,31 +22,65 @@ from pregao.model.market import (
     TradeCondition,
     TradeSubType,
 )
-from pregao.model.rows import NULL, Flag, Kind
+from pregao.model.rows import NULL, ROW, Flag, Kind
 
 _E = TypeVar("_E", bound=IntEnum)
 _IMBALANCES = (ImbalanceSide.BALANCED, ImbalanceSide.MORE_BUYERS, ImbalanceSide.MORE_SELLERS)
 
 
-class Row:
-    """Fields of a row as Python numbers."""
+class Row(NamedTuple):
+    """The fields of a row of `model.rows` as Python numbers."""
 
-    def __init__(self, row: Any) -> None:
-        self._values: dict[str, int] = dict(zip(row.dtype.names, row.item(), strict=True))
+    kind: int
+    action: int
+    side: int
+    flags: int
+    version: int
+    index: int  # type: ignore[assignment]  # of tuples, which nobody asks
+    packet: int
+    rpt_seq: int
+    security_id: int
+    id: int
+    price: int
+    size: int
+    other: int
+    time_ns: int
+    inserted_ns: int
+    firm: int
+    position: int
+    trade_date: int
+    condition: int
+    sub_type: int
+    session: int
+    origin: int
+    type: int
+    detail: int
+    spare: int
+    days: int
+    sequence_version: int
+    spare_2: int
+    at: int
+    fine: int
+    low: int
+    high: int
 
-    def __getattr__(self, name: str) -> int:
-        return self._values[name]
 
-    def wide(self, name: str) -> int | None:
-        value = self._values[name]
-        return None if value == NULL else value
+assert Row._fields == ROW.names
+_UNPACK: Final = struct.Struct("<4B2H2I7q2I2H6B3H4q").unpack_from
+
+
+def row_at(data: bytes | memoryview, offset: int) -> Row:
+    """Of the bytes of rows: a tenth of the time that NumPy needs to make a row of Python numbers."""
+    return Row._make(_UNPACK(data, offset))
+
+
+def wide(value: int) -> int | None:
+    return None if value == NULL else value
 
 
 def known(kind: type[_E], value: int) -> _E | None:
-    try:
-        return kind(value)
-    except ValueError:
-        return None
+    """As `kind(value)`, at a fifth of the time."""
+    return cast(_E | None, kind._value2member_map_.get(value))
 
 
 def _member(kind: type[_E], value: int) -> _E:
@@ -69,21 +104,21 @@ def _origin(row: Row) -> PriceOrigin:
 
 def _opening(row: Row) -> e.OpeningPrice:
     return e.OpeningPrice(
-        row.security_id, row.price, row.wide("fine"), row.trade_date, row.time_ns, _origin(row),
+        row.security_id, row.price, wide(row.fine), row.trade_date, row.time_ns, _origin(row),
         _member(Action, row.action),
     )  # fmt: skip
 
 
 def _theoretical(row: Row) -> e.TheoreticalPrice:
     return e.TheoreticalPrice(
-        row.security_id, row.wide("price"), row.wide("size"), row.trade_date, row.time_ns,
+        row.security_id, wide(row.price), wide(row.size), row.trade_date, row.time_ns,
         _member(Action, row.action),
     )  # fmt: skip
 
 
 def _closing(row: Row) -> e.ClosingPrice:
     return e.ClosingPrice(
-        row.security_id, row.fine, row.trade_date, row.time_ns, _origin(row), row.wide("other")
+        row.security_id, row.fine, row.trade_date, row.time_ns, _origin(row), wide(row.other)
     )
 
 
@@ -99,21 +134,21 @@ def _last_trade(row: Row) -> e.LastTrade:
     return e.LastTrade(
         row.security_id, row.id, row.price, row.size, row.trade_date, _member(Session, row.session),
         TradeCondition(row.condition), row.time_ns, _optional(TradeSubType, row.sub_type), row.firm or None,
-        row.position or None, bool(row.flags & Flag.IMPLIED), row.days or None, row.wide("other"),
+        row.position or None, bool(row.flags & Flag.IMPLIED), row.days or None, wide(row.other),
     )  # fmt: skip
 
 
 def _totals(row: Row) -> e.ExecutionStatistics:
     return e.ExecutionStatistics(
-        row.security_id, _member(Session, row.session), row.trade_date, row.size, row.wide("price"),
-        row.wide("fine"), row.other, row.time_ns,
+        row.security_id, _member(Session, row.session), row.trade_date, row.size, wide(row.price),
+        wide(row.fine), row.other, row.time_ns,
     )  # fmt: skip
 
 
 def _settlement(row: Row) -> e.SettlementPrice:
     return e.SettlementPrice(
         row.security_id, row.price, row.trade_date, row.time_ns, _origin(row),
-        _member(SettlementKind, row.detail), _member(PriceKind, row.type), row.wide("other"),
+        _member(SettlementKind, row.detail), _member(PriceKind, row.type), wide(row.other),
     )  # fmt: skip
 
 
@@ -123,24 +158,24 @@ def _open_interest(row: Row) -> e.OpenInterest:
 
 def _imbalance(row: Row) -> e.Imbalance:
     side = _IMBALANCES[row.side] if row.side < len(_IMBALANCES) else ImbalanceSide.BALANCED
-    return e.Imbalance(row.security_id, side, row.wide("size"), row.time_ns, _member(Action, row.action))
+    return e.Imbalance(row.security_id, side, wide(row.size), row.time_ns, _member(Action, row.action))
 
 
 def _price_band(row: Row) -> e.PriceBand:
     return e.PriceBand(
         row.security_id, _optional(BandType, row.type), row.time_ns, _shifted(LimitType, row.detail),
-        row.wide("low"), row.wide("high"), _shifted(Midpoint, row.origin), row.wide("fine"),
+        wide(row.low), wide(row.high), _shifted(Midpoint, row.origin), wide(row.fine),
     )  # fmt: skip
 
 
 def _quantity_band(row: Row) -> e.QuantityBand:
-    return e.QuantityBand(row.security_id, row.wide("other"), row.wide("size"), row.time_ns)
+    return e.QuantityBand(row.security_id, wide(row.other), wide(row.size), row.time_ns)
 
 
 def _state(row: Row) -> e.StateChanged:
     return e.StateChanged(
         row.security_id, _member(Session, row.session), _optional(State, row.type),
-        _optional(StateEvent, row.detail), row.trade_date, row.time_ns, row.wide("inserted_ns"),
+        _optional(StateEvent, row.detail), row.trade_date, row.time_ns, wide(row.inserted_ns),
     )  # fmt: skip
 
 
@@ -153,6 +188,11 @@ _UPDATES: dict[int, Callable[[Row], e.Update]] = {
 
 
 def statistic_of(row: Any) -> e.Update | None:
-    """The statistic that a row tells; None for a row of kind 0."""
-    make = _UPDATES.get(int(row["kind"]))
-    return None if make is None else make(Row(row))
+    """The statistic that a row of an array tells; None for a row of kind 0."""
+    return statistic_at(row.tobytes(), 0)
+
+
+def statistic_at(data: bytes | memoryview, offset: int) -> e.Update | None:
+    """The same, of the bytes of rows."""
+    make = _UPDATES.get(data[offset])
+    return None if make is None else make(row_at(data, offset))

@@ -14,10 +14,10 @@ from enum import IntEnum
 from typing import cast
 
 from pregao.books import layout as t
-from pregao.books.row_updates import statistic_of
+from pregao.books.row_updates import statistic_at
 from pregao.model import events as e
 from pregao.model.market import Action, PriceOrigin, StateEvent, TradeCondition, TradeSubType
-from pregao.model.rows import Rows
+from pregao.model.rows import ROW_SIZE
 
 _OLD_LEG = 1 << 5  # of tradeCondition in older versions (19)
 
@@ -78,15 +78,8 @@ class Statistics:
     def __init__(self) -> None:
         self.told: dict[Slot, e.Update] = {}
 
-    @classmethod
-    def of_rows(cls, rows: Rows) -> "Statistics":
-        """From the rows that a store keeps."""
-        statistics = cls()
-        for slot in Slot:
-            update = statistic_of(rows[slot])
-            if update is not None:
-                statistics.told[slot] = update
-        return statistics
+    def get(self, slot: Slot) -> e.Update | None:
+        return self.told.get(slot)
 
     def apply(self, update: e.Update) -> None:
         if isinstance(update, e.TradeBusted):
@@ -133,64 +126,79 @@ class Statistics:
 
     @property
     def opening(self) -> e.OpeningPrice | None:
-        return cast(e.OpeningPrice | None, self.told.get(Slot.OPENING))
+        return cast(e.OpeningPrice | None, self.get(Slot.OPENING))
 
     @property
     def theoretical(self) -> e.TheoreticalPrice | None:
-        return cast(e.TheoreticalPrice | None, self.told.get(Slot.THEORETICAL))
+        return cast(e.TheoreticalPrice | None, self.get(Slot.THEORETICAL))
 
     @property
     def high(self) -> e.HighPrice | None:
-        return cast(e.HighPrice | None, self.told.get(Slot.HIGH))
+        return cast(e.HighPrice | None, self.get(Slot.HIGH))
 
     @property
     def low(self) -> e.LowPrice | None:
-        return cast(e.LowPrice | None, self.told.get(Slot.LOW))
+        return cast(e.LowPrice | None, self.get(Slot.LOW))
 
     @property
     def last_trade(self) -> e.LastTrade | None:
-        return cast(e.LastTrade | None, self.told.get(Slot.LAST_TRADE))
+        return cast(e.LastTrade | None, self.get(Slot.LAST_TRADE))
 
     @property
     def totals(self) -> e.ExecutionStatistics | None:
-        return cast(e.ExecutionStatistics | None, self.told.get(Slot.TOTALS))
+        return cast(e.ExecutionStatistics | None, self.get(Slot.TOTALS))
 
     @property
     def imbalance(self) -> e.Imbalance | None:
-        return cast(e.Imbalance | None, self.told.get(Slot.IMBALANCE))
+        return cast(e.Imbalance | None, self.get(Slot.IMBALANCE))
 
     @property
     def closing(self) -> e.ClosingPrice | None:
-        return cast(e.ClosingPrice | None, self.told.get(Slot.CLOSING))
+        return cast(e.ClosingPrice | None, self.get(Slot.CLOSING))
 
     @property
     def previous_closing(self) -> e.ClosingPrice | None:
-        return cast(e.ClosingPrice | None, self.told.get(Slot.PREVIOUS_CLOSING))
+        return cast(e.ClosingPrice | None, self.get(Slot.PREVIOUS_CLOSING))
 
     @property
     def settlement(self) -> e.SettlementPrice | None:
-        return cast(e.SettlementPrice | None, self.told.get(Slot.SETTLEMENT))
+        return cast(e.SettlementPrice | None, self.get(Slot.SETTLEMENT))
 
     @property
     def previous_settlement(self) -> e.SettlementPrice | None:
-        return cast(e.SettlementPrice | None, self.told.get(Slot.PREVIOUS_SETTLEMENT))
+        return cast(e.SettlementPrice | None, self.get(Slot.PREVIOUS_SETTLEMENT))
 
     @property
     def open_interest(self) -> e.OpenInterest | None:
-        return cast(e.OpenInterest | None, self.told.get(Slot.OPEN_INTEREST))
+        return cast(e.OpenInterest | None, self.get(Slot.OPEN_INTEREST))
 
     @property
     def quantity_band(self) -> e.QuantityBand | None:
-        return cast(e.QuantityBand | None, self.told.get(Slot.QUANTITY_BAND))
+        return cast(e.QuantityBand | None, self.get(Slot.QUANTITY_BAND))
 
     @property
     def state(self) -> e.StateChanged | None:
         """As last told; what it means depends on the group: see `phases`."""
-        return cast(e.StateChanged | None, self.told.get(Slot.STATE))
+        return cast(e.StateChanged | None, self.get(Slot.STATE))
 
     def band(self, kind: int | None) -> e.PriceBand | None:
         """Of a `BandType`; None: the reference price."""
-        return cast(e.PriceBand | None, self.told.get(Slot(t.BANDS + (kind or 0))))
+        return cast(e.PriceBand | None, self.get(Slot(t.BANDS + (kind or 0))))
+
+
+class StoredStatistics(Statistics):
+    """As a store keeps them: each is made of its row when somebody asks for it."""
+
+    def __init__(self, rows: bytes) -> None:
+        self._rows = rows
+
+    @property
+    def told(self) -> dict[Slot, e.Update]:  # type: ignore[override]
+        found = ((slot, self.get(slot)) for slot in Slot)
+        return {slot: update for slot, update in found if update is not None}
+
+    def get(self, slot: Slot) -> e.Update | None:
+        return statistic_at(self._rows, slot * ROW_SIZE)
 
 
 def last_trade_of(trade: e.Trade) -> e.LastTrade:

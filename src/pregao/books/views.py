@@ -1,10 +1,14 @@
 """What one sees of a book: orders, price levels, the best of each side."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pregao.model.market import Side
 from pregao.model.records import record
+from pregao.model.rows import NULL
 
 
 @record
@@ -29,6 +33,32 @@ class Top:
     bid: Level | None = None
     offer: Level | None = None
 
+
+@record
+class QueuePosition:
+    """Where an order stands: how much is before it at its price."""
+
+    side: Side
+    price: int | None
+    orders_ahead: int
+    size_ahead: int
+
+
+class SideLevels(NamedTuple):
+    """Price levels of a side, best first, a column for each figure. Prices are ten-thousandths; a level at
+    any price (MOA, MOC) comes first and has the price `NO_PRICE`."""
+
+    price: NDArray[np.int64]
+    size: NDArray[np.int64]
+    orders: NDArray[np.int64]
+
+
+class BookLevels(NamedTuple):
+    bids: SideLevels
+    offers: SideLevels
+
+
+NO_PRICE: Final = NULL
 
 # No price ranks above every price, on both sides (12.1).
 _UNPRICED: Final = 1 << 63

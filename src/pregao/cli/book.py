@@ -11,7 +11,8 @@ book and the orders told since then.
 """
 _EPILOG: Final = """\
 TIME is that of São Paulo unless it ends with Z or an offset; without a date it is of the
-newest day in the lake; nanoseconds since 1970 are taken as they are.
+newest day in the lake; nanoseconds since 1970 are taken as they are. A time before
+everything that was captured is refused: nothing is known then.
 
 examples:
   pregao book PETR4 --at 10:15 --lake lake
@@ -21,7 +22,7 @@ examples:
 
 def add_command(commands: Any) -> None:
     parser = add_parser(commands, "book", "the book of an instrument at an instant", _DESCRIPTION, _EPILOG)
-    parser.add_argument("symbol", metavar="SYMBOL")
+    parser.add_argument("symbol", metavar="SYMBOL", help="or a securityID, for captures without definitions")
     parser.add_argument("--at", required=True, metavar="TIME", help="when")
     parser.add_argument("--depth", type=natural, default=10, metavar="N", help="price levels (default: 10)")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")

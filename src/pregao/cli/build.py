@@ -5,7 +5,7 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
-from pregao.cli.lake_arguments import OK, add_lake, add_parser, natural
+from pregao.cli.lake_arguments import DAMAGED, OK, add_lake, add_parser, natural
 
 if TYPE_CHECKING:
     from pregao.lake.build import BuildReport
@@ -24,7 +24,8 @@ examples:
 """
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 STEPS: Final = {
-    "start": "starting Spark", "scan": "looking through captures", "build": "building slices",
+    "compile": "compiling kernels for this machine: once, up to a minute", "start": "starting Spark",
+    "scan": "looking through captures", "build": "building slices",
     "derive": "computing tables", "commit": "committing",
 }  # fmt: skip
 
@@ -67,19 +68,22 @@ def _interval(text: str) -> int:
 def run(args: argparse.Namespace) -> int:
     from pregao.cli.output import Output
     from pregao.cli.steps_line import StepsLine
-    from pregao.services.lakes.build import BuildRequest, build_lake
+    from pregao.services.lakes.build import BuildRequest, build_lake, unreadable_captures
 
     request = BuildRequest(
         args.captures, args.lake, frozenset(args.channel) if args.channel else None,
         frozenset(args.date) if args.date else None, args.rebuild, tuple(args.bars), args.config,
         args.scratch, args.slices or None, {"derive": False} if args.no_computed else {},
     )  # fmt: skip
+    unreadable = unreadable_captures(args.captures)
     with StepsLine(STEPS, enabled=not args.no_progress) as line:
         report = build_lake(request, line.update, master=args.master, archive=args.archive)
     output = Output()
-    for each in _summary(report):
+    for warning in report.warnings:
+        output.talk(f"warning: {warning}")
+    for each in [*_summary(report), *unreadable]:
         output.talk(each)
-    return OK
+    return DAMAGED if unreadable else OK
 
 
 def _summary(report: "BuildReport") -> list[str]:

@@ -99,6 +99,8 @@ def run(args: argparse.Namespace) -> int:
         job = _stats(args, decoder, output) if args.stats else _messages(args, decoder, output)
         job.run(args.files, bar)
     job.finish()
+    for untold in (line for counts in decoder.counts for line in counts.untold):
+        output.talk(untold)
     for symbol in sorted(s for s in selection.symbols if not decoder.symbols.knows(s)):
         output.talk(f"symbol {symbol}: no definition in the given files")
     return COULD_NOT_START if job.unopened else DAMAGED if job.damaged else OK

@@ -3,9 +3,12 @@
 import argparse
 import json
 from dataclasses import asdict
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pregao.cli.lake_arguments import OK, add_parser
+
+if TYPE_CHECKING:
+    from pregao.cli.output import Output
 
 _DESCRIPTION: Final = "What this machine has and lacks for each thing pregao can do."
 _SIGNS: Final = {"ok": "✓", "note": "·", "lacks": "✗"}
@@ -13,6 +16,9 @@ _SIGNS: Final = {"ok": "✓", "note": "·", "lacks": "✗"}
 
 def add_command(commands: Any) -> None:
     parser = add_parser(commands, "doctor", "what this machine has and lacks", _DESCRIPTION)
+    parser.add_argument(
+        "--compile", action="store_true", help="compile all kernels now, where that is not done yet"
+    )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     parser.set_defaults(run=run)
 
@@ -22,6 +28,8 @@ def run(args: argparse.Namespace) -> int:
     from pregao.services.doctor import examine
 
     output = Output()
+    if args.compile:
+        _compile(output)
     checks = examine()
     if args.format == "json":
         output.data("".join(json.dumps(asdict(check), ensure_ascii=False) + "\n" for check in checks))
@@ -34,3 +42,12 @@ def run(args: argparse.Namespace) -> int:
     lacking = sum(check.state == "lacks" for check in checks)
     output.talk("all that is needed is here" if not lacking else f"{lacking} things are lacking")
     return OK
+
+
+def _compile(output: "Output") -> None:
+    from pregao.kernels import COMPILING
+    from pregao.services.compiled import compile_all, is_compiled
+
+    if not is_compiled():
+        output.talk(f"{COMPILING} …")
+        compile_all()

@@ -16,12 +16,14 @@ operator. Everything stays on this machine unless the configuration says otherwi
 _EPILOG: Final = """\
 Packets go to groups of 239.255.0.0/16 by the loopback interface; --print-channels
 writes the addresses as a channel configuration, which `pregao record --config` takes
-as it is; --write-channels writes it to a file, and runs. The operator interface
+as it is; --write-channels writes it to a file, and runs. Orders of many participants
+come by themselves, 200 a second; --flow 0 leaves the market to you. The operator interface
 has no password: it listens on loopback only, unless --bind-anywhere. Its calls are
 listed at / and described at /openapi.json. SIGINT or SIGTERM ends the exchange.
 
 examples:
-  pregao exchange --flow 200
+  pregao exchange
+  pregao exchange --flow 0 --state exchange.state
   pregao exchange --config exchange.toml --port 0
   curl -H 'Content-Type: application/json' http://127.0.0.1:8384/v1/orders/new \\
        -d '{"security_id": "PETR4", "side": "BUY", "quantity": 100, "price": "36.00"}'
@@ -41,8 +43,10 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--catalogue", metavar="TOML", help="instruments in place of the packaged ones")
     parser.add_argument("--address", metavar="IP", help="of the operator interface; default: 127.0.0.1")
     parser.add_argument("--port", type=int, metavar="N", help="of the operator interface; 0: any free one")
-    parser.add_argument("--flow", type=float, metavar="RATE", help="background orders a second; default: 0")
-    parser.add_argument("--schema-version", type=int, metavar="V", help="8, 16 or 17; default: 16")
+    parser.add_argument("--flow", type=float, metavar="RATE", help="background orders a second; default: 200")
+    parser.add_argument(
+        "--schema-version", type=int, metavar="V", help="7, 8, 9, 10, 15, 16 or 17; default: 16"
+    )
     parser.add_argument("--seed", type=int, metavar="N", help="of flow and auctions; default: 1")
     parser.add_argument(
         "--bind-anywhere", action="store_true", help="let the operator interface leave loopback"
@@ -52,7 +56,7 @@ def add_command(commands: Any) -> None:
     )
     parser.add_argument("--write-channels", metavar="FILE", help="write the channel configuration, and run")
     parser.add_argument(
-        "--state", metavar="FILE", help="where GT orders and the forbidden list outlive a restart"
+        "--state", metavar="FILE", help="where orders and numbers outlive a restart or a kill"
     )
     parser.set_defaults(run=run)
 

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from pregao.cli.output import Output
 
 OK = 0
+DAMAGED = 1  # some of the input could not be read
 
 
 def add_parser(commands: Any, name: str, about: str, description: str, epilog: str = "") -> Any:

@@ -9,13 +9,15 @@ from threading import Event
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
-from pregao.cli.listening.kinds import KINDS
+from pregao.cli.listening.kinds import KINDS, SHOWN
 
 if TYPE_CHECKING:
     from pregao.services.market.health import MarketHealth
     from pregao.services.market.packets import Packets
 
-OK: Final = 0
+OK, DAMAGED = 0, 1
+_MOST_FINDINGS: Final = 10
+_GRACE_S: Final = 0.5  # for the end of what is under way
 _PUBLISH_S: Final = 1.0
 _DESCRIPTION: Final = """\
 Books that are right, or say that they are not: ladder, trades, phase, statistics and
@@ -61,8 +63,8 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--metrics", metavar="HOST:PORT", help="for Prometheus; a port alone is on loopback")
     parser.add_argument("--plain", action="store_true", help="lines also on a terminal")
     parser.add_argument(
-        "--show", type=_kinds, default=frozenset(KINDS), metavar="KINDS",
-        help=f"which lines: {','.join(KINDS)} (all)",
+        "--show", type=_kinds, default=SHOWN, metavar="KINDS",
+        help=f"which lines: {','.join(KINDS)}; default: all but {', '.join(sorted(set(KINDS) - SHOWN))}",
     )  # fmt: skip
     parser.set_defaults(run=run)
 
@@ -99,11 +101,23 @@ def run(args: argparse.Namespace) -> int:
             try:
                 (_screen if on_screen else _lines)(args, packets, symbols, stop)
                 _complain_of_absent(packets)
+                return _tell_findings(packets)
             finally:
                 packets.close()
-        except KeyboardInterrupt:  # twice: it was in the middle of something long
-            pass
-    return OK
+        except KeyboardInterrupt:  # it was in the middle of something long
+            return OK
+
+
+def _tell_findings(packets: "Packets") -> int:
+    """What was wrong in captures, once they have been read."""
+    count: int = getattr(packets, "findings", 0)
+    if not packets.ended or not count:
+        return OK
+    for finding in getattr(packets, "first_findings", [])[:_MOST_FINDINGS]:
+        sys.stderr.write(f"pregao: {finding}\n")
+    if count > _MOST_FINDINGS:
+        sys.stderr.write(f"pregao: {count - _MOST_FINDINGS} findings more; `pregao decode` names them all\n")
+    return DAMAGED
 
 
 def _complain_of_absent(packets: "Packets") -> None:
@@ -117,17 +131,22 @@ def _complain_of_absent(packets: "Packets") -> None:
 
 @contextmanager
 def _stopping() -> Iterator[Event]:
-    """Set by SIGINT or SIGTERM; a second SIGINT interrupts at once."""
+    """Set by SIGINT or SIGTERM. Whatever has not ended a moment later is interrupted, and at once by a
+    second one: a capture may unpack to more than anyone wants to wait for."""
     stop = Event()
 
     def end(*_: object) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
         stop.set()
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.setitimer(signal.ITIMER_REAL, _GRACE_S)
 
-    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
+    before = {number: signal.signal(number, end) for number in numbers}
     try:
         yield stop
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in before.items():
             signal.signal(number, handler)
 
@@ -136,12 +155,16 @@ def _packets(args: argparse.Namespace, on_screen: bool) -> "Packets":
     if args.captures:
         from pregao.services.market.capture_files import captures_in
         from pregao.services.market.replayed import ReplayedPackets
+        from pregao.services.readable import need_readable
 
         default = 1.0 if on_screen else 0.0
         speed = default if args.speed is None else args.speed
-        return ReplayedPackets(
-            captures_in(args.captures), speed=speed, config=args.config, channels=args.channel or ()
-        )
+        captures = captures_in(args.captures)
+        need_readable(captures)
+        packets = ReplayedPackets(captures, speed=speed, config=args.config, channels=args.channel or ())
+        for line in packets.untold:
+            sys.stderr.write(f"pregao: {line}; left out\n")
+        return packets
     from pregao.services.market.live import LivePackets
     from pregao.services.subscriptions import load_subscriptions
 
@@ -167,13 +190,16 @@ def _lines(args: argparse.Namespace, packets: "Packets", symbols: list[str], sto
     from pregao.cli.output import Output
     from pregao.services.market import Market
 
-    # Of captures every line has its own time; a live market has that of its batch, some milliseconds.
+    # What a channel says has the time of its packet where packets are handled one by one; live, that of
+    # the batch, some milliseconds.
     exact = packets.speed is not None
     market = Market(
         packets,
         symbols=symbols,
+        orders="orders" in args.show,
         quotes="quotes" in args.show,
         statistics="statistics" in args.show,
+        depth=args.depth if "depth" in args.show else 0,
         exact=exact,
     )
     with _publishing(args.metrics, market.health) as tick:

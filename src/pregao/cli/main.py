@@ -27,8 +27,10 @@ from pregao.cli import (
     tables,
     vacuum,
 )
-from pregao.model.errors import PregaoError
+from pregao.environment import SAY_COMPILING
+from pregao.model.errors import ConfigurationError, PregaoError
 
+_LOCALE = ("LC_ALL", "LC_CTYPE", "LANG")
 INTERRUPTED = 130
 COULD_NOT_START = 2
 
@@ -47,10 +49,13 @@ Data goes to stdout, talk to stderr.
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; the exit status."""
+    _settle_encodings()
     parser = _parser()
     args = parser.parse_args(argv)
     chosen: Callable[[argparse.Namespace], int] = args.run
+    os.environ[SAY_COMPILING] = str(os.getpid())
     try:
+        _need_nameable(args)
         status = chosen(args)
         sys.stdout.flush()
         return status
@@ -63,6 +68,43 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _discard_stdout()
         return 0
+    except (
+        OSError
+    ) as error:  # a disk that is full, a file that vanished: what the system says of it, in a line
+        _discard_stdout()
+        sys.stderr.write(f"pregao: {_in_a_line(error)}\n")
+        return COULD_NOT_START
+
+
+def _in_a_line(error: OSError) -> str:
+    """Of an error of stdout the system names no file."""
+    words = (error.strerror or str(error) or type(error).__name__).partition("\n")[0].lower()
+    return f"{error.filename or 'output'}: {words}"
+
+
+def _settle_encodings() -> None:
+    """What a terminal cannot show is escaped, not an error; and whoever is started from here can name every
+    file that we can: Java goes by the locale."""
+    for written in (sys.stdout, sys.stderr):
+        reconfigure = getattr(written, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+    chosen = next((value for name in _LOCALE if (value := os.environ.get(name))), "")
+    if "utf" not in chosen.lower() and _names_everything():
+        os.environ["LC_ALL"] = "C.UTF-8"
+
+
+def _names_everything() -> bool:
+    return sys.getfilesystemencoding().lower().replace("-", "") == "utf8"
+
+
+def _need_nameable(args: argparse.Namespace) -> None:
+    """Without UTF-8 Python escapes what it cannot decode, and other libraries know nothing of that."""
+    for value in vars(args).values():
+        for text in map(str, value if isinstance(value, list) else [value]):
+            if not _names_everything() and any("\ud800" <= letter <= "\udfff" for letter in text):
+                shown = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+                raise ConfigurationError("cannot be named in this locale: set LC_ALL=C.UTF-8", file=shown)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -10,10 +10,6 @@ class Output:
     """Buffered lines on stdout that never wait longer than a moment, and one-line messages on stderr."""
 
     def __init__(self) -> None:
-        for stream in (sys.stdout, sys.stderr):
-            reconfigure = getattr(stream, "reconfigure", None)
-            if reconfigure is not None:  # what a terminal cannot show is escaped, not an error
-                reconfigure(errors="backslashreplace")
         self._write = sys.stdout.write
         self._flushed = 0.0  # so that the first line leaves at once
         self._pending = False

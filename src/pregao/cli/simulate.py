@@ -33,6 +33,7 @@ faults, separated by commas; on the way to the captures:
   silence=11:00+10s     all feeds of the primary site silent
   gone=B                a feed silent all day
   skew=B:+250us         the clock of a capture goes wrong
+  header=B              SendingTime and Reserved of that feed are its own
 by the exchange itself:
   reset=channel@12:00   channel, definitions (channel reset with the list of instruments),
                         stream, book, failover or week
@@ -74,11 +75,15 @@ def add_command(commands: Any) -> None:
         help="only the N most popular of the catalogue, or with further ones up to 2000 (default: 213)",
     )  # fmt: skip
     parser.add_argument(
-        "--schema-version", type=int, choices=(8, 16, 17), default=16, help="wire version (default: 16)"
-    )
+        "--schema-version", type=int, choices=(7, 8, 9, 10, 15, 16, 17), default=16,
+        help="wire version (default: 16)",
+    )  # fmt: skip
     parser.add_argument("--faults", default="", metavar="SPEC", help="what goes wrong: see below")
     parser.add_argument(
         "--contingency", action="store_true", help="feed C too, from a site with numbers of its own"
+    )
+    parser.add_argument(
+        "--one-file", action="store_true", help="all streams in one capture a day, as tcpdump writes them"
     )
     parser.add_argument(
         "--heartbeat", type=float, default=1.0, metavar="S", help="seconds of silence (default: 1)"
@@ -118,6 +123,7 @@ def run(args: argparse.Namespace) -> int:
     settings = Settings(
         args.out, args.seed, args.date or FIRST_DATE, args.days, args.messages, args.instruments,
         args.schema_version, args.faults, args.coverage, args.heartbeat, contingency=args.contingency,
+        one_file=args.one_file,
     )  # fmt: skip
     output = Output()
     with MessagesBar(enabled=sys.stderr.isatty() and not args.no_progress) as bar:

@@ -59,6 +59,7 @@ def _span(text: str) -> float:
 
 
 def run(args: argparse.Namespace) -> int:
+    from pregao.cli.build import STEPS
     from pregao.cli.output import Output
     from pregao.services.lakes.stream import StreamRequest, stream_lake
 
@@ -78,8 +79,15 @@ def run(args: argparse.Namespace) -> int:
             output.talk(f"left out: {reason if path in reason else f'{path}: {reason}'}")
         output.talk(summary(report))
 
+    def on_progress(step: str, done: int, total: int) -> None:
+        if not done:
+            output.talk(f"{STEPS[step]} …")
+
     listen_to_signals()
-    stream_lake(request, stop, told, master=args.master, archive=args.archive, ready=listen_to_signals)
+    stream_lake(
+        request, stop, told, master=args.master, archive=args.archive, ready=listen_to_signals,
+        on_progress=on_progress,
+    )  # fmt: skip
     return OK
 
 

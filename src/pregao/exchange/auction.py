@@ -5,24 +5,27 @@ step deciding only among the prices that the steps before it left equal:
 
 1. the largest quantity that can trade at the price;
 2. the smallest surplus, whichever side it is on;
-3. market pressure: buyers left over at every such price take the highest, sellers the lowest;
-4. the price nearest to the reference price;
-5. the higher price.
+3. a price between what the limits and the reference price say, not a tick beyond all of them;
+4. market pressure: buyers left over at every such price take the highest, sellers the lowest;
+5. the price nearest to the reference price;
+6. the higher price.
 
-Candidates are the ticks from the lowest to the highest limit in the book. Orders without price (MOA,
-MOC) trade at every price, before all others (12.1); where only they meet, the reference price is the
-price, and without one there is none. All trades are at the one price, and orders trade in the order of
-their book: without price first, then the better price, then the smaller secondaryOrderID. Prevention of
-self-trades has no aggressor to cancel here and does not apply.
+Candidates are the ticks from one below the lowest limit in the book to one above the highest, and on to
+the reference price if that lies further off: where orders without price (MOA, MOC) meet, the limits of
+others need not hold them. Those trade at every price, before all others (12.1); where only they meet, the
+reference price is the price, and without one there is none. A price that no order says must be within the
+hard limits, and above zero unless it is a strategy's; the reference is held to them. All trades are at the
+one price, and orders trade in the order of their book: without price first, then the better price, then the
+smaller secondaryOrderID. Prevention of self-trades has no aggressor to cancel here and does not apply.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from pregao.model.market import ImbalanceSide, Side
 
 _NEARBY = 3  # limits to look at on each side of the crossing
+ANY_PRICE = (-(1 << 62), 1 << 62)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +63,6 @@ class Fill:
 
 
 @dataclass(frozen=True, slots=True)
-class Leftovers:
-    """What the uncross did not trade: orders without price are cancelled, limit orders rest."""
-
-    cancelled: tuple[AuctionOrder, ...]
-    resting: tuple[AuctionOrder, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Levels:
     """Both sides as quantities by price; a book that keeps its levels can give them directly."""
 
@@ -76,64 +71,27 @@ class Levels:
     unpriced_bids: int = 0
     unpriced_offers: int = 0
 
-    @classmethod
-    def of(cls, orders: Iterable[AuctionOrder]) -> "Levels":
-        priced: dict[Side, dict[int, int]] = {Side.BUY: {}, Side.SELL: {}}
-        unpriced = {Side.BUY: 0, Side.SELL: 0}
-        for order in orders:
-            if order.price is None:
-                unpriced[order.side] += order.quantity
-            else:
-                level = priced[order.side]
-                level[order.price] = level.get(order.price, 0) + order.quantity
-        return cls(priced[Side.BUY], priced[Side.SELL], unpriced[Side.BUY], unpriced[Side.SELL])
 
+def theoretical(
+    levels: Levels, tick: int, reference: int | None, within: tuple[int, int] = ANY_PRICE
+) -> Theoretical | None:
+    """The theoretical price, quantity and surplus; None where nothing would trade.
 
-def theoretical(orders: Iterable[AuctionOrder], tick: int, reference: int | None) -> Theoretical | None:
-    return theoretical_of_levels(Levels.of(orders), tick, reference)
-
-
-def theoretical_of_levels(levels: Levels, tick: int, reference: int | None) -> Theoretical | None:
-    """The theoretical price, quantity and surplus; None where nothing would trade."""
-    if not _can_cross(levels):
-        return None
-    prices = _candidates(levels, tick, reference)
-    if not prices:
-        return None
-    bids, offers = levels.bids, levels.offers
-    # Upwards through the prices: sellers join at their limit, buyers leave behind theirs.
-    demand = levels.unpriced_bids + sum(size for price, size in bids.items() if price >= prices[0])
-    supply = levels.unpriced_offers
-    largest, smallest = 0, 0
-    equals: list[tuple[int, int]] = []
-    for price in prices:
-        supply += offers.get(price, 0)
-        surplus = demand - supply
-        quantity = supply if surplus > 0 else demand
-        size = abs(surplus)
-        if quantity > largest or (quantity == largest and size < smallest):
-            largest, smallest = quantity, size
-            equals = [(price, surplus)]
-        elif quantity == largest and size == smallest:
-            equals.append((price, surplus))
-        demand -= bids.get(price, 0)
-    return Theoretical(*_break_tie(equals, reference, largest)) if largest else None
-
-
-def theoretical_nearby(levels: Levels, tick: int, reference: int | None) -> Theoretical | None:
-    """The same, looking only at the limits around the one where demand falls to supply.
-
-    Upwards demand falls and supply rises, so what can trade rises up to that limit and falls after it,
-    and the surplus grows on either side. Prices further off can be equal to the best only across a limit
-    that neither adds sellers nor loses buyers: there are no two of those in a row. The limits left out
-    above are buyers at every price that is looked at, those below sellers.
+    Only the limits around the one where demand falls to supply are looked at. Upwards demand falls and
+    supply rises, so what can trade rises up to that limit and falls after it, and the surplus grows on
+    either side. Prices further off can be equal to the best only across a limit that neither adds sellers
+    nor loses buyers: there are no two of those in a row. The limits left out above are buyers at every
+    price that is looked at, those below sellers.
     """
     if not _can_cross(levels):
         return None
+    low, high = within
+    if reference is not None:
+        reference = min(max(reference, -(-low // tick) * tick), high // tick * tick)
     bids, offers = levels.bids, levels.offers
     limits = sorted({*bids, *offers})
     if len(limits) <= 2 * _NEARBY:
-        return theoretical_of_levels(levels, tick, reference)
+        return _theoretical(levels, tick, reference, within)
     surplus = levels.unpriced_bids - levels.unpriced_offers + sum(bids.values())
     place = 0
     for place, price in enumerate(limits):  # noqa: B007
@@ -141,18 +99,47 @@ def theoretical_nearby(levels: Levels, tick: int, reference: int | None) -> Theo
         if surplus <= 0:
             break
         surplus -= bids.get(price, 0)
-    near = limits[max(place - _NEARBY, 0) : place + _NEARBY]
+    first, end = max(place - _NEARBY, 0), place + _NEARBY
+    near = limits[first:end]
     lowest, highest = near[0], near[-1]
-    return theoretical_of_levels(
-        Levels(
-            {price: bids[price] for price in near if price in bids},
-            {price: offers[price] for price in near if price in offers},
-            levels.unpriced_bids + sum(size for price, size in bids.items() if price > highest),
-            levels.unpriced_offers + sum(size for price, size in offers.items() if price < lowest),
-        ),
-        tick,
-        reference,
+    nearby = Levels(
+        {price: bids[price] for price in near if price in bids},
+        {price: offers[price] for price in near if price in offers},
+        levels.unpriced_bids + sum(size for price, size in bids.items() if price > highest),
+        levels.unpriced_offers + sum(size for price, size in offers.items() if price < lowest),
     )
+    # Beyond a limit that is not the book's last one others join or leave.
+    within = max(low, lowest) if first else low, min(high, highest) if end < len(limits) else high
+    return _theoretical(nearby, tick, reference, within)
+
+
+def _theoretical(
+    levels: Levels, tick: int, reference: int | None, within: tuple[int, int]
+) -> Theoretical | None:
+    bids, offers = levels.bids, levels.offers
+    # Upwards through the prices: sellers join at their limit, buyers leave behind theirs.
+    demand = levels.unpriced_bids + sum(bids.values())
+    supply = levels.unpriced_offers
+    largest, smallest = 0, 0
+    equals: list[tuple[int, int]] = []
+    for price in _candidates(levels, tick, reference, within):
+        supply += offers.get(price, 0)
+        surplus = demand - supply
+        quantity = supply if supply < demand else demand
+        size = abs(surplus)
+        if quantity > largest or (quantity == largest and size < smallest):
+            largest, smallest = quantity, size
+            equals = [(price, surplus)]
+        elif quantity == largest and size == smallest:
+            equals.append((price, surplus))
+        demand -= bids.get(price, 0)
+    if not largest:
+        return None
+    said = [*bids, *offers] if reference is None else [*bids, *offers, reference]
+    if said:
+        low, high = min(said), max(said)
+        equals = [each for each in equals if low <= each[0] <= high] or equals
+    return Theoretical(*_break_tie(equals, reference, largest))
 
 
 def _can_cross(levels: Levels) -> bool:
@@ -164,34 +151,29 @@ def _can_cross(levels: Levels) -> bool:
     return bool(levels.bids and levels.offers) and max(levels.bids) >= min(levels.offers)
 
 
-def _candidates(levels: Levels, tick: int, reference: int | None) -> list[int]:
+def _candidates(levels: Levels, tick: int, reference: int | None, within: tuple[int, int]) -> list[int]:
     """The prices among which the best is, in rising order.
 
-    Between two neighbouring limits every tick has the same quantity and surplus, so only the first,
-    the last and the ones next to the reference can win.
+    Between two neighbouring limits every tick has the same quantity and surplus, so only the limits, the
+    ticks next to them and the ones next to the reference can win.
     """
-    limits = sorted({*levels.bids, *levels.offers})
-    if not limits:
-        return [] if reference is None else [reference]
-    if not (levels.unpriced_bids or levels.unpriced_offers):
-        low, high = min(levels.offers), max(levels.bids)
-        limits = [price for price in limits if low <= price <= high]  # elsewhere nothing trades
-    prices = set(limits)
-    for below, above in pairwise(limits):
-        first, last = below + tick, above - tick
-        if first > last:
-            continue
-        prices.update((first, last))
-        if reference is not None:
-            on_grid = below + (reference - below) // tick * tick
-            prices.update(price for price in (on_grid, on_grid + tick) if first <= price <= last)
-    return sorted(prices)
+    limits = {*levels.bids, *levels.offers}
+    ticks: set[int] = set()
+    for limit in limits:
+        ticks.update(((limit - 1) // tick * tick, (limit // tick + 1) * tick))
+    if reference is not None:
+        ticks.update((reference // tick * tick, -(-reference // tick) * tick))
+    low, high = within
+    if min(ticks, default=low) < low or max(ticks, default=high) > high:
+        first, last = -(-low // tick) * tick, high // tick * tick
+        ticks = {min(max(price, first), last) for price in ticks if first <= last}
+    return sorted(limits | ticks)
 
 
 def _break_tie(
     equals: Sequence[tuple[int, int]], reference: int | None, quantity: int
 ) -> tuple[int, int, int]:
-    """Steps 3 to 5; `equals` are price and surplus, rising in price."""
+    """Steps 4 to 6; `equals` are price and surplus, rising in price."""
     if all(surplus > 0 for _, surplus in equals):
         price, surplus = equals[-1]
     elif all(surplus < 0 for _, surplus in equals):
@@ -237,19 +219,3 @@ def _book_order(order: AuctionOrder) -> tuple[bool, int, int]:
     if order.price is None:
         return (False, 0, order.priority)
     return (True, -order.price if order.side is Side.BUY else order.price, order.priority)
-
-
-def leftovers(orders: Iterable[AuctionOrder], fills: Iterable[Fill]) -> Leftovers:
-    """What remains of each order after `fills`, in book order of each side as given."""
-    filled: dict[int, int] = {}
-    for fill in fills:
-        for priority in (fill.buy, fill.sell):
-            filled[priority] = filled.get(priority, 0) + fill.quantity
-    cancelled: list[AuctionOrder] = []
-    resting: list[AuctionOrder] = []
-    for order in orders:
-        rest = order.quantity - filled.get(order.priority, 0)
-        if rest:
-            kept = AuctionOrder(order.side, order.price, rest, order.priority)
-            (cancelled if order.price is None else resting).append(kept)
-    return Leftovers(tuple(cancelled), tuple(resting))

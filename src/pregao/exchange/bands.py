@@ -40,15 +40,6 @@ _REJECTING: tuple[tuple[BandType, Reason], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class TriggerAuction:
-    """The order would trade at `price`, outside the auction band."""
-
-    price: int
-    low: int
-    high: int
-
-
-@dataclass(frozen=True, slots=True)
 class Midpoints:
     """The prices that percentages may be of; `reference` stands in until there is a trade."""
 
@@ -172,15 +163,9 @@ class Bands:
         return tuple(told)
 
     def check(
-        self,
-        security_id: int,
-        price: int | None,
-        quantity: int,
-        midpoints: Midpoints,
-        trade_price: int | None = None,
-    ) -> Rejection | TriggerAuction | None:
-        """What the bands say to an order. `price` is its limit; `trade_price` the worst price at which
-        it would trade at once, None where it would not."""
+        self, security_id: int, price: int | None, quantity: int, midpoints: Midpoints
+    ) -> Rejection | None:
+        """What the bands say to an order with this limit."""
         limits = self._limits.get(security_id)
         if limits is None:
             return None
@@ -190,15 +175,7 @@ class Bands:
             found = self._outside(limits, kind, price, midpoints)
             if found is not None:
                 return Rejection(reason, f"{price} is not within {found[0]} and {found[1]}")
-        found = self._outside(limits, BandType.AUCTION, trade_price, midpoints)
-        if found is not None and trade_price is not None:
-            return TriggerAuction(trade_price, *found)
         return None
-
-    def protects(self, security_id: int, theoretical: int | None, midpoints: Midpoints) -> bool:
-        """Whether an auction ending at this price would go past its band (15.2.1)."""
-        limits = self._limits.get(security_id)
-        return limits is not None and bool(self._outside(limits, BandType.AUCTION, theoretical, midpoints))
 
     @staticmethod
     def _outside(

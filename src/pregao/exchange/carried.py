@@ -1,20 +1,22 @@
-"""What outlives a restart of the platform: orders good till a date or cancelled, who is forbidden (14), and
-the numbers that never start over: secondaryOrderIDs (12.1), and tradeIDs on the same date (13.3).
+"""What outlives a restart of the platform: orders good till a date or cancelled, day orders that are named,
+who is forbidden (14), and the numbers that never start over: secondaryOrderIDs (12.1), tradeIDs on the same
+date (13.3), private order ids and the ids of news.
 
     carried = carry_over(engine, forbidden)       before the end
     restore(engine, carried, trade_date)          into an engine in which nothing has happened yet
 
+A day order is carried with its trade date as the date it is good till: it comes back on that date only.
 Restored orders have their place and their secondaryOrderID as before; where an instrument is now in another
 segment they get new ones, in their old order (12.1). Nothing is published: a platform that starts tells
 its books whole (6.5.11).
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from pregao.exchange.checks import check_price
 from pregao.exchange.engine import Engine
 from pregao.exchange.identifiers import segment_of
-from pregao.exchange.market import Market
+from pregao.exchange.market import Floor, Market
 from pregao.exchange.orders import Order, OrderType, Place, SelfTrade, TimeInForce
 from pregao.model.market import Side
 from pregao.model.records import record
@@ -22,7 +24,7 @@ from pregao.model.records import record
 
 @record
 class CarriedOrder:
-    """`secondary_id` and `shown` are of its place in the book, 0 of a stop that waits."""
+    """`secondary_id` and `shown` are of its place in the book, 0 of an order that waits outside of it."""
 
     order_id: int
     security_id: int
@@ -31,7 +33,7 @@ class CarriedOrder:
     tif: TimeInForce
     quantity: int
     executed: int
-    firm: int
+    firm: int | None
     inserted_ns: int
     secondary_id: int
     shown: int
@@ -43,6 +45,8 @@ class CarriedOrder:
     expire_date: int | None
     stp: SelfTrade
     client_order_id: str
+    place: Place
+    retail: bool = False
 
 
 @record
@@ -66,32 +70,54 @@ class Carried:
     last_ids: tuple[LastIds, ...] = ()
     last_trades: tuple[LastTradeId, ...] = ()
     last_order_id: int = 0
+    last_news_id: int = 0
 
 
-def carry_over(engine: Engine, forbidden: Iterable[int]) -> Carried:
+def carry_over(
+    engine: Engine, forbidden: Iterable[int], *, day_orders: Container[int] = (), last_news_id: int = 0
+) -> Carried:
+    """`day_orders` are the private ids of those that are carried too."""
     floor = engine.floor
-    kept = [order for order in floor.orders.values() if order.survives_session]
-    trades = [
-        LastTradeId(security_id, market.trade_date, market.trade_ids.last)
-        for security_id, market in floor.markets.items()
-        if market.trade_ids.last
-    ]
+    orders = (carried_order(floor, order_id, day_orders) for order_id in floor.orders)
     return Carried(
-        tuple(_carried(order) for order in kept if order.place in (Place.BOOK, Place.STOP)),
+        tuple(order for order in orders if order is not None),
         tuple(sorted(forbidden)),
-        tuple(LastIds(number, *ids.last()) for number, ids in floor.segments.items()),
-        tuple(trades),
+        last_ids(floor),
+        tuple(last for security_id in floor.markets if (last := last_trade(floor, security_id)) is not None),
         floor.last_order_id,
+        last_news_id,
     )
 
 
-def _carried(order: Order) -> CarriedOrder:
+def last_ids(floor: Floor) -> tuple[LastIds, ...]:
+    return tuple(LastIds(number, *ids.last()) for number, ids in floor.segments.items())
+
+
+def last_trade(floor: Floor, security_id: int) -> LastTradeId | None:
+    """None where the instrument has not traded on its date, or is not there."""
+    market = floor.markets.get(security_id)
+    if market is None or not market.trade_ids.last:
+        return None
+    return LastTradeId(security_id, market.trade_date, market.trade_ids.last)
+
+
+def carried_order(floor: Floor, order_id: int, day_orders: Container[int]) -> CarriedOrder | None:
+    """None where there is no such order, or it does not outlive a restart."""
+    order = floor.orders.get(order_id)
+    if order is None or order.implied or order.place is Place.NOWHERE:
+        return None
+    if order.survives_session:
+        return _carried(order, order.expire_date)
+    return _carried(order, floor.markets[order.security_id].trade_date) if order_id in day_orders else None
+
+
+def _carried(order: Order, good_till: int | None) -> CarriedOrder:
     in_book = order.place is Place.BOOK
     return CarriedOrder(
         order.order_id, order.security_id, order.side, order.type, order.tif, order.quantity, order.executed,
-        order.firm or 0, order.inserted_ns, order.secondary_id if in_book else 0,
+        order.firm, order.inserted_ns, order.secondary_id if in_book else 0,
         order.shown if in_book else 0, order.price, order.stop_price, order.max_floor, order.min_quantity,
-        order.investor_id, order.expire_date, order.stp, order.client_order_id,
+        order.investor_id, good_till, order.stp, order.client_order_id, order.place, order.retail,
     )  # fmt: skip
 
 
@@ -102,9 +128,8 @@ def restore(engine: Engine, carried: Carried, trade_date: int) -> tuple[CarriedO
     for last in carried.last_ids:
         floor.segment(last.segment).continue_after(last.ordinary, last.implied)
     for trade in carried.last_trades:
-        market = floor.markets.get(trade.security_id)
-        if market is not None and trade.trade_date == trade_date:
-            market.trade_ids.start_over(trade.trade_id)
+        if trade.trade_date == trade_date:
+            floor.continue_trades(trade.security_id, trade_date, trade.trade_id)
     floor.continue_after(carried.last_order_id)
     left: list[CarriedOrder] = []
     for each in sorted(carried.orders, key=lambda order: (order.secondary_id, order.order_id)):
@@ -121,7 +146,8 @@ def _fits(market: Market, order: CarriedOrder, trade_date: int) -> bool:
     prices = [price for price in (order.price, order.stop_price) if price is not None]
     in_time = order.expire_date is None or order.expire_date >= trade_date
     fits = all(check_price(instrument, price) is None for price in prices)
-    return in_time and fits and instrument.accepts_gt and order.quantity % instrument.lot == 0
+    accepted = order.tif is TimeInForce.DAY or instrument.accepts_gt
+    return in_time and fits and accepted and order.quantity % instrument.lot == 0
 
 
 def _put_back(engine: Engine, market: Market, carried: CarriedOrder) -> None:
@@ -132,12 +158,13 @@ def _put_back(engine: Engine, market: Market, carried: CarriedOrder) -> None:
     order.executed, order.leaves = carried.executed, carried.quantity - carried.executed
     order.stop_price, order.max_floor = carried.stop_price, carried.max_floor
     order.min_quantity, order.investor_id = carried.min_quantity, carried.investor_id
-    order.expire_date, order.stp = carried.expire_date, carried.stp
-    order.client_order_id = carried.client_order_id
+    order.expire_date = None if carried.tif is TimeInForce.DAY else carried.expire_date
+    order.stp = carried.stp
+    order.client_order_id, order.retail = carried.client_order_id, carried.retail
     engine.floor.keep(order)
     market.entered += order.leaves
-    if not carried.secondary_id:
-        market.stops.add(order)
+    if carried.place is not Place.BOOK:
+        _wait_again(market, order, carried.place)
         return
     if segment_of(carried.secondary_id) == market.ids.segment:
         order.secondary_id, order.shown = carried.secondary_id, carried.shown
@@ -146,3 +173,12 @@ def _put_back(engine: Engine, market: Market, carried: CarriedOrder) -> None:
         order.take_priority(market.ids.ordinary(), carried.inserted_ns)
     order.place = Place.BOOK
     market.book.side(order.side).insert(order)
+
+
+def _wait_again(market: Market, order: Order, place: Place) -> None:
+    """Outside of the book, as before."""
+    if place is Place.STOP:
+        market.stops.add(order)
+    else:
+        order.place = place
+        (market.on_close if place is Place.ON_CLOSE else market.hidden)[order.order_id] = order

@@ -28,6 +28,7 @@ class NewOrder:
     stp: SelfTrade = SelfTrade.CANCEL_AGGRESSOR
     expire_date: int | None = None
     client_order_id: str = ""
+    retail: bool = False  # of a retail investor: it meets the RLP orders of its own firm too
 
 
 @record
@@ -94,24 +95,13 @@ class SweepAndCross:
 
 @record
 class RlpOrder:
-    """A hidden order of a retail liquidity provider, for its own firm's retail orders."""
+    """A hidden order of a retail liquidity provider: its own firm's incoming retail orders meet it."""
 
     now_ns: int
     security_id: int
     side: Side
     quantity: int
     price: int
-    firm: int
-
-
-@record
-class RlpTrade:
-    """A retail order aggresses its own firm's RLP order, at the best opposite price of the book."""
-
-    now_ns: int
-    security_id: int
-    side: Side  # of the retail order
-    quantity: int
     firm: int
 
 
@@ -123,35 +113,35 @@ class BlockKind(Enum):
 
 @record
 class BlockTrade:
+    """Without `price` where it is a midpoint trade: that is in the middle of the book."""
+
     now_ns: int
     security_id: int
     kind: BlockKind
     quantity: int
-    price: int
     buyer: int
     seller: int
+    price: int | None = None
 
 
 @record
 class TacTrade:
-    """A trade at close (TAC)."""
+    """Agreed now, it trades at the closing price (TAC) when that is published."""
 
     now_ns: int
     security_id: int
     quantity: int
-    price: int
     buyer: int
     seller: int
 
 
 @record
 class TaaTrade:
-    """A trade at average (TAA)."""
+    """Agreed now, it trades at the average of the session (TAA) when the closing price is published."""
 
     now_ns: int
     security_id: int
     quantity: int
-    price: int
     buyer: int
     seller: int
 

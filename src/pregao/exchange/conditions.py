@@ -65,11 +65,3 @@ def condition_bits(sub_type: TradeSubType | None, asked: int, *, opening: bool, 
     if opening and sub_type in _CAN_OPEN:
         asked |= OPENING
     return _ALWAYS[sub_type] | asked & _ALLOWED[sub_type]
-
-
-def is_allowed(value: TradeCondition, sub_type: TradeSubType | None) -> bool:
-    """Whether a condition is a combination of 13.3.3 (out-of-sequence trades stand beside the table)."""
-    bits = int(value)
-    if bits & OUT_OF_SEQUENCE:
-        return sub_type is None and bits & ~(OUT_OF_SEQUENCE | ON_BEHALF) == REGULAR
-    return bits & ~_ALLOWED[sub_type] == _ALWAYS[sub_type]

@@ -21,6 +21,7 @@ from pregao.exchange.indices import Indices
 from pregao.exchange.listing import Listings
 from pregao.exchange.phases import AUCTION_STATES, PhaseError
 from pregao.exchange.rejections import Reason, Rejection
+from pregao.exchange.special_trades import trade_agreed
 from pregao.exchange.surveillance import Surveillance
 from pregao.exchange.transaction import Transaction, tell
 from pregao.exchange.uncross import expire_overdue
@@ -56,7 +57,7 @@ class Desk:
             self.figures.add(listing)
         self.listings = Listings(engine, self.surveillance, self.figures, catalogue)
         self._markets = engine.floor.markets
-        self._news_id = 0
+        self.last_news_id = 0
         for command, handler in self._handlers().items():
             engine.register(command, _refusing(handler))
 
@@ -106,9 +107,9 @@ class Desk:
         return None
 
     def _change_session(self, command: control.ChangeSession, transaction: Transaction) -> Rejection | None:
-        """Each message resets its instrument's statistics (14.3) and alters no book; what the days in
-        between have ended follows as an event."""
-        messages = self.surveillance.phases.change_session(
+        """The group's message resets the statistics of all its instruments (6.5.12), each instrument's its
+        own (14.3); they alter no book. What the days in between have ended follows as an event."""
+        of_group, messages = self.surveillance.phases.change_session(
             (command.group, command.exchange), command.session, command.trade_date, transaction.now_ns
         )
         for message in messages:
@@ -116,6 +117,8 @@ class Desk:
             if command.trade_date != market.trade_date:
                 self.figures.roll(message.security_id, command.trade_date)
             market.start_session(command.trade_date, command.session)
+        tell(transaction, of_group)
+        for message in messages:
             tell(transaction, message)
         draft = transaction.draft()
         ids = (message.security_id for message in messages)
@@ -202,16 +205,20 @@ class Desk:
         figures, now_ns = self.figures, transaction.now_ns
         if command.of_day_before:
             return _tell_found(transaction, figures.previous_closing(command.security_id, now_ns))
-        return _tell_found(transaction, figures.closing(command.security_id, now_ns))
+        found = figures.closing(command.security_id, now_ns)
+        rejection = _tell_found(transaction, found)
+        if found is not None:
+            trade_agreed(transaction, self._markets[command.security_id], found.price_fine)
+        return rejection
 
     def _send_news(self, command: control.SendNews, transaction: Transaction) -> Rejection | None:
         if command.security_id is not None and command.security_id not in self._markets:
             return Rejection(Reason.UNKNOWN_INSTRUMENT, str(command.security_id))
         if len(command.text) > LONGEST_NEWS or len(command.headline) > LONGEST_NEWS:
             return _not_now(f"a news has at most {LONGEST_NEWS} characters")
-        self._news_id += 1
+        self.last_news_id += 1
         news = News(
-            self._news_id,
+            self.last_news_id,
             command.headline,
             command.text,
             transaction.now_ns,

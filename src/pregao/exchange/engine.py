@@ -25,7 +25,6 @@ _HANDLERS: dict[type, Handler] = {
     commands.RlpOrder: entry.rlp_order,
     commands.CrossOrder: special_trades.cross_order,
     commands.SweepAndCross: special_trades.sweep_and_cross,
-    commands.RlpTrade: special_trades.rlp_trade,
     commands.BlockTrade: special_trades.block_trade,
     commands.TacTrade: special_trades.tac_trade,
     commands.TaaTrade: special_trades.taa_trade,
@@ -69,11 +68,13 @@ class Engine:
         trade_date: int = 0,
         hooks: Hooks | None = None,
         implied_partial: str = "change",
+        kept_trades: int | None = None,
     ) -> None:
+        """`kept_trades` of each instrument can be taken back, older ones cannot; None: all of them."""
         if implied_partial not in ("change", "restate"):
             raise ValueError(f"implied_partial must be change or restate, not {implied_partial}")
         self.hooks = Hooks() if hooks is None else hooks
-        self.floor = Floor(instruments, trade_date, self.hooks)
+        self.floor = Floor(instruments, trade_date, self.hooks, kept_trades)
         self.restates = implied_partial == "restate"
         self.implieds = Implieds.of(self.floor, restate=self.restates)
         self.floor.implying = self.implieds.by_security

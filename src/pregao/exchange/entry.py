@@ -24,6 +24,7 @@ def new_order(command: NewOrder, transaction: Transaction) -> Rejection | None:
         command.firm, command.now_ns, command.stop_price, command.max_floor, command.min_quantity,
         command.investor_id, command.stp, command.expire_date, command.client_order_id,
     )  # fmt: skip
+    order.retail = command.retail
     state = floor.hooks.trading_state(command.security_id)
     rules = STATE_RULES[state]
     rejection = check_order(floor, market, order, rules, command.now_ns)

@@ -4,10 +4,13 @@ instruments have them: settlement and open interest are of those whose listing b
 from collections.abc import Iterable
 
 from pregao.exchange.catalogues.entries import Listing
+from pregao.exchange.conditions import forms_price
 from pregao.exchange.market import Market
 from pregao.exchange.settlement import ClosingBook, OpenPositions, SettlementBook, SettlementStage
 from pregao.model.events import ClosingPrice, OpenInterest, SettlementPrice, Trade
-from pregao.model.market import PriceKind, Session
+from pregao.model.market import PriceKind, Session, TradeSubType
+
+_AFTERWARDS = (TradeSubType.TAC, TradeSubType.TAA)
 
 
 class Figures:
@@ -48,7 +51,8 @@ class Figures:
         positions, market = self._positions.get(security_id), self._markets[security_id]
         if positions is None:
             return None
-        return positions.publish(trades_of_day(market), market.trade_date, now_ns)
+        settled = market.statistics.settled_net
+        return positions.publish(trades_of_day(market), market.trade_date, now_ns, settled)
 
     def previous_closing(self, security_id: int, now_ns: int) -> ClosingPrice | None:
         return self._closings[security_id].previous(now_ns)
@@ -58,7 +62,7 @@ class Figures:
         market = self._markets[security_id]
         if market.session is not Session.REGULAR:
             return None
-        return self._closings[security_id].close(market.statistics.last_price, market.trade_date, now_ns)
+        return self._closings[security_id].close(_last_of_session(market), market.trade_date, now_ns)
 
     def roll(self, security_id: int, trade_date: int) -> None:
         """Another day begins: today's figures are yesterday's."""
@@ -71,10 +75,19 @@ class Figures:
         if security_id in self._settlements:
             self._settlements[security_id].roll(trade_date)
         if security_id in self._positions:
-            self._positions[security_id].roll(trades_of_day(market))
+            self._positions[security_id].roll(trades_of_day(market), market.statistics.settled_net)
+
+
+def _last_of_session(market: Market) -> int | None:
+    """The last price, without what only trades at the close or at the average."""
+    for trade in reversed(market.statistics.trades.values()):
+        if trade.sub_type not in _AFTERWARDS and forms_price(trade.sub_type, trade.condition):
+            return trade.price
+    return None
 
 
 def trades_of_day(market: Market) -> Iterable[Trade]:
-    """Of both sessions: the regular session's are set aside when the after-market starts."""
+    """Those that are kept, of both sessions: the regular session's are set aside when the after-market
+    starts."""
     yield from market.past_trades.of_date(market.trade_date)
     yield from market.statistics.trades.values()

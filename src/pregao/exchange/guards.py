@@ -5,11 +5,9 @@ from pregao.exchange.bands import Bands, Midpoints, limits_around
 from pregao.exchange.catalogues.entries import BandRule, Listing
 from pregao.exchange.hooks import Hooks
 from pregao.exchange.market import Market
-from pregao.exchange.matching import rests
 from pregao.exchange.orders import Order
 from pregao.exchange.rejections import Rejection
 from pregao.exchange.simultaneous import Pairs
-from pregao.exchange.uncross import reference_price
 from pregao.model.market import BandType, LimitType, Midpoint
 
 _LAST_TRADE = Midpoint.LAST_TRADE
@@ -25,7 +23,8 @@ class Guards:
     def plug_into(self, hooks: Hooks) -> None:
         hooks.check_order.append(self.check_order)
         hooks.check_cancel.append(self.check_cancel)
-        hooks.check_trade.append(self.may_trade)
+        hooks.trade_ranges.append(self.trade_range)
+        hooks.hard_limits = self.hard_limits
         hooks.on_trade_refused.append(self.trade_refused)
         hooks.on_self_trade.append(self.self_trade)
 
@@ -37,7 +36,7 @@ class Guards:
             market.book.buys.best_real_price,
             market.book.sells.best_real_price,
             None if found is None else found.price,
-            reference_price(market),
+            market.reference_price,
         )
 
     def check_order(self, market: Market, order: Order, now_ns: int) -> Rejection | None:
@@ -46,8 +45,7 @@ class Guards:
             return closing
         if self._is_within(market, order.price, order.quantity):
             return None
-        found = self._bands.check(market.security_id, order.price, order.quantity, self.midpoints(market))
-        return found if isinstance(found, Rejection) else None
+        return self._bands.check(market.security_id, order.price, order.quantity, self.midpoints(market))
 
     def _is_within(self, market: Market, price: int | None, quantity: int) -> bool:
         """Whether no band can have anything against an order: asked with every one, so the prices that
@@ -71,30 +69,39 @@ class Guards:
 
     def _is_around(self, market: Market, rule: BandRule, price: int) -> bool:
         """Whether a price is within a band of percentages, as `limits_of` has it."""
-        if rule.midpoint is _LAST_TRADE:
-            midpoint = reference_price(market)
-        else:
-            midpoint = self.midpoints(market).of(rule.midpoint)
+        midpoint = self._midpoint(market, rule)
         if not midpoint:
             return True
         low, high = limits_around(rule, midpoint)
         return low <= price <= high
 
+    def _midpoint(self, market: Market, rule: BandRule) -> int | None:
+        if rule.midpoint is _LAST_TRADE:
+            return market.reference_price
+        return self.midpoints(market).of(rule.midpoint)
+
     def check_cancel(self, market: Market, order: Order, now_ns: int) -> Rejection | None:
         return self._pairs.rejection(market.security_id)
 
-    def may_trade(self, market: Market, price: int, now_ns: int) -> bool:
+    def trade_range(self, market: Market) -> tuple[int, int] | None:
+        """The auction band as prices, around its midpoint of now."""
         limits = self._bands.find(market.security_id)
         rule = None if limits is None else limits.rules.get(BandType.AUCTION)
         if rule is None:
-            return True
+            return None
         if rule.limit_type is LimitType.PRICE:
-            return rule.low <= price <= rule.high
-        return self._is_around(market, rule, price)
+            return rule.low, rule.high
+        midpoint = self._midpoint(market, rule)
+        return limits_around(rule, midpoint) if midpoint else None
+
+    def hard_limits(self, market: Market) -> tuple[int, int] | None:
+        limits = self._bands.find(market.security_id)
+        rule = None if limits is None else limits.rules.get(BandType.HARD)
+        return None if rule is None else (rule.low, rule.high)
 
     def trade_refused(self, market: Market, order: Order, price: int, now_ns: int) -> None:
-        if rests(order):  # what does not rest would leave an auction of nothing
-            self._triggered[market.security_id] = AuctionKind.BAND
+        """Any order that the band stops begins the auction, also one of which nothing will rest."""
+        self._triggered[market.security_id] = AuctionKind.BAND
 
     def self_trade(self, market: Market, incoming: Order, resting: Order, now_ns: int) -> None:
         if not self._listings[market.security_id].liquid:

@@ -47,11 +47,18 @@ class CancelCheck(Protocol):
     def __call__(self, market: "Market", order: Order, now_ns: int, /) -> Rejection | None: ...
 
 
-class TradeGate(Protocol):
-    """Whether a continuous trade at `price` may happen. No side effects: it is asked before FOK too.
-    After a refusal the incoming order stops matching and rests, and `on_trade_refused` is told."""
+class TradeRange(Protocol):
+    """The lowest and the highest price of continuous trades, None: any. Asked once in an event, before its
+    first fill, so that no fill moves the range it must keep to (`Draft.may_trade`). Outside it the incoming
+    order stops matching, and `on_trade_refused` is told."""
 
-    def __call__(self, market: "Market", price: int, now_ns: int, /) -> bool: ...
+    def __call__(self, market: "Market", /) -> tuple[int, int] | None: ...
+
+
+class HardLimits(Protocol):
+    """The prices that no trade of two parties may go beyond, None: any."""
+
+    def __call__(self, market: "Market", /) -> tuple[int, int] | None: ...
 
 
 class TradeRefused(Protocol):
@@ -88,12 +95,17 @@ def always_open(security_id: int) -> State:
     return State.OPEN
 
 
+def no_limits(market: "Market") -> tuple[int, int] | None:
+    return None
+
+
 @dataclass(slots=True)
 class Hooks:
     trading_state: TradingState = always_open
+    hard_limits: HardLimits = no_limits
     check_order: list[OrderCheck] = field(default_factory=list)
     check_cancel: list[CancelCheck] = field(default_factory=list)
-    check_trade: list[TradeGate] = field(default_factory=list)
+    trade_ranges: list[TradeRange] = field(default_factory=list)
     on_trade_refused: list[TradeRefused] = field(default_factory=list)
     on_self_trade: list[SelfTradePrevented] = field(default_factory=list)
     on_book_changed: list[BookListener] = field(default_factory=list)
@@ -113,7 +125,8 @@ class StateRules:
         return self.enter and not self.match
 
 
-# PAUSE stops entry and matching but says nothing against cancelling; CLOSE and FORBIDDEN do (14.1).
+# PAUSE stops entry and matching but says nothing against cancelling, as step B4.2 of the certification script
+# does; CLOSE and FORBIDDEN do (14.1). A change enters an order anew.
 STATE_RULES: dict[State, StateRules] = {
     State.PAUSE: StateRules(enter=False, cancel=True, match=False),
     State.CLOSE: StateRules(enter=False, cancel=False, match=False),

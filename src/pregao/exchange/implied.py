@@ -16,6 +16,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from pregao.exchange.hooks import STATE_RULES
+from pregao.exchange.legs import LegReport
 from pregao.exchange.market import Floor, Market
 from pregao.exchange.orders import Order
 from pregao.exchange.strategies import ImpliedOrder, LegMarket, Strategy, strategy_of
@@ -38,9 +39,10 @@ class LegFill:
 class LegTrades:
     """What a strategy's event takes from its legs, done after it: an event for each leg (4.2.1)."""
 
-    __slots__ = ("fills", "side", "strategy")
+    __slots__ = ("draft", "fills", "side", "strategy")
 
-    def __init__(self, strategy: Strategy, side: Side) -> None:
+    def __init__(self, draft: Draft, strategy: Strategy, side: Side) -> None:
+        self.draft = draft  # of the strategy's event
         self.strategy = strategy
         self.side = side  # of the implied order
         self.fills: list[LegFill] = []
@@ -51,7 +53,7 @@ class LegTrades:
         for found in draft.consequences:
             if isinstance(found, cls) and found.side is side:
                 return found
-        trades = cls(strategy, side)
+        trades = cls(draft, strategy, side)
         draft.consequences.append(trades)
         return trades
 
@@ -60,11 +62,15 @@ class LegTrades:
         return sum(fill.size for fill in self.fills)
 
     def __call__(self, transaction: Transaction) -> None:
+        # What the strategy traded without its legs' books in the same event belongs to the same events.
+        market = self.strategy.market
+        report = LegReport(self.draft, market, self.draft.of_strategies.pop(market, ()))
         for index, leg in enumerate(self.strategy.legs):
             draft = transaction.draft()
-            draft.execution = Execution(leg.market.security_id)
+            draft.execute(leg.market)
             for fill in self.fills:
                 self._fill(draft, leg, fill, fill.by if index == fill.moved else 0)
+            report.trade_leg(draft, index)
             transaction.close(draft)
 
     def _fill(self, draft: Draft, leg: LegMarket, fill: LegFill, by: int) -> None:
@@ -86,11 +92,19 @@ def available(draft: Draft, order: Order, resting: ImpliedOrder, wanted: int) ->
     """How much of an implied order an aggressor may have: None if a leg's guard is against it, less than
     it could be if it would meet an order of its own investor in a leg."""
     strategy, side = resting.strategy, resting.side
-    if not strategy.may_trade(draft.floor.hooks, side, draft.now_ns):
+    if not _legs_may_trade(draft, strategy, side):
         return None
     if order.investor_id is None:
         return wanted
     return strategy.free(side, wanted, order.investor_id, _taken(draft, side))
+
+
+def _legs_may_trade(draft: Draft, strategy: Strategy, side: Side, moved: int = 0, by: int = 0) -> bool:
+    """Whether every leg may trade at its best price, leg `moved` by `by` off it."""
+    prices = strategy.leg_prices(side, moved, by)
+    return all(
+        draft.may_trade(leg.market, price) for leg, price in zip(strategy.legs, prices, strict=True)
+    )
 
 
 def _taken(draft: Draft, side: Side) -> int:
@@ -219,21 +233,17 @@ class Implieds:
             at, by = (price, 0) if at_legs_price else strategy.meet(price, _price(order), moved)
             wanted, taken = min(size, order.shown), worth[1] - size
             part = strategy.free(side, wanted, order.investor_id, taken)
-            if not part or not self._may_trade(draft, strategy, side, at, moved, by):
+            if not part or not (
+                draft.may_trade(market, at) and _legs_may_trade(draft, strategy, side, moved, by)
+            ):
                 break
             size -= part
             buyer, seller = (None, order.firm) if side is _BUY else (order.firm, None)
-            draft.trade(market, at, part, buyer, seller, implied=True)
+            draft.trade(market, at, part, buyer, seller, implied=True, from_legs=True)
             execution.count(at, part, side, 0 if order.max_floor is None else part)
             LegTrades.after(draft, strategy, side).fills.append(LegFill(part, order.firm, moved, by))
             draft.fill(market, order, part)
         transaction.close(draft)
-
-    def _may_trade(self, draft: Draft, strategy: Strategy, side: Side, at: int, moved: int, by: int) -> bool:
-        hooks, now_ns = self.floor.hooks, draft.now_ns
-        return all(gate(strategy.market, at, now_ns) for gate in hooks.check_trade) and strategy.may_trade(
-            hooks, side, now_ns, moved, by
-        )
 
 
 def _in_order(strategy: Strategy, bid: tuple[int, int] | None) -> tuple[Side, Side]:

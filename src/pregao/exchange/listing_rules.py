@@ -17,6 +17,8 @@ def contradiction(instrument: Instrument, legs: Sequence[Instrument]) -> str | N
         return "tick and lot are above zero"
     if instrument.minimum_quantity > instrument.maximum_quantity:
         return "the smallest quantity is above the largest"
+    if (instrument.minimum_cross or 0) > instrument.maximum_quantity:
+        return "the smallest cross is above the largest quantity"
     if instrument.lot > instrument.maximum_quantity:
         return "the lot is above the largest quantity"
     return _contradiction_of_legs(instrument, legs)

@@ -1,6 +1,7 @@
 """What the engine keeps of one instrument, and of all of them together."""
 
 from collections.abc import Container, Iterable, Iterator
+from typing import NamedTuple
 
 from pregao.exchange.book import Book
 from pregao.exchange.hooks import Hooks
@@ -10,52 +11,84 @@ from pregao.exchange.past_trades import PastTrades
 from pregao.exchange.statistics import Statistics
 from pregao.exchange.stops import StopOrders
 from pregao.model.instruments import Instrument
-from pregao.model.market import Session
+from pregao.model.market import FINE_SCALE, PRICE_SCALE, Session, TradeSubType
 
 _NOWHERE = Place.NOWHERE
+FINE = FINE_SCALE // PRICE_SCALE
+
+
+class Agreed(NamedTuple):
+    """A trade at close or at average that two firms agreed upon."""
+
+    sub_type: TradeSubType
+    quantity: int
+    buyer: int
+    seller: int
 
 
 class Market:
     """One instrument: its book, what waits unseen beside it, and its session."""
 
     __slots__ = (
-        "book", "cancelled", "entered", "executed", "hidden", "ids", "instrument", "on_close", "past_trades",
-        "security_id", "session", "statistics", "stops", "trade_date", "trade_ids",
+        "agreed", "book", "cancelled", "entered", "executed", "hidden", "ids", "instrument", "on_close",
+        "past_trades", "security_id", "session", "statistics", "stops", "trade_date", "trade_ids",
     )  # fmt: skip
 
-    def __init__(self, instrument: Instrument, ids: SegmentIds, trade_date: int) -> None:
+    def __init__(
+        self, instrument: Instrument, ids: SegmentIds, trade_date: int, kept_trades: int | None = None
+    ) -> None:
         self.instrument = instrument
         self.security_id = instrument.security_id
         self.ids = ids
         self.book = Book()
-        self.statistics = Statistics(instrument.closing_price)
+        self.statistics = Statistics(instrument.closing_price, kept_trades)
         self.trade_ids = TradeIds()
         self.stops = StopOrders()
         self.on_close: dict[int, Order] = {}  # MOC orders that wait for the final closing call (14.2)
         self.hidden: dict[int, Order] = {}  # RLP orders, oldest first
+        self.agreed: list[Agreed] = []  # trades at close and at average, until their price is known
         self.session = Session.REGULAR
         self.trade_date = trade_date
         self.past_trades = PastTrades()
         self.entered = self.executed = self.cancelled = 0  # entered = resting + executed + cancelled
 
+    @property
+    def reference_price(self) -> int | None:
+        """The last trade of the session, else the closing price of the day before, on a tick."""
+        last = self.statistics.last
+        if last is not None:
+            return last.price
+        closing, tick = self.statistics.closing_fine, self.instrument.tick
+        return None if closing is None else (closing // FINE + tick // 2) // tick * tick
+
     def start_session(self, trade_date: int, session: Session) -> None:
-        """Statistics start over (14.3); tradeIDs only with a new trade date (13.3)."""
+        """Statistics start over (14.3); tradeIDs only with a new trade date (13.3). What was agreed for a
+        close that never came has lapsed."""
         self.past_trades.add(self.trade_date, self.statistics.trades)
         if trade_date != self.trade_date:
             self.trade_ids.start_over()
+            self.statistics.settled_net = {}
         self.trade_date, self.session = trade_date, session
         self.statistics.start_over()
+        self.agreed.clear()
 
 
 class Floor:
     """All markets, all open orders, and the hooks."""
 
     __slots__ = (
-        "_delisted", "_next_order_id", "by_firm", "hooks", "implying", "markets", "orders", "segments",
+        "_delisted", "_kept_trades", "_next_order_id", "by_firm", "hooks", "implying", "markets", "orders",
+        "segments",
     )  # fmt: skip
 
-    def __init__(self, instruments: Iterable[Instrument], trade_date: int, hooks: Hooks) -> None:
-        self.hooks = hooks
+    def __init__(
+        self,
+        instruments: Iterable[Instrument],
+        trade_date: int,
+        hooks: Hooks,
+        kept_trades: int | None = None,
+    ) -> None:
+        self.hooks, self._kept_trades = hooks, kept_trades
         self.segments: dict[int, SegmentIds] = {}
         self.markets: dict[int, Market] = {}
         self.orders: dict[int, Order] = {}
@@ -67,7 +100,7 @@ class Floor:
             self.list_instrument(instrument, trade_date)
 
     def list_instrument(self, instrument: Instrument, trade_date: int) -> Market:
-        market = Market(instrument, self.segment(instrument.segment), trade_date)
+        market = Market(instrument, self.segment(instrument.segment), trade_date, self._kept_trades)
         self.markets[instrument.security_id] = market
         date, last = self._delisted.pop(instrument.security_id, (None, 0))
         if date == trade_date:
@@ -79,6 +112,13 @@ class Floor:
         which are unique for an instrument and a date (13.3)."""
         del self.markets[market.security_id]
         self._delisted[market.security_id] = market.trade_date, market.trade_ids.last
+
+    def continue_trades(self, security_id: int, trade_date: int, last: int) -> None:
+        """TradeIDs of a platform that was restarted; also of an instrument that is not listed yet."""
+        if security_id in self.markets:
+            self.markets[security_id].trade_ids.start_over(last)
+        else:
+            self._delisted[security_id] = trade_date, last
 
     def segment(self, number: int) -> SegmentIds:
         ids = self.segments.get(number)

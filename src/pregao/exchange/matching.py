@@ -1,19 +1,18 @@
 """Continuous matching by price and priority. The resting order's price is the trade's price."""
 
 from collections.abc import Sequence
-from itertools import groupby
-from operator import attrgetter
 
 from pregao.exchange.implied import available, fill_implied
 from pregao.exchange.market import Market
 from pregao.exchange.orders import Order, OrderType, SelfTrade, TimeInForce
 from pregao.exchange.prevention import cancel_resting
+from pregao.exchange.retail import levels_for, provider_before, trade_with_provider
 from pregao.exchange.strategies import ImpliedOrder
 from pregao.exchange.transaction import Draft, Execution
 from pregao.model.market import Side, TradeSubType
 
 _BUY = Side.BUY
-_LIMIT, _MARKET = OrderType.LIMIT, OrderType.MARKET
+_LIMIT, _MARKET, _RLP = OrderType.LIMIT, OrderType.MARKET, OrderType.RLP
 _IOC, _FOK = TimeInForce.IOC, TimeInForce.FOK
 
 
@@ -31,14 +30,22 @@ class Matching:
         """Match an order that is not in the book. False: what is left of it must not rest."""
         opposite = self.market.book.opposite(order.side)
         buying = order.side is _BUY
-        hooks = self.draft.floor.hooks
-        while order.leaves and opposite.orders:
-            resting = opposite.orders[0]
-            price = resting.price
-            if price is None or (limit is not None and (price > limit if buying else price < limit)):
+        meets_hidden = order.retail
+        while order.leaves:
+            resting = opposite.orders[0] if opposite.orders else None
+            price = None if resting is None else resting.price
+            if meets_hidden and (provider := provider_before(self.market, order, price)) is not None:
+                price, resting = provider
+            if resting is None or price is None:
                 break
-            if hooks.check_trade and not self._may_trade(order, price):
+            if limit is not None and (price > limit if buying else price < limit):
                 break
+            if not self.draft.may_trade(self.market, price):
+                refuse_trade(self.draft, self.market, order, price)
+                break
+            if resting.type is _RLP:
+                trade_with_provider(self.draft, self.market, order, resting, price)
+                continue
             if isinstance(resting, ImpliedOrder):
                 if not self._trade_implied(order, resting, price, sub_type):
                     return False
@@ -51,14 +58,6 @@ class Matching:
             self._trade(order, resting, price, size, sub_type)
             self.draft.fill(self.market, resting, size)
         return True
-
-    def _may_trade(self, order: Order, price: int) -> bool:
-        hooks, now_ns = self.draft.floor.hooks, self.draft.now_ns
-        if all(gate(self.market, price, now_ns) for gate in hooks.check_trade):
-            return True
-        for told in hooks.on_trade_refused:
-            told(self.market, order, price, now_ns)
-        return False
 
     def _trade_implied(
         self, order: Order, resting: ImpliedOrder, price: int, sub_type: TradeSubType | None
@@ -83,7 +82,10 @@ class Matching:
         order.leaves -= size
         self.market.executed += size
         buyer, seller = (order.firm, resting.firm) if order.side is _BUY else (resting.firm, order.firm)
-        self.draft.trade(self.market, price, size, buyer, seller, sub_type=sub_type, implied=resting.implied)
+        self.draft.trade(
+            self.market, price, size, buyer, seller, sub_type=sub_type, implied=resting.implied,
+            from_legs=resting.implied,
+        )  # fmt: skip
         # All of an iceberg counts as hidden, not only what was unseen (13.1.1).
         self.execution.count(price, size, order.side, 0 if resting.max_floor is None else size)
 
@@ -119,6 +121,8 @@ def is_passive(market: Market, order: Order) -> bool:
     tif = order.tif
     if order.type is not _LIMIT or tif is _IOC or tif is _FOK or order.min_quantity is not None:
         return False
+    if order.retail and market.hidden:
+        return False
     orders = market.book.opposite(order.side).orders
     if not orders:
         return True
@@ -132,29 +136,43 @@ def rests(order: Order) -> bool:
     return order.type is not _MARKET and order.tif is not _IOC and order.tif is not _FOK
 
 
+def refuse_trade(draft: Draft, market: Market, order: Order, price: int) -> None:
+    """A trade at this price is outside the range of the event: whoever guards it is told."""
+    for told in draft.floor.hooks.on_trade_refused:
+        told(market, order, price, draft.now_ns)
+    draft.changed[market] = None  # followers look at it even if no order of the book moved
+
+
 def fits(market: Market, order: Order, draft: Draft) -> bool:
-    """Whether FOK or the minimum quantity can be had now; other orders always fit."""
+    """Whether FOK or the minimum quantity can be had now; other orders always fit. One that only the range
+    of the event keeps from its quantity is refused by it, as an order that trades up to it is."""
     if order.tif is _FOK:
-        return fillable(market, order, order.leaves, draft) >= order.leaves
-    if order.min_quantity is not None and not order.executed:
-        return fillable(market, order, order.min_quantity, draft) >= order.min_quantity
-    return True
+        wanted = order.leaves
+    elif order.min_quantity is not None and not order.executed:
+        wanted = order.min_quantity
+    else:
+        return True
+    found, refused = fillable(market, order, wanted, draft)
+    if found >= wanted and refused is not None:
+        refuse_trade(draft, market, order, refused)
+    return found >= wanted and refused is None
 
 
-def fillable(market: Market, order: Order, wanted: int, draft: Draft) -> int:
-    """How much of the order would match, counted until `wanted` is reached."""
+def fillable(market: Market, order: Order, wanted: int, draft: Draft) -> tuple[int, int | None]:
+    """How much of the order would match, counted until `wanted` is reached, and the first price on the way
+    that is outside the range of the event."""
     found, limit, buying = 0, order.price, order.side is _BUY
-    gates = draft.floor.hooks.check_trade
-    for price, level in groupby(market.book.opposite(order.side).orders, key=attrgetter("price")):
+    refused: int | None = None
+    for price, level in levels_for(market, order):
         if price is None or (limit is not None and (price > limit if buying else price < limit)):
             break
-        if gates and not all(gate(market, price, draft.now_ns) for gate in gates):
-            break
+        if refused is None and not draft.may_trade(market, price):
+            refused = price
         count, goes_on = _fillable_at(list(level), order, draft)
         found += count
         if found >= wanted or not goes_on:
             break
-    return found
+    return found, refused
 
 
 def _fillable_at(level: list[Order], order: Order, draft: Draft) -> tuple[int, bool]:

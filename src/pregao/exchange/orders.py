@@ -61,8 +61,8 @@ class Order:
 
     __slots__ = (
         "client_order_id", "executed", "expire_date", "firm", "implied", "inserted_ns", "investor_id", "key",
-        "leaves", "max_floor", "min_quantity", "order_id", "place", "price", "quantity", "secondary_id",
-        "security_id", "shown", "side", "stop_price", "stp", "tif", "type",
+        "leaves", "max_floor", "min_quantity", "order_id", "place", "price", "quantity", "retail",
+        "secondary_id", "security_id", "shown", "side", "stop_price", "stp", "tif", "type",
     )  # fmt: skip
 
     def __init__(
@@ -107,6 +107,7 @@ class Order:
         self.expire_date = expire_date
         self.client_order_id = client_order_id
         self.implied = False
+        self.retail = False  # of a retail investor: meets the RLP orders of its own firm
 
     def take_priority(self, secondary_id: int, now_ns: int) -> None:
         """A new place in the queue: a new id, a fresh display, a new insertion time."""

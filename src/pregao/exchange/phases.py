@@ -11,33 +11,13 @@ Nothing here touches a book. Whoever applies a change compares the effective sta
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from enum import Flag, auto
 
-from pregao.exchange.hooks import STATE_RULES, StateRules
 from pregao.model.errors import PregaoError
 from pregao.model.events import PhaseChanged, StateChanged
 from pregao.model.market import Phase, Session, State, StateEvent
 
 GroupKey = tuple[str, str]  # group codes repeat amongst exchanges (14)
 
-
-class Permit(Flag):
-    NOTHING = 0
-    ENTER = auto()
-    CHANGE = auto()
-    CANCEL = auto()
-    MATCH = auto()  # at once; auctions match at their end
-
-
-def _permits(rules: StateRules) -> Permit:
-    """A change enters an order anew. A halt prevents entry and matching and keeps the orders (14.1): they
-    can be cancelled, as step B4.2 of the certification script does, but not changed."""
-    permit = Permit.ENTER | Permit.CHANGE if rules.enter else Permit.NOTHING
-    permit |= Permit.CANCEL if rules.cancel else Permit.NOTHING
-    return permit | (Permit.MATCH if rules.match else Permit.NOTHING)
-
-
-PERMITS: dict[State, Permit] = {state: _permits(rules) for state, rules in STATE_RULES.items()}
 
 AUCTION_STATES = frozenset({State.RESERVED, State.FINAL_CLOSING_CALL})
 
@@ -182,9 +162,6 @@ class Phases:
         """Of an instrument that is not listed now: closed."""
         return self._effective.get(security_id, State.CLOSE)
 
-    def permits(self, security_id: int, permit: Permit) -> bool:
-        return permit in PERMITS[self.effective(security_id)]
-
     def check_phase(self, group: GroupKey, phase: Phase) -> None:
         before = self.status(group).phase
         if phase not in NEXT_PHASES[before]:
@@ -229,9 +206,9 @@ class Phases:
 
     def change_session(
         self, group: GroupKey, session: Session, trade_date: int, now_ns: int
-    ) -> tuple[StateChanged, ...]:
-        """Another session, or another day: one message per instrument, each of which resets its
-        statistics (14.3). On another day whoever had left is back with its group, except the
+    ) -> tuple[PhaseChanged, tuple[StateChanged, ...]]:
+        """Another session, or another day: a message of the group (6.5.12) and one per instrument, each of
+        which resets statistics (14.3). On another day whoever had left is back with its group, except the
         forbidden; within a day a halt outlasts the session it was called in. Only of a closed group, so
         that nobody's effective state changes with it."""
         status = self.status(group)
@@ -246,7 +223,10 @@ class Phases:
                 if own is not None and own.state is not State.FORBIDDEN:
                     del self._own[each]
             self._shifts(self._members[group])
-        return tuple(self._session_told(each, now_ns) for each in self._members[group])
+        message = PhaseChanged(
+            *group, session, status.phase, StateEvent.SESSION_CHANGE, trade_date, now_ns, status.ends_ns
+        )
+        return message, tuple(self._session_told(each, now_ns) for each in self._members[group])
 
     def current(self, security_id: int, now_ns: int) -> StateChanged:
         """As the snapshot stream tells it (14.4): state null while the instrument follows its group."""

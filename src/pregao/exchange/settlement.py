@@ -10,14 +10,16 @@ sent, not how they are found. Ours, so that a day is whole:
   and what was open before the day is nobody's in particular.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from types import MappingProxyType
 
 from pregao.model.events import ClosingPrice, OpenInterest, SettlementPrice, Trade
 from pregao.model.market import FINE_SCALE, PRICE_SCALE, PriceKind, PriceOrigin, SettlementKind
 
 FINE = FINE_SCALE // PRICE_SCALE
+_NOTHING: Mapping[int, int] = MappingProxyType({})
 
 
 class SettlementStage(Enum):
@@ -86,24 +88,29 @@ class SettlementBook:
 
 @dataclass(slots=True)
 class OpenPositions:
-    """Open interest of one instrument. The day's trades are given when asked, without the busted."""
+    """Open interest of one instrument. The day's trades are given when asked, without the busted; `settled`
+    is what others of the day, that nobody keeps, add up to by firm."""
 
     security_id: int
     before: int = 0  # open at the start, by whomever
     _net: dict[int, int] = field(default_factory=dict)
 
-    def size(self, trades: Iterable[Trade]) -> int:
-        return self.before + sum(net for net in self._after(trades).values() if net > 0)
+    def size(self, trades: Iterable[Trade], settled: Mapping[int, int] = _NOTHING) -> int:
+        return self.before + sum(net for net in self._after(trades, settled).values() if net > 0)
 
-    def publish(self, trades: Iterable[Trade], trade_date: int, now_ns: int) -> OpenInterest:
-        return OpenInterest(self.security_id, self.size(trades), trade_date, now_ns)
+    def publish(
+        self, trades: Iterable[Trade], trade_date: int, now_ns: int, settled: Mapping[int, int] = _NOTHING
+    ) -> OpenInterest:
+        return OpenInterest(self.security_id, self.size(trades, settled), trade_date, now_ns)
 
-    def roll(self, trades: Iterable[Trade]) -> None:
+    def roll(self, trades: Iterable[Trade], settled: Mapping[int, int] = _NOTHING) -> None:
         """Another day: positions stay."""
-        self._net = self._after(trades)
+        self._net = self._after(trades, settled)
 
-    def _after(self, trades: Iterable[Trade]) -> dict[int, int]:
+    def _after(self, trades: Iterable[Trade], settled: Mapping[int, int]) -> dict[int, int]:
         net = dict(self._net)
+        for firm, size in settled.items():
+            net[firm] = net.get(firm, 0) + size
         for trade in trades:
             if trade.buyer is not None and trade.seller is not None:
                 net[trade.buyer] = net.get(trade.buyer, 0) + trade.size

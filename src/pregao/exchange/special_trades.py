@@ -1,31 +1,33 @@
-"""Trades that do not come from two orders meeting in the book: crosses, sweeps, RLP, blocks, trades at
-close and at average, forwards. Which of them have an ExecutionSummary: 13.1."""
+"""Trades that do not come from two orders meeting in the book: crosses, sweeps, blocks, trades at close and
+at average, forwards. Which of them have an ExecutionSummary: 13.1."""
 
 from pregao.exchange.checks import check_price, check_quantity
 from pregao.exchange.commands import (
+    BlockKind,
     BlockTrade,
     CrossOrder,
     ForwardTrade,
-    RlpTrade,
     SweepAndCross,
     TaaTrade,
     TacTrade,
 )
 from pregao.exchange.conditions import CROSSED
 from pregao.exchange.hooks import STATE_RULES
-from pregao.exchange.market import Floor, Market
+from pregao.exchange.market import FINE, Agreed, Floor, Market
 from pregao.exchange.matching import Matching
 from pregao.exchange.orders import Order, OrderType, TimeInForce
 from pregao.exchange.rejections import Reason, Rejection
 from pregao.exchange.transaction import Draft, Execution, Transaction
 from pregao.model.instruments import SecurityType
-from pregao.model.market import Side, TradeSubType
+from pregao.model.market import Session, Side, TradeSubType
 
+MOST_AGREED = 100_000  # trades at close and at average of one instrument
 _FORWARDS = (SecurityType.FORWARD, SecurityType.DTERM)
 
 
 def find_market(floor: Floor, security_id: int, quantity: int, price: int | None) -> Market | Rejection:
-    """The instrument of a trade that must be open, with its quantity and price checked."""
+    """The instrument of a trade that must be open, with its quantity and price checked: no two parties
+    agree on a price past the hard limits (13.11)."""
     market = floor.markets.get(security_id)
     if market is None:
         return Rejection(Reason.UNKNOWN_INSTRUMENT)
@@ -36,6 +38,11 @@ def find_market(floor: Floor, security_id: int, quantity: int, price: int | None
         reason = check_price(market.instrument, price)
     if reason is not None:
         return Rejection(reason)
+    limits = floor.hooks.hard_limits(market)
+    if price is not None and limits is not None and not limits[0] <= price <= limits[1]:
+        return Rejection(
+            Reason.PRICE_OUTSIDE_HARD_LIMIT, f"{price} is not within {limits[0]} and {limits[1]}"
+        )
     return market
 
 
@@ -46,6 +53,9 @@ def _find_for_order(
     market = find_market(floor, command.security_id, command.quantity, command.price)
     if isinstance(market, Rejection):
         return market
+    smallest = market.instrument.minimum_cross
+    if smallest is not None and command.quantity < smallest:  # minCrossQty
+        return Rejection(Reason.CROSS_TOO_SMALL, f"{command.quantity} is below {smallest}")
     order = Order(
         0, command.security_id, side, OrderType.LIMIT, TimeInForce.IOC, command.quantity, command.price, firm,
         command.now_ns,
@@ -53,8 +63,10 @@ def _find_for_order(
     for check in floor.hooks.check_order:
         if (rejection := check(market, order, command.now_ns)) is not None:
             return rejection
-    if not all(gate(market, command.price, command.now_ns) for gate in floor.hooks.check_trade):
-        return Rejection(Reason.PRICE_OUTSIDE_AUCTION_BAND)
+    for find in floor.hooks.trade_ranges:
+        found = find(market)
+        if found is not None and not found[0] <= command.price <= found[1]:
+            return Rejection(Reason.PRICE_OUTSIDE_AUCTION_BAND)
     return market, order
 
 
@@ -113,75 +125,69 @@ def _is_passed(market: Market, side: Side, price: int) -> bool:
     return (own is not None and own < price) or (other is not None and other >= price)
 
 
-def rlp_trade(command: RlpTrade, transaction: Transaction) -> Rejection | None:
-    """The whole retail order against its own firm's hidden orders, oldest first (13.1)."""
+def block_trade(command: BlockTrade, transaction: Transaction) -> Rejection | None:
+    """All of a block counts as hidden (13.1)."""
+    floor = transaction.floor
+    market = find_market(floor, command.security_id, command.quantity, command.price)
+    if isinstance(market, Rejection):
+        return market
+    price = _price_of_block(market, command)
+    if isinstance(price, Rejection):
+        return price
+    draft = _executed(transaction, market, price, command.quantity, hidden=command.quantity)
+    draft.trade(market, price, command.quantity, command.buyer, command.seller, sub_type=command.kind.value)
+    transaction.close(draft)
+    return None
+
+
+def _price_of_block(market: Market, command: BlockTrade) -> int | Rejection:
+    """A midpoint is the middle of the book, half a tick where that is between two."""
+    if command.kind is not BlockKind.MIDPOINT:
+        return Rejection(Reason.PRICE_MISSING) if command.price is None else command.price
+    if command.price is not None:
+        return Rejection(Reason.PRICE_NOT_ALLOWED)
+    bid, offer = market.book.buys.best_price, market.book.sells.best_price
+    if bid is None or offer is None:
+        return Rejection(Reason.NO_REFERENCE_PRICE)
+    return (bid + offer) // 2
+
+
+def _agree(
+    command: TacTrade | TaaTrade, transaction: Transaction, sub_type: TradeSubType
+) -> Rejection | None:
+    """Nothing is published before its price is known."""
     market = find_market(transaction.floor, command.security_id, command.quantity, None)
     if isinstance(market, Rejection):
         return market
-    price = market.book.opposite(command.side).best_price
-    if price is None:
-        return Rejection(Reason.NO_REFERENCE_PRICE)
-    providers = [order for order in market.hidden.values() if _provides(order, command, price)]
-    if sum(order.leaves for order in providers) < command.quantity:
-        return Rejection(Reason.NO_RLP_ORDER)
-    draft = transaction.draft()
-    execution = draft.execution = Execution(market.security_id)
-    left = command.quantity
-    for order in providers:
-        size = min(left, order.leaves)
-        if not size:
-            break
-        left -= size
-        draft.trade(market, price, size, command.firm, command.firm, sub_type=TradeSubType.RLP)
-        execution.count(price, size, command.side, size)
-        order.executed += size
-        order.leaves -= size
-        market.executed += size
-        if not order.leaves:
-            del market.hidden[order.order_id]
-            transaction.floor.forget(order)
-    transaction.close(draft)
-    return None
-
-
-def _provides(order: Order, command: RlpTrade, price: int) -> bool:
-    if order.firm != command.firm or order.side is command.side or order.price is None:
-        return False
-    return order.price <= price if order.side is Side.SELL else order.price >= price
-
-
-def block_trade(command: BlockTrade, transaction: Transaction) -> Rejection | None:
-    """All of a block counts as hidden (13.1)."""
-    market = find_market(transaction.floor, command.security_id, command.quantity, command.price)
-    if isinstance(market, Rejection):
-        return market
-    draft = _executed(transaction, market, command.price, command.quantity, hidden=command.quantity)
-    draft.trade(
-        market, command.price, command.quantity, command.buyer, command.seller, sub_type=command.kind.value
-    )
-    transaction.close(draft)
-    return None
-
-
-def _agreed(
-    command: TacTrade | TaaTrade, transaction: Transaction, sub_type: TradeSubType
-) -> Rejection | None:
-    """Not among the four scenarios of 13.1: no summary."""
-    market = find_market(transaction.floor, command.security_id, command.quantity, command.price)
-    if isinstance(market, Rejection):
-        return market
-    draft = transaction.draft()
-    draft.trade(market, command.price, command.quantity, command.buyer, command.seller, sub_type=sub_type)
-    transaction.close(draft)
+    if market.session is not Session.REGULAR:
+        return Rejection(Reason.NOT_NOW, "only the regular session has a closing price")
+    if len(market.agreed) >= MOST_AGREED:
+        return Rejection(Reason.NOT_NOW, f"there are {MOST_AGREED} such trades already")
+    market.agreed.append(Agreed(sub_type, command.quantity, command.buyer, command.seller))
     return None
 
 
 def tac_trade(command: TacTrade, transaction: Transaction) -> Rejection | None:
-    return _agreed(command, transaction, TradeSubType.TAC)
+    return _agree(command, transaction, TradeSubType.TAC)
 
 
 def taa_trade(command: TaaTrade, transaction: Transaction) -> Rejection | None:
-    return _agreed(command, transaction, TradeSubType.TAA)
+    return _agree(command, transaction, TradeSubType.TAA)
+
+
+def trade_agreed(transaction: Transaction, market: Market, closing_fine: int) -> None:
+    """The session is over and its closing price known: what was agreed at it, or at the average of all
+    trades before, trades now. Not among the four scenarios of 13.1: no summary. Each is an event."""
+    closing, average = (closing_fine + FINE // 2) // FINE, market.statistics.vwap
+    agreed = tuple(market.agreed)
+    market.agreed.clear()
+    for each in agreed:
+        price = closing if each.sub_type is TradeSubType.TAC else average
+        if price is None:  # nothing traded: there is no average
+            continue
+        draft = transaction.draft()
+        draft.trade(market, price, each.quantity, each.buyer, each.seller, sub_type=each.sub_type)
+        transaction.close(draft)
 
 
 def _find_cash(floor: Floor, forward: Market, command: ForwardTrade) -> Market | Rejection | None:

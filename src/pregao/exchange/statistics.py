@@ -25,17 +25,21 @@ def average(value: int, volume: int) -> int:
 
 class Statistics:
     __slots__ = (
-        "closing_fine", "corrected", "count", "high", "last", "low", "opening", "opening_now", "swing",
-        "told", "trades", "value", "volume",
+        "_kept_trades", "_settled", "closing_fine", "corrected", "count", "high", "last", "low", "opening",
+        "opening_now", "settled_net", "swing", "told", "trades", "value", "volume",
     )  # fmt: skip
 
-    def __init__(self, closing_fine: int | None) -> None:
-        self.closing_fine = closing_fine
+    def __init__(self, closing_fine: int | None, kept_trades: int | None = None) -> None:
+        """`kept_trades`: so many are kept for busts, older ones only as what they add up to; None: all."""
+        self.closing_fine, self._kept_trades = closing_fine, kept_trades
+        self.settled_net: dict[int, int] = {}  # by firm, of trades of the date that are not kept
         self.start_over()
 
     def start_over(self) -> None:
         """A new session (14.3). The trades go with it: whoever needs them keeps them."""
         self.trades: dict[int, Trade] = {}
+        # Opening, high, low and last of the trades that are not kept.
+        self._settled: tuple[int | None, int | None, int | None, Trade | None] = (None, None, None, None)
         self.opening: int | None = None
         self.high: int | None = None
         self.low: int | None = None
@@ -68,6 +72,8 @@ class Statistics:
     def count_trade(self, trade: Trade) -> None:
         price, size = trade.price, trade.size
         self.trades[trade.trade_id] = trade
+        if self._kept_trades is not None and len(self.trades) > self._kept_trades:
+            self._settle(self.trades.pop(next(iter(self.trades))))
         self.volume += size
         self.value += price * size
         self.count += 1
@@ -82,6 +88,14 @@ class Statistics:
         self.swing = (price, price) if swing is None else (min(swing[0], price), max(swing[1], price))
         if self.opening is None and can_open(trade.sub_type):
             self.opening, self.opening_now = price, True
+
+    def _settle(self, trade: Trade) -> None:
+        """The oldest trade can no longer be taken back."""
+        if trade.buyer is not None and trade.seller is not None:
+            net = self.settled_net
+            net[trade.buyer] = net.get(trade.buyer, 0) + trade.size
+            net[trade.seller] = net.get(trade.seller, 0) - trade.size
+        self._settled = _with(self._settled, trade)
 
     def uncount_trade(self, trade_id: int) -> Trade:
         """Take a busted trade out and count again what depended on it."""
@@ -103,15 +117,10 @@ class Statistics:
         self.corrected = True
 
     def _recount_prices(self) -> None:
-        self.opening = self.high = self.low = self.last = None
+        found = self._settled
         for trade in self.trades.values():
-            if not forms_price(trade.sub_type, trade.condition):
-                continue
-            if self.opening is None and can_open(trade.sub_type):
-                self.opening = trade.price
-            self.high = trade.price if self.high is None else max(self.high, trade.price)
-            self.low = trade.price if self.low is None else min(self.low, trade.price)
-            self.last = trade
+            found = _with(found, trade)
+        self.opening, self.high, self.low, self.last = found
 
     def publish(self, security_id: int, session: Session, trade_date: int, now_ns: int) -> list[Update]:
         """What an event that traded tells last: the prices that changed, then the totals."""
@@ -173,6 +182,24 @@ class Statistics:
         if self.count:
             updates.append(self._totals(security_id, session, trade_date, now_ns))
         return updates
+
+
+def _with(
+    before: tuple[int | None, int | None, int | None, Trade | None], trade: Trade
+) -> tuple[int | None, int | None, int | None, Trade | None]:
+    """Opening, high, low and last with one more trade."""
+    if not forms_price(trade.sub_type, trade.condition):
+        return before
+    opening, high, low, _ = before
+    price = trade.price
+    if opening is None and can_open(trade.sub_type):
+        opening = price
+    return (
+        opening,
+        price if high is None else max(high, price),
+        price if low is None else min(low, price),
+        trade,
+    )
 
 
 def _told(now: int | None, before: int | None) -> tuple[int, Action]:

@@ -9,7 +9,6 @@ sum that is not on the strategy's tick is worth nothing there.
 from typing import NamedTuple
 
 from pregao.exchange.book import BookSide
-from pregao.exchange.hooks import Hooks
 from pregao.exchange.market import Floor, Market
 from pregao.exchange.orders import Order, OrderType, Place, TimeInForce
 from pregao.model.instruments import Instrument, PriceMethod
@@ -83,16 +82,11 @@ class Strategy:
             wanted = min(wanted, reach // ratio - taken)
         return wanted - wanted % self._lot
 
-    def may_trade(self, hooks: Hooks, side: Side, now_ns: int, moved: int = 0, by: int = 0) -> bool:
-        """Whether the guards of every leg let it trade at its best price, leg `moved` by `by` off it."""
-        gates = hooks.check_trade
-        if not gates:
-            return True
-        for index, (leg, (book, _, _)) in enumerate(zip(self.legs, self._books[side], strict=True)):
-            price = (book.best_real_price or 0) + (by if index == moved else 0)
-            if not all(gate(leg.market, price, now_ns) for gate in gates):
-                return False
-        return True
+    def leg_prices(self, side: Side, moved: int = 0, by: int = 0) -> list[int]:
+        """Where the legs of an implied order would trade: at their best, leg `moved` `by` off it."""
+        prices = [book.best_real_price or 0 for book, _, _ in self._books[side]]
+        prices[moved] += by
+        return prices
 
     def meet(self, price: int, resting: int, moved: int) -> tuple[int, int]:
         """Where an implied order at `price` trades with an order that rests at `resting`, and how much

@@ -91,7 +91,8 @@ class Surveillance:
         running = self.auctions.get(security_id)
         if running is None or running.theoretical is None or not running.can_extend:
             return True
-        return self.guards.may_trade(self.markets[security_id], running.theoretical.price, 0)
+        found = self.guards.trade_range(self.markets[security_id])
+        return found is None or found[0] <= running.theoretical.price <= found[1]
 
     def next_timeout(self) -> int | None:
         ends_ns, message_ns = self.auctions.next_timeout(), self.pairs.next_timeout()
@@ -271,7 +272,7 @@ class Surveillance:
     def _book_changed(self, market: Market, now_ns: int) -> Iterable[Update]:
         if self.auctions.get(market.security_id) is None:
             return ()
-        found = theoretical_of(market)
+        found = theoretical_of(market, self.guards.hard_limits(market))
         return self.auctions.observe(market.security_id, found, market.trade_date, now_ns)
 
     def _follow(self, transaction: Transaction, touched: tuple[Market, ...]) -> None:

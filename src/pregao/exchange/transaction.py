@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from pregao.exchange.book import BookSide
 from pregao.exchange.conditions import condition, condition_bits
+from pregao.exchange.legs import LegReport
 from pregao.exchange.market import Floor, Market
 from pregao.exchange.orders import Order, Place
 from pregao.model.events import Event, ExecutionSummary, OrderUpdate, SideDeleted, Trade, Update
@@ -46,8 +47,8 @@ class Draft:
     """The updates of one event; every method does the deed and notes the message."""
 
     __slots__ = (
-        "books", "changed", "consequences", "execution", "extras", "floor", "leading", "now_ns", "prevented",
-        "traded", "trades",
+        "_ranges", "books", "changed", "consequences", "execution", "extras", "floor", "leading", "now_ns",
+        "of_strategies", "prevented", "traded", "trades",
     )  # fmt: skip
 
     def __init__(self, floor: Floor, now_ns: int) -> None:
@@ -62,6 +63,23 @@ class Draft:
         self.extras: list[Update] = []
         self.changed: dict[Market, None] = {}  # books that changed, in order
         self.traded: dict[Market, None] = {}  # statistics to tell, in order
+        self.of_strategies: dict[Market, list[Trade]] = {}  # trades whose legs are told after the event
+        self._ranges: dict[Market, list[tuple[int, int]]] = {}
+
+    def may_trade(self, market: Market, price: int) -> bool:
+        """Whether the ranges of this event let a continuous trade happen; they stand from when they are
+        first asked for until the event is closed, whatever it trades."""
+        ranges = self._ranges.get(market)
+        if ranges is None:
+            asked = (find(market) for find in self.floor.hooks.trade_ranges)
+            ranges = self._ranges[market] = [found for found in asked if found is not None]
+        return all(low <= price <= high for low, high in ranges)
+
+    def execute(self, market: Market) -> Execution:
+        """This event has an ExecutionSummary."""
+        if self.execution is None:
+            self.execution = Execution(market.security_id)
+        return self.execution
 
     def lead(self, update: Update) -> None:
         """Before everything else: the state or phase that causes the event."""
@@ -136,12 +154,14 @@ class Draft:
         sub_type: TradeSubType | None = None,
         bits: int = 0,
         implied: bool = False,
+        from_legs: bool = False,
         transact_ns: int | None = None,
         forward: bool = False,
         seller_days: int | None = None,
         interest_rate: int | None = None,
     ) -> Trade:
-        """`bits` are the condition bits that the kind of trade brings; the others are computed."""
+        """`bits` are the condition bits that the kind of trade brings; the others are computed. `from_legs`:
+        a trade of a strategy whose legs trade in their own books."""
         statistics = market.statistics
         last = statistics.last
         value = condition_bits(
@@ -155,6 +175,8 @@ class Draft:
         statistics.count_trade(trade)
         self.trades.append(trade)
         self.traded[market] = None
+        if market.instrument.legs and not from_legs:
+            self.of_strategies.setdefault(market, []).append(trade)
         return trade
 
     def delete_side(self, market: Market, side: Side) -> None:
@@ -259,6 +281,8 @@ class Transaction:
         self.touched.update(draft.traded)
         for consequence in draft.consequences:
             consequence(self)
+        for market, trades in draft.of_strategies.items():
+            LegReport(draft, market, trades).tell(self)
 
 
 def tell(transaction: Transaction, update: Update) -> None:

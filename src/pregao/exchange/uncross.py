@@ -4,22 +4,10 @@ causes it (4.2.1); an uncross has no ExecutionSummary (13.1)."""
 
 from collections.abc import Iterable
 
-from pregao.exchange.auction import AuctionOrder, Levels, Theoretical, allocate, theoretical_nearby
+from pregao.exchange.auction import ANY_PRICE, AuctionOrder, Levels, Theoretical, allocate, theoretical
 from pregao.exchange.market import Floor, Market
 from pregao.exchange.orders import Order, TimeInForce
 from pregao.exchange.transaction import Draft
-from pregao.model.market import FINE_SCALE, PRICE_SCALE
-
-FINE = FINE_SCALE // PRICE_SCALE
-
-
-def reference_price(market: Market) -> int | None:
-    """The last trade of the session, else the closing price of the day before, on a tick."""
-    last = market.statistics.last
-    if last is not None:
-        return last.price
-    closing, tick = market.statistics.closing_fine, market.instrument.tick
-    return None if closing is None else (closing // FINE + tick // 2) // tick * tick
 
 
 def levels_of(market: Market) -> Levels:
@@ -28,13 +16,17 @@ def levels_of(market: Market) -> Levels:
     return Levels(bids.sizes, offers.sizes, bids.unpriced, offers.unpriced)
 
 
-def theoretical_of(market: Market) -> Theoretical | None:
-    return theoretical_nearby(levels_of(market), market.instrument.tick, reference_price(market))
+def theoretical_of(market: Market, hard_limits: tuple[int, int] | None) -> Theoretical | None:
+    low, high = hard_limits or ANY_PRICE
+    tick = market.instrument.tick
+    if not market.instrument.legs:
+        low = max(low, tick)
+    return theoretical(levels_of(market), tick, market.reference_price, (low, high))
 
 
 def uncross(draft: Draft, market: Market) -> None:
     """Trades all that meets at one price; orders without price that are left are cancelled."""
-    found = theoretical_of(market)
+    found = theoretical_of(market, draft.floor.hooks.hard_limits(market))
     if found is not None:
         _trade(draft, market, found.price)
     for order in [order for order in market.book if order.price is None]:

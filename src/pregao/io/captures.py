@@ -1,4 +1,4 @@
-"""Capture files opened: mapped when plain, streamed in windows when compressed.
+"""Capture files opened: read or decompressed in windows.
 
     with open_capture(path) as source:
         for window in source.windows():
@@ -8,9 +8,11 @@
 
 What was not consumed begins the next window, so no record is ever cut in two. Nothing here knows
 what a record is.
+
+Plain files are read piece by piece, not mapped: a file that somebody truncates meanwhile is then an error
+with a name, where touching its mapping would end the process (SIGBUS).
 """
 
-import mmap
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -22,7 +24,7 @@ from typing import BinaryIO, Self
 from pregao.io.compression import CompressionError, compression_of, gzip_chunks, zstd_chunks
 from pregao.model.errors import CaptureError
 
-WINDOW_SIZE = 8 * 1024 * 1024
+WINDOW_SIZE = 1024 * 1024  # what stays in a cache between being read and being decoded
 MAX_WINDOW = 64 * 1024 * 1024
 
 _CHUNKS: dict[str, Callable[[BinaryIO], Iterator[bytes]]] = {"gzip": gzip_chunks, "zstd": zstd_chunks}
@@ -53,26 +55,41 @@ class CaptureSource:
         return self._file.tell() if self.compression != "none" else self.length
 
     def windows(self, window_size: int = WINDOW_SIZE) -> Iterator[Window]:
-        """The capture from its beginning: one window of the whole file when it is not compressed.
+        """The capture from its beginning.
 
-        A window of a compressed file is about `window_size` long, longer only when nothing of the
-        one before it was consumed, up to about `MAX_WINDOW`. Damage in the compression
-        raises CaptureError after all that could be decompressed was given.
+        A window is about `window_size` long, longer only when nothing of the one before it was
+        consumed, up to about `MAX_WINDOW`. Damage in the compression raises CaptureError after all
+        that could be decompressed was given; so does a plain file that has become shorter.
         """
         self.length = 0
-        if self.compression != "none":
-            yield from self._streamed(window_size)
-        elif self.size:  # an empty file cannot be mapped
-            view = self._mapped()
-            self.length = self.size
-            yield Window(0, view)
+        yield from self._read(window_size) if self.compression == "none" else self._streamed(window_size)
 
-    def _mapped(self) -> memoryview:
-        descriptor = self._file.fileno()
+    def _read(self, window_size: int) -> Iterator[Window]:
+        """A plain file, as long as it was when it was opened. What was not consumed is read again."""
+        base, wanted = 0, window_size
+        while self.length < self.size:
+            data = self._piece(base, min(wanted, self.size - base))
+            self.length = base + len(data)
+            window = Window(base, memoryview(data))
+            yield window
+            self._check_consumed(window)
+            base += window.consumed
+            if self.length < self.size:
+                wanted = window_size if window.consumed else self._grown(window)
+
+    def _piece(self, start: int, size: int) -> bytes:
         try:
-            return memoryview(mmap.mmap(descriptor, self.size, access=mmap.ACCESS_READ))
-        except (OSError, ValueError) as error:  # ValueError: the file was shortened since it was opened
-            raise CaptureError(f"cannot be mapped ({error})", file=str(self.path)) from error
+            data = os.pread(self._file.fileno(), size, start)
+            while len(data) < size:
+                more = os.pread(self._file.fileno(), size - len(data), start + len(data))
+                if not more:
+                    end = start + len(data)
+                    reason = f"has become shorter while it was read: {self.size - end} bytes are missing"
+                    raise CaptureError(reason, file=str(self.path), offset=end)
+                data += more
+        except OSError as error:
+            raise CaptureError(_reason(error), file=str(self.path), offset=start) from error
+        return data
 
     def _streamed(self, window_size: int) -> Iterator[Window]:
         self._file.seek(0)
@@ -101,9 +118,12 @@ class CaptureSource:
             raise self._error(damage) from damage
 
     def _rest(self, window: Window) -> bytes:
+        self._check_consumed(window)
+        return bytes(window.data[window.consumed :])
+
+    def _check_consumed(self, window: Window) -> None:
         if not 0 <= window.consumed <= len(window.data):
             raise ValueError(f"{window.consumed} bytes consumed of a window of {len(window.data)}")
-        return bytes(window.data[window.consumed :])
 
     def _grown(self, window: Window) -> int:
         if len(window.data) >= MAX_WINDOW:
@@ -118,7 +138,7 @@ class CaptureSource:
         return CaptureError(_reason(damage), file=str(self.path), offset=self._file.tell())
 
     def close(self) -> None:
-        """Close the file. Windows already given stay valid: a mapping lives as long as its views."""
+        """Close the file. Windows already given stay valid."""
         self._file.close()
 
     def __enter__(self) -> Self:
@@ -137,7 +157,7 @@ def open_capture(path: str | os.PathLike[str]) -> CaptureSource:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
             raise CaptureError("is a directory", file=str(path))
-        if not stat.S_ISREG(mode):  # opening a pipe could wait for ever, and it cannot be mapped
+        if not stat.S_ISREG(mode):  # opening a pipe could wait for ever, and it has no length
             raise CaptureError("is not a regular file", file=str(path))
         file = path.open("rb")
     except OSError as error:

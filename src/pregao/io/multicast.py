@@ -80,7 +80,8 @@ class MulticastReceiver(_Socket):
     """What is sent to one group and port, by one sender only if `source` is given.
 
     With port 0 the system finds a free one. `leave` stops the packets and keeps the socket, `join` has
-    them come again. Packets carry the time of their arrival and the kernel's count of drops where the
+    them come again; `join=False` waits for that.
+    Packets carry the time of their arrival and the kernel's count of drops where the
     system has them: `timestamps` and `tells_drops`.
     """
 
@@ -92,6 +93,7 @@ class MulticastReceiver(_Socket):
         *,
         source: str | None = None,
         buffer_size: int = RECEIVE_BUFFER,
+        join: bool = True,
     ) -> None:
         self.group, self.interface, self.source = group, interface, source
         self.joined = False
@@ -105,7 +107,8 @@ class MulticastReceiver(_Socket):
             # Otherwise what anybody on this machine has joined comes too, also after `leave`.
             self._switch_on(socket.IPPROTO_IP, socket_options.IP_MULTICAST_ALL, 0)
             self._socket.bind((group, port))
-            self.join()
+            if join:
+                self.join()
         except OSError as error:
             self.close()
             raise ConfigurationError(f"{group}: {error.strerror}", key="group") from error

@@ -46,6 +46,30 @@ class ReaderHealth:
     waiting: int  # batches in the ring
 
 
+def reader_health(drain: SocketDrain, inodes: Sequence[int], stalls: int, waiting: int) -> ReaderHealth:
+    counts = drain.counts
+    return ReaderHealth(
+        packets=sum(each.packets for each in counts),
+        bytes=sum(each.bytes for each in counts),
+        drops=kernel_drops(drain, inodes),
+        too_long=sum(each.too_long for each in counts),
+        errors=sum(each.errors for each in counts),
+        stalls=stalls,
+        waiting=waiting,
+    )
+
+
+def kernel_drops(drain: SocketDrain, inodes: Sequence[int]) -> int | None:
+    """Packets that the kernel dropped at our sockets, by packets and by /proc, whichever knows more."""
+    by_table = drops_of(inodes)
+    if by_table is None and not any(receiver.tells_drops for receiver in drain.receivers):
+        return None
+    table = by_table or {}
+    return sum(
+        max(counts.drops, table.get(inode, 0)) for counts, inode in zip(drain.counts, inodes, strict=True)
+    )
+
+
 class PacketReader:
     """`take` from one thread at a time. Receivers stay the caller's: they may leave and join meanwhile."""
 
@@ -114,27 +138,11 @@ class PacketReader:
             self._freed.set()
 
     def health(self) -> ReaderHealth:
-        counts = self.drain.counts
-        return ReaderHealth(
-            packets=sum(each.packets for each in counts),
-            bytes=sum(each.bytes for each in counts),
-            drops=self.drops(),
-            too_long=sum(each.too_long for each in counts),
-            errors=sum(each.errors for each in counts),
-            stalls=self.stalls,
-            waiting=self._full.qsize(),
-        )
+        return reader_health(self.drain, self._inodes, self.stalls, self._full.qsize())
 
     def drops(self) -> int | None:
-        """Packets that the kernel dropped at our sockets, by packets and by /proc, whichever knows more."""
-        by_table = drops_of(self._inodes)
-        if by_table is None and not any(receiver.tells_drops for receiver in self.drain.receivers):
-            return None
-        table = by_table or {}
-        return sum(
-            max(counts.drops, table.get(inode, 0))
-            for counts, inode in zip(self.drain.counts, self._inodes, strict=True)
-        )
+        """Packets that the kernel dropped at our sockets; None where the system does not tell."""
+        return kernel_drops(self.drain, self._inodes)
 
     # --- the thread ----------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ Until it is closed a file is called `….part`; a run that failed leaves none be
 """
 
 import os
+import tempfile
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -32,7 +33,7 @@ class AppendFile:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._descriptor: int | None = os.open(self._part, flags, 0o644)
         except OSError as error:
-            raise ConfigurationError((error.strerror or str(error)).lower(), file=str(path)) from error
+            raise _failed(path, error) from error
 
     @property
     def _part(self) -> Path:
@@ -52,25 +53,32 @@ class AppendFile:
         self._pieces.clear()
         self.written += self._held
         self._held = 0
-        while data:
-            data = data[os.write(self._descriptor, data) :]
+        try:
+            while data:
+                data = data[os.write(self._descriptor, data) :]
+        except OSError as error:
+            raise _failed(self.path, error) from error
 
     def close(self) -> None:
         """The file is whole: it gets its name."""
         if self._descriptor is None:
             return
-        self.flush()
-        os.close(self._descriptor)
-        self._descriptor = None
-        os.replace(self._part, self.path)
+        try:
+            self.flush()
+            os.close(self._descriptor)
+            self._descriptor = None
+            os.replace(self._part, self.path)
+        except (OSError, ConfigurationError) as error:
+            self.discard()
+            raise error if isinstance(error, ConfigurationError) else _failed(self.path, error) from error
 
     def discard(self) -> None:
         """The file will not be whole."""
+        self._pieces.clear()
         if self._descriptor is None:
             return
         os.close(self._descriptor)
         self._descriptor = None
-        self._pieces.clear()
         self._part.unlink(missing_ok=True)
 
     def __enter__(self) -> Self:
@@ -83,6 +91,20 @@ class AppendFile:
             self.close()
         else:
             self.discard()
+
+
+def need_writable(folder: Path) -> None:
+    """ConfigurationError where no file can be written there; the folder is made if it is not there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"?")
+    except OSError as error:
+        raise _failed(folder, error) from error
+
+
+def _failed(path: Path, error: OSError) -> ConfigurationError:
+    return ConfigurationError((error.strerror or str(error)).lower(), file=str(path))
 
 
 def write_whole(path: Path, data: bytes) -> None:

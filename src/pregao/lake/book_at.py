@@ -13,6 +13,7 @@ from pregao.books.views import Level, Order
 from pregao.lake.errors import LakeError
 from pregao.lake.lake import Lake
 from pregao.lake.reading.orders import order_rows
+from pregao.lake.tables.quality import Quality
 from pregao.lake.tables.words import BOOK_ACTIONS
 from pregao.model.market import Side
 from pregao.model.rows import Kind
@@ -38,9 +39,11 @@ class BookAt:
     channel: int
     trade_date: date
     at_ns: int
-    last_ns: int | None  # time of the last change
+    last_ns: int | None  # time of the book's own last change, if one was seen on that day
     last_place: tuple[int, int] | None  # sequenceVersion and number of its packet
-    quality: int  # of the last change
+    known_ns: int | None  # of what tells the book last: that change, or a stored book after it; None: nothing
+    known_place: tuple[int, int] | None
+    quality: int  # of what tells the book last
     bids: list[Level]
     offers: list[Level]
     bid_orders: list[Order]
@@ -69,15 +72,56 @@ def book_at(lake: Lake, symbol: str, at_ns: int, depth: int | None = None) -> Bo
     _apply(store, number, changes, security_id)
     bids, offers = (store.levels(number, side, depth) for side in Side)
     bid_orders, offer_orders = (store.orders(number, side) for side in Side)
-    last = changes.slice(changes.num_rows - 1).to_pylist() if changes.num_rows else []
-    if not last and stored is not None:
-        last = stored.slice(0, 1).to_pylist()
-    told = last[0] if last else None
+    told = _last(changes) or (None if stored is None else stored.slice(0, 1).to_pylist()[0])
+    if told is None:
+        _before_all(lake, symbol, channel, day, at_ns)
+    own = _last(_own(changes)) or _last_change(lake, (where, of_all), at_ns)
     return BookAt(
-        symbol, security_id, channel, day, at_ns, told and told["ts_event"],
-        told and (told["seq_version"], told["seq_num"]), int(told["quality"]) if told else 1,
-        bids, offers, bid_orders, offer_orders,
+        symbol, security_id, channel, day, at_ns, *_when(own), *_when(told),
+        int(told["quality"]) if told else int(Quality.BOOK_UNKNOWN), bids, offers, bid_orders, offer_orders,
     )  # fmt: skip
+
+
+def _last(changes: Any) -> dict[str, Any] | None:
+    rows: list[dict[str, Any]] = changes.slice(max(changes.num_rows - 1, 0)).to_pylist()
+    return rows[0] if rows else None
+
+
+def _own(changes: Any) -> Any:
+    """Without what a snapshot tells: the book has changed before it."""
+    return changes.filter(pc.not_equal(changes["action"], "SNAPSHOT"))
+
+
+def _last_change(lake: Lake, wheres: tuple[str, str], at_ns: int) -> dict[str, Any] | None:
+    """Before the stored book: only asked of books that have not changed since."""
+    mine, of_all = wheres
+    read = [
+        lake.arrow("orders", f"{mine} and ts_event <= {at_ns}", columns=_COLUMNS),
+        lake.arrow("orders", f"{of_all} and action = 'RESET' and ts_event <= {at_ns}", columns=_COLUMNS),
+    ]
+    return _last(_own(_in_order(pa.concat_tables(read))))
+
+
+def _when(row: dict[str, Any] | None) -> tuple[int | None, tuple[int, int] | None]:
+    return (None, None) if row is None else (row["ts_event"], (row["seq_version"], row["seq_num"]))
+
+
+def _before_all(lake: Lake, symbol: str, channel: int, day: date, at_ns: int) -> None:
+    """NoBookError where the time is before everything that was captured."""
+    where = f"trade_date = '{day}' and channel = {channel}"
+    sent = lake.arrow("packets", where, columns=["ts_send"])["ts_send"]
+    first_ns = pc.min(sent).as_py() if len(sent) else None
+    if first_ns is not None and at_ns < first_ns:
+        raise NoBookError(
+            f"nothing is known of {symbol} then: the captures of channel {channel} on {day}"
+            f" begin at {local_time(first_ns)}"
+        )
+
+
+def local_time(ns: int) -> str:
+    """Of São Paulo, to the nanosecond."""
+    second = datetime.fromtimestamp(ns // 1_000_000_000, UTC) + _LOCAL
+    return f"{second:%Y-%m-%d %H:%M:%S}.{ns % 1_000_000_000:09}"
 
 
 def find_instrument(lake: Lake, symbol: str, at_ns: int) -> tuple[int, int, date]:
@@ -86,8 +130,10 @@ def find_instrument(lake: Lake, symbol: str, at_ns: int) -> tuple[int, int, date
     found = lake.arrow("instruments", f"symbol = '{name}'", columns=[
         "security_id", "channel", "trade_date", "valid_from", "valid_to"
     ]).to_pylist()  # fmt: skip
+    if not found and symbol.isdigit():
+        found = _by_id(lake, int(symbol))
     if not found:
-        raise NoBookError(f"no instrument {symbol!r} in lake version {lake.version.number}")
+        raise NoBookError(_not_listed(lake, symbol))
     local = (datetime.fromtimestamp(at_ns / 1e9, UTC) + _LOCAL).date()
     days = sorted({row["trade_date"] for row in found if row["trade_date"] <= local})
     if not days:
@@ -98,6 +144,22 @@ def find_instrument(lake: Lake, symbol: str, at_ns: int) -> tuple[int, int, date
     if chosen is None:
         raise NoBookError(f"{symbol} was deleted, or had another name, before that time of {days[-1]}")
     return chosen["security_id"], chosen["channel"], days[-1]
+
+
+def _by_id(lake: Lake, security_id: int) -> list[dict[str, Any]]:
+    """By securityID: for captures without definitions, in which nothing has a symbol."""
+    if security_id >= 1 << 63:
+        return []
+    found = lake.arrow("orders", f"security_id = {security_id}", columns=["channel", "trade_date"])
+    alike = found.group_by(["channel", "trade_date"]).aggregate([]).to_pylist()
+    return [{**row, "security_id": security_id, "valid_from": 0, "valid_to": None} for row in alike]
+
+
+def _not_listed(lake: Lake, symbol: str) -> str:
+    here = f"no instrument {symbol!r} in lake version {lake.version.number}"
+    if lake.files("instruments"):
+        return here
+    return f"{here}: its captures have no definitions, so nothing has a symbol; give a securityID instead"
 
 
 def _named(rows: list[dict[str, Any]], at_ns: int) -> dict[str, Any] | None:

@@ -28,6 +28,7 @@ from pregao.lake.plan.fingerprints import (
     from_json,
     unit_fingerprint,
 )
+from pregao.lake.plan.index import FileIndex
 from pregao.lake.plan.scan import ScanSettings, scan_capture
 from pregao.lake.plan.slicing import Slice, cut_unit, share_out
 from pregao.lake.plan.units import Unit, find_units
@@ -74,6 +75,7 @@ class BuildReport:
     seconds: dict[str, float] = field(default_factory=dict)  # of wall time, by step
     work: dict[str, float] = field(default_factory=dict)  # of all tasks, by step
     bytes: int = 0
+    warnings: list[str] = field(default_factory=list)  # what of the captures nothing was made of
 
 
 def _silent(step: str, done: int, total: int) -> None:
@@ -98,7 +100,7 @@ class Builder:
         report = BuildReport(build_id, base.number)
         if not self._settings.rebuild and self._all_unchanged(files, built, report):
             return report
-        waves = self._plan(files, built)
+        waves = self._plan(files, built, report)
         ready = waves.next()
         self._lap(report, "plan")
         self._run(waves, ready, report)
@@ -148,19 +150,21 @@ class Builder:
         chosen = self._settings
         return unit_fingerprint(inputs, begins, bars=chosen.bars, derive=chosen.derive)
 
-    def _plan(self, files: list[str], built: Built) -> Waves:
+    def _plan(self, files: list[str], built: Built, report: BuildReport) -> Waves:
         settings = self._settings
         scan = partial(
             scan_capture, settings=ScanSettings(settings.map, settings.scratch, settings.piece_packets)
         )
         indexes = self._runner.run(scan, files, partial(self._told, "scan"))
         known = {(row[TRADE_DATE], row[CHANNEL]): row for row in built.units()}
+        units = find_units(indexes)
+        report.warnings = _left_out(indexes, units)
         works = [
             UnitWork(
                 unit, [Input.of(indexes[number]) for number in sorted(unit.files)],
                 known.get((unit.trade_date, unit.channel)),
             )
-            for unit in find_units(indexes)
+            for unit in units
             if settings.channels is None or unit.channel in settings.channels
             if settings.dates is None or unit.trade_date in settings.dates
         ]  # fmt: skip
@@ -251,6 +255,22 @@ class Builder:
         report.version, report.units = version.number, keys
         report.bytes = sum(file.size for file in adds)
         self._told("commit", 1, 1)
+
+
+def _left_out(indexes: Sequence[FileIndex], units: Iterable[Unit]) -> list[str]:
+    """Flows that cannot be told, and channels without anything that makes a unit."""
+    told = [f"{index.path}: {flow.reason}" for index in indexes for flow in index.left_out]
+    built = {unit.channel for unit in units}
+    found: dict[int, set[str]] = {}
+    for index in indexes:
+        for stream in index.streams:
+            if stream.channel not in built:
+                found.setdefault(stream.channel, set()).add(stream.stream.name.lower())
+    told += [
+        f"channel {channel} has no incremental stream that can be built, only {', '.join(sorted(streams))}"
+        for channel, streams in sorted(found.items())
+    ]
+    return told
 
 
 def _count(report: BuildReport, done: list[SliceDone]) -> None:

@@ -19,7 +19,7 @@ from pregao.lake.store.location import Location
 from pregao.lake.tables.instruments import INSTRUMENTS
 from pregao.lake.tables.messages import NEWS
 from pregao.lake.tables.table import CHANNEL, TRADE_DATE, Table, UnitKey
-from pregao.lake.tasks.plan_tables import instruments_table, news_table
+from pregao.lake.tasks.plan_tables import InputFinding, instruments_table, news_table
 
 PLAN: str = "plan"  # label of files of the plan
 
@@ -31,15 +31,23 @@ class Planned:
     versions: list[Version]
     symbols: Symbols
     inputs: list[Input]
-    damage: list[tuple[str, str]]  # file, what
+    damage: list[InputFinding]
     begins: Carried | None = None  # the books of the day before
 
     @classmethod
     def of(cls, unit: Unit, indexes: list[FileIndex]) -> "Planned":
         told, files = versions(unit.definitions), sorted(unit.files)
         damage = [
-            (indexes[number].path, what) for number in files for what in indexes[number].layout.damage
-        ]  # fmt: skip
+            InputFinding("DAMAGED_INPUT", "ERROR", f"{indexes[number].path}: {what}")
+            for number in files
+            for what in indexes[number].layout.damage
+        ]
+        damage += [
+            InputFinding("UNKNOWN_STREAM", "WARNING", f"{index.path}: {flow.reason}")
+            for index in indexes
+            for flow in index.left_out
+            if flow.channel == unit.channel
+        ]
         inputs = [Input.of(indexes[number]) for number in files]
         return cls(unit, find_loops(unit), told, symbols(told), inputs, damage)
 

@@ -25,11 +25,11 @@ class SchemaError(PregaoError):
 
 
 class CaptureError(PregaoError):
-    """A capture file that cannot be opened, or is not a capture."""
+    """A capture file that cannot be opened, or is not a capture; `offset` where a byte of it is at fault."""
 
-    def __init__(self, reason: str, *, file: str, offset: int = 0) -> None:
+    def __init__(self, reason: str, *, file: str, offset: int | None = None) -> None:
         self.reason, self.file, self.offset = reason, file, offset
-        super().__init__(f"{file}: {reason} at byte {offset}")
+        super().__init__(f"{file}: {reason}" + ("" if offset is None else f" at byte {offset}"))
 
 
 class ConfigurationError(PregaoError):

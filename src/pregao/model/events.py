@@ -263,9 +263,18 @@ class QuantityBand:
     time_ns: int
 
 
+def followed_phase(state: State | None, event: StateEvent | None) -> Phase | None:
+    """The phase that the number of a 102 is; None of all other states."""
+    if state is None or event is not StateEvent.REJOINS_GROUP or state not in Phase._value2member_map_:
+        return None
+    return Phase(int(state))
+
+
 @record
 class StateChanged:
-    """State of an instrument (14). `state` None: as its group. `ends_ns` 0 or None: no end time."""
+    """State of an instrument (14). `state` None: as its group. `ends_ns` 0 or None: no end time.
+
+    The number told with a 102 is the phase of the group that it follows again: `followed`."""
 
     security_id: int
     session: Session
@@ -274,6 +283,11 @@ class StateChanged:
     trade_date: int
     transact_ns: int
     ends_ns: int | None = None
+
+    @property
+    def followed(self) -> Phase | None:
+        """The phase that an instrument says when it rejoins its group: 18 is PRE_CLOSE then."""
+        return followed_phase(self.state, self.event)
 
 
 @record
@@ -298,7 +312,7 @@ class Definition:
 
 @record
 class News:
-    """A whole news text; the feeds cut it into parts (5.8)."""
+    """A news text; the feeds cut it into parts (5.8). Not `complete`: some of them never came."""
 
     news_id: int | None
     headline: str
@@ -308,6 +322,7 @@ class News:
     language: str | None = "pt"
     url: str | None = None
     security_id: int | None = None
+    complete: bool = True
 
 
 @record

@@ -90,7 +90,8 @@ class Payout(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """A leg of a spread or strategy: buying one of it is `ratio` times `side` of the leg."""
+    """A leg of a spread or strategy: buying one of it is `ratio` times `side` of the leg. The ratio has no
+    sign: the side says it, once."""
 
     security_id: int
     symbol: str
@@ -127,8 +128,10 @@ class Instrument:
     lot: int = 100
     minimum_quantity: int = 1
     maximum_quantity: int = 1_000_000_000
-    multiplier_fine: int = FINE_SCALE  # of a contract; like the divisor in hundred-millionths
-    price_divisor_fine: int = FINE_SCALE
+    minimum_cross: int | None = None  # smallest quantity of a cross order; None: any
+    # Of a contract; both in hundred-millionths, None where the definition has none. Sums take 1 then.
+    multiplier_fine: int | None = FINE_SCALE
+    price_divisor_fine: int | None = FINE_SCALE
     strike: int | None = None
     is_put: bool | None = None
     is_american: bool | None = None

@@ -32,6 +32,16 @@ class PacketBatch:
     length: UInt32s  # of the payload
     source: UInt16s  # index of the subscription
     arrival_ns: Int64s
+    _addresses: tuple[int, ...] = ()
+
+    @property
+    def addresses(self) -> tuple[int, ...]:
+        """For kernels: of the buffer, offsets, lengths, sources and arrivals. Asked of arrays once, for that
+        takes as long as handling a packet; so the columns of a batch are never exchanged for others."""
+        if not self._addresses:
+            arrays = (self.buffer, self.offset, self.length, self.source, self.arrival_ns)
+            self._addresses = tuple(int(array.ctypes.data) for array in arrays)
+        return self._addresses
 
     def __len__(self) -> int:
         return self.count

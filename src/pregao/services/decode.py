@@ -22,6 +22,7 @@ from pregao.io.files import read_small_file
 from pregao.model.errors import CaptureError, DecodeError
 from pregao.services.decoded import CaptureCounts, DecodedMessage, DecodedPacket, Finding
 from pregao.services.flows import Flows
+from pregao.services.readable import unknown_links
 from pregao.services.symbols import SymbolTable, learn_symbols
 
 __all__ = [
@@ -144,6 +145,7 @@ class _FileReader:
         self._file, self._source, self._decoder, self._counts = file, source, decoder, counts
         self._reader = DatagramReader()
         self._flows = Flows(file, decoder.channels)
+        counts.untold = self._flows.untold
         self._wanted = decoder.selection.channels
 
     def items(self) -> Iterator[DecodedPacket | Finding]:
@@ -156,6 +158,7 @@ class _FileReader:
         for damage in self._reader.finish(self._source.length):
             self._counts.bytes_left += damage.left
             yield self._damaged(damage)
+        yield from unknown_links(self._file, self._reader)
         self._report(self._source.size)
 
     def _windows(self) -> Iterator[DecodedPacket | Finding]:

@@ -18,11 +18,7 @@ class Endpoint:
 
 @dataclass(slots=True, eq=False)
 class Flow:
-    """All packets of one file from one sender to one receiver; stream and feed as far as known.
-
-    The stream may become known only after some packets (see `StreamGuesser`): a flow is one
-    object for its whole life, so what holds it sees the later, better answer too.
-    """
+    """All packets of one file from one sender to one receiver; stream and feed as far as known."""
 
     source: Endpoint
     destination: Endpoint
@@ -105,6 +101,7 @@ class CaptureCounts:
     skipped: dict[str, int] = field(default_factory=dict)  # reason: records
     findings: int = 0
     bytes_left: int = 0  # after the last whole record
+    untold: list[str] = field(default_factory=list)  # flows whose stream cannot be told
 
     def skip(self, reason: str) -> None:
         self.skipped[reason] = self.skipped.get(reason, 0) + 1

@@ -46,6 +46,7 @@ def _checks(folder: str) -> Iterator[Check]:
     for name in _OPTIONAL:
         yield _package(name, LESS, f"only for reading a lake with it: pip install {name}")
     yield _java()
+    yield _kernels()
     yield Check("cores", GOOD, str(len(os.sched_getaffinity(0))))
     yield _memory()
     yield _disk(folder)
@@ -73,6 +74,14 @@ def _java() -> Check:
     except JavaError as error:
         return Check("java", LACKS, "none", str(error))
     return Check("java", GOOD, f"{java.version} from {java.source} ({java.executable})")
+
+
+def _kernels() -> Check:
+    from pregao.services.compiled import is_compiled
+
+    if is_compiled():
+        return Check("kernels", GOOD, "compiled for this machine")
+    return Check("kernels", LESS, "not compiled yet", "the first use takes a minute: pregao doctor --compile")
 
 
 def _memory() -> Check:

@@ -6,18 +6,23 @@ import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from pregao.exchange.catalogue import load_catalogue, load_default_catalogue
 from pregao.exchange.catalogues.entries import Catalogue
 from pregao.feeds.binary.channels import ChannelMap
+from pregao.feeds.binary.publisher import Site
 from pregao.io.clock import WallClock
 from pregao.io.files import read_small_file
 from pregao.io.multicast import MulticastSender
+from pregao.services.live.keeping import StateFile, StateKeeper
 from pregao.services.live.loop import LOG, LiveLoop, routes_of, sites_of
-from pregao.services.live.market import LiveMarket
+from pregao.services.live.market import LiveMarket, version_at
 from pregao.services.live.settings import LiveSettings, default_channels
-from pregao.services.live.state import StateKeeper, load_state
+from pregao.services.live.tracking import StateTracker
 from pregao.services.operator_api import start_server
+
+_NAMED: Final = 10  # orders in a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +56,27 @@ def run_exchange(settings: LiveSettings, catalogue: Catalogue, announce: Callabl
     asyncio.run(_serve(settings, catalogue, announce))
 
 
+def _restored(
+    settings: LiveSettings, catalogue: Catalogue, sites: tuple[Site, ...], now_ns: int
+) -> tuple[LiveMarket, StateKeeper | None]:
+    """The market as a run before left it, and who keeps it."""
+    if settings.state is None:
+        return LiveMarket(catalogue, settings, sites, now_ns, version_before=version_at(now_ns)), None
+    file = StateFile(Path(settings.state))
+    market = LiveMarket(catalogue, settings, sites, now_ns, file.state)
+    if left := market.left_behind:
+        some = ", ".join(f"{order.order_id} of {order.security_id}" for order in left[:_NAMED])
+        LOG.warning("%d orders are over or could not be restored: %s", len(left), some)
+    tracker = StateTracker(market, file.state)
+    market.observer = tracker
+    return market, StateKeeper(file, tracker)
+
+
 async def _serve(settings: LiveSettings, catalogue: Catalogue, announce: Callable[[Running], None]) -> None:
     clock, channels = WallClock(), channels_of(settings, catalogue)
     routes = routes_of(channels, catalogue.channels)
     with MulticastSender(settings.interface, ttl=settings.ttl) as sender:
-        carried = None if settings.state is None else load_state(Path(settings.state))
-        market = LiveMarket(catalogue, settings, sites_of(routes), clock.now_ns(), carried)
-        for order in market.left_behind:
-            LOG.warning("order %d of %d could not be restored", order.order_id, order.security_id)
-        keeper = None if settings.state is None else StateKeeper(Path(settings.state), market)
+        market, keeper = _restored(settings, catalogue, sites_of(routes), clock.now_ns())
         loop = LiveLoop(market, sender, routes, clock, waiting=settings.queue, keeper=keeper)
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, loop.stop)

@@ -7,10 +7,8 @@ The lake is always built again.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
@@ -19,7 +17,7 @@ from pregao import __version__
 from pregao.io.writing import write_whole
 from pregao.lake.build import BuildReport
 from pregao.lake.spark.session import LOCAL
-from pregao.services.compiled import compile_all
+from pregao.services.compiled import compiling
 from pregao.services.lakes.build import BuildRequest, build_lake
 from pregao.services.report import Report, make_report
 from pregao.services.simulation import Settings, simulate
@@ -124,7 +122,7 @@ def _captures(settings: JobSettings, told: Told) -> Captures:
     if kept:
         return _those(kept, used_again=True)
     settings.stamp.unlink(missing_ok=True)
-    with _compiling():
+    with compiling(told):  # the simulation needs one core, and this the other
         made = Settings(settings.captures, **wanted)
         summary = simulate(made, lambda done, total: told("simulate", min(done, total), total))
     found = {
@@ -133,19 +131,6 @@ def _captures(settings: JobSettings, told: Told) -> Captures:
     stamp = {"pregao": __version__, "simulated": wanted, "captures": found}
     write_whole(settings.stamp, json.dumps(stamp, indent=1).encode())
     return _those(found, used_again=False)
-
-
-@contextmanager
-def _compiling() -> Iterator[None]:
-    """The simulation needs one core: meanwhile the other compiles what the build needs, where that is not
-    done yet. Otherwise every worker of Spark would, each for itself. If it fails, that is what happens."""
-    side = get_context("spawn").Process(target=compile_all, daemon=True)
-    side.start()
-    try:
-        yield
-        side.join()
-    finally:
-        side.kill()
 
 
 def _those(captures: dict[str, str], *, used_again: bool) -> Captures:

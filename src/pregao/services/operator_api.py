@@ -9,7 +9,6 @@ otherwise on purpose, and refuses what a web page elsewhere could make a browser
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable
 from ipaddress import ip_address
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -18,6 +17,15 @@ from aiohttp import web
 
 from pregao.exchange.rejections import Reason, Rejection
 from pregao.model.errors import ConfigurationError
+from pregao.services.bounded_http import (
+    Connections,
+    Handler,
+    Limits,
+    close_bounded,
+    one_line_for_many,
+    start_bounded,
+)
+from pregao.services.live.keeping import StateLostError
 from pregao.services.live.loop import LiveLoop, QueueFullError
 from pregao.services.operator.calls import CALLS, Call
 from pregao.services.operator.kinds import RefusedError, RequestError
@@ -30,8 +38,6 @@ LOG = logging.getLogger("pregao.exchange")
 BODY_LIMIT: Final = 64 * 1024
 _JSON: Final = "application/json"
 _READ_TIMEOUT_S: Final = 10.0
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class OperatorDesk:
@@ -50,9 +56,13 @@ class OperatorDesk:
         return found
 
 
-def make_app(loop: LiveLoop, *, bind_anywhere: bool = False) -> web.Application:
+def make_app(
+    loop: LiveLoop, *, bind_anywhere: bool = False, connections: Connections | None = None
+) -> web.Application:
     """The application, for a server or a test."""
-    app = web.Application(client_max_size=BODY_LIMIT, middlewares=[_guard(bind_anywhere=bind_anywhere)])
+    outer = [] if connections is None else [connections.under_way]
+    middlewares = [*outer, _guard(bind_anywhere=bind_anywhere)]
+    app = web.Application(client_max_size=BODY_LIMIT, middlewares=middlewares)
     described, listed = json.dumps(document()), page()
 
     async def openapi(_: web.Request) -> web.Response:
@@ -71,30 +81,33 @@ def make_app(loop: LiveLoop, *, bind_anywhere: bool = False) -> web.Application:
     return app
 
 
-async def start_server(loop: LiveLoop, address: str, port: int, *, bind_anywhere: bool) -> "Server":
+async def start_server(
+    loop: LiveLoop, address: str, port: int, *, bind_anywhere: bool, limits: Limits | None = None
+) -> "Server":
     """Listens; ConfigurationError if it may not or cannot."""
     if not bind_anywhere and not is_loopback(address):
         reason = f"{address} is not a loopback address: anyone who reaches it could trade (--bind-anywhere)"
         raise ConfigurationError(reason, key="address")
-    runner = web.AppRunner(make_app(loop, bind_anywhere=bind_anywhere), access_log=None, shutdown_timeout=1.0)
-    await runner.setup()
-    site = web.TCPSite(runner, address, port)
+    one_line_for_many("asyncio", "aiohttp.server", LOG.name)
+    connections = Connections(limits or Limits())
+    app = make_app(loop, bind_anywhere=bind_anywhere, connections=connections)
     try:
-        await site.start()
+        runner, server = await start_bounded(app, connections, address, port)
     except OSError as error:
-        await runner.cleanup()
         raise ConfigurationError(f"{address} port {port}: {error.strerror}", key="address") from error
-    return Server(runner, address)
+    return Server(runner, server, connections, address)
 
 
 class Server:
-    def __init__(self, runner: web.AppRunner, address: str) -> None:
-        self._runner = runner
+    def __init__(
+        self, runner: web.AppRunner, server: asyncio.Server, connections: Connections, address: str
+    ) -> None:
+        self._runner, self._server, self.connections = runner, server, connections
         host = f"[{address}]" if ":" in address else address
-        self.url = f"http://{host}:{runner.addresses[0][1]}/"
+        self.url = f"http://{host}:{server.sockets[0].getsockname()[1]}/"
 
     async def close(self) -> None:
-        await self._runner.cleanup()
+        await close_bounded(self._runner, self._server)
 
 
 def is_loopback(host: str) -> bool:
@@ -170,6 +183,8 @@ def _answer(error: Exception) -> web.Response:
         return _error(409, reason.name, error.rejection.text, code=reason.code)
     if isinstance(error, QueueFullError):
         return _error(503, "busy", "too many commands wait already")
+    if isinstance(error, StateLostError):
+        return _error(503, "not-kept", "it may or may not have happened: its state could not be written")
     if isinstance(error, TimeoutError):
         return _error(408, "too-slow", f"the body did not come within {_READ_TIMEOUT_S:.0f} seconds")
     if isinstance(error, web.HTTPRequestEntityTooLarge):

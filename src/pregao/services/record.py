@@ -19,6 +19,7 @@ from pregao.io.multicast import MulticastReceiver
 from pregao.io.packet_reader import PacketReader, ReaderHealth
 from pregao.io.recording_repair import Outcome, Repair, repair_folder
 from pregao.io.seek_table import FrameTimes
+from pregao.io.writing import need_writable
 from pregao.model.packets import PacketBatch
 from pregao.services.recording.recorder import Recorder
 from pregao.services.recording.settings import NS_PER_SECOND, RecordSettings
@@ -41,7 +42,9 @@ class RecordHealth:
 
 
 def repair_recordings(settings: RecordSettings) -> list[Repair]:
-    """Make whole what an earlier run left in the folder when it was killed."""
+    """Make whole what an earlier run left in the folder when it was killed; ConfigurationError where
+    nothing can be written there, before there is a packet to write."""
+    need_writable(settings.out)
     return repair_folder(settings.out, _is_header, _describe)
 
 

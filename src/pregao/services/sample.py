@@ -1,89 +1,148 @@
-"""A small capture of our own making: four files with B3's names, for a first look and for tests.
+"""A small capture for a first look and for tests: a short day of the simulated exchange on one channel,
+from the start of the week to shortly before the closing call, so that it ends with open markets.
 
-    python -m pregao.services.sample DIRECTORY [--packets N] [--version V] [--seed N]
+    python -m pregao.services.sample DIRECTORY [--messages N] [--version V] [--seed N]
 
-A stand-in for the simulated exchange that comes later (see `pregao.feeds.binary.sample` for what
-it is and is not). Both incremental files carry the same packets, B a few microseconds later; each
-lacks a few that the other has.
+Four files with B3's names. Both incremental files carry the same packets, B a few microseconds later;
+each lacks a few that the other has. A seed makes the same day again, byte for byte.
+
+Versions 8 and 9 still declare the templates of 7 that others replaced (5.9.2.4). The publisher sends only
+the newer ones; here every second instrument goes out under the deprecated ones, so that a sample has every
+template of its version.
 """
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from random import Random
+from typing import Final
 
-from pregao.codecs.pcap.writer import ethernet_udp_frame, pcap_header, pcap_record
-from pregao.codecs.sbe import load_builtin_schema
-from pregao.feeds.binary.sample.streams import SampleChannel, Sent
+from pregao.codecs.sbe import Message, MessageEncoder, load_builtin_schema
+from pregao.codecs.sbe.layout import BlockLayout
+from pregao.exchange.catalogues.entries import Catalogue
+from pregao.exchange.timetable import local_midnight_ns
+from pregao.feeds.binary.packets import FRAMING_SIZE, MAX_PACKET, PacketDecoder, PacketHeader, encode_packet
+from pregao.feeds.binary.streams import Feed, Stream
+from pregao.services.simulation.captures import STREAM_FILES, CaptureFile, close_all, file_name
+from pregao.services.simulation.dayclock import DayClock
+from pregao.services.simulation.memory import Packet, short_day, simulate_in_memory
+from pregao.services.simulation.settings import VERSIONS
+from pregao.services.simulation.venue import default_catalogue
 
-PACKETS = 20_000
-VERSION = 16
-_US = 1_000
-_LOSS = 0.0005  # of each feed, never the same packet on both
-_SOURCE = "198.51.100.7"  # addresses of the documentation ranges
-_GROUPS = {
-    "Incremental_FeedA": ("233.252.0.1", 30_000),
-    "Incremental_FeedB": ("233.252.0.2", 31_000),
-    "InstrumentDefinition": ("233.252.0.3", 32_000),
-    "SnapshotRecovery": ("233.252.0.4", 33_000),
-}
+MESSAGES: Final = 24_000  # from here on every template of a version occurs
+VERSION: Final = 16
+CHANNEL: Final = 84
+
+_SHORTER: Final = 100  # a day of six minutes, so that heartbeats are few
+_ENDS_S: Final = 16 * 3600 + 45 * 60  # B3's local time
+_LOOPS: Final = 4  # of definitions and of snapshots
+_LOSS: Final = 0.0005  # of each feed, never the same packet on both
+_DEPRECATED: Final = {"SecurityDefinition_12": "SecurityDefinition_4", "PriceBand_22": "PriceBand_20"}
+
+
+def sample_packets(
+    *, messages: int = MESSAGES, version: int = VERSION, seed: int = 1, channel: int = CHANNEL
+) -> list[Packet]:
+    """The packets of all feeds in the order of capture, none of them lost. `messages` are those that the
+    whole day would have on the incremental stream."""
+    settings = short_day(
+        messages=messages, version=version, seed=seed, instruments=None, squeeze=_SHORTER, loops=_LOOPS,
+        trading=1.0, truth=False,
+    )  # fmt: skip
+    (day,) = simulate_in_memory(settings, on_one_channel(default_catalogue(None), channel))
+    end_ns = DayClock(local_midnight_ns(day.trade_date), _SHORTER).at(_ENDS_S)
+    rewrite = _rewriter(version)
+    return [
+        packet._replace(payload=rewrite(packet.payload)) for packet in day.packets if packet.ts_ns < end_ns
+    ]
+
+
+def on_one_channel(catalogue: Catalogue, channel: int) -> Catalogue:
+    """The same instruments, all of them on one channel: each kind of message comes from some of them."""
+    listings = (
+        replace(each, instrument=replace(each.instrument, channel=channel)) for each in catalogue.listings
+    )
+    groups = (replace(group, channel=channel) for group in catalogue.groups)
+    return replace(catalogue, listings=tuple(listings), groups=tuple(groups))
 
 
 def write_sample(
-    directory: Path, *, packets: int = PACKETS, version: int = VERSION, seed: int = 1, channel: int = 84
+    directory: Path,
+    *,
+    messages: int = MESSAGES,
+    version: int = VERSION,
+    seed: int = 1,
+    channel: int = CHANNEL,
 ) -> list[Path]:
-    """Write the four files; every message template of the version occurs from 3,000 packets on."""
-    source = SampleChannel(load_builtin_schema(), version=version, seed=seed, channel=channel)
-    random = Random(seed)
-    sent = list(source.incremental(packets))
-    without_a, without_b = _losses(sent, random)
-    contents: dict[str, list[Sent]] = {
-        "Incremental_FeedA": [one for one in sent if one.number not in without_a],
-        "Incremental_FeedB": [one for one in sent if one.number not in without_b],
-        "InstrumentDefinition": list(source.definitions()),
-        "SnapshotRecovery": source.snapshots,
-    }
-    directory.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for name, stream in contents.items():
-        delay_us = 40 if name.endswith("FeedB") else 25
-        path = directory / f"{channel:03}_{name}.pcap"
-        path.write_bytes(pcap_header() + b"".join(records(stream, name, channel, delay_us, random)))
-        paths.append(path)
-    return paths
+    """Write the four files."""
+    packets = sample_packets(messages=messages, version=version, seed=seed, channel=channel)
+    lost = _losses(packets, Random(seed))
+    files = {key: CaptureFile(directory, channel, *key, seed) for key in STREAM_FILES}
+    for packet in packets:
+        if packet.stream is not Stream.INCREMENTAL or _place(packet) not in lost[packet.feed]:
+            files[packet.stream, packet.feed].record(packet.payload, packet.ts_ns)
+    close_all(list(files.values()))
+    return [directory / file_name(channel, *key) for key in STREAM_FILES]
 
 
-def records(sent: Iterable[Sent], name: str, channel: int, delay_us: int, random: Random) -> Iterator[bytes]:
-    """Packets as they were captured on one of the four streams: frames in pcap records."""
-    address, port = _GROUPS[name]
-    ts_ns = 0
-    for one in sent:
-        arrived_ns = one.sending_ns + delay_us * _US + random.randrange(8 * _US)
-        ts_ns = max(ts_ns + 1, arrived_ns)  # a link keeps the order
-        frame = ethernet_udp_frame(
-            one.payload, src=_SOURCE, dst=address, src_port=port, dst_port=port + channel
-        )
-        yield pcap_record(ts_ns, frame)
+def _losses(packets: Iterable[Packet], random: Random) -> Mapping[Feed, set[tuple[int, int]]]:
+    """What is missing on A and on B, a few packets on each even when there are few."""
+    sent = (packet for packet in packets if (packet.stream, packet.feed) == (Stream.INCREMENTAL, Feed.A))
+    places = [place for place in map(_place, sent) if place[1]]  # heartbeats have number 0
+    count = min(max(2, int(len(places) * _LOSS)), len(places) // 4)
+    lost = random.sample(places, 2 * count)
+    return {Feed.A: set(lost[:count]), Feed.B: set(lost[count:])}
 
 
-def _losses(sent: list[Sent], random: Random) -> tuple[set[int], set[int]]:
-    """Numbers missing on A and on B, a few on each even when there are few packets."""
-    numbers = [one.number for one in sent if one.number]
-    count = min(max(2, int(len(numbers) * _LOSS)), len(numbers) // 4)
-    lost = random.sample(numbers, 2 * count)
-    return set(lost[:count]), set(lost[count:])
+def _place(packet: Packet) -> tuple[int, int]:
+    header = PacketHeader.decode(packet.payload)
+    return header.sequence_version, header.sequence_number
+
+
+def _rewriter(version: int) -> Callable[[bytes], bytes]:
+    """What puts the deprecated templates of a version in; nothing where it has only one of each."""
+    schema = load_builtin_schema()
+    names = schema.at(version).by_name
+    if not all(new in names and old in names for new, old in _DEPRECATED.items()):
+        return bytes
+    decoder, encoder = PacketDecoder(schema), MessageEncoder(schema, version)
+    olds = {names[new].id: (old, _field_names(names[old])) for new, old in _DEPRECATED.items()}
+
+    def older(message: Message, raw: bytes) -> bytes:
+        fields = message.fields
+        if message.template_id not in olds or fields is None or int(str(fields["securityID"])) % 2:
+            return raw
+        old, known = olds[message.template_id]
+        return encoder.encode(old, {name: value for name, value in fields.items() if name in known})
+
+    def rewrite(payload: bytes) -> bytes:
+        packet = decoder.decode(payload)
+        places = [placed.offset for placed in packet.messages] + [len(payload)]
+        raws = [payload[at + FRAMING_SIZE : end] for at, end in pairwise(places)]
+        made = [older(placed.message, raw) for placed, raw in zip(packet.messages, raws, strict=True)]
+        rewritten = encode_packet(packet.header, made)
+        return rewritten if len(rewritten) <= MAX_PACKET else payload
+
+    return rewrite
+
+
+def _field_names(layout: BlockLayout) -> frozenset[str]:
+    fields = {field.name for field in layout.fields}
+    return frozenset(fields | {group.name for group in layout.groups} | {data.name for data in layout.data})
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m pregao.services.sample", description="A small capture.")
     parser.add_argument("directory", type=Path)
-    parser.add_argument("--packets", type=int, default=PACKETS, help="of the incremental stream")
-    parser.add_argument("--version", type=int, default=VERSION, help="wire version")
+    parser.add_argument("--messages", type=int, default=MESSAGES, help="of a whole day, incremental")
+    parser.add_argument("--version", type=int, choices=VERSIONS, default=VERSION, help="wire version")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
     paths = write_sample(
-        options.directory, packets=options.packets, version=options.version, seed=options.seed
+        options.directory, messages=options.messages, version=options.version, seed=options.seed
     )
     size = sum(path.stat().st_size for path in paths)
     sys.stderr.write(f"wrote {len(paths)} files, {size:,} bytes, to {options.directory}\n")

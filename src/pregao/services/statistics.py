@@ -78,6 +78,7 @@ class Statistics:
     templates: Counter[tuple[int, str | None]] = field(default_factory=Counter)
     versions: Counter[int] = field(default_factory=Counter)
     unknown_versions: set[int] = field(default_factory=set)
+    older_versions: set[int] = field(default_factory=set)  # of these, those below all that are known
     unknown_values: Counter[tuple[str, str, int]] = field(default_factory=Counter)
     faults: Counter[str] = field(default_factory=Counter)
     messages: int = 0
@@ -113,6 +114,8 @@ class Statistics:
         self.versions[message.header.version] += 1
         if not message.known_version:
             self.unknown_versions.add(message.header.version)
+            if message.older_version:
+                self.older_versions.add(message.header.version)
         if message.unknown:
             self._see_unknown(message)
         if message.leftover and message.fields is not None:
@@ -153,6 +156,7 @@ class Statistics:
             ],
             "versions": [
                 {"version": v, "known": v not in self.unknown_versions, "messages": n}
+                | ({"older": True} if v in self.older_versions else {})
                 for v, n in sorted(self.versions.items())
             ],
             "unknown_values": [

@@ -28,10 +28,7 @@ def report(counts: dict[str, Any]) -> str:
         _table(
             "wire versions",
             ("version", "messages", ""),
-            [
-                (v["version"], v["messages"], "" if v["known"] else "?read by the nearest lower version")
-                for v in counts["versions"]
-            ],
+            [(v["version"], v["messages"], _how_read(v)) for v in counts["versions"]],
         ),
         _table(
             "values unknown to the schema",
@@ -46,6 +43,12 @@ def report(counts: dict[str, Any]) -> str:
         ),
     ]  # fmt: skip
     return "\n".join(section for section in sections if section)
+
+
+def _how_read(version: dict[str, Any]) -> str:
+    if version["known"]:
+        return ""
+    return "?older than all versions known" if version.get("older") else "?read by the nearest lower version"
 
 
 def _overview(counts: dict[str, Any]) -> str:

@@ -70,14 +70,19 @@ def _subscription(entry: ChannelEntry, interface: str | None, file: str) -> Subs
 
 @contextmanager
 def open_receivers(
-    subscriptions: Iterable[Subscription], buffer_size: int = RECEIVE_BUFFER
+    subscriptions: Iterable[Subscription], buffer_size: int = RECEIVE_BUFFER, *, join: bool = True
 ) -> Iterator[list[MulticastReceiver]]:
-    """A joined socket for each; closed, and so left, with the block."""
+    """A socket for each, joined unless told otherwise; closed, and so left, with the block."""
     with ExitStack() as stack:
         yield [
             stack.enter_context(
                 MulticastReceiver(
-                    each.group, each.port, each.interface, source=each.source, buffer_size=buffer_size
+                    each.group,
+                    each.port,
+                    each.interface,
+                    source=each.source,
+                    buffer_size=buffer_size,
+                    join=join,
                 )
             )
             for each in subscriptions

@@ -1,8 +1,8 @@
 """Which security id has which symbol, as far as definitions have been seen."""
 
 from collections.abc import Collection, Iterator
-from itertools import islice
 
+from pregao.captures.glance import Survey, glance
 from pregao.codecs.pcap.datagrams import DatagramReader
 from pregao.codecs.pcap.outcomes import Datagram
 from pregao.codecs.sbe import Message, Schema
@@ -11,7 +11,8 @@ from pregao.feeds.binary.streams import DEFINITIONS, Stream, stream_of_file_name
 from pregao.io.captures import open_capture
 from pregao.model.errors import CaptureError, DecodeError
 
-PEEK = 2000  # packets of a file that are looked at to see whether it has definitions
+PEEK = 2000  # packets of a file of one stream that are looked at to see whether it has definitions
+_EVERYTHING = 1 << 62
 
 
 class SymbolTable:
@@ -49,9 +50,9 @@ class SymbolTable:
 
 def learn_symbols(table: SymbolTable, path: str, schema: Schema, symbols: Collection[str]) -> None:
     """Put every definition of these symbols in a file into a table. Cheap: a file without
-    definitions is only peeked into, and only packets in which a symbol stands are decoded."""
+    definitions is only looked at, and only packets in which a symbol stands are decoded."""
     decoder = PacketDecoder(schema)
-    if not _holds_definitions(path, decoder):
+    if not _holds_definitions(path):
         return
     needles = [symbol.encode() for symbol in symbols]
     for payload in _payloads(path):
@@ -60,13 +61,26 @@ def learn_symbols(table: SymbolTable, path: str, schema: Schema, symbols: Collec
                 table.observe(message)
 
 
-def _holds_definitions(path: str, decoder: PacketDecoder) -> bool:
-    """By its name, or by its first packets where the name does not tell."""
-    stream = stream_of_file_name(path).stream
-    if stream is not Stream.UNKNOWN:
-        return stream is Stream.DEFINITION
-    first = islice(_payloads(path), PEEK)
-    return any(m.template_id in DEFINITIONS for payload in first for m in _messages(payload, decoder))
+def _holds_definitions(path: str) -> bool:
+    """By what is inside: of a file whose name says what it is the beginning tells, of others all."""
+    named = stream_of_file_name(path).stream
+    if named is Stream.DEFINITION:
+        return True
+    try:
+        found = glance(path, PEEK)
+        if not found.whole and not _has_definitions(found) and (
+            named is Stream.UNKNOWN or len(found.flows) > 1
+        ):  # fmt: skip
+            from pregao.captures.survey import survey
+
+            found = survey(path, _EVERYTHING)
+    except CaptureError:
+        return False
+    return _has_definitions(found)
+
+
+def _has_definitions(found: Survey) -> bool:
+    return any(not DEFINITIONS.isdisjoint(flow.templates) for flow in found.flows.values())
 
 
 def _messages(payload: bytes, decoder: PacketDecoder) -> list[Message]:

@@ -1,7 +1,7 @@
 """Feeds that carry one sequence (6.1): the first to bring a packet wins, and a gap is one that all have.
 
     next in sequence      accepted, and what is held behind it
-    accepted before       a repetition: dropped, its bytes compared
+    accepted before       a repetition: dropped, its messages compared
     given up before       late: dropped
     a little ahead        held, bounded by count, bytes and time; then the gap is declared
     far ahead, or of      `elsewhere`: followed when others confirm it. Number 1 of the next version is
@@ -30,7 +30,7 @@ from pregao.sessions.arbitration_state import (
 )
 from pregao.sessions.elsewhere import FEW, MANY, Elsewhere, Place, Waiting
 from pregao.sessions.feeds import Feed
-from pregao.sessions.hashing import FEED_BITS, LOST, UNKNOWN, packet_hash
+from pregao.sessions.hashing import FEED_BITS, LOST, UNKNOWN, messages_hash
 from pregao.sessions.sequence import is_newer, successor
 from pregao.sessions.settings import Settings
 from pregao.sessions.taking import Output, Packet, Taking
@@ -90,7 +90,7 @@ class Arbiter:
         """A packet of this channel that is no heartbeat."""
         self._expire(now_ns)
         self._hear(feed, now_ns)
-        packet = Waiting(bytes(payload), feed, now_ns, packet_hash(payload), 1 << feed - 1)
+        packet = Waiting(bytes(payload), feed, now_ns, messages_hash(payload), 1 << feed - 1)
         if self.version < 0:
             self._begin(version, number)
             self._taking.accept(number, packet)

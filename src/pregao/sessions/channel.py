@@ -20,6 +20,7 @@ from collections.abc import Iterator, Set
 from typing import Any
 
 from pregao.model.packets import UInt32s
+from pregao.model.rows import Flag
 from pregao.sessions.arbitration import Arbiter, Output, Packet
 from pregao.sessions.counters import ChannelCounters
 from pregao.sessions.events import Event, TradeDateChanged
@@ -156,27 +157,29 @@ class ChannelMachine:
         index = self.table.find(security_id)
         if index == NOT_FOLLOWED:
             index = self.table.add(security_id, self._recovery.missing)
-            if index != NOT_FOLLOWED:
-                self._progress.doubt()
         return index
+
+    def on_interest(self) -> None:
+        """An instrument is followed from now on whose rows were skipped: a snapshot must have them."""
+        self._recovery.missing = max(self._recovery.missing, self.at)
 
     def on_row(self, index: int, row: Any) -> int:
         """What to do with a row; it is held here if that is decided. In bits of `Decision`: EMPTIED comes
         before APPLY."""
         record: Record = self.table.sync[index]
         at, kind = int(row["at"]), int(row["kind"])
-        outcome = decide(record, kind, int(row["rpt_seq"]), at)
+        outcome = decide(record, kind, int(row["rpt_seq"]), at, int(row["flags"]) & Flag.RECOVERY)
         if outcome & Decision.FORGET:
             self.held.forget(record)
         if outcome & Decision.HOLD and not self.held.push(record, row):
             self.on_overflow(at)
         if outcome & NOTABLE:
+            self.table.recount(index)
             self.on_note(index, outcome, kind, at)
         return outcome
 
     def on_note(self, index: int, outcome: int, kind: int, at: int) -> None:
-        """Of a kernel: this decision has one of the bits of NOTABLE."""
-        self._progress.doubt()
+        """Of a kernel, which has recounted the instrument: this decision has one of the bits of NOTABLE."""
         if outcome & Decision.EMPTIED:
             self.snapshots.on_recovery()
         self._recovery.noted(index, outcome, kind, at)
@@ -184,13 +187,11 @@ class ChannelMachine:
     def on_overflow(self, at: int) -> None:
         """There is no room to hold a row that stands at this place; it is dropped like all others."""
         self._recovery.overflow(at)
-        self._progress.doubt()
 
     def on_suspect(self, index: int, at: int) -> None:
         """Of a kernel: an update did not fit the book, which is stale from now on."""
         self.counters.suspected += 1
         self._recovery.suspected(index, at)
-        self._progress.doubt()
 
     def on_damage(self, at: int, what: str, byte: int) -> None:
         """The rest of an accepted packet cannot be read: it is as good as lost."""
@@ -206,17 +207,15 @@ class ChannelMachine:
 
     def on_definition(self, security_id: int, at: int, *, new: bool = False, deleted: bool = False) -> int:
         """A SecurityDefinition on the incremental stream; the instrument's index."""
-        index = self.definitions.on_definition(security_id, at, new=new, deleted=deleted)
-        self._progress.doubt()
-        return index
+        return self.definitions.on_definition(security_id, at, new=new, deleted=deleted)
 
     def on_group_phase(self, at: int, strangers: UInt32s | None = None) -> None:
         """A SecurityGroupPhase: it may reset statistics (14.3) and has no rptSeq, so it goes to every
         instrument of its group as a row. An instrument not heard of yet needs a snapshot that has it, and
         so do statistics of `strangers`, who may be of the group."""
         self._recovery.missing = max(self._recovery.missing, at)
-        if strangers is not None and len(strangers) and self._recovery.unsettle_statistics(strangers, at):
-            self._progress.doubt()
+        if strangers is not None and len(strangers):
+            self._recovery.unsettle_statistics(strangers, at)
 
     def on_trade_date(self, trade_date: int) -> None:
         if trade_date != self._trade_date:
@@ -230,3 +229,8 @@ class ChannelMachine:
         """After a batch: states, and which recovery streams are needed."""
         self._upsets.watch(now_ns)
         self._progress.settle()
+
+    def check_invariants(self) -> None:
+        """After `settle`, for tests and proofs: looks at every instrument."""
+        self.table.check_invariants()
+        self._progress.check_invariants()

@@ -20,7 +20,7 @@ class Healer(Enum):
     """What made an instrument whole again."""
 
     SNAPSHOT = "snapshot"
-    EMPTY_BOOK = "empty book"
+    EMPTY_BOOK = "empty book"  # and its orders, told to their end (6.5.13)
     FIRST_REPORT = "first report"  # rptSeq 1: the book was emptied just before (6.5.13)
     ABSENT = "absent from loop"
     CONTINUITY = "continuity"
@@ -55,7 +55,7 @@ class PacketConflict:
 
     def __str__(self) -> str:
         number = number_of(self.at)
-        return f"channel {self.channel}: feed {self.feed.name} repeats packet {number} with other bytes"
+        return f"channel {self.channel}: feed {self.feed.name} repeats packet {number} with other messages"
 
 
 @record
@@ -165,15 +165,19 @@ class FailedOver:
 
 @record
 class InstrumentsUnverified:
-    """Something was lost that may have concerned them."""
+    """Something was lost that may have concerned them, or their books are being told again."""
 
     channel: int
-    instruments: int
+    security_ids: tuple[int, ...]
     at: int
 
+    @property
+    def instruments(self) -> int:
+        return len(self.security_ids)
+
     def __str__(self) -> str:
-        number = number_of(self.at)
-        return f"channel {self.channel}: {self.instruments} instruments unverified from packet {number}"
+        who = f"{self.instruments} instruments" if self.instruments != 1 else "1 instrument"
+        return f"channel {self.channel}: {who} unverified from packet {number_of(self.at)}"
 
 
 @record

@@ -1,13 +1,17 @@
-"""A cheap hash of a packet: eight bytes at a time, multiply and xor. `kernels.packet_hash` is its twin.
+"""A cheap hash of a packet's messages: eight bytes at a time, multiply and xor. The twin is
+`arrivals.kernels.messages_hash`.
 
-It tells packets apart that differ by accident; it is no protection against those made to collide.
-The lowest three bits are left free for the feeds that brought the packet.
+A and B promise the same messages (6.1, 6.5.3), not the same header: SendingTime and Reserved may be each
+feed's own, so what is compared begins behind the header. The hash tells packets apart that differ by
+accident; it is no protection against those made to collide. The lowest three bits are left free for the
+feeds that brought the packet.
 """
 
 from struct import unpack_from
 from typing import Final
 
 MULTIPLIER: Final = 0x9E3779B97F4A7C15
+HEADER_SIZE: Final = 16  # of a packet (6.5.5.1)
 FEED_BITS: Final = 7
 UNKNOWN: Final = -1  # no packet of this number was seen in this sequence
 LOST: Final = 0  # it was given up
@@ -15,12 +19,13 @@ LOST: Final = 0  # it was given up
 _MASK: Final = (1 << 64) - 1
 
 
-def packet_hash(payload: bytes | bytearray | memoryview) -> int:
+def messages_hash(packet: bytes | bytearray | memoryview) -> int:
     """As a signed number, as kernels keep it. The end is read once more where it is not a whole word."""
-    size = len(payload)
-    words = unpack_from(f"<{size // 8}Q", payload)
+    messages = packet[HEADER_SIZE:]
+    size = len(messages)
+    words = unpack_from(f"<{size // 8}Q", messages)
     if size % 8:
-        words += unpack_from("<Q", payload, size - 8) if size >= 8 else (_short(payload),)
+        words += unpack_from("<Q", messages, size - 8) if size >= 8 else (_short(messages),)
     value = size
     for word in words:
         value = ((((value << 29) | (value >> 35)) & _MASK) ^ word) * MULTIPLIER & _MASK
@@ -30,5 +35,5 @@ def packet_hash(payload: bytes | bytearray | memoryview) -> int:
     return value - (1 << 64) if value >> 63 else value
 
 
-def _short(payload: bytes | bytearray | memoryview) -> int:
-    return int.from_bytes(bytes(payload), "little")
+def _short(messages: bytes | bytearray | memoryview) -> int:
+    return int.from_bytes(bytes(messages), "little")

@@ -11,12 +11,15 @@ from typing import Any, Final
 import numpy as np
 
 from pregao.model.packets import Int64s
-from pregao.model.rows import ROW, Rows
+from pregao.model.rows import ROW, Kind, Rows
 from pregao.sessions.instruments import NOBODY, Sync
 
 # Fields of the pool's block, as byte offsets.
 POOL_ROWS, POOL_NEXTS, POOL_FREE, POOL_USED, POOL_SIZE, POOL_COUNT = range(0, 48, 8)
 _BLOCK_WORDS: Final = 8
+# In place of a rptSeq.
+STARTS_AGAIN: Final = 0
+NO_REPORT_HELD: Final = -1
 
 Links = np.ndarray[tuple[int], np.dtype[np.int32]]
 
@@ -67,6 +70,17 @@ class HeldRows:
         while slot != NOBODY:
             yield self.rows[slot]
             slot = int(self.nexts[slot])
+
+    def first_report_after(self, record: Any, at: int) -> int:
+        """rptSeq of the first row held that stands after a place and counts; STARTS_AGAIN when that is an
+        EmptyBook, NO_REPORT_HELD when there is none. Chains are long: the program asks the kernel."""
+        for row in self.chain(record):
+            if row["at"] > at:
+                if row["kind"] == Kind.EMPTY_BOOK:
+                    return STARTS_AGAIN
+                if row["rpt_seq"] > 0:
+                    return int(row["rpt_seq"])
+        return NO_REPORT_HELD
 
     def forget(self, record: Any) -> None:
         """The chain's slots are free again."""

@@ -17,14 +17,18 @@ REPORTS_IN_A_PACKET: Final = 35
 NEVER: Final = 1 << 62  # a bound that no rptSeq exceeds: only a snapshot can tell
 NO_REPORT: Final = -1  # no rptSeq of it is known
 NOBODY: Final = -1  # end of a chain
+UNMARKED: Final = -1  # for `decide`: RecoveryMsg is not looked at, an EmptyBook is a whole replenishment
 
 
-class Known(IntEnum):
-    """The lesser of two is what holds for both."""
+class BookStatus(IntEnum):
+    """How far a book, or statistics, are to be believed. The lesser of two is what holds for both."""
 
     STALE = 0
     UNVERIFIED = 1
     CLEAN = 2
+
+
+Known = BookStatus  # its name in this package, until all of it is renamed
 
 
 class Mark(IntFlag):
@@ -33,6 +37,8 @@ class Mark(IntFlag):
     DEFINED = 4
     REPORTED = 8  # a message with rptSeq was seen
     AWAITED = 16  # its book is to be told again, and is withheld until then (6.5.11, 6.5.12)
+    REPLENISHING = 32  # its book is being told again, and may be told by half (6.5.12 step 6, 6.5.13)
+    COUNTED = 64  # among those that are not clean, by `InstrumentTable`
 
 
 class Part(IntFlag):
@@ -48,10 +54,11 @@ class Decision(IntFlag):
     EMPTIED = 8  # first empty the book: it was emptied before this row, or by it
     WENT_STALE = 16
     VERIFIED = 32  # the book became clean, by continuity
-    HEALED = 64  # the book became clean, with EMPTIED
+    HEALED = 64  # the book became clean: with EMPTIED as it is empty, with VERIFIED as it was told to its end
+    UNSETTLED = 128  # the book ceased to be clean: it is being told again
 
 
-NOTABLE: Final = int(Decision.EMPTIED | Decision.WENT_STALE | Decision.VERIFIED)
+NOTABLE: Final = int(Decision.EMPTIED | Decision.WENT_STALE | Decision.VERIFIED | Decision.UNSETTLED)
 
 SYNC = np.dtype(
     [
@@ -97,51 +104,74 @@ def new_record(sync: Sync, index: int, missing: int) -> None:
     record["head"] = record["tail"] = NOBODY
 
 
-def decide(record: Record, kind: int, rpt_seq: int, at: int) -> int:
-    """What to do with a row, in bits of `Decision`. `rpt_seq` 0: it has none, and does not count."""
+def decide(record: Record, kind: int, rpt_seq: int, at: int, recovery: int = UNMARKED) -> int:
+    """What to do with a row, in bits of `Decision`. `rpt_seq` 0: it has none, and does not count. `recovery`:
+    whether it is marked RecoveryMsg."""
     if record["marks"] & Mark.IGNORED or at <= record["covered"]:
         return 0
     outcome = 0
     is_book = kind <= _LAST_BOOK_KIND
+    # Only an update of the book without the mark says that the book is not being told again.
+    over = recovery < 0 or (recovery == 0 and is_book and kind != Kind.EMPTY_BOOK)
     if kind == Kind.EMPTY_BOOK:
-        outcome = _empty(record)
+        outcome = _empty(record, over)
         record["last"], record["last_at"] = 0, at
     elif rpt_seq > 0:
-        outcome = _report(record, rpt_seq, at, is_book)
+        outcome = _report(record, rpt_seq, at, is_book, over)
     part = int(record["book"] if is_book else record["statistics"])
     if part != Known.STALE:
         outcome |= Decision.APPLY
+    if is_book and not over and part == Known.UNVERIFIED:
+        # A whole market may be told again: it is not held, and a snapshot must have all of it.
+        record["missing"] = max(int(record["missing"]), at)
+    elif part != Known.CLEAN:
+        outcome |= Decision.HOLD
     # An EmptyBook is held for the other part's sake: rptSeq starts again there.
-    if part != Known.CLEAN or (kind == Kind.EMPTY_BOOK and record["statistics"] != Known.CLEAN):
+    if kind == Kind.EMPTY_BOOK and record["statistics"] != Known.CLEAN:
         outcome |= Decision.HOLD
     return outcome
 
 
-def _empty(record: Record) -> int:
-    """The book is empty, whatever it was (6.5.13)."""
+def _empty(record: Record, over: bool) -> int:
+    """The book is empty, whatever it was (6.5.13). Not `over`: its orders may follow."""
     outcome = Decision.EMPTIED
-    if record["book"] != Known.CLEAN:
-        outcome |= Decision.HEALED
     if record["statistics"] == Known.CLEAN and record["held"]:
         outcome |= Decision.FORGET
-    record["book"], record["bound"] = Known.CLEAN, 0
-    record["marks"] &= ~np.uint8(Mark.RESTART | Mark.AWAITED)
+    record["marks"] &= ~np.uint8(Mark.RESTART | Mark.AWAITED | Mark.REPLENISHING)
+    record["bound"] = 0
+    if over:
+        if record["book"] != Known.CLEAN:
+            outcome |= Decision.HEALED
+        record["book"] = Known.CLEAN
+    else:
+        outcome |= _replenish(record)
     return int(outcome)
 
 
-def _report(record: Record, rpt_seq: int, at: int, is_book: bool) -> int:
+def _replenish(record: Record) -> int:
+    """Its book is being told again: nobody says how many orders there will be."""
+    outcome = Decision.UNSETTLED if record["book"] == Known.CLEAN else 0
+    record["book"], record["bound"] = Known.UNVERIFIED, 0
+    record["marks"] |= Mark.REPLENISHING
+    return int(outcome)
+
+
+def _report(record: Record, rpt_seq: int, at: int, is_book: bool, over: bool) -> int:
     last, book = int(record["last"]), int(record["book"])
     restart = record["marks"] & Mark.RESTART
+    begun = record["marks"] & Mark.REPLENISHING and last == 0 and record["bound"] == 0
     outcome = 0
-    if rpt_seq == 1 and book != Known.CLEAN and (is_book or not restart):
+    if rpt_seq == 1 and book != Known.CLEAN and (is_book or not restart) and not begun:
         # The message after an EmptyBook, which was lost (6.5.13), or the very first. After a ChannelReset
         # statistics are told before the book is (6.5.12).
-        outcome = _empty(record)
+        outcome = _empty(record, over)
         if record["statistics"] == Known.CLEAN and not restart:
             record["statistics"], record["missing"] = Known.UNVERIFIED, max(int(record["missing"]), at - 1)
     elif rpt_seq == last + 1 and last >= 0:
         if book == Known.UNVERIFIED:
-            outcome = _continue(record, last, is_book)
+            outcome = _continue(record, last, is_book and over)
+        elif book == Known.CLEAN and is_book and not over:
+            outcome = _replenish(record)
     elif rpt_seq == 1 and restart:
         pass  # the first of the week: the ChannelReset emptied the book
     elif last >= 0:
@@ -149,20 +179,27 @@ def _report(record: Record, rpt_seq: int, at: int, is_book: bool) -> int:
     elif book == Known.UNVERIFIED:
         record["bound"] = NEVER
     record["last"], record["last_at"] = rpt_seq, at
-    record["marks"] = (int(record["marks"]) & ~Mark.RESTART) | Mark.REPORTED
+    done = Mark.RESTART | Mark.REPLENISHING if is_book and over else Mark.RESTART
+    record["marks"] = (int(record["marks"]) & ~done) | Mark.REPORTED
     return outcome
 
 
-def _continue(record: Record, last: int, is_book: bool) -> int:
+def _continue(record: Record, last: int, tells: bool) -> int:
     """The first report after a loss follows the last before it. Had rptSeq started again in what was
-    lost and come to the same number, more packets would be lost. Only an update of the book tells: after
-    a ChannelReset that was lost, the book's updates wait for its EmptyBook, statistics do not (6.5.12)."""
-    if last <= record["bound"]:
+    lost and come to the same number, more packets would be lost. Only an update of the book `tells`: after
+    a ChannelReset that was lost, the book's updates wait for its EmptyBook, statistics do not (6.5.12); and
+    one that is no recovery message comes after the last that is (6.5.12 step 6)."""
+    if record["marks"] & Mark.REPLENISHING and record["bound"] == 0:
+        verified = Decision.VERIFIED | Decision.HEALED  # nothing was lost since its EmptyBook
+    elif last <= record["bound"]:
         record["bound"] = NEVER
-    elif is_book:
-        record["book"], record["bound"] = Known.CLEAN, 0
-        return int(Decision.VERIFIED)
-    return 0
+        return 0
+    else:
+        verified = Decision.VERIFIED
+    if not tells:
+        return 0
+    record["book"], record["bound"] = Known.CLEAN, 0
+    return int(verified)
 
 
 def _lose(record: Record, at: int) -> int:
@@ -170,15 +207,16 @@ def _lose(record: Record, at: int) -> int:
     was_stale = record["book"] == Known.STALE and record["statistics"] == Known.STALE
     record["book"] = record["statistics"] = Known.STALE
     record["missing"], record["bound"] = max(int(record["missing"]), at - 1), NEVER
+    record["marks"] &= ~np.uint8(Mark.REPLENISHING)
     return int((0 if was_stale else Decision.WENT_STALE) | (Decision.FORGET if record["held"] else 0))
 
 
 # What concerns all instruments at once
 
 
-def lose_packets(sync: Sync, last_at: int, packets: int | None, loops: int) -> int:
+def lose_packets(sync: Sync, last_at: int, packets: int | None, loops: int) -> list[int]:
     """Packets up to a place are lost, None: nobody knows how many; `loops` snapshot loops were begun by
-    then. How many instruments were clean."""
+    then. Which instruments had been clean, at least in part."""
     touched = (sync["covered"] < last_at) & (sync["marks"] & int(Mark.IGNORED) == 0)
     book = touched & (sync["book"] == Known.CLEAN)
     statistics = touched & (sync["statistics"] == Known.CLEAN)
@@ -189,7 +227,7 @@ def lose_packets(sync: Sync, last_at: int, packets: int | None, loops: int) -> i
     sync["book"][book] = Known.UNVERIFIED
     sync["statistics"][statistics] = Known.UNVERIFIED
     sync["missing"][touched] = np.maximum(sync["missing"][touched], last_at)
-    return int(np.count_nonzero(book | statistics))
+    return np.flatnonzero(book | statistics).tolist()
 
 
 def not_clean(sync: Sync) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":

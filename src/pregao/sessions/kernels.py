@@ -15,8 +15,17 @@ from pregao.kernels import (
     store_32,
     store_64,
 )
-from pregao.model.rows import AT, KIND, ROW_SIZE, RPT_SEQ, Kind
-from pregao.sessions.held import POOL_COUNT, POOL_FREE, POOL_NEXTS, POOL_ROWS, POOL_SIZE, POOL_USED
+from pregao.model.rows import AT, FLAGS, KIND, ROW_SIZE, RPT_SEQ, Flag, Kind
+from pregao.sessions.held import (
+    NO_REPORT_HELD,
+    POOL_COUNT,
+    POOL_FREE,
+    POOL_NEXTS,
+    POOL_ROWS,
+    POOL_SIZE,
+    POOL_USED,
+    STARTS_AGAIN,
+)
 from pregao.sessions.instruments import (
     BOOK,
     BOUND,
@@ -38,26 +47,41 @@ from pregao.sessions.instruments import (
 
 STALE, UNVERIFIED, CLEAN = int(Known.STALE), int(Known.UNVERIFIED), int(Known.CLEAN)
 IGNORED, RESTART = int(Mark.IGNORED), int(Mark.RESTART)
-REPORTED, AWAITED = int(Mark.REPORTED), int(Mark.AWAITED)
+REPORTED, AWAITED, COUNTED = int(Mark.REPORTED), int(Mark.AWAITED), int(Mark.COUNTED)
+REPLENISHING = int(Mark.REPLENISHING)
 APPLY, HOLD, FORGET = int(Decision.APPLY), int(Decision.HOLD), int(Decision.FORGET)
 EMPTIED, HEALED = int(Decision.EMPTIED), int(Decision.HEALED)
 WENT_STALE, VERIFIED = int(Decision.WENT_STALE), int(Decision.VERIFIED)
+UNSETTLED = int(Decision.UNSETTLED)
 EMPTY_BOOK = int(Kind.EMPTY_BOOK)
+RECOVERY = int(Flag.RECOVERY)
 
 
 # Instruments
 
 
 @inlined
-def _empty(sync):
+def _replenish(sync):
+    outcome = UNSETTLED if load_u8(sync, BOOK) == CLEAN else 0
+    store_8(sync, BOOK, UNVERIFIED)
+    store_64(sync, BOUND, 0)
+    store_8(sync, MARKS, load_u8(sync, MARKS) | REPLENISHING)
+    return outcome
+
+
+@inlined
+def _empty(sync, over):
     outcome = EMPTIED
-    if load_u8(sync, BOOK) != CLEAN:
-        outcome |= HEALED
     if load_u8(sync, STATISTICS) == CLEAN and load_u32(sync, HELD) > 0:
         outcome |= FORGET
-    store_8(sync, BOOK, CLEAN)
+    store_8(sync, MARKS, load_u8(sync, MARKS) & ~(RESTART | AWAITED | REPLENISHING))
     store_64(sync, BOUND, 0)
-    store_8(sync, MARKS, load_u8(sync, MARKS) & ~(RESTART | AWAITED))
+    if over:
+        if load_u8(sync, BOOK) != CLEAN:
+            outcome |= HEALED
+        store_8(sync, BOOK, CLEAN)
+    else:
+        outcome |= _replenish(sync)
     return outcome
 
 
@@ -68,60 +92,74 @@ def _lose(sync, at):
     store_8(sync, STATISTICS, STALE)
     store_64(sync, MISSING, max(load_i64(sync, MISSING), at - 1))
     store_64(sync, BOUND, NEVER)
+    store_8(sync, MARKS, load_u8(sync, MARKS) & ~REPLENISHING)
     outcome = 0 if was_stale else WENT_STALE
     return outcome | FORGET if load_u32(sync, HELD) > 0 else outcome
 
 
 @kernel
-def _odd_report(sync, rpt_seq, at, is_book):
+def _odd_report(sync, rpt_seq, at, is_book, over):
     """A report that does not simply follow the last one of a clean book."""
-    last, book = load_i64(sync, LAST), load_u8(sync, BOOK)
-    restart = load_u8(sync, MARKS) & RESTART
+    last, book, bound = load_i64(sync, LAST), load_u8(sync, BOOK), load_i64(sync, BOUND)
+    restart, replenishing = load_u8(sync, MARKS) & RESTART, load_u8(sync, MARKS) & REPLENISHING
+    begun = replenishing != 0 and last == 0 and bound == 0
+    tells = is_book and over
     outcome = 0
-    if rpt_seq == 1 and book != CLEAN and (is_book or not restart):
-        outcome = _empty(sync)
+    if rpt_seq == 1 and book != CLEAN and (is_book or not restart) and not begun:
+        outcome = _empty(sync, over)
         if load_u8(sync, STATISTICS) == CLEAN and not restart:
             store_8(sync, STATISTICS, UNVERIFIED)
             store_64(sync, MISSING, max(load_i64(sync, MISSING), at - 1))
     elif rpt_seq == last + 1 and last >= 0:
         if book == UNVERIFIED:
-            if last <= load_i64(sync, BOUND):
+            told_again = replenishing != 0 and bound == 0
+            if not told_again and last <= bound:
                 store_64(sync, BOUND, NEVER)
-            elif is_book:
+            elif tells:
                 store_8(sync, BOOK, CLEAN)
                 store_64(sync, BOUND, 0)
-                outcome = VERIFIED
+                outcome = VERIFIED | HEALED if told_again else VERIFIED
+        elif book == CLEAN and is_book and not over:
+            outcome = _replenish(sync)
     elif rpt_seq == 1 and restart:
         pass
     elif last >= 0:
         outcome = _lose(sync, at)
     elif book == UNVERIFIED:
         store_64(sync, BOUND, NEVER)
+    if tells:
+        store_8(sync, MARKS, load_u8(sync, MARKS) & ~REPLENISHING)
     return outcome
 
 
 @inlined
-def decide(sync, kind, rpt_seq, at):
+def decide(sync, kind, rpt_seq, at, recovery):
     """What to do with a row of the instrument whose record is at `sync`: see `instruments.decide`."""
     marks = load_u8(sync, MARKS)
     if marks & IGNORED or at <= load_i64(sync, COVERED):
         return 0
     outcome = 0
     is_book = kind <= EMPTY_BOOK
+    over = recovery < 0 or (recovery == 0 and is_book and kind != EMPTY_BOOK)
     if kind == EMPTY_BOOK:
-        outcome = _empty(sync)
+        outcome = _empty(sync, over)
         store_64(sync, LAST, 0)
         store_64(sync, LAST_AT, at)
     elif rpt_seq > 0:
-        if rpt_seq != load_i64(sync, LAST) + 1 or load_u8(sync, BOOK) != CLEAN:
-            outcome = _odd_report(sync, rpt_seq, at, is_book)
+        told_again = is_book and not over
+        if rpt_seq != load_i64(sync, LAST) + 1 or load_u8(sync, BOOK) != CLEAN or told_again:
+            outcome = _odd_report(sync, rpt_seq, at, is_book, over)
         store_64(sync, LAST, rpt_seq)
         store_64(sync, LAST_AT, at)
         store_8(sync, MARKS, (load_u8(sync, MARKS) & ~RESTART) | REPORTED)
     part = load_u8(sync, BOOK) if is_book else load_u8(sync, STATISTICS)
     if part != STALE:
         outcome |= APPLY
-    if part != CLEAN or (kind == EMPTY_BOOK and load_u8(sync, STATISTICS) != CLEAN):
+    if part == UNVERIFIED and is_book and not over:
+        store_64(sync, MISSING, max(load_i64(sync, MISSING), at))
+    elif part != CLEAN:
+        outcome |= HOLD
+    if kind == EMPTY_BOOK and load_u8(sync, STATISTICS) != CLEAN:
         outcome |= HOLD
     return outcome
 
@@ -129,7 +167,20 @@ def decide(sync, kind, rpt_seq, at):
 @kernel
 def decide_row(sync, row):
     """As `decide`, for whoever has a row."""
-    return decide(sync, load_u8(row, KIND), load_u32(row, RPT_SEQ), load_i64(row, AT))
+    recovery = load_u8(row, FLAGS) & RECOVERY
+    return decide(sync, load_u8(row, KIND), load_u32(row, RPT_SEQ), load_i64(row, AT), recovery)
+
+
+@inlined
+def recount(count, sync):
+    """The status of an instrument may have changed: see `InstrumentTable.recount`. `count` is the address of
+    how many are not clean."""
+    marks = load_u8(sync, MARKS)
+    clean = load_u8(sync, BOOK) == CLEAN and load_u8(sync, STATISTICS) == CLEAN
+    unclean = 0 if clean or marks & IGNORED else COUNTED
+    if marks & COUNTED != unclean:
+        store_8(sync, MARKS, marks ^ COUNTED)
+        store_64(count, 0, load_i64(count, 0) + (1 if unclean else -1))
 
 
 # Held rows
@@ -189,6 +240,20 @@ def forget_held(pool, sync):
         store_32(sync, HEAD, NOBODY)
         store_32(sync, TAIL, NOBODY)
         store_32(sync, HELD, 0)
+
+
+@kernel
+def first_report_after(pool, slot, at):
+    """As `HeldRows.first_report_after`, from the first slot of an instrument's chain."""
+    while slot != NOBODY:
+        row = held_row(pool, slot)
+        if load_i64(row, AT) > at:
+            if load_u8(row, KIND) == EMPTY_BOOK:
+                return STARTS_AGAIN
+            if load_u32(row, RPT_SEQ) > 0:
+                return load_u32(row, RPT_SEQ)
+        slot = next_held(pool, slot)
+    return NO_REPORT_HELD
 
 
 @kernel

@@ -1,4 +1,11 @@
-"""The instruments there are (6.4, 6.5.8): the definition stream's loops, and changes as they happen."""
+"""The instruments there are (6.4, 6.5.8): the definition stream's loops, and changes as they happen.
+
+A loop lists what there was when it began, so the incremental stream may know better: what it told of an
+instrument stands until packets were lost after it *and* a loop has begun after that loss. Until then loops
+neither bring back an instrument that was deleted, nor drop one that was added, nor undo a change.
+"""
+
+import numpy as np
 
 from pregao.sessions.events import DefinitionsComplete, Event
 from pregao.sessions.instruments import Mark
@@ -13,48 +20,57 @@ class Listing:
 
     def __init__(self, channel: int, table: InstrumentTable, recovery: Recovery, tell: list[Event]) -> None:
         self._channel, self._table, self._recovery, self._tell = channel, table, recovery, tell
-        self.tracker = LoopTracker()
+        self.tracker = LoopTracker(ends_by_count=True)
         self.complete = False
-        self._lost = False  # since the loop began
+        self._losses = 0
+        self._losses_at_beginning = -1  # of the loop that is heard; -1: its beginning was not
+        self._told: dict[int, int] = {}  # by securityID: losses before the incremental stream told of it
+        self._dropped: list[int] = []
 
     def on_packet(self, version: int, number: int) -> Follow:
         follow = self.tracker.on_packet(version, number)
         if follow is Follow.BEGAN:
-            self._lost = False
+            if self._losses_at_beginning != self._losses:
+                self._told = {key: losses for key, losses in self._told.items() if losses == self._losses}
+            self._losses_at_beginning = self._losses
+            self._table.definition_loop = self.tracker.loops
         return follow
 
     def on_heartbeat(self) -> None:
         """No list yet: it comes by the incremental stream with a ChannelReset (7.5)."""
         self.tracker.on_idle()
 
-    def on_item(self, security_id: int, total: int) -> int:
-        """A definition of the loop; the instrument's index."""
+    def on_item(self, security_id: int, total: int) -> int | None:
+        """A definition of the loop; the instrument's index. None: the incremental stream has told of it
+        since, and this is older."""
         self.tracker.on_item(total)
-        return self._define(security_id)
+        index = None if security_id in self._told else self._define(security_id)
+        if self.tracker.all_counted:  # 6.5.9 counts; not every stream ends its loops with a SequenceReset
+            self._end()
+        return index
 
     def on_sequence_reset(self) -> None:
-        if self.tracker.on_sequence_reset() and not self._lost:
-            if not self.complete:
-                self._tell.append(DefinitionsComplete(self._channel, self.tracker.items))
-            self.complete = True
-            self._drop_unlisted()
+        self._end()
+        self.tracker.on_sequence_reset()
 
     def on_definition(self, security_id: int, at: int, *, new: bool, deleted: bool) -> int:
         """A change told on the incremental stream: one that adds an instrument we do not know, while
         we know them all, has nothing that we could have missed."""
+        self._told[security_id] = self._losses
         index = self._table.find(security_id)
         if deleted:
             if index != NOT_FOLLOWED:
-                self._ignore(index)
+                self._recovery.ignore(index)
             return index
-        unknown = index == NOT_FOLLOWED or self._table.sync[index]["marks"] & Mark.IGNORED
+        unknown = index == NOT_FOLLOWED or not self._table.is_followed(index)
         index = self._define(security_id)
         if unknown and index != NOT_FOLLOWED:
             self._begin_again(index, max(self._recovery.missing, at), clean=new and self.complete)
         return index
 
     def on_loss(self) -> None:
-        self.complete, self._lost = False, True
+        self.complete = False
+        self._losses += 1
 
     def on_site(self) -> None:
         self.on_loss()
@@ -63,13 +79,17 @@ class Listing:
     def leave(self) -> None:
         self.tracker.leave()
 
+    def take_dropped(self) -> list[int]:
+        """Indexes of the instruments that a complete loop did not list, since the last time."""
+        dropped, self._dropped = self._dropped, []
+        return dropped
+
     def _define(self, security_id: int) -> int:
         index = self._table.add(security_id, self._recovery.missing)
         if index != NOT_FOLLOWED:
-            record = self._table.sync[index]
-            if record["marks"] & Mark.IGNORED:
+            if not self._table.is_followed(index):
                 self._begin_again(index, self._recovery.missing, clean=False)
-            record["marks"] |= Mark.DEFINED
+            self._table.sync[index]["marks"] |= Mark.DEFINED
             self._table.in_definitions[index] = self.tracker.loops
         return index
 
@@ -77,12 +97,20 @@ class Listing:
         self._recovery.begin_again(index, missing, clean=clean)
         self._table.sync[index]["marks"] |= Mark.DEFINED
 
-    def _ignore(self, index: int) -> None:
-        self._recovery.ignore(index)
+    def _end(self) -> None:
+        if self.tracker.end() and self._losses_at_beginning == self._losses:
+            if not self.complete:
+                self._tell.append(DefinitionsComplete(self._channel, self.tracker.items))
+            self.complete = True
+            self._drop_unlisted()
 
     def _drop_unlisted(self) -> None:
         """Its deletion was lost: deleted instruments are not listed (6.5.8)."""
-        loop, table = self.tracker.loops, self._table
-        for index, record in enumerate(table.sync):
-            if record["marks"] & Mark.DEFINED and table.in_definitions[index] < loop:
-                self._ignore(index)
+        table = self._table
+        in_use = len(table)
+        followed = table.sync["marks"] & int(Mark.IGNORED) == 0
+        unlisted = np.flatnonzero(followed & (table.in_definitions[:in_use] < self.tracker.loops))
+        for index in unlisted.tolist():
+            if table.security_ids[index] not in self._told:
+                self._recovery.ignore(index)
+                self._dropped.append(index)

@@ -26,16 +26,11 @@ class Progress:
         self.state = State.WAITING_FOR_DEFINITIONS
         self.ready = False  # start-up is over (6.5.9)
         self._joined: set[RecoveryStream] = set()
-        self._doubtful = True
 
     @property
     def joined(self) -> Set[RecoveryStream]:
         """The recovery streams that are needed."""
         return self._joined
-
-    def doubt(self) -> None:
-        """Something may have ceased to be clean."""
-        self._doubtful = True
 
     def settle(self) -> None:
         """After a batch: look again at all that may have changed."""
@@ -43,10 +38,7 @@ class Progress:
             self.enter(Input.DEFINITIONS_COMPLETE)
         if self._snapshots.completed:
             self.enter(Input.LOOP_COMPLETE)
-        unclean = 0
-        if self._doubtful:
-            unclean = len(self._table.unclean())
-            self._doubtful = unclean > 0
+        unclean = self._table.unclean_count
         started = self._sites.arbiter.version >= 0
         self.enter(Input.SOMETHING_MISSING if unclean or not started else Input.ALL_CLEAN)
         if not self.ready and self.state in (State.LIVE, State.RECOVERING):
@@ -54,6 +46,13 @@ class Progress:
             self._tell.append(ChannelReady(self._channel, len(self._table), unclean))
         self._join(RecoveryStream.DEFINITIONS, wanted=not self._definitions.complete)
         self._join(RecoveryStream.SNAPSHOTS, wanted=unclean > 0 or not self.ready)
+
+    def check_invariants(self) -> None:
+        """After `settle`: whatever is not clean is being looked after."""
+        unclean = self._table.unclean()
+        assert not unclean or self.state is not State.LIVE, unclean
+        assert not unclean or RecoveryStream.SNAPSHOTS in self._joined, unclean
+        assert self._definitions.complete or RecoveryStream.DEFINITIONS in self._joined
 
     def enter(self, what: Input) -> None:
         self.state = after(self.state, what)

@@ -11,10 +11,19 @@ import numpy as np
 from pregao.model.packets import UInt32s
 from pregao.model.rows import Kind
 from pregao.sessions.counters import ChannelCounters
-from pregao.sessions.events import Event, Healer, InstrumentHealed, InstrumentStale, QueueOverflow, Reason
-from pregao.sessions.held import HeldRows
+from pregao.sessions.events import (
+    Event,
+    Healer,
+    InstrumentHealed,
+    InstrumentStale,
+    InstrumentsUnverified,
+    QueueOverflow,
+    Reason,
+)
+from pregao.sessions.held import NO_REPORT_HELD, STARTS_AGAIN, HeldRows
 from pregao.sessions.instruments import NEVER, NO_REPORT, Decision, Known, Mark, Part, not_clean
 from pregao.sessions.keeper import Keeper, SnapshotHeader
+from pregao.sessions.kernels import first_report_after
 from pregao.sessions.table import InstrumentTable
 
 BOTH = Part.BOOK | Part.STATISTICS
@@ -50,9 +59,13 @@ class Recovery:
             self.counters.went_stale += 1
             self._wait(index)
             self.tell.append(InstrumentStale(self.table.security_ids[index], Reason.REPORTS_MISSING, at))
+        if outcome & Decision.UNSETTLED:
+            self._wait(index)
+            self.tell.append(InstrumentsUnverified(self.channel, (self.table.security_ids[index],), at))
         if outcome & Decision.VERIFIED:
-            self._healed(index, Part.BOOK, Healer.CONTINUITY, at)
-        if outcome & Decision.HEALED:
+            told_again = outcome & Decision.HEALED
+            self._healed(index, Part.BOOK, Healer.EMPTY_BOOK if told_again else Healer.CONTINUITY, at)
+        elif outcome & Decision.HEALED:
             by = Healer.EMPTY_BOOK if kind == Kind.EMPTY_BOOK else Healer.FIRST_REPORT
             self._healed(index, Part.BOOK, by, at)
 
@@ -74,7 +87,8 @@ class Recovery:
             record = sync[index]
             shown = record["book"] == Known.UNVERIFIED or record["statistics"] == Known.UNVERIFIED
             for part in ("book", "statistics"):
-                if record[part] != Known.CLEAN:
+                held = part == "statistics" or not record["marks"] & Mark.REPLENISHING
+                if record[part] != Known.CLEAN and held:
                     record[part] = Known.STALE
             record["missing"], record["bound"] = max(int(record["missing"]), at), NEVER
             if shown:
@@ -101,7 +115,7 @@ class Recovery:
             return BOTH
         if header.alone:
             # A book that is to be told again is withheld, not empty.
-            withheld = at > position or record["marks"] & Mark.AWAITED
+            withheld = at > position or record["marks"] & (Mark.AWAITED | Mark.REPLENISHING)
             return _NEITHER if withheld else parts & Part.BOOK
         return parts
 
@@ -121,10 +135,8 @@ class Recovery:
 
     def _connects(self, record: Any, header: SnapshotHeader, at: int) -> bool:
         """The first report held after the snapshot is the one that follows it (7.4.1)."""
-        for row in self.held.chain(record):
-            if row["at"] > at and (row["rpt_seq"] > 0 or row["kind"] == Kind.EMPTY_BOOK):
-                return bool(row["kind"] == Kind.EMPTY_BOOK or row["rpt_seq"] == header.rpt_seq + 1)
-        return True
+        found = first_report_after(self.held.address, int(record["head"]), at)
+        return found in (NO_REPORT_HELD, STARTS_AGAIN, header.rpt_seq + 1)
 
     # Absence
 
@@ -167,6 +179,7 @@ class Recovery:
             record["marks"] |= Mark.RESTART
         self.unsettle_books(at)
         sync["book"][concerned] = Known.UNVERIFIED  # also what was stale: now it is known to be empty
+        self.table.recount_all()
 
     def unsettle_books(self, at: int) -> None:
         """Books will be told again, one by one; until its turn no update of a book is told (6.5.11,
@@ -175,12 +188,14 @@ class Recovery:
         concerned = (sync["covered"] < at) & (sync["marks"] & int(Mark.IGNORED) == 0)
         sync["since"][concerned & ~not_clean(sync)] = self.loops
         sync["book"][concerned & (sync["book"] == Known.CLEAN)] = Known.UNVERIFIED
+        sync["marks"][concerned] &= ~np.uint8(Mark.REPLENISHING)
         sync["marks"][concerned] |= np.uint8(Mark.AWAITED)
         sync["bound"][concerned] = NEVER
         sync["missing"][concerned] = np.maximum(sync["missing"][concerned], at)
+        self.table.recount_all()
 
-    def unsettle_statistics(self, indexes: UInt32s, at: int) -> int:
-        """A phase that may have reset them or ended an auction; how many were clean."""
+    def unsettle_statistics(self, indexes: UInt32s, at: int) -> None:
+        """A phase that may have reset them or ended an auction."""
         sync = self.table.sync
         theirs = sync[indexes]
         followed = (theirs["covered"] < at) & (theirs["marks"] & int(Mark.IGNORED) == 0)
@@ -188,7 +203,7 @@ class Recovery:
         sync["since"][clean[sync["book"][clean] == Known.CLEAN]] = self.loops
         sync["statistics"][clean] = Known.UNVERIFIED
         sync["missing"][clean] = np.maximum(sync["missing"][clean], at)
-        return len(clean)
+        self.table.recount_some(clean)
 
     def forget_everything(self, reason: Reason) -> None:
         """Another site: its sequence and its rptSeq are its own."""
@@ -203,7 +218,8 @@ class Recovery:
                 self.tell.append(InstrumentStale(security_id, reason, at))
             record["book"] = record["statistics"] = Known.STALE
             record["last"], record["bound"] = NO_REPORT, NEVER
-            record["marks"] &= ~np.uint8(Mark.RESTART)
+            record["marks"] &= ~np.uint8(Mark.RESTART | Mark.REPLENISHING)
+        self.table.recount_all()
         self.counters.went_stale += len(followed)
 
     # Definitions
@@ -235,11 +251,12 @@ class Recovery:
         record = self.table.sync[index]
         if parts & Part.BOOK:
             record["book"], record["bound"] = Known.CLEAN, 0
-            record["marks"] &= ~np.uint8(Mark.AWAITED)
+            record["marks"] &= ~np.uint8(Mark.AWAITED | Mark.REPLENISHING)
         if parts & Part.STATISTICS:
             record["statistics"] = Known.CLEAN
         if not self._unclean_parts(record):
             self.held.forget(record)
+        self.table.recount(index)
         self._healed(index, parts, by, at)
 
     def _wait(self, index: int) -> None:

@@ -12,6 +12,7 @@ from pregao.sessions.feeds import SITE_OF, Feed, Site
 from pregao.sessions.settings import Settings
 
 _FEEDS, _SITES = tuple(Feed), tuple(Site)
+_FEEDS_OF = {site: site.feeds for site in Site}
 _LOOKS = 1_000  # in an interval of heartbeats: batches come more often than that
 
 
@@ -50,14 +51,15 @@ class Sites:
 
     def next_timeout(self) -> int | None:
         """When a packet has waited long enough, or a silence is one."""
-        times = [self.arbiter.next_timeout()]
-        for feed in Feed:
+        due_ns = self.arbiter.next_timeout()
+        times = [] if due_ns is None else [due_ns]
+        for feed in _FEEDS:
             if self._alive[feed]:
                 times.append(self._heard_ns(feed) + self._settings.silence_ns)
         if self._started_ns is not None and not self._any_alive(self.active):
             # The clock is asked again while there is something to wait for.
             times.append(self._now_ns + self._settings.heartbeat_ns)
-        return min((time for time in times if time is not None), default=None)
+        return min(times) if times else None
 
     def on_timeout(self, now_ns: int) -> list[Output]:
         return self.arbiter.on_timeout(now_ns)
@@ -127,7 +129,7 @@ class Sites:
         self._tell.append(FailedOver(self._channel, site))
 
     def _any_alive(self, site: Site) -> bool:
-        return any(self._alive[feed] for feed in site.feeds)
+        return any(map(self._alive.get, _FEEDS_OF[site]))
 
     def _heard_ns(self, feed: Feed) -> int:
         return self.arbiters[SITE_OF[feed]].state.feed(feed, HEARD_NS)

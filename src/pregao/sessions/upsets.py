@@ -82,7 +82,6 @@ class Upsets:
         self._tell.append(ChannelWasCleared(self._channel, at))
         self._snapshots.on_recovery()
         self._recovery.clear_books(at)
-        self._progress.doubt()
 
     def watch(self, now_ns: int) -> None:
         """Whether feeds are heard, and which site is to be followed."""
@@ -109,7 +108,6 @@ class Upsets:
         self._counters.version_changes += 1
         self._snapshots.on_version()
         self._recovery.unsettle_books(change.missing)
-        self._progress.doubt()
         if not change.clean:
             self._lose(change.missing, None, forget=True)
 
@@ -121,7 +119,6 @@ class Upsets:
         self._keeper.lost(self._at)
         self._definitions.on_site()
         self._snapshots.on_site()
-        self._progress.doubt()
         self._progress.enter(Input.SITE_CHANGED)
 
     def _lose(self, at: int, packets: int | None, *, forget: bool = False) -> None:
@@ -129,8 +126,9 @@ class Upsets:
         if forget:
             self._held.forget_all(self._table.sync)
         concerned = lose_packets(self._table.sync, at, packets, self._recovery.loops)
+        self._table.recount_all()
         if concerned:
-            self._tell.append(InstrumentsUnverified(self._channel, concerned, at))
+            ids = tuple(self._table.security_ids[index] for index in concerned)
+            self._tell.append(InstrumentsUnverified(self._channel, ids, at))
         self._definitions.on_loss()
         self._keeper.lost(at)
-        self._progress.doubt()

@@ -20,7 +20,7 @@ Fields = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def capture(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    return write_sample(tmp_path_factory.mktemp("sample"), packets=3_000)
+    return write_sample(tmp_path_factory.mktemp("sample"))
 
 
 @cache
@@ -105,7 +105,7 @@ def test_definitions_and_their_groups_are_equal(capture: list[Path]) -> None:
         for leg in found
     ]
     assert list(zip(legs[0], legs[1], texts(legs[5]), strict=True)) == expected
-    assert len(tables[12, 2][0]) == 2 * len(definitions[0])
+    assert len(tables[12, 2][0]) == sum(map(len, column(path, 12, "noInstrAttribs"))) > len(definitions[0])
 
 
 def test_snapshot_orders_are_equal(capture: list[Path]) -> None:

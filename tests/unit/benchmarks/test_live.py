@@ -1,42 +1,35 @@
-"""The live benchmark's schedule, and what it counts as a packet's latency."""
+"""The live benchmark's schedule, and what it counts as an event's latency."""
 
 import numpy as np
-import pytest
 
-from pregao.model.packets import PacketBatch
-from tests.benchmarks.live import Latencies
-from tests.benchmarks.live_sender import BURST, BURST_NS, NS, RATE, due_times
-
-SLOT = 2_048
+from tests.benchmarks.live import Heard, _rows
+from tests.benchmarks.live_sender import NS, due_times, group_of, streams_of
 
 
-@pytest.mark.parametrize(("seconds", "bursts"), [(2.0, 0), (5.0, 1), (20.0, 4), (60.0, 12)])
-def test_an_even_rate_with_bursts(seconds: float, bursts: int) -> None:
-    due_ns = due_times(seconds)
-    calm_s = seconds - bursts * BURST_NS / NS
-    assert len(due_ns) == pytest.approx(calm_s * RATE + bursts * BURST, rel=0.001)
-    assert due_ns[-1] == pytest.approx(seconds * NS, rel=0.001)
-    assert (np.diff(due_ns) > 0).all()
-    within = np.searchsorted(due_ns, due_ns + BURST_NS) - np.arange(len(due_ns))
-    assert within.max() == pytest.approx(BURST if bursts else RATE * BURST_NS / NS, rel=0.01)
+def test_recovery_packets_go_with_the_one_before() -> None:
+    incremental = np.array([True, False, True, True, False, False, True])
+    assert due_times(incremental, rate=1_000).tolist() == [
+        each * NS // 1_000 for each in (1, 1, 2, 3, 3, 3, 4)
+    ]
 
 
-def batch(*packets: tuple[int, int]) -> PacketBatch:
-    """Of (number, time of sending)."""
-    count = len(packets)
-    buffer = np.zeros(count * SLOT, np.uint8)
-    for place, (number, sent_ns) in enumerate(packets):
-        buffer[place * SLOT + 4 : place * SLOT + 8] = np.array([number], "<u4").view(np.uint8)
-        buffer[place * SLOT + 8 : place * SLOT + 16] = np.array([sent_ns], "<i8").view(np.uint8)
-    offsets = np.arange(count, dtype=np.int64) * SLOT
-    return PacketBatch(
-        buffer, count, offsets, np.full(count, 16, np.uint32), np.zeros(count, np.uint16), offsets
-    )
+def test_every_stream_has_a_group_of_its_own() -> None:
+    streams = streams_of([68, 72])
+    assert len(streams) == 8
+    assert len({group_of(*each) for each in streams}) == 8
 
 
-def test_a_packet_counts_once_and_when_its_event_has_ended() -> None:
-    latencies = Latencies(4)
-    latencies.note(batch((1, 100), (2, 110), (1, 100)), in_books=1, now_ns=150)
-    assert latencies.ns[1:].tolist() == [50, -1, -1, -1]
-    latencies.note(batch((2, 110), (3, 190), (4, 195)), in_books=4, now_ns=200)
-    assert latencies.ns[1:].tolist() == [50, 90, 10, 5]
+def test_an_event_is_as_late_as_the_packet_it_came_with() -> None:
+    one, two, other = 84 << 32 | 1, 84 << 32 | 2, 72 << 32 | 1
+    keys, sent_ns = np.array([two, one, other]), np.array([2_000, 1_000, 3_000_000])
+    heard = Heard(
+        np.array([one, one, 84 << 32, two, other]),  # the third is what a channel said of itself
+        np.array([6_000, 8_000, 9_000, 3_000, 3_900_000]), 0, 0, 1, 10, 4096,
+    )  # fmt: skip
+    spans = {"calm": (500, 5_000, 7), "burst 0": (2_000_000, 4_000_000, 0), "fast": (2_000_000, 4_000_000, 0)}
+    rows = {row.name: row for row in _rows(heard, keys, sent_ns, spans, 1.0)}
+    assert rows["live, 1 s at 5,000/s: wire to event, p50"].value == 5.0
+    assert rows["live, 1 s at 5,000/s: wire to event, p100"].value == 7.0
+    assert rows["live, 1 s at 5,000/s: events"].value == 3
+    assert rows["live, 12,000 packets in 100 ms: wire to event, p50"].value == 900.0
+    assert rows["live: not clean at the end, of 10"].passed is False

@@ -8,12 +8,14 @@ import numpy as np
 
 from pregao.books import layout as t
 from pregao.books.anomalies import Anomaly
-from pregao.books.reference import BookUpdate, ReferenceBook
+from pregao.books.phases import effective
 from pregao.books.store import BookStore
 from pregao.books.views import Level, Order, Top
+from pregao.feeds.binary.handler.groups import Groups
 from pregao.model import events as e
-from pregao.model.market import Action, ImbalanceSide, Side
+from pregao.model.market import Action, ImbalanceSide, Phase, Side, State
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
+from tests.equality.plain_book import BookUpdate, ReferenceBook
 
 SECURITY = 200_000_000_001
 WIDE = ("price", "size", "other", "fine", "low", "high", "inserted_ns")
@@ -101,6 +103,59 @@ def row_of(update: Any, version: int = 16, *, end: bool = True) -> Rows:
     for name, value in values.items():
         row[name] = value
     return row
+
+
+def phase_row(update: e.PhaseChanged) -> Rows:
+    """The row of a group's phase."""
+    row = np.zeros(1, ROW)
+    row["kind"], row["version"] = Kind.PHASE, 16
+    row["id"] = int.from_bytes(update.group.encode().ljust(8, b"\0"), "little")
+    row["type"], row["detail"], row["session"] = update.phase, update.event or 0, update.session
+    row["trade_date"], row["inserted_ns"] = update.trade_date, _wide(update.ends_ns)
+    return row
+
+
+class LivePhases:
+    """Groups and states as the program keeps them: the handler's `Groups` over a `BookStore`. Statistics of
+    an instrument say what a message did to it."""
+
+    def __init__(self) -> None:
+        self.store = BookStore()
+        self.groups = Groups(self.store)
+
+    def add(self, security_id: int, group: str) -> None:
+        number = self.store.number(security_id)
+        if number is None:
+            number = self.store.add_instrument(security_id)
+            assert number is not None
+        self.groups.put(number, group)
+
+    def apply_phase(self, update: e.PhaseChanged) -> None:
+        (row,) = phase_row(update)
+        for number in list(self.groups.tell(row).members):
+            self.groups.affect(number, row)
+
+    def apply_state(self, update: e.StateChanged) -> None:
+        code, done = self.store.apply(row_of(update))
+        assert done == 1
+        if code == t.REJOINED:
+            self.store.forget_auction(self.groups.infer(self._number(update.security_id)))
+
+    def own(self, security_id: int) -> State | None:
+        own = self.store.own_state(self._number(security_id))
+        return State(own) if own in State._value2member_map_ else None
+
+    def phase_of(self, security_id: int) -> Phase | None:
+        phase = self.store.group_phase(self._number(security_id))
+        return Phase(phase) if phase in Phase._value2member_map_ else None
+
+    def state(self, security_id: int) -> State | None:
+        return effective(self.phase_of(security_id), self.own(security_id))
+
+    def _number(self, security_id: int) -> int:
+        number = self.store.number(security_id)
+        assert number is not None
+        return number
 
 
 class KernelBook:

@@ -1,13 +1,17 @@
 """Both books and the levels kept alone, side by side, under anything a feed may say."""
 
+from typing import Any
+
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from pregao.books.levels import LevelBook
-from pregao.books.reference import BookUpdate, ReferenceBook
+from pregao.books.views import NO_PRICE, Level, SideLevels
 from pregao.model.events import BookEmptied, SideDeleted
 from pregao.model.market import Action, Side
+from tests.equality.lookups import DepthTeller, find_order, queue_position
+from tests.equality.plain_book import BookUpdate, ReferenceBook
 from tests.unit.books.making import SECURITY, KernelBook, order
 
 SIDES = st.sampled_from(Side)
@@ -17,17 +21,35 @@ IDS = st.one_of(st.integers(1, 30), st.integers(-(1 << 63), (1 << 63) - 1))
 SIZES = st.one_of(st.integers(0, 50), st.integers(0, 1 << 40))
 FIRMS = st.one_of(st.none(), st.integers(1, 500))
 CHOICES = st.integers(0, 1 << 16)
+DEPTH = 3
+
+
+def listed(levels: SideLevels) -> list[Level]:
+    columns = (column.tolist() for column in levels)
+    return [
+        Level(None if price == NO_PRICE else price, size, orders)
+        for price, size, orders in zip(*columns, strict=True)
+    ]
+
+
+def both_sides(depth: Any) -> tuple[list[Level], list[Level]]:
+    bids, offers = (depth[side][depth[side]["orders"] > 0] for side in ("bids", "offers"))
+    return tuple(listed(SideLevels(each["price"], each["size"], each["orders"])) for each in (bids, offers))
 
 
 class Books(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.plain, self.kernel = ReferenceBook(), KernelBook()
+        self.kernel.store.want_depth(DEPTH)
+        self.depths = DepthTeller(DEPTH)
         self.next_id = 100
 
     def apply(self, update: BookUpdate, version: int) -> None:
         self.plain.apply(update, version)
         self.kernel.apply(update, version)
+        due, told = self.depths.look(self.plain), self.kernel.store.take_depths()
+        assert [both_sides(depth) for depth in told] == ([] if due is None else [due])
 
     @rule(
         side=SIDES, version=VERSIONS, action=st.sampled_from(Action), order_id=IDS, price=PRICES,
@@ -68,12 +90,21 @@ class Books(RuleBasedStateMachine):
     def empty(self, version) -> None:
         self.apply(BookEmptied(SECURITY, 0), version)
 
+    @rule(choice=CHOICES, any_id=IDS)
+    def ask_for_an_order(self, choice, any_id) -> None:
+        ids = [each.order_id for side in Side for each in self.plain.orders(side)]
+        for order_id in (any_id, *ids[choice % (len(ids) + 1) :][:1]):
+            assert self.kernel.store.find_order(0, order_id) == find_order(self.plain, order_id)
+            assert self.kernel.store.queue_position(0, order_id) == queue_position(self.plain, order_id)
+
     @invariant()
     def equal(self) -> None:
         for side in Side:
             assert self.kernel.orders(side) == self.plain.orders(side)
             assert self.kernel.levels(side) == self.plain.levels(side)
         assert self.kernel.top == self.plain.top
+        for side, levels in zip(Side, self.kernel.store.both_sides(0, DEPTH), strict=True):
+            assert listed(levels) == self.plain.levels(side)[:DEPTH]
         assert self.kernel.suspect == self.plain.suspect
         assert self.kernel.anomalies == self.plain.anomalies
         self.plain.check_invariants()

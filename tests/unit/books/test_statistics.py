@@ -7,9 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pregao.books.phases import Phases
 from pregao.books.statistics import Statistics, last_trade_of
-from pregao.books.store import BookStore
 from pregao.model import events as e
 from pregao.model.market import (
     Action,
@@ -27,7 +25,8 @@ from pregao.model.market import (
     TradeCondition,
     TradeSubType,
 )
-from tests.unit.books.making import SECURITY, row_of
+from tests.equality.plain_phases import PlainPhases
+from tests.unit.books.making import SECURITY, LivePhases, row_of
 
 DATE, NOW = 20_000, 1_700_000_000_000_000_000
 REGULAR = Session.REGULAR
@@ -35,11 +34,11 @@ GROUP = ("XX", "BVMF")
 
 
 class Plain:
-    """Statistics and phases of one instrument, joined as the kernel joins them."""
+    """Statistics and phases of one instrument, in plain Python."""
 
     def __init__(self) -> None:
         self.statistics = Statistics()
-        self.phases = Phases()
+        self.phases = PlainPhases()
         self.phases.add(SECURITY, *GROUP)
 
     def apply(self, update: Any) -> None:
@@ -67,23 +66,20 @@ class Plain:
 
 
 class Kernel:
+    """The same as the program has it."""
+
     def __init__(self) -> None:
-        self.store = BookStore()
-        self.store.add_instrument(SECURITY)
-        self.phases = Phases()
-        self.phases.add(SECURITY, *GROUP)
+        self.phases = LivePhases()
+        self.phases.add(SECURITY, GROUP[0])
+        self.store = self.phases.store
 
     def apply(self, update: Any) -> None:
-        if isinstance(update, e.PhaseChanged):  # special rows are Python's
-            effects = self.phases.apply_phase(update)
-            self.store.set_phase([0], int(update.phase))
-            self.store.forget_auction([0] if effects.forget else [])
-            self.store.reset_statistics([0] if effects.reset else [])
-            return
-        if isinstance(update, e.StateChanged):
+        if isinstance(update, e.PhaseChanged):
+            self.phases.apply_phase(update)
+        elif isinstance(update, e.StateChanged):
             self.phases.apply_state(update)
-        _, done = self.store.apply(row_of(update))
-        assert done == 1
+        else:
+            assert self.store.apply(row_of(update))[1] == 1
 
     @property
     def statistics(self) -> Statistics:

@@ -1,21 +1,17 @@
-"""Many instruments, growth, bounds, snapshots, quotes, and rows grouped by instrument."""
+"""Many instruments, growth, bounds, snapshots and quotes."""
 
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from pregao.books import layout as t
 from pregao.books.anomalies import Anomaly
-from pregao.books.book import Book
-from pregao.books.grouped import apply_grouped
-from pregao.books.reference import ReferenceBook
 from pregao.books.store import BookStore
 from pregao.books.views import Level
 from pregao.model.market import Action, Phase, Side, State, StateEvent
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
+from tests.equality.plain_book import ReferenceBook
 from tests.unit.books.making import SECURITY, order, row_of
 from tests.unit.books.test_statistics import OPENING, THEORETICAL, TOTALS, state
 
@@ -48,12 +44,6 @@ def as_update(row: Any) -> Any:
         Action(int(row["action"])), Side(int(row["side"])), int(row["id"]), price, int(row["size"]),
         int(row["position"]), inserted_ns=int(row["inserted_ns"]),
     )  # fmt: skip
-
-
-def quotes_of(store: BookStore) -> list[tuple[int, ...]]:
-    quotes = store.take_quotes()
-    names = [name for name in quotes.dtype.names if name != "instrument"]
-    return sorted(quotes[names].tolist())
 
 
 def test_many_instruments_equal_many_plain_books() -> None:
@@ -100,36 +90,12 @@ def test_quotes_tell_each_top_that_an_event_changed() -> None:
     assert not len(store.take_quotes())
 
 
-@given(st.integers(0, 1 << 32), st.integers(1, 40), st.lists(st.integers(1, 300), min_size=1, max_size=6))
-@settings(max_examples=40)
-def test_grouped_equals_the_stream(seed: int, instruments: int, cuts: list[int]) -> None:
-    rows = stream(sum(cuts), instruments, seed, version=16 if seed % 2 else 14)
-    one, other = BookStore(), BookStore()
-    one.want_quotes()
-    other.want_quotes()
-    first = 0
-    for cut in cuts:
-        piece = rows[first : first + cut]
-        first += cut
-        assert one.apply(piece) == apply_grouped(other, piece) == (t.DONE, cut)
-        assert quotes_of(one) == quotes_of(other)
-        assert one.has_touched == other.has_touched
-    for number in range(len(one)):
-        same = other.number(one.security_id(number))
-        assert same is not None
-        for side in Side:
-            assert one.orders(number, side) == other.orders(same, side)
-            assert one.levels(number, side) == other.levels(same, side)
-    other.check_invariants()
-
-
-@pytest.mark.parametrize("apply", [BookStore.apply, apply_grouped])
-def test_special_rows_stop(apply: Any) -> None:
+def test_special_rows_stop() -> None:
     rows = stream(10, 2)
     rows["kind"][4] = Kind.PHASE
     store = BookStore()
-    assert apply(store, rows) == (t.SPECIAL, 4)
-    assert apply(store, rows, 5) == (t.DONE, 10)
+    assert store.apply(rows) == (t.SPECIAL, 4)
+    assert store.apply(rows, 5) == (t.DONE, 10)
 
 
 def test_a_row_waits_whole_for_memory() -> None:
@@ -157,11 +123,10 @@ def test_nothing_leaks_over_days() -> None:
     assert len(set(sizes)) == 1
 
 
-@pytest.mark.parametrize("apply", [BookStore.apply, apply_grouped])
-def test_the_bound_on_instruments(apply: Any) -> None:
+def test_the_bound_on_instruments() -> None:
     store = BookStore(max_instruments=3)
     rows = stream(500, 10)
-    assert apply(store, rows) == (t.DONE, 500)
+    assert store.apply(rows) == (t.DONE, 500)
     assert len(store) == 3
     assert store.add_instrument(1) is None
     kept = np.isin(rows["security_id"], [store.security_id(each) for each in range(3)])
@@ -287,23 +252,6 @@ def test_hostile_rows_do_no_harm() -> None:
     for number in range(len(store)):
         store.statistics(number)
         assert store.anomalies(number)
-        assert repr(Book("X", store, number).state)
-
-
-def test_a_book_is_what_people_look_at() -> None:
-    store = BookStore()
-    store.apply(row_of(order(NEW, BUY, 1, 100, 5)))
-    store.apply(row_of(order(NEW, SELL, 2, 101, 6)))
-    store.apply(row_of(OPENING))
-    book = Book("PETR4", store, 0)
-    assert (book.security_id, book.bids, book.offers) == (SECURITY, [Level(100, 5, 1)], [Level(101, 6, 1)])
-    assert [each.order_id for each in book.orders(SELL)] == [2]
-    assert book.statistics.opening == OPENING
-    assert book.state is None
-    store.set_phase([0], Phase.OPEN)
-    assert book.state is State.OPEN
-    assert not book.is_suspect
-    assert "PETR4" in repr(book)
 
 
 def test_numbers_of_many_are_those_of_each() -> None:

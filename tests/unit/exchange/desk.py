@@ -48,7 +48,11 @@ class Desk:
     """An engine with a clock that ticks per command, and states that the test sets."""
 
     def __init__(
-        self, *instruments: Instrument, trade_date: int = 20_000, implied_partial: str = "change"
+        self,
+        *instruments: Instrument,
+        trade_date: int = 20_000,
+        implied_partial: str = "change",
+        kept_trades: int | None = None,
     ) -> None:
         self.states: dict[int, State] = {}
         self.hooks = Hooks(trading_state=lambda security_id: self.states.get(security_id, State.OPEN))
@@ -57,6 +61,7 @@ class Desk:
             trade_date=trade_date,
             hooks=self.hooks,
             implied_partial=implied_partial,
+            kept_trades=kept_trades,
         )
         self.now_ns = 0
 

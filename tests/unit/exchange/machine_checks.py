@@ -2,11 +2,16 @@
 else. The machines of commands differ; these checks are the same."""
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
-from pregao.exchange.conditions import can_open, forms_price, is_allowed
+from pregao.exchange.bands import Bands
+from pregao.exchange.conditions import can_open, forms_price
 from pregao.exchange.engine import Engine, Outcome
+from pregao.exchange.market import Market
 from pregao.exchange.statistics import average
 from pregao.model.events import (
+    ClosingPrice,
     Event,
     ExecutionStatistics,
     ExecutionSummary,
@@ -22,7 +27,18 @@ from pregao.model.events import (
     Trade,
     TradeBusted,
 )
-from pregao.model.market import Action, State, StateEvent
+from pregao.model.instruments import PriceMethod
+from pregao.model.market import (
+    Action,
+    BandType,
+    PriceOrigin,
+    Side,
+    State,
+    StateEvent,
+    TradeCondition,
+    TradeSubType,
+)
+from tests.unit.exchange.condition_table import is_allowed
 from tests.unit.exchange.desk import Reader
 from tests.unit.exchange.implied_twin import implied_of_books, implied_of_engine
 
@@ -38,14 +54,17 @@ STATISTICS_IN_ORDER = (OpeningPrice, HighPrice, LowPrice, ExecutionStatistics)
 class Checks:
     """`trades` are those of the session of each instrument, `past` those of sessions that are over."""
 
-    def __init__(self, engine: Engine, closing_fine: dict[int, int] | None = None) -> None:
-        self.engine, self.closing_fine = engine, closing_fine or {}
+    def __init__(
+        self, engine: Engine, closing_fine: dict[int, int] | None = None, bands: Bands | None = None
+    ) -> None:
+        self.engine, self.closing_fine, self.bands = engine, closing_fine or {}, bands
         self.reader = Reader()
         self.trades: dict[int, dict[int, Trade]] = defaultdict(dict)
         self.past: dict[tuple[int, int, int], Trade] = {}  # by instrument, date and tradeID
         self.amended: set[int] = set()  # an amended trade is told late but keeps its place
         self.told_ids: set[tuple[int, int, int]] = set()
         self.last_id = 0
+        self.told_close: dict[int, tuple[int, int | None]] = {}  # closing price, and the average until then
 
     def fingerprint(self) -> object:
         """All that a rejected command must leave as it was."""
@@ -65,10 +84,56 @@ class Checks:
             assert not outcome.events
             assert self.fingerprint() == before
         self.reader.read(outcome.events)
+        check_legs(outcome.events, self.engine.floor.markets)
         for event in outcome.events:
+            self._check_band(event)
+            self._check_agreed(event)
             self._note(event)
             check_order_of(event)
             self._check_totals(event)
+
+    def follow(self, events: Sequence[Event]) -> None:
+        """Events of a day that is over, under bands that never changed."""
+        for event in events:
+            self._check_band(event)
+            self._note(event)
+
+    def _check_band(self, event: Event) -> None:
+        """13.11: what orders trade in an event is within the auction band around the last price before it,
+        also where a strategy took them from the book of a leg. Blocks and reports of legs need not be."""
+        if self.bands is None or not is_executed(event):
+            return
+        for trade in event.updates:
+            if not isinstance(trade, Trade) or trade.condition & TradeCondition.BLOCK:
+                continue
+            limits = self.bands.find(trade.security_id)
+            rule = None if limits is None else limits.rules.get(BandType.AUCTION)
+            middle = self._last_price(trade.security_id)
+            if rule is None or not middle or (trade.sub_type is TradeSubType.LEG and not trade.implied):
+                continue
+            off = (trade.price - middle) * 1_000_000
+            assert abs(middle) * rule.low <= off <= abs(middle) * rule.high, (trade, middle, rule)
+
+    def _last_price(self, security_id: int) -> int | None:
+        """Of what was told before this event; else the closing price of the day before, on its tick."""
+        found = [t for t in self.trades[security_id].values() if forms_price(t.sub_type, t.condition)]
+        if found:
+            return found[-1].price
+        market = self.engine.market(security_id)
+        closing, tick = market.statistics.closing_fine, market.instrument.tick
+        return None if closing is None else round(closing / 10_000 / tick) * tick
+
+    def _check_agreed(self, event: Event) -> None:
+        """A trade at close is at the closing price told last, one at average at the average told last."""
+        for update in event.updates:
+            if isinstance(update, ClosingPrice) and update.origin is PriceOrigin.DAILY:
+                trades = [*self.trades[update.security_id].values()]
+                volume, value = sum(t.size for t in trades), sum(t.size * t.price for t in trades)
+                mean = average(value, volume) if volume else None
+                self.told_close[update.security_id] = round(update.price_fine / 10_000), mean
+            elif isinstance(update, Trade) and update.sub_type in (TradeSubType.TAC, TradeSubType.TAA):
+                closing, mean = self.told_close[update.security_id]
+                assert update.price == (closing if update.sub_type is TradeSubType.TAC else mean)
 
     def _note(self, event: Event) -> None:
         busted = {u.trade_id for u in event.updates if isinstance(u, TradeBusted)}
@@ -132,6 +197,72 @@ class Checks:
         if security_id not in self.amended:
             opening = next((t.price for t in prices if can_open(t.sub_type)), None)
             assert statistics.opening == opening
+
+
+def check_legs(events: Sequence[Event], markets: Mapping[int, Market]) -> None:
+    """13.3.2, 4.2.1: behind an event in which a strategy traded comes an event of each of its legs, and
+    what the legs traded is worth what the strategy did."""
+    place = 0
+    while place < len(events):
+        place = _check_legs_of(events, place, markets)
+
+
+def _check_legs_of(events: Sequence[Event], place: int, markets: Mapping[int, Market]) -> int:
+    """The place behind the events of the legs."""
+    event, after = events[place], place + 1
+    traded: dict[int, list[Trade]] = defaultdict(list)
+    if not any(isinstance(u, TradeBusted) for u in event.updates):  # an amendment trades nothing again
+        for update in event.updates:
+            if isinstance(update, Trade) and update.security_id in markets:
+                traded[update.security_id].append(update)
+    for security_id, trades in traded.items():
+        instrument = markets[security_id].instrument
+        if not instrument.legs or any(leg.security_id not in markets for leg in instrument.legs):
+            continue
+        owed = [leg.ratio * sum(trade.size for trade in trades) for leg in instrument.legs]
+        worth = 0
+        while any(owed):
+            for number, leg in enumerate(instrument.legs):
+                found = [u for u in events[after].updates if isinstance(u, Trade)]
+                assert found
+                assert {(t.security_id, t.sub_type) for t in found} == {(leg.security_id, TradeSubType.LEG)}
+                assert is_executed(events[after]) == is_executed(event)
+                owed[number] -= sum(trade.size for trade in found)
+                value = sum(trade.price * trade.size for trade in found)
+                worth += value if leg.side is Side.BUY else -value
+                after = _check_legs_of(events, after, markets)
+            assert min(owed) >= 0
+        if instrument.price_method in (PriceMethod.NET_PRICE, PriceMethod.YIELD_DIFFERENCE):
+            assert worth == sum(trade.price * trade.size for trade in trades)
+    return after
+
+
+def check_retail_fills(outcome: Outcome, side: Side, firm: int, own_best: int | None) -> None:
+    """What one retail order fills: RLP trades within its firm and never past its own side of the book, and
+    nothing is passed over, so that prices only get worse for it."""
+    trades = [u for event in outcome.events[:1] for u in event.updates if isinstance(u, Trade)]
+    sign = 1 if side is Side.BUY else -1
+    assert all(sign * before.price <= sign * after.price for before, after in pairwise(trades))
+    for trade in trades:
+        if trade.sub_type is TradeSubType.RLP:
+            assert trade.buyer == trade.seller == firm == 1
+            assert own_best is None or sign * trade.price >= sign * own_best
+
+
+def check_midpoint(outcome: Outcome, bid: int | None, offer: int | None) -> None:
+    """In the middle of the book, which it leaves as it is; nothing without both sides."""
+    trades = [u for event in outcome.events for u in event.updates if isinstance(u, Trade)]
+    midpoints = [t for t in trades if t.sub_type is TradeSubType.MIDPOINT]
+    if bid is None or offer is None:
+        assert not trades
+    elif midpoints:
+        (trade,) = midpoints
+        assert bid <= trade.price <= offer
+        assert trade.price - bid == (offer - bid) // 2
+
+
+def is_executed(event: Event) -> bool:
+    return isinstance(event.updates[0], ExecutionSummary)
 
 
 def check_order_of(event: Event) -> None:

@@ -1,20 +1,23 @@
-"""The uncrossing rule against a slow twin that tries every tick and every order."""
+"""The uncrossing rule against its slow twin, and step by step."""
 
-from hypothesis import given
+from dataclasses import replace
+
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pregao.exchange.auction import (
+    ANY_PRICE,
     AuctionOrder,
     Fill,
-    Levels,
     Theoretical,
     allocate,
-    leftovers,
     theoretical,
-    theoretical_of_levels,
     trades_at,
 )
-from pregao.model.market import ImbalanceSide, Side
+from pregao.model.events import OrderUpdate, Trade
+from pregao.model.market import Action, ImbalanceSide, Phase, Side
+from tests.unit.exchange.auction_twin import levels_of_orders, slow_theoretical
+from tests.unit.exchange.desk_kit import ABC, TEMPLATE, Exchange, catalogue, listing
 
 TICK = 5
 
@@ -27,83 +30,59 @@ def sell(price: int | None, quantity: int, priority: int = 2) -> AuctionOrder:
     return AuctionOrder(Side.SELL, price, quantity, priority)
 
 
-def slow_theoretical(
-    orders: list[AuctionOrder], tick: int, reference: int | None
-) -> tuple[int, int, int] | None:
-    """Every tick, every order, the five steps one after the other as they are written."""
-    limits = [order.price for order in orders if order.price is not None]
-    if limits:
-        prices = list(range(min(limits), max(limits) + 1, tick))
-    else:
-        prices = [] if reference is None else [reference]
-
-    def wanted(side: Side, price: int) -> int:
-        return sum(order.quantity for order in orders if order.side is side and trades_at(order, price))
-
-    found = [(p, wanted(Side.BUY, p), wanted(Side.SELL, p)) for p in prices]
-    found = [each for each in found if min(each[1:]) > 0]
-    if not found:
-        return None
-    largest = max(min(bought, sold) for _, bought, sold in found)
-    found = [each for each in found if min(each[1:]) == largest]
-    smallest = min(abs(bought - sold) for _, bought, sold in found)
-    found = [each for each in found if abs(each[1] - each[2]) == smallest]
-    if all(bought > sold for _, bought, sold in found):
-        found = [max(found)]
-    elif all(bought < sold for _, bought, sold in found):
-        found = [min(found)]
-    if reference is not None:
-        nearest = min(abs(price - reference) for price, _, _ in found)
-        found = [each for each in found if abs(each[0] - reference) == nearest]
-    price, bought, sold = max(found)
-    return price, largest, bought - sold
+def found(orders: list[AuctionOrder], reference: int | None, tick: int = TICK) -> Theoretical | None:
+    return theoretical(levels_of_orders(orders), tick, reference)
 
 
-prices = st.one_of(st.none(), st.integers(18, 32).map(lambda ticks: ticks * TICK))
-references = st.one_of(st.none(), st.integers(80, 170))
+# Some orders were entered under another tick.
+prices = st.one_of(st.none(), st.integers(18, 32).map(lambda ticks: ticks * TICK), st.integers(90, 160))
+references = st.one_of(st.none(), st.integers(60, 190))
+ranges = st.one_of(st.just(ANY_PRICE), st.tuples(st.integers(60, 120), st.integers(120, 190)))
 
 
 @st.composite
 def books(draw: st.DrawFn) -> list[AuctionOrder]:
     rows = draw(
         st.lists(
-            st.tuples(st.sampled_from(Side), prices, st.integers(1, 4).map(lambda n: n * 100)), max_size=14
+            st.tuples(st.sampled_from(Side), prices, st.integers(1, 4)), max_size=14
         )
     )
     priorities = draw(st.permutations(range(1, len(rows) + 1)))
     return [AuctionOrder(*row, priority) for row, priority in zip(rows, priorities, strict=True)]
 
 
-@given(books(), references)
-def test_theoretical_equals_its_slow_twin(orders: list[AuctionOrder], reference: int | None) -> None:
-    found = theoretical(orders, TICK, reference)
-    expected = slow_theoretical(orders, TICK, reference)
-    assert (found and (found.price, found.quantity, found.surplus)) == expected
+@settings(max_examples=400)
+@given(books(), references, ranges)
+def test_theoretical_equals_its_slow_twin(
+    orders: list[AuctionOrder], reference: int | None, within: tuple[int, int]
+) -> None:
+    quick = theoretical(levels_of_orders(orders), TICK, reference, within)
+    slow = slow_theoretical(orders, TICK, reference, within)
+    assert (quick and (quick.price, quick.quantity, quick.surplus)) == slow
 
 
 @given(books(), references)
 def test_executed_volume_is_maximal_and_what_was_announced(
     orders: list[AuctionOrder], reference: int | None
 ) -> None:
-    found = theoretical(orders, TICK, reference)
-    if found is None:
-        limits = [order.price for order in orders if order.price is not None]
+    best = found(orders, reference)
+    limits = [order.price for order in orders if order.price is not None]
+    if best is None:
         assert all(not allocate(orders, price) for price in limits)
         return
-    assert sum(fill.quantity for fill in allocate(orders, found.price)) == found.quantity
-    limits = [order.price for order in orders if order.price is not None]
-    for price in range(min(limits, default=0), max(limits, default=-1) + 1, TICK):
-        assert sum(fill.quantity for fill in allocate(orders, price)) <= found.quantity
+    assert sum(fill.quantity for fill in allocate(orders, best.price)) == best.quantity
+    for price in range(min(limits, default=0), max(limits, default=-1) + 1):
+        assert sum(fill.quantity for fill in allocate(orders, price)) <= best.quantity
 
 
 @given(books(), references)
 def test_no_fill_is_worse_than_a_limit_and_priority_is_respected(
     orders: list[AuctionOrder], reference: int | None
 ) -> None:
-    found = theoretical(orders, TICK, reference)
-    if found is None:
+    best = found(orders, reference)
+    if best is None:
         return
-    fills = allocate(orders, found.price)
+    fills = allocate(orders, best.price)
     by_priority = {order.priority: order for order in orders}
     filled: dict[int, int] = {}
     for fill in fills:
@@ -111,7 +90,7 @@ def test_no_fill_is_worse_than_a_limit_and_priority_is_respected(
         assert by_priority[fill.buy].side is Side.BUY
         assert by_priority[fill.sell].side is Side.SELL
         for priority in (fill.buy, fill.sell):
-            assert trades_at(by_priority[priority], found.price)
+            assert trades_at(by_priority[priority], best.price)
             filled[priority] = filled.get(priority, 0) + fill.quantity
     for order in orders:
         assert filled.get(order.priority, 0) <= order.quantity
@@ -131,79 +110,113 @@ def stands_before(order: AuctionOrder, other: AuctionOrder) -> bool:
     return order.price > other.price if order.side is Side.BUY else order.price < other.price
 
 
-@given(books(), references)
-def test_quantities_are_conserved_and_the_rest_does_not_cross(
-    orders: list[AuctionOrder], reference: int | None
+def in_auction() -> Exchange:
+    """One that nothing prolongs."""
+    template = replace(TEMPLATE, maximum_extensions=0)
+    exchange = Exchange(catalogue(listing(ABC, template), pairs=()))
+    exchange.phase("10:00:00", Phase.PRE_OPEN, "01", ends="10:10:00")
+    return exchange
+
+
+rows = st.tuples(st.sampled_from(Side), st.none() | st.integers(-4, 4), st.integers(1, 4))
+
+
+@given(st.lists(rows, max_size=14))
+def test_an_uncross_conserves_quantities_and_its_rest_does_not_cross(
+    orders: list[tuple[Side, int | None, int]],
 ) -> None:
-    found = theoretical(orders, TICK, reference)
-    fills = allocate(orders, found.price) if found else ()
-    rest = leftovers(orders, fills)
-    traded = sum(fill.quantity for fill in fills)
-    kept = sum(order.quantity for order in (*rest.cancelled, *rest.resting))
-    assert sum(order.quantity for order in orders) == 2 * traded + kept
-    assert all(order.price is None for order in rest.cancelled)
-    bids = [order.price for order in rest.resting if order.side is Side.BUY and order.price is not None]
-    offers = [order.price for order in rest.resting if order.side is Side.SELL and order.price is not None]
-    assert len(bids) + len(offers) == len(rest.resting)
-    assert not bids or not offers or max(bids) < min(offers)
-
-
-@given(books(), references)
-def test_levels_are_enough(orders: list[AuctionOrder], reference: int | None) -> None:
-    assert theoretical_of_levels(Levels.of(orders), TICK, reference) == theoretical(orders, TICK, reference)
+    """Limit orders that are left rest, those without a price are cancelled."""
+    exchange = in_auction()
+    for side, ticks, lots in orders:
+        price = None if ticks is None else 10_0000 + 100 * ticks
+        assert exchange.order("10:01:00", ABC, side, 100 * lots, price).rejection is None
+    book = exchange.engine.market(ABC).book
+    entered = sum(order.leaves for order in book)
+    updates = [each for event in exchange.phase("10:10:00", Phase.OPEN, "01") for each in event]
+    traded = sum(each.size for each in updates if isinstance(each, Trade))
+    gone = [each for each in updates if isinstance(each, OrderUpdate) and each.action is Action.DELETE]
+    cancelled = exchange.engine.market(ABC).cancelled
+    assert entered == 2 * traded + sum(order.leaves for order in book) + cancelled
+    assert cancelled == 0 or any(each.price is None for each in gone)
+    book.check_invariants(matching=True)
 
 
 def test_step_one_the_largest_quantity() -> None:
     orders = [buy(110, 300, 1), buy(100, 500, 2), sell(100, 400, 3), sell(110, 400, 4)]
-    assert theoretical(orders, TICK, None) == Theoretical(100, 400, 400)
+    assert found(orders, None) == Theoretical(100, 400, 400)
 
 
 def test_step_two_the_smallest_surplus_may_lie_between_two_limits() -> None:
     orders = [buy(100, 100, 1), buy(90, 50, 2), sell(90, 100, 3), sell(100, 50, 4)]
-    found = theoretical(orders, TICK, None)
-    assert found == Theoretical(95, 100, 0)
-    assert found.imbalance is ImbalanceSide.BALANCED
+    best = found(orders, None)
+    assert best == Theoretical(95, 100, 0)
+    assert best.imbalance is ImbalanceSide.BALANCED
 
 
-def test_step_three_pressure() -> None:
-    buyers = theoretical([buy(110, 200, 1), sell(90, 100, 2)], TICK, 90)
+def test_step_four_pressure() -> None:
+    buyers = found([buy(110, 200, 1), sell(90, 100, 2)], 90)
     assert buyers == Theoretical(110, 100, 100)
     assert buyers.imbalance is ImbalanceSide.MORE_BUYERS
-    sellers = theoretical([buy(110, 100, 1), sell(90, 200, 2)], TICK, 110)
+    sellers = found([buy(110, 100, 1), sell(90, 200, 2)], 110)
     assert sellers == Theoretical(90, 100, -100)
     assert sellers.imbalance is ImbalanceSide.MORE_SELLERS
 
 
-def test_steps_four_and_five_the_reference_then_the_higher_price() -> None:
+def test_steps_five_and_six_the_reference_then_the_higher_price() -> None:
     orders = [buy(110, 100, 1), sell(90, 100, 2)]
-    assert theoretical(orders, TICK, 100) == Theoretical(100, 100, 0)
-    assert theoretical(orders, TICK, 80) == Theoretical(90, 100, 0)
-    assert theoretical(orders, TICK, None) == Theoretical(110, 100, 0)
+    assert found(orders, 100) == Theoretical(100, 100, 0)
+    assert found(orders, 80) == Theoretical(90, 100, 0)
+    assert found(orders, None) == Theoretical(110, 100, 0)
     orders = [buy(100, 100, 1), sell(95, 100, 2)]
-    assert theoretical(orders, TICK, 97) == Theoretical(95, 100, 0)
+    assert found(orders, 97) == Theoretical(95, 100, 0)
     wide = [buy(100, 100, 1), sell(90, 100, 2)]
-    assert theoretical(wide, 10, 95) == Theoretical(100, 100, 0)
+    assert found(wide, 95, tick=10) == Theoretical(100, 100, 0)
 
 
-def test_orders_without_price_trade_first_and_their_rest_is_cancelled() -> None:
+def test_orders_without_price_trade_first() -> None:
     orders = [buy(110, 100, 1), buy(None, 200, 5), sell(100, 150, 2), sell(105, 100, 3)]
-    found = theoretical(orders, TICK, None)
-    assert found is not None
-    assert (found.price, found.quantity) == (110, 250)
-    assert allocate(orders, found.price) == (Fill(5, 2, 150), Fill(5, 3, 50), Fill(1, 3, 50))
-    alone = [buy(None, 200, 5), sell(100, 50, 2)]
-    rest = leftovers(alone, allocate(alone, 100))
-    assert rest.cancelled == (buy(None, 150, 5),)
-    assert rest.resting == ()
+    best = found(orders, None)
+    assert best is not None
+    assert (best.price, best.quantity) == (110, 250)
+    assert allocate(orders, best.price) == (Fill(5, 2, 150), Fill(5, 3, 50), Fill(1, 3, 50))
 
 
 def test_only_unpriced_orders_need_a_reference() -> None:
     orders = [buy(None, 100, 1), sell(None, 70, 2)]
-    assert theoretical(orders, TICK, None) is None
-    assert theoretical(orders, TICK, 123) == Theoretical(123, 70, 30)
+    assert found(orders, None) is None
+    assert found(orders, 120) == Theoretical(120, 70, 30)
+    assert found(orders, 123) == Theoretical(125, 70, 30)  # a tick, and buyers press upwards
 
 
 def test_nothing_crosses() -> None:
-    assert theoretical([], TICK, 100) is None
-    assert theoretical([buy(95, 100), sell(100, 100)], TICK, 100) is None
-    assert theoretical([buy(None, 100)], TICK, 100) is None
+    assert found([], 100) is None
+    assert found([buy(95, 100), sell(100, 100)], 100) is None
+    assert found([buy(None, 100)], 100) is None
+
+
+def test_a_stray_limit_does_not_hold_those_without_a_price() -> None:
+    """Two of 100 without a price meet at the reference, not at a bid far below it with 100 left over."""
+    orders = [buy(None, 100, 1), sell(None, 100, 2)]
+    for stray in (buy(50, 100, 3), sell(150, 100, 3)):
+        assert found([*orders, stray], 100) == Theoretical(100, 100, 0)
+    assert found([*orders, buy(150, 100, 3)], 100) == Theoretical(155, 100, 0)
+    assert found([*orders, sell(50, 100, 3)], 100) == Theoretical(45, 100, 0)
+
+
+def test_step_three_a_tick_beyond_all_limits_only_where_nothing_else_is_as_good() -> None:
+    assert found([buy(None, 200, 1), sell(100, 100, 2)], None) == Theoretical(100, 100, 100)
+    assert found([buy(None, 200, 1), sell(100, 100, 2)], 90) == Theoretical(100, 100, 100)
+    assert found([buy(None, 200, 1), sell(100, 100, 2)], 120) == Theoretical(120, 100, 100)
+
+
+def test_no_price_that_nobody_said_is_past_the_hard_limits_or_below_a_tick() -> None:
+    orders = [buy(None, 100, 1), sell(None, 100, 2), buy(150, 100, 3)]
+    levels = levels_of_orders(orders)
+    assert theoretical(levels, TICK, None, (50, 150)) == Theoretical(150, 100, 100)
+    exchange = in_auction()
+    for side, quantity, price in ((Side.BUY, 100, None), (Side.SELL, 200, None), (Side.SELL, 100, 100)):
+        exchange.order("10:01:00", ABC, side, quantity, price)
+    market = exchange.engine.market(ABC)
+    market.statistics.closing_fine = None
+    (event,) = exchange.phase("10:10:00", Phase.OPEN, "01")
+    assert [(each.price, each.size) for each in event if isinstance(each, Trade)] == [(100, 100)]

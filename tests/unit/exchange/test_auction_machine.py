@@ -4,10 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pregao.exchange import control
-from pregao.exchange.auction import AuctionOrder, theoretical
 from pregao.exchange.catalogues.entries import AuctionTemplate, BandRule
 from pregao.exchange.orders import OrderType
-from pregao.exchange.uncross import reference_price, theoretical_of
 from pregao.model.events import (
     Event,
     ExecutionSummary,
@@ -19,11 +17,16 @@ from pregao.model.events import (
     Trade,
 )
 from pregao.model.market import (
+    BandType,
+    LimitType,
+    Midpoint,
     Phase,
     Side,
     State,
 )
+from tests.unit.exchange.auction_twin import slow_theoretical_of
 from tests.unit.exchange.desk_kit import ABC, SECOND, TEMPLATE, XYZ, Exchange, catalogue, clock, listing
+from tests.unit.exchange.machine_checks import Checks
 
 
 def equities(template: AuctionTemplate = TEMPLATE, *bands: BandRule, liquid: bool = True) -> Exchange:
@@ -38,6 +41,8 @@ def opened(*arguments: object, **named: object) -> Exchange:
     return exchange
 
 
+# Two ticks around the last price, where orders are up to nine apart.
+BAND = BandRule(BandType.AUCTION, LimitType.PERCENTAGE, -2_500, 2_500, Midpoint.LAST_TRADE)
 steps = st.lists(
     st.tuples(
         st.sampled_from(
@@ -52,7 +57,7 @@ steps = st.lists(
 
 @given(steps)
 def test_whatever_happens_books_are_sound_and_events_in_order(script: list[tuple[str, int, int]]) -> None:
-    exchange, now_ns = opened(liquid=False), clock("10:00:00")
+    exchange, now_ns = opened(TEMPLATE, BAND, liquid=False), clock("10:00:00")
     phases = [Phase.OPEN, Phase.PRE_OPEN, Phase.PAUSE, Phase.FINAL_CLOSING_CALL, Phase.PRE_CLOSE]
     for kind, security_id, number in script:
         now_ns += (number + 1) * 5 * SECOND
@@ -83,6 +88,7 @@ def test_whatever_happens_books_are_sound_and_events_in_order(script: list[tuple
         check_invariants(exchange)
     for event in exchange.events:
         check_order_of(event)
+    Checks(exchange.engine, bands=exchange.desk.surveillance.bands).follow(exchange.events)
 
 
 def check_invariants(exchange: Exchange) -> None:
@@ -107,10 +113,11 @@ def check_announced(exchange: Exchange, security_id: int) -> None:
         exchange.desk.surveillance.auctions.get(security_id),
         exchange.engine.market(security_id),
     )
-    views = [AuctionOrder(each.side, each.price, each.leaves, each.secondary_id) for each in market.book]
-    expected = theoretical(views, market.instrument.tick, reference_price(market))
-    assert theoretical_of(market) == expected
-    assert running is None or running.theoretical == expected
+    if running is not None:
+        told, expected = running.theoretical, slow_theoretical_of(
+            exchange.engine, market, market.reference_price
+        )
+        assert (told and (told.price, told.quantity, told.surplus)) == expected
 
 
 def check_order_of(event: Event) -> None:

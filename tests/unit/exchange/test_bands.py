@@ -5,12 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pregao.exchange import control
-from pregao.exchange.bands import LIMIT_TYPES, BandError, Bands, Midpoints, TriggerAuction, limits_of
+from pregao.exchange.bands import LIMIT_TYPES, BandError, Bands, Midpoints, limits_of
 from pregao.exchange.catalogues.entries import BandRule
 from pregao.exchange.commands import CrossOrder, SweepAndCross
-from pregao.exchange.orders import TimeInForce
+from pregao.exchange.engine import Outcome
+from pregao.exchange.orders import OrderType, TimeInForce
 from pregao.exchange.rejections import Reason, Rejection
-from pregao.model.events import PriceBand, QuantityBand, StateChanged
+from pregao.model.events import PriceBand, QuantityBand, StateChanged, Trade
 from pregao.model.market import BandType, LimitType, Midpoint, Side, State
 from tests.unit.exchange.desk_kit import ABC, TEMPLATE, XYZ, Exchange, catalogue, clock, listing
 
@@ -51,13 +52,6 @@ def test_limits_themselves_are_allowed(price: int | None) -> None:
     assert bands().check(1, price, 100, AT_TEN) is None
 
 
-def test_trading_outside_the_auction_band_triggers_an_auction() -> None:
-    assert bands().check(1, 11_0000, 100, AT_TEN) is None  # it may say so
-    assert bands().check(1, 11_0000, 100, AT_TEN, trade_price=10_5000) is None
-    found = bands().check(1, 11_0000, 100, AT_TEN, trade_price=10_5100)
-    assert found == TriggerAuction(10_5100, 9_5000, 10_5000)
-
-
 def test_the_quantity_limit() -> None:
     made = bands()
     assert made.set_quantity(1, 5_000, 1_000, 7) == QuantityBand(1, 5_000, 1_000, 7)
@@ -94,7 +88,7 @@ def test_percentages_are_exact_and_rounded_inwards(midpoint: int, below: int, ab
 
 
 def test_a_band_without_midpoint_has_no_effect() -> None:
-    assert bands(REJECTION, AUCTION).check(1, 99_0000, 1, Midpoints(), trade_price=99_0000) is None
+    assert bands(REJECTION, AUCTION).check(1, 99_0000, 1, Midpoints()) is None
     assert Bands().check(7, 1, 1, Midpoints()) is None
 
 
@@ -154,14 +148,81 @@ def test_in_the_engine_the_auction_band_starts_an_auction() -> None:
     assert exchange.engine.market(ABC).book.crossed
 
 
-def test_an_order_that_does_not_rest_starts_no_auction() -> None:
-    exchange = Exchange(catalogue(listing(ABC, TEMPLATE, *ALL), listing(XYZ), pairs=()))
+def offered(*prices: int, rules: tuple[BandRule, ...] = ALL) -> Exchange:
+    """An open market whose last price was 10.00, with 100 offered at each price."""
+    exchange = Exchange(catalogue(listing(ABC, TEMPLATE, *rules), listing(XYZ), pairs=()))
     exchange.open_all()
-    exchange.sell("10:01:00", ABC, 100, 10_4000)
-    exchange.sell("10:01:00", ABC, 100, 11_4000)
-    outcome = exchange.buy("10:02:00", ABC, 200, 11_4000, tif=TimeInForce.IOC)
+    for price in prices:
+        assert exchange.sell("10:01:00", ABC, 100, price).rejection is None
+    return exchange
+
+
+def traded(outcome: Outcome) -> list[int]:
+    return [u.price for event in outcome.events for u in event.updates if isinstance(u, Trade)]
+
+
+@pytest.mark.parametrize(
+    ("price", "trades"), [(9_4900, False), (9_5000, True), (10_5000, True), (10_5100, False)]
+)
+def test_the_limits_of_the_auction_band_themselves_are_traded(price: int, trades: bool) -> None:
+    exchange = offered()
+    sides = (Side.SELL, Side.BUY) if price > 10_0000 else (Side.BUY, Side.SELL)
+    for side in sides:  # an order may say it: only trading there is stopped
+        outcome = exchange.order("10:01:00", ABC, side, 100, price)
+        assert outcome.rejection is None
+    assert traded(outcome) == ([price] if trades else [])
+    assert (exchange.engine.trading_state(ABC) is State.OPEN) is trades
+
+
+@pytest.mark.parametrize("midpoint", [Midpoint.LAST_TRADE, Midpoint.COMPLEMENTARY_LAST])
+@pytest.mark.parametrize("tif", [TimeInForce.DAY, TimeInForce.IOC])
+def test_the_middle_of_a_band_is_fixed_for_an_event(midpoint: Midpoint, tif: TimeInForce) -> None:
+    """Each offer is within 5 % of the one before it, but only the first of 10.00 (13.11.1)."""
+    band = BandRule(BandType.AUCTION, LimitType.PERCENTAGE, -5_0000, 5_0000, midpoint)
+    exchange = offered(10_4000, 10_8000, 11_2000, rules=(HARD, band))
+    outcome = exchange.buy("10:02:00", ABC, 300, 11_2000, tif=tif)
+    assert traded(outcome) == [10_4000]
+    assert exchange.engine.trading_state(ABC) is State.RESERVED
+
+
+def test_the_next_event_has_a_middle_of_its_own() -> None:
+    exchange = offered(10_4000, 10_8000, 11_2000)
+    for price in (10_4000, 10_8000, 11_2000):
+        assert traded(exchange.buy("10:02:00", ABC, 100, price)) == [price]
+    assert exchange.engine.trading_state(ABC) is State.OPEN
+
+
+@pytest.mark.parametrize(
+    ("kind", "tif", "minimum"),
+    [
+        (OrderType.LIMIT, TimeInForce.DAY, None),
+        (OrderType.LIMIT, TimeInForce.IOC, None),
+        (OrderType.LIMIT, TimeInForce.IOC, 200),
+        (OrderType.LIMIT, TimeInForce.FOK, None),
+        (OrderType.MARKET, TimeInForce.IOC, None),
+    ],
+)
+@pytest.mark.parametrize("first", [10_4000, 11_3000])
+def test_any_order_that_the_band_stops_begins_the_auction(
+    kind: OrderType, tif: TimeInForce, minimum: int | None, first: int
+) -> None:
+    exchange = offered(first, 11_4000)
+    price = None if kind is OrderType.MARKET else 11_4000
+    outcome = exchange.buy("10:02:00", ABC, 200, price, type=kind, tif=tif, min_quantity=minimum)
     assert outcome.rejection is None
-    assert len(outcome.events) == 1  # what is inside the band trades, the rest is cancelled
+    whole = tif is TimeInForce.FOK or minimum is not None
+    assert traded(outcome) == ([] if whole or first == 11_3000 else [10_4000])
+    (state,) = [u for event in outcome.events for u in event.updates if isinstance(u, StateChanged)]
+    assert (state.state, state.ends_ns) == (State.RESERVED, clock("10:07:00"))
+    rests = [order.leaves for order in exchange.engine.market(ABC).book.buys.orders]
+    assert rests == ([] if tif is not TimeInForce.DAY else [200 - 100 * len(traded(outcome))])
+
+
+@pytest.mark.parametrize("quantity", [300, 400])
+def test_an_order_that_the_book_alone_cannot_fill_is_not_stopped_by_the_band(quantity: int) -> None:
+    exchange = offered(10_4000, 11_4000)
+    outcome = exchange.buy("10:02:00", ABC, quantity, 11_4000, tif=TimeInForce.FOK)
+    assert (outcome.rejection, outcome.events) == (None, ())
     assert exchange.engine.trading_state(ABC) is State.OPEN
 
 

@@ -172,6 +172,7 @@ def test_known_facts(default: Catalogue) -> None:
     assert (petr.tick, petr.lot, petr.security_type) == (100, 100, SecurityType.PS)
     odd = default.instrument("PETR4F")
     assert (odd.lot, odd.maximum_quantity, odd.is_odd_lot) == (1, 99, True)
+    assert (petr.minimum_cross, odd.minimum_cross) == (300, None)  # of what may be crossed at all
     # 18.1: bought, the spread sells the near and buys the far.
     spread = default.instrument("DIIF27N27")
     assert [(leg.symbol, leg.side) for leg in spread.legs] == [("DI1F27", Side.SELL), ("DI1N27", Side.BUY)]

@@ -4,16 +4,10 @@ from itertools import product
 
 import pytest
 
-from pregao.exchange.conditions import (
-    CROSSED,
-    ON_BEHALF,
-    OUT_OF_SEQUENCE,
-    condition,
-    condition_bits,
-    is_allowed,
-)
+from pregao.exchange.conditions import CROSSED, ON_BEHALF, OUT_OF_SEQUENCE, condition, condition_bits
 from pregao.model.market import TradeCondition as C
 from pregao.model.market import TradeSubType as T
+from tests.unit.exchange.condition_table import is_allowed
 
 BLOCKS = (T.RFQ, T.BLOCK_BOOK, T.MIDPOINT)
 NEITHER = (T.LEG, T.MULTI_ASSET, T.RLP)
@@ -42,11 +36,3 @@ def test_bits_are_computed() -> None:
 def test_out_of_sequence_is_neither_first_nor_same() -> None:
     value = condition_bits(None, OUT_OF_SEQUENCE | ON_BEHALF, opening=True, same_price=True)
     assert value == C.REGULAR | C.OUT_OF_SEQUENCE | C.ON_BEHALF
-
-
-def test_others_are_refused() -> None:
-    assert not is_allowed(C.BLOCK | C.REGULAR, T.RFQ)
-    assert not is_allowed(C.BLOCK | C.OPENING_PRICE, T.RFQ)
-    assert not is_allowed(C.REGULAR, T.LEG)
-    assert not is_allowed(C.NONE, None)
-    assert not is_allowed(C.OUT_OF_SEQUENCE | C.REGULAR | C.CROSSED, None)

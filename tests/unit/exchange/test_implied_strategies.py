@@ -72,6 +72,20 @@ def test_ratios_multiply_prices_and_leg_trades() -> None:
     assert shown(market, SELL, RATIO) == [(2, 3.00)]  # what was left of the order; one share is no third
 
 
+@pytest.mark.parametrize(("size", "rests"), [(2, []), (3, []), (5, [(2, 3.00)])])
+def test_nothing_is_cancelled_of_an_order_that_an_implied_one_fills_or_leaves(
+    size: int, rests: list[tuple[int, float]]
+) -> None:
+    """cxlQty (13.1) is what prevention took, not what goes on to rest."""
+    market = desk()
+    market.order(BUY, 10, 5.00, security_id=A, firm=2)
+    market.order(SELL, 10, 6.00, security_id=B, firm=3)
+    summary = market.order(SELL, size, 3.00, security_id=RATIO).events[0].updates[0]
+    assert isinstance(summary, ExecutionSummary)
+    assert (summary.fill_size, summary.cancelled_size) == (min(size, 3), 0)
+    assert shown(market, SELL, RATIO) == rests
+
+
 def test_the_improvement_goes_to_the_leg_that_moved_where_its_tick_can_say_it() -> None:
     market = desk()
     market.order(SELL, 4, 0.40, security_id=RATIO)
@@ -117,10 +131,10 @@ def test_a_leg_s_guard_withdraws_the_implied_order() -> None:
     market.order(BUY, 9, 5.00, security_id=A)
     market.order(SELL, 9, 4.90, security_id=C)
 
-    def refuse(where: Market, price: int, now_ns: int) -> bool:
-        return where.security_id != C or price != px(4.90)
+    def above(where: Market) -> tuple[int, int] | None:
+        return (px(4.91), px(9.00)) if where.security_id == C else None
 
-    market.hooks.check_trade.append(refuse)
+    market.hooks.trade_ranges.append(above)
     outcome = market.order(SELL, 9, 0.10, security_id=PAIR)
     (event,) = outcome.events
     assert [(u.action, u.implied) for u in of(OrderUpdate, event.updates)] == [
@@ -128,7 +142,7 @@ def test_a_leg_s_guard_withdraws_the_implied_order() -> None:
     ]  # fmt: skip
     assert shown(market, BUY, PAIR) == []  # it would cross, and may not trade
     assert market.order(SELL, 9, 0.05, security_id=PAIR, tif=TimeInForce.FOK).events == ()
-    market.hooks.check_trade.clear()
+    market.hooks.trade_ranges.clear()
     reached = market.order(BUY, 1, 5.00, security_id=A)
     assert trades(reached.events, PAIR) == [(0.10, 9)]
 

@@ -3,14 +3,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pregao.exchange.auction import Levels, theoretical_nearby, theoretical_of_levels
-from pregao.exchange.bands import Bands, Midpoints
+from pregao.exchange.auction import AuctionOrder, Levels, theoretical
+from pregao.exchange.bands import limits_of
 from pregao.exchange.book import BookSide
 from pregao.exchange.catalogues.entries import BandRule
 from pregao.exchange.levels import side_levels
 from pregao.exchange.orders import Order, OrderType, TimeInForce
-from pregao.exchange.rejections import Rejection
 from pregao.model.market import BandType, LimitType, Midpoint, Side
+from tests.unit.exchange.auction_twin import slow_theoretical
 from tests.unit.exchange.desk_kit import ABC, Exchange
 
 TICK = 5
@@ -22,7 +22,17 @@ books = st.builds(Levels, sides, sides, unpriced, unpriced)
 
 @given(books, st.one_of(st.none(), st.integers(-10, 220)))
 def test_the_limits_around_the_crossing_are_enough(levels: Levels, reference: int | None) -> None:
-    assert theoretical_nearby(levels, TICK, reference) == theoretical_of_levels(levels, TICK, reference)
+    """Books of many limits, of which the uncrossing looks at six."""
+    orders = [
+        *(AuctionOrder(Side.BUY, price, size, 0) for price, size in levels.bids.items()),
+        *(AuctionOrder(Side.SELL, price, size, 0) for price, size in levels.offers.items()),
+        AuctionOrder(Side.BUY, None, levels.unpriced_bids, 0),
+        AuctionOrder(Side.SELL, None, levels.unpriced_offers, 0),
+    ]
+    quick = theoretical(levels, TICK, reference)
+    assert (quick and (quick.price, quick.quantity, quick.surplus)) == slow_theoretical(
+        orders, TICK, reference
+    )
 
 
 @given(
@@ -79,10 +89,7 @@ def test_the_quick_look_at_bands_says_what_the_bands_say(
     bands.limit_quantity(ABC, None, largest)
     midpoints = guards.midpoints(market)
     order = Order(1, ABC, Side.BUY, OrderType.LIMIT, TimeInForce.DAY, 500, price, 1, 0)
-    assert guards.check_order(market, order, 0) == rejection(bands, midpoints, price)
-    assert guards.may_trade(market, price, 0) is not bands.protects(ABC, price, midpoints)
-
-
-def rejection(bands: Bands, midpoints: Midpoints, price: int) -> Rejection | None:
-    found = bands.check(ABC, price, 500, midpoints)
-    return found if isinstance(found, Rejection) else None
+    assert guards.check_order(market, order, 0) == bands.check(ABC, price, 500, midpoints)
+    rule = bands.rule(ABC, BandType.AUCTION)
+    assert rule is not None
+    assert guards.trade_range(market) == limits_of(rule, midpoints)

@@ -11,7 +11,7 @@ from pregao.exchange.orders import OrderType, SelfTrade, TimeInForce
 from pregao.model.instruments import SecurityType
 from pregao.model.market import Side
 from tests.unit.exchange.desk import SPREAD, TERMO, A, B, Desk, spread, stock
-from tests.unit.exchange.machine_checks import Checks
+from tests.unit.exchange.machine_checks import Checks, check_midpoint, check_retail_fills
 
 CLOSING = 20 * 100_000_000
 sides = st.sampled_from(Side)
@@ -147,18 +147,42 @@ class ExchangeMachine(RuleBasedStateMachine):
         outcome = self.submit(c.RlpOrder(now, security_id, side, quantity, price, 1))
         assert not outcome.events
         self.entered += outcome.order_ids
-        self.submit(c.RlpTrade(now, security_id, side.opposite, quantity, 1))
+
+    @rule(
+        rows=st.lists(st.tuples(quantities, offsets), min_size=1, max_size=3), quantity=quantities,
+        side=sides, security_id=outrights, offset=offsets, tif=st.sampled_from(TimeInForce),
+        firm=st.integers(1, 2),
+    )  # fmt: skip
+    def retail(self, rows, quantity, side, security_id, offset, tif, firm) -> None:  # type: ignore[no-untyped-def]
+        """Its firm's RLP orders first, so that it meets them and the book."""
+        for size, away in rows:
+            self.rlp(security_id, side.opposite, size, away)
+        own_best = self.desk.engine.market(security_id).book.side(side).best_price
+        outcome = self.submit(
+            c.NewOrder(
+                self.desk.tick(), security_id, side, quantity, self.price(security_id, offset), firm, tif=tif,
+                expire_date=30_000 if tif is TimeInForce.GTD else None, retail=True,
+            )
+        )  # fmt: skip
+        self.entered += outcome.order_ids
+        check_retail_fills(outcome, side, firm, own_best)
 
     @rule(
         kind=st.sampled_from((c.TacTrade, c.TaaTrade, c.TradeOnBehalf, c.ManualTrade, *c.BlockKind)),
         security_id=outrights, quantity=quantities, offset=offsets,
     )  # fmt: skip
     def agreed(self, kind, security_id, quantity, offset) -> None:  # type: ignore[no-untyped-def]
-        values = (quantity, self.price(security_id, offset), 1, 2)
-        if isinstance(kind, c.BlockKind):
-            self.submit(c.BlockTrade(self.desk.tick(), security_id, kind, *values))
+        now, price = self.desk.tick(), self.price(security_id, offset)
+        if kind is c.BlockKind.MIDPOINT:
+            book = self.desk.engine.market(security_id).book
+            before = book.buys.best_price, book.sells.best_price
+            check_midpoint(self.submit(c.BlockTrade(now, security_id, kind, quantity, 1, 2)), *before)
+        elif isinstance(kind, c.BlockKind):
+            self.submit(c.BlockTrade(now, security_id, kind, quantity, 1, 2, price))
+        elif kind in (c.TacTrade, c.TaaTrade):
+            assert self.submit(kind(now, security_id, quantity, 1, 2)).events == ()
         else:
-            self.submit(kind(self.desk.tick(), security_id, *values))
+            self.submit(kind(now, security_id, quantity, price, 1, 2))
 
     @rule(quantity=quantities, offset=offsets, cash=st.booleans())
     def termo(self, quantity: int, offset: int, cash: bool) -> None:

@@ -150,10 +150,10 @@ def test_positions_of_prevented_cancels_are_as_a_reader_sees_them() -> None:
     assert summary.cancelled_size == 10
 
 
-def test_a_gate_stops_matching_and_the_rest_rests() -> None:
+def test_a_range_stops_matching_and_the_rest_rests() -> None:
     desk = sells((10, 20.00), (10, 20.10))
     refused: list[int] = []
-    desk.hooks.check_trade.append(lambda market, price, now_ns: price <= px(20.00))
+    desk.hooks.trade_ranges.append(lambda market: (0, px(20.00)))
     desk.hooks.on_trade_refused.append(lambda market, order, price, now_ns: refused.append(price))
     event = only_event(desk.order(BUY, 15, 20.10))
     assert sizes(event) == [10]

@@ -137,9 +137,10 @@ def test_a_session_change_resets_statistics_and_marks_the_after_market() -> None
     exchange.sell("10:01:00", ABC, 100, 10_0000)
     exchange.phase("17:00:00", Phase.CLOSE, "01")
     changed = exchange.do(control.ChangeSession(clock("17:10:00"), *KEY, Session.NON_REGULAR, DATE))
-    assert [
-        [(type(each), each.event) for each in event if isinstance(each, StateChanged)] for event in changed
-    ] == [[(StateChanged, StateEvent.SESSION_CHANGE)]] * 2
+    # The group's message first (6.5.12), then one of each instrument (14.3): each on its own (4.2.2).
+    assert [[(type(each), getattr(each, "event", None)) for each in event] for event in changed] == [
+        [(kind, StateEvent.SESSION_CHANGE)] for kind in (PhaseChanged, StateChanged, StateChanged)
+    ]
     assert exchange.engine.market(ABC).statistics.count == 0
     exchange.phase("17:30:00", Phase.OPEN, "01")
     exchange.buy("17:31:00", ABC, 100, 10_0000)

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pregao.exchange.commands import CancelOrder, ChangeOrder
 from pregao.exchange.phases import (
     NEXT_PHASES,
-    PERMITS,
     RESTRICTION,
-    Permit,
     PhaseError,
     Phases,
     effective,
@@ -19,25 +18,39 @@ from pregao.exchange.phases import (
 from pregao.model.events import (
     PhaseChanged,
     StateChanged,
+    Trade,
 )
 from pregao.model.market import Phase, Session, State, StateEvent
+from tests.unit.exchange.desk import BUY, SELL, A, Desk
 from tests.unit.exchange.desk_kit import DATE, EXCHANGE
 
 KEY = ("01", EXCHANGE)
-FULL = Permit.ENTER | Permit.CHANGE | Permit.CANCEL
-
 owns = st.one_of(st.none(), st.sampled_from(State))
 
 
-def test_what_each_state_permits() -> None:
-    assert PERMITS == {
-        State.OPEN: FULL | Permit.MATCH,
-        State.RESERVED: FULL,
-        State.FINAL_CLOSING_CALL: FULL,
-        State.PAUSE: Permit.CANCEL,
-        State.CLOSE: Permit.NOTHING,
-        State.FORBIDDEN: Permit.NOTHING,
-    }
+# What participants may do in each state (14.1): enter and change, cancel, trade at once.
+PERMITTED = {
+    State.OPEN: (True, True, True),
+    State.RESERVED: (True, True, False),
+    State.FINAL_CLOSING_CALL: (True, True, False),
+    State.PAUSE: (False, True, False),
+    State.CLOSE: (False, False, False),
+    State.FORBIDDEN: (False, False, False),
+}
+
+
+@pytest.mark.parametrize("state", State)
+def test_what_each_state_permits(state: State) -> None:
+    desk = Desk()
+    first = desk.order(BUY, 10, 20).order_id
+    desk.order(BUY, 10, 20)
+    desk.states[A] = state
+    enter, cancel, match = PERMITTED[state]
+    reached = desk.order(SELL, 5, 20)
+    assert (reached.rejection is None) is enter
+    assert any(isinstance(u, Trade) for event in reached.events for u in event.updates) is match
+    assert (desk.submit(ChangeOrder(9, first, quantity=9)).rejection is None) is enter
+    assert (desk.submit(CancelOrder(9, first)).rejection is None) is cancel
 
 
 @pytest.mark.parametrize(
@@ -65,18 +78,22 @@ def test_the_more_restrictive_rules(phase: Phase, own: State | None, expected: S
 
 @given(st.sampled_from(Phase), owns)
 def test_an_own_state_never_permits_more_than_the_group(phase: Phase, own: State | None) -> None:
-    both = PERMITS[effective(phase, own)]
+    both = PERMITTED[effective(phase, own)]
     if own is not None:
-        assert both & ~PERMITS[own] == Permit.NOTHING
+        assert no_more_than(both, PERMITTED[own])
     runs_on = phase is Phase.PRE_CLOSE and own in (State.RESERVED, State.FINAL_CLOSING_CALL)
     if not runs_on:
-        assert both & ~PERMITS[effective(phase, None)] == Permit.NOTHING
+        assert no_more_than(both, PERMITTED[effective(phase, None)])
 
 
 def test_restriction_is_an_order_of_permits() -> None:
     assert set(RESTRICTION) == set(State)
     for looser, stricter in pairwise(RESTRICTION):
-        assert PERMITS[stricter] & ~PERMITS[looser] == Permit.NOTHING
+        assert no_more_than(PERMITTED[stricter], PERMITTED[looser])
+
+
+def no_more_than(stricter: tuple[bool, ...], looser: tuple[bool, ...]) -> bool:
+    return all(less <= more for less, more in zip(stricter, looser, strict=True))
 
 
 def phases() -> Phases:
@@ -126,7 +143,11 @@ def test_forbidden_outlives_sessions_and_restarts_until_rejoined_by_hand() -> No
     machine = phases()
     machine.leave(1, State.FORBIDDEN, 1)
     machine.leave(2, State.PAUSE, 1)
-    messages = machine.change_session(KEY, Session.REGULAR, DATE + 1, 2)
+    of_group, messages = machine.change_session(KEY, Session.REGULAR, DATE + 1, 2)
+    # 6.5.12: what clients clear their statistics by.
+    assert of_group == PhaseChanged(
+        *KEY, Session.REGULAR, Phase.CLOSE, StateEvent.SESSION_CHANGE, DATE + 1, 2
+    )
     assert [(each.security_id, each.state, each.event) for each in messages] == [
         (1, State.FORBIDDEN, StateEvent.SESSION_CHANGE),
         (2, State.CLOSE, StateEvent.SESSION_CHANGE),

@@ -7,21 +7,21 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from pregao.exchange import commands as c
 from pregao.exchange import control
-from pregao.exchange.auction import AuctionOrder, theoretical
 from pregao.exchange.catalogues.entries import BandRule, Catalogue, Group, Listing
 from pregao.exchange.desk import Desk
 from pregao.exchange.engine import Command, Engine, Outcome
 from pregao.exchange.orders import OrderType, SelfTrade, TimeInForce
 from pregao.exchange.phases import AUCTION_STATES
-from pregao.exchange.uncross import reference_price
 from pregao.model.instruments import Instrument, Leg, Product, SecurityType
 from pregao.model.market import BandType, LimitType, Midpoint, Phase, Session, Side, State
+from tests.unit.exchange.auction_twin import slow_theoretical_of
 from tests.unit.exchange.desk_kit import DATE, EXCHANGE, SECOND, TEMPLATE
-from tests.unit.exchange.machine_checks import Checks
+from tests.unit.exchange.machine_checks import Checks, check_midpoint
 
 A, B, STRATEGY, P, Q, NEW = 1, 2, 3, 4, 5, 20
 GROUPS = {A: "01", B: "01", STRATEGY: "02", P: "03", Q: "04"}
-BAND = BandRule(BandType.AUCTION, LimitType.PERCENTAGE, -10_000, 10_000, Midpoint.LAST_TRADE)
+# Two ticks around the last price: less than prices are apart.
+BAND = BandRule(BandType.AUCTION, LimitType.PERCENTAGE, -2_500, 2_500, Midpoint.LAST_TRADE)
 MIDDLE = 10_0000
 KINDS = (*[OrderType.LIMIT] * 6, OrderType.MARKET_ON_AUCTION, OrderType.MARKET_ON_CLOSE)
 groups = st.sampled_from(("01", "01", "02", "03", "04"))
@@ -58,7 +58,7 @@ class SessionMachine(RuleBasedStateMachine):
         entries = catalogue()
         self.engine = Engine(entries.instruments, trade_date=DATE)
         self.desk = Desk(self.engine, entries, DATE, seed=3)
-        self.checks = Checks(self.engine)
+        self.checks = Checks(self.engine, bands=self.desk.surveillance.bands)
         self.now_ns = 10 * 3600 * SECOND
         for group in entries.groups:
             self.done(control.ChangePhase(self.now_ns, *group.key, Phase.OPEN))
@@ -122,6 +122,20 @@ class SessionMachine(RuleBasedStateMachine):
             self.submit(c.NewOrder(now_ns, security_id, side, quantity, price, quantity % 3 + 1))
 
     @rule(
+        security_id=st.sampled_from((A, P)), side=sides,
+        steps=st.lists(st.integers(1, 3), min_size=2, max_size=4),
+        tif=st.sampled_from((TimeInForce.DAY, TimeInForce.IOC, TimeInForce.FOK)),
+    )  # fmt: skip
+    def stairs(self, security_id: int, side: Side, steps: list[int], tif: TimeInForce) -> None:
+        """Levels some ticks apart, and one order that would climb them all."""
+        now_ns, ticks = self.pass_time(SECOND), 0
+        for step in steps:
+            ticks += step if side is Side.BUY else -step
+            price = self.price(security_id, ticks)
+            self.submit(c.NewOrder(now_ns, security_id, side.opposite, 1, price, 2))
+        self.submit(c.NewOrder(now_ns, security_id, side, 9, self.price(security_id, ticks), 1, tif=tif))
+
+    @rule(
         group=groups, rows=st.lists(st.tuples(st.booleans(), sides, quantities, offsets), max_size=6),
         phase=st.sampled_from((Phase.PRE_OPEN, Phase.FINAL_CLOSING_CALL)),
         seconds=st.sampled_from((1, 80, 200)),
@@ -170,6 +184,29 @@ class SessionMachine(RuleBasedStateMachine):
         price = self.price(security_id, offset)
         self.submit(c.SweepAndCross(self.pass_time(SECOND), security_id, side, quantity, price, 1))
 
+    @rule(pick=picks, quantity=quantities, offset=offsets, kind=st.sampled_from(c.BlockKind))
+    def block(self, pick: int, quantity: int, offset: int, kind: c.BlockKind) -> None:
+        security_id = self.pick(pick)
+        price = None if kind is c.BlockKind.MIDPOINT else self.price(security_id, offset)
+        market = self.engine.floor.markets.get(security_id)
+        now_ns = self.pass_time(SECOND)
+        best = (None, None) if market is None else (
+            market.book.buys.best_price, market.book.sells.best_price
+        )  # fmt: skip
+        outcome = self.submit(c.BlockTrade(now_ns, security_id, kind, quantity, 1, 2, price))
+        if kind is c.BlockKind.MIDPOINT:
+            check_midpoint(outcome, *best)
+
+    @rule(
+        pick=picks, quantity=quantities, kind=st.sampled_from((c.TacTrade, c.TaaTrade)), closes=st.booleans()
+    )  # fmt: skip
+    def agree(self, pick: int, quantity: int, kind: type[c.TacTrade | c.TaaTrade], closes: bool) -> None:
+        """Nothing is told of it before the closing price is."""
+        security_id, now_ns = self.pick(pick), self.pass_time(SECOND)
+        assert self.submit(kind(now_ns, security_id, quantity, 1, 2)).events == ()
+        if closes:
+            self.submit(control.PublishClosing(now_ns, security_id))
+
     @rule(seconds=st.sampled_from((1, 10, 60, 400)))
     def wait(self, seconds: int) -> None:
         self.pass_time(seconds * SECOND)
@@ -202,7 +239,7 @@ class SessionMachine(RuleBasedStateMachine):
     def leave_or_join(self, pick, kind) -> None:  # type: ignore[no-untyped-def]
         self.submit(kind(self.pass_time(SECOND), self.pick(pick)))
 
-    @rule(pick=picks, seconds=st.integers(0, 90), width=st.sampled_from((None, 1, 100_000)))
+    @rule(pick=picks, seconds=st.integers(0, 90), width=st.sampled_from((None, 1, 2_000, 100_000)))
     def extend_or_band(self, pick: int, seconds: int, width: int | None) -> None:
         if width is None:
             by_ns = seconds * SECOND
@@ -259,9 +296,9 @@ class SessionMachine(RuleBasedStateMachine):
         assert (running is not None) is (self.engine.trading_state(security_id) in AUCTION_STATES)
         if running is not None:
             market = self.engine.market(security_id)
-            views = [AuctionOrder(o.side, o.price, o.leaves, o.secondary_id) for o in market.book]
-            found = theoretical(views, market.instrument.tick, reference_price(market))
-            assert running.theoretical == found
+            told = running.theoretical
+            found = slow_theoretical_of(self.engine, market, market.reference_price)
+            assert (told and (told.price, told.quantity, told.surplus)) == found
 
     def _check_list(self) -> None:
         markets = self.engine.floor.markets

@@ -1,4 +1,4 @@
-"""Crosses, sweeps, RLP, blocks, trades at close and average, termo, and market operations' own."""
+"""Crosses, sweeps, blocks, trades at close and average, termo, and market operations' own."""
 
 from typing import Any
 
@@ -51,6 +51,19 @@ def test_cross() -> None:
         assert refused.rejection == Rejection(R.CROSS_OUTSIDE_SPREAD)
 
 
+@pytest.mark.parametrize(("quantity", "accepted"), [(29, False), (30, True)])
+def test_the_smallest_cross(quantity: int, accepted: bool) -> None:
+    """minCrossQty of the definition, for both kinds of cross orders; other orders may be smaller."""
+    desk = Desk(stock(A, minimum_cross=30))
+    for command in (
+        c.CrossOrder(9, A, quantity, P, 1, 2),
+        c.SweepAndCross(9, A, BUY, quantity, P, 1),
+    ):
+        rejection = desk.submit(command).rejection
+        assert rejection == (None if accepted else Rejection(R.CROSS_TOO_SMALL, "29 is below 30"))
+    assert desk.order(BUY, 1, 20).rejection is None
+
+
 def test_sweep_and_cross() -> None:
     desk = Desk()
     desk.order(SELL, 10, 20, firm=5)
@@ -75,43 +88,54 @@ def test_a_sweep_does_not_pass_over_its_own_side() -> None:
     assert desk.engine.market(A).cancelled == 30
 
 
-def test_rlp() -> None:
-    desk = Desk()
-    desk.order(SELL, 10, 20, firm=5)
-    assert desk.submit(c.RlpTrade(9, A, BUY, 10, 7)).rejection == Rejection(R.NO_RLP_ORDER)
-    for size in (10, 20):
-        hidden = desk.submit(c.RlpOrder(9, A, SELL, size, px(19.50), 7))
-        assert hidden.events == ()
-    event = only_event(desk.submit(c.RlpTrade(9, A, BUY, 15, 7)))
-    assert [(t.price, t.size, t.sub_type) for t in of(Trade, event)] == [
-        (P, 10, TradeSubType.RLP),
-        (P, 5, TradeSubType.RLP),
-    ]
-    assert not of(OrderUpdate, event)
-    assert isinstance(event[0], ExecutionSummary)
-    assert (event[0].aggressor, event[0].hidden_size) == (Aggressor.BUY, 15)
-    assert [o.leaves for o in desk.engine.market(A).hidden.values()] == [15]
-    assert desk.submit(c.RlpTrade(9, A, BUY, 16, 7)).rejection == Rejection(R.NO_RLP_ORDER)
-    assert desk.submit(c.RlpTrade(9, A, SELL, 1, 7)).rejection == Rejection(R.NO_REFERENCE_PRICE)
-
-
 @pytest.mark.parametrize("kind", c.BlockKind)
 def test_blocks(kind: c.BlockKind) -> None:
     desk = Desk()
-    event = only_event(desk.submit(c.BlockTrade(9, A, kind, 1000, P, 1, 2)))
+    desk.order(BUY, 10, 19.99)
+    desk.order(SELL, 10, 20.01)
+    price = None if kind is c.BlockKind.MIDPOINT else P
+    event = only_event(desk.submit(c.BlockTrade(9, A, kind, 1000, 1, 2, price)))
     assert names(event) == ["ExecutionSummary", "Trade", "HighPrice", "LowPrice", "ExecutionStatistics"]
     summary, trade = event[:2]
     assert isinstance(summary, ExecutionSummary)
     assert isinstance(trade, Trade)
     assert (summary.aggressor, summary.hidden_size) == (Aggressor.NONE, 1000)
-    assert (trade.condition, trade.sub_type) == (C.BLOCK, kind.value)
+    assert (trade.price, trade.condition, trade.sub_type) == (P, C.BLOCK, kind.value)
+
+
+def test_a_midpoint_is_the_middle_of_the_book() -> None:
+    desk, kind = Desk(), c.BlockKind.MIDPOINT
+    assert desk.submit(c.BlockTrade(9, A, kind, 10, 1, 2)).rejection == Rejection(R.NO_REFERENCE_PRICE)
+    desk.order(BUY, 10, 38.24)
+    assert desk.submit(c.BlockTrade(9, A, kind, 10, 1, 2)).rejection == Rejection(R.NO_REFERENCE_PRICE)
+    desk.order(SELL, 10, 38.25)
+    for price in (px(41.25), px(38.24)):
+        refused = desk.submit(c.BlockTrade(9, A, kind, 10, 1, 2, price))
+        assert refused.rejection == Rejection(R.PRICE_NOT_ALLOWED)
+    (trade,) = of(Trade, only_event(desk.submit(c.BlockTrade(9, A, kind, 10, 1, 2))))
+    assert trade.price == px(38.245)
+
+
+@pytest.mark.parametrize("kind", [c.BlockKind.RFQ, c.BlockKind.BLOCK_BOOK])
+def test_agreed_prices_are_within_the_hard_limits(kind: c.BlockKind) -> None:
+    desk = Desk(stock(A), stock(TERMO, security_type=SecurityType.FORWARD))
+    desk.hooks.hard_limits = lambda market: (px(19), px(21))
+    assert desk.submit(c.BlockTrade(9, A, kind, 10, 1, 2)).rejection == Rejection(R.PRICE_MISSING)
+    for price in (px(18.99), px(21.01)):
+        for command in (
+            c.BlockTrade(9, A, kind, 10, 1, 2, price),
+            c.ForwardTrade(9, TERMO, 10, P, 1, 2, cash_security_id=A, cash_price=price),
+        ):
+            rejection = desk.submit(command).rejection
+            assert rejection is not None
+            assert rejection.reason is R.PRICE_OUTSIDE_HARD_LIMIT
+    for price in (px(19), px(21)):
+        assert desk.submit(c.BlockTrade(9, A, kind, 10, 1, 2, price)).rejection is None
 
 
 @pytest.mark.parametrize(
     ("command", "condition", "sub_type"),
     [
-        (c.TacTrade(9, A, 10, P, 1, 2), C.REGULAR | C.OPENING_PRICE, TradeSubType.TAC),
-        (c.TaaTrade(9, A, 10, P, 1, 2), C.REGULAR | C.OPENING_PRICE, TradeSubType.TAA),
         (c.TradeOnBehalf(9, A, 10, P, 1, 2), C.REGULAR | C.OPENING_PRICE | C.ON_BEHALF, None),
         (c.TradeOnBehalf(9, A, 10, P, 1, 2, c.BlockKind.RFQ), C.BLOCK | C.ON_BEHALF, TradeSubType.RFQ),
         (c.ManualTrade(9, A, 10, P, 1, 2), C.REGULAR | C.OUT_OF_SEQUENCE | C.ON_BEHALF, None),
@@ -156,9 +180,8 @@ def test_termo_and_termo_vista() -> None:
     [
         c.CrossOrder(9, A, 10, P, 1, 2),
         c.SweepAndCross(9, A, BUY, 10, P, 1),
-        c.RlpTrade(9, A, BUY, 10, 1),
-        c.BlockTrade(9, A, c.BlockKind.RFQ, 10, P, 1, 2),
-        c.TacTrade(9, A, 10, P, 1, 2),
+        c.BlockTrade(9, A, c.BlockKind.RFQ, 10, 1, 2, P),
+        c.TacTrade(9, A, 10, 1, 2),
         c.ForwardTrade(9, A, 10, P, 1, 2),
     ],
 )
@@ -194,6 +217,15 @@ def test_net_change_has_eight_places() -> None:
     event = only_event(desk.order(BUY, 10, 20))
     assert of(ExecutionStatistics, event)[0].net_change_fine == 2_000_000_000 - 1_912_345_678
     assert of(OpeningPrice, event)[0].net_change_fine == 2_000_000_000 - 1_912_345_678
+
+
+@pytest.mark.parametrize(("closing", "net"), [(None, None), (1_912_345_678, 2_000_000_000 - 1_912_345_678)])
+def test_the_opening_price_of_a_snapshot_has_its_net_change(closing: int | None, net: int | None) -> None:
+    """13.9.1: of the opening price itself, however the last one has moved since."""
+    desk = traded(20, 21, closing=closing)
+    snapshot = desk.engine.market(A).statistics.snapshot(A, Session.REGULAR, 20_000, 7)
+    (opening,) = of(OpeningPrice, snapshot)
+    assert (opening.price, opening.net_change_fine) == (P, net)
 
 
 def test_a_bust_counts_again_and_tells_what_changed() -> None:

@@ -1,5 +1,6 @@
 """Opening captures: plain, compressed, damaged, missing."""
 
+import errno
 import gzip
 import os
 import random
@@ -55,10 +56,13 @@ def test_windows_join_up_and_grow_only_when_they_must(tmp_path: Path, compressio
         assert source.position == source.size
 
 
-def test_a_plain_file_is_one_window(tmp_path: Path) -> None:
-    with open_capture(write(tmp_path, CONTENT, "none")) as source:
-        [window] = source.windows(10)
-        assert (window.base, len(window.data)) == (0, len(CONTENT))
+def test_what_was_not_consumed_of_a_plain_file_begins_the_next_window(tmp_path: Path) -> None:
+    with open_capture(write(tmp_path, CONTENT[:100], "none")) as source:
+        places = []
+        for window in source.windows(40):
+            places.append((window.base, len(window.data)))
+            window.consumed = 0 if len(places) == 1 else 30
+    assert places == [(0, 40), (0, 80), (30, 40), (60, 40)]
 
 
 def test_the_name_does_not_matter(tmp_path: Path) -> None:
@@ -98,7 +102,6 @@ def test_damage_comes_after_all_that_is_good(tmp_path: Path, compression: str) -
     assert "too early" in caught.value.reason
 
 
-@pytest.mark.parametrize("compression", ["gzip", "zstd"])
 def test_who_never_consumes_is_stopped(
     tmp_path: Path, compression: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,11 +115,11 @@ def test_who_never_consumes_is_stopped(
 
 
 @pytest.mark.parametrize("consumed", [-1, 10**9])
-def test_nobody_consumes_what_is_not_there(tmp_path: Path, consumed: int) -> None:
+def test_nobody_consumes_what_is_not_there(tmp_path: Path, compression: str, consumed: int) -> None:
     def read_wrongly(window: Window) -> None:
         window.consumed = consumed
 
-    with open_capture(write(tmp_path, CONTENT, "zstd")) as source:
+    with open_capture(write(tmp_path, CONTENT, compression)) as source:
         windows = source.windows()
         read_wrongly(next(windows))
         with pytest.raises(ValueError, match="consumed"):
@@ -151,9 +154,26 @@ def test_no_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         open_capture(path)
 
 
-def test_a_file_shortened_after_opening(tmp_path: Path) -> None:
+@pytest.mark.parametrize("left", [0, 10, 150_000])
+def test_a_file_shortened_while_it_is_read(tmp_path: Path, left: int) -> None:
     path = write(tmp_path, CONTENT, "none")
     with open_capture(path) as source:
-        os.truncate(path, 10)
-        with pytest.raises(CaptureError, match="cannot be mapped"):
+        windows = source.windows(100_000)
+        window = next(windows)
+        window.consumed = 99_000
+        os.truncate(path, left)
+        with pytest.raises(CaptureError, match="has become shorter") as caught:
+            next(windows)
+        assert window.data[:10] == CONTENT[:10]  # what was given stays
+    assert caught.value.offset == max(99_000, left)
+    assert f"{len(CONTENT) - max(99_000, left)} bytes are missing" in caught.value.reason
+
+
+def test_a_disk_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> bytes:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with open_capture(write(tmp_path, CONTENT, "none")) as source:
+        monkeypatch.setattr(os, "pread", fails)
+        with pytest.raises(CaptureError, match="input/output error at byte 0"):
             next(source.windows())

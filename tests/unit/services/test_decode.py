@@ -137,9 +137,9 @@ def test_the_stream_comes_from_the_file_name_or_else_from_what_is_inside(tmp_pat
     assert {(m.stream, m.feed) for m in named} == {(Stream.INCREMENTAL, Feed.B)}
     first, second = decode_capture(str(put(tmp_path, "x.pcap", content)))
     assert isinstance(second, DecodedMessage)
-    assert (second.stream, second.feed) == (Stream.INCREMENTAL, Feed.UNKNOWN)
+    assert (second.stream, second.feed) == (Stream.INCREMENTAL, Feed.A)
     assert isinstance(first, DecodedMessage)
-    assert first.stream is Stream.INCREMENTAL  # the same flow, known by now
+    assert first.stream is Stream.INCREMENTAL  # the same flow
 
 
 def test_the_configuration_knows_better_than_the_name(tmp_path: Path) -> None:

@@ -28,7 +28,8 @@ def written(folder: Path, text: str) -> str:
 
 
 def test_everything_has_a_default(tmp_path: Path) -> None:
-    assert load_settings(written(tmp_path, "")) == load_settings(None) == LiveSettings()
+    assert load_settings(written(tmp_path, "")) == load_settings(None) == LiveSettings(flow=200.0)
+    assert load_settings(written(tmp_path, "[market]\nflow = 0")) == LiveSettings()
 
 
 def test_values_are_read(tmp_path: Path) -> None:
@@ -59,7 +60,7 @@ def test_values_are_read(tmp_path: Path) -> None:
         ("[market]\nflow = 1e9", "flow"),
         ("[multicast]\nttl = 2", "multicast.ttl"),
         ('[multicast]\nchannels = "none.toml"', "none.toml"),
-        ("[publisher]\nschema_version = 9", "schema_version"),
+        ("[publisher]\nschema_version = 11", "schema_version"),
         ("[operator]\nport = 70000", "operator.port"),
         ('[operator]\npassword = "x"', "operator.password"),
     ],

@@ -16,7 +16,8 @@ from pregao.services.operator_api import BODY_LIMIT, start_server
 from tests.unit.services.operator_kit import Desk, Wire, make_loop, running_desk, with_desk
 
 PETR4 = {"security_id": "PETR4"}
-TRADE = {**PETR4, "quantity": 100, "price": "36.00", "buyer": 3, "seller": 8}
+AGREED = {**PETR4, "quantity": 100, "buyer": 3, "seller": 8}
+TRADE = {**AGREED, "price": "36.00"}
 GROUP = {"group": "01", "exchange": "BVMF"}
 
 # Everything in an order in which it is accepted.
@@ -30,12 +31,12 @@ ACCEPTED: list[tuple[str, dict[str, Any]]] = [
     ("/v1/orders/cancel-side", {**PETR4, "side": "SELL"}),
     ("/v1/orders/rlp", {**PETR4, "side": "SELL", "quantity": 100, "price": "36.00", "firm": 3}),
     ("/v1/orders/new", {**PETR4, "side": "SELL", "quantity": 100, "price": "36.10", "tif": "GTC"}),
-    ("/v1/trades/rlp", {**PETR4, "side": "BUY", "quantity": 100, "firm": 3}),
-    ("/v1/orders/cross", TRADE),
-    ("/v1/orders/sweep-and-cross", {**PETR4, "side": "BUY", "quantity": 200, "price": "36.10", "firm": 3}),
-    ("/v1/trades/block", {**TRADE, "kind": "MIDPOINT"}),
-    ("/v1/trades/at-close", TRADE),
-    ("/v1/trades/at-average", TRADE),
+    ("/v1/orders/new", {**PETR4, "side": "BUY", "quantity": 100, "price": 36, "firm": 3, "retail": True}),
+    ("/v1/orders/cross", {**TRADE, "quantity": 300}),
+    ("/v1/orders/sweep-and-cross", {**PETR4, "side": "BUY", "quantity": 300, "price": "36.10", "firm": 3}),
+    ("/v1/trades/block", {**TRADE, "kind": "RFQ"}),
+    ("/v1/trades/at-close", AGREED),
+    ("/v1/trades/at-average", AGREED),
     ("/v1/trades/forward", {**TRADE, "security_id": "PETR4T", "seller_days": 30, "interest_rate": "1.25"}),
     ("/v1/trades/on-behalf", TRADE),
     ("/v1/trades/manual", {**TRADE, "transact_ns": 1_790_000_000_000_000_000}),

@@ -27,6 +27,8 @@ from pregao.codecs.pcap.writer import (
 from pregao.feeds.binary.channels import load_channels
 from pregao.feeds.binary.streams import Feed, Stream, StreamId
 from pregao.model.errors import CaptureError, ConfigurationError
+from pregao.services.market import Market
+from pregao.services.market.replayed import ReplayedPackets
 from pregao.services.replay import Replay
 from tests.unit.services.captures import TS, capture, definition, order, packet, trade
 
@@ -242,7 +244,7 @@ def test_identity_by_configuration_then_name_then_content(tmp_path: Path) -> Non
 
     assert identity(named) == StreamId(84, Stream.INCREMENTAL, Feed.A)
     assert identity(named, channels=channels) == StreamId(84, Stream.INCREMENTAL, Feed.B)
-    assert identity(unnamed) == StreamId(84, Stream.INCREMENTAL, Feed.UNKNOWN)
+    assert identity(unnamed) == StreamId(84, Stream.INCREMENTAL, Feed.A)  # the only one there is
     assert identity(unnamed, channels=channels) == StreamId(84, Stream.INCREMENTAL, Feed.B)
     assert identity(definitions) == StreamId(84, Stream.DEFINITION, Feed.A)
 
@@ -268,3 +270,32 @@ def test_damage_ends_only_its_own_file(tmp_path: Path) -> None:
     names = {finding.name for finding in replay.findings}
     assert {"compression-damaged", "not-a-capture"} <= names
     assert replay.finding_count == len(replay.findings)
+
+
+@pytest.mark.parametrize("late", [(1 << 63) - 1, (1 << 64) - 1])
+def test_times_clamped_to_the_largest_number_come_last_and_end(tmp_path: Path, late: int) -> None:
+    orders = [packet(order(), number=number) for number in range(1, 4)]
+    (tmp_path / "a.pcapng").write_bytes(pcapng([(late, 1, orders[0]), (late, 1, orders[1])]))
+    (tmp_path / "b.pcapng").write_bytes(pcapng([(TS, 2, orders[2]), (late, 2, orders[2])]))
+    paths = [tmp_path / "a.pcapng", tmp_path / "b.pcapng"]
+    times = [time for batch in Replay(paths) for time in batch.arrival_ns[: batch.count].tolist()]
+    assert times == [TS, *[(1 << 63) - 1] * 3]
+    for due_ns in (None, (1 << 63) - 1):  # as a market takes them
+        replayed, found = ReplayedPackets(paths), 0
+        while not replayed.ended:
+            taken = replayed.take(0.0, due_ns)
+            found += 0 if taken is None else taken.count
+        assert found == 4
+    assert Market.replay(tmp_path).run().ended
+
+
+def test_a_link_type_that_nobody_knows_is_a_finding(tmp_path: Path) -> None:
+    strange = pcapng_section_header() + pcapng_interface(linktype=147) + pcapng_interface()
+    strange += b"".join(pcapng_packet(TS, b"what is this") for _ in range(3))
+    strange += pcapng_packet(TS, frame(packet(order()), 1), interface=1)
+    (tmp_path / "strange.pcapng").write_bytes(strange)
+    replay = Replay([tmp_path / "strange.pcapng"])
+    assert sum(batch.count for batch in replay) == 1  # what is fine beside it is used
+    assert [str(finding).partition(": ")[2] for finding in replay.findings] == [
+        "unknown-link-type: 3 packets of link type 147 not read"
+    ]

@@ -34,7 +34,7 @@ CLOCK = DayClock(MIDNIGHT)
 def test_language_of_the_way() -> None:
     plan = parse_faults(
         "loss=0.1%, dup=0.05%@B,delay=2%:5ms@S+CI,reorder=20,reorder=7:100@S,both=3x40,gap=2x5@I,"
-        "cut=2xB@11:00+30s,silence=?+10s,gone=B,skew=B:-250us"
+        "cut=2xB@11:00+30s,silence=?+10s,gone=B,skew=B:-250us,header=B"
     )
     assert plan.loss == {"A": 0.001, "B": 0.001}
     assert plan.dup == {"B": 0.0005}
@@ -45,6 +45,7 @@ def test_language_of_the_way() -> None:
     silence = Cut(PRIMARY, ANY_TIME, 10 * SECOND, "silence")
     assert plan.cuts == [cut, cut, silence, Cut(("B",), 0, None, "gone")]
     assert plan.skew == {"B": -250_000}
+    assert plan.own_headers == {"B"}
     assert plan.touches_packets
 
 
@@ -65,6 +66,7 @@ def test_nothing_is_nothing() -> None:
     assert parse_faults("") == FaultPlan()
     assert not parse_faults("reset=book@10:00,burst=5@?").touches_packets
     assert parse_faults("both=1%").both_chance == 0.01
+    assert parse_faults("header=B").touches_packets
 
 
 @pytest.mark.parametrize(
@@ -72,7 +74,8 @@ def test_nothing_is_nothing() -> None:
     [
         "loss", "loss=1", "loss=101%", "loss=1%@D", "cut=D@11:00+3s", "cut=B@25:00+3s", "cut=B@11:00+3h",
         "reset=all@12:00", "reset=book@later", "what=1", "both=-1", "both=0", "both=3@A", "reorder=0",
-        "gap=2x0", "burst=0@?", "gone=X", "silence=11:00", "contingency=yes", "reset=9999999xbook@?",
+        "gap=2x0", "burst=0@?", "gone=X", "header=D", "silence=11:00", "contingency=yes",
+        "reset=9999999xbook@?",
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_named(spec: str) -> None:

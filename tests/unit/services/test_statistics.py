@@ -93,6 +93,15 @@ def test_oddities_are_counted(tmp_path: Path) -> None:
         assert part in text
 
 
+def test_a_version_older_than_all_is_not_said_to_be_read_by_a_lower_one(tmp_path: Path) -> None:
+    old = bytearray(packet(order(), number=1))
+    old[26:28] = (5).to_bytes(2, "little")  # the version in the message's header
+    counts = counted(tmp_path, a_084_Incremental_FeedA=capture([bytes(old)]))
+    assert counts["versions"] == [{"version": 5, "known": False, "messages": 1, "older": True}]
+    assert "?older than all versions known" in report(counts)
+    assert "nearest lower" not in report(counts)
+
+
 def test_the_report_of_nothing(tmp_path: Path) -> None:
     assert (
         report(Statistics().as_dict([])) == "files        0\nrecords      0\nudp packets  0\nmessages     0\n"

@@ -37,8 +37,16 @@ class Arrived(NamedTuple):
     arrival_ns: int
 
 
-def payload_of(version: int, number: int, body: bytes = b"", channel: int = CHANNEL) -> bytes:
-    return struct.pack("<BBHIQ", channel, 0, version, number, 0) + body
+def payload_of(
+    version: int,
+    number: int,
+    body: bytes = b"",
+    channel: int = CHANNEL,
+    *,
+    reserved: int = 0,
+    sent_ns: int = 0,
+) -> bytes:
+    return struct.pack("<BBHIQ", channel, reserved, version, number, sent_ns) + body
 
 
 def new_arbiter(settings: Settings = SETTINGS, feeds: tuple[Feed, ...] = Site.PRIMARY.feeds) -> Arbiter:
@@ -63,7 +71,8 @@ def random_stream(seed: int, packets: int = 400) -> list[Arrived]:
                 arrival_ns += random.randrange(5_000)
             for _ in range(1 + (random.random() < repeat)):
                 mine = random.randbytes(9) if random.random() < conflict / 10 else body
-                packet = Arrived(feed, version, number, payload_of(version, number, mine), arrival_ns)
+                payload = payload_of(version, number, mine, reserved=feed, sent_ns=arrival_ns)
+                packet = Arrived(feed, version, number, payload, arrival_ns)
                 found.append((arrival_ns, len(found), packet))
             if random.random() < crazy / 10:
                 wild = random.randrange(1, 1 << 32), random.randrange(1 << 16)

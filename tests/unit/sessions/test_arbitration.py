@@ -78,6 +78,19 @@ def test_other_bytes_are_told() -> None:
     assert [type(each) for each in known + held] == [PacketConflict, PacketConflict]
 
 
+def test_another_header_is_no_conflict() -> None:
+    """6.1, 6.5.3: the same messages. SendingTime and Reserved of B are its own, packet by packet."""
+    arbiter = new_arbiter()
+    out: list[Output] = []
+    for number in range(1, 51):
+        for feed in (A, B):
+            payload = payload_of(1, number, b"messages", reserved=feed, sent_ns=1_000 * number + feed)
+            out += arbiter.receive(feed, 1, number, payload, 0)
+    assert taken(out) == list(range(1, 51))
+    assert not [each for each in out if isinstance(each, PacketConflict)]
+    assert feed_counters(arbiter, B).duplicate == 50
+
+
 def test_one_packet_far_ahead_is_not_believed() -> None:
     arbiter = new_arbiter()
     send(arbiter, 1, 2)

@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from pregao.model.rows import ROW, Kind
+from pregao.model.rows import ROW, Flag, Kind
 from pregao.sessions.arbitration import Packet
 from pregao.sessions.channel import ChannelMachine
 from pregao.sessions.events import Event
-from pregao.sessions.feeds import Feed, Site
+from pregao.sessions.feeds import Feed, RecoveryStream, Site
 from pregao.sessions.instruments import Decision, Known, Mark, Part, part_of
 from pregao.sessions.keeper import SnapshotHeader
 from pregao.sessions.loops import Follow
 from pregao.sessions.sequence import number_of
 from pregao.sessions.settings import Settings
-from tests.unit.sessions.toy_exchange import Sent, Truth
+from tests.unit.sessions.toy_exchange import HALF_TOLD, ORDER_LENGTH, Sent, Truth
 
 CHANNEL = 55
 _ACTIONS = {"new": 0, "change": 1, "delete": 2}
@@ -36,6 +36,7 @@ class ToyClient:
         self._row = np.zeros(1, ROW)[0]
         self._snapshot: list[Any] | None = None
         self.most_held = 0
+        self.now_ns = 0
 
     # Keeper
 
@@ -70,10 +71,13 @@ class ToyClient:
         """A packet by feed A, B, C (incremental), D, S (loops) or CD, CS (those of the other site)."""
         machine = self.machine
         site = Site.CONTINGENCY if feed.startswith("C") else Site.PRIMARY
+        self.now_ns = now_ns
         if sent.stream == "D":
-            self._definitions(site, sent)
+            if RecoveryStream.DEFINITIONS in machine.joined:
+                self._definitions(site, sent)
         elif sent.stream == "S":
-            self._snapshots(site, sent)
+            if RecoveryStream.SNAPSHOTS in machine.joined:
+                self._snapshots(site, sent)
         elif sent.number == 0:
             self._take(machine.on_heartbeat(Feed[feed], sent.version, sent.messages[0][1], now_ns))
         else:
@@ -89,6 +93,7 @@ class ToyClient:
         return payload
 
     def pass_time(self, now_ns: int) -> None:
+        self.now_ns = now_ns
         due_ns = self.machine.next_timeout()
         if due_ns is not None and due_ns <= now_ns:
             self._take(self.machine.on_timeout(now_ns))
@@ -96,6 +101,7 @@ class ToyClient:
 
     def _settle(self, now_ns: int) -> None:
         self.machine.settle(now_ns)
+        self.machine.check_invariants()
         told = self.machine.take_events()
         self.events += told
         self.most_held = max(self.most_held, self.machine.held.count)
@@ -131,7 +137,7 @@ class ToyClient:
 
     def _as_row(self, message: tuple[Any, ...], at: int) -> Any:
         row = self._row
-        row["at"], row["rpt_seq"] = at, 0
+        row["at"], row["rpt_seq"], row["flags"] = at, 0, 0
         kind = message[0]
         if kind == "empty":
             row["kind"] = Kind.EMPTY_BOOK
@@ -142,6 +148,7 @@ class ToyClient:
             if kind == "order":
                 row["kind"], row["action"] = Kind.ORDER, _ACTIONS[message[3]]
                 row["id"], row["size"] = message[4], message[5]
+                row["flags"] = Flag.RECOVERY if len(message) > ORDER_LENGTH else 0
             elif kind == "trade":
                 row["kind"], row["price"], row["size"] = Kind.TRADE, message[3], message[4]
             else:
@@ -243,6 +250,7 @@ class ToyClient:
 
     def _compare_one(self, index: int, right: tuple[Any, dict[str, int]]) -> None:
         book, figures = self.machine.known(index)
+        assert not (book is Known.CLEAN and right[0] == HALF_TOLD), f"{self._name(index)} is half-told"
         if book is Known.CLEAN and right[0] is not None:
             mine = self.books.get(index, {})
             assert mine == right[0], f"book of {self._name(index)}: {mine}, not {right[0]}"

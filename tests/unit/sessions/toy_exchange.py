@@ -12,6 +12,8 @@ MILLISECOND: Final = 1_000_000
 SECOND: Final = 1_000 * MILLISECOND
 MESSAGES: Final = 30  # in a packet, at most
 LAST_VERSION: Final = 65_534
+ORDER_LENGTH: Final = 6  # of a message; one of a book that is told again has one value more
+HALF_TOLD: Final = "half"
 
 Message = tuple[Any, ...]
 
@@ -49,14 +51,15 @@ class Truth:
         self.books: dict[int, dict[int, int]] = {}
         self.statistics: dict[int, dict[str, int]] = {}
 
-    def note(self, security_id: int, muted: bool) -> None:
+    def note(self, security_id: int, muted: bool, *, half: bool = False) -> None:
         ordinals, states = self._history.setdefault(security_id, ([], []))
-        book = None if muted else dict(self.books.get(security_id, {}))
+        book: Any = None if muted else HALF_TOLD if half else dict(self.books.get(security_id, {}))
         ordinals.append(len(self.ordinals))
         states.append((book, dict(self.statistics.get(security_id, {}))))
 
     def at(self, security_id: int, version: int, number: int) -> tuple[Any, dict[str, int]]:
-        """(book or None where nobody can tell, statistics) after a packet."""
+        """(book, None where nobody can tell, HALF_TOLD while it is being told again; statistics) after a
+        packet."""
         ordinal = self.ordinals[version, number]
         ordinals, states = self._history.get(security_id, ([], []))
         index = bisect_right(ordinals, ordinal) - 1
@@ -197,9 +200,11 @@ class ToyExchange:
             self.muted.remove(toy.security_id)
         if toy.book or toy.booked:
             toy.rpt_seq = 0
-            self._tell(("empty", toy.security_id))
+            left = len(toy.book)
+            self._tell(("empty", toy.security_id, left))
             for order, size in toy.book.items():
-                self._report(toy, "order", "new", order, size)
+                left -= 1
+                self._report(toy, "order", "new", order, size, left)  # marked RecoveryMsg
         self.truth.note(toy.security_id, False)
 
     # Definitions
@@ -225,8 +230,9 @@ class ToyExchange:
         for start in range(0, len(pending), MESSAGES):
             messages = tuple(pending[start : start + MESSAGES])
             touched = {one for message in messages for one in self._remember(message)}
+            left = {message[1]: message[-1] for message in messages if _is_recovery(message)}
             for one in touched:
-                self.truth.note(one, self._vague and one in self.muted)
+                self.truth.note(one, self._vague and one in self.muted, half=left.get(one, 0) > 0)
             self.truth.ordinals[self.version, self.number] = len(self.truth.ordinals)
             self.sent.append(Sent("I", now_ns, self.version, self.number, messages))
             self.number += 1
@@ -293,6 +299,11 @@ class ToyExchange:
         head = ("head", one, self.number - 1, version, toy.rpt_seq, reports, len(orders), len(figures))
         parts = [("orders", one, tuple(orders[at : at + 5])) for at in range(0, len(orders), 5)]
         return [head, *parts, *(("figure", one, name, value) for name, value in figures)]
+
+
+def _is_recovery(message: Message) -> bool:
+    """Of a book that is told again: the last value is how many orders are left."""
+    return message[0] == "empty" or (message[0] == "order" and len(message) == ORDER_LENGTH + 1)
 
 
 class _Loop:

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from pregao.cli.listening.words import clock_text
 from pregao.feeds.binary.handler.views import HandledBook
-from pregao.model.events import Trade, TradeBusted
 from pregao.services.formats.text_values import printable
+from pregao.services.market.events import Trade, TradeBusted
 from pregao.services.market.numbers import in_words, places_of, price_text
 from pregao.services.market.watch import Notice
 
@@ -27,7 +27,7 @@ def trades_box(book: HandledBook, trades: Iterable[Trade | TradeBusted]) -> Pane
     told = list(trades)
     for trade, before in zip_longest(told, told[1:]):
         table.add_row(
-            Text(clock_text(trade.transact_ns), "dim"), f"{trade.size:,}",
+            Text(clock_text(trade.time_ns), "dim"), f"{trade.size:,}",
             Text(price_text(trade.price, places), _direction(trade, before)),
             Text(_firms(trade), "dim"), Text(_note(trade), "yellow"),
         )  # fmt: skip

@@ -1,8 +1,12 @@
 """Which instruments are on the screen."""
 
+from typing import Final
+
 from pregao.feeds.binary.handler.views import HandledBook
 from pregao.services.market.names import AmbiguousSymbolError, UnknownInstrumentError
 from pregao.services.market.watch import Watch
+
+_FAR_BUSIER: Final = 2
 
 
 class Chosen:
@@ -51,14 +55,23 @@ class Chosen:
         return next(book for book in self._watch.books() if book.symbol == symbol)
 
     def _any(self) -> list[HandledBook]:
-        if self._id is None or (not self._moved and not self._has_traded(self._id)):
-            busiest = self._watch.busiest()
-            books = [busiest] if busiest is not None and busiest.instrument else self._all()
-            self._id = (books[0].channel, books[0].security_id) if books else None
+        if not self._moved:
+            self._follow_the_market()
         return [] if self._id is None else [self._watch.book(self._id[1], self._id[0])]
 
-    def _has_traded(self, identity: tuple[int, int]) -> bool:
-        return bool(self._watch.trades(self._watch.book(identity[1], identity[0]), 1))
+    def _follow_the_market(self) -> None:
+        """Until somebody chooses: the busiest, and another only when that is far busier."""
+        busiest = self._watch.busiest()
+        if busiest is None or not busiest.instrument:
+            return
+        identity = busiest.channel, busiest.security_id
+        trades = 0 if self._id is None else self._trades(self._id)
+        if not trades or self._trades(identity) > _FAR_BUSIER * trades:
+            self._id = identity
+
+    def _trades(self, identity: tuple[int, int]) -> int:
+        channel, security_id = identity
+        return self._watch.trade_count(security_id, channel)
 
     def _all(self) -> list[HandledBook]:
         return sorted(self._watch.books(), key=lambda book: book.symbol)

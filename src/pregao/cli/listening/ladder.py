@@ -20,7 +20,7 @@ _NEXT_TO_MIDDLE: Final = ("price", "")
 
 
 def ladder(book: HandledBook, depth: int) -> Table:
-    bids, offers = (book.levels(side, depth) for side in (Side.BUY, Side.SELL))
+    bids, offers = (book.side_levels(side, depth) for side in (Side.BUY, Side.SELL))
     most = max((level.size for level in (*bids, *offers)), default=1)
     places = places_of(book.instrument.tick) if book.instrument else 2
     table = Table.grid(padding=(0, 1), expand=True)

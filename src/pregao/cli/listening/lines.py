@@ -6,10 +6,17 @@ from typing import Final
 
 from pregao.cli.listening.kinds import kind_of
 from pregao.cli.output import Output
-from pregao.model.events import Definition
 from pregao.services.formats.times import Clock
-from pregao.services.market import Change, Market, MarketEvent, UnknownInstrumentError
-from pregao.sessions.events import ChannelReady, DefinitionsComplete, InstrumentHealed, InstrumentStale
+from pregao.services.market import (
+    BookStatusChanged,
+    ChannelReady,
+    Definition,
+    DefinitionsComplete,
+    InstrumentHealed,
+    Market,
+    MarketEvent,
+    UnknownInstrumentError,
+)
 
 _WAIT_S: Final = 0.1
 _MICROSECONDS: Final = 15  # characters of hh:mm:ss.ffffff
@@ -39,27 +46,21 @@ class Lines:
             self._defined.add(event.channel)
         elif isinstance(event, ChannelReady):
             self._ready = True
-        if kind_of(event) not in self._kinds or self._is_of_start(event) or not self._is_chosen(event):
+        kind = kind_of(event)
+        if kind not in self._kinds or self._is_of_start(event) or not self._is_chosen(event):
             return None
-        time_ns = event.time_ns if isinstance(event, Change) else 0
-        time_ns = time_ns or self._market.time_ns
-        channel = f"{event.channel:>3} " if isinstance(event, Change) else ""
-        return (
-            f"{self._clock.local(time_ns, time_ns)[:_MICROSECONDS]} {channel}{self._market.describe(event)}\n"
-        )
+        channel = "" if kind == "feed" else f"{event.channel:>3} "
+        return f"{self._clock.local(event.time_ns, event.time_ns)[:_MICROSECONDS]} {channel}{event}\n"
 
     def _is_of_start(self, event: MarketEvent) -> bool:
         """A start tells every instrument, and heals it: hundreds of lines that say nothing."""
-        if isinstance(event, Change):
-            return isinstance(event.what, Definition) and event.channel not in self._defined
-        return isinstance(event, InstrumentHealed) and not self._ready
+        if isinstance(event, Definition):
+            return event.channel not in self._defined
+        return isinstance(event, InstrumentHealed | BookStatusChanged) and not self._ready
 
     def _is_chosen(self, event: MarketEvent) -> bool:
-        if not self._symbols or not isinstance(event, InstrumentStale | InstrumentHealed):
-            return True
-        return any(self._market.describe(event).startswith(f"{symbol} ") for symbol in self._symbols) or any(
-            self._market.describe(event).startswith(f"{symbol}:") for symbol in self._symbols
-        )
+        """What a channel says of one instrument, it says of all."""
+        return not self._symbols or event.symbol is None or event.symbol in self._symbols
 
     def _talk_of_unknown(self) -> None:
         for symbol in self._symbols:

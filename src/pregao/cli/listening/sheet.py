@@ -10,14 +10,14 @@ from rich.text import Text
 
 from pregao.books.statistics import Statistics
 from pregao.cli.listening.ladder import ladder
-from pregao.cli.listening.words import STYLES, amount_text, clock_text, known_text
+from pregao.cli.listening.words import STYLES, amount_text, clock_text, status_text
 from pregao.feeds.binary.handler.views import HandledBook
 from pregao.model.market import BandType, ImbalanceSide, LimitType, State
 from pregao.services.formats.text_values import printable
 from pregao.services.market.numbers import fine_text, in_words, places_of, price_text
-from pregao.sessions.instruments import Known
+from pregao.sessions.instruments import BookStatus
 
-_STATES: Final = {
+_STATES: Final[dict[int, str]] = {  # numbers of phases and of states
     State.OPEN: "bold green",
     State.RESERVED: "bold yellow",
     State.FINAL_CLOSING_CALL: "bold yellow",
@@ -26,11 +26,11 @@ _STATES: Final = {
 
 def sheet(book: HandledBook, depth: int) -> Panel:
     """Its border says how far it is to be believed, and so does a word."""
-    known = min(book.known, book.statistics_known)
+    status = min(book.status, book.statistics_status)
     parts: list[RenderableType] = [_state_line(book), Text(), ladder(book, depth), Text(), _statistics(book)]
-    if book.known is not Known.CLEAN:
-        parts.insert(0, Text.assemble("book ", known_text(book.known, long=True)))
-    return Panel(Group(*parts), title=_title(book), border_style=STYLES[known], padding=(0, 1))
+    if book.status is not BookStatus.CLEAN:
+        parts.insert(0, Text.assemble("book ", status_text(book.status, long=True)))
+    return Panel(Group(*parts), title=_title(book), border_style=STYLES[status], padding=(0, 1))
 
 
 def _title(book: HandledBook) -> Text:
@@ -38,7 +38,7 @@ def _title(book: HandledBook) -> Text:
     described = printable(instrument.description) if instrument else "no definition heard"
     return Text.assemble(
         (printable(book.symbol), "bold cyan"), f"  {described}  channel {book.channel}  ",
-        known_text(book.known),
+        status_text(book.status),
     )  # fmt: skip
 
 
@@ -49,12 +49,13 @@ def _state_line(book: HandledBook) -> Text:
     group = printable(book.instrument.group) if book.instrument else "?"
     line = Text.assemble(
         ("?", "yellow") if state is None else (in_words(state).upper(), _STATES.get(state, "bold")),
+        " (its own)" if isinstance(state, State) else "",
         f"   group {group}: ", "?" if phase is None else in_words(phase),
     )  # fmt: skip
     if book.ends_ns:
         line.append(f"   until {clock_text(book.ends_ns, 0)}", "yellow")
-    if book.state_known is not Known.CLEAN:
-        line.append_text(Text.assemble("   ", known_text(book.state_known)))
+    if book.state_status is not BookStatus.CLEAN:
+        line.append_text(Text.assemble("   ", status_text(book.state_status)))
     return line
 
 
@@ -67,8 +68,8 @@ def _statistics(book: HandledBook) -> Table:
     for start in range(0, len(cells), 3):
         row = cells[start : start + 3]
         table.add_row(*(part for cell in row for part in cell))
-    if book.statistics_known is not Known.CLEAN:
-        table.add_row(Text("statistics", "dim"), known_text(book.statistics_known))
+    if book.statistics_status is not BookStatus.CLEAN:
+        table.add_row(Text("statistics", "dim"), status_text(book.statistics_status))
     return table
 
 

@@ -5,21 +5,21 @@ from typing import Final
 from rich.text import Text
 
 from pregao.services.formats.times import Clock
-from pregao.sessions.instruments import Known
+from pregao.sessions.instruments import BookStatus
 
 CLOCK: Final = Clock()
-STYLES: Final = {Known.CLEAN: "green", Known.UNVERIFIED: "yellow", Known.STALE: "bold red"}
+STYLES: Final = {BookStatus.CLEAN: "green", BookStatus.UNVERIFIED: "yellow", BookStatus.STALE: "bold red"}
 _MEANINGS: Final = {
-    Known.CLEAN: "clean",
-    Known.UNVERIFIED: "UNVERIFIED: packets were lost that may have concerned it",
-    Known.STALE: "STALE: something is missing, waiting for a snapshot",
+    BookStatus.CLEAN: "clean",
+    BookStatus.UNVERIFIED: "UNVERIFIED: packets were lost that may have concerned it",
+    BookStatus.STALE: "STALE: something is missing, waiting for a snapshot",
 }
 _STEPS: Final = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns"))
 
 
-def known_text(known: Known, *, long: bool = False) -> Text:
-    word = _MEANINGS[known] if long else known.name if known is not Known.CLEAN else "clean"
-    return Text(word, STYLES[known])
+def status_text(status: BookStatus, *, long: bool = False) -> Text:
+    word = _MEANINGS[status] if long else status.name if status is not BookStatus.CLEAN else "clean"
+    return Text(word, STYLES[status])
 
 
 def clock_text(ns: int | None, places: int = 3) -> str:

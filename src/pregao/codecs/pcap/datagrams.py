@@ -25,6 +25,7 @@ from pregao.codecs.pcap.records import RecordReader
 from pregao.model.faults import Fault
 
 UDP_HEADER_SIZE = 8
+_MOST_UNKNOWN = 16  # link types that are told apart; a file may name any number
 
 
 class DatagramReader:
@@ -32,6 +33,7 @@ class DatagramReader:
 
     def __init__(self) -> None:
         self.records = RecordReader()
+        self.unknown_links: dict[int, int] = {}  # packets of each link type that nobody here knows
         self._reassembler = Reassembler()
 
     @property
@@ -54,7 +56,13 @@ class DatagramReader:
         if not isinstance(step.outcome, Record):
             return [] if step.outcome is None else [step.outcome]
         outcome = datagram_of(step.outcome, self._reassembler)
+        if outcome is Skip.UNKNOWN_LINK:
+            self._count_unknown(step.outcome.linktype)
         return [*self._reassembler.take_lost(), outcome]
+
+    def _count_unknown(self, linktype: int) -> None:
+        if linktype in self.unknown_links or len(self.unknown_links) < _MOST_UNKNOWN:
+            self.unknown_links[linktype] = self.unknown_links.get(linktype, 0) + 1
 
     def finish(self, end: int) -> list[Damage]:
         """What is left to say of a file of `end` bytes: lost fragments, and how it ended."""

@@ -40,7 +40,8 @@ class Message:
     raw_data: dict[str, bytes] = field(default_factory=dict)  # var data of the root, before decoding
     unknown: list[Unknown] = field(default_factory=list)  # values that the schema does not name
     leftover: int = 0  # bytes after all that the schema knows
-    known_version: bool = True  # False: read by the nearest lower version
+    known_version: bool = True  # False: read by the nearest lower version, if there is one
+    older_version: bool = False  # than every version that the schema knows: there is no lower one
 
     @property
     def template_id(self) -> int:
@@ -76,7 +77,10 @@ class MessageDecoder:
         if header.schema_id != self.schema.id:
             raise DecodeError(Fault.WRONG_SCHEMA_ID, offset, f"schema {header.schema_id}")
         body = offset + self._header.size
-        message = Message(header, known_version=self.schema.knows(header.version))
+        message = Message(header)
+        if not self.schema.knows(header.version):
+            message.known_version = False
+            message.older_version = header.version < min(self.schema.known_versions, default=0)
         layout = self.schema.at(header.version).messages.get(header.template_id)
         if body + header.block_length > end:
             raise DecodeError(Fault.BLOCK_PAST_MESSAGE, offset, f"blockLength {header.block_length}")

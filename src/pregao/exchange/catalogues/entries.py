@@ -45,6 +45,7 @@ class Group:
     auction: AuctionTemplate
     bands: str
     description: str = ""
+    minimum_cross: int = 1  # lots of the smallest cross order of an instrument that may be crossed
 
     @property
     def key(self) -> tuple[str, str]:

@@ -91,6 +91,7 @@ class _Family:
             maturity_date=to_days(expiry), maturity=(expiry.year, expiry.month),
             closing_price=self.closing(strike, expiry, is_put) * FINE_OF_PRICE, payout=self.payout,
             underlyings=of.underlyings, settlement_days=_SETTLES, trade_types=_TRADED,
+            price_divisor_fine=None,  # as B3 leaves it out
         )  # fmt: skip
 
 

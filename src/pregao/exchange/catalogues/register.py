@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pregao.exchange.catalogues.entries import Group, Listing
 from pregao.exchange.catalogues.rules import BandFormula
 from pregao.exchange.catalogues.tables import Row, Table
-from pregao.model.instruments import Instrument, Underlying
+from pregao.model.instruments import Instrument, TradeType, Underlying
 
 LARGEST_ID = 999_999_999_999
 _CLEARING_IDS = 1_000_000_000  # the clearing house has shorter ids
@@ -66,8 +66,13 @@ class Register:
             raise where.error(f"symbol {instrument.symbol} is there twice")
         self.reserve(instrument.security_id, instrument.symbol, where)
         _check(instrument, where)
-        instrument = replace(instrument, clearing_id=instrument.security_id % _CLEARING_IDS)
         group = self._groups[instrument.group, instrument.exchange]
+        crossed = TradeType.CROSS in instrument.trade_types
+        instrument = replace(
+            instrument,
+            clearing_id=instrument.security_id % _CLEARING_IDS,
+            minimum_cross=group.minimum_cross * instrument.lot if crossed else None,
+        )
         closing = (instrument.closing_price or 0) // FINE_OF_PRICE
         negative = bool(instrument.legs)
         bands = tuple(

@@ -113,6 +113,7 @@ def _group(table: Table, auctions: Mapping[str, AuctionTemplate], bands: Mapping
         table.choice("auction", auctions),
         table.text("bands", longest=20),
         table.text("description", ""),
+        table.integer("minimum_cross", 1, 1_000_000, 1),
     )
     if group.bands not in bands:
         raise table.error(f"must be one of {', '.join(bands)}, not {group.bands!r}", "bands")

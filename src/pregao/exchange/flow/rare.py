@@ -22,7 +22,6 @@ from pregao.exchange.commands import (
     MoveInstrument,
     NewOrder,
     RlpOrder,
-    RlpTrade,
     SweepAndCross,
     TaaTrade,
     TacTrade,
@@ -31,13 +30,13 @@ from pregao.exchange.commands import (
 from pregao.exchange.flow.blocks import Blocks
 from pregao.exchange.flow.seen import Listed
 from pregao.exchange.flow.settings import FIRMS
-from pregao.exchange.orders import OrderType
+from pregao.exchange.orders import OrderType, TimeInForce
 from pregao.model.events import Trade
 from pregao.model.instruments import PriceMethod, SecurityType
 from pregao.model.market import Side, State
 
 RareCommand = (
-    MassCancel | CancelSide | CrossOrder | SweepAndCross | RlpOrder | RlpTrade | BlockTrade | TacTrade
+    MassCancel | CancelSide | CrossOrder | SweepAndCross | RlpOrder | BlockTrade | TacTrade
     | TaaTrade | ForwardTrade | TradeOnBehalf | ManualTrade | BustTrade | AmendTrade | MoveInstrument
     | NewOrder
 )  # fmt: skip
@@ -88,6 +87,7 @@ class Rare:
         self._on_behalf = cycle((None, *BlockKind))
         self._far_off = cycle(_WILD)
         self._amends_firm = cycle((True, False))
+        self._wants_more = cycle((False, True))
         self._makers: tuple[tuple[Callable[[], RareCommand | None], int], ...] = (
             (self._rlp_order, 6), (self._rlp_trade, 6), (self._mass_cancel, 3), (self._mass_cancel_some, 2),
             (self._cancel_side, 1), (self._cross, 6), (self._sweep, 3), (self._block, 2 * len(BlockKind)),
@@ -175,20 +175,29 @@ class Rare:
         if rlp is None or self._states[self._numbers[rlp.security_id]] is not State.OPEN:
             return None
         lot = self._listings[self._numbers[rlp.security_id]].instrument.lot
-        quantity = max(rlp.quantity // lot // 3, 1) * lot
-        return RlpTrade(self._now_ns, rlp.security_id, rlp.side.opposite, quantity, rlp.firm)
+        # Every other one is more than the provider has: the book gives the rest in the same event.
+        quantity = rlp.quantity + lot if next(self._wants_more) else max(rlp.quantity // lot // 3, 1) * lot
+        return NewOrder(
+            self._now_ns, rlp.security_id, rlp.side.opposite, quantity, None, rlp.firm, OrderType.MARKET,
+            TimeInForce.IOC, retail=True,
+        )  # fmt: skip
 
     def _block(self) -> RareCommand | None:
         terms = self._agreed(self._shares, 5000)
-        return terms and BlockTrade(self._now_ns, terms[0], next(self._kinds), *terms[1:])
+        if terms is None:
+            return None
+        security_id, quantity, value, buyer, seller = terms
+        kind = next(self._kinds)
+        price = None if kind is BlockKind.MIDPOINT else value
+        return BlockTrade(self._now_ns, security_id, kind, quantity, buyer, seller, price)
 
     def _tac(self) -> RareCommand | None:
         terms = self._agreed(self._shares, 500)
-        return terms and TacTrade(self._now_ns, *terms)
+        return terms and TacTrade(self._now_ns, *terms[:2], *terms[3:])
 
     def _taa(self) -> RareCommand | None:
         terms = self._agreed(self._futures, 500)
-        return terms and TaaTrade(self._now_ns, *terms)
+        return terms and TaaTrade(self._now_ns, *terms[:2], *terms[3:])
 
     def _termo(self) -> RareCommand | None:
         terms = self._agreed(self._forwards, 5000)

@@ -4,8 +4,11 @@ A channel has three streams (6.1): incremental, instrument definition and snapsh
 The packet header does not name the stream, so it is taken, in this order, from
 
 1. the channel configuration (`pregao.feeds.binary.channels`),
-2. the capture's file name, when it is one of B3's usual ones: `stream_of_file_name`,
-3. what is inside: `stream_of_templates` and, packet by packet, `StreamGuesser`.
+2. what is inside, where that proves a stream: `stream_of_templates`,
+3. the capture's file name, when it is one of B3's usual ones: `stream_of_file_name`,
+4. what is inside, where that makes a stream likely: `pregao.feeds.binary.flows`.
+
+`pregao.captures.streams` asks them for the flows of files.
 
 What a template says (6.2, 6.4, 6.5.12, 7.1). A flow can only be a stream that carries every
 template seen in it; it is decided when one stream is left, and unknown until then:
@@ -21,8 +24,7 @@ template seen in it; it is decided when one stream is left, and unknown until th
 
 So definitions alone decide nothing (the incremental stream resends the whole list after a
 ChannelReset), but definitions together with a state or a statistic can only be incremental.
-The definition stream gives itself away by looping (6.5.8), which `StreamGuesser` watches for.
-Templates we do not know say nothing. No stream left (a file with several flows, say) is unknown.
+Templates we do not know say nothing. No stream left (several streams sent to one place) is unknown.
 """
 
 import re
@@ -109,7 +111,6 @@ def _channel_in(base: str, stream_at: int) -> int | None:
 
 # --- from what is inside -----------------------------------------------------------------------
 
-SEQUENCE_RESET: Final = 1
 DEFINITIONS: Final = frozenset({4, 12})
 
 _INCREMENTAL: Final = 1 << Stream.INCREMENTAL
@@ -139,52 +140,3 @@ def _possible(templates: Iterable[int]) -> int:
 def stream_of_templates(templates: Collection[int]) -> Stream:
     """The only stream that carries all these templates, or UNKNOWN."""
     return _ONLY.get(_possible(templates), Stream.UNKNOWN)
-
-
-class StreamGuesser:
-    """The stream of one flow (destination address and port), told from its packets as they come.
-
-    Besides the templates it knows a loop (6.5.8): definitions, a restart (a new sequenceVersion,
-    or a SequenceReset before it), and a packet of sequenceNumber 1 that opens with definitions
-    again. The incremental stream restarts too, but a ChannelReset comes before its definitions
-    (6.5.12). Certain evidence (a template) that comes later overrules a loop.
-    """
-
-    def __init__(self) -> None:
-        self.packets = 0
-        self._possible = _ANY
-        self._looped = False
-        self._version: int | None = None
-        self._reset_seen = False
-        self._definitions_seen = False
-
-    @property
-    def stream(self) -> Stream:
-        if self._looped and self._possible == _CARRIED_BY[12]:
-            return Stream.DEFINITION
-        return _ONLY.get(self._possible, Stream.UNKNOWN)
-
-    @property
-    def contradictory(self) -> bool:
-        """Whether templates were seen that no one stream carries: several flows in one."""
-        return self._possible == 0
-
-    @property
-    def decided(self) -> bool:
-        """Whether more packets are not needed: one stream is left, or none."""
-        return self.contradictory or self.stream is not Stream.UNKNOWN
-
-    def observe(self, sequence_version: int, sequence_number: int, templates: Collection[int]) -> Stream:
-        """Take a packet's header numbers and the template ids of its messages, in order."""
-        self.packets += 1
-        self._possible &= _possible(templates)
-        if sequence_number == 0:  # a Sequence message: not part of the sequence (6.5.10)
-            return self.stream
-        restarted = self._reset_seen or self._version not in (None, sequence_version)
-        opens_with_definition = next(iter(templates), None) in DEFINITIONS
-        if sequence_number == 1 and restarted and self._definitions_seen and opens_with_definition:
-            self._looped = True
-        self._version = sequence_version
-        self._reset_seen = SEQUENCE_RESET in templates
-        self._definitions_seen = self._definitions_seen or not DEFINITIONS.isdisjoint(templates)
-        return self.stream

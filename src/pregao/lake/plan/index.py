@@ -5,7 +5,7 @@ number of the sequenceVersion among those of its stream in this file, in order o
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -100,6 +100,13 @@ class StreamIndex:
         return int(self.pieces["messages"].sum())
 
 
+class LeftOutFlow(NamedTuple):
+    """Packets that nothing is made of, and why."""
+
+    channel: int
+    reason: str
+
+
 @dataclass(slots=True)
 class FileIndex:
     """`content` is a hash, or what a store has instead."""
@@ -110,3 +117,4 @@ class FileIndex:
     content: str
     layout: CaptureLayout
     streams: list[StreamIndex] = field(default_factory=list)
+    left_out: list[LeftOutFlow] = field(default_factory=list)

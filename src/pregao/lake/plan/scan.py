@@ -5,9 +5,12 @@ from typing import Final
 
 import numpy as np
 
+from pregao.captures.kernels import TEMPLATES, find_messages, read_headers
+from pregao.captures.streams import identify
 from pregao.codecs.pcap.formats import MAGIC_SIZE
 from pregao.feeds.binary.channels import ChannelMap
-from pregao.feeds.binary.streams import Feed, Stream, StreamId, stream_of_file_name, stream_of_templates
+from pregao.feeds.binary.flows import Destination, FlowFacts
+from pregao.feeds.binary.streams import Stream, StreamId, stream_of_file_name, stream_of_templates
 from pregao.lake.plan.captures import (
     PIECE_PACKETS,
     CaptureLayout,
@@ -17,8 +20,8 @@ from pregao.lake.plan.captures import (
     walk_capture,
 )
 from pregao.lake.plan.contents import map_file
-from pregao.lake.plan.index import NUMBER_BITS, PIECE, Array, FileIndex, StreamIndex
-from pregao.lake.plan.kernels import TEMPLATES, content_hash, find_messages, read_headers
+from pregao.lake.plan.index import NUMBER_BITS, PIECE, Array, FileIndex, LeftOutFlow, StreamIndex
+from pregao.lake.plan.kernels import content_hash
 from pregao.lake.plan.loops import LoopReader
 from pregao.lake.plan.marks import MarkReader
 from pregao.lake.plan.presence import runs_of, union
@@ -29,7 +32,6 @@ from pregao.model.errors import CaptureError
 from pregao.model.faults import Fault
 
 _RARE: Final = (1, 4, 5, 9, 10, 11, 12)  # templates of messages that the plan itself must know
-_DEFINITION_TEMPLATES: Final = {1, 2, 4, 12}
 _HASH_SEED: Final = 1
 _NO_CAPTURE: Final = f"{Fault.NOT_A_CAPTURE.label} at byte 0"
 _PAUSE_NS: Final = 1_800_000_000_000  # no market is silent for so long: a night may lie in it
@@ -45,26 +47,36 @@ class ScanSettings:
 def scan_capture(path: str, settings: ScanSettings | None = None) -> FileIndex:
     """CaptureError when it cannot be read at all; damage inside is in the layout."""
     settings = settings or ScanSettings()
-    layout = open_layout(path, settings.scratch)
-    try:
-        streams = _scan(layout, settings)
-    except NotInFramesError:
-        layout = CaptureLayout(layout.stored, Form.UNPACKED, settings.scratch)
-        streams = _scan(layout, settings)
+    layout, scanner = _scan(path, settings)
+    if not scanner.is_settled:  # read again, with what is known now of what each flow is
+        layout, scanner = _scan(path, settings, scanner.verdicts)
     stored = layout.stored
     if stored.size >= MAGIC_SIZE and not layout.pieces and _NO_CAPTURE in layout.damage:
         raise CaptureError("is not a capture", file=path)
-    index = FileIndex(path, stored.size, stored.version, content_of(stored), layout, streams)
+    streams, left_out = scanner.finish()
+    index = FileIndex(path, stored.size, stored.version, content_of(stored), layout, streams, left_out)
     if look(path) != stored:
         raise CaptureError("changes while it is read", file=path)
     return index
 
 
-def _scan(layout: CaptureLayout, settings: ScanSettings) -> list[StreamIndex]:
-    scanner = _Scanner(layout.path, settings)
+def _scan(
+    path: str, settings: ScanSettings, verdicts: "Verdicts | None" = None
+) -> tuple[CaptureLayout, "_Scanner"]:
+    layout = open_layout(path, settings.scratch)
+    try:
+        return layout, _scanned(layout, settings, verdicts)
+    except NotInFramesError:
+        layout = CaptureLayout(layout.stored, Form.UNPACKED, settings.scratch)
+        return layout, _scanned(layout, settings, verdicts)
+
+
+def _scanned(layout: CaptureLayout, settings: ScanSettings, verdicts: "Verdicts | None") -> "_Scanner":
+    scanner = _Scanner(layout.path, settings, verdicts or {})
     for number, packets in walk_capture(layout, settings.piece_packets):
         scanner.take(number, packets)
-    return scanner.finish()
+    scanner.judge()
+    return scanner
 
 
 def content_of(stored: Stored) -> str:
@@ -79,10 +91,13 @@ def content_of(stored: Stored) -> str:
 
 @dataclass(slots=True)
 class _Flow:
-    """What is known of a destination's packets."""
+    """What is known of a destination's packets. `stream` is what they are read as: by verdict or
+    configuration; UNKNOWN: by what has been seen so far, then by the file's name."""
 
-    id: StreamId
+    channel: int
     flow: int
+    stream: Stream
+    read_as: set[Stream] = field(default_factory=set)
     seen: Array = field(default_factory=lambda: np.zeros(TEMPLATES, np.uint8))
     versions: dict[int, int] = field(default_factory=dict)
     version_ns: list[int] = field(default_factory=list)
@@ -94,9 +109,16 @@ class _Flow:
     marks: MarkReader | None = None
 
 
+Verdicts = dict[tuple[int, int], Stream]  # by flow and channel
+
+
 class _Scanner:
-    def __init__(self, path: str, settings: ScanSettings) -> None:
+    """One pass over a file. `verdicts` are those of a pass before, which did not know them from the start:
+    what a flow is may show only when all of it has been seen."""
+
+    def __init__(self, path: str, settings: ScanSettings, verdicts: Verdicts) -> None:
         self._by_name, self._channels = stream_of_file_name(path), settings.channels
+        self._told, self._facts = verdicts, list[FlowFacts]()
         self._flows: dict[tuple[int, int], _Flow] = {}
         self._wanted = np.zeros(TEMPLATES, np.uint8)
         self._wanted[list(_RARE)] = 1
@@ -119,11 +141,19 @@ class _Scanner:
     def _flow(self, flow: int, channel: int) -> _Flow:
         key = flow, channel
         if key not in self._flows:
-            configured = self._channels.lookup(flow >> 16, flow & 0xFFFF) if self._channels else None
-            named = self._by_name
-            known = configured or StreamId(channel, named.stream, named.feed)
-            self._flows[key] = _Flow(StreamId(channel, known.stream, known.feed), flow)
+            configured = self._configured(_destination(flow))
+            known = Stream.UNKNOWN if configured is None else configured.stream
+            self._flows[key] = _Flow(channel, flow, self._told.get(key, known))
         return self._flows[key]
+
+    def _configured(self, destination: Destination) -> StreamId | None:
+        return self._channels.lookup(destination.address, destination.port) if self._channels else None
+
+    def _stream_of(self, flow: _Flow) -> Stream:
+        if flow.stream is not Stream.UNKNOWN:
+            return flow.stream
+        proven = stream_of_templates(set(np.flatnonzero(flow.seen).tolist()))
+        return self._by_name.stream if proven is Stream.UNKNOWN else proven
 
     def _take(self, flow: _Flow, piece: int, packets: Packets, headers: Array) -> None:
         notes = np.empty(len(packets), np.int64)
@@ -136,12 +166,13 @@ class _Scanner:
             (piece, len(packets), messages, int(keys.min()), int(keys.max()), int(sent[0]), int(sent[-1]))
         )
         self._take_presence(flow, keys, sent)
-        stream = _stream_of(flow)
+        stream = self._stream_of(flow)
+        flow.read_as.add(stream)
         if stream is Stream.SNAPSHOT:
             flow.loops = flow.loops or LoopReader()
             flow.loops.take(packets, keys, sent)
         elif stream in (Stream.INCREMENTAL, Stream.DEFINITION):
-            flow.marks = flow.marks or MarkReader(flow.id.channel or 0, stream)
+            flow.marks = flow.marks or MarkReader(flow.channel, stream)
             chosen = notes[:noted]
             if len(chosen):
                 flow.marks.take(packets.pick(chosen), keys[chosen], sent[chosen])
@@ -169,19 +200,37 @@ class _Scanner:
         mixed: Array = headers[:, 2] + (numbers[which] << NUMBER_BITS)
         return mixed
 
-    def finish(self) -> list[StreamIndex]:
-        found = [self._index(flow) for flow in self._flows.values()]
-        return [index for index in found if index is not None]
+    def judge(self) -> None:
+        """All has been seen: what is each flow?"""
+        self._facts = [
+            FlowFacts(
+                flow.channel, _destination(flow.flow), set(np.flatnonzero(flow.seen).tolist()),
+                set(flow.versions), sum(piece[1] for piece in flow.pieces),
+            )
+            for flow in self._flows.values()
+        ]  # fmt: skip
+        identify(self._facts, self._by_name, self._configured)
 
-    def _index(self, flow: _Flow) -> StreamIndex | None:
-        stream = _stream_of(flow)
-        if stream is Stream.UNKNOWN:
-            return None
-        feed = flow.id.feed
-        if feed is Feed.UNKNOWN and stream is not Stream.INCREMENTAL:
-            feed = Feed.A  # as by name (6.1)
+    @property
+    def verdicts(self) -> Verdicts:
+        return {key: facts.stream for key, facts in zip(self._flows, self._facts, strict=True)}
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether every flow was read as what it is."""
+        return all(flow.read_as == {self.verdicts[key]} for key, flow in self._flows.items())
+
+    def finish(self) -> tuple[list[StreamIndex], list[LeftOutFlow]]:
+        both = list(zip(self._flows.values(), self._facts, strict=True))
+        told = [self._index(flow, facts) for flow, facts in both if facts.stream is not Stream.UNKNOWN]
+        untold = [facts for _, facts in both if facts.stream is Stream.UNKNOWN]
+        return told, [LeftOutFlow(each.channel, f"{each.why_untold()}; left out") for each in untold]
+
+    def _index(self, flow: _Flow, facts: FlowFacts) -> StreamIndex:
+        """A feed that only other files can tell is named with all of them: see `units`."""
+        stream = facts.stream
         index = StreamIndex(
-            flow.id.channel or 0, stream, feed, flow.flow, list(flow.versions), flow.version_ns,
+            flow.channel, stream, facts.feed, flow.flow, list(flow.versions), flow.version_ns,
             np.array(flow.pieces, PIECE),
         )  # fmt: skip
         if stream is Stream.INCREMENTAL:
@@ -202,12 +251,5 @@ def _pairs(flows: Array, channels: Array) -> list[tuple[int, int]]:
     return sorted(set(zip(flows.tolist(), channels.tolist(), strict=True)))
 
 
-def _stream_of(flow: _Flow) -> Stream:
-    """By configuration or name; else by what has been seen so far, which only ever gets more certain."""
-    if flow.id.stream is not Stream.UNKNOWN:
-        return flow.id.stream
-    templates = set(np.flatnonzero(flow.seen).tolist())
-    stream = stream_of_templates(templates)
-    if stream is Stream.UNKNOWN and templates and templates <= _DEFINITION_TEMPLATES and 1 in templates:
-        return Stream.DEFINITION  # a list that ends with a SequenceReset loops (6.5.8)
-    return stream
+def _destination(flow: int) -> Destination:
+    return Destination(4, flow >> 16, flow & 0xFFFF)

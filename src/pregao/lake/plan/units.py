@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from pregao.feeds.binary.flows import Destination, FlowFacts, name_feeds
 from pregao.feeds.binary.streams import Feed, Stream
 from pregao.lake.plan.dates import DateRange, Timeline, as_date, date_ranges
 from pregao.lake.plan.index import (
@@ -92,14 +93,18 @@ def find_units(files: Sequence[FileIndex]) -> list[Unit]:
 
 
 def _name_feeds(streams: Iterable[tuple[int, StreamIndex]]) -> None:
-    """Feeds that nothing tells: of a channel's flows the first is A, the second B."""
-    flows: dict[int, list[int]] = {}
-    for _, stream in streams:
-        if stream.feed is Feed.UNKNOWN:
-            known = flows.setdefault(stream.channel, [])
-            if stream.flow not in known:
-                known.append(stream.flow)
-            stream.feed = Feed.A if known.index(stream.flow) == 0 else Feed.B
+    """Feeds that neither configuration nor names tell."""
+    indexes = [stream for _, stream in streams]
+    facts = [
+        FlowFacts(
+            stream.channel, Destination(4, stream.flow >> 16, stream.flow & 0xFFFF),
+            versions=set(stream.versions), packets=stream.packets, stream=stream.stream, feed=stream.feed,
+        )
+        for stream in indexes
+    ]  # fmt: skip
+    name_feeds(facts)
+    for stream, flow in zip(indexes, facts, strict=True):
+        stream.feed = flow.feed
 
 
 def _incremental_units(channel: int, streams: list[tuple[int, StreamIndex]]) -> list[Unit]:

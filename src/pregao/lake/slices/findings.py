@@ -35,7 +35,7 @@ class Findings:
 
     def conflict(self, place: int, machine: "SliceMachine") -> None:
         self.add(place, machine, "FEEDS_DIFFER", severity="ERROR", stream="INCREMENTAL", count=1,
-                 detail="the same sequence number with other bytes")  # fmt: skip
+                 detail="the same sequence number with other messages")  # fmt: skip
 
     def seam(self, machine: "SliceMachine") -> None:
         """Where a day goes on from the one before: how many packets are missing between them."""

@@ -6,11 +6,13 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from pregao.captures.streams import CaptureStreams
 from pregao.codecs.pcap.datagrams import DatagramReader
 from pregao.codecs.pcap.outcomes import Damage, Datagram
 from pregao.codecs.sbe.json_text import to_json
-from pregao.feeds.binary.packets import Packet, PacketDecoder
-from pregao.feeds.binary.streams import Feed, Stream, StreamGuesser, StreamId, stream_of_file_name
+from pregao.feeds.binary.flows import Destination
+from pregao.feeds.binary.packets import PacketDecoder
+from pregao.feeds.binary.streams import Feed, Stream, StreamId
 from pregao.io.captures import CaptureSource, open_capture
 from pregao.lake.source.options import Request
 from pregao.model.errors import CaptureError, DecodeError
@@ -84,7 +86,7 @@ class MessageReader:
         header = packet.header
         if self._request.channels and header.channel not in self._request.channels:
             return
-        stream, feed = self._flows.of(datagram, packet)
+        stream, feed = self._flows.of(datagram, header.channel)
         sent = header.sending_time_ns if header.sending_time_ns <= _LARGEST else None
         for placed in packet.messages:
             message = placed.message
@@ -110,31 +112,18 @@ class MessageReader:
 
 
 class _Flows:
-    """Stream and feed of each destination: by configuration, by the file's name, by what is inside."""
+    """Stream and feed of each destination: see `captures.streams`."""
 
     def __init__(self, path: str, request: Request) -> None:
-        self._channels, self._by_name = request.load_channels(), stream_of_file_name(path)
-        self._known: dict[tuple[int, int, int], StreamId] = {}
-        self._guessers: dict[tuple[int, int, int], StreamGuesser] = {}
+        self._path, self._streams = path, CaptureStreams([path], request.load_channels())
+        self._known: dict[tuple[Destination, int], StreamId] = {}
 
-    def of(self, datagram: Datagram, packet: Packet) -> tuple[str | None, str | None]:
-        key = datagram.ip_version, datagram.dst, datagram.dst_port
+    def of(self, datagram: Datagram, channel: int) -> tuple[str | None, str | None]:
+        key = Destination(datagram.ip_version, datagram.dst, datagram.dst_port), channel
         known = self._known.get(key)
         if known is None:
-            configured = self._channels and self._channels.lookup(key[1], key[2], key[0])
-            known = self._known[key] = configured or self._by_name
-        stream = known.stream
-        if stream is Stream.UNKNOWN:
-            stream = self._guess(key, packet)
+            known = self._known[key] = self._streams.of(self._path, *key)
         return (
-            None if stream is Stream.UNKNOWN else stream.name,
+            None if known.stream is Stream.UNKNOWN else known.stream.name,
             None if known.feed is Feed.UNKNOWN else known.feed.name,
         )
-
-    def _guess(self, key: tuple[int, int, int], packet: Packet) -> Stream:
-        guesser = self._guessers.setdefault(key, StreamGuesser())
-        if guesser.decided:
-            return guesser.stream
-        header = packet.header
-        templates = [placed.message.header.template_id for placed in packet.messages]
-        return guesser.observe(header.sequence_version, header.sequence_number, templates)

@@ -55,14 +55,6 @@ class DataFile:
         )  # fmt: skip
 
 
-MANIFEST = pa.schema(
-    [
-        ("table", pa.string()), ("path", pa.string()), ("size", pa.int64()), ("rows", pa.int64()),
-        ("partition", pa.string()), ("statistics", pa.string()),
-    ]
-)  # fmt: skip
-
-
 class FileWriter:
     """One Parquet file. What fails leaves no file behind if that can be helped."""
 

@@ -102,10 +102,6 @@ class Ledger:
         file = self._intent_files.get(number)
         return None if file is None else read_intent(self._location, file.path, number)
 
-    def ledger_files(self, number: int) -> list[LiveFile]:
-        found = (self._intent_files.get(number), self._commit_files.get(number))
-        return [file for file in found if file is not None]
-
     def version(self, number: int | None = None) -> LakeVersion:
         """A lake version; without a number the newest that can be seen."""
         if number is None:

@@ -160,7 +160,7 @@ STATES: Final = Table(
         word("scope", words.SCOPES, nullable=False),
         Column("security_group", NAME),
         Column("exchange", NAME, "of an instrument; the phase of a group does not tell it"),
-        word("state", words.STATES, "null: as the group"),
+        word("state", words.STATES, "a phase where a group is told or rejoined; null: as the group"),
         word("event", words.STATE_EVENTS),
         word("session", words.SESSIONS),
         _OF_DATE,

@@ -7,7 +7,7 @@ class Quality(IntFlag):
     GOOD = 0
     BOOK_UNKNOWN = 1  # no anchor yet: nobody knows what the book held before
     AFTER_GAP = 2  # messages are missing and the instrument is not healed yet
-    FEEDS_DIFFER = 4  # the same sequence number with other bytes on the other feed
+    FEEDS_DIFFER = 4  # the same sequence number with other messages on the other feed
     UNKNOWN_VALUE = 8  # a value that the schema does not know
     FROM_SNAPSHOT = 16  # told by a snapshot or kept from the day before, not by the incremental stream
     INCOMPLETE = (

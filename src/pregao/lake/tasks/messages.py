@@ -209,14 +209,15 @@ def imbalances_table(rows: Rows, lineage: Lineage) -> Any:
 
 def states_table(rows: Rows, lineage: Lineage) -> Any:
     found = in_order(rows, lineage, "id", "type", "detail", "session", "trade_date", "inserted_ns")
-    phase = found["kind"] == Kind.PHASE
+    phase, rejoins = found["kind"] == Kind.PHASE, found["detail"] == market.StateEvent.REJOINS_GROUP
     different, codes = np.unique(found["id"], return_inverse=True)
     texts = [group_name(number) for number in different.tolist()]
     columns = lineage.of_rows(found) | {
         "scope": np.where(phase, 0, 1).astype(np.int8),
         "security_group": names(np.where(phase, codes, NO_WORD), texts),
         "exchange": names(np.where(phase, NO_WORD, 0), [_EXCHANGE]),
-        "state": np.where(phase, _PHASES[found["type"]], _STATES[found["type"]]),
+        # The number told with a 102 is the phase of the group that is followed again.
+        "state": np.where(phase | rejoins, _PHASES[found["type"]], _STATES[found["type"]]),
         "event": _EVENTS[found["detail"]], "session": _SESSIONS[found["session"]],
         "of_date": or_null(found["trade_date"]),
         "ts_ends": np.where(found["inserted_ns"] <= 0, NULL, found["inserted_ns"]),

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -51,6 +51,14 @@ def _table(table: Table, rows: list[Row], build_id: str) -> Any:
     return made.sort_by(keys) if made.num_rows else made
 
 
+class InputFinding(NamedTuple):
+    """What is wrong with a capture, or cannot be made out in it."""
+
+    finding: str
+    severity: str
+    detail: str
+
+
 # Instruments
 
 
@@ -89,7 +97,7 @@ def _parts(one: Instrument) -> Row:
     return {
         "legs": [
             {
-                "security_id": leg.security_id, "symbol": leg.symbol, "side": leg.side.name,
+                "security_id": leg.security_id, "symbol": leg.symbol, "side": _name(leg.side),
                 "ratio": _decimal(leg.ratio, 0), "security_type": _name(leg.security_type),
             }
             for leg in one.legs
@@ -144,7 +152,7 @@ def symbol_at(symbols: Symbols, security_id: int | None, sent_ns: int | None) ->
 
 
 def quality_table(
-    unit: Unit, loops: list[Loop], done: Iterable[SliceDone], symbols: Symbols, damage: list[tuple[str, str]],
+    unit: Unit, loops: list[Loop], done: Iterable[SliceDone], symbols: Symbols, damage: list[InputFinding],
     build_id: str,
 ) -> Any:  # fmt: skip
     counts: dict[int, Counter[str]] = {}
@@ -163,7 +171,7 @@ def findings_table(unit: Unit, findings: Iterable[Row], symbols: Symbols, build_
 
 
 def losses_table(
-    unit: Unit, loops: list[Loop], counts: dict[int, Counter[str]], damage: list[tuple[str, str]],
+    unit: Unit, loops: list[Loop], counts: dict[int, Counter[str]], damage: list[InputFinding],
     until: int, build_id: str,
 ) -> Any:  # fmt: skip
     """What only the whole unit can tell, as far as places before `until` are concerned."""
@@ -210,9 +218,9 @@ def _lost(unit: Unit, run: Any, finding: str, severity: str, feed: str | None) -
     }  # fmt: skip
 
 
-def _damage(damage: list[tuple[str, str]]) -> Iterable[Row]:
-    for file, what in damage:
-        yield {"finding": "DAMAGED_INPUT", "severity": "ERROR", "count": 1, "detail": f"{file}: {what}"}
+def _damage(damage: list[InputFinding]) -> Iterable[Row]:
+    for each in damage:
+        yield {"finding": each.finding, "severity": each.severity, "count": 1, "detail": each.detail}
 
 
 def _loop(unit: Unit, loop: Loop, found: Counter[str]) -> Row:

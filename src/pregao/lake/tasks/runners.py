@@ -1,11 +1,9 @@
-"""Who runs tasks: this process, a few processes of this machine, or Spark. The tasks are the same."""
+"""Who runs tasks: this process or Spark. The tasks are the same."""
 
 import pickle
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import suppress
-from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import pyarrow as pa
@@ -40,24 +38,6 @@ class InlineRunner:
             done.append(task(item))
             progress(len(done), len(items))
         return done
-
-
-class ProcessRunner:
-    """Plain processes, kept for the next tasks: what Spark is compared with."""
-
-    def __init__(self, processes: int) -> None:
-        self._pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
-
-    def run(self, task: Task, items: Sequence[Any], progress: Progress) -> list[Any]:
-        futures = {self._pool.submit(_in_process, task, item): place for place, item in enumerate(items)}
-        found: list[Any] = [None] * len(items)
-        for done, future in enumerate(as_completed(futures), 1):
-            found[futures[future]] = future.result()
-            progress(done, len(items))
-        return found
-
-    def close(self) -> None:
-        self._pool.shutdown()
 
 
 class SparkRunner:
@@ -105,11 +85,6 @@ class LazySparkRunner:
 
     def run(self, task: Task, items: Sequence[Any], progress: Progress) -> list[Any]:
         return SparkRunner(self._session()).run(task, items, progress)
-
-
-def _in_process(task: Task, item: Any) -> Any:
-    only_tasks()
-    return task(item)
 
 
 def _watch(context: Any, total: int, progress: Progress, ended: threading.Event) -> None:

@@ -9,8 +9,6 @@ from pregao.services.formats.json_lines import JsonFormat
 from pregao.services.formats.text import TextFormat
 from pregao.services.symbols import SymbolTable
 
-FORMATS = ("text", "json", "csv")
-
 
 class Format(Protocol):
     """A way to write messages; every string ends its own lines."""

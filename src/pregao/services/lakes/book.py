@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any, Final
 
-from pregao.lake.book_at import BookAt, book_at
+from pregao.lake.book_at import BookAt, NoBookError, book_at, local_time
 from pregao.lake.lake import Lake
 from pregao.lake.tables.quality import Quality
 from pregao.model.errors import ConfigurationError
@@ -31,7 +31,8 @@ def parse_time(text: str, day: date | None = None) -> int:
     try:
         on = date.fromisoformat(match["day"]) if match["day"] else day
         if on is None:
-            raise ConfigurationError(f"{text!r} has no date", key="at")
+            reason = f"{text!r} has no date, and there is no day to take it of; say it as 2026-11-16T{text}"
+            raise ConfigurationError(reason, key="at")
         zone = _zone(match["zone"])
         moment = datetime(
             on.year, on.month, on.day, int(match["h"]), int(match["m"]), int(match["s"] or 0), tzinfo=zone
@@ -52,16 +53,16 @@ def _zone(text: str | None) -> timezone:
 
 def find_book(lake: str, symbol: str, at: str, depth: int | None, as_of: int | None = None) -> BookAt:
     opened = Lake(lake, as_of=as_of)
-    days = [file.partition["trade_date"] for file in opened.files("instruments")]
-    return book_at(opened, symbol, parse_time(at, max(days, default=None)), depth)
+    days = {file.partition["trade_date"] for file in opened.files("units")}
+    if not days:
+        raise NoBookError(f"nothing is in lake version {opened.version.number}: build it from captures first")
+    return book_at(opened, symbol, parse_time(at, max(days)), depth)
 
 
 def as_text(book: BookAt) -> Iterator[str]:
     """Bids left, offers right, best first."""
-    yield f"{book.symbol}  {_moment(book.at_ns)}  channel {book.channel}\n"
-    if book.last_ns is not None and book.last_place is not None:
-        packet = f"{book.last_place[0]}/{book.last_place[1]}"
-        yield f"last change {_moment(book.last_ns)} in packet {packet}{_doubt(book)}\n"
+    yield f"{book.symbol}  {local_time(book.at_ns)}  channel {book.channel}\n"
+    yield f"{'; '.join(_told(book))}{_doubt(book)}\n"
     yield f"{'orders':>6} {'size':>12} {'bid':>14} │ {'offer':<14} {'size':<12} {'orders':<6}\n"
     for row in range(max(len(book.bids), len(book.offers))):
         left = right = ""
@@ -74,13 +75,29 @@ def as_text(book: BookAt) -> Iterator[str]:
         yield f"{left:>34} │ {right}".rstrip() + "\n"
 
 
+def _told(book: BookAt) -> Iterator[str]:
+    """What the book is known by: its last change, and what was stored of it after that."""
+    if book.last_ns is not None and book.last_place is not None:
+        yield f"last change {local_time(book.last_ns)} in packet {_packet(book.last_place)}"
+    elif book.known_ns is not None:
+        yield "no change of it was captured before"
+    else:
+        yield "nothing was captured of it before: whether it is empty is not known"
+    if book.known_ns is not None and book.known_place is not None and book.known_place != book.last_place:
+        yield f"as stored at {local_time(book.known_ns)} with packet {_packet(book.known_place)}"
+
+
+def _packet(place: tuple[int, int]) -> str:
+    return f"{place[0]}/{place[1]}"
+
+
 def as_json(book: BookAt) -> Iterator[str]:
     yield json.dumps(
         {
             "symbol": book.symbol, "security_id": book.security_id, "channel": book.channel,
             "trade_date": book.trade_date.isoformat(), "at": book.at_ns, "last_change": book.last_ns,
-            "packet": book.last_place, "quality": book.quality, "bids": _levels(book.bids),
-            "offers": _levels(book.offers),
+            "packet": book.last_place, "known_at": book.known_ns, "quality": book.quality,
+            "bids": _levels(book.bids), "offers": _levels(book.offers),
         }
     ) + "\n"  # fmt: skip
 
@@ -97,11 +114,6 @@ def _price(price: int | None) -> str:
     if price is None:
         return "market"
     return str(Decimal(price).scaleb(-4))
-
-
-def _moment(ns: int) -> str:
-    second = datetime.fromtimestamp(ns // _NS, _LOCAL)
-    return f"{second:%Y-%m-%d %H:%M:%S}.{ns % _NS:09}"
 
 
 def _doubt(book: BookAt) -> str:

@@ -1,6 +1,7 @@
 """Captures to a lake, on Spark: here, or on a cluster."""
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
@@ -9,10 +10,12 @@ from pregao.lake.build import USUAL_BARS, Builder, BuildReport, BuildSettings
 from pregao.lake.plan.fingerprints import find_captures
 from pregao.lake.spark.failures import in_one_line, stop
 from pregao.lake.spark.session import LOCAL, local_session
-from pregao.lake.store.location import Location
+from pregao.lake.store.location import Location, is_remote
 from pregao.lake.tasks.runners import LazySparkRunner
 from pregao.model.errors import ConfigurationError
+from pregao.services.compiled import compiling
 from pregao.services.decode import load_channel_map
+from pregao.services.readable import EMPTY, need_readable, why_unreadable
 
 Told = Callable[[str, int, int], None]
 
@@ -29,6 +32,17 @@ class BuildRequest:
     scratch: str = ""
     slices: int | None = None
     settings: dict[str, Any] = field(default_factory=dict)  # more of BuildSettings
+
+
+def unreadable_captures(captures: Sequence[str]) -> list[str]:
+    """A line for each local capture of which nothing can be read, though it has something in it; CaptureError
+    where there is no other."""
+    found = find_captures(captures)
+    local = [path for path in found if not is_remote(path)]
+    if len(local) == len(found):
+        need_readable(local)
+    reasons = ((path, why_unreadable(path)) for path in local)
+    return [f"{path}: {reason}" for path, reason in reasons if reason not in (None, EMPTY)]
 
 
 def build_lake(
@@ -48,8 +62,9 @@ def build_lake(
             return spark
         if not started:
             told("start", 0, 1)
-            started.append(local_session(master=master, archive=archive))
-            told("start", 1, 1)
+            with compiling(told) if master.startswith("local") else nullcontext():
+                started.append(local_session(master=master, archive=archive))
+                told("start", 1, 1)
         return started[0]
 
     runner = LazySparkRunner(session)

@@ -11,7 +11,6 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-FORMATS: Final = ("table", "csv", "json", "parquet")
 WIDEST: Final = 60
 _BATCH: Final = 10_000
 

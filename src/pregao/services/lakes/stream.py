@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
@@ -19,6 +20,7 @@ from pregao.lake.streaming.settings import BatchReport, StreamSettings
 from pregao.lake.streaming.streamer import Streamer
 from pregao.lake.tasks.runners import SparkRunner
 from pregao.model.errors import ConfigurationError
+from pregao.services.compiled import OnProgress, compiling
 from pregao.services.decode import load_channel_map
 
 Told = Callable[[BatchReport], None]
@@ -47,9 +49,10 @@ class StreamRequest:
 def stream_lake(
     request: StreamRequest, stop: Event, told: Told, *, master: str = LOCAL, archive: str | None = None,
     spark: Any = None, ready: Callable[[], None] = lambda: None,
+    on_progress: OnProgress = lambda step, done, total: None,
 ) -> None:  # fmt: skip
     """Until `stop` is set, or once. `spark` is a session that is there already; `ready` is called when
-    there is one, for Spark takes SIGINT for itself."""
+    there is one, for Spark takes SIGINT for itself; `on_progress` when kernels are compiled before it."""
     find_captures([request.folder])  # says so at once when there is no such folder
     location, checkpoint = Location(request.lake), checkpoint_of(request)
     settings = StreamSettings(
@@ -58,7 +61,9 @@ def stream_lake(
         **request.settings,
     )  # fmt: skip
     with in_one_line(), alone(checkpoint):
-        session = spark or local_session(master=master, archive=archive, settings=_PATIENT)
+        here = spark is None and master.startswith("local")
+        with compiling(on_progress) if here else nullcontext():
+            session = spark or local_session(master=master, archive=archive, settings=_PATIENT)
         ready()
         try:
             streamer = Streamer(location, SparkRunner(session), checkpoint, settings)

@@ -12,12 +12,15 @@ from pregao.feeds.binary.streams import Feed, Stream
 from pregao.io.clock import Timer, WallClock
 from pregao.io.multicast import Destination, MulticastSender
 from pregao.model.errors import ConfigurationError
+from pregao.services.live.keeping import StateKeeper, StateLostError
 from pregao.services.live.market import LiveMarket
-from pregao.services.live.state import StateKeeper
 
 LOG = logging.getLogger("pregao.exchange")
 
 Routes = dict[tuple[int, Stream, Feed], Destination]
+
+
+Answer = tuple["asyncio.Future[Outcome]", Outcome | Exception]
 
 
 class QueueFullError(Exception):
@@ -41,6 +44,15 @@ def sites_of(routes: Routes) -> tuple[Site, ...]:
     return tuple(site for site in Site if feeds.intersection(site.incremental))
 
 
+def _tell(future: "asyncio.Future[Outcome]", answer: Outcome | Exception) -> None:
+    if future.done():  # whoever asked has gone
+        return
+    if isinstance(answer, Exception):
+        future.set_exception(answer)
+    else:
+        future.set_result(answer)
+
+
 class LiveLoop:
     """Commands wait in `submit` order and are carried out one by one, each as of the time of its turn."""
 
@@ -59,13 +71,16 @@ class LiveLoop:
         self._most_waiting, self._keeper = waiting, keeper
         self._timer = Timer(clock)
         self._stopping = False
+        self._lost: StateLostError | None = None
 
     @property
     def waiting(self) -> int:
         return len(self._queue)
 
     def submit(self, command: Any) -> "asyncio.Future[Outcome]":
-        """What the market will answer. Raises QueueFullError."""
+        """What the market will answer. Raises QueueFullError, and StateLostError once nothing can be kept."""
+        if self._lost is not None:
+            raise self._lost
         if len(self._queue) >= self._most_waiting:
             raise QueueFullError
         future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
@@ -79,32 +94,49 @@ class LiveLoop:
         self._timer.wake()
 
     async def run(self) -> None:
+        """Until it is stopped; StateLostError when what happened cannot be kept."""
         self.market.start(self.clock.now_ns())
+        self._commit([])
         self._send()
         while not self._stopping:
             await self._timer.wait(self.market.next_timeout())
             self.turn()
-            if self._keeper is not None:
-                self._keeper.keep(self.clock.now_ns())
         if self._keeper is not None:
-            self._keeper.save()
+            self._keeper.close()
 
     def turn(self) -> None:
-        """All that waits and all that is due, as of one instant."""
+        """All that waits and all that is due, as of one instant; then it is kept, and only then told."""
         now_ns = self.clock.now_ns()
+        answers: list[Answer] = []
         while self._queue:
             command, future = self._queue.popleft()
             if not future.cancelled():
-                self._carry_out(command, future, now_ns)
+                answers.append((future, self._carry_out(command, now_ns)))
         self.market.on_timeout(now_ns)
+        self._commit(answers)
+        for future, answer in answers:
+            _tell(future, answer)
         self._send()
 
-    def _carry_out(self, command: Any, future: "asyncio.Future[Outcome]", now_ns: int) -> None:
+    def _carry_out(self, command: Any, now_ns: int) -> Outcome | Exception:
         try:
-            future.set_result(self.market.execute(command, now_ns))
+            return self.market.execute(command, now_ns)
         except Exception as error:  # one command that fails must not take the exchange with it
             LOG.exception("%s failed", type(command).__name__)
-            future.set_exception(error)
+            if self._keeper is not None:
+                self._keeper.note_failure()
+            return error
+
+    def _commit(self, answers: "list[Answer]") -> None:
+        try:
+            if self._keeper is not None:
+                self._keeper.commit()
+        except StateLostError as error:
+            self._lost = error
+            for future in [future for future, _ in answers] + [future for _, future in self._queue]:
+                _tell(future, error)
+            self._queue.clear()
+            raise
 
     def _send(self) -> None:
         for channel, packet in self.market.take():

@@ -11,26 +11,36 @@ Times given to it never go back.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, assert_never
+from typing import Any, Protocol, assert_never
 
 from pregao.codecs.sbe.builtin import load_builtin_schema
-from pregao.exchange.carried import Carried, carry_over, restore
+from pregao.exchange.carried import restore
 from pregao.exchange.catalogues.entries import Catalogue
 from pregao.exchange.control import PassTime
 from pregao.exchange.desk import Desk
 from pregao.exchange.engine import Engine, Outcome
 from pregao.exchange.flow import Flow
 from pregao.exchange.rejections import Reason, Rejection
-from pregao.feeds.binary.publisher import ChannelPublisher, OutgoingPacket, Site
+from pregao.feeds.binary.publisher import ChannelPublisher, OutgoingPacket, SequencePoint, Site
+from pregao.feeds.binary.publisher.packets import LAST_VERSION, following_version
 from pregao.model.market import State
 from pregao.services.live.commands import FailOver, Reset, ResetBook, ResetChannel, ResetStream, StartWeek
 from pregao.services.live.orders import AT_ONCE, BackgroundFlow
 from pregao.services.live.schedule import Schedule, trade_date_at
 from pregao.services.live.settings import LiveSettings
+from pregao.services.live.state import KeptState, SentVersions
 from pregao.services.parts import Parts
 from pregao.services.simulation.sources import ChannelBooks
 
+KEPT_TRADES = 1_000  # of each instrument, for busts: what runs for months must not keep them all
+_VERSION_STEP_NS = 4_000_000_000
 _RESETS = (ResetStream, ResetChannel, ResetBook, FailOver, StartWeek)
+
+
+class CommandObserver(Protocol):
+    """Hears of every command that was carried out, the operator's and the flow's."""
+
+    def note(self, command: Any, outcome: Outcome, *, by_operator: bool) -> None: ...
 
 
 class LiveMarket:
@@ -42,17 +52,23 @@ class LiveMarket:
         settings: LiveSettings,
         sites: Sequence[Site],
         now_ns: int,
-        carried: Carried | None = None,
+        kept: KeptState | None = None,
+        version_before: int = 0,
+        kept_trades: int = KEPT_TRADES,
     ) -> None:
-        """`carried` is what a run before left behind."""
-        carried = Carried() if carried is None else carried
+        """`kept` is what a run before left behind; `version_before` comes before the first sequenceVersion
+        of every channel of which it says none."""
+        kept = KeptState() if kept is None else kept
+        carried = kept.carried()
         trade_date = trade_date_at(now_ns)
         self.catalogue, self.settings = catalogue, settings
         self.engine = Engine(
-            catalogue.instruments, trade_date=trade_date, implied_partial=settings.implied_partial
-        )
+            catalogue.instruments, trade_date=trade_date, implied_partial=settings.implied_partial,
+            kept_trades=kept_trades,
+        )  # fmt: skip
         self.desk = Desk(self.engine, catalogue, trade_date, seed=settings.seed, forbidden=carried.forbidden)
         self.left_behind = restore(self.engine, carried, trade_date)
+        self.desk.last_news_id = carried.last_news_id
         self.instruments = self.desk.listings
         self.schedule = Schedule(settings.day, catalogue, trade_date, settings.seed)
         self.books = {
@@ -60,13 +76,15 @@ class LiveMarket:
             for channel in catalogue.channels
         }
         schema = load_builtin_schema()
-        self.publishers = {
-            (channel, site): ChannelPublisher(
-                channel, schema, settings.version, books, now_ns=now_ns, site=site, paces=settings.paces
-            )
-            for channel, books in self.books.items()
-            for site in sites
-        }
+        self.publishers: dict[tuple[int, Site], ChannelPublisher] = {}
+        for channel, books in self.books.items():
+            for site in sites:
+                start, loops = _starts(kept.versions.get((channel, site.value)), version_before)
+                self.publishers[channel, site] = ChannelPublisher(
+                    channel, schema, settings.version, books, now_ns=now_ns, site=site, paces=settings.paces,
+                    start=start, loops=loops,
+                )  # fmt: skip
+        self.observer: CommandObserver | None = None
         self.commands = self.rejected = 0
         self._parts = Parts(catalogue)
         self._flow = self._background(settings.flow) if settings.flow else None
@@ -87,9 +105,11 @@ class LiveMarket:
         for command in self.schedule.start(now_ns):
             self.execute(command, now_ns)
 
-    def carry_over(self) -> Carried:
-        """What must outlive a restart."""
-        return carry_over(self.engine, self.desk.surveillance.phases.forbidden)
+    def sent_versions(self) -> Iterator[SentVersions]:
+        """The sequenceVersion of every stream, as it is now."""
+        for (channel, site), publisher in self.publishers.items():
+            streams = (publisher.incremental, publisher.definitions, publisher.snapshots)
+            yield SentVersions(channel, site.value, *(stream.packets.version for stream in streams))
 
     def execute(self, command: Any, now_ns: int) -> Outcome:
         """One command, as of now, published; what it did or why it was refused."""
@@ -102,6 +122,8 @@ class LiveMarket:
             if self._flow is not None:
                 # `answered` is only for its own: the flow may hold a command that is not sent yet.
                 self._flow.flow.refresh()
+        if self.observer is not None:
+            self.observer.note(command, outcome, by_operator=True)
         self.commands += 1
         self.rejected += outcome.rejection is not None
         return outcome
@@ -142,6 +164,8 @@ class LiveMarket:
                 return
             outcome = self.engine.submit(command)
             background.flow.answered(outcome)
+            if self.observer is not None:
+                self.observer.note(command, outcome, by_operator=False)
             self._publish(outcome, now_ns)
 
     def _publish(self, outcome: Outcome, now_ns: int) -> None:
@@ -171,6 +195,22 @@ class LiveMarket:
             return Rejection(Reason.NOT_NOW, f"no channel {channel} at the {command.site.value} site")
         _carry_out(command, publisher, now_ns)
         return None
+
+
+def _starts(sent: SentVersions | None, version_before: int) -> tuple[SequencePoint, SequencePoint]:
+    """Where the incremental stream and the loops begin: behind every version that was sent (6.5.5.1)."""
+    if sent is None:
+        first = SequencePoint(following_version(version_before))
+        return first, first
+    is_later = (sent.definitions - sent.snapshots) % LAST_VERSION <= LAST_VERSION // 2
+    loops = sent.definitions if is_later else sent.snapshots
+    return SequencePoint(following_version(sent.incremental)), SequencePoint(following_version(loops))
+
+
+def version_at(now_ns: int) -> int:
+    """A sequenceVersion that grows with the clock, for an exchange that keeps nothing: it rolls over after
+    three days, and a restart within four seconds may give one again."""
+    return now_ns // _VERSION_STEP_NS % LAST_VERSION + 1
 
 
 def _carry_out(command: Reset, publisher: ChannelPublisher, now_ns: int) -> None:

@@ -6,17 +6,17 @@
     channels = "channels.toml"     # beside this file, as `pregao.feeds.binary.channels` describes it
 
     [publisher]
-    schema_version = 16            # or 17; 8 publishes the old way
+    schema_version = 16            # 7 to 17; those below 15 publish by position
     heartbeat_ms = 1000
     loop_interval_ms = 2           # between two packets of the definition and snapshot loops
     loop_pause_ms = 1000           # between the end of a loop and the next
 
     [market]
     day = "open"                   # from the start; "script": on the clock; "closed": up to the operator
-    flow = 0                       # background orders a second
+    flow = 200                     # background orders a second; 0: silence but for the operator
     seed = 1
     implied_partial = "change"     # or "restate" (18.3)
-    state = "exchange.json"        # beside this file: GT orders and the forbidden outlive a restart
+    state = "exchange.state"       # beside this file: what outlives a restart or a kill
 
     [operator]
     address = "127.0.0.1"
@@ -48,6 +48,7 @@ from pregao.services.simulation.settings import LARGEST_SEED, VERSIONS
 LOOPBACK = "127.0.0.1"
 DEFAULT_PORT = 8384
 MOST_FLOW = 20_000
+USUAL_FLOW = 200.0  # of an exchange that is told nothing else: whoever listens sees a market
 _MS = 1_000_000
 _PACES = Paces()
 
@@ -127,7 +128,7 @@ def write_channels(path: str, text: str) -> None:
 def load_settings(path: str | None) -> LiveSettings:
     """The settings of a file, or the default ones; ConfigurationError with the key at fault."""
     if path is None:
-        return LiveSettings()
+        return LiveSettings(flow=USUAL_FLOW)
     try:
         document = Table(tomllib.loads(read_small_file(path).decode("utf-8")), path, "")
     except (ValueError, RecursionError) as error:
@@ -144,7 +145,7 @@ def load_settings(path: str | None) -> LiveSettings:
         version=publisher.integer("schema_version", 1, 1000, 16),
         paces=_paces(publisher),
         day=market.choice("day", {kind.value: kind for kind in DayKind}, "open"),
-        flow=market.number("flow", 0.0),
+        flow=market.number("flow", USUAL_FLOW),
         seed=market.integer("seed", 0, LARGEST_SEED, 1),
         implied_partial=market.choice(
             "implied_partial", {name: name for name in ("change", "restate")}, "change"

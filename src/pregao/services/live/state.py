@@ -1,73 +1,121 @@
-"""The state file of a live exchange: what outlives a restart (`pregao.exchange.carried`), as JSON.
+"""What outlives a restart of a live exchange, as changes: each says what is new since the one before it, and
+the first one says everything. Applied in order they give the state (`pregao.exchange.carried`), with the
+sequence versions that were sent.
 
-Written whole or not at all, when it changed: at once if it is about who is forbidden (14), else every few
-seconds, and at the end. A file that is not what was written is refused: an exchange that forgot its orders
-must not start as if it had none.
+Written as JSON. What is not exactly what was written is refused: an exchange that forgot its orders must not
+start as if it had none.
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
 from enum import IntEnum
 from functools import cache
-from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Final, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from pregao.exchange.carried import Carried, CarriedOrder, LastIds, LastTradeId
-from pregao.io.files import read_small_file
-from pregao.io.writing import write_whole
-from pregao.model.errors import ConfigurationError
-from pregao.services.live.market import LiveMarket
+from pregao.model.records import record
 
-FORMAT: Final = 1
-SAVE_EVERY_NS: Final = 5_000_000_000
+FORMAT: Final = 2
 _T = TypeVar("_T")
 
 
-class StateKeeper:
-    """Keeps the file of a market up to date; `keep` is called whenever something happened."""
+@record
+class SentVersions:
+    """The last sequenceVersion of each stream of a channel at a site (6.5.5.1)."""
 
-    def __init__(self, path: Path, market: LiveMarket) -> None:
-        self._path, self._market = path, market
-        self._written: bytes | None = None
-        self._forbidden: frozenset[int] = market.desk.surveillance.phases.forbidden
-        self._due_ns = 0
-
-    def keep(self, now_ns: int) -> None:
-        forbidden = self._market.desk.surveillance.phases.forbidden
-        if now_ns >= self._due_ns or forbidden != self._forbidden:
-            self._forbidden, self._due_ns = forbidden, now_ns + SAVE_EVERY_NS
-            self.save()
-
-    def save(self) -> None:
-        data = encode_state(self._market.carry_over())
-        if data != self._written:
-            write_whole(self._path, data)
-            self._written = data
+    channel: int
+    site: str
+    incremental: int
+    definitions: int
+    snapshots: int
 
 
-def encode_state(carried: Carried) -> bytes:
-    return json.dumps({"format": FORMAT, **asdict(carried)}, separators=(",", ":")).encode()
+@record
+class StateChange:
+    """None: as before. `orders` are new or changed, `gone` the private ids of those that are over."""
+
+    orders: tuple[CarriedOrder, ...] = ()
+    gone: tuple[int, ...] = ()
+    forbidden: tuple[int, ...] | None = None
+    last_ids: tuple[LastIds, ...] = ()
+    last_trades: tuple[LastTradeId, ...] = ()
+    last_order_id: int | None = None
+    last_news_id: int | None = None
+    versions: tuple[SentVersions, ...] = ()
 
 
-def load_state(path: Path) -> Carried:
-    """Of the run before; nothing where there was none."""
-    if not path.exists():
-        return Carried()
-    try:
-        document = json.loads(read_small_file(str(path)))
-        if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
-            raise ValueError(f"is not a state file of format {FORMAT}")
+NO_CHANGE: Final = StateChange()
+
+
+@dataclass(slots=True)
+class KeptState:
+    """All changes so far, added up."""
+
+    orders: dict[int, CarriedOrder] = field(default_factory=dict)
+    forbidden: tuple[int, ...] = ()
+    last_ids: dict[int, LastIds] = field(default_factory=dict)
+    last_trades: dict[int, LastTradeId] = field(default_factory=dict)
+    last_order_id: int = 0
+    last_news_id: int = 0
+    versions: dict[tuple[int, str], SentVersions] = field(default_factory=dict)
+
+    def apply(self, change: StateChange) -> None:
+        for order_id in change.gone:
+            self.orders.pop(order_id, None)
+        self.orders.update((order.order_id, order) for order in change.orders)
+        self.last_ids.update((ids.segment, ids) for ids in change.last_ids)
+        self.last_trades.update((trade.security_id, trade) for trade in change.last_trades)
+        self.versions.update(((each.channel, each.site), each) for each in change.versions)
+        if change.forbidden is not None:
+            self.forbidden = change.forbidden
+        if change.last_order_id is not None:
+            self.last_order_id = change.last_order_id
+        if change.last_news_id is not None:
+            self.last_news_id = change.last_news_id
+
+    def whole(self) -> StateChange:
+        """The change from nothing."""
+        return StateChange(
+            tuple(self.orders.values()), (), self.forbidden, tuple(self.last_ids.values()),
+            tuple(self.last_trades.values()), self.last_order_id, self.last_news_id,
+            tuple(self.versions.values()),
+        )  # fmt: skip
+
+    def carried(self) -> Carried:
+        """The part of the exchange."""
         return Carried(
-            orders=_rows(CarriedOrder, document["orders"]),
-            forbidden=tuple(_integer(each) for each in document["forbidden"]),
-            last_ids=_rows(LastIds, document["last_ids"]),
-            last_trades=_rows(LastTradeId, document["last_trades"]),
-            last_order_id=_integer(document["last_order_id"]),
-        )
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise ConfigurationError(f"is not the state of an exchange: {error}", file=str(path)) from error
+            tuple(self.orders.values()), self.forbidden, tuple(self.last_ids.values()),
+            tuple(self.last_trades.values()), self.last_order_id, self.last_news_id,
+        )  # fmt: skip
+
+
+def state_of(records: Iterable[bytes]) -> KeptState:
+    """ValueError where a record is not a change."""
+    state = KeptState()
+    for each in records:
+        state.apply(decode_change(each))
+    return state
+
+
+def encode_change(change: StateChange) -> bytes:
+    said = {name: value for name, value in asdict(change).items() if value != getattr(NO_CHANGE, name)}
+    return json.dumps({"format": FORMAT, **said}, separators=(",", ":")).encode()
+
+
+def decode_change(data: bytes) -> StateChange:
+    """ValueError where it is something else."""
+    try:
+        document = json.loads(data)
+        if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
+            raise ValueError(f"is not of format {FORMAT}")
+        known = {name: read(document.pop(name)) for name, read in _PARTS.items() if name in document}
+        if document:
+            raise ValueError(f"{', '.join(map(str, document))[:100]} is unknown")
+        return StateChange(**known)
+    except (TypeError, KeyError, RecursionError) as error:
+        raise ValueError(str(error)) from error
 
 
 def _rows(kind: type[_T], rows: Any) -> tuple[_T, ...]:
@@ -104,6 +152,10 @@ def _value(value: Any, kind: type, optional: bool) -> Any:
         if not isinstance(value, str):
             raise ValueError(f"{value!r} is not text")
         return value
+    if issubclass(kind, bool):
+        if not isinstance(value, bool):
+            raise ValueError(f"{value!r} is neither true nor false")
+        return value
     return kind(_integer(value)) if issubclass(kind, IntEnum) else _integer(value)
 
 
@@ -111,3 +163,21 @@ def _integer(value: Any) -> int:
     if type(value) is not int:
         raise ValueError(f"{value!r} is not a whole number")
     return value
+
+
+def _integers(values: Any) -> tuple[int, ...]:
+    if not isinstance(values, list):
+        raise ValueError("must be a list of whole numbers")
+    return tuple(map(_integer, values))
+
+
+_PARTS: Final[dict[str, Any]] = {
+    "orders": lambda rows: _rows(CarriedOrder, rows),
+    "gone": _integers,
+    "forbidden": _integers,
+    "last_ids": lambda rows: _rows(LastIds, rows),
+    "last_trades": lambda rows: _rows(LastTradeId, rows),
+    "last_order_id": _integer,
+    "last_news_id": _integer,
+    "versions": lambda rows: _rows(SentVersions, rows),
+}

@@ -1,6 +1,7 @@
 """The handlers of any number of channels, fed from one source of packets."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from pregao.codecs.sbe import load_builtin_schema
@@ -13,6 +14,7 @@ from pregao.services.market.health import MarketHealth, channel_health
 from pregao.services.market.packets import Packets
 from pregao.services.market.slices import Slicer
 from pregao.services.market.times import FeedTimes
+from pregao.services.market.warm_up import warm_up
 from pregao.sessions.events import Event
 from pregao.sessions.settings import Settings
 
@@ -36,42 +38,53 @@ class Channels:
     ) -> None:
         self.packets = packets
         self.handlers: dict[int, ChannelHandler] = {}
+        # When each is to be woken. It only moves when its handler is given something.
+        self._due_ns: dict[int, int | None] = {}
         self.times = FeedTimes()
         self.exact = exact
+        self.now_ns = packets.now_ns  # when what is handled came
         self._observe, self._slicer = observe, Slicer()
         self._quotes, self._whole_events = quotes, whole_events
         self._settings, self._schema = settings or Settings(), load_builtin_schema()
         self._known_lines = -1
         self._look_at_lines()
 
-    def start(self) -> list[Event]:
-        """Which streams are needed; only somebody who joins streams has to ask."""
-        events = [event for each in self.handlers.values() for event in each.start(self.packets.now_ns)]
-        self.packets.follow(events)
-        return events
+    def start(self) -> Iterator[tuple[int, list[Event]]]:
+        """Begin to receive: which streams each channel needs. Only somebody who joins streams has to ask,
+        and then to the end."""
+        warm_up()
+        self.packets.start()
+        for channel, handler in self.handlers.items():
+            events = handler.start(self.packets.now_ns)
+            self._due_ns[channel] = handler.next_timeout()
+            self.packets.follow(events)
+            yield channel, events
 
     # Packets
 
     def wait(self, timeout_s: float = _LONGEST_WAIT_S) -> PacketBatch | None:
         """The next packets; None when there are none, or it is time to look after something."""
-        return self.packets.take(timeout_s, self._due_ns())
+        times = [time for time in self._due_ns.values() if time is not None]
+        return self.packets.take(timeout_s, min(times) if times else None)
 
     def handle(self, batch: PacketBatch | None) -> Iterator[tuple[int, list[Event]]]:
         """What `wait` gave: for each channel concerned, what it has to say. Ask to the end."""
         if batch is not None and batch.count:
             if len(self.packets.lines) != self._known_lines:
                 self._look_at_lines()
-            headers = Headers(batch, self._feeds)
-            self.times.take(batch, headers)
-            for piece in self._slicer.cut(batch, headers) if self.exact else (batch,):
+            for piece in self._slicer.cut(batch, Headers(batch, self._feeds)) if self.exact else (batch,):
                 yield from self._receive(piece)
+            self.times.take(batch)  # after the books: nobody waits for it
         yield from self._wake()
 
     def _receive(self, batch: PacketBatch) -> Iterator[tuple[int, list[Event]]]:
-        now_ns = int(batch.arrival_ns[batch.count - 1])
+        now_ns = self.now_ns = int(batch.arrival_ns[batch.count - 1])
         for channel in self._channels_of(batch):
-            events = self.handlers[channel].receive_batch(batch, self._lines, now_ns)
-            self.packets.follow(events)
+            handler = self.handlers[channel]
+            events = handler.receive_batch(batch, self._lines, now_ns)
+            self._due_ns[channel] = handler.next_timeout()
+            if events:
+                self.packets.follow(events)
             yield channel, events
 
     def _channels_of(self, batch: PacketBatch) -> Sequence[int]:
@@ -81,32 +94,33 @@ class Channels:
         return [channel for channel in found if channel is not None]
 
     def _wake(self) -> Iterator[tuple[int, list[Event]]]:
-        now_ns = self.packets.now_ns
-        for channel, handler in self.handlers.items():
-            due_ns = handler.next_timeout()
+        now_ns = self.now_ns = self.packets.now_ns
+        for channel, due_ns in list(self._due_ns.items()):
             if due_ns is not None and due_ns <= now_ns:
+                handler = self.handlers[channel]
                 events = handler.on_timeout(now_ns)
+                self._due_ns[channel] = handler.next_timeout()
                 self.packets.follow(events)
                 yield channel, events
-
-    def _due_ns(self) -> int | None:
-        times = [handler.next_timeout() for handler in self.handlers.values()]
-        return min((time for time in times if time is not None), default=None)
 
     def _look_at_lines(self) -> None:
         """Captures show their streams as they are read."""
         lines = list(self.packets.lines)
         self._known_lines = len(lines)
         self._lines, self._feeds = LineTable(lines), feeds_of(lines)
+        self.times.set_lines(lines)
         self._channels, self._channel_of = self._lines.channels, [line.channel for line in lines]
         for channel in self._channels:
             if channel not in self.handlers:
                 self.handlers[channel] = self._handler(channel)
 
     def _handler(self, channel: int) -> ChannelHandler:
-        observer = self._observe(channel)
+        observer, settings = self._observe(channel), self._settings
+        interest = getattr(observer, "interest", None)
+        if settings.interest is None and interest is not None:
+            settings = replace(settings, interest=interest)
         handler = ChannelHandler(
-            channel, self._schema, self._settings, observer=observer, whole_events=self._whole_events,
+            channel, self._schema, settings, observer=observer, whole_events=self._whole_events,
             quotes=self._quotes,
         )  # fmt: skip
         attach = getattr(observer, "attach", None)

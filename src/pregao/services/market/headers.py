@@ -20,15 +20,9 @@ class Headers:
         sources = batch.source[:count]
         wanted = (feed_of_source[sources] > 0) & (batch.length[:count] >= PacketHeader.SIZE)
         rows = np.flatnonzero(wanted)
-        words = _words(batch, rows, 0) & ~_MEANS_NOTHING
+        words = _first_words(batch, rows) & ~_MEANS_NOTHING
         numbered = words >> 32 != 0
         self.rows, self.words = rows[numbered], words[numbered]  # channel, version, number
-        self.source = sources[self.rows]
-        self.feed = feed_of_source[self.source]
-        self.arrival_ns = batch.arrival_ns[self.rows]
-
-    def sent_ns(self, batch: PacketBatch) -> Int64s:
-        return _words(batch, self.rows, 8)
 
 
 def feeds_of(lines: list[StreamId]) -> Int64s:
@@ -37,9 +31,9 @@ def feeds_of(lines: list[StreamId]) -> Int64s:
     return np.array(feeds or [0], np.int64)
 
 
-def _words(batch: PacketBatch, rows: Int64s, at: int) -> Int64s:
+def _first_words(batch: PacketBatch, rows: Int64s) -> Int64s:
     if not len(rows):
         return np.zeros(0, np.int64)
-    places = batch.offset[rows][:, None] + (_EIGHT + at)
+    places = batch.offset[rows][:, None] + _EIGHT
     words: Int64s = batch.buffer[places].view("<i8")[:, 0]
     return words

@@ -9,7 +9,7 @@ from pregao.services.market.receiving import Reception
 from pregao.services.market.times import FeedTimes, Race, Spread
 from pregao.sessions.counters import FeedCounters, feed_counters
 from pregao.sessions.feeds import SITE_OF, Feed, Site
-from pregao.sessions.instruments import Known
+from pregao.sessions.instruments import Known, Mark
 from pregao.sessions.sequence import number_of
 from pregao.sessions.states import State
 
@@ -37,7 +37,7 @@ class ChannelHealth:
     site: Site
     version: int  # of the sequence; -1: nothing was heard yet
     number: int  # of the last packet
-    instruments: int
+    instruments: int  # that are listed
     clean: int
     unverified: int
     stale: int  # book or statistics
@@ -69,9 +69,11 @@ class MarketHealth:
 def channel_health(handler: ChannelHandler, times: FeedTimes, now_ns: int) -> ChannelHealth:
     machine = handler.machine
     sync = machine.table.sync
+    sync = sync[sync["marks"] & int(Mark.IGNORED) == 0]  # those deleted are nobody's concern
     known = np.minimum(sync["book"], sync["statistics"])
-    if machine.sites.silent:
-        known = np.minimum(known, int(Known.UNVERIFIED))
+    # As `ChannelMachine.known` has it: nothing is heard, or a snapshot is ahead of the stream.
+    doubtful = sync["covered"] > machine.at if not machine.sites.silent else np.ones(len(sync), np.bool_)
+    known[doubtful] = np.minimum(known[doubtful], int(Known.UNVERIFIED))
     counters = machine.counters.as_dict() | {
         "rows": handler.incremental.rows,
         "events_without_end": handler.incremental.forced,

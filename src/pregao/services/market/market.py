@@ -14,47 +14,60 @@ docs/library.md says more.
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from pregao.feeds.binary.handler.views import HandledBook
 from pregao.io.clock import NS_PER_SECOND, system_time_ns
 from pregao.model.packets import PacketBatch
 from pregao.services.market.capture_files import captures_in
-from pregao.services.market.changes import MarketEvent
 from pregao.services.market.channels import Channels
-from pregao.services.market.collector import Collector
+from pregao.services.market.collector import Collector, MarketEvent, TakeRows
 from pregao.services.market.health import MarketHealth
 from pregao.services.market.live import LivePackets
-from pregao.services.market.names import find_book
+from pregao.services.market.names import UnknownInstrumentError, find_book, not_chosen
 from pregao.services.market.packets import Packets
 from pregao.services.market.replayed import ReplayedPackets
+from pregao.services.market.subscribers import OnEvent, Subscribers, Subscription
+from pregao.services.market.wanted import Wanted
 from pregao.services.subscriptions import load_subscriptions
 from pregao.sessions.settings import Settings
 
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+
 _WAIT_S: Final = 0.1
+_BATCH_ROWS: Final = 65_536
 
 
 class Market:
-    """Any number of channels. Use `replay` or `live` to make one."""
+    """Any number of channels. Use `replay` or `live` to make one.
+
+    `symbols`: events and books of these only; none: of all. `orders`, `quotes`, `statistics`, `depth`
+    (levels a side): which events are told besides trades, states, phases, news and what channels say.
+    `exact`: one new packet at a time. `whole_events`: books change at the end of events only (4.2)."""
 
     def __init__(
         self,
         packets: Packets,
         *,
         symbols: Collection[str] = (),
+        orders: bool = False,
         quotes: bool = True,
         statistics: bool = False,
+        depth: int = 0,
         exact: bool = True,
         whole_events: bool = True,
         settings: Settings | None = None,
     ) -> None:
         self._packets = packets
-        self._symbols, self._statistics = frozenset(symbols) or None, statistics
+        self._wanted = Wanted(frozenset(symbols) or None, orders, quotes, statistics, depth)
         self._collectors: dict[int, Collector] = {}
+        self._subscribers = Subscribers()
         self._is_quiet = False
+        self._take_rows: TakeRows | None = None
         self._channels = Channels(
             packets, self._observe, exact=exact, quotes=quotes, whole_events=whole_events, settings=settings
         )
@@ -62,7 +75,8 @@ class Market:
         self._left: Iterator[None] = iter(())  # of a batch that was not taken to its end
         self._arriving: asyncio.Future[PacketBatch | None] | None = None
         if packets.speed is None:
-            self._told.extend(self._channels.start())
+            for channel, events in self._channels.start():
+                self._told += self._collectors[channel].finish(events)
 
     @classmethod
     def replay(
@@ -72,8 +86,10 @@ class Market:
         config: str | None = None,
         channels: Collection[int] = (),
         symbols: Collection[str] = (),
+        orders: bool = False,
         quotes: bool = True,
         statistics: bool = False,
+        depth: int = 0,
         exact: bool = True,
         whole_events: bool = True,
         settings: Settings | None = None,
@@ -82,8 +98,8 @@ class Market:
         possible. `config` names the streams of captures whose file names do not."""
         packets = ReplayedPackets(captures_in(paths), speed=speed, config=config, channels=channels)
         return cls(
-            packets, symbols=symbols, quotes=quotes, statistics=statistics, exact=exact,
-            whole_events=whole_events, settings=settings,
+            packets, symbols=symbols, orders=orders, quotes=quotes, statistics=statistics, depth=depth,
+            exact=exact, whole_events=whole_events, settings=settings,
         )  # fmt: skip
 
     @classmethod
@@ -94,8 +110,10 @@ class Market:
         channels: Collection[int] = (),
         interface: str | None = None,
         symbols: Collection[str] = (),
+        orders: bool = False,
         quotes: bool = True,
         statistics: bool = False,
+        depth: int = 0,
         exact: bool = False,
         whole_events: bool = True,
         settings: Settings | None = None,
@@ -103,8 +121,8 @@ class Market:
         """Multicast, as a channel configuration says; without one, `pregao exchange` on this machine."""
         packets = LivePackets(load_subscriptions(config, channels, interface))
         return cls(
-            packets, symbols=symbols, quotes=quotes, statistics=statistics, exact=exact,
-            whole_events=whole_events, settings=settings,
+            packets, symbols=symbols, orders=orders, quotes=quotes, statistics=statistics, depth=depth,
+            exact=exact, whole_events=whole_events, settings=settings,
         )  # fmt: skip
 
     # Events
@@ -114,7 +132,7 @@ class Market:
         another: it goes on where the first one stopped."""
         while True:
             while self._told:
-                yield self._told.popleft()
+                yield self._next()
             if not self._go_on():
                 if self._packets.ended:
                     return
@@ -127,15 +145,13 @@ class Market:
             self._begin(self._channels.wait(timeout_s))
         while self._go_on():
             pass
-        told = list(self._told)
-        self._told.clear()
-        return told
+        return [self._next() for _ in range(len(self._told))]
 
     async def __aiter__(self) -> AsyncIterator[MarketEvent]:
         """The same, while other tasks run."""
         while True:
             while self._told:
-                yield self._told.popleft()
+                yield self._next()
             if not self._go_on():
                 if self._packets.ended:
                     return
@@ -150,13 +166,48 @@ class Market:
         self._arriving = None
         return batch
 
+    def subscribe(self, symbol: str, on_event: OnEvent) -> Subscription:
+        """Have `on_event` called with each event of an instrument, just before the loop, `poll` or `run`
+        that reads the market has it. What it returns ends that: `cancel()`, or a `with` block."""
+        chosen = self._wanted.symbols
+        if chosen is not None and symbol not in chosen:
+            raise UnknownInstrumentError(not_chosen(symbol, chosen))
+        return self._subscribers.add(symbol, on_event)
+
     def run(self, seconds: float | None = None) -> Self:
-        """Read without telling: to the end of captures, or for a while."""
+        """Read without telling anybody but subscribers: to the end of captures, or for a while."""
         ends_ns = None if seconds is None else system_time_ns() + int(seconds * NS_PER_SECOND)
-        with self._quietly():
+        with nullcontext() if self._subscribers else self._quietly():
             while not self.ended and (ends_ns is None or system_time_ns() < ends_ns):
                 self.poll()
         return self
+
+    def batches(self, rows: int = _BATCH_ROWS, wait_s: float = 1.0) -> "Iterator[RecordBatch]":
+        """The same as Arrow record batches of `batch_schema()`, to the end of captures: of so many rows at
+        least, or, of a live market, of what came in so many seconds. Depths, definitions, news and what
+        channels say are not in them."""
+        from pregao.services.market.batches import RowBatches
+
+        gathered, due_ns = RowBatches(), system_time_ns() + int(wait_s * NS_PER_SECOND)
+        exact, self._channels.exact = self._channels.exact, False
+        self._use(gathered.take)
+        try:
+            while not self.ended:
+                self.poll()
+                late = self._packets.speed is None and system_time_ns() >= due_ns
+                if gathered.count >= rows or (late and gathered.count):
+                    due_ns = system_time_ns() + int(wait_s * NS_PER_SECOND)
+                    yield gathered.record_batch()
+            if gathered.count:
+                yield gathered.record_batch()
+        finally:
+            self._channels.exact = exact
+            self._use(None)
+
+    def _use(self, take_rows: TakeRows | None) -> None:
+        self._take_rows = take_rows
+        for collector in self._collectors.values():
+            collector.take_rows = take_rows
 
     @contextmanager
     def _quietly(self) -> Iterator[None]:
@@ -174,6 +225,12 @@ class Market:
         for collector in self._collectors.values():
             collector.quiet = quiet
 
+    def _next(self) -> MarketEvent:
+        event = self._told.popleft()
+        if self._subscribers:
+            self._subscribers.call(event)
+        return event
+
     def _begin(self, batch: PacketBatch | None) -> None:
         self._left = self._steps(batch)
 
@@ -183,13 +240,13 @@ class Market:
 
     def _steps(self, batch: PacketBatch | None) -> Iterator[None]:
         for channel, events in self._channels.handle(batch):
-            self._told += self._collectors[channel].take()
-            self._told += events
+            self._told += self._collectors[channel].finish(events)
             yield None
 
     def _observe(self, channel: int) -> Collector:
-        collector = self._collectors[channel] = Collector(self._symbols, statistics=self._statistics)
-        collector.quiet = self._is_quiet
+        collector = Collector(self._wanted, lambda: self._channels.now_ns, self._packets.follow)
+        self._collectors[channel] = collector
+        collector.begin(quiet=self._is_quiet, take_rows=self._take_rows)
         return collector
 
     # What people ask
@@ -202,12 +259,18 @@ class Market:
     def book(self, instrument: str | int, channel: int | None = None) -> HandledBook:
         """The view of an instrument, by symbol or securityID; it stays up to date. KeyError when there is
         none, or when several channels have it and none is named."""
-        return find_book(self._channels.handlers, instrument, channel)
+        return find_book(self._channels.handlers, instrument, channel, self._wanted.symbols)
 
     def books(self) -> Iterable[HandledBook]:
         """Of every instrument of every channel."""
         for _, handler in sorted(self._channels.handlers.items()):
             yield from handler.books()
+
+    @property
+    def untold(self) -> list[str]:
+        """Of captures: packets that are left out because their stream cannot be told, a line for each flow.
+        A configuration (`config`) can tell it."""
+        return list(getattr(self._packets, "untold", ()))
 
     def health(self) -> MarketHealth:
         return self._channels.health()
@@ -218,19 +281,10 @@ class Market:
 
         return exposition(self.health())
 
-    def describe(self, event: MarketEvent) -> str:
-        """A line for people, in which instruments have names."""
-        security_id = getattr(event, "security_id", None)
-        handlers = self._channels.handlers.values()
-        found = (handler.instruments.get(security_id) for handler in handlers if security_id is not None)
-        instrument = next((each for each in found if each is not None), None)
-        line = str(event)
-        return line if instrument is None else line.replace(f"instrument {security_id}", instrument.symbol)
-
     @property
     def time_ns(self) -> int:
-        """The market's time: recorded, or now."""
-        return self._packets.now_ns
+        """The market's time: when what was last handled came."""
+        return self._channels.now_ns
 
     # Ending
 

@@ -1,6 +1,6 @@
 """Instruments by what people call them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 
 from pregao.feeds.binary.handler.handler import ChannelHandler
@@ -20,9 +20,14 @@ class AmbiguousSymbolError(UnknownInstrumentError):
 
 
 def find_book(
-    handlers: Mapping[int, ChannelHandler], instrument: str | int, channel: int | None
+    handlers: Mapping[int, ChannelHandler],
+    instrument: str | int,
+    channel: int | None,
+    chosen: Collection[str] | None = None,
 ) -> HandledBook:
-    """By symbol or securityID, on any channel if none is named."""
+    """By symbol or securityID, on any channel if none is named. `chosen`: books are kept of these only."""
+    if chosen is not None and isinstance(instrument, str) and instrument not in chosen:
+        raise UnknownInstrumentError(not_chosen(instrument, chosen))
     searched = [handler for number, handler in handlers.items() if channel in (None, number)]
     found = [book for handler in searched if (book := _book_of(handler, instrument)) is not None]
     if len(found) == 1:
@@ -32,6 +37,11 @@ def find_book(
     channels = " and ".join(str(book.channel) for book in found)
     said = f"{instrument} is on channels {channels}: say which, as channel={found[0].channel}"
     raise AmbiguousSymbolError(said)
+
+
+def not_chosen(symbol: str, chosen: Collection[str]) -> str:
+    kept = ", ".join(sorted(chosen)[:4]) + (", …" if len(chosen) > 4 else "")
+    return f"{symbol} is not among the symbols that were chosen ({kept}): no book is kept of it"
 
 
 def _book_of(handler: ChannelHandler, instrument: str | int) -> HandledBook | None:

@@ -1,7 +1,7 @@
 """Numbers of the model as people write them."""
 
 from decimal import Decimal
-from enum import IntEnum
+from enum import Enum
 
 from pregao.model.market import FINE_EXPONENT, PRICE_EXPONENT, PRICE_SCALE
 
@@ -31,6 +31,7 @@ def _text(number: int, scale: int, places: int) -> str:
     return f"{sign}{digits[:-scale]}.{digits[-scale:].rstrip('0').ljust(places, '0')}"
 
 
-def in_words(value: IntEnum | int) -> str:
-    """The name of a value, or the number where nobody has a name for it."""
-    return value.name.lower().replace("_", " ") if isinstance(value, IntEnum) else f"?{value}"
+def in_words(value: int) -> str:
+    """The name of a value (of flags, their names), or the number where nobody has a name for it."""
+    name: str | None = value.name if isinstance(value, Enum) else None
+    return f"?{int(value)}" if name is None else name.lower().replace("_", " ").replace("|", " and ")

@@ -30,6 +30,9 @@ class Packets(Protocol):
     def findings(self) -> int:
         """How many things were wrong with the captures."""
 
+    def start(self) -> None:
+        """Let packets come. Called once, when everything is ready for them."""
+
     def take(self, timeout_s: float, due_ns: int | None) -> PacketBatch | None: ...
 
     def follow(self, events: Sequence[Event]) -> None:

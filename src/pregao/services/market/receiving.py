@@ -20,6 +20,7 @@ class LineReception:
     too_long: int
     errors: int
     buffer_bytes: int
+    trouble: str | None = None  # why it could not be joined or left; it is tried again
 
 
 @dataclass(frozen=True, slots=True)

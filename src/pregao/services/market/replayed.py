@@ -9,6 +9,7 @@ from pregao.io.clock import NS_PER_SECOND, Metronome
 from pregao.model.errors import ConfigurationError
 from pregao.model.packets import PacketBatch
 from pregao.services.decode import load_channel_map
+from pregao.services.decoded import Finding
 from pregao.services.replay import Pace, Replay
 from pregao.sessions.events import Event
 
@@ -57,8 +58,18 @@ class ReplayedPackets:
         return sorted(self._wanted - {source.id.channel for source in self._replay.sources})
 
     @property
+    def untold(self) -> list[str]:
+        """Packets that are left out because their stream cannot be told: a line for each flow."""
+        return self._replay.untold
+
+    @property
     def findings(self) -> int:
         return self._replay.finding_count
+
+    @property
+    def first_findings(self) -> list[Finding]:
+        """The first thousand of them."""
+        return self._replay.findings
 
     def _is_wanted(self, one: StreamId) -> bool:
         return one.channel in self._wanted
@@ -70,6 +81,9 @@ class ReplayedPackets:
                 f"no captures of channels {sorted(self._wanted)}", file="", key="channel"
             )
         return kept
+
+    def start(self) -> None:
+        """They come as they are taken."""
 
     def take(self, timeout_s: float, due_ns: int | None) -> PacketBatch | None:
         next_ns = self._replay.next_ns()

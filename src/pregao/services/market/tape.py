@@ -1,14 +1,14 @@
 """The last trades of every instrument, kept as rows: objects are made of those that somebody looks at."""
 
 from collections import deque
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from pregao.feeds.binary.handler.observer import Observer
-from pregao.model.events import Trade, TradeBusted
-from pregao.model.rows import Kind, Rows
-from pregao.services.market.rows import bust_of, trade_of
+from pregao.model.rows import ROW_SIZE, Kind, Rows
+from pregao.services.market.events import Trade, TradeBusted
+from pregao.services.market.making import Scene, Symbols, bust, trade
 
 KEPT: Final = 100  # of one instrument
 
@@ -19,24 +19,25 @@ _IS_TRADE[[Kind.TRADE, Kind.BUST]] = True
 class Tape(Observer):
     """Of one channel."""
 
-    def __init__(self, kept: int = KEPT) -> None:
-        self._kept = kept
-        self._rows: dict[int, deque[Any]] = {}
+    def __init__(self, channel: int, kept: int = KEPT) -> None:
+        self._scene, self._kept = Scene(channel, Symbols()), kept
+        self._rows: dict[int, deque[bytes]] = {}
         self.counts: dict[int, int] = {}
 
     def on_rows(self, rows: Rows) -> None:
-        picked = rows[_IS_TRADE[rows["kind"]]]  # a copy
-        for row, security_id in zip(picked, picked["security_id"].tolist(), strict=True):
+        picked = rows[_IS_TRADE[rows["kind"]]]
+        data = picked.tobytes()
+        for place, security_id in enumerate(picked["security_id"].tolist()):
             kept = self._rows.get(security_id)
             if kept is None:
                 kept = self._rows[security_id] = deque(maxlen=self._kept)
-            kept.append(row)
+            kept.append(data[place * ROW_SIZE : (place + 1) * ROW_SIZE])
             self.counts[security_id] = self.counts.get(security_id, 0) + 1
 
     def last(self, security_id: int, count: int) -> list[Trade | TradeBusted]:
-        """Newest first."""
+        """Newest first. Symbols are not kept here: they are the securityID."""
         rows = list(self._rows.get(security_id, ()))[: -count - 1 : -1] if count > 0 else []
-        return [bust_of(row) if row["kind"] == Kind.BUST else trade_of(row) for row in rows]
+        return [(bust if row[0] == Kind.BUST else trade)(self._scene, row, 0) for row in rows]
 
     def busiest(self) -> int | None:
         """The instrument with the most trades so far."""

@@ -1,16 +1,29 @@
 """How long packets are on their way, and which of two feeds is earlier. The last few thousand are kept."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from pregao.feeds.binary.streams import Feed, Stream, StreamId
 from pregao.model.packets import Int64s, PacketBatch
-from pregao.services.market.headers import Headers
+from pregao.services.market.kernels import (
+    DELAY_RING,
+    KEPT,
+    LEAD_RING,
+    NO_RING,
+    NO_SIDE,
+    SIDE,
+    SIDE_A,
+    SIDE_B,
+    SLOTS,
+    SOURCE_SIZE,
+    note_times,
+)
 
-_SLOTS: Final = 1 << 14
-_KEPT: Final = 4096
-_A, _B = 1, 2
+_SIDES: Final = {Feed.A: SIDE_A, Feed.B: SIDE_B}
+_LEAD: Final = 0  # in place of a feed: the ring of a channel's leads
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,52 +36,6 @@ class Spread:
     greatest: int
 
 
-class _Window:
-    """The last durations."""
-
-    def __init__(self) -> None:
-        self._values, self._next, self.count = np.zeros(_KEPT, np.int64), 0, 0
-
-    def add(self, values: Int64s) -> None:
-        self.count += len(values)
-        values = values[-_KEPT:]
-        places = (self._next + np.arange(len(values))) % _KEPT
-        self._values[places] = values
-        self._next = (self._next + len(values)) % _KEPT
-
-    @property
-    def kept(self) -> Int64s:
-        return self._values[: min(self.count, _KEPT)]
-
-    def spread(self) -> Spread | None:
-        if not self.count:
-            return None
-        p50, p99 = np.percentile(self.kept, (50, 99))
-        return Spread(self.count, int(p50), int(p99), int(self.kept.max()))
-
-
-class _Arrivals:
-    """When a feed brought which packets, lately."""
-
-    def __init__(self) -> None:
-        self.words, self.times = np.zeros(_SLOTS, np.int64), np.zeros(_SLOTS, np.int64)
-
-    def put(self, words: Int64s, times: Int64s) -> None:
-        slots = _slots(words)
-        self.words[slots], self.times[slots] = words, times
-
-    def find(self, words: Int64s) -> tuple[Int64s, Int64s]:
-        """Those that were brought, by their place in `words`, and when."""
-        slots = _slots(words)
-        found = np.flatnonzero(self.words[slots] == words)
-        return found, self.times[slots[found]]
-
-
-def _slots(words: Int64s) -> Int64s:
-    """By number and channel."""
-    return ((words >> 32) + (words & 0xFF) * 1021) & (_SLOTS - 1)
-
-
 @dataclass(frozen=True, slots=True)
 class Race:
     """A against B: how much later B is (negative: A is later), and how often A was first."""
@@ -78,41 +45,56 @@ class Race:
 
 
 class FeedTimes:
-    """Over all channels."""
+    """Over all channels. Sources are the indexes of `lines`."""
 
-    def __init__(self) -> None:
-        self._delays: dict[tuple[int, int], _Window] = {}
-        self._leads: dict[int, _Window] = {}
-        self._arrivals = {_A: _Arrivals(), _B: _Arrivals()}
+    def __init__(self, lines: Sequence[StreamId] = ()) -> None:
+        self._ring_of: dict[tuple[int, int], int] = {}  # of channel and feed
+        self._rings = np.zeros((0, KEPT), np.int64)
+        self._counts: Int64s = np.zeros(0, np.int64)
+        self._remembered = np.zeros((2, SLOTS, 2), np.int64)
+        self.set_lines(lines)
 
-    def take(self, batch: PacketBatch, headers: Headers) -> None:
-        if not len(headers.rows):
-            return
-        channels, delays = headers.words & 0xFF, headers.arrival_ns - headers.sent_ns(batch)
-        for key in np.unique(channels << 8 | headers.feed).tolist():
-            channel, feed = key >> 8, key & 0xFF
-            window = self._delays.setdefault((channel, feed), _Window())
-            window.add(delays[(channels == channel) & (headers.feed == feed)])
-        # Each pair once: A looks for what B brought in batches before, B then for all that A has.
-        for feed, other, sign in ((_A, _B, -1), (_B, _A, 1)):
-            mine = headers.feed == feed
-            words, times = headers.words[mine], headers.arrival_ns[mine]
-            found, theirs = self._arrivals[other].find(words)
-            self._arrivals[feed].put(words, times)
-            self._lead(words[found] & 0xFF, sign * (times[found] - theirs))
+    def set_lines(self, lines: Sequence[StreamId]) -> None:
+        """There may be more of them as captures are read; what was counted stays."""
+        self._sources = np.full((max(len(lines), 1), SOURCE_SIZE // 8), NO_RING, np.int64)
+        for row, line in zip(self._sources, lines, strict=False):
+            if line.stream is Stream.INCREMENTAL and line.channel is not None:
+                feed = line.feed or Feed.A
+                row[DELAY_RING // 8] = self._ring(line.channel, feed)
+                row[LEAD_RING // 8] = self._ring(line.channel, _LEAD)
+                row[SIDE // 8] = _SIDES.get(feed, NO_SIDE)
+        missing = len(self._ring_of) - len(self._counts)
+        if missing:
+            self._rings = np.concatenate((self._rings, np.zeros((missing, KEPT), np.int64)))
+            self._counts = np.concatenate((self._counts, np.zeros(missing, np.int64)))
+        # Asking an array for its address takes longer than noting a packet.
+        arrays = (self._sources, self._rings, self._counts, self._remembered)
+        self._addresses = tuple(array.ctypes.data for array in arrays)
 
-    def _lead(self, channels: Int64s, leads: Int64s) -> None:
-        for channel in np.unique(channels).tolist():
-            self._leads.setdefault(channel, _Window()).add(leads[channels == channel])
+    def take(self, batch: PacketBatch) -> None:
+        note_times(*self._addresses, *batch.addresses, batch.count)
 
     def delay(self, channel: int, feed: int) -> Spread | None:
         """From the sending time that a packet tells to its arrival: clocks have to agree."""
-        window = self._delays.get((channel, feed))
-        return None if window is None else window.spread()
+        return self._spread(channel, feed)
 
     def race(self, channel: int) -> Race | None:
-        window = self._leads.get(channel)
-        spread = None if window is None else window.spread()
-        if window is None or spread is None:
+        spread = self._spread(channel, _LEAD)
+        return None if spread is None else Race(spread, float((self._kept(channel, _LEAD) > 0).mean()))
+
+    def _ring(self, channel: int, feed: int) -> int:
+        return self._ring_of.setdefault((channel, feed), len(self._ring_of))
+
+    def _kept(self, channel: int, feed: int) -> Int64s:
+        ring = self._ring_of.get((channel, feed))
+        count = 0 if ring is None else min(int(self._counts[ring]), KEPT)
+        kept: Int64s = self._rings[ring or 0, :count] if count else np.zeros(0, np.int64)
+        return kept
+
+    def _spread(self, channel: int, feed: int) -> Spread | None:
+        kept = self._kept(channel, feed)
+        if not len(kept):
             return None
-        return Race(spread, float((window.kept > 0).mean()))
+        p50, p99 = np.percentile(kept, (50, 99))
+        count = int(self._counts[self._ring_of[channel, feed]])
+        return Spread(count, int(p50), int(p99), int(kept.max()))

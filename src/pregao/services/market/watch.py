@@ -4,12 +4,14 @@ packets come, looking costs only whoever looks."""
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from pregao.feeds.binary.handler.views import HandledBook
-from pregao.model.events import News, Trade, TradeBusted
+from pregao.model.events import News
 from pregao.services.formats.text_values import printable
 from pregao.services.market.channels import Channels
+from pregao.services.market.events import Trade, TradeBusted
 from pregao.services.market.health import MarketHealth
 from pregao.services.market.names import find_book
 from pregao.services.market.packets import Packets
@@ -19,6 +21,7 @@ from pregao.sessions.settings import Settings
 
 _KEPT: Final = 200
 _MANY: Final = 3
+_LOOKED_AT: Final = 200  # books, for one to begin with: a channel may have tens of thousands
 _ALARMING: Final = (
     e.GapDetected, e.PacketConflict, e.PacketDamaged, e.FeedSilent, e.ChannelSilent, e.FailedOver,
     e.InstrumentsUnverified, e.InstrumentStale, e.QueueOverflow,
@@ -36,15 +39,24 @@ class Notice:
     alarming: bool
 
 
+def _told_of(book: HandledBook) -> tuple[int, int]:
+    """Trades of the session as its channel has counted them, and orders at the top of the book."""
+    totals, top = book.statistics.totals, book.top
+    orders = sum(level.orders for level in (top.bid, top.offer) if level is not None)
+    return 0 if totals is None else totals.trades, orders
+
+
 class _WatchedTape(Tape):
     """News are told too."""
 
     def __init__(self, channel: int, watch: "Watch") -> None:
-        super().__init__()
+        super().__init__(channel)
         self._channel, self._watch = channel, watch
 
     def on_news(self, news: News) -> None:
-        self._watch.note(f"channel {self._channel}: news: {printable(news.headline)}", alarming=False)
+        whole = "" if news.complete else " (incomplete)"
+        words = f"channel {self._channel}: news: {printable(news.headline)}{whole}"
+        self._watch.note(words, alarming=False)
 
 
 class Watch:
@@ -54,7 +66,8 @@ class Watch:
         self._tapes: dict[int, Tape] = {}
         self._channels = Channels(packets, self._observe, quotes=False, settings=settings)
         if packets.speed is None:
-            self._take(self._channels.start())
+            for _, events in self._channels.start():
+                self._take(events)
 
     def step(self, timeout_s: float) -> None:
         """The packets that come next, if any do in time."""
@@ -63,7 +76,7 @@ class Watch:
                 self._take(self._summed_up(channel, events))
 
     def note(self, text: str, *, alarming: bool) -> None:
-        self.notices.append(Notice(self.packets.now_ns, text, alarming))
+        self.notices.append(Notice(self._channels.now_ns, text, alarming))
 
     # What people look at
 
@@ -80,13 +93,18 @@ class Watch:
         return self._tapes[book.channel].last(book.security_id, count)
 
     def busiest(self) -> HandledBook | None:
-        """The instrument with the most trades so far."""
+        """The instrument with the most trades that were heard; as long as there is none, the one of which
+        its channel tells the most."""
         found = [(tape.counts[busy], busy, channel) for channel, tape in self._tapes.items()
                  if (busy := tape.busiest()) is not None]  # fmt: skip
         if not found:
-            return None
+            return max(islice(self.books(), _LOOKED_AT), key=_told_of, default=None)
         _, security_id, channel = max(found)
         return self.book(security_id, channel)
+
+    def trade_count(self, security_id: int, channel: int) -> int:
+        """Trades that were heard."""
+        return self._tapes[channel].counts.get(security_id, 0)
 
     def health(self) -> MarketHealth:
         return self._channels.health()

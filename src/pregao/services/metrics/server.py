@@ -8,7 +8,7 @@ What is served is what was last published, so no other thread ever looks into a 
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Final, Self
@@ -16,14 +16,20 @@ from typing import Final, Self
 from aiohttp import web
 
 from pregao.model.errors import ConfigurationError
+from pregao.services.bounded_http import (
+    Connections,
+    Limits,
+    close_bounded,
+    one_line_for_many,
+    start_bounded,
+)
 from pregao.services.metrics.families import CONTENT_TYPE
 from pregao.services.operator_api import is_loopback
 
 _PATH: Final = "/metrics"
 _BODY_LIMIT: Final = 1024
 _START_S: Final = 30.0
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+_LIMITS: Final = Limits(connections=64)  # few ask for metrics, and this process has sockets to keep open
 
 
 def parse_address(text: str) -> tuple[str, int]:
@@ -37,8 +43,8 @@ def parse_address(text: str) -> tuple[str, int]:
 class MetricsServer:
     """Port 0: any free one. On an address that is not loopback everybody on the network can read it."""
 
-    def __init__(self, host: str, port: int) -> None:
-        self._host, self._port = host, port
+    def __init__(self, host: str, port: int, limits: Limits | None = None) -> None:
+        self._host, self._port, self._limits = host, port, limits or _LIMITS
         self._text = ""
         self._thread = threading.Thread(target=self._run, name="pregao-metrics", daemon=True)
         self._listening: Future[tuple[int, Callable[[], object]]] = Future()  # the port, and what ends it
@@ -86,21 +92,22 @@ class MetricsServer:
 
     async def _serve(self) -> None:
         loop, ended = asyncio.get_running_loop(), asyncio.Event()
-        runner = web.AppRunner(self._app(), access_log=None, shutdown_timeout=1.0)
+        one_line_for_many("asyncio", "aiohttp.server")
+        connections = Connections(self._limits)
+        app = self._app(connections)
+        runner, server = await start_bounded(app, connections, self._host, self._port)
+
+        def end() -> None:
+            loop.call_soon_threadsafe(ended.set)
+
         try:
-            await runner.setup()
-            await web.TCPSite(runner, self._host, self._port).start()
-
-            def end() -> None:
-                loop.call_soon_threadsafe(ended.set)
-
-            self._listening.set_result((runner.addresses[0][1], end))
+            self._listening.set_result((server.sockets[0].getsockname()[1], end))
             await ended.wait()
         finally:
-            await runner.cleanup()
+            await close_bounded(runner, server)
 
-    def _app(self) -> web.Application:
-        app = web.Application(client_max_size=_BODY_LIMIT)
+    def _app(self, connections: Connections) -> web.Application:
+        app = web.Application(client_max_size=_BODY_LIMIT, middlewares=[connections.under_way])
         app.router.add_get(_PATH, self._metrics)
         app.router.add_get("/", self._index)
         return app

@@ -33,7 +33,6 @@ CALLS: Final = (
     Call("/v1/orders/rlp", c.RlpOrder, "Enter a hidden order of a retail liquidity provider"),
     Call("/v1/orders/cross", c.CrossOrder, "Enter both sides of a trade at once"),
     Call("/v1/orders/sweep-and-cross", c.SweepAndCross, "Sweep the book, then cross what is left"),
-    Call("/v1/trades/rlp", c.RlpTrade, "A retail order against its firm's RLP orders"),
     Call("/v1/trades/block", c.BlockTrade, "A block trade: RFQ, Block Book or Midpoint"),
     Call("/v1/trades/at-close", c.TacTrade, "A trade at close (TAC)"),
     Call("/v1/trades/at-average", c.TaaTrade, "A trade at average (TAA)"),

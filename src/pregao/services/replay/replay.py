@@ -49,15 +49,21 @@ class Replay:
             raise ConfigurationError(f"must be 0 or more, not {speed}", key="speed")
         self.speed = speed
         self._pace = pace or Metronome()
-        self._sources, self._findings = Sources(channels), Findings()
+        files = [str(path) for path in paths]
+        self._sources, self._findings = Sources(files, channels), Findings()
         self._batch = empty_batch(packets, max(buffer_size, _LONGEST_DATAGRAM))
-        self._merge = Merge([self._waiting(order, str(path)) for order, path in enumerate(paths)])
+        self._merge = Merge([self._waiting(order, file) for order, file in enumerate(files)])
         self._origin: tuple[int, int] | None = None  # a recorded time, and when it was played
 
     @property
     def sources(self) -> list[ReplaySource]:
         """What `source` of a batch counts; more are added as they are met, never changed."""
         return self._sources.all
+
+    @property
+    def untold(self) -> list[str]:
+        """Packets that are of no stream, for all that can be told: a line for each flow."""
+        return self._sources.streams.untold
 
     @property
     def findings(self) -> list[Finding]:

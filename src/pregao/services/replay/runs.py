@@ -14,11 +14,13 @@ from pregao.model.errors import CaptureError
 from pregao.model.packets import Bytes
 from pregao.services.decode import COMPRESSION_DAMAGED
 from pregao.services.decoded import Endpoint, Finding
+from pregao.services.readable import unknown_links
 from pregao.services.replay.sources import FileSources
 
 RUN_PACKETS = 2048
 _MOST_BYTES = 1 << 40
 _EARLIEST = -(1 << 63)
+LATEST_KEY = (1 << 63) - 2  # a time clamped to the largest number must still be before "never"
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -91,6 +93,8 @@ class FileRuns:
     def _finish(self, source: CaptureSource) -> None:
         for damage in self._runs.reader.finish(source.length):
             self._damaged(damage)
+        for finding in unknown_links(self._file, self._runs.reader):
+            self._findings.add(finding)
 
     def _window(self, window: Window) -> Iterator[PacketRun]:
         # numpy makes no array of nothing.
@@ -158,6 +162,8 @@ class FileRuns:
         np.maximum.accumulate(ts, out=key)
         if key[0] < self._last_key:
             np.maximum(key, self._last_key, out=key)
+        if key[-1] > LATEST_KEY:
+            np.minimum(key, LATEST_KEY, out=key)
         self._last_key = int(key[-1])
         return run
 
@@ -165,7 +171,7 @@ class FileRuns:
         detail = f"{damage.left} bytes left" if damage.left else ""
         self._found(damage.fault.label, damage.number, damage.offset, detail)
 
-    def _found(self, name: str, packet: int, offset: int, detail: str) -> None:
+    def _found(self, name: str, packet: int, offset: int | None, detail: str) -> None:
         self._findings.add(Finding(self._file, name, packet, offset, detail))
 
     def _skip(self, skip: Skip) -> None:

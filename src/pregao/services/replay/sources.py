@@ -1,18 +1,15 @@
-"""Which stream, feed and channel the packets of a replay belong to: configuration, then file name, then
-content."""
+"""Which stream, feed and channel the packets of a replay belong to: see `captures.streams`."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 
+from pregao.captures.streams import CaptureStreams
 from pregao.feeds.binary.channels import ChannelMap
+from pregao.feeds.binary.flows import Destination
 from pregao.feeds.binary.packets import PacketHeader
-from pregao.feeds.binary.streams import Feed, Stream, StreamId, stream_of_file_name
+from pregao.feeds.binary.streams import StreamId, stream_of_file_name
 from pregao.model.packets import MAX_SOURCES
-from pregao.services.decode import CaptureDecoder, DecodedPacket, load_schema
 from pregao.services.decoded import Endpoint
-
-GUESSED_PACKETS = 20_000  # looked at to tell the streams of a file that nothing else tells
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +24,13 @@ class ReplaySource:
 class Sources:
     """Numbered as they are met. Rotated files of one stream have one source."""
 
-    def __init__(self, channels: ChannelMap | None) -> None:
+    def __init__(self, files: Sequence[str], channels: ChannelMap | None) -> None:
         self.all: list[ReplaySource] = []
-        self._channels = channels
+        self.streams = CaptureStreams(files, channels)
         self._numbers: dict[tuple[StreamId, Endpoint, str], int] = {}
 
     def of_file(self, file: str) -> "FileSources":
-        return FileSources(self, file, self._channels)
+        return FileSources(self, file)
 
     def number(self, source: ReplaySource) -> int:
         """More sources than a batch can tell apart share the last number."""
@@ -50,10 +47,8 @@ class Sources:
 class FileSources:
     """The sources of one file, by destination."""
 
-    def __init__(self, sources: Sources, file: str, channels: ChannelMap | None) -> None:
-        self._sources, self._file, self._channels = sources, file, channels
-        self._by_name = stream_of_file_name(file)
-        self._guessed: dict[Endpoint, Stream] | None = None
+    def __init__(self, sources: Sources, file: str) -> None:
+        self._sources, self._file = sources, file
         self._numbers: dict[Endpoint, int] = {}
 
     def number(self, destination: Endpoint, payload: memoryview) -> int:
@@ -66,33 +61,7 @@ class FileSources:
         return number
 
     def _identify(self, destination: Endpoint, payload: memoryview) -> StreamId:
-        version, address, port = destination.ip_version, destination.address, destination.port
-        configured = self._channels and self._channels.lookup(address, port, version)
-        if configured:
-            return configured
-        channel, stream, feed = self._by_name
-        if stream is Stream.UNKNOWN:
-            stream = self._guess(destination)
-        if channel is None and len(payload) >= PacketHeader.SIZE:
-            channel = PacketHeader.decode(payload).channel
-        if feed is Feed.UNKNOWN and stream in (Stream.DEFINITION, Stream.SNAPSHOT):
-            feed = Feed.A  # as by name (6.1)
-        return StreamId(channel, stream, feed)
-
-    def _guess(self, destination: Endpoint) -> Stream:
-        if self._guessed is None:
-            self._guessed = _guess_streams(self._file)
-        return self._guessed.get(destination, Stream.UNKNOWN)
-
-
-def _guess_streams(file: str) -> dict[Endpoint, Stream]:
-    streams: dict[Endpoint, Stream] = {}
-    for packet in islice(_packets(file), GUESSED_PACKETS):
-        streams[packet.flow.destination] = packet.flow.stream
-    return streams
-
-
-def _packets(file: str) -> Iterator[DecodedPacket]:
-    for item in CaptureDecoder(load_schema()).packets(file):
-        if isinstance(item, DecodedPacket):
-            yield item
+        if len(payload) < PacketHeader.SIZE:
+            return stream_of_file_name(self._file)
+        place = Destination(destination.ip_version, destination.address, destination.port)
+        return self._sources.streams.of(self._file, place, PacketHeader.decode(payload).channel)

@@ -8,7 +8,7 @@
     pace       how a day is spread over the clock
     dayclock   B3's hours, or the same day in a fraction of them
     outputs    where it all goes: files, or `memory` for proofs
-    captures   packets into capture files
+    captures   packets into capture files; `one_file` makes one of all
     faults     what is to go wrong, as a small language; `wrongs` draws it for a day, `impaired` and
                `injected` carry it out, `deeds` lists it
     truth      events, books and statistics as Parquet; `truth_details`, `tables` and `instruments`

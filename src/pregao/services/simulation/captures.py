@@ -55,13 +55,14 @@ class CaptureFile:
 
     __slots__ = (
         "_all_jitters", "_file", "_heads", "_jitter", "_jitters", "_last_ns", "_port", "_to", "feed",
-        "packets",
+        "packets", "path",
     )  # fmt: skip
 
     def __init__(self, folder: Path, channel: int, stream: Stream, feed: Feed, seed: int) -> None:
         self.feed = feed
         self.packets = 0
-        self._file = AppendFile(folder / file_name(channel, stream, feed))
+        self.path = folder / file_name(channel, stream, feed)
+        self._file = AppendFile(self.path)
         self._file.write(pcap_header())
         group, port = _GROUPS[stream, feed]
         self._to, self._port = address(group), port + channel

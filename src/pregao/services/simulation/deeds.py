@@ -1,10 +1,11 @@
 """What faults did, packet by packet, in order: `faults.parquet`, or a list in memory.
 
     date         the day's folder
-    kind         loss, both, gap, dup, delay, reorder, cut, silence, gone, site, skew, reset, burst
+    kind         loss, both, gap, dup, delay, reorder, cut, silence, gone, site, skew, header, reset,
+                 burst
     channel, feed, stream, seq_version, seq_num
                  the packet: number 0 is a heartbeat, known by its time; of a reset the first packet it
-                 sent, on the feed that every other feed of its site equals; none of a skew or burst
+                 sent, on the feed that every other feed of its site equals; none of a skew, header or burst
     sending_ns   the packet's sendingTime; of the others when they happened
     amount       nanoseconds of a delay or skew, places of a reorder, orders of a burst, the instrument
                  of a book reset

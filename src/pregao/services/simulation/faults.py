@@ -13,6 +13,8 @@ On the way from the exchange to a capture:
     silence=11:00+10s       all feeds of the primary site are
     gone=B                  a feed is silent all day
     skew=B:+250us           the clock of that capture goes wrong by so much
+    header=B                packets of that feed have SendingTime and Reserved of their own: A and B promise
+                            the same messages, not the same header
 
 By the exchange itself:
 
@@ -43,6 +45,8 @@ IN_LOOP: Final = -1  # a moment: when a snapshot loop is under way
 ANY_TIME: Final = -2  # a moment: by the seed
 _UNITS: Final = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000}
 _MOST: Final = 1_000_000
+_LONGEST_NS: Final = 30 * 86_400 * 1_000_000_000
+_LONGEST_ITEM: Final = 200
 
 _FEED: Final = f"(?:{'|'.join(sorted(TARGETS, key=len, reverse=True))})"
 _FEEDS: Final = rf"(?:@({_FEED}(?:\+{_FEED})*))?"
@@ -58,6 +62,7 @@ _CUT: Final = re.compile(rf"{_TIMES}({_FEED}(?:\+{_FEED})*)@{_TIME}\+{_LENGTH}")
 _SILENCE: Final = re.compile(rf"{_TIMES}{_TIME}\+{_LENGTH}")
 _GONE: Final = re.compile(rf"({_FEED}(?:\+{_FEED})*)")
 _SKEW: Final = re.compile(rf"({_FEED}):([+-]\d+)(ns|us|ms|s)")
+_HEADER: Final = re.compile(rf"({_FEED}(?:\+{_FEED})*)")
 _RESET: Final = re.compile(rf"{_TIMES}({'|'.join(RESETS)})@(?:{_TIME}|(loop))")
 _BURST: Final = re.compile(rf"(?:(\d+)x)?(\d+)@{_TIME}")
 _CONTINGENCY: Final = re.compile(rf"{_TIME}(?:\+{_LENGTH})?")
@@ -112,6 +117,7 @@ class FaultPlan:
     both_chance: float = 0.0
     cuts: list[Cut] = field(default_factory=list)
     skew: dict[str, int] = field(default_factory=dict)
+    own_headers: set[str] = field(default_factory=set)
     resets: list[Reset] = field(default_factory=list)
     bursts: list[Burst] = field(default_factory=list)
     contingency: list[SiteFailure] = field(default_factory=list)
@@ -119,8 +125,9 @@ class FaultPlan:
     @property
     def touches_packets(self) -> bool:
         chances = self.loss or self.dup or self.delay or self.both_chance
+        runs = self.gaps or self.both or self.cuts
         return bool(
-            chances or self.reorder or self.gaps or self.both or self.cuts or self.skew or self.contingency
+            chances or runs or self.reorder or self.skew or self.own_headers or self.contingency
         )
 
 
@@ -128,6 +135,8 @@ def parse_faults(spec: str) -> FaultPlan:
     """Reads the language above; ConfigurationError names the item that is wrong."""
     plan = FaultPlan()
     for item in filter(None, (part.strip() for part in spec.split(","))):
+        if len(item) > _LONGEST_ITEM:
+            raise ConfigurationError(f"{item[:40]!r}… cannot be read", key="faults")
         name, equals, value = item.partition("=")
         reader = _READERS.get(name)
         if not equals or reader is None:
@@ -170,8 +179,11 @@ def _moment(text: str, item: str) -> int:
     return hours * 3600 + minutes * 60 + seconds
 
 
-def _length(number: str, unit: str) -> int:
-    return int(number) * _UNITS[unit]
+def _length(number: str, unit: str, item: str) -> int:
+    length_ns = int(number) * _UNITS[unit]
+    if abs(length_ns) > _LONGEST_NS:
+        raise ConfigurationError(f"{item!r}: at most thirty days", key="faults")
+    return length_ns
 
 
 def _read_loss(plan: FaultPlan, value: str, item: str) -> None:
@@ -186,7 +198,7 @@ def _read_dup(plan: FaultPlan, value: str, item: str) -> None:
 
 def _read_delay(plan: FaultPlan, value: str, item: str) -> None:
     chance, number, unit, feeds = _matched(_DELAY, value, item).groups()
-    plan.delay |= dict.fromkeys(_targets(feeds), (_chance(chance, item), _length(number, unit)))
+    plan.delay |= dict.fromkeys(_targets(feeds), (_chance(chance, item), _length(number, unit, item)))
 
 
 def _read_reorder(plan: FaultPlan, value: str, item: str) -> None:
@@ -212,13 +224,14 @@ def _read_both(plan: FaultPlan, value: str, item: str) -> None:
 
 def _read_cut(plan: FaultPlan, value: str, item: str) -> None:
     times, feeds, at, number, unit = _matched(_CUT, value, item).groups()
-    cut = Cut(_targets(feeds), _moment(at, item), _length(number, unit))
+    cut = Cut(_targets(feeds), _moment(at, item), _length(number, unit, item))
     plan.cuts += [cut] * _count(times, item)
 
 
 def _read_silence(plan: FaultPlan, value: str, item: str) -> None:
     times, at, number, unit = _matched(_SILENCE, value, item).groups()
-    plan.cuts += [Cut(PRIMARY, _moment(at, item), _length(number, unit), "silence")] * _count(times, item)
+    silence = Cut(PRIMARY, _moment(at, item), _length(number, unit, item), "silence")
+    plan.cuts += [silence] * _count(times, item)
 
 
 def _read_gone(plan: FaultPlan, value: str, item: str) -> None:
@@ -227,7 +240,11 @@ def _read_gone(plan: FaultPlan, value: str, item: str) -> None:
 
 def _read_skew(plan: FaultPlan, value: str, item: str) -> None:
     found = _matched(_SKEW, value, item)
-    plan.skew[found[1]] = int(found[2]) * _UNITS[found[3]]
+    plan.skew[found[1]] = _length(found[2], found[3], item)
+
+
+def _read_header(plan: FaultPlan, value: str, item: str) -> None:
+    plan.own_headers.update(_targets(_matched(_HEADER, value, item)[1]))
 
 
 def _read_reset(plan: FaultPlan, value: str, item: str) -> None:
@@ -243,7 +260,7 @@ def _read_burst(plan: FaultPlan, value: str, item: str) -> None:
 
 def _read_contingency(plan: FaultPlan, value: str, item: str) -> None:
     at, number, unit = _matched(_CONTINGENCY, value, item).groups()
-    lasts_ns = None if number is None else _length(number, unit)
+    lasts_ns = None if number is None else _length(number, unit, item)
     plan.contingency.append(SiteFailure(_moment(at, item), lasts_ns))
 
 
@@ -258,6 +275,7 @@ _READERS: Final[dict[str, Callable[[FaultPlan, str, str], None]]] = {
     "silence": _read_silence,
     "gone": _read_gone,
     "skew": _read_skew,
+    "header": _read_header,
     "reset": _read_reset,
     "burst": _read_burst,
     "contingency": _read_contingency,

@@ -11,6 +11,8 @@ from pregao.services.simulation.outputs import Capture
 from pregao.services.simulation.wrongs import TARGETS, DayOfWrongs, Run
 
 _POINT: Final = Struct("<xxHI")
+_HEADER: Final = Struct("<BBHIQ")  # channel, Reserved, sequenceVersion, sequenceNumber, SendingTime (6.5.5.1)
+_LATER_NS: Final = 30_000  # at most, another feed's own SendingTime
 _AGAIN_NS: Final = 15_000  # after itself, a packet that comes twice
 
 
@@ -27,6 +29,7 @@ class ImpairedCapture:
         self._date = date
         self._wrongs = day.of(target)
         self._random = Random(f"faults/{day.name}/{target}")
+        self._headers = Random(f"headers/{day.name}/{target}")
         self._shared = Random(f"both/{day.name}")  # A and B draw the same from it
         self._held: list[tuple[int, int, bytes]] = []
         self._aside: list[tuple[int, bytes]] = []  # packets to go, and a packet that comes behind them
@@ -35,8 +38,12 @@ class ImpairedCapture:
         skew_ns = self._wrongs.skew_ns
         if skew_ns:
             log.note(Deed(date, "skew", *self._where, None, None, 0, skew_ns))
+        if self._wrongs.own_header:
+            log.note(Deed(date, "header", *self._where, None, None, 0))
 
     def send(self, payload: bytes, sending_ns: int) -> None:
+        if self._wrongs.own_header:
+            payload = self._with_own_header(payload)
         ts_ns = self._capture.arrival(sending_ns)
         number = _POINT.unpack_from(payload)[1]
         why = self._why_lost(number, sending_ns)
@@ -61,6 +68,12 @@ class ImpairedCapture:
             self._note("dup", payload, sending_ns)
             self._push(ts_ns + _AGAIN_NS, payload)
         self._release(ts_ns)
+
+    def _with_own_header(self, packet: bytes) -> bytes:
+        """The same messages. The time is drawn for each packet, so that it follows no rule."""
+        channel, _, version, number, sent_ns = _HEADER.unpack_from(packet)
+        later_ns = self._headers.randrange(1, _LATER_NS)
+        return _HEADER.pack(channel, 1, version, number, sent_ns + later_ns) + packet[_HEADER.size :]
 
     def _why_lost(self, number: int, sending_ns: int) -> str | None:
         """The first reason there is. Chance is asked every time: one fault does not move another."""

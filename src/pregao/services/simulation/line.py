@@ -8,7 +8,7 @@ from typing import Final, Protocol
 import numpy as np
 
 from pregao.codecs.sbe import Schema
-from pregao.feeds.binary.publisher import ChannelPublisher, Paces, SequencePoint, Site
+from pregao.feeds.binary.publisher import ChannelPublisher, Habits, Paces, SequencePoint, Site
 from pregao.feeds.binary.publisher.messages import MessageWriter
 from pregao.feeds.binary.publisher.packets import OutgoingPacket
 from pregao.feeds.binary.publisher.sweeps import swept
@@ -55,6 +55,7 @@ class Line:
         *,
         now_ns: int,
         paces: Paces,
+        habits: Habits | None = None,
         start: SequencePoint,
         loops: SequencePoint,
         site: Site = Site.PRIMARY,
@@ -66,7 +67,7 @@ class Line:
         self.ambushes: list[Callable[[int], None]] = []  # to do in the middle of a snapshot loop
         self.publisher = ChannelPublisher(
             channel, schema, version, books, now_ns=now_ns, paces=paces, start=start, loops=loops, site=site,
-            listener=self._note,
+            listener=self._note, habits=habits,
         )  # fmt: skip
         self.sinks = dict.fromkeys(Stream, ())
         self.sizes: dict[Stream, Counter[int]] = {stream: Counter() for stream in Stream}  # no heartbeats

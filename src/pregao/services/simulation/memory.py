@@ -18,6 +18,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final, NamedTuple
 
+from pregao.exchange.catalogues.entries import Catalogue
 from pregao.feeds.binary.publisher import Site
 from pregao.feeds.binary.streams import Feed, Stream
 from pregao.model.events import PhaseChanged, StateChanged, Update
@@ -191,9 +192,9 @@ def short_day(**changes: Any) -> Settings:
     return Settings(**(defaults | changes))
 
 
-def simulate_in_memory(settings: Settings) -> Iterator[MemoryDay]:
+def simulate_in_memory(settings: Settings, catalogue: Catalogue | None = None) -> Iterator[MemoryDay]:
     """The days of the settings, one after the other; `out` is not used."""
     memory = Memory(settings)
-    simulation = Simulation(settings, output=memory)
+    simulation = Simulation(settings, output=memory, catalogue=catalogue)
     for _ in simulation.days():
         yield memory.day

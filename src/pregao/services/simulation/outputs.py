@@ -9,6 +9,7 @@ from pregao.feeds.binary.streams import Feed, Stream
 from pregao.services.simulation.captures import CaptureFile, close_all
 from pregao.services.simulation.deeds import DeedFile, DeedLog
 from pregao.services.simulation.line import Line
+from pregao.services.simulation.one_file import NAME, join_captures
 from pregao.services.simulation.settings import Settings, as_date
 from pregao.services.simulation.told import Told
 from pregao.services.simulation.truth import Truth
@@ -112,7 +113,10 @@ class Files:
         if self._truth is not None:
             self._truth.close()
         self.folders.append(self._folder)
-        return close_all(self._captures)
+        size = close_all(self._captures)
+        if self._settings.one_file:
+            return join_captures([file.path for file in self._captures], self._folder / NAME)
+        return size
 
     def discard_day(self) -> None:
         for file in self._captures:

@@ -8,6 +8,7 @@ from random import Random
 from time import perf_counter
 
 from pregao.codecs.sbe import load_builtin_schema
+from pregao.exchange.catalogues.entries import Catalogue
 from pregao.exchange.flow.paths import TRADING_DAY_NS
 from pregao.exchange.flow.settings import FlowSettings
 from pregao.exchange.timetable import local_midnight_ns
@@ -25,6 +26,7 @@ from pregao.services.simulation.latency import Departures
 from pregao.services.simulation.line import Line, Sink
 from pregao.services.simulation.outputs import Files, Output
 from pregao.services.simulation.pace import paces, slices, with_bursts
+from pregao.services.simulation.relisting import Relisting
 from pregao.services.simulation.settings import Settings, as_date, starts_week
 from pregao.services.simulation.sources import ChannelBooks
 from pregao.services.simulation.venue import Venue, default_catalogue
@@ -55,15 +57,19 @@ class Summary:
 
 
 class Simulation:
-    """Use once: `run`, or go through `days`."""
+    """Use once: `run`, or go through `days`. Without a `catalogue` it is that of the settings."""
 
     def __init__(
-        self, settings: Settings, watch: Watch | None = None, output: Output | None = None
+        self,
+        settings: Settings,
+        watch: Watch | None = None,
+        output: Output | None = None,
+        catalogue: Catalogue | None = None,
     ) -> None:
         self.settings, self._watch = settings, watch
         self.plan = parse_faults(settings.faults)
         self._contingency = settings.contingency or bool(self.plan.contingency)
-        catalogue = squeezed(default_catalogue(settings.instruments), settings.squeeze)
+        catalogue = squeezed(catalogue or default_catalogue(settings.instruments), settings.squeeze)
         before = settings.day_before
         flow = FlowSettings(trading=settings.trading)
         if settings.squeeze > 1:  # books of a short day fill up, so that snapshots are worth looking at
@@ -88,7 +94,8 @@ class Simulation:
                 now_ns=self._clock(trade_date).starts_ns,
                 paces=paces(settings, len(venue.catalogue.channels)),
                 start=SequencePoint(version, 1), loops=SequencePoint(1000 + version, 1),
-                site=site, standby=standby, departures=Departures(f"{settings.seed}/{channel}/{site.name}"),
+                site=site, standby=standby, habits=settings.habits,
+                departures=Departures(f"{settings.seed}/{channel}/{site.name}"),
             )  # fmt: skip
 
         standby = line(Site.CONTINGENCY, _OWN_VERSIONS + week) if self._contingency else None
@@ -169,6 +176,9 @@ class Simulation:
         date = as_date(trade_date).isoformat()
         for line, day in wrongs.items():
             tasks += self._injector.tasks(line, day, date)
+        if self.settings.relistings:
+            relisting = Relisting(driver, self.settings.seed + trade_date)
+            tasks += relisting.tasks(self.settings.relistings, start_ns, clock.ends_ns)
         driver.start(venue.day(trade_date, clock.squeeze), tasks, start_ns)
 
     def _week_starter(self, line: Line) -> Callable[[int], None]:

@@ -4,14 +4,16 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 
+from pregao.feeds.binary.publisher import Habits
 from pregao.model.errors import ConfigurationError
 
 EPOCH = date(1970, 1, 1)
 FIRST_DATE = date(2026, 11, 16)  # a Monday the packaged catalogue is made for
-VERSIONS = (8, 16, 17)
+VERSIONS = (7, 8, 9, 10, 15, 16, 17)
 LARGEST_SEED = (1 << 63) - 1
 MOST_SQUEEZED = 200
 MOST_TRADING = 20
+_HABITS = Habits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,9 @@ class Settings:
     loops: int | None = None  # of definitions and snapshots, a day; None: as on the real days
     trading: float = 1.0  # times as many orders that want to trade
     checkpoint_events: int = 1_000  # of a channel, between two checkpoints at most
+    relistings: int = 0  # times that instruments are added, changed, renamed or deleted in a day
+    habits: Habits = _HABITS  # of the publisher, where feeds differ
+    one_file: bool = False  # all streams of all channels in one capture a day
 
     def __post_init__(self) -> None:
         if self.version not in VERSIONS:

@@ -47,6 +47,7 @@ class Wrongs:
     both_chance: float = 0.0
     silences: list[Silence] = field(default_factory=list)
     skew_ns: int = 0
+    own_header: bool = False
 
 
 class DayOfWrongs:
@@ -88,6 +89,7 @@ class DayOfWrongs:
             both_chance=plan.both_chance if incremental else 0.0,
             silences=silences,
             skew_ns=plan.skew.get(target, 0),
+            own_header=target in plan.own_headers,
         )
 
     def moment(self, at_s: int, random: Random) -> int:

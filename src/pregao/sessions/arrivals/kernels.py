@@ -1,4 +1,4 @@
-"""Runs of packets in sequence, by kernel. The plain twins are `Arbiter` and `hashing.packet_hash`.
+"""Runs of packets in sequence, by kernel. The plain twins are `Arbiter` and `hashing.messages_hash`.
 
 All arguments are addresses and numbers: see `pregao.kernels`.
 """
@@ -48,9 +48,8 @@ from pregao.sessions.arbitration_state import (
     STOP_RELEASE,
     VERSION,
 )
-from pregao.sessions.hashing import FEED_BITS, LOST, MULTIPLIER, UNKNOWN
+from pregao.sessions.hashing import FEED_BITS, HEADER_SIZE, LOST, MULTIPLIER, UNKNOWN
 
-HEADER_SIZE = 16
 _MULTIPLIER = MULTIPLIER - (1 << 64)  # as int64
 _LOW_29 = (1 << 29) - 1
 _LOW_32 = (1 << 32) - 1
@@ -59,8 +58,9 @@ _BOTH = 3  # A and B: the one that is not the feed is 3 - feed
 
 
 @inlined
-def packet_hash(base, size):
-    """Of at least eight bytes."""
+def messages_hash(packet, packet_size):
+    """Of a packet of at least a header, of what follows the header."""
+    base, size = packet + HEADER_SIZE, packet_size - HEADER_SIZE
     value = size
     end = base + size - 7
     at = base
@@ -68,14 +68,17 @@ def packet_hash(base, size):
         value = ((value << 29 | (value >> 35 & _LOW_29)) ^ load_i64(at, 0)) * _MULTIPLIER
         at += 8
     if size & 7:
-        value = ((value << 29 | (value >> 35 & _LOW_29)) ^ load_i64(base, size - 8)) * _MULTIPLIER
+        word = load_i64(base, size - 8)  # where there are fewer than eight bytes, the header's end is in it
+        if size < 8:
+            word = word >> (64 - 8 * size) & ((1 << 8 * size) - 1)
+        value = ((value << 29 | (value >> 35 & _LOW_29)) ^ word) * _MULTIPLIER
     value = (value ^ (value >> 32 & _LOW_32)) & _HASH_BITS
     return value if value != 0 else FEED_BITS + 1
 
 
 @kernel
-def hash_of(base, size):
-    return packet_hash(base, size)
+def hash_of(packet, packet_size):
+    return messages_hash(packet, packet_size)
 
 
 @inlined
@@ -142,7 +145,7 @@ def take_in_sequence(state, base, offsets, lengths, sources, arrivals, feeds, ro
         if behind < 0 or behind > mask + 1:
             stop = STOP_ODD
             break
-        value = packet_hash(base + offset, size)
+        value = messages_hash(base + offset, size)
         feed = load_u8(feeds, load_u16(sources, row * 2))
         area = FEED_AREA + feed * FEED_SIZE
         if behind == 0:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pregao.feeds.binary.streams import Feed, Stream, StreamGuesser, stream_of_file_name, stream_of_templates
+from pregao.feeds.binary.streams import Feed, Stream, stream_of_file_name, stream_of_templates
 
 INC, DEF, SNAP, UNKNOWN = Stream.INCREMENTAL, Stream.DEFINITION, Stream.SNAPSHOT, Stream.UNKNOWN
 
@@ -82,54 +82,3 @@ def test_any_file_name_gives_an_answer(name: str) -> None:
 )
 def test_templates(templates: set[int], stream: Stream) -> None:
     assert stream_of_templates(templates) is stream
-
-
-Packet = tuple[int, int, list[int]]
-
-
-def guess(packets: list[Packet]) -> Stream:
-    guesser = StreamGuesser()
-    for packet in packets:
-        guesser.observe(*packet)
-    assert guesser.packets == len(packets)
-    return guesser.stream
-
-
-LOOP_END: list[Packet] = [(8, 41, [12, 12]), (8, 42, [1])]
-
-
-@pytest.mark.parametrize(
-    ("packets", "stream"),
-    [
-        ([], UNKNOWN),
-        (LOOP_END, UNKNOWN),
-        ([*LOOP_END, (9, 1, [12])], DEF),
-        ([*LOOP_END, (0, 0, [2]), (9, 1, [12])], DEF),  # a heartbeat in between says nothing
-        ([(8, 41, [4]), (9, 1, [4, 4])], DEF),  # the end of the loop was lost
-        ([(8, 41, [12]), (8, 42, [1]), (8, 1, [12])], DEF),  # a version that does not change
-        ([*LOOP_END, (9, 2, [12])], UNKNOWN),  # the first packet was lost: wait for the next loop
-        ([*LOOP_END, (9, 2, [12]), (10, 1, [12])], DEF),
-        ([(8, 42, [1]), (9, 1, [12])], UNKNOWN),
-        ([(8, 1, [12]), (8, 2, [12]), (8, 1, [12])], UNKNOWN),  # a repeated packet is no restart
-        ([*LOOP_END, (9, 1, [11, 12]), (9, 2, [12])], INC),  # system initialization (6.5.12)
-        ([*LOOP_END, (9, 1, [12]), (9, 2, [50])], INC),  # a template overrules the loop
-        ([(1, 1, [10]), (1, 2, [10, 10])], UNKNOWN),
-        ([(1, 1, [10]), (1, 2, [30]), (1, 3, [71, 56])], SNAP),
-        ([(1, 5, [12]), (1, 6, [3])], INC),
-        ([(0, 0, [2])] * 5, UNKNOWN),
-        ([(1, 1, [])], UNKNOWN),
-    ],
-)
-def test_guesser(packets: list[Packet], stream: Stream) -> None:
-    assert guess(packets) is stream
-
-
-def test_guesser_says_when_it_is_done() -> None:
-    guesser = StreamGuesser()
-    assert not guesser.decided
-    assert guesser.observe(1, 1, [50]) is INC
-    assert guesser.decided
-    assert not guesser.contradictory
-    assert guesser.observe(1, 2, [71]) is UNKNOWN
-    assert guesser.decided
-    assert guesser.contradictory

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pregao.captures import kernels as looks
 from pregao.codecs.sbe import load_builtin_schema
 from pregao.lake.plan import kernels
 from pregao.services.simulation.memory import short_day, simulate_in_memory
@@ -74,17 +75,17 @@ def _check(payloads: Sequence[bytes]) -> int:
 def _check_headers(payloads: Sequence[bytes], laid: Laid) -> None:
     out = np.full((max(len(laid), 1), 4), 77, np.int64)
     base = laid.raw.ctypes.data
-    kernels.read_headers(base, laid.offsets.ctypes.data, laid.short.ctypes.data, len(laid), out.ctypes.data)
+    looks.read_headers(base, laid.offsets.ctypes.data, laid.short.ctypes.data, len(laid), out.ctypes.data)
     for payload, row in zip(payloads, out.tolist(), strict=False):
         told = plain.header(payload)
         assert (row[0] == -1) if told is None else (tuple(row) == told)
 
 
 def _find(laid: Laid, wanted: Sequence[int], room: int) -> tuple[int, list[int], set[int]]:
-    table, seen = (np.zeros(kernels.TEMPLATES, np.uint8) for _ in range(2))
+    table, seen = (np.zeros(looks.TEMPLATES, np.uint8) for _ in range(2))
     table[list(wanted)] = 1
     notes = np.zeros(max(room, 1), np.int64)
-    messages, noted = kernels.find_messages(
+    messages, noted = looks.find_messages(
         laid.raw.ctypes.data, laid.offsets.ctypes.data, laid.short.ctypes.data, len(laid), table.ctypes.data,
         seen.ctypes.data, notes.ctypes.data, room,
     )  # fmt: skip

@@ -21,7 +21,7 @@ from pregao.services.sample import write_sample
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_sample(tmp_path_factory.mktemp("sample"), packets=400)[0]
+    return write_sample(tmp_path_factory.mktemp("sample"), messages=400)[0]
 
 
 def far_away(path: str) -> RemoteFile:

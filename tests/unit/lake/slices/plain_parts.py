@@ -4,11 +4,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from pregao.books.reference import ReferenceBook
-from pregao.books.sides import SideByPosition
 from pregao.books.views import Level, Order
 from pregao.model.market import Side
 from pregao.model.rows import Rows
+from tests.equality.plain_book import ReferenceBook
+from tests.equality.plain_sides import SideByPosition
 from tests.equality.row_updates import update_of
 
 NOTHING = Level(None, 0, 0)

@@ -36,7 +36,7 @@ from tests.integration.lake_kit import make_days
 from .plain_parts import Told, order_of
 from .plain_slice import PlainSlice
 
-LOSSES = "loss=1%,both=6x2,gap=2x5@A,dup=0.5%,reorder=10:4,loss=1%@S"
+LOSSES = "loss=1%,both=6x2,gap=2x5@A,dup=0.5%,reorder=10:4,loss=1%@S,header=B"
 RESETS = "both=0.5%,reset=channel@?,reset=2xbook@?,reset=failover@?,reset=stream@?"
 DAYS = {
     "version16": {"version": 16, "faults": LOSSES},

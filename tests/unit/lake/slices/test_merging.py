@@ -1,6 +1,7 @@
 """The merge of feeds A and B against a plain one with dicts: losses, repetitions, conflicts, new versions."""
 
-from dataclasses import dataclass
+import struct
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,17 +19,23 @@ class Heard:
     """What one feed has of a packet."""
 
     ts: int
-    payload: bytes
+    sent: int
+    messages: bytes
     late: bool = False
     copies: int = 1
+
+    @property
+    def payload(self) -> bytes:
+        """With SendingTime and Reserved of this feed's own."""
+        return struct.pack("<BBHIQ", 84, self.ts & 1, 1, 1, self.sent) + self.messages
 
 
 PLACE = st.builds(
     lambda version, number: version << NUMBER_BITS | number, st.integers(0, 2), st.integers(1, 12)
 )
-# Few different payloads, of lengths around the eight bytes that are compared at once: conflicts are common.
-PAYLOAD = st.sampled_from([b"", b"1234567", b"12345678", b"12345679", b"123456789", b"123456780", b"1" * 40])
-HEARD = st.builds(Heard, st.integers(0, 50), PAYLOAD, st.booleans(), st.integers(1, 3))
+# Few different messages, of lengths around the eight bytes that are compared at once: conflicts are common.
+MESSAGES = st.sampled_from([b"", b"1234567", b"12345678", b"12345679", b"123456789", b"123456780", b"1" * 40])
+HEARD = st.builds(Heard, st.integers(0, 50), st.integers(0, 3), MESSAGES, st.booleans(), st.integers(1, 3))
 FEED = st.dictionaries(PLACE, HEARD, max_size=20)
 
 
@@ -38,14 +45,14 @@ def plain_merge(a: dict[int, Heard], b: dict[int, Heard], one_clock: bool) -> li
         one, other = a.get(place), b.get(place)
         states = [ABSENT if each is None else LATE * each.late for each in (one, other)]
         if one is not None and other is not None:
-            if one.payload != other.payload:
+            if one.messages != other.messages:  # not the header, which may be each feed's own (6.1, 6.5.3)
                 states = [state | CONFLICT for state in states]
             states[0 if one_clock and other.ts < one.ts else 1] |= SECOND
         told = one or other
         assert told is not None
         found.append(
             {
-                "place": place, "payload": told.payload, "length": len(told.payload), "sent": place * 3,
+                "place": place, "payload": told.payload, "length": len(told.payload), "sent": told.sent,
                 "recv_a": one.ts if one else NULL, "recv_b": other.ts if other else NULL,
                 "state_a": states[0], "state_b": states[1],
                 "copies_a": one.copies if one else 0, "copies_b": other.copies if other else 0,
@@ -75,8 +82,8 @@ def _columns(feed: dict[int, Heard], owners: dict[int, Any]) -> list[Any]:
     for place, heard in sorted(feed.items()):
         memory = np.frombuffer(heard.payload + b"\0", np.uint8).copy()
         owners[memory.ctypes.data] = memory
-        state = LATE * heard.late
-        rows.append((place, heard.ts, place * 3, memory.ctypes.data, len(heard.payload), state, heard.copies))
+        state, size = LATE * heard.late, len(heard.payload)
+        rows.append((place, heard.ts, heard.sent, memory.ctypes.data, size, state, heard.copies))
     return [np.array(column, np.int64) for column in zip(*rows, strict=True)] or [np.zeros(0, np.int64)] * 7
 
 
@@ -92,6 +99,15 @@ def test_feeds_that_differ_in_nothing(feed: dict[int, Heard], one_clock: bool) -
     assert rows == plain_merge(feed, feed, one_clock)
     assert not any(row["state_a"] & (CONFLICT | ABSENT | SECOND) for row in rows)
     assert all(row["state_b"] & SECOND for row in rows)
+
+
+@given(FEED, st.booleans())
+def test_another_header_is_no_conflict_and_the_row_is_of_a(feed: dict[int, Heard], one_clock: bool) -> None:
+    other = {place: replace(heard, sent=heard.sent + 5, ts=heard.ts + 1) for place, heard in feed.items()}
+    for a, b in ((feed, other), (other, feed)):
+        rows = kernel_merge(a, b, one_clock)
+        assert not any(row["state_a"] & CONFLICT for row in rows)
+        assert [row["sent"] for row in rows] == [a[row["place"]].sent for row in rows]
 
 
 @given(st.sets(PLACE, max_size=20), st.integers(-1, 5))

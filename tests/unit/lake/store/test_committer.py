@@ -13,7 +13,7 @@ from pregao.lake.store.deltalog import DeltaLog
 from pregao.lake.store.intent import Change, Intent, Label, write_intent
 from pregao.lake.store.ledger import Ledger
 from pregao.lake.tables.catalogue import TABLES
-from pregao.lake.tables.ledger import INTENTS
+from pregao.lake.tables.ledger import COMMITS, INTENTS
 from tests.unit.lake.kit import TUESDAY, KilledError, Kit
 
 STEPS = [
@@ -114,6 +114,27 @@ def test_another_builder_between_any_two_steps(kit: Kit, step: str) -> None:
     numbers = [version.number for version in kit.lake().versions()]
     assert numbers == [1, 2, 3]
     assert {kit.count("trades", as_of=number) for number in numbers} == {3, 5}
+
+
+@pytest.mark.parametrize("later", [0, 2])
+def test_a_version_that_a_helper_has_entered_is_not_entered_again(kit: Kit, later: int) -> None:
+    """The helper took us for dead when all tables were committed and only the version was missing; it may
+    have gone on to versions of its own since."""
+    kit.commit(kit.file("orders"), kit.file("trades"))
+    change, steps = replacement(kit), list[str]()
+
+    def helped(name: str) -> None:
+        steps.append(name)
+        if name == "table trades":
+            Committer(kit.location).recover()
+            for _ in range(later):
+                kit.commit(kit.file("news"))
+
+    Committer(kit.location, helped).commit(change, Label("build"))
+    assert steps == STEPS[:4]
+    assert len(DeltaLog(kit.location, COMMITS).files) == 2 + later
+    assert [version.number for version in kit.lake().versions()] == list(range(1, 3 + later))
+    assert seen(kit) == (5, 5)
 
 
 def test_two_builders_of_the_same_partition_one_gets_a_clear_error(kit: Kit) -> None:

@@ -58,6 +58,14 @@ def test_a_feed_that_is_missing_is_waited_for_a_while(wait_s: int, expected: int
     assert horizon(planned(1000, A=(1, 1000)), wait_s * SECOND) == expected
 
 
+def test_so_long_and_no_longer() -> None:
+    """A piece that was sent exactly so long ago has been waited for: B, which is not there, is silent."""
+    plan = planned(1000, A=(1, 1000))
+    exactly_ns = plan.unit.last_ns - 401 * SECOND // 10  # since the piece that begins with packet 401
+    assert horizon(plan, exactly_ns + 1) == 381
+    assert horizon(plan, exactly_ns) == 391
+
+
 def test_a_loop_of_places_that_are_not_there_yet_is_waited_for() -> None:
     """It cannot be known whether packets are lost while it is sent."""
     plan = planned(500, A=(1, 1000), B=(1, 1000))

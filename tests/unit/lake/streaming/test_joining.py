@@ -31,6 +31,11 @@ def test_the_last_segment_is_left_alone() -> None:
         assert state.segments[-1].parts == 1
 
 
+def test_as_many_as_the_fan_before_the_last_are_joined_at_once() -> None:
+    segments = [Segment(number, number, number + 1, "") for number in range(5)]
+    assert [neighbours(segments[:count], 3) for count in range(6)] == [None] * 4 + [(0, 3), (0, 4)]
+
+
 def test_segments_that_are_large_enough_stay_as_they_are() -> None:
     most, written, _ = day_of(50, 4, FULL_BYTES)
     assert (most, written) == (50, 0)

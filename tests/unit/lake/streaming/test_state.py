@@ -23,6 +23,18 @@ def test_it_survives_the_row_of_its_unit() -> None:
     assert StreamState.of_plan(json.dumps(plan)) == state
 
 
+def test_computed_tables_of_a_new_unit_are_still_to_be_made() -> None:
+    state = StreamState()
+    assert not state.derived
+    kept = StreamState.of_plan(json.dumps(state.to_plan(0)))
+    assert kept is not None
+    assert not kept.derived
+    state.derived = True
+    kept = StreamState.of_plan(json.dumps(state.to_plan(0)))
+    assert kept is not None
+    assert kept.derived
+
+
 def test_a_unit_that_was_built_has_none() -> None:
     assert StreamState.of_plan('{"slices": 3, "loops": 9}') is None
     assert StreamState.of_plan(None) is None

@@ -4,11 +4,11 @@ of the whole build."""
 from datetime import date
 from typing import Any
 
-from pregao.books.reference import ReferenceBook
 from pregao.books.views import Level
 from pregao.feeds.binary.reading.told import Told
 from pregao.model import events as e
 from pregao.model.market import DefinitionAction, Side
+from tests.equality.plain_book import ReferenceBook
 
 from .plain_capture import PlainChannel, PlainPacket, moment
 from .plain_rows import Row, price, rows_of, time_of

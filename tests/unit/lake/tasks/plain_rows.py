@@ -196,7 +196,7 @@ def _imbalance(update: e.Imbalance, _: Told) -> Table:
 
 def _state(update: e.StateChanged | e.PhaseChanged, _: Told) -> Table:
     group = update.group if isinstance(update, e.PhaseChanged) else None
-    told = update.phase if isinstance(update, e.PhaseChanged) else update.state
+    told = update.phase if isinstance(update, e.PhaseChanged) else update.followed or update.state
     row = {
         "scope": "GROUP" if isinstance(update, e.PhaseChanged) else "INSTRUMENT", "security_group": group,
         "exchange": None if group else "BVMF", "state": name(told), "event": name(update.event),

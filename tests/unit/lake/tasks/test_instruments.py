@@ -43,3 +43,17 @@ def test_fractional_multipliers_and_divisors_are_exact(version: int) -> None:
         (Decimal("0.2"), Decimal(1)),
         (Decimal("0.00000001"), Decimal("2.5")),
     ]
+
+
+@pytest.mark.parametrize("version", [8, 16, 17])
+def test_null_stays_null_and_ratios_have_no_sign(version: int) -> None:
+    """Though on the wire a leg to sell has a ratio below zero."""
+    catalogue = load_default_catalogue()
+    spread = next(each.instrument for each in catalogue.listings if len(each.instrument.legs) > 1)
+    without = replace(spread, multiplier_fine=None, price_divisor_fine=None)
+    (row,) = instruments_table(UNIT, versions([told(without, version, 1_000)]), "build").to_pylist()
+    assert (row["multiplier"], row["price_divisor"]) == (None, None)
+    assert [(leg["side"], leg["ratio"]) for leg in row["legs"]] == [
+        (leg.side.name, Decimal(leg.ratio)) for leg in spread.legs
+    ]
+    assert {leg["side"] for leg in row["legs"]} == {"BUY", "SELL"}

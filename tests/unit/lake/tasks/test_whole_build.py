@@ -64,7 +64,7 @@ def _by_key(rows: list[dict[str, Any]]) -> dict[Key, dict[str, Any]]:
     return found
 
 
-FAULTS = "loss=2%,both=5,gap=2x4@A,dup=2%,reorder=15:5"
+FAULTS = "loss=2%,both=5,gap=2x4@A,dup=2%,reorder=15:5,header=B"
 
 
 def test_packets_of_feeds_that_lose_repeat_and_reorder(tmp_path: Path) -> None:

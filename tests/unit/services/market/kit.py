@@ -1,10 +1,14 @@
-"""Simulated days as packets of a market, in memory."""
+"""Simulated days as packets of a market, and what the exchange did beside what the library told."""
 
+from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import fields
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
+from pregao import Market, MarketEvent
 from pregao.feeds.binary.streams import StreamId
+from pregao.model.events import Update
 from pregao.model.packets import PacketBatch, batch_of
 from pregao.services.simulation.memory import MemoryDay, Packet, short_day, simulate_in_memory
 from pregao.sessions.events import Event
@@ -28,7 +32,10 @@ class MemoryPackets:
         self._numbers = {line: number for number, line in enumerate(self.lines)}
         self.now_ns = packets[0].ts_ns
         self.followed: list[Event] = []
-        self.closed = False
+        self.started = self.closed = False
+
+    def start(self) -> None:
+        self.started = True
 
     @property
     def ended(self) -> bool:
@@ -53,3 +60,39 @@ class MemoryPackets:
 
     def close(self) -> None:
         self.closed = True
+
+
+def market(of: MemoryDay, **options: Any) -> Market:
+    return Market(MemoryPackets(of.packets), **options)
+
+
+# Fields that the library calls otherwise.
+_RENAMED: Final = {
+    "transact_ns": "time_ns", ("PriceBand", "type"): "band", ("Imbalance", "side"): "imbalance",
+    ("SettlementPrice", "kind"): "settlement_kind",
+}  # fmt: skip
+_NOT_SENT: Final = {"position", "settlement_date"}  # from wire version 15 on; before 17
+
+
+def as_sent(of: MemoryDay, kind: type) -> dict[int, list[Update]]:
+    """The updates of a kind that went out as messages, by channel."""
+    found: dict[int, list[Update]] = defaultdict(list)
+    for placed in of.updates:
+        if isinstance(placed.update, kind) and placed.seq_num is not None:
+            found[placed.channel].append(placed.update)
+    return found
+
+
+def differences(event: MarketEvent, update: Update) -> dict[str, tuple[object, object]]:
+    """Fields in which an event of the library is not what the exchange did."""
+    found = {}
+    for each in fields(update):
+        kind = type(update).__name__
+        name = _RENAMED.get((kind, each.name)) or _RENAMED.get(each.name) or each.name
+        done = getattr(update, each.name)
+        if not hasattr(event, name) or (name in _NOT_SENT and getattr(event, name) is None):
+            continue
+        told = getattr(event, name)
+        if told != done and (told or done):  # an end time of 0 is none
+            found[name] = (told, done)
+    return found

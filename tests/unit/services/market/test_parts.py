@@ -9,7 +9,7 @@ from pregao.codecs.pcap.writer import pcap_header, pcap_record
 from pregao.feeds.binary.packets import PacketHeader
 from pregao.feeds.binary.streams import Feed, Stream, StreamId
 from pregao.model.errors import CaptureError
-from pregao.model.market import Phase
+from pregao.model.market import ImbalanceSide, Phase
 from pregao.model.packets import PacketBatch, batch_of
 from pregao.services.market.capture_files import captures_in
 from pregao.services.market.headers import Headers, feeds_of
@@ -45,6 +45,9 @@ def test_places_follow_the_tick() -> None:
 def test_a_value_without_a_name_stays_a_number() -> None:
     assert in_words(Phase.FINAL_CLOSING_CALL) == "final closing call"
     assert in_words(250) == "?250"
+    assert in_words(ImbalanceSide.MORE_SELLERS) == "more sellers"
+    assert in_words(ImbalanceSide(3 << 8)) == "more buyers and more sellers"
+    assert in_words(ImbalanceSide.BALANCED) == "balanced"
 
 
 def of(*packets: tuple[int, int, int]) -> PacketBatch:
@@ -62,6 +65,14 @@ def test_slices_begin_with_what_is_new() -> None:
     assert [[int(ns) for ns in piece.arrival_ns] for piece in cut] == [[10, 11, 12], [13, 14, 15], [16]]
     again = of((B, 3, 20), (A, 4, 21))
     assert [piece.count for piece in slicer.cut(again, Headers(again, feeds_of(LINES)))] == [1, 1]
+
+
+def test_slices_end_when_time_has_passed() -> None:
+    """Heartbeats and snapshots of a quiet hour do not all have the time of the last of them."""
+    late = 5 * SECOND
+    batch = of((A, 1, 10), (SNAPSHOTS, 9, 20), (SNAPSHOTS, 10, SECOND), (A, 0, SECOND + 1), (A, 0, late))
+    cut = list(Slicer().cut(batch, Headers(batch, feeds_of(LINES))))
+    assert [[int(ns) for ns in piece.arrival_ns] for piece in cut] == [[10, 20], [SECOND, SECOND + 1], [late]]
 
 
 def test_slices_have_all_packets_whatever_comes() -> None:
@@ -82,14 +93,14 @@ def test_short_packets_have_no_header() -> None:
 
 
 def test_each_pair_of_arrivals_is_compared_once() -> None:
-    times = FeedTimes()
+    times = FeedTimes(LINES)
     for batch in (
         of((A, 1, 2_000), (B, 1, 2_300)),  # in one batch
         of((A, 2, 3_000)), of((B, 2, 3_100)),  # A first
         of((B, 3, 4_000)), of((A, 3, 4_050)),  # B first
         of((A, 4, 5_000), (A, 0, 5_001), (SNAPSHOTS, 4, 5_002)),  # B never
     ):  # fmt: skip
-        times.take(batch, Headers(batch, feeds_of(LINES)))
+        times.take(batch)
     race = times.race(84)
     assert race is not None
     assert (race.lead.count, race.lead.p50, race.lead.greatest) == (3, 100, 300)

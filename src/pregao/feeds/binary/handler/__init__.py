@@ -6,6 +6,7 @@ handler      packets in, books that are right or say that they are not; `views` 
   incremental  packets whose turn has come, to rows, to the books: `kernels`
   definitions, snapshots   the looping streams
   instruments, groups      what was defined, and the phases of groups
+  interest     which instruments are followed, where they were chosen by symbol
   keeper       what the machine orders, done to the books
   observer     who is told of rows, definitions and news
 """

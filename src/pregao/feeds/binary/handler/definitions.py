@@ -5,6 +5,7 @@ from typing import Any
 
 from pregao.feeds.binary.handler.groups import Groups
 from pregao.feeds.binary.handler.instruments import Instruments
+from pregao.feeds.binary.handler.interest import SymbolInterest
 from pregao.feeds.binary.handler.observer import Observer
 from pregao.feeds.binary.packets import PacketHeader
 from pregao.feeds.binary.reading.plain import PlainReader
@@ -12,6 +13,7 @@ from pregao.feeds.binary.reading.rows import RowReader
 from pregao.feeds.binary.reading.told import Told
 from pregao.model.errors import PregaoError
 from pregao.model.events import Definition
+from pregao.model.instruments import Instrument
 from pregao.model.market import DefinitionAction
 from pregao.model.rows import Kind
 from pregao.sessions.channel import ChannelMachine
@@ -58,7 +60,7 @@ class DefinitionReader:
                     self._take_listed(row)
                 elif row["kind"] == Kind.SEQUENCE_RESET:
                     definitions.on_sequence_reset()
-                    self._remove_unlisted()
+                    self._remove_dropped()
             if reading.whole:
                 return
             reading = self._reader.go_on()
@@ -66,17 +68,18 @@ class DefinitionReader:
     def _take_listed(self, row: Any) -> None:
         told = self._read(self._reader, row)
         if told is not None and isinstance(told.update, Definition):
+            self._learn(told.update.instrument)
             index = self._machine.definitions.on_item(told.update.instrument.security_id, told.total or 0)
-            self._put(told.update, index)
+            if index is not None:
+                self._put(told.update, index)
+            self._remove_dropped()
 
-    def _remove_unlisted(self) -> None:
+    def _remove_dropped(self) -> None:
         """Instruments whose deletion was lost are only known by their absence (6.5.8)."""
-        table = self._machine.table
-        for instrument in list(self._instruments):
-            index = table.find(instrument.security_id)
-            if index >= 0 and not table.is_followed(index):
-                self._instruments.remove(instrument.security_id)
-                self._groups.remove(index)
+        for index in self._machine.definitions.take_dropped():
+            instrument = self._instruments.get(self._machine.table.security_ids[index])
+            if instrument is not None:
+                self._put(Definition(instrument, DefinitionAction.DELETE), index)
 
     def take_incremental(self, reader: RowReader, row: Any) -> None:
         """A definition told on the incremental stream."""
@@ -84,6 +87,7 @@ class DefinitionReader:
         if told is None or not isinstance(told.update, Definition):
             return
         definition = told.update
+        self._learn(definition.instrument)
         index = self._machine.on_definition(
             definition.instrument.security_id,
             int(row["at"]),
@@ -91,6 +95,12 @@ class DefinitionReader:
             deleted=definition.action is DefinitionAction.DELETE,
         )
         self._put(definition, index)
+
+    def _learn(self, instrument: Instrument) -> None:
+        """Rows of an instrument that was chosen by its symbol were skipped until now."""
+        interest = self._machine.settings.interest
+        if isinstance(interest, SymbolInterest) and interest.learn(instrument):
+            self._machine.on_interest()
 
     def _read(self, reader: RowReader, row: Any) -> Told | None:
         try:

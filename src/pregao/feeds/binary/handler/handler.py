@@ -45,7 +45,7 @@ from pregao.sessions.arbitration_state import (
 from pregao.sessions.arrivals.kernels import take_in_sequence
 from pregao.sessions.channel import ChannelMachine
 from pregao.sessions.events import Event
-from pregao.sessions.feeds import SITE_OF, RecoveryStream
+from pregao.sessions.feeds import SITE_OF
 from pregao.sessions.feeds import Feed as SessionFeed
 from pregao.sessions.instruments import Known
 from pregao.sessions.settings import Settings
@@ -111,7 +111,7 @@ class ChannelHandler:
         """One packet of one stream."""
         events = [] if self._started else self.start(now_ns)
         if stream is not Stream.INCREMENTAL:
-            self._take_recovery(payload, stream, feed)
+            self._take_recovery(payload, stream, feed, now_ns)
         elif self.machine.sites.follows(SessionFeed(feed)):
             batch = batch_of([(0, now_ns, payload)])
             self._take_incremental(batch, np.zeros(1, np.uint32), np.array([feed], np.uint8))
@@ -120,29 +120,36 @@ class ChannelHandler:
         return events + self._settle(now_ns)
 
     def receive_batch(self, batch: PacketBatch, lines: LineTable, now_ns: int) -> list[Event]:
-        """Packets of any streams of this channel; `lines` says which stream and feed a source is."""
+        """Packets of any streams of this channel; `lines` says which stream and feed a source is. What a
+        loop says depends on what was told before it began: recovery packets are taken in their place."""
         events = [] if self._started else self.start(now_ns)
-        sites = self.machine.sites
+        sites, joined = self.machine.sites, self.machine.joined
         found = lines.sort(batch, self.channel, sites.active.feeds)
-        if len(found.followed):
-            self._take_incremental(batch, found.followed, lines.feeds)
+        taken = 0
+        for row in found.recovery.tolist():
+            stream, feed = lines.line(int(batch.source[row]))
+            if int(stream) in joined:
+                before = int(np.searchsorted(found.followed, row))
+                if before > taken:
+                    self._take_incremental(batch, found.followed[taken:before], lines.feeds)
+                    taken = before
+            self._take_recovery(batch.payload(row), stream, feed, int(batch.arrival_ns[row]))
+        if taken < len(found.followed):
+            self._take_incremental(batch, found.followed[taken:], lines.feeds)
         for number, (heard_ns, packets) in enumerate(found.standby.tolist()):
             if packets:  # the site that is not followed is only listened for
                 sites.hear_standby(SessionFeed(number), heard_ns, packets)
-        for row in found.recovery.tolist():
-            stream, feed = lines.line(int(batch.source[row]))
-            if RecoveryStream(stream) in self.machine.joined:
-                self._take_recovery(bytes(batch.payload(row)), stream, feed)
-            else:
-                self.ignored += 1
         return events + self._settle(now_ns)
 
     def next_timeout(self) -> int | None:
-        return self.machine.next_timeout()
+        """Of what is missing: packets, feeds that are silent, parts of news."""
+        machine_ns, news_ns = self.machine.next_timeout(), self.incremental.next_timeout()
+        return news_ns if machine_ns is None else machine_ns if news_ns is None else min(machine_ns, news_ns)
 
     def on_timeout(self, now_ns: int) -> list[Event]:
         for packet in self.machine.on_timeout(now_ns):
             self.incremental.take_packet(packet)
+        self.incremental.on_timeout(now_ns)
         return self._settle(now_ns)
 
     # What people ask
@@ -167,9 +174,8 @@ class ChannelHandler:
     # Inside
 
     def _take_incremental(self, batch: PacketBatch, rows: UInt32s, feeds: Feeds) -> None:
-        machine, out, base = self.machine, self._out, batch.buffer.ctypes.data
-        arrays: tuple[Array, ...] = (batch.offset, batch.length, batch.source, batch.arrival_ns, feeds)
-        columns = [array.ctypes.data for array in arrays]
+        machine, out = self.machine, self._out
+        base, *columns = *batch.addresses, feeds.ctypes.data
         index, last, place = 0, len(rows), rows.ctypes.data
         while index < last:
             state = machine.arbiter.state
@@ -216,12 +222,19 @@ class ChannelHandler:
         for packet in packets:
             self.incremental.take_packet(packet)
 
-    def _take_recovery(self, payload: bytes, stream: Stream, feed: Feed) -> None:
-        if stream is Stream.SNAPSHOT:
-            self.snapshots.receive(payload, SessionFeed(feed))
+    def _take_recovery(
+        self, payload: bytes | memoryview, stream: Stream, feed: Feed, now_ns: int
+    ) -> None:
+        if int(stream) not in self.machine.joined:
+            self.ignored += 1
+        elif stream is Stream.SNAPSHOT:
+            in_event = self.store.has_touched
+            self.snapshots.receive(bytes(payload), SessionFeed(feed))
             self._align()
+            if not in_event:  # else its end tells them
+                self.incremental.tell_quotes(self.machine.at, now_ns)
         elif stream is Stream.DEFINITION and SITE_OF[SessionFeed(feed)] is self.machine.sites.active:
-            self.definitions.receive(payload)
+            self.definitions.receive(bytes(payload))
 
     def _settle(self, now_ns: int) -> list[Event]:
         self._align()

@@ -20,13 +20,14 @@ from pregao.feeds.binary.handler.kernels import (
     NOTES_FULL,
     OVERFLOW,
     SUSPECTED,
+    end_without_row,
     take_phase,
     take_rows,
     whole_events,
 )
 from pregao.feeds.binary.handler.observer import Observer
 from pregao.feeds.binary.news import NewsAssembler
-from pregao.feeds.binary.news_parts import NewsPart
+from pregao.feeds.binary.news_parts import News, NewsPart
 from pregao.feeds.binary.reading.plain import PlainReader, news_of
 from pregao.feeds.binary.reading.rows import Array, Reading, RowReader
 from pregao.feeds.binary.workspace import Context
@@ -39,6 +40,7 @@ from pregao.sessions.instruments import NOTABLE
 
 MOST_WAITING: Final = 1 << 14  # rows of an event without an end; a real one has some hundreds
 _NOTE_ROOM: Final = 1 << 12
+_AFTER_ALL: Final = 0xFFFF  # index of no message: behind those of its packet
 
 
 class IncrementalReader:
@@ -66,7 +68,8 @@ class IncrementalReader:
         self._notes = np.zeros((_NOTE_ROOM, 4), np.int64)
         self._context = Context(CONTEXT_FIELDS)
         self._context.set(
-            books=store.context, sync=machine.table.address, pool=machine.held.address,
+            books=store.context, sync=machine.table.address, unclean=machine.table.count_address,
+            pool=machine.held.address,
             notes=self._notes, note_room=_NOTE_ROOM, decided=NOT_DECIDED,
             skip_unknown=int(machine.settings.interest is not None),
         )  # fmt: skip
@@ -180,6 +183,7 @@ class IncrementalReader:
             self._phase(row)
         elif kind == Kind.CHANNEL_RESET:
             self._machine.on_channel_reset(at)
+            self.tell_quotes(at, int(row["time_ns"]))
         elif kind == Kind.SEQUENCE_RESET:
             self._machine.on_sequence_reset(at)
         elif kind == Kind.DEFINITION:
@@ -214,5 +218,32 @@ class IncrementalReader:
             return
         for each in told:
             if isinstance(each.update, NewsPart):
-                for news in self._news.receive(each.update, self._now_ns):
-                    self._observer.on_news(news_of(news, self._now_ns))
+                self._tell_news(self._news.receive(each.update, self._now_ns))
+
+    def _tell_news(self, news: list[News]) -> None:
+        for each in news:
+            self._observer.on_news(news_of(each, self._now_ns))
+
+    # Time
+
+    def next_timeout(self) -> int | None:
+        """When a news that lacks a part is to be told as it is."""
+        return self._news.next_timeout()
+
+    def on_timeout(self, now_ns: int) -> None:
+        self._now_ns = now_ns
+        self._tell_news(self._news.on_timeout(now_ns))
+
+    # Quotes
+
+    def tell_quotes(self, at: int, time_ns: int) -> None:
+        """Tops that changed without an event: a snapshot was loaded, all books emptied. `time_ns` is when
+        that became known here."""
+        if not self._store.has_touched:
+            return
+        self._one_row[0] = 0
+        self._one_row[0]["at"], self._one_row[0]["time_ns"] = at, time_ns
+        self._one_row[0]["index"] = _AFTER_ALL
+        while (code := end_without_row(self._store.context, self._one_row.ctypes.data)) != t.DONE:
+            self._store.make_room(code)
+        self._observer.on_rows(self._one_row[:0])

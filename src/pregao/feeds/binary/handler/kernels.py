@@ -1,6 +1,6 @@
 """Rows in the order of the stream onto the books: what is to be done with each is decided by what is
 known of its instrument (`sessions`), and done by `books`. The plain twin is `ChannelMachine.on_row` with
-`books.reference`.
+`tests/equality/plain_book.py`.
 
 A book waits for memory more than it computes, so rows are gone through in pieces, as in `books.kernels`.
 """
@@ -28,12 +28,13 @@ from pregao.model import rows as r
 from pregao.model.market import Phase
 from pregao.model.rows import Kind
 from pregao.sessions.instruments import BOOK, BOUND, MISSING, NEVER, NOTABLE, SYNC_SIZE, Decision, Known
-from pregao.sessions.kernels import decide, first_held, forget_held, held_row, next_held, push
+from pregao.sessions.kernels import decide, first_held, forget_held, held_row, next_held, push, recount
 
 # The context: words of 64 bits.
 CONTEXT_FIELDS = (
     "books",  # context of the book store
     "sync",  # records of the instruments
+    "unclean",  # address of how many of them are not clean
     "pool",  # held rows
     "notes",  # four words each: index, decision, kind, place
     "note_count",
@@ -42,7 +43,7 @@ CONTEXT_FIELDS = (
     "skip_unknown",  # rows of instruments that are not in the table are of no interest
     "skipped",
 )
-(BOOKS, SYNC, POOL, NOTES, NOTE_COUNT, NOTE_ROOM, DECIDED, SKIP_UNKNOWN, SKIPPED) = range(
+(BOOKS, SYNC, UNCLEAN, POOL, NOTES, NOTE_COUNT, NOTE_ROOM, DECIDED, SKIP_UNKNOWN, SKIPPED) = range(
     0, 8 * len(CONTEXT_FIELDS), 8
 )
 NOTE_SIZE = 32
@@ -56,7 +57,7 @@ SUSPECTED = 256  # in a note: an update did not fit the book
 APPLY, HOLD, FORGET = int(Decision.APPLY), int(Decision.HOLD), int(Decision.FORGET)
 EMPTIED = int(Decision.EMPTIED)
 STALE = int(Known.STALE)
-END_OF_EVENT = 1
+END_OF_EVENT, RECOVERY = int(r.Flag.END_OF_EVENT), int(r.Flag.RECOVERY)
 LAST_BOOK_KIND = int(Kind.EMPTY_BOOK)
 EMPTY_BOOK = int(Kind.EMPTY_BOOK)
 PHASE = int(Kind.PHASE)
@@ -94,7 +95,8 @@ def _take_row(context, books, number, row, at_first):
     kind, at = load_u8(row, r.KIND), load_i64(row, r.AT)
     outcome = load_i64(context, DECIDED)
     if not at_first or outcome == NOT_DECIDED:
-        outcome = decide(sync, kind, load_u32(row, r.RPT_SEQ), at)
+        recovery = load_u8(row, r.FLAGS) & RECOVERY
+        outcome = decide(sync, kind, load_u32(row, r.RPT_SEQ), at, recovery)
     if outcome & FORGET:
         forget_held(pool, sync)
     if outcome & EMPTIED and kind != EMPTY_BOOK:
@@ -110,7 +112,8 @@ def _take_row(context, books, number, row, at_first):
             outcome |= _suspect(sync, header, at)
     if outcome & HOLD and not push(pool, sync, row):
         code = OVERFLOW
-    if outcome & (NOTABLE | SUSPECTED):
+    if outcome & (NOTABLE | SUSPECTED):  # no other decision changes what is known of an instrument
+        recount(load_i64(context, UNCLEAN), sync)
         _note(context, number, outcome, kind, at)
     return code, outcome
 
@@ -157,6 +160,15 @@ def take_rows(context, rows, first, count):
     return t.DONE, count
 
 
+@kernel
+def end_without_row(books, row):
+    """The tops that changed are told as of the place and the time of `row`, which is no message."""
+    if not quotes_fit(books):
+        return t.QUOTES_FULL
+    end_event(books, row)
+    return t.DONE
+
+
 @inlined
 def _affect(books, header, row):
     """What a phase of its group does to an instrument: see `groups.Groups.affect`."""
@@ -178,7 +190,7 @@ def take_phase(context, row, indexes, first, count, is_theirs):
     for place in range(first, count):
         number = load_u32(indexes, place * 4)
         sync, header = load_i64(context, SYNC) + number * SYNC_SIZE, header_of(books, number)
-        outcome = decide(sync, PHASE, 0, at)
+        outcome = decide(sync, PHASE, 0, at, 0)
         if is_theirs:
             if outcome & APPLY:
                 _affect(books, header, row)

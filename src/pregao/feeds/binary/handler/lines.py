@@ -36,7 +36,9 @@ class LineTable:
     def __init__(self, lines: Sequence[StreamId]) -> None:
         self._lines = list(lines)
         self.feeds: Feeds = np.array([int(line.feed or Feed.A) for line in lines] or [0], np.uint8)
+        self._feeds_address: int = self.feeds.ctypes.data
         self._roles: dict[tuple[int, tuple[int, ...]], Feeds] = {}
+        self._role_addresses: dict[tuple[int, tuple[int, ...]], int] = {}
         self._room = 0
         self._make_room(1)
 
@@ -51,14 +53,14 @@ class LineTable:
         """The packets of a channel; `site` are the feeds of the one that is followed."""
         if batch.count > self._room:
             self._make_room(batch.count)
-        roles = self._roles.get((channel, site))
+        roles = self._role_addresses.get((channel, site))
         if roles is None:
-            roles = self._roles[channel, site] = self._roles_of(channel, site)
-        self._standby[:] = 0
-        taken, others = sort_packets(
-            batch.source.ctypes.data, batch.arrival_ns.ctypes.data, batch.count, roles.ctypes.data,
-            self.feeds.ctypes.data, *self._places,
-        )  # fmt: skip
+            found = self._roles[channel, site] = self._roles_of(channel, site)
+            roles = self._role_addresses[channel, site] = found.ctypes.data
+        self._standby.fill(0)
+        _, _, _, sources, arrivals = batch.addresses
+        feeds, places = self._feeds_address, self._places
+        taken, others = sort_packets(sources, arrivals, batch.count, roles, feeds, *places)
         return Sorted(self._followed[:taken], self._recovery[:others], self._standby)
 
     def _roles_of(self, channel: int, site: Collection[int]) -> Feeds:

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from pregao.books.phases import effective
+from pregao.books.phases import effective, shown
 from pregao.books.statistics import Statistics
-from pregao.books.views import Level, Order, Top
+from pregao.books.views import BookLevels, Level, Order, QueuePosition, Top
 from pregao.model.instruments import Instrument
 from pregao.model.market import Phase, Side, State
-from pregao.sessions.instruments import Known
+from pregao.sessions.instruments import BookStatus
 
 if TYPE_CHECKING:
     from pregao.feeds.binary.handler.handler import ChannelHandler
@@ -38,43 +38,58 @@ class HandledBook:
         return str(self.security_id) if instrument is None else instrument.symbol
 
     @property
-    def known(self) -> Known:
-        """What is known of the book."""
+    def status(self) -> BookStatus:
+        """How far the book is to be believed."""
         return self._handler.known(self.index)[0]
 
     @property
-    def statistics_known(self) -> Known:
+    def statistics_status(self) -> BookStatus:
         return self._handler.known(self.index)[1]
 
     @property
-    def state_known(self) -> Known:
+    def state_status(self) -> BookStatus:
         """Its group's phase is told to no instrument: see `groups`."""
         group = self._handler.groups.of(self.index)
         if group is None or not group.verified:
-            return Known.STALE
-        return self.statistics_known
+            return BookStatus.STALE
+        return self.statistics_status
 
     @property
     def is_clean(self) -> bool:
-        return self.known is Known.CLEAN
+        return self.status is BookStatus.CLEAN
 
     @property
     def top(self) -> Top:
         return self._handler.store.top(self.index)
 
-    def levels(self, side: Side, depth: int | None = None) -> list[Level]:
-        return self._handler.store.levels(self.index, side, depth)
+    def levels(self, depth: int = 10) -> BookLevels:
+        """The first levels of both sides as NumPy arrays, copied."""
+        return self._handler.store.both_sides(self.index, depth)
 
-    def orders(self, side: Side) -> list[Order]:
-        return self._handler.store.orders(self.index, side)
+    def side_levels(self, side: Side, depth: int | None = None) -> list[Level]:
+        """The levels of one side, best first."""
+        return self._handler.store.levels(self.index, side, depth)
 
     @property
     def bids(self) -> list[Level]:
-        return self.levels(Side.BUY)
+        return self.side_levels(Side.BUY)
 
     @property
     def offers(self) -> list[Level]:
-        return self.levels(Side.SELL)
+        return self.side_levels(Side.SELL)
+
+    def orders(self, side: Side) -> list[Order]:
+        """By priority."""
+        return self._handler.store.orders(self.index, side)
+
+    def order(self, order_id: int) -> Order | None:
+        """By its secondaryOrderID; None when there is no such order."""
+        found = self._handler.store.find_order(self.index, order_id)
+        return None if found is None else found[1]
+
+    def queue_position(self, order_id: int) -> QueuePosition | None:
+        """Side and price of an order, and how many orders and what quantity stand before it there."""
+        return self._handler.store.queue_position(self.index, order_id)
 
     @property
     def statistics(self) -> Statistics:
@@ -87,13 +102,23 @@ class HandledBook:
         return None if group is None else group.phase
 
     @property
-    def state(self) -> State | None:
-        """What rules it now (14); None while nothing is known."""
-        phase, own = self.phase, self._handler.store.own_state(self.index)
-        return effective(
-            phase if isinstance(phase, Phase) else None,
-            State(own) if own in State._value2member_map_ else None,
-        )
+    def own_state(self) -> State | None:
+        """The state of its own (101); None while it follows its group."""
+        own = self._handler.store.own_state(self.index)
+        return State(own) if own in State._value2member_map_ else None
+
+    @property
+    def state(self) -> Phase | State | None:
+        """What it is in (14): a Phase where it follows its group, a State where one of its own rules; None
+        while nothing is known."""
+        phase = self.phase
+        return shown(phase if isinstance(phase, Phase) else None, self.own_state)
+
+    @property
+    def trading_state(self) -> State | None:
+        """What may be done with it: the more restrictive of both, as a state. PRE_CLOSE is CLOSE here."""
+        phase = self.phase
+        return effective(phase if isinstance(phase, Phase) else None, self.own_state)
 
     @property
     def ends_ns(self) -> int | None:

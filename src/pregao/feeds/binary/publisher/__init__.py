@@ -10,7 +10,7 @@ resets       what is sent when sequence, channel, book or publisher start over
 channel      all of it: `ChannelPublisher`
 """
 
-from pregao.feeds.binary.publisher.channel import ChannelPublisher, Paces, Site
+from pregao.feeds.binary.publisher.channel import ChannelPublisher, Habits, Paces, Site
 from pregao.feeds.binary.publisher.loops import Pace
 from pregao.feeds.binary.publisher.packets import OutgoingPacket, SequencePoint
 from pregao.feeds.binary.publisher.sources import BookOrder, BookSource, InstrumentBook
@@ -19,6 +19,7 @@ __all__ = [
     "BookOrder",
     "BookSource",
     "ChannelPublisher",
+    "Habits",
     "InstrumentBook",
     "OutgoingPacket",
     "Pace",

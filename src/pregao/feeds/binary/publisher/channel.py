@@ -46,6 +46,13 @@ class Paces(NamedTuple):
     snapshot_entries: int = ENTRIES
 
 
+class Habits(NamedTuple):
+    """What the guidelines leave open, or real feeds do otherwise."""
+
+    replenishment_orders: int = 0  # in an event of a book told again (6.5.13); 0: all, with its EmptyBook
+    definitions_reset: bool = True  # a SequenceReset ends a loop of definitions (6.5.8); real loops lack it
+
+
 class ChannelPublisher:
     """Events in, packets out through `take`.
 
@@ -65,13 +72,14 @@ class ChannelPublisher:
         now_ns: int,
         site: Site = Site.PRIMARY,
         paces: Paces | None = None,
+        habits: Habits | None = None,
         start: SequencePoint | None = None,
         loops: SequencePoint | None = None,
         rpt_seqs: Mapping[int, int] | None = None,
         booked: Iterable[int] = (),
         listener: Listener | None = None,
     ) -> None:
-        paces = paces or Paces()
+        paces, habits = paces or Paces(), habits or Habits()
         self.channel, self.version, self.site = channel, version, site
         self._out: list[OutgoingPacket] = []
         writer = MessageWriter(schema, version)
@@ -91,13 +99,16 @@ class ChannelPublisher:
         definitions = DefinitionLoop(source, writer)
         self.definitions = LoopingStream(
             packets(Stream.DEFINITION, site.loops, loops), paces.definitions, definitions.begin,
-            writer.sequence_reset, now_ns,
+            writer.sequence_reset if habits.definitions_reset else None, now_ns,
         )  # fmt: skip
         self.snapshots = LoopingStream(
             packets(Stream.SNAPSHOT, site.loops, loops), paces.snapshots, snapshots.begin,
             writer.sequence_reset, now_ns,
         )  # fmt: skip
-        self._resets = Resets(channel, self.incremental, source, writer.sequence_reset, paces.recovery_ns)
+        self._resets = Resets(
+            channel, self.incremental, source, writer.sequence_reset, paces.recovery_ns,
+            habits.replenishment_orders,
+        )  # fmt: skip
 
     def publish(self, event: Event, now_ns: int) -> None:
         self.incremental.publish(event, now_ns)

@@ -5,7 +5,7 @@ from typing import Final
 
 from pregao.feeds.binary.publisher.fields import Fields, decimal
 from pregao.model.instruments import Instrument, Leg, Payout, TradeType, Underlying
-from pregao.model.market import FINE_EXPONENT, DefinitionAction
+from pregao.model.market import FINE_EXPONENT, DefinitionAction, Side
 
 _DAY_SECONDS: Final = 86_400
 _ELIGIBLE: Final = TradeType.ELECTRONIC  # the same number says that an instrument takes GTC and GTD
@@ -14,9 +14,16 @@ _CASH_SETTLED: Final = "VANILLA_CASH_SETTLEMENT"
 
 
 def definition_fields(
-    instrument: Instrument, action: DefinitionAction, total: int, *, last: bool, words: Iterable[str]
+    instrument: Instrument,
+    action: DefinitionAction,
+    total: int,
+    *,
+    last: bool,
+    words: Iterable[str],
+    signed_ratios: bool = True,
 ) -> Fields:
-    """One of `total` definitions; `words` are the instrAttribTypes and optPayoutTypes of the version."""
+    """One of `total` definitions; `words` are the instrAttribTypes and optPayoutTypes of the version.
+    `signed_ratios`: legRatioQty of a leg to sell is below zero, as in B3's own definitions."""
     known = frozenset(words)
     return (
         _identity(instrument)
@@ -28,7 +35,7 @@ def definition_fields(
             "totNoRelatedSym": total,
             "lastFragment": int(last),
             "noUnderlyings": [_underlying(underlying) for underlying in instrument.underlyings],
-            "noLegs": [_leg(leg) for leg in instrument.legs],
+            "noLegs": [_leg(leg, signed=signed_ratios) for leg in instrument.legs],
             "noInstrAttribs": [
                 {"instrAttribType": attribute, "instrAttribValue": value}
                 for attribute, value in _attributes(instrument)
@@ -111,7 +118,7 @@ def _quantities(instrument: Instrument) -> Fields:
         "maxOrderQty": instrument.maximum_quantity,
         "minLotSize": instrument.lot,
         "minTradeVol": instrument.lot,
-        "minCrossQty": instrument.lot,
+        "minCrossQty": instrument.minimum_cross,
     }
 
 
@@ -129,10 +136,10 @@ def _underlying(underlying: Underlying) -> Fields:
     return {"underlyingSecurityID": underlying.security_id, "underlyingSymbol": underlying.symbol}
 
 
-def _leg(leg: Leg) -> Fields:
+def _leg(leg: Leg, *, signed: bool) -> Fields:
     return {
         "legSecurityID": leg.security_id,
-        "legRatioQty": leg.ratio,
+        "legRatioQty": -leg.ratio if signed and leg.side is Side.SELL else leg.ratio,
         "legSecurityType": leg.security_type,
         "legSide": leg.side,
         "legSymbol": leg.symbol,

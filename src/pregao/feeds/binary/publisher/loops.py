@@ -21,7 +21,7 @@ class LoopingStream:
 
     `begin` gives the messages of one loop, or None while there is nothing to say: then only
     heartbeats go out. Messages are asked for only when their packet is due, so what is said late
-    in a loop is newer than what was said early.
+    in a loop is newer than what was said early. Without `sequence_reset` a loop just ends.
     """
 
     def __init__(
@@ -29,7 +29,7 @@ class LoopingStream:
         packets: PacketStream,
         pace: Pace,
         begin: Callable[[], Iterator[bytes] | None],
-        sequence_reset: bytes,
+        sequence_reset: bytes | None,
         now_ns: int,
     ) -> None:
         self.packets, self._pace, self._begin = packets, pace, begin
@@ -68,7 +68,8 @@ class LoopingStream:
         packets = self.packets
         message = self._ahead or next(self._messages, None)
         if message is None:
-            packets.send_alone(self._sequence_reset, now_ns)
+            if self._sequence_reset is not None:
+                packets.send_alone(self._sequence_reset, now_ns)
             packets.start_version()
             self._messages = None
             return False

@@ -30,10 +30,11 @@ _MARKED: Final = (e.OrderUpdate, e.Trade, e.TradeBusted, e.LastTrade)  # may be 
 
 
 class MessageWriter:
-    """Encodes the messages of one version. `packers` has the quickest way for each kind of update."""
+    """Encodes the messages of one version. `packers` has the quickest way for each kind of update;
+    `signed_ratios` is the form of legRatioQty: see `listings`."""
 
-    def __init__(self, schema: Schema, version: int) -> None:
-        self.version = version
+    def __init__(self, schema: Schema, version: int, *, signed_ratios: bool = True) -> None:
+        self.version, self._signed_ratios = version, signed_ratios
         self.flags = indicators(schema, version)
         self._encoder = MessageEncoder(schema, version)
         self._layouts = schema.at(version).by_name
@@ -81,7 +82,9 @@ class MessageWriter:
     def definition(
         self, instrument: Instrument, action: DefinitionAction, total: int = 1, *, last: bool = True
     ) -> bytes:
-        fields = definition_fields(instrument, action, total, last=last, words=self._words)
+        fields = definition_fields(
+            instrument, action, total, last=last, words=self._words, signed_ratios=self._signed_ratios
+        )
         return self.encode_fields(self._definition_name, fields)
 
     def news(self, news: e.News, indicator: int, last_indicator: int) -> list[bytes]:

@@ -1,7 +1,7 @@
 """When sequence, channel, book or publisher start over (6.5.11, 6.5.12, 6.5.13, 7.4.1).
 
 What each sends on the incremental stream, then for every instrument that has or had a book an
-EmptyBook and its orders, one event, all marked RecoveryMsg:
+EmptyBook and its orders, one event or many (`event_orders`), all marked RecoveryMsg:
 
     stream reset     SequenceReset (the last packet of its sequenceVersion); number 1 of the next
     failover         nothing: number 1 of the next sequenceVersion; last, LastTradePrice (13.6)
@@ -36,7 +36,9 @@ class Resets:
         source: BookSource,
         sequence_reset: bytes,
         interval_ns: int = RECOVERY_INTERVAL_NS,
+        event_orders: int = 0,
     ) -> None:
+        self._event_orders = event_orders  # in an event and packet of their own; 0: one event for a book
         self._channel, self._incremental, self._source = channel, incremental, source
         self._sequence_reset, self._interval_ns = sequence_reset, interval_ns
         self._waiting: deque[int] = deque()
@@ -105,11 +107,21 @@ class Resets:
         if book is None:
             return
         if book.bids or book.offers or security_id in incremental.booked:
-            self._say(now_ns, e.BookEmptied(security_id, now_ns), *_orders(security_id, book))
+            self._tell_again(security_id, book, now_ns)
         if self._last_trades:
             for update in book.statistics:
                 if isinstance(update, e.LastTrade):
                     self._say(now_ns, update)
+
+    def _tell_again(self, security_id: int, book: InstrumentBook, now_ns: int) -> None:
+        emptied, orders = e.BookEmptied(security_id, now_ns), list(_orders(security_id, book))
+        if not self._event_orders:
+            self._say(now_ns, emptied, *orders)
+            return
+        self._say(now_ns, emptied)
+        for first in range(0, len(orders), self._event_orders):
+            self._incremental.flush(now_ns)
+            self._say(now_ns, *orders[first : first + self._event_orders])
 
     def _say(self, now_ns: int, *updates: e.Update) -> None:
         self._incremental.publish(e.Event(updates), now_ns)

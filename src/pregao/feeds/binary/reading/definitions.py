@@ -6,6 +6,7 @@ from pregao.feeds.binary.reading import words as w
 from pregao.feeds.binary.reading.values import Values
 from pregao.model import events as e
 from pregao.model.instruments import Instrument, Leg, Underlying
+from pregao.model.market import Side
 
 _WHOLE: Final = 1
 
@@ -14,7 +15,10 @@ def definition(v: Values, channel: int) -> e.Definition:
     """Both messages. What is null is as the model has it by default."""
     told = {"channel": channel} | _identity(v) | _terms(v) | _quantities(v) | _settlement(v) | _attributes(v)
     instrument = Instrument(
-        price_kind=v.word("priceType", w.PRICE_KINDS),  # here null is a value of its own
+        # Of these null is a value of its own.
+        price_kind=v.word("priceType", w.PRICE_KINDS),
+        multiplier_fine=v.fine("contractMultiplier"),
+        price_divisor_fine=v.fine("priceDivisor"),
         legs=tuple(_leg(leg) for leg in v.entries("noLegs")),
         underlyings=tuple(_underlying(one) for one in v.entries("noUnderlyings")),
         **{name: value for name, value in told.items() if value is not None},
@@ -55,8 +59,6 @@ def _terms(v: Values) -> dict[str, Any]:
     month_year = v.get("maturityMonthYear") or {}
     year, month = month_year.get("year"), month_year.get("month")
     return {
-        "multiplier_fine": v.fine("contractMultiplier"),
-        "price_divisor_fine": v.fine("priceDivisor"),
         "strike": v.price("strikePrice"),
         "is_put": None if put_or_call not in ("PUT", "CALL") else put_or_call == "PUT",
         "is_american": None if style not in ("AMERICAN", "EUROPEAN") else style == "AMERICAN",
@@ -84,6 +86,7 @@ def _quantities(v: Values) -> dict[str, Any]:
         "lot": v.get("minLotSize"),
         "minimum_quantity": v.get("minOrderQty"),
         "maximum_quantity": v.get("maxOrderQty"),
+        "minimum_cross": v.get("minCrossQty"),
         "is_odd_lot": v.get("lotType") == "ODD_LOT",
     }
 
@@ -105,11 +108,19 @@ def _attributes(v: Values) -> dict[str, Any]:
 
 
 def _leg(v: Values) -> Leg:
+    """legRatioQty may have a sign, which says what legSide says: it counts once. Where they contradict each
+    other the side is believed, and the ratio is noted as lacking."""
+    side, ratio = v.word("legSide", w.SIDES), v.scaled("legRatioQty", _WHOLE)
+    if ratio is not None and ratio < 0:
+        side = Side.SELL if side is None else side
+        if side is not Side.SELL:
+            v.need("leg.ratio", None)
+        ratio = -ratio
     return Leg(
         security_id=v.need("leg.security_id", v.get("legSecurityID")),
         symbol=_text(v, "leg.symbol", "legSymbol"),
-        side=v.need("leg.side", v.word("legSide", w.SIDES)),
-        ratio=v.need("leg.ratio", v.scaled("legRatioQty", _WHOLE)),
+        side=v.need("leg.side", side),
+        ratio=v.need("leg.ratio", ratio),
         security_type=v.need("leg.security_type", v.word("legSecurityType", w.SECURITY_TYPES)),
     )
 

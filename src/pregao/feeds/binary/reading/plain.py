@@ -116,4 +116,5 @@ def news_of(news: News, received_ns: int = 0) -> e.News:
         language=news.language or "pt",
         url=news.url,
         security_id=news.security_id,
+        complete=news.complete,
     )

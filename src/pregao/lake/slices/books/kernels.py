@@ -42,7 +42,17 @@ from pregao.lake.slices.sampling.kernels import (
 from pregao.lake.slices.snapshots.kernels import settle_told
 from pregao.model import rows as r
 from pregao.model.rows import Kind
-from pregao.sessions.instruments import BOOK, BOUND, MISSING, NEVER, STATISTICS, SYNC_SIZE, Decision, Known
+from pregao.sessions.instruments import (
+    BOOK,
+    BOUND,
+    MISSING,
+    NEVER,
+    STATISTICS,
+    SYNC_SIZE,
+    UNMARKED,
+    Decision,
+    Known,
+)
 from pregao.sessions.kernels import decide
 
 CONTEXT_FIELDS = (
@@ -125,7 +135,7 @@ def _take_row(context, books, number, row, kind):
     outcome = load_i64(context, DECIDED)
     store_64(context, DECIDED, NOT_DECIDED)
     if outcome == NOT_DECIDED:
-        outcome = decide(sync, kind, load_u32(row, r.RPT_SEQ), at)
+        outcome = decide(sync, kind, load_u32(row, r.RPT_SEQ), at, UNMARKED)
     if outcome & EMPTIED and kind != EMPTY_BOOK:
         clear_book(books, header)
         touch(books, header, number)

@@ -80,8 +80,10 @@ def _put(out, field, row, value):
 
 
 @inlined
-def _same(one, other, size):
-    at = 0
+def _same_messages(one, other, size):
+    """Two packets of one size. A and B promise the same messages (6.1, 6.5.3): SendingTime and Reserved of
+    the header may be each feed's own, all else of it is what they were found by."""
+    at = PACKET_HEADER_SIZE
     while at + 8 <= size:
         if load_i64(one, at) != load_i64(other, at):
             return False
@@ -111,7 +113,8 @@ def merge_feeds(columns, count_a, count_b, out, one_clock):
     """`columns` has the addresses of the columns of A, then of B; how many packets there are. Where there
     is no column of copies each came once.
 
-    Which came first is only known with one clock; otherwise it is A."""
+    Which came first is only known with one clock; otherwise it is A. The packet itself, with its
+    SendingTime, is always that of A where A has it: so it does not depend on clocks."""
     feed_b = columns + FEED_FIELDS * 8
     a, b, row = 0, 0, 0
     while a < count_a or b < count_b:
@@ -127,7 +130,7 @@ def merge_feeds(columns, count_a, count_b, out, one_clock):
         if has_a and has_b:
             length = _get(columns, LENGTH, a)
             same = length == _get(feed_b, LENGTH, b)
-            if not same or not _same(_get(columns, ADDRESS, a), _get(feed_b, ADDRESS, b), length):
+            if not same or not _same_messages(_get(columns, ADDRESS, a), _get(feed_b, ADDRESS, b), length):
                 state_a |= CONFLICT
                 state_b |= CONFLICT
             if one_clock and _get(feed_b, TS, b) < _get(columns, TS, a):

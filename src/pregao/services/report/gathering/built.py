@@ -19,8 +19,6 @@ class Input:
 class Unit:
     channel: int
     inputs: tuple[Input, ...]
-    built_ns: int | None
-    code_version: str | None
 
 
 @dataclass(frozen=True)
@@ -59,9 +57,9 @@ def built(day: Day) -> Built:
 
 
 def _units(day: Day) -> list[Unit]:
-    rows = day.rows("units", ["channel", "inputs", "built_ns", "code_version"])
+    rows = day.rows("units", ["channel", "inputs"])
     return [
-        Unit(row["channel"], _inputs(row["inputs"]), row["built_ns"], row["code_version"])
+        Unit(row["channel"], _inputs(row["inputs"]))
         for row in sorted(rows, key=lambda row: row["channel"])
     ]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from pregao.feeds.binary.handler.handler import ChannelHandler
-from pregao.feeds.binary.publisher import ChannelPublisher, OutgoingPacket, Pace, Paces
+from pregao.feeds.binary.publisher import ChannelPublisher, Habits, OutgoingPacket, Pace, Paces
 from pregao.model import events as e
 from pregao.model.instruments import Instrument
 from pregao.model.market import DefinitionAction
@@ -32,10 +32,16 @@ class Channel:
     """Instruments A and B, a publisher, a handler. `hear` has everything delivered on A and on B."""
 
     def __init__(
-        self, version: int = 16, settings: Settings | None = None, *, hear: bool = True, **handler: Any
+        self,
+        version: int = 16,
+        settings: Settings | None = None,
+        *,
+        hear: bool = True,
+        habits: Habits | None = None,
+        **handler: Any,
     ) -> None:
         self.market = Market([instrument(A), instrument(B)], {A: Book(), B: Book()})
-        self.publisher: ChannelPublisher = publisher(self.market, version, paces=FAST)
+        self.publisher: ChannelPublisher = publisher(self.market, version, paces=FAST, habits=habits)
         self.handler = ChannelHandler(84, SCHEMA, settings, **handler)
         self.now_ns, self.events = NOW, list[Event]()
         self.publisher.start_week(NOW)

@@ -2,15 +2,17 @@
 
 import pytest
 
+from pregao.feeds.binary.handler.handler import ChannelHandler
 from pregao.feeds.binary.handler.observer import Observer
 from pregao.feeds.binary.streams import Feed, Stream
 from pregao.model import events as e
 from pregao.model.market import Action
-from pregao.sessions.events import GapDetected, InstrumentStale, PacketDamaged, QueueOverflow
+from pregao.model.rows import Rows
+from pregao.sessions.events import GapDetected, InstrumentStale, PacketConflict, PacketDamaged, QueueOverflow
 from pregao.sessions.instruments import Known
 from pregao.sessions.settings import Settings
 from tests.unit.feeds.binary.handler.kit import CLEAN, Channel
-from tests.unit.feeds.binary.publisher.desk import NOW, SECOND, A, B, order
+from tests.unit.feeds.binary.publisher.desk import MS, NOW, SECOND, A, B, order, state
 
 MANY = 40  # orders that take more than one packet
 
@@ -180,6 +182,26 @@ def test_packets_of_others_and_none_at_all_change_nothing() -> None:
     assert channel.ids(A) == [1, 2]
 
 
+# Feeds
+
+
+def test_headers_of_their_own_are_no_conflict() -> None:
+    """6.1, 6.5.3: fifty packets whose SendingTime and Reserved differ on B, then one whose messages do."""
+    channel = Channel()
+    for number in range(1, 51):
+        (packet,) = channel.packets(order(A, number, position=number))
+        own = packet.payload[:1] + b"\x01" + packet.payload[2:8] + bytes(8) + packet.payload[16:]
+        channel.deliver([packet._replace(feeds=(Feed.A,)), packet._replace(feeds=(Feed.B,), payload=own)])
+    assert not [each for each in channel.events if isinstance(each, PacketConflict)]
+    assert channel.known() == CLEAN
+    assert channel.ids() == list(range(1, 51))
+    (packet,) = channel.packets(order(A, 51, position=51))
+    forged = packet.payload[:-1] + bytes([packet.payload[-1] ^ 1])
+    channel.deliver([packet._replace(feeds=(Feed.A,)), packet._replace(feeds=(Feed.B,), payload=forged)])
+    assert len([each for each in channel.events if isinstance(each, PacketConflict)]) == 1
+    assert channel.known() != CLEAN
+
+
 # News
 
 
@@ -198,3 +220,70 @@ def test_news_of_several_parts() -> None:
     channel.say(told)
     (heard,) = reader.news
     assert (heard.news_id, heard.headline, heard.text) == (77, "Headline", told.text)
+    assert heard.complete
+
+
+def test_news_that_lacks_a_part_ends_in_time() -> None:
+    """Nothing else happens on the channel: only time passes, and heartbeats come."""
+    reader = Reader()
+    channel = Channel(observer=reader, settings=Settings(hold_ns=MS))
+    _, *others = channel.packets(e.News(77, "Headline", "x" * 3_000, NOW, 0, "pt", None, A))
+    assert others
+    channel.deliver(others)
+    began_ns = channel.now_ns
+    while not reader.news:
+        due_ns = channel.handler.next_timeout()
+        assert due_ns is not None
+        assert due_ns <= began_ns + 60 * SECOND
+        channel.now_ns = max(channel.now_ns, due_ns)
+        channel.events += channel.handler.on_timeout(channel.now_ns)
+        channel.publisher.on_timeout(channel.now_ns)
+        channel.deliver(channel.publisher.take())
+    (heard,) = reader.news
+    assert (heard.news_id, heard.complete) == (77, False)
+    assert set(heard.text) == {"x"}
+    assert 0 < len(heard.text) < 3_000
+
+
+# Quotes
+
+
+class Quotes(Observer):
+    def __init__(self) -> None:
+        self.handler: ChannelHandler | None = None
+        self.told: list[tuple[int, int, int, Known]] = []
+
+    def on_rows(self, rows: Rows) -> None:
+        if self.handler is None:
+            return
+        for quote in self.handler.store.take_quotes():
+            known = self.handler.known(int(quote["instrument"]))[0]
+            self.told.append((int(quote["security_id"]), int(quote["time_ns"]), len(rows), known))
+
+
+def test_the_quote_of_a_healed_book_does_not_wait_for_the_next_event() -> None:
+    """And carries the time at which it was healed, not that of an event of another instrument."""
+    quotes = Quotes()
+    channel = Channel(hear=False, observer=quotes, quotes=True)
+    quotes.handler = channel.handler
+    channel.market.books[A].bids[:] = [order(A, 1)]
+    channel.packets(order(A, 1))  # before anybody listens
+    channel.say(state(B))
+    assert not quotes.told
+    began_ns = channel.now_ns
+    channel.pass_time(2 * SECOND)  # no event, only loops
+    ((security_id, time_ns, rows, known),) = quotes.told
+    assert (security_id, rows, known) == (A, 0, Known.CLEAN)
+    assert NOW < began_ns <= time_ns <= channel.now_ns  # the event before it was of NOW
+
+
+def test_books_that_a_channel_reset_empties_are_quoted_at_once() -> None:
+    quotes = Quotes()
+    channel = Channel(observer=quotes, quotes=True)
+    quotes.handler = channel.handler
+    channel.say(order(A, 1))
+    quotes.told.clear()
+    channel.publisher.reset_channel(channel.now_ns)
+    first = channel.publisher.take()[0]
+    channel.deliver([first])
+    assert [security_id for security_id, *_ in quotes.told] == [A]

@@ -107,7 +107,7 @@ def test_what_an_instrument_is_told_with(version: int) -> None:
     option = instrument(
         1, is_put=True, is_american=False, strike=10_0000, payout=Payout.VANILLA_CASH, clearing_id=77,
         settlement_days=1, settlement_date=20_001, price_kind=PriceKind.PERCENTAGE, is_buy_back=True,
-        governance=Governance.MAIS_2, trade_types=tuple(TradeType), is_test=True,
+        governance=Governance.MAIS_2, trade_types=tuple(TradeType), is_test=True, minimum_cross=300,
     )  # fmt: skip
     strategy = instrument(
         2, legs=(Leg(1, "A", Side.BUY), Leg(3, "B", Side.SELL, 2)), price_method=PriceMethod.INDIVIDUAL,
@@ -115,6 +115,7 @@ def test_what_an_instrument_is_told_with(version: int) -> None:
     )  # fmt: skip
     first, second, _ = messages(run(looping(Market([option, strategy]), version), NOW + 400 * MS), STREAM)
     assert first["clearingHouseID"] == 77
+    assert (first["minCrossQty"], second["minCrossQty"]) == (300, None)  # its own, not its lot
     assert (first["settlType"], first["settlDate"]) == (1, 20_001)
     assert (first["priceType"], first["governanceIndicator"]) == ("PERCENTAGE", "M2")
     assert first["securityMatchType"] == "ISSUING_BUY_BACK_AUCTION"

@@ -195,7 +195,7 @@ def test_definition(version: int) -> None:
     }
     holds(message, "SecurityDefinition_12", expected)
     assert message["maturityMonthYear"] == {"year": 2027, "month": 1, "day": None, "week": None}
-    assert [leg["legRatioQty"] for leg in message["noLegs"]] == [Decimal("1.0000000"), Decimal("2.0000000")]
+    assert [leg["legRatioQty"] for leg in message["noLegs"]] == [Decimal("-1.0000000"), Decimal("2.0000000")]
     assert [leg["legSide"] for leg in message["noLegs"]] == ["SELL", "BUY"]
     assert message["noUnderlyings"] == [{"underlyingSecurityID": 3, "underlyingSymbol": "DI"}]
     attributes = [one["instrAttribType"] for one in message["noInstrAttribs"]]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pregao.codecs.sbe import MessageDecoder, MessageEncoder, load_builtin_schema
+from pregao.codecs.sbe import Message, MessageDecoder, MessageEncoder, load_builtin_schema
 from pregao.exchange.catalogue import load_default_catalogue
 from pregao.feeds.binary.packets import FRAMING_SIZE
 from pregao.feeds.binary.publisher.messages import MessageWriter
@@ -14,7 +14,7 @@ from pregao.feeds.binary.reading.plain import PlainReader
 from pregao.feeds.binary.reading.told import Told
 from pregao.model import events as e
 from pregao.model.instruments import Instrument, Payout
-from pregao.model.market import DefinitionAction
+from pregao.model.market import DefinitionAction, Side
 
 SCHEMA = load_builtin_schema()
 DECODER = MessageDecoder(SCHEMA)
@@ -41,9 +41,11 @@ def as_sent(instrument: Instrument, version: int) -> Instrument:
     )
 
 
+@pytest.mark.parametrize("signed", [True, False])
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_instrument_of_the_catalogue(version: int) -> None:
-    writer = MessageWriter(SCHEMA, version)
+def test_every_instrument_of_the_catalogue(version: int, signed: bool) -> None:
+    """Whether ratios of legs have a sign on the wire or not."""
+    writer = MessageWriter(SCHEMA, version, signed_ratios=signed)
     for listing in load_default_catalogue().listings:
         instrument = listing.instrument
         told = read(writer.definition(instrument, DefinitionAction.MODIFY, 7), instrument.channel)
@@ -51,15 +53,17 @@ def test_every_instrument_of_the_catalogue(version: int) -> None:
         assert (told.total, told.last, told.rpt_seq, told.lacks) == (7, True, None, ())
 
 
+FIELDS: dict[str, Any] = {
+    "securityID": 5, "securityExchange": "BVMF", "securityIDSource": "EXCHANGE_SYMBOL",
+    "securityGroup": "01", "symbol": "AAAA3", "securityUpdateAction": "ADD", "securityType": "CS",
+    "securitySubType": 0, "totNoRelatedSym": 1, "issueDate": 0, "asset": "AAAA", "cfiCode": "ESXXXX",
+    "currency": "BRL", "product": "EQUITY",
+}  # fmt: skip
+
+
 def definition(version: int, **other: Any) -> Told:
     name = "SecurityDefinition_4" if version < 8 else "SecurityDefinition_12"
-    fields: dict[str, Any] = {
-        "securityID": 5, "securityExchange": "BVMF", "securityIDSource": "EXCHANGE_SYMBOL",
-        "securityGroup": "01", "symbol": "AAAA3", "securityUpdateAction": "ADD", "securityType": "CS",
-        "securitySubType": 0, "totNoRelatedSym": 1, "issueDate": 0, "asset": "AAAA", "cfiCode": "ESXXXX",
-        "currency": "BRL", "product": "EQUITY",
-    }  # fmt: skip
-    message = MessageEncoder(SCHEMA, version).encode(name, fields | other)
+    message = MessageEncoder(SCHEMA, version).encode(name, FIELDS | other)
     (told,) = PlainReader(84).read(DECODER.decode(message))
     return told
 
@@ -97,6 +101,46 @@ def test_multipliers_and_divisors_have_eight_places(version: int) -> None:
     writer = MessageWriter(SCHEMA, version)
     again = read(writer.definition(instrument, DefinitionAction.ADD, 1))
     assert instrument_of(again) == instrument
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_is_null_is_neither_one_nor_lacking(version: int) -> None:
+    told = definition(version)
+    instrument = instrument_of(told)
+    assert (instrument.multiplier_fine, instrument.price_divisor_fine) == (None, None)
+    assert told.lacks == ()
+    again = read(MessageWriter(SCHEMA, version).definition(instrument, DefinitionAction.ADD, 1))
+    assert instrument_of(again).price_divisor_fine is None
+
+
+@pytest.mark.parametrize(
+    ("ratio", "side", "expected", "lacks"),
+    [
+        ("-1", "SELL", (Side.SELL, 1), ()),  # as B3 sends it: the sign counts once
+        ("1", "SELL", (Side.SELL, 1), ()),
+        ("2", "BUY", (Side.BUY, 2), ()),
+        ("-2", None, (Side.SELL, 2), ()),
+        ("-2", "BUY", (Side.BUY, 2), ("leg.ratio",)),  # they contradict each other: the side is believed
+        ("2", None, (None, 2), ("leg.side",)),
+    ],
+)
+def test_the_sign_of_a_ratio_counts_once(
+    ratio: str, side: str | None, expected: tuple[Side | None, int], lacks: tuple[str, ...]
+) -> None:
+    leg = {
+        "legSecurityID": 7, "legRatioQty": Decimal(ratio), "legSecurityType": "FUT", "legSide": side,
+        "legSymbol": "DI1F27",
+    }  # fmt: skip
+    told = PlainReader(84).read(_with_leg(leg))[0]
+    (found,) = instrument_of(told).legs
+    assert (found.side, found.ratio) == expected
+    assert told.lacks == lacks
+
+
+def _with_leg(leg: dict[str, Any]) -> Message:
+    """A definition as it is decoded; a side that is null is nothing that an encoder would write."""
+    message = DECODER.decode(MessageEncoder(SCHEMA, 16).encode("SecurityDefinition_12", FIELDS))
+    return replace(message, fields={**(message.fields or {}), "noLegs": [leg]})
 
 
 def test_a_definition_that_says_nothing() -> None:

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.packets import PacketHeader, frame
 from pregao.feeds.binary.reading.rows import RowFault, RowReader
-from pregao.feeds.binary.sample.streams import SampleChannel
+from pregao.feeds.binary.streams import Feed
 from pregao.model.errors import SchemaError
 from pregao.model.faults import Fault
 from pregao.model.market import Action, Side
 from pregao.model.rows import NO_ACTION, NULL, Flag, Kind, place
+from pregao.services.sample import sample_packets
 from tests.conformance.test_specification_bytes import ONE_MESSAGE, PACKET_HEADER, SEQUENCE, TWO_MESSAGES
 from tests.equality.b3 import UNKNOWN_TEMPLATES, VERSIONS, B3Messages, pool
 from tests.equality.captures import packet
@@ -129,9 +130,8 @@ def test_counts_of_entries_that_are_not_there() -> None:
 
 @pytest.mark.parametrize("version", [9, 16, 17])
 def test_the_sample_capture(version: int) -> None:
-    channel = SampleChannel(SCHEMA, version=version, seed=1, channel=84)
-    sent = [*channel.incremental(3_000), *channel.definitions(), *channel.snapshots]
-    rows, faults = comparer().compare([one.payload for one in sent])
+    sent = sample_packets(version=version)
+    rows, faults = comparer().compare([packet.payload for packet in sent if packet.feed is Feed.A])
     assert faults == 0
     assert rows > 4_000
     assert not any(told.lacks for told in comparer().told)

@@ -1,1 +1,0 @@
-"""Rows of one instrument after the other, by kernel."""

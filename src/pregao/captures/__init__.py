@@ -1,0 +1,1 @@
+"""From a capture file to what is in it."""

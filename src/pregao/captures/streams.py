@@ -1,0 +1,146 @@
+"""Which stream, feed and channel each destination of captures is.
+
+In this order: the channel configuration; what is inside, where that proves a stream; the file's name; what
+is inside, where that only makes a stream likely (`feeds.binary.flows`). So a name is believed as long as
+nothing contradicts it, and files of any name, with one stream or all of them, are read all the same.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
+from typing import Final
+
+from pregao.captures.glance import FlowKey, Survey, glance
+from pregao.feeds.binary.channels import ChannelMap
+from pregao.feeds.binary.flows import Destination, FlowFacts, name_feeds, settled_stream
+from pregao.feeds.binary.streams import (
+    Feed,
+    Stream,
+    StreamId,
+    stream_of_file_name,
+    stream_of_templates,
+)
+from pregao.model.errors import CaptureError
+
+SURVEYED: Final = 500_000  # packets; further ones only where they go to a destination not met among these
+_GLANCE: Final = 512  # packets; enough where a name says what the file is
+_PLAIN = 20_000  # packets that are looked at without kernels, which take longer than that to load
+_EVERYTHING: Final = 1 << 62
+
+
+class CaptureStreams:
+    """Of some files, which are looked at when this is made: shortly where their names say all."""
+
+    def __init__(self, paths: Iterable[str], channels: ChannelMap | None = None) -> None:
+        self._channels = channels
+        self._surveys: dict[str, Survey] = {}
+        self._missed: set[tuple[str, FlowKey]] = set()
+        for path in paths:
+            self._surveys[path] = self._look(path)
+        self._settle()
+
+    def of(self, path: str, destination: Destination, channel: int) -> StreamId:
+        """What packets of a channel to a destination are in a file."""
+        configured = self._configured(destination)
+        if configured is not None:
+            return configured
+        flow = self._flow(path, (destination, channel))
+        if flow is None:
+            named = stream_of_file_name(path)
+            return StreamId(channel, named.stream, named.feed)
+        return StreamId(channel, flow.stream, flow.feed)
+
+    @property
+    def untold(self) -> list[str]:
+        """For people: flows whose stream cannot be told, file by file."""
+        return [
+            f"{path}: {flow.why_untold()}"
+            for path, found in self._surveys.items()
+            for flow in found.flows.values()
+            if flow.stream is Stream.UNKNOWN and self._configured(flow.destination) is None
+        ]
+
+    def _configured(self, destination: Destination) -> StreamId | None:
+        if self._channels is None:
+            return None
+        return self._channels.lookup(destination.address, destination.port, destination.ip_version)
+
+    def _flow(self, path: str, key: FlowKey) -> FlowFacts | None:
+        found = self._surveys[path]
+        if key not in found.flows and not found.whole and (path, key) not in self._missed:
+            self._missed.add((path, key))
+            self._surveys[path] = found = self._all(path)
+            self._settle()
+        return found.flows.get(key)
+
+    def _look(self, path: str) -> Survey:
+        """A file whose name says stream and feed is believed when its beginning is one flow, and fits."""
+        named = stream_of_file_name(path)
+        try:
+            found = glance(path, _GLANCE)
+            if not found.whole and not _fits(found, named):
+                found = glance(path, _PLAIN)
+                found = found if found.whole else _survey(path, SURVEYED)
+        except CaptureError:  # whoever reads it says why
+            return Survey()
+        return found
+
+    def _all(self, path: str) -> Survey:
+        try:
+            return _survey(path, _EVERYTHING)
+        except CaptureError:
+            return Survey()
+
+    def _settle(self) -> None:
+        """Again from the beginning: one more flow of a channel may change which feed the others are."""
+        everything = []
+        for path, found in self._surveys.items():
+            named = stream_of_file_name(path)
+            flows = list(found.flows.values())
+            identify(flows, named, self._configured)
+            everything += flows
+        name_feeds(everything)
+
+
+def identify(
+    flows: Collection[FlowFacts], named: StreamId, configured: Callable[[Destination], StreamId | None]
+) -> None:
+    """Streams and feeds of the flows of one file, by all that can tell them; either may stay UNKNOWN."""
+    of_channel = Counter(flow.channel for flow in flows)
+    for flow in flows:
+        told = configured(flow.destination)
+        if told is not None:
+            flow.stream, flow.feed = told.stream, told.feed
+            continue
+        flow.feed = named.feed
+        likely = settled_stream(flow.templates, flow.packets)
+        # A name means the only flow there is; of several it is the last that is asked.
+        answers = [stream_of_templates(flow.templates), named.stream, likely]
+        if of_channel[flow.channel] > 1:
+            answers = [likely, named.stream]
+        flow.stream = next((stream for stream in answers if stream is not Stream.UNKNOWN), Stream.UNKNOWN)
+    _forget_shared_feeds([flow for flow in flows if configured(flow.destination) is None])
+
+
+def _forget_shared_feeds(flows: Iterable[FlowFacts]) -> None:
+    """A name that says a feed cannot mean two flows of one stream."""
+    alike: dict[tuple[int, Stream, Feed], list[FlowFacts]] = {}
+    for flow in flows:
+        alike.setdefault((flow.channel, flow.stream, flow.feed), []).append(flow)
+    for each in alike.values():
+        if len(each) > 1:
+            for flow in each:
+                flow.feed = Feed.UNKNOWN
+
+
+def _survey(path: str, most_packets: int) -> Survey:
+    """Kernels take a while to load, and most files need none."""
+    from pregao.captures.survey import survey
+
+    return survey(path, most_packets)
+
+
+def _fits(found: Survey, named: StreamId) -> bool:
+    if len(found.flows) > 1 or named.stream is Stream.UNKNOWN or named.feed is Feed.UNKNOWN:
+        return False
+    streams = {stream_of_templates(flow.templates) for flow in found.flows.values()}
+    return streams <= {Stream.UNKNOWN, named.stream}

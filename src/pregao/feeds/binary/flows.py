@@ -1,0 +1,144 @@
+"""What flows of packets are, told from all that was seen of them: streams by templates, feeds by sequences.
+
+A flow is what one destination gets of one channel. `streams` says what single templates prove; here a whole
+capture, or its beginning, has been looked at, so that what did not come counts too:
+
+    only definitions            the definition stream: the incremental one has more to say than these
+    states or statistics, but   the incremental stream: each snapshot begins with its header (7.2), so of
+    no header of a snapshot     a few packets of the snapshot stream one has it
+
+Feeds are not told by packets. A and B have the same sequenceVersions (6.1), C numbers by itself (6.5.3):
+flows of a channel that share no version are of different sites, and the site with more flows is the primary.
+Of one site the lower address is A, the next B: which is which is a matter of names, but always the same.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address, IPv6Address
+from typing import Final, NamedTuple
+
+from pregao.feeds.binary.streams import DEFINITIONS, Feed, Stream, stream_of_templates
+
+_NO_EVIDENCE: Final = frozenset((0, 1, 2))  # what every stream carries
+_ORDER: Final = 50  # only the incremental stream has it: with it templates of two streams become one's
+_ENOUGH: Final = 64  # packets among which a snapshot stream has headers
+
+
+class Destination(NamedTuple):
+    """Where packets are sent to; lower ones come first."""
+
+    ip_version: int
+    address: int
+    port: int
+
+    def __str__(self) -> str:
+        shown = IPv4Address(self.address) if self.ip_version == 4 else IPv6Address(self.address)
+        return f"{shown} port {self.port}"
+
+
+@dataclass(slots=True)
+class FlowFacts:
+    """What is known of a flow: what was seen in it, then what it is."""
+
+    channel: int
+    destination: Destination
+    templates: set[int] = field(default_factory=set)
+    versions: set[int] = field(default_factory=set)
+    packets: int = 0  # that have a number: without heartbeats
+    stream: Stream = Stream.UNKNOWN
+    feed: Feed = Feed.UNKNOWN
+
+    def why_untold(self) -> str:
+        """For people, of a flow that has packets and whose stream cannot be told."""
+        seen = ", ".join(map(str, sorted(self.templates))) or "none"
+        return (
+            f"the stream of {self.packets:,} packets of channel {self.channel} to {self.destination}"
+            f" cannot be told from templates {seen}"
+        )
+
+
+def settled_stream(templates: Collection[int], packets: int) -> Stream:
+    """What a flow of so many packets with these templates is; UNKNOWN where that cannot be told."""
+    proven = stream_of_templates(templates)
+    evidence = set(templates) - _NO_EVIDENCE
+    if proven is not Stream.UNKNOWN or not evidence:
+        return proven
+    if evidence <= DEFINITIONS:
+        return Stream.DEFINITION
+    without_header = stream_of_templates({*templates, _ORDER}) is Stream.INCREMENTAL
+    return Stream.INCREMENTAL if without_header and packets >= _ENOUGH else Stream.UNKNOWN
+
+
+def name_feeds(flows: Iterable[FlowFacts]) -> None:
+    """Gives a feed to all flows whose stream is known and whose feed is not."""
+    by_channel: dict[int, list[FlowFacts]] = {}
+    for flow in flows:
+        by_channel.setdefault(flow.channel, []).append(flow)
+    for mine in by_channel.values():
+        mine.sort(key=lambda flow: flow.destination)
+        incremental = [flow for flow in mine if flow.stream is Stream.INCREMENTAL]
+        _name_incremental(incremental)
+        for stream in (Stream.DEFINITION, Stream.SNAPSHOT):
+            _name_loops([flow for flow in mine if flow.stream is stream], incremental)
+
+
+def _name_incremental(flows: Sequence[FlowFacts]) -> None:
+    known = {flow.destination: flow.feed for flow in flows if flow.feed is not Feed.UNKNOWN}
+    for flow in flows:  # one that a file's name tells is the same in another file
+        if flow.feed is Feed.UNKNOWN:
+            flow.feed = known.get(flow.destination, Feed.UNKNOWN)
+    sites = _sites(flows)
+    for number, site in enumerate(sites):
+        free = [Feed.C] if number else [Feed.A, Feed.B]
+        taken = {flow.feed for flow in site}
+        free = [feed for feed in free if feed not in taken] or free[-1:]
+        named: dict[Destination, Feed] = {}
+        for flow in site:
+            if flow.feed is Feed.UNKNOWN:
+                if flow.destination not in named:
+                    named[flow.destination] = free[min(len(named), len(free) - 1)]
+                flow.feed = named[flow.destination]
+
+
+def _sites(flows: Sequence[FlowFacts]) -> list[list[FlowFacts]]:
+    """Flows that share sequenceVersions, or a destination; the primary site first."""
+    sites: list[list[FlowFacts]] = []
+    for flow in flows:
+        near = [site for site in sites if any(_together(flow, other) for other in site)]
+        sites = [site for site in sites if site not in near]
+        sites.append([each for site in near for each in site] + [flow])
+    for site in sites:
+        site.sort(key=lambda flow: flow.destination)
+    return sorted(sites, key=lambda site: (_is_contingency(site), -_destinations(site), site[0].destination))
+
+
+def _together(flow: FlowFacts, other: FlowFacts) -> bool:
+    told = {flow.feed, other.feed} - {Feed.UNKNOWN}
+    if Feed.C in told and len(told) > 1:
+        return False
+    return flow.destination == other.destination or not flow.versions.isdisjoint(other.versions)
+
+
+def _is_contingency(site: Sequence[FlowFacts]) -> bool:
+    return any(flow.feed is Feed.C for flow in site)
+
+
+def _destinations(site: Sequence[FlowFacts]) -> int:
+    return len({flow.destination for flow in site})
+
+
+def _name_loops(flows: Sequence[FlowFacts], incremental: Sequence[FlowFacts]) -> None:
+    """A site has one each (6.1). Where there are two sites the loops lie in the order of their incremental
+    streams."""
+    unnamed = list(dict.fromkeys(flow.destination for flow in flows if flow.feed is Feed.UNKNOWN))
+    contingency = [flow.destination for flow in incremental if flow.feed is Feed.C]
+    primary = [flow.destination for flow in incremental if flow.feed is not Feed.C]
+    names = dict.fromkeys(unnamed, Feed.A)
+    if len(unnamed) > 1 and contingency:
+        is_last = not primary or contingency[0] > primary[0]
+        names[unnamed[-1 if is_last else 0]] = Feed.C
+    elif contingency and not primary:
+        names = dict.fromkeys(unnamed, Feed.C)
+    for flow in flows:
+        if flow.feed is Feed.UNKNOWN:
+            flow.feed = names[flow.destination]
