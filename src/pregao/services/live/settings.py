@@ -68,7 +68,7 @@ class LiveSettings:
     version: int = 16
     paces: Paces = _PACES
     day: DayKind = DayKind.OPEN
-    flow: float = 0.0
+    flow: float = 0.0  # `load_settings` has USUAL_FLOW where nothing is said
     seed: int = 1
     implied_partial: str = "change"
     address: str = LOOPBACK
