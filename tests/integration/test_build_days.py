@@ -24,7 +24,7 @@ SECONDS_5 = 5_000_000_000
 @pytest.fixture(scope="module")
 def week(tmp_path_factory: pytest.TempPathFactory) -> list[list[Path]]:
     """The captures of one channel on Monday and on Tuesday."""
-    days = make_days(tmp_path_factory.mktemp("week"), seed=5, days=2, messages=1_500)
+    days = make_days(tmp_path_factory.mktemp("week"), seed=8, days=2, messages=3_000)
     return [sorted(day.glob(f"{CHANNEL:03}_*.pcap")) for day in days]
 
 

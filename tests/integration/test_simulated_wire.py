@@ -48,7 +48,7 @@ def test_books_of_each_wire_version(version: int, start: date) -> None:
 @pytest.mark.parametrize("kind", RESETS)
 def test_books_after_resets(kind: str, moment: str, version: int) -> None:
     day = play(version=version, seed=3, faults=f"reset=2x{kind}@{moment}")
-    assert len(day.faults) >= 6  # the last `loop` of a quiet channel may come after the day
+    assert len(day.faults) >= 4  # the last `loop` of a quiet channel may come after the day
     for channel in CHANNELS:
         rebuild(day, channel, version=version)
 

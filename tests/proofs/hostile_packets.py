@@ -10,6 +10,7 @@ contents of packets are left as they are, and everything else is done to them.
 from collections import deque
 from random import Random
 
+from pregao.feeds.binary.publisher import Habits
 from pregao.feeds.binary.streams import Feed, Stream
 from pregao.services.simulation.memory import MemoryDay, Packet, short_day, simulate_in_memory
 from tests.proofs.day_report import DayReport
@@ -140,7 +141,10 @@ def run_case(seed: int) -> tuple[Result, DayReport | None]:
     version = OLD if seed % 4 == 3 else NEW
     settings = short_day(seed=seed, messages=MESSAGES, version=version, checkpoint_events=50)
     (day,) = simulate_in_memory(settings)
-    scenario = Scenario("attacked", "", version, every_event=False, joins_at=0.0, mid_week=False)
+    scenario = Scenario(
+        "attacked", "", version, every_event=False, joins_at=0.0, mid_week=False, batch=0, quiet=False,
+        habits=Habits(),
+    )  # fmt: skip
     listener = AttackedListener(day, scenario)
     try:
         result.trials = result.impairments = listener.attack(day, Attacker(seed), A_DAY)
