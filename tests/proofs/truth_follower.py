@@ -8,7 +8,7 @@ from pregao.books.statistics import Slot, slot_of
 from pregao.feeds.binary.handler.handler import ChannelHandler
 from pregao.feeds.binary.handler.views import HandledBook
 from pregao.model import events as e
-from pregao.model.market import Side
+from pregao.model.market import Side, TradeSubType
 from pregao.services.simulation.memory import Checkpoint, InstrumentTruth
 from pregao.sessions.instruments import Known
 
@@ -99,8 +99,11 @@ class TruthFollower:
     def _as_sent(self, update: e.Update) -> e.Update:
         if isinstance(update, e.SettlementPrice) and self._version < 17:
             return replace(update, settlement_date=None)
-        if isinstance(update, e.LastTrade) and self._version < 10:
-            return replace(update, implied=False)  # the wire has no such bit before
+        if isinstance(update, e.LastTrade):
+            # The wire has neither this sub-type nor this bit before.
+            sweep = self._version < 9 and update.sub_type is TradeSubType.SWEEP
+            sub_type = None if sweep else update.sub_type
+            return replace(update, sub_type=sub_type, implied=update.implied and self._version >= 10)
         return update
 
     def _compare_statistics(self, book: HandledBook, truth: InstrumentTruth) -> None:
