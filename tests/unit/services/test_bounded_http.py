@@ -69,7 +69,7 @@ def test_whoever_sends_no_whole_headers_is_let_go(data: bytes) -> None:
         async with serving(QUICK) as server:
             assert await answer(await connect(server, data)) == b""
             await asyncio.sleep(0)
-            assert len(server.connections) == 0  # let go by the sweep or by aiohttp's own limit, which is the same
+            assert len(server.connections) == 0
 
     asyncio.run(go())
 
