@@ -26,7 +26,7 @@ def average(value: int, volume: int) -> int:
 class Statistics:
     __slots__ = (
         "_kept_trades", "_settled", "closing_fine", "corrected", "count", "high", "last", "low", "opening",
-        "opening_now", "settled_net", "swing", "told", "trades", "value", "volume",
+        "opening_now", "settled_net", "swing", "told", "totals_told", "trades", "value", "volume",
     )  # fmt: skip
 
     def __init__(self, closing_fine: int | None, kept_trades: int | None = None) -> None:
@@ -48,6 +48,7 @@ class Statistics:
         self.corrected = False  # a trade was busted or amended since the last one was told
         self.opening_now = False  # the event that forms the opening price is not closed yet
         self.told: tuple[int | None, int | None, int | None] = (None, None, None)
+        self.totals_told = False  # they stay when every trade is busted
         self.swing: tuple[int, int] | None = None  # lowest and highest price since stops were last elected
 
     @property
@@ -136,6 +137,7 @@ class Statistics:
             if self.last is not None:
                 updates.append(last_trade(self.last, now_ns))
         updates.append(self._totals(security_id, session, trade_date, now_ns))
+        self.totals_told = True
         return updates
 
     def _totals(
@@ -167,7 +169,7 @@ class Statistics:
             updates.append(LowPrice(security_id, price, trade_date, now_ns, action))
 
     def snapshot(self, security_id: int, session: Session, trade_date: int, now_ns: int) -> list[Update]:
-        """All that stands now, for the snapshot stream: totals are there once something traded."""
+        """All that stands now, for the snapshot stream: totals are there once they were told."""
         updates: list[Update] = []
         if self.opening is not None:
             net = None if self.closing_fine is None else self.opening * _FINER - self.closing_fine
@@ -179,7 +181,7 @@ class Statistics:
             updates.append(LowPrice(security_id, self.low, trade_date, now_ns))
         if self.last is not None:
             updates.append(last_trade(self.last, now_ns))
-        if self.count:
+        if self.totals_told:
             updates.append(self._totals(security_id, session, trade_date, now_ns))
         return updates
 
