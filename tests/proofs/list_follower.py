@@ -18,7 +18,8 @@ Place = tuple[int, int]  # how many sequence versions came before, number of the
 
 class _Replenishment(NamedTuple):
     security_id: int
-    first: Place  # packet of the EmptyBook
+    event: int  # of the EmptyBook
+    first: Place  # packet in which that event ends: views change there
     last: Place  # packet of the last order
 
 
@@ -113,8 +114,9 @@ def _replenishments(sent: Iterable[Placed], place_of: Callable[[Placed], Place])
         update = each.update
         if isinstance(update, e.BookEmptied):
             latest[update.security_id] = len(found)
-            found.append(_Replenishment(update.security_id, place_of(each), place_of(each)))
+            found.append(_Replenishment(update.security_id, each.event, place_of(each), place_of(each)))
         elif isinstance(update, e.OrderUpdate) and update.recovery and update.security_id in latest:
-            at = latest[update.security_id]
-            found[at] = found[at]._replace(last=place_of(each))
+            at, place = latest[update.security_id], place_of(each)
+            first = place if each.event == found[at].event else found[at].first
+            found[at] = found[at]._replace(first=first, last=place)
     return [each for each in found if each.first < each.last]

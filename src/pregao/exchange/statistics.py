@@ -48,7 +48,7 @@ class Statistics:
         self.corrected = False  # a trade was busted or amended since the last one was told
         self.opening_now = False  # the event that forms the opening price is not closed yet
         self.told: tuple[int | None, int | None, int | None] = (None, None, None)
-        self.totals_told = False
+        self.totals_told = False  # they stay when every trade is busted
         self.swing: tuple[int, int] | None = None  # lowest and highest price since stops were last elected
 
     @property
@@ -136,8 +136,8 @@ class Statistics:
             self.corrected = False
             if self.last is not None:
                 updates.append(last_trade(self.last, now_ns))
-        self.totals_told = True
         updates.append(self._totals(security_id, session, trade_date, now_ns))
+        self.totals_told = True
         return updates
 
     def _totals(
@@ -169,8 +169,7 @@ class Statistics:
             updates.append(LowPrice(security_id, price, trade_date, now_ns, action))
 
     def snapshot(self, security_id: int, session: Session, trade_date: int, now_ns: int) -> list[Update]:
-        """All that stands now, for the snapshot stream: totals are there once they were told, also when the
-        only trade was busted since."""
+        """All that stands now, for the snapshot stream: totals are there once they were told."""
         updates: list[Update] = []
         if self.opening is not None:
             net = None if self.closing_fine is None else self.opening * _FINER - self.closing_fine

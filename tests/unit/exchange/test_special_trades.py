@@ -228,6 +228,19 @@ def test_the_opening_price_of_a_snapshot_has_its_net_change(closing: int | None,
     assert (opening.price, opening.net_change_fine) == (P, net)
 
 
+def test_a_snapshot_has_the_totals_that_were_told_also_when_every_trade_is_busted() -> None:
+    """Whoever heard the incremental stream has them too, with nothing in them."""
+    desk = traded(20)
+    statistics = desk.engine.market(A).statistics
+    event = only_event(desk.submit(c.BustTrade(99, A, 10)))
+    (told,) = of(ExecutionStatistics, event)
+    (kept,) = statistics.snapshot(A, Session.REGULAR, told.trade_date, told.time_ns)
+    assert kept == told
+    assert (told.volume, told.trades) == (0, 0)
+    statistics.start_over()
+    assert statistics.snapshot(A, Session.REGULAR, 1, 1) == []
+
+
 def test_a_bust_counts_again_and_tells_what_changed() -> None:
     desk = traded(20, 21, 19)
     event = only_event(desk.submit(c.BustTrade(99, A, 30)))
