@@ -101,7 +101,7 @@ def _point(packet: Packet) -> tuple[int, int]:
 
 
 class AttackedListener(Listener):
-    """The list of instruments is left out: one that was forged on a stream without a signature is believed."""
+    """The list of instruments is left out: one forged on a stream without a signature is believed."""
 
     follows_lists = False
 

@@ -95,7 +95,8 @@ class LiveMarket:
         def trading_state(security_id: int) -> State:
             return self.engine.trading_state(security_id) if security_id in floor.markets else State.CLOSE
 
-        return BackgroundFlow(Flow(self.catalogue, self.settings.seed, floor.orders, trading_state), rate)
+        flow = Flow(self.catalogue, self.settings.seed, floor.orders, trading_state, markets=floor.markets)
+        return BackgroundFlow(flow, rate)
 
     def start(self, now_ns: int) -> None:
         """The channels come up as on a Monday; then the day begins."""
@@ -162,7 +163,7 @@ class LiveMarket:
             command = background.take(now_ns)
             if command is None:
                 return
-            outcome = self.engine.submit(command)
+            outcome = self.engine.submit(command, background.entered_ns)
             background.flow.answered(outcome)
             if self.observer is not None:
                 self.observer.note(command, outcome, by_operator=False)

@@ -25,6 +25,7 @@ class BackgroundFlow:
         self._drawn: Iterator[tuple[int, FlowCommand]] = iter(())
         self._held: tuple[int, FlowCommand] | None = None
         self._ends_ns = 0
+        self.entered_ns = 0  # when the command taken last was due: it has waited in the queue since (13.1)
 
     def next_timeout(self) -> int:
         return self._ends_ns if self._held is None else self._held[0]
@@ -40,6 +41,6 @@ class BackgroundFlow:
             self._held = next(self._drawn, None)
         if self._held is None or self._held[0] > now_ns:
             return None
-        _, command = self._held
+        self.entered_ns, command = self._held
         self._held = None
         return replace(command, now_ns=now_ns)
