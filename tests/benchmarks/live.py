@@ -8,6 +8,9 @@ as a user does, and notes when each event came. An event's latency is from the t
 sent to the time at which the loop had it. A bare receive loop (`baseline_receive`) takes the first stretch of
 the same day on the same core. The market joins after it, in the middle of the day, and has some seconds to
 become whole. Rates are packets on each of A and B, over all channels.
+
+A market tells events of the exchange when they are whole (4.2), and some are spread over many packets: who is
+told of the first waits for the last. So a second listener, which does not wait, is measured at the same rate.
 """
 
 import os
@@ -39,6 +42,7 @@ BURST, BURST_S, BURSTS = 12_000, 0.1, 3
 LISTENER_CPU, PUBLISHER_CPU = 0, 1
 _CHANNELS = [68, 72, 78, 84]
 _NUMBER = 0xFFFFFFFF
+Span = tuple[int, int, int]  # began, ended, by how much the sender was late at worst
 Array = np.ndarray
 
 
@@ -55,7 +59,7 @@ class Heard:
     buffer_bytes: int
 
 
-def listen(config: str, pipe: Connection) -> None:
+def listen(config: str, whole_events: bool, pipe: Connection) -> None:
     """The listener's process."""
     os.sched_setaffinity(0, {LISTENER_CPU})
     from pregao import Market
@@ -63,7 +67,7 @@ def listen(config: str, pipe: Connection) -> None:
     stopped = threading.Event()
     threading.Thread(target=lambda: (pipe.recv(), stopped.set()), daemon=True).start()
     keys, came_ns = [], []
-    with Market.live(config) as market:
+    with Market.live(config, whole_events=whole_events) as market:
         pipe.send("ready")
         for event in market:  # a user's loop
             came_ns.append(time.time_ns())
@@ -95,23 +99,38 @@ def bare_loop(groups: list[tuple[str, int]], seconds: float, pipe: Connection) -
 
 def measure(seconds: float = SECONDS) -> list[Row]:
     destinations = _free_destinations()
-    steps = [RATE * s for s in (BASELINE_S, JOIN_S, seconds)] + [FAST_RATE * FAST_S]
-    packets = int(sum(steps) + BURSTS * (BURST + QUIET_RATE * PAUSE_S) + 4 * QUIET_RATE * PAUSE_S)
+    steps = [RATE * s for s in (BASELINE_S, JOIN_S, seconds, JOIN_S, seconds)] + [FAST_RATE * FAST_S]
+    packets = int(sum(steps) + BURSTS * (BURST + QUIET_RATE * PAUSE_S) + 6 * QUIET_RATE * PAUSE_S)
     with _process(live_sender.run, destinations, packets, PUBLISHER_CPU) as sender:
         assert sender.recv() == "ready"
         rows = _baseline(sender, destinations)
         with tempfile.TemporaryDirectory() as folder:
             config = Path(folder) / "channels.toml"
             config.write_text(_channels_toml(destinations))
-            with _process(listen, str(config)) as listener:
-                assert listener.recv() == "ready"
-                spans = _play(sender, seconds)
-                listener.send("stop")
-                _send(sender, QUIET_RATE, PAUSE_S)  # its loop sees it with the next event
-                heard: Heard = listener.recv()
+            heard, spans = _listen(sender, str(config), seconds, whole_events=True)
+            impatient, calm = _listen(sender, str(config), seconds, whole_events=False)
         sender.send(None)
         keys, sent_ns = sender.recv()
-    return rows + _rows(heard, keys, sent_ns, spans, seconds)
+    rows += _rows(heard, keys, sent_ns, spans, seconds)
+    name = f"live, {seconds:g} s at {RATE:,}/s, not waiting for the end of events"
+    late_ns = _late(impatient, keys, sent_ns, [calm["calm"]])
+    return [*rows, *_shares(name, late_ns, {50: 250.0, 99: 2_000.0, 99.9: None, 100: 50_000.0})]
+
+
+def _listen(
+    sender: Connection, config: str, seconds: float, *, whole_events: bool
+) -> tuple[Heard, dict[str, Span]]:
+    with _process(listen, config, whole_events) as listener:
+        assert listener.recv() == "ready"
+        if whole_events:
+            spans = _play(sender, seconds)
+        else:
+            _send(sender, RATE, JOIN_S)
+            spans = {"calm": _send(sender, RATE, seconds)}
+        listener.send("stop")
+        _send(sender, QUIET_RATE, PAUSE_S)  # its loop sees it with the next event
+        heard: Heard = listener.recv()
+    return heard, spans
 
 
 def _baseline(sender: Connection, destinations: Destinations) -> list[Row]:
@@ -127,7 +146,7 @@ def _baseline(sender: Connection, destinations: Destinations) -> list[Row]:
     ]
 
 
-def _play(sender: Connection, seconds: float) -> dict[str, tuple[int, int, int]]:
+def _play(sender: Connection, seconds: float) -> dict[str, Span]:
     """Each part with the times of its beginning and end, and how late the sender was at worst."""
     _send(sender, RATE, JOIN_S)
     spans = {"calm": _send(sender, RATE, seconds)}
@@ -140,7 +159,7 @@ def _play(sender: Connection, seconds: float) -> dict[str, tuple[int, int, int]]
     return spans
 
 
-def _send(sender: Connection, rate: float, seconds: float) -> tuple[int, int, int]:
+def _send(sender: Connection, rate: float, seconds: float) -> Span:
     began_ns = time.time_ns()
     sender.send((int(rate * seconds), rate))
     late_ns = sender.recv()
@@ -148,20 +167,10 @@ def _send(sender: Connection, rate: float, seconds: float) -> tuple[int, int, in
 
 
 def _rows(
-    heard: Heard, keys: Array, sent_ns: Array, spans: dict[str, tuple[int, int, int]], seconds: float
+    heard: Heard, keys: Array, sent_ns: Array, spans: dict[str, Span], seconds: float
 ) -> list[Row]:
-    order = np.argsort(keys)
-    keys, sent_ns = keys[order], sent_ns[order]
-    place = np.minimum(np.searchsorted(keys, heard.keys), len(keys) - 1)
-    of_packet = keys[place] == heard.keys  # others are what channels say of themselves
-    sent, late_ns = sent_ns[place[of_packet]], heard.came_ns[of_packet] - sent_ns[place[of_packet]]
-
     def during(*names: str) -> Array:
-        chosen = np.zeros(len(sent), np.bool_)
-        for name in names:
-            began_ns, ended_ns, _ = spans[name]
-            chosen |= (sent >= began_ns) & (sent <= ended_ns)
-        return late_ns[chosen]
+        return _late(heard, keys, sent_ns, [spans[name] for name in names])
 
     bursts = [name for name in spans if name.startswith("burst")]
     burst, fast = f"live, {BURST:,} packets in {BURST_S * 1e3:g} ms", f"live, {FAST_S:g} s at {FAST_RATE:,}/s"
@@ -182,6 +191,19 @@ def _rows(
     rows.append(Row("live: sender behind its schedule at worst, calm", worst_ns["calm"] / 1e3, "µs"))
     rows.append(Row("live: sender behind its schedule at worst, fast", worst_ns["fast"] / 1e3, "µs"))
     return rows
+
+
+def _late(heard: Heard, keys: Array, sent_ns: Array, spans: list[Span]) -> Array:
+    """How late each event was whose packet was sent in one of these spans."""
+    order = np.argsort(keys)
+    keys, sent_ns = keys[order], sent_ns[order]
+    place = np.minimum(np.searchsorted(keys, heard.keys), len(keys) - 1)
+    of_packet = keys[place] == heard.keys  # others are what channels say of themselves
+    sent, late_ns = sent_ns[place[of_packet]], heard.came_ns[of_packet] - sent_ns[place[of_packet]]
+    chosen = np.zeros(len(sent), np.bool_)
+    for began_ns, ended_ns, _ in spans:
+        chosen |= (sent >= began_ns) & (sent <= ended_ns)
+    return late_ns[chosen]
 
 
 def _shares(name: str, late_ns: Array, bars: dict[float, float | None]) -> Iterator[Row]:
