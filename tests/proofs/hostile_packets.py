@@ -101,10 +101,6 @@ def _point(packet: Packet) -> tuple[int, int]:
 
 
 class AttackedListener(Listener):
-    """The list of instruments is left out: one forged on a stream without a signature is believed."""
-
-    follows_lists = False
-
     def __init__(self, day: MemoryDay, scenario: Scenario) -> None:
         super().__init__(day, scenario)
         self._sent: dict[int, tuple[int, int]] = {}

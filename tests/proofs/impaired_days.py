@@ -32,8 +32,6 @@ _MONDAY, _WEDNESDAY = date(2026, 11, 16), date(2026, 11, 18)
 class Listener:
     """A handler for each channel, and the truth beside it."""
 
-    follows_lists = True
-
     def __init__(self, day: MemoryDay, scenario: Scenario) -> None:
         schema = load_builtin_schema()
         self._scenario, self.report = scenario, DayReport()
@@ -90,14 +88,12 @@ class Listener:
         self.handlers[channel].machine.check_invariants()
         fresh, point, handler = self._scenario.every_event, self._point(channel), self.handlers[channel]
         self.truths[channel].at_point(point, handler, fresh=fresh)
-        if self.follows_lists:
-            self.lists[channel].check(point, handler)
+        self.lists[channel].check(point, handler)
 
     def finish(self) -> None:
         for channel, handler in self.handlers.items():
-            if self.follows_lists:
-                self.lists[channel].finish(handler)
-                self.report.comparisons += self.lists[channel].comparisons + self.lists[channel].half_told
+            self.lists[channel].finish(handler)
+            self.report.comparisons += self.lists[channel].comparisons + self.lists[channel].half_told
             self.report.finish(handler, self.truths[channel])
 
 

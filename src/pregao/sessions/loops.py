@@ -82,7 +82,8 @@ class LoopTracker:
         """The loop is over, as far as one can tell; True as above, once a loop."""
         if self._ended:
             return False
-        complete = self._whole and self._items == self._total
+        # A SequenceReset alone lists nobody: it may be a stray packet, and must not empty or drop everything.
+        complete = self._whole and 0 < self._items == self._total
         self.completed += complete
         self.broken += not complete
         # Late packets of this loop are still of its version; none follows.

@@ -63,3 +63,11 @@ def test_heartbeats_mean_idle() -> None:
     assert tracker.idle
     tracker.on_packet(7, 1)
     assert not tracker.idle
+
+
+def test_a_sequence_reset_alone_is_no_loop() -> None:
+    """It would list nobody: a stray one must neither drop all instruments nor make all of them empty."""
+    tracker = LoopTracker()
+    tracker.on_packet(7, 1)
+    assert not tracker.on_sequence_reset()
+    assert (tracker.completed, tracker.broken) == (0, 1)
