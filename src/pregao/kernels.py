@@ -1,25 +1,20 @@
-"""What all kernels share: how they are compiled, where their machine code is kept, and loads and
-stores by address.
+"""What all kernels share: how they are compiled, and loads and stores by address. `kernel_cache` says where
+their machine code is kept.
 
-Kernels live in files named `kernels.py`, are table-driven (code made with `exec` has no disk
-cache), and take addresses and numbers, never arrays: numba counts references on every use of an
-array inside a tuple (decoding took 345 ns a message so, 63 without), and compiles once more for each kind of
-array. With addresses there is one signature, one compilation, one file on disk. Whoever calls a
+Kernels live in files named `kernels.py` or in packages named `kernels`, are table-driven (code made with
+`exec` has no disk cache), and take addresses and numbers, never arrays: numba counts references on every use
+of an array inside a tuple (decoding took 345 ns a message so, 63 without), and compiles once more for each
+kind of array. With addresses there is one signature, one compilation, one file on disk. Whoever calls a
 kernel holds the arrays and makes sure of their sizes.
-
-numba does not notice when a kernel or a constant in *another* file changes, so the cache folder
-carries a hash of every kernel file and of what those import: stale machine code cannot be loaded.
 
 Compiling all of them takes about a minute, once for each machine and state of the sources. Who has set
 `SAY_COMPILING` to the number of its process gets a line on stderr when that begins.
 """
 
-import hashlib
 import os
-import re
 import sys
-import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,51 +23,17 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core import event as numba_events
+from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
-from pregao.environment import CACHE_DIR, SAY_COMPILING
+from pregao.environment import SAY_COMPILING
+from pregao.kernel_cache import folder_of
 
 # Kernels have no annotations: numba finds the types of their arguments.
 Kernel = Callable[..., Any]
 
 COMPILING = "compiling kernels for this machine: once, up to a minute"
 _COMPILES = "numba:compile"  # an event that numba tells when there is no machine code on disk
-_IMPORT = re.compile(r"^from (pregao[\w.]*) import (\w*)", re.MULTILINE)
-
-
-def _sources(package: Path) -> set[Path]:
-    """Every kernel file, and the modules of ours whose constants it compiles in."""
-    kernels = set(package.rglob("kernels.py"))
-    imported = set()
-    for file in kernels:
-        for module, first in _IMPORT.findall(file.read_text(encoding="utf-8")):
-            place = package.parent / module.replace(".", "/")
-            imported |= {place.with_suffix(".py"), place / f"{first}.py"}
-    return kernels | {file for file in imported if file.exists()}
-
-
-def _cache_folder() -> Path:
-    """A folder of our own per state of the kernel sources, so that no stale code is loaded."""
-    digest = hashlib.sha256()
-    for source in sorted(_sources(Path(__file__).parent)):
-        digest.update(source.read_bytes())
-    base = os.environ.get(CACHE_DIR) or os.environ.get("XDG_CACHE_HOME")
-    root = Path(base) if base else Path.home() / ".cache"
-    folder = root / "pregao" / "kernels" / digest.hexdigest()[:16]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:  # a home that cannot be written to must not keep the kernels from running
-        return Path(tempfile.gettempdir()) / f"pregao-{os.getuid()}" / folder.name
-    return folder
-
-
-if "NUMBA_CACHE_DIR" not in os.environ:
-    cast(Any, numba.config).CACHE_DIR = str(_cache_folder())
-
-
-def cache_folder() -> Path:
-    """Where machine code is kept, in folders by source."""
-    return Path(cast(Any, numba.config).CACHE_DIR)
 
 
 class _FirstCompilation(numba_events.Listener):
@@ -93,8 +54,36 @@ if os.environ.get(SAY_COMPILING) == str(os.getpid()):
 
 def kernel(function: Kernel) -> Kernel:
     """Compile without the interpreter, release the lock, keep the machine code on disk."""
-    compiled = numba.njit(cache=True, nogil=True, error_model="numpy", boundscheck=False)(function)
+    with _own_folder(function):
+        compiled = numba.njit(cache=True, nogil=True, error_model="numpy", boundscheck=False)(function)
     return cast(Kernel, compiled)
+
+
+def inlined(function: Kernel) -> Kernel:
+    """A helper of the hot path, always folded into its callers: a call costs as much as the work."""
+    with _own_folder(function):
+        compiled = numba.njit(
+            cache=True, nogil=True, error_model="numpy", boundscheck=False, forceinline=True
+        )(function)
+    return cast(Kernel, compiled)
+
+
+@contextmanager
+def _own_folder(function: Kernel) -> Iterator[None]:
+    """numba chooses the place of machine code when a kernel is defined. Only of ours: what others compile in
+    this process goes where they want it."""
+    config = cast(Any, numba.config)
+    before = config.CACHE_DIR
+    if "NUMBA_CACHE_DIR" not in os.environ:
+        config.CACHE_DIR = str(folder_of(Path(function.__code__.co_filename)))
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = before
+
+
+def is_kernel(value: object) -> bool:
+    return isinstance(value, Dispatcher)
 
 
 def make_ready(kernels: Iterable[Kernel]) -> None:
@@ -103,14 +92,6 @@ def make_ready(kernels: Iterable[Kernel]) -> None:
     for each in kernels:
         dispatcher = cast(Any, each)
         dispatcher.compile((types.int64,) * dispatcher.py_func.__code__.co_argcount)
-
-
-def inlined(function: Kernel) -> Kernel:
-    """A helper of the hot path, always folded into its callers: a call costs as much as the work."""
-    compiled = numba.njit(
-        cache=True, nogil=True, error_model="numpy", boundscheck=False, forceinline=True
-    )(function)
-    return cast(Kernel, compiled)
 
 
 def _loader(wire: Any, result: Any) -> Any:

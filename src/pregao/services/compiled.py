@@ -16,7 +16,8 @@ from typing import Final
 from llvmlite.binding import get_host_cpu_name
 
 from pregao.captures.survey import survey
-from pregao.kernels import cache_folder
+from pregao.kernel_cache import cache_root, state_of_all
+from pregao.kernels import is_kernel
 from pregao.lake.build import Builder, BuildSettings
 from pregao.lake.store.location import Location
 from pregao.lake.tasks.runners import InlineRunner
@@ -54,7 +55,7 @@ def is_compiled() -> bool:
 
 
 def _marker() -> Path:
-    return cache_folder() / f"compiled-{get_host_cpu_name()}"
+    return cache_root() / f"compiled-{get_host_cpu_name()}-{state_of_all()}"
 
 
 @contextmanager
@@ -77,16 +78,16 @@ def compiling(on_progress: OnProgress) -> Iterator[None]:
 
 def compiled_files() -> Iterator[tuple[Path, Path]]:
     """Each with the source file it belongs to, of all kernels that this process has used."""
-    seen: set[Path] = set()
     for name, module in list(sys.modules.items()):
-        if not name.startswith("pregao.") or not name.endswith("kernels"):
+        if not name.startswith("pregao."):
             continue
+        folders = {
+            str(value.stats.cache_path)
+            for value in vars(module).values()
+            if is_kernel(value) and value.__module__ == name and value.stats.cache_path
+        }
         source = Path(str(module.__file__))
-        for dispatcher in vars(module).values():
-            folder = Path(getattr(getattr(dispatcher, "stats", None), "cache_path", None) or "/dev/null")
-            if folder in seen or not folder.is_dir() or dispatcher.__module__ != name:
-                continue
-            seen.add(folder)
-            for file in sorted(folder.iterdir()):
+        for folder in sorted(map(Path, folders)):
+            for file in sorted(folder.iterdir()) if folder.is_dir() else ():
                 if file.suffix in _ENDINGS and file.name.startswith(f"{source.stem}."):
                     yield source, file
