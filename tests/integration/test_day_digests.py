@@ -1,0 +1,62 @@
+"""What we publish and what we build, held by digests: moving modules must change neither.
+
+Where bytes or tables are meant to change, `python -m tests.integration.test_day_digests` writes the file anew,
+and the commit says why."""
+
+import hashlib
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.lake_kit import all_tables, build, make_days
+
+STORED = Path(__file__).with_name("day_digests.json")
+# Seed, wire version and faults: the two orders of books, both kinds of replenishment, headers of B its own.
+DAYS = {
+    "seed 1, version 17": {"seed": 1, "version": 17},
+    "seed 2, version 8": {"seed": 2, "version": 8, "faults": "loss=1%,both=6,header=B"},
+    "seed 3, version 16": {"seed": 3, "version": 16, "faults": "gap=2x5@A,reset=channel@?,reorder=10:4"},
+}
+Digests = dict[str, str]
+
+
+def digests(name: str, folder: Path) -> Digests:
+    """Of every capture and every table of a day, without Spark: the computed tables too."""
+    days = make_days(folder / "days", messages=2_500, **DAYS[name])
+    build(days, folder / "lake", derive=True)
+    return dict(_captures(folder / "days")) | dict(_tables(folder / "lake"))
+
+
+def _captures(days: Path) -> Iterator[tuple[str, str]]:
+    for path in sorted(days.rglob("*.pcap*")):
+        yield path.relative_to(days).as_posix(), hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
+def _tables(lake: Path) -> Iterator[tuple[str, str]]:
+    for table, rows in all_tables(lake).items():
+        yield f"table {table}", hashlib.sha256("\n".join(rows).encode()).hexdigest()[:16]
+
+
+@pytest.mark.parametrize("name", DAYS)
+def test_captures_and_tables_are_as_they_were(name: str, tmp_path: Path) -> None:
+    stored: dict[str, Digests] = json.loads(STORED.read_text())
+    found = digests(name, tmp_path)
+    differing = sorted(key for key in {*found, *stored[name]} if found.get(key) != stored[name].get(key))
+    assert not differing
+
+
+def main() -> int:
+    stored: dict[str, Digests] = {}
+    for name in DAYS:
+        with tempfile.TemporaryDirectory() as folder:
+            stored[name] = digests(name, Path(folder))
+    STORED.write_text(json.dumps(stored, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
