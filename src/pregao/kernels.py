@@ -23,6 +23,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core import event as numba_events
+from numba.core.caching import UserProvidedCacheLocator
 from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
@@ -73,13 +74,24 @@ def _own_folder(function: Kernel) -> Iterator[None]:
     """numba chooses the place of machine code when a kernel is defined. Only of ours: what others compile in
     this process goes where they want it."""
     config = cast(Any, numba.config)
-    before = config.CACHE_DIR
+    before = config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES
     if "NUMBA_CACHE_DIR" not in os.environ:
         config.CACHE_DIR = str(folder_of(Path(function.__code__.co_filename)))
+    if not config.CACHE_LOCATOR_CLASSES:  # an archive of `pack` has machine code beside the sources
+        config.CACHE_LOCATOR_CLASSES = f"{__name__}.{SameSources.__name__}"
     try:
         yield
     finally:
-        config.CACHE_DIR = before
+        config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = before
+
+
+class SameSources(UserProvidedCacheLocator):
+    """The folder alone says what the machine code is of: two checkouts or environments with the same kernels
+    share it, where numba would keep it apart by the path of the source."""
+
+    @classmethod
+    def get_suitable_cache_subpath(cls, _source: str) -> str:
+        return ""
 
 
 def is_kernel(value: object) -> bool:

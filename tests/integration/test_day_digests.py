@@ -1,7 +1,7 @@
 """What we publish and what we build, held by digests: moving modules must change neither.
 
-Where bytes or tables are meant to change, `python -m tests.integration.test_day_digests` writes the file anew,
-and the commit says why."""
+Where bytes or tables are meant to change, `python -m tests.integration.test_day_digests` writes the file, and
+the commit says why."""
 
 import hashlib
 import json

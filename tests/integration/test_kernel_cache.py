@@ -1,10 +1,12 @@
 """Kernels keep their machine code on disk: a second process compiles nothing."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+from pregao.environment import CACHE_DIR
 from pregao.services.sample import write_sample
 
 CHILD = """
@@ -31,3 +33,26 @@ def test_a_second_process_loads_what_the_first_compiled(tmp_path: Path) -> None:
         for _ in range(2)
     ]
     assert results[1] == ["1", "0"]
+
+
+def test_another_checkout_with_the_same_kernels_compiles_nothing(tmp_path: Path) -> None:
+    """Machine code is found by what the sources say, not by where they are."""
+    home = Path(__file__).parents[2] / "src" / "pregao"
+    shutil.copytree(home, tmp_path / "elsewhere" / "pregao", ignore=shutil.ignore_patterns("__pycache__"))
+    environment = os.environ | {CACHE_DIR: str(tmp_path / "cache")}
+    environment.pop("NUMBA_CACHE_DIR", None)
+    code = (
+        "from pregao.kernels import make_ready\nfrom pregao.lake.plan.kernels import content_hash\n"
+        "make_ready([content_hash])\nprint(sum(content_hash.stats.cache_hits.values()))"
+    )
+    hits = [
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=environment | {"PYTHONPATH": str(source)},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout
+        for source in (home.parent, tmp_path / "elsewhere")
+    ]
+    assert hits == ["0\n", "1\n"]

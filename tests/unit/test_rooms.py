@@ -31,6 +31,16 @@ def test_kernels_are_made_only_in_files_or_packages_named_kernels() -> None:
     assert decorated <= set(kernel_files())
 
 
+def test_no_room_is_only_for_a_kernel() -> None:
+    """A package that holds one kernel file and nothing else is a cupboard."""
+    cupboards = [
+        str(file.parent.relative_to(SOURCE))
+        for file in SOURCE.rglob("kernels.py")
+        if {each.name for each in file.parent.glob("*.py")} <= {"kernels.py", "__init__.py"}
+    ]
+    assert not cupboards
+
+
 def test_only_the_lake_imports_pyspark() -> None:
     assert all(name.startswith("lake/") for name in importers("pyspark"))
 

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pregao.books import kernels
 from pregao.books import layout as t
-from pregao.books.figures.kernels import empty_slots, forget_auction, reset_session
+from pregao.books.instrument_view import StoreViews
 from pregao.books.invariants import check_store
+from pregao.books.kernels import rows as kernels
+from pregao.books.kernels.statistics import empty_slots, forget_auction, reset_session
 from pregao.books.lookup import Lookup
-from pregao.books.lookups.views import StoreViews
 from pregao.books.memory import Memory, address
 from pregao.model.rows import ROW, Kind, Rows
 

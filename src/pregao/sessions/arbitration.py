@@ -7,7 +7,7 @@
     far ahead, or of      `elsewhere`: followed when others confirm it. Number 1 of the next version is
     another version       believed at once, and waits for the end of the old one
 
-Runs of the first two kinds go through `arrivals.kernels.take_in_sequence`, which keeps the same `State`.
+Runs of the first two kinds go through `kernels.arrivals.take_in_sequence`, which keeps the same `State`.
 """
 
 from collections.abc import Callable

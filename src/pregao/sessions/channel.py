@@ -3,7 +3,7 @@ known not to be.
 
 Theory of operation, for whoever decodes:
 
-1. A batch of incremental packets goes through `arrivals.kernels.take_in_sequence` with `arbiter.state`;
+1. A batch of incremental packets goes through `kernels.arrivals.take_in_sequence` with `arbiter.state`;
    what it does not judge goes to `on_packet` (a Sequence message to `on_heartbeat`). These, `on_timeout`
    and `on_kernel_release` give the packets whose turn has come, one after the other, and make known what
    happened between two of them. So: apply what the kernel accepted *before* calling, apply each packet

@@ -1,5 +1,5 @@
 """A cheap hash of a packet's messages: eight bytes at a time, multiply and xor. The twin is
-`arrivals.kernels.messages_hash`.
+`kernels.arrivals.messages_hash`.
 
 A and B promise the same messages (6.1, 6.5.3), not the same header: SendingTime and Reserved may be each
 feed's own, so what is compared begins behind the header. The hash tells packets apart that differ by

@@ -23,7 +23,7 @@ from pregao.sessions.events import (
 from pregao.sessions.held import NO_REPORT_HELD, STARTS_AGAIN, HeldRows
 from pregao.sessions.instruments import NEVER, NO_REPORT, Decision, Known, Mark, Part, not_clean
 from pregao.sessions.keeper import Keeper, SnapshotHeader
-from pregao.sessions.kernels import first_report_after
+from pregao.sessions.kernels.instruments import first_report_after
 from pregao.sessions.table import InstrumentTable
 
 BOTH = Part.BOOK | Part.STATISTICS

@@ -4,8 +4,8 @@ from itertools import product
 
 import pytest
 
-from pregao.books.figures.kernels import is_auction
-from pregao.books.figures.kernels import own_after as kernel_own_after
+from pregao.books.kernels.statistics import is_auction
+from pregao.books.kernels.statistics import own_after as kernel_own_after
 from pregao.books.phases import AUCTIONS, effective, own_after
 from pregao.model.events import OpeningPrice, PhaseChanged, StateChanged, TheoreticalPrice
 from pregao.model.market import Phase, Session, State, StateEvent

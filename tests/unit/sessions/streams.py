@@ -20,8 +20,8 @@ from pregao.sessions.arbitration_state import (
     STOP_ODD,
     STOP_RELEASE,
 )
-from pregao.sessions.arrivals.kernels import take_in_sequence
 from pregao.sessions.feeds import Feed, Site
+from pregao.sessions.kernels.arrivals import take_in_sequence
 from pregao.sessions.settings import Settings
 
 CHANNEL = 55

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from pregao.model.rows import ROW, Flag, Kind
 from pregao.sessions.arbitration_state import ACCEPTED, OUT_AT, OUT_VERSION, RING, STOP
-from pregao.sessions.arrivals.kernels import hash_of
 from pregao.sessions.hashing import HEADER_SIZE, messages_hash
 from pregao.sessions.held import HeldRows
 from pregao.sessions.instruments import (
@@ -22,7 +21,8 @@ from pregao.sessions.instruments import (
     lose_packets,
     new_record,
 )
-from pregao.sessions.kernels import decide_row, first_report_after, sort_row
+from pregao.sessions.kernels.arrivals import hash_of
+from pregao.sessions.kernels.instruments import decide_row, first_report_after, sort_row
 from tests.unit.sessions.streams import new_arbiter, random_stream, run_kernel, run_plain
 
 

@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from pregao.lake.slices.books.kernels import NO_TABLE
+from pregao.lake.slices.kernels.books import NO_TABLE
 from pregao.model.rows import ROW, Kind, Rows
 
 ORDERS, TRADES, EXECUTIONS, STATISTICS, BANDS, IMBALANCES, STATES = range(7)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from pregao.lake.plan.index import Array
-from pregao.lake.slices.books.kernels import settle_one
+from pregao.lake.slices.kernels.books import settle_one
+from pregao.lake.slices.kernels.sampling import BOOK_ONCE, note_change
+from pregao.lake.slices.kernels.snapshots import same_book
 from pregao.lake.slices.known import UNHEARD
 from pregao.lake.slices.loops import LoadedLoop
 from pregao.lake.slices.made_rows import FROM_SNAPSHOT, RowMaker, make_empty
 from pregao.lake.slices.rows import LAKE_ROW
-from pregao.lake.slices.sampling.kernels import BOOK_ONCE, note_change
-from pregao.lake.slices.snapshots.kernels import same_book
 from pregao.lake.slices.stored import StoredBook, StoredBooks
 from pregao.lake.tables.quality import Quality
 from pregao.model.market import Side

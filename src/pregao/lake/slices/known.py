@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pregao.lake.slices.sampling.kernels import BOOK_ONCE, STATISTICS_ONCE
+from pregao.lake.slices.kernels.sampling import BOOK_ONCE, STATISTICS_ONCE
 from pregao.lake.tables.quality import Quality
 from pregao.sessions.instruments import (
     NEVER,

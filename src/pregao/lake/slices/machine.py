@@ -21,7 +21,11 @@ from pregao.feeds.binary.workspace import Context
 from pregao.lake.plan.index import NUMBER_BITS, Array
 from pregao.lake.plan.readers import row_reader
 from pregao.lake.plan.slicing import FROM_FIRST, Slice
-from pregao.lake.slices.books.kernels import (
+from pregao.lake.slices.buffers import ORDERS, RowBuffers
+from pregao.lake.slices.feeds import Merged, gaps_of
+from pregao.lake.slices.findings import Findings
+from pregao.lake.slices.healing import Healing
+from pregao.lake.slices.kernels.books import (
     CONTEXT_FIELDS,
     EVENT,
     HEALED,
@@ -30,13 +34,9 @@ from pregao.lake.slices.books.kernels import (
     SAMPLES_FULL,
     take_rows,
 )
-from pregao.lake.slices.buffers import ORDERS, RowBuffers
-from pregao.lake.slices.feeds import Merged, gaps_of
-from pregao.lake.slices.findings import Findings
-from pregao.lake.slices.healing import Healing
+from pregao.lake.slices.kernels.merging import CONFLICT
 from pregao.lake.slices.known import MOST_INSTRUMENTS, UNHEARD, KnownInstruments
 from pregao.lake.slices.loops import LoadedLoop
-from pregao.lake.slices.merging.kernels import CONFLICT
 from pregao.lake.slices.rows import LAKE_ROW
 from pregao.lake.slices.samples import Samples
 from pregao.lake.slices.stored import Ending, StoredBooks, ending_of

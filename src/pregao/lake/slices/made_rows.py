@@ -7,8 +7,8 @@ import numpy as np
 from pregao.books import layout as t
 from pregao.books.store import BookStore
 from pregao.lake.plan.index import Array
-from pregao.lake.slices.books.kernels import QUOTE_QUALITY
 from pregao.lake.slices.feeds import Merged
+from pregao.lake.slices.kernels.books import QUOTE_QUALITY
 from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX, NO_PACKET
 from pregao.lake.tables.quality import Quality
 from pregao.model.rows import NULL, ROW, Kind, Rows

@@ -9,8 +9,8 @@ from pregao.feeds.binary.workspace import Context
 from pregao.lake.plan.index import Array
 from pregao.lake.plan.slicing import Slice
 from pregao.lake.slices.feeds import Merged
+from pregao.lake.slices.kernels.sampling import SAMPLE_WORDS, SAMPLING_FIELDS, sample_until
 from pregao.lake.slices.known import MOST_INSTRUMENTS, KnownInstruments
-from pregao.lake.slices.sampling.kernels import SAMPLE_WORDS, SAMPLING_FIELDS, sample_until
 
 SECOND_NS: Final = 1_000_000_000
 _NEVER: Final = (1 << 63) - 1

@@ -15,10 +15,10 @@ import numpy as np
 from pregao.books import layout as t
 from pregao.lake.plan.carried import Carried
 from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK, Array
+from pregao.lake.slices.kernels.sampling import BOOK_ONCE
 from pregao.lake.slices.known import UNHEARD, KnownInstruments
 from pregao.lake.slices.made_rows import make_empty
 from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX
-from pregao.lake.slices.sampling.kernels import BOOK_ONCE
 from pregao.lake.tables.quality import Quality
 from pregao.model.market import Side
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows

@@ -8,9 +8,9 @@ from pregao.feeds.binary.workspace import Context
 from pregao.lake.plan.index import Array
 from pregao.lake.plan.units import NOWHERE
 from pregao.lake.slices.findings import Findings
+from pregao.lake.slices.kernels.sampling import BOOK_ONCE, STATISTICS_ONCE
+from pregao.lake.slices.kernels.snapshots import MATCHED, RECORD_FIELDS, TOLD_FIELDS, settle_until
 from pregao.lake.slices.loops import LoadedLoop
-from pregao.lake.slices.sampling.kernels import BOOK_ONCE, STATISTICS_ONCE
-from pregao.lake.slices.snapshots.kernels import MATCHED, RECORD_FIELDS, TOLD_FIELDS, settle_until
 
 NEVER: Final = (1 << 63) - 1
 _RECORD: Final = np.dtype([(name, "<i8") for name in RECORD_FIELDS])

@@ -5,14 +5,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from pregao.lake.slices.books.kernels import QUOTE_QUALITY, QUOTE_TRANSACTED
+from pregao.lake.slices.kernels.books import QUOTE_QUALITY, QUOTE_TRANSACTED
 from pregao.lake.slices.rows import NO_INDEX, by_instrument
 from pregao.lake.slices.samples import SECOND_NS
 from pregao.lake.tables.books import DEPTH, DEPTH_LEVELS, QUOTES
 from pregao.lake.tables.parquet import ROW_GROUP_ROWS
 from pregao.lake.tables.quality import Quality
 from pregao.lake.tasks.arrays import Array, or_null, record
-from pregao.lake.tasks.columns.kernels import ENTRY, SEND, TRANSACT, spread_levels
+from pregao.lake.tasks.kernels import ENTRY, SEND, TRANSACT, spread_levels
 from pregao.lake.tasks.lineage import Lineage
 from pregao.model.rows import NULL
 

@@ -10,12 +10,13 @@ from pregao.feeds.binary.workspace import Context
 from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK
 from pregao.lake.plan.slicing import Slice
 from pregao.lake.slices.feeds import Merged
-from pregao.lake.slices.merging.kernels import CONFLICT
+from pregao.lake.slices.kernels.merging import CONFLICT
 from pregao.lake.slices.rows import NO_INDEX, NO_PACKET
 from pregao.lake.tables.arrays import microseconds, moments
 from pregao.lake.tables.quality import Quality
 from pregao.lake.tasks.arrays import Array, constant, names, or_null
-from pregao.lake.tasks.columns.kernels import (
+from pregao.lake.tasks.columns.rows import ColumnRows
+from pregao.lake.tasks.kernels import (
     BY_VERSION,
     ENTRY,
     FIRST_TRANSACTED,
@@ -24,7 +25,6 @@ from pregao.lake.tasks.columns.kernels import (
     TRANSACT,
     trace,
 )
-from pregao.lake.tasks.columns.rows import ColumnRows
 from pregao.model.rows import NULL, Kind
 
 FIELDS: Final = ("kind", "at", "packet", "index", "rpt_seq", "security_id", "number", "time_ns", "version",

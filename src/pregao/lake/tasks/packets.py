@@ -9,13 +9,13 @@ import numpy as np
 
 from pregao.lake.computed.histograms import Minutes
 from pregao.lake.slices.feeds import Merged
-from pregao.lake.slices.merging.kernels import ABSENT, CONFLICT, LATE, SECOND
+from pregao.lake.slices.kernels.merging import ABSENT, CONFLICT, LATE, SECOND
 from pregao.lake.tables.messages import PACKETS
 from pregao.lake.tables.parquet import PART_ROWS
 from pregao.lake.tables.quality import Quality
 from pregao.lake.tables.words import ARRIVALS, STREAMS
 from pregao.lake.tasks.arrays import Array, record
-from pregao.lake.tasks.columns.kernels import SEND
+from pregao.lake.tasks.kernels import SEND
 from pregao.lake.tasks.lineage import Lineage, whose_time
 from pregao.model.rows import NULL
 

@@ -7,23 +7,23 @@ interpreter takes 0.1 s where numba and pyarrow are loaded.
 import gc
 from typing import Final
 
-from pregao.books.figures.kernels import empty_slots, forget_auction, reset_session
-from pregao.books.kernels import clear_instrument, load_rows, settle
-from pregao.books.lookups.kernels import count_ahead, find_order, read_levels, read_orders
-from pregao.feeds.binary.handler.beats.kernels import take_beats
-from pregao.feeds.binary.handler.kernels import (
+from pregao.books.kernels.lookups import count_ahead, find_order, read_levels, read_orders
+from pregao.books.kernels.rows import clear_instrument, load_rows, settle
+from pregao.books.kernels.statistics import empty_slots, forget_auction, reset_session
+from pregao.feeds.binary.handler.kernels.heartbeats import take_beats
+from pregao.feeds.binary.handler.kernels.rows import (
     apply_held,
     end_without_row,
     take_phase,
     take_rows,
     whole_events,
 )
-from pregao.feeds.binary.handler.sorting.kernels import sort_packets
-from pregao.feeds.binary.reading.kernels import read_rows
+from pregao.feeds.binary.handler.kernels.sorting import sort_packets
+from pregao.feeds.binary.reading.kernels.packets import read_rows
 from pregao.kernels import Kernel, make_ready
 from pregao.services.market.kernels import note_times
-from pregao.sessions.arrivals.kernels import take_in_sequence
-from pregao.sessions.kernels import first_report_after
+from pregao.sessions.kernels.arrivals import take_in_sequence
+from pregao.sessions.kernels.instruments import first_report_after
 
 LIVE_KERNELS: Final[tuple[Kernel, ...]] = (
     sort_packets, take_in_sequence, take_beats, read_rows, whole_events, take_rows, take_phase, apply_held,

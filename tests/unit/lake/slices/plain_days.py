@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from pregao.lake.slices.kernels.sampling import BOOK_ONCE, STATISTICS_ONCE
 from pregao.lake.slices.known import UNHEARD
-from pregao.lake.slices.sampling.kernels import BOOK_ONCE, STATISTICS_ONCE
 from pregao.lake.tables.quality import Quality
 from pregao.model.market import Side
 from pregao.sessions.instruments import NEVER, Known, Mark

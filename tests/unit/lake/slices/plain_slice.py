@@ -15,10 +15,10 @@ from pregao.lake.plan.index import NUMBER_BITS
 from pregao.lake.plan.slicing import Slice
 from pregao.lake.plan.units import NOWHERE
 from pregao.lake.slices.feeds import Merged, gaps_of
+from pregao.lake.slices.kernels.merging import CONFLICT
+from pregao.lake.slices.kernels.sampling import BOOK_ONCE, STATISTICS_ONCE
 from pregao.lake.slices.known import UNHEARD, KnownInstruments
 from pregao.lake.slices.loops import LoadedLoop
-from pregao.lake.slices.merging.kernels import CONFLICT
-from pregao.lake.slices.sampling.kernels import BOOK_ONCE, STATISTICS_ONCE
 from pregao.lake.tables.quality import Quality
 from pregao.model.market import Side
 from pregao.model.rows import FIRST_SPECIAL, NULL, ROW, Flag, Kind, Rows

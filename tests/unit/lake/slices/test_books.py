@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from pregao.books.store import BookStore
 from pregao.books.views import Level
-from pregao.lake.slices.books.kernels import settle_one
-from pregao.lake.slices.snapshots.kernels import same_book
+from pregao.lake.slices.kernels.books import settle_one
+from pregao.lake.slices.kernels.snapshots import same_book
 from pregao.model.market import Side
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
 

@@ -22,11 +22,11 @@ from pregao.lake.plan.scan import ScanSettings, scan_capture
 from pregao.lake.plan.slicing import FROM_FIRST, Slice, cut_unit
 from pregao.lake.plan.units import find_units
 from pregao.lake.slices import buffers as b
-from pregao.lake.slices.books.kernels import QUOTE_QUALITY, QUOTE_TRANSACTED
 from pregao.lake.slices.feeds import Merged, merge
+from pregao.lake.slices.kernels.books import QUOTE_QUALITY, QUOTE_TRANSACTED
+from pregao.lake.slices.kernels.sampling import HEAD_WORDS, LEVELS, SIDE_WORDS
 from pregao.lake.slices.machine import SliceMachine
 from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX
-from pregao.lake.slices.sampling.kernels import HEAD_WORDS, LEVELS, SIDE_WORDS
 from pregao.lake.slices.stored import NO_RPT_SEQ, Ending, StoredBook, StoredBooks
 from pregao.lake.slices.waiting import NEVER
 from pregao.model.market import Side

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pregao.lake.plan.index import NUMBER_BITS
 from pregao.lake.slices.feeds import Merged, gaps_of
-from pregao.lake.slices.merging.kernels import ABSENT, CONFLICT, LATE, MERGED_FIELDS, SECOND, merge_feeds
+from pregao.lake.slices.kernels.merging import ABSENT, CONFLICT, LATE, MERGED_FIELDS, SECOND, merge_feeds
 from pregao.model.rows import NULL
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pregao.lake.plan.index import NUMBER_BITS
-from pregao.lake.slices.merging.kernels import LATE, PLACED_FIELDS, place_packets
+from pregao.lake.slices.kernels.merging import LATE, PLACED_FIELDS, place_packets
 
 HEADER = struct.Struct("<BxHIq")
 VERSIONS, APPEARANCES = [7, 9, 300], [2, -1, 0]  # the second is none of the unit's

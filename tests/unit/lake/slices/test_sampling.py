@@ -11,10 +11,10 @@ from pregao.books.store import BookStore
 from pregao.lake.plan.slicing import FROM_FIRST, TO_LAST, Slice
 from pregao.lake.slices import samples as samples_module
 from pregao.lake.slices.feeds import Merged
+from pregao.lake.slices.kernels.merging import MERGED_FIELDS
+from pregao.lake.slices.kernels.sampling import note_change
 from pregao.lake.slices.known import KnownInstruments
-from pregao.lake.slices.merging.kernels import MERGED_FIELDS
 from pregao.lake.slices.samples import SECOND_NS, Samples
-from pregao.lake.slices.sampling.kernels import note_change
 from pregao.model.rows import ROW, Kind
 
 INSTRUMENTS = 4

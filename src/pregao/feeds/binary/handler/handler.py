@@ -15,13 +15,13 @@ import numpy as np
 
 from pregao.books.store import BookStore
 from pregao.codecs.sbe import Schema
-from pregao.feeds.binary.handler.beats.kernels import take_beats
 from pregao.feeds.binary.handler.definitions import DefinitionReader
 from pregao.feeds.binary.handler.groups import Groups
 from pregao.feeds.binary.handler.heartbeats import Heartbeats
 from pregao.feeds.binary.handler.incremental import IncrementalReader
 from pregao.feeds.binary.handler.instruments import Instruments
 from pregao.feeds.binary.handler.keeper import StoreKeeper
+from pregao.feeds.binary.handler.kernels.heartbeats import take_beats
 from pregao.feeds.binary.handler.lines import Feeds, LineTable
 from pregao.feeds.binary.handler.observer import Observer
 from pregao.feeds.binary.handler.snapshots import SnapshotReader
@@ -43,12 +43,12 @@ from pregao.sessions.arbitration_state import (
     STOP_RELEASE,
     State,
 )
-from pregao.sessions.arrivals.kernels import take_in_sequence
 from pregao.sessions.channel import ChannelMachine
 from pregao.sessions.events import Event
 from pregao.sessions.feeds import SITE_OF
 from pregao.sessions.feeds import Feed as SessionFeed
 from pregao.sessions.instruments import Known
+from pregao.sessions.kernels.arrivals import take_in_sequence
 from pregao.sessions.settings import Settings
 
 ROOM = 4_096  # packets that are accepted before their rows are read

@@ -3,7 +3,7 @@
 from typing import Final
 
 from pregao.codecs.sbe import Schema
-from pregao.feeds.binary.handler.beats.kernels import FRAMING_AT, HEADER_AT, SHAPE_FIELDS
+from pregao.feeds.binary.handler.kernels.heartbeats import FRAMING_AT, HEADER_AT, SHAPE_FIELDS
 from pregao.feeds.binary.packets import SBE_LITTLE_ENDIAN
 from pregao.feeds.binary.reading.rows import RowReader
 from pregao.feeds.binary.workspace import Context
@@ -14,7 +14,7 @@ _NO_SHAPE: Final = -1  # the size of no packet
 
 
 class Heartbeats:
-    """`shape` is the address of what `beats.kernels` compares packets with; `reader` reads all others."""
+    """`shape` is the address of what `kernels.heartbeats` compares with; `reader` reads all others."""
 
     def __init__(self, schema: Schema, reader: RowReader) -> None:
         self._reader = reader

@@ -14,7 +14,7 @@ from pregao.books import layout as t
 from pregao.books.store import BookStore
 from pregao.feeds.binary.handler.definitions import DefinitionReader
 from pregao.feeds.binary.handler.groups import Groups
-from pregao.feeds.binary.handler.kernels import (
+from pregao.feeds.binary.handler.kernels.rows import (
     CONTEXT_FIELDS,
     NOT_DECIDED,
     NOTES_FULL,

@@ -7,7 +7,7 @@ import numpy as np
 from pregao.books import layout as t
 from pregao.books.store import BookStore
 from pregao.feeds.binary.handler.groups import Groups
-from pregao.feeds.binary.handler.kernels import apply_held
+from pregao.feeds.binary.handler.kernels.rows import apply_held
 from pregao.model.rows import ROW, Kind, Rows
 from pregao.sessions.held import HeldRows
 from pregao.sessions.instruments import Part

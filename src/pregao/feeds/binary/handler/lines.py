@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pregao.feeds.binary.handler.sorting.kernels import (
+from pregao.feeds.binary.handler.kernels.sorting import (
     FOLLOWED,
     NOT_OURS,
     RECOVERY,

@@ -7,7 +7,7 @@ plain        one decoded message -> `Told`: an update of `model.events` and what
 rows         packets by the thousand -> rows of `model.rows`, through the kernel
   rules        which field goes where
   plan         rules and schema as the tables that the kernel reads, laid out as `tables` says
-  kernels      packets and framing; `filling.kernels` a block to a row
+  kernels      packets and framing; `kernels.filling` a block to a row
 
 The two share nothing but the names of the schema; a test holds them equal.
 """

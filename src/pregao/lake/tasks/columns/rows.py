@@ -3,7 +3,7 @@
 import numpy as np
 
 from pregao.lake.slices.rows import LAKE_ROW, Array
-from pregao.lake.tasks.columns.kernels import take_fields
+from pregao.lake.tasks.kernels import take_fields
 from pregao.model.rows import Rows
 
 

@@ -1,1 +1,0 @@
-"""Blocks of the arena, by kernel."""

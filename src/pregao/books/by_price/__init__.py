@@ -1,1 +1,0 @@
-"""Orders of a side by price and id, by kernel."""

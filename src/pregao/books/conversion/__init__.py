@@ -1,1 +1,0 @@
-"""A side put in its other order, by kernel."""

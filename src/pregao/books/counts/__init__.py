@@ -1,1 +1,0 @@
-"""What is counted of books, by kernel."""

@@ -1,1 +1,0 @@
-"""Statistics as the rows that told them, by kernel."""

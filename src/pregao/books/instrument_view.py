@@ -1,0 +1,137 @@
+"""What a `BookStore` shows of one instrument. Kernels walk its memory; here are the objects and arrays that
+people get."""
+
+import struct
+from collections import Counter
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pregao.books import layout as t
+from pregao.books.anomalies import Anomaly
+from pregao.books.kernels import lookups as kernels
+from pregao.books.memory import Memory, address
+from pregao.books.statistics import Statistics, StoredStatistics
+from pregao.books.views import BookLevels, Level, Order, QueuePosition, SideLevels, Top
+from pregao.model.market import Side
+from pregao.model.rows import NULL, ROW, Rows
+
+_COUNT: Final = struct.Struct(f"<{t.SIDE_ORDERS}xI").unpack_from
+_STATISTICS_AT: Final = struct.Struct(f"<{t.STATISTICS_AT}xI").unpack_from
+_NO_STATISTICS: Final = bytes(t.STATISTICS_BLOCK)
+_SLOT: Final = struct.Struct("<qqqqII").iter_unpack
+
+
+class StoreViews:
+    """Instruments are known by their number."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._slot, self._top = np.zeros(1, t.SLOT), np.zeros(6, np.int64)  # what kernels answer
+        self._slot_address, self._top_address = address(self._slot), address(self._top)
+
+    @property
+    def context(self) -> int:
+        """Address for kernels; it never changes."""
+        return self._memory.context
+
+    def is_suspect(self, number: int) -> bool:
+        return bool(self._memory.headers[number * t.HEADER_SIZE + t.SUSPECT])
+
+    def anomalies(self, number: int) -> Counter[Anomaly]:
+        counters = self._memory.anomalies.view(np.uint32).reshape(-1, t.ANOMALY_COUNTERS)[number]
+        return Counter({anomaly: int(counters[anomaly]) for anomaly in Anomaly if counters[anomaly]})
+
+    def order_array(self, number: int, side: Side) -> NDArray[Any]:
+        """Orders of a side, best first, as `layout.SLOT`."""
+        count: int = _COUNT(self._memory.headers.data, number * t.HEADER_SIZE + (side - 1) * t.SIDE_SIZE)[0]
+        orders = np.empty(count + 1, t.SLOT)  # the last is for the kernel
+        kernels.read_orders(self.context, number, int(side), address(orders))
+        return orders[:count]
+
+    def find_order(self, number: int, order_id: int) -> tuple[Side, Order] | None:
+        """An order by its secondaryOrderID, and which side it is on."""
+        side = kernels.find_order(self.context, number, order_id, self._slot_address)
+        return (Side(side), _order(next(_SLOT(self._slot.tobytes())))) if side else None
+
+    def queue_position(self, number: int, order_id: int) -> QueuePosition | None:
+        """Where an order stands among those at its price."""
+        found = self.find_order(number, order_id)
+        if found is None:
+            return None
+        side, order = found
+        orders, size = kernels.count_ahead(self.context, number, int(side), order_id)
+        return QueuePosition(side, order.price, orders, size)
+
+    def both_sides(self, number: int, depth: int) -> BookLevels:
+        """The first levels of both sides, as arrays."""
+        columns = np.empty((2, 3, depth), np.int64)
+        counts = kernels.read_levels(self.context, number, depth, address(columns))
+        bids, offers = (SideLevels(*side[:, :count]) for side, count in zip(columns, counts, strict=True))
+        return BookLevels(bids, offers)
+
+    def is_by_position(self, number: int, side: Side) -> bool:
+        """Whether the last update of a side told positions (below wire version 15)."""
+        return bool(self._side(number, side)["policy"] == t.BY_POSITION)
+
+    def level_array(self, number: int, side: Side, depth: int | None = None) -> NDArray[Any]:
+        """Price levels of a side, best first: price (NULL: none), size, orders."""
+        head = self._side(number, side)
+        count = int(head["levels"])
+        levels = self._block(int(head["levels_at"]), t.LEVEL, count)[::-1][:depth].copy()
+        levels["key"] = (levels["key"] + 1) * (1 if side is Side.BUY else -1)
+        return levels.view(t.PRICE_LEVEL)
+
+    def orders(self, number: int, side: Side) -> list[Order]:
+        return list(map(_order, _SLOT(self.order_array(number, side).tobytes())))
+
+    def levels(self, number: int, side: Side, depth: int | None = None) -> list[Level]:
+        return [
+            Level(None if price == NULL else price, size, orders)
+            for price, size, orders in self.level_array(number, side, depth).tolist()
+        ]
+
+    def top(self, number: int) -> Top:
+        bids, offers = kernels.read_levels(self.context, number, 1, self._top_address)
+        bid_price, bid_size, bid_orders, price, size, orders = self._top.tolist()
+        return Top(
+            Level(None if bid_price == NULL else bid_price, bid_size, bid_orders) if bids else None,
+            Level(None if price == NULL else price, size, orders) if offers else None,
+        )
+
+    def statistics_rows(self, number: int) -> Rows:
+        """The row that told each statistic, by its slot in `layout`; kind 0 where there is none."""
+        return np.frombuffer(self._statistics(number), ROW).copy()
+
+    def statistics(self, number: int) -> Statistics:
+        return StoredStatistics(self._statistics(number))
+
+    def _statistics(self, number: int) -> bytes:
+        (at,) = _STATISTICS_AT(self._memory.headers.data, number * t.HEADER_SIZE)
+        start = at * t.LINE
+        return self._memory.arena[start : start + t.STATISTICS_BLOCK].tobytes() if at else _NO_STATISTICS
+
+    def own_state(self, number: int) -> int:
+        """0: as its group."""
+        return int(self._memory.headers[number * t.HEADER_SIZE + t.OWN_STATE])
+
+    def group_phase(self, number: int) -> int:
+        """0: not known."""
+        return int(self._memory.headers[number * t.HEADER_SIZE + t.GROUP_PHASE])
+
+    def _side(self, number: int, side: Side) -> NDArray[Any]:
+        start = number * t.HEADER_SIZE + (side - 1) * t.SIDE_SIZE
+        view: NDArray[Any] = self._memory.headers[start : start + t.SIDE_SIZE].view(t.SIDE)[0]
+        return view
+
+    def _block(self, at: int, kind: np.dtype[Any], count: int) -> NDArray[Any]:
+        return self._memory.arena[at * t.LINE : at * t.LINE + count * kind.itemsize].view(kind)
+
+
+def _order(slot: tuple[int, ...]) -> Order:
+    order_id, price, size, inserted_ns, firm, flags = slot
+    return Order(
+        order_id, None if price == NULL else price, size, inserted_ns, firm or None,
+        bool(flags & t.SLOT_IMPLIED),
+    )  # fmt: skip

@@ -1,0 +1,95 @@
+"""Orders of a side by position: an array with position 1 at the end."""
+
+from pregao.books import layout as t
+from pregao.books.kernels.arena import address_of, copy_words, give_block, take_block
+from pregao.books.kernels.ladder import key_of
+from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u32, store_8, store_32, store_64
+
+
+@kernel
+def _grow_array(context, side):
+    at, capacity_class = load_u32(side, t.SIDE_ORDERS_AT), load_u8(side, t.SIDE_ORDERS_CLASS)
+    target_class = capacity_class + 1 if at != 0 else 0
+    lines = take_block(context, t.FREE_ORDERS + target_class * 8, t.ORDERS_BLOCK << target_class)
+    if lines == 0:
+        return t.NEEDS_MEMORY
+    if at != 0:
+        words = load_u32(side, t.SIDE_ORDERS) * (t.SLOT_SIZE // 8)
+        copy_words(address_of(context, at), address_of(context, lines), words)
+        give_block(context, t.FREE_ORDERS + capacity_class * 8, at)
+    store_32(side, t.SIDE_ORDERS_AT, lines)
+    store_8(side, t.SIDE_ORDERS_CLASS, target_class)
+    return t.DONE
+
+
+@inlined
+def reserve_place(context, side):
+    capacity = t.FIRST_CAPACITY << load_u8(side, t.SIDE_ORDERS_CLASS)
+    if load_u32(side, t.SIDE_ORDERS) < capacity and load_u32(side, t.SIDE_ORDERS_AT) != 0:
+        return t.DONE
+    return _grow_array(context, side)
+
+
+@kernel
+def open_place(orders, count, place):
+    """Those from `place` on, which are better, move up by one."""
+    word = count * (t.SLOT_SIZE // 8) - 1
+    first = place * (t.SLOT_SIZE // 8)
+    while word >= first:
+        store_64(orders, word * 8 + t.SLOT_SIZE, load_i64(orders, word * 8))
+        word -= 1
+
+
+@kernel
+def close_place(orders, count, place):
+    """Those behind `place` in memory, which are better, move down by one."""
+    target = orders + place * t.SLOT_SIZE
+    copy_words(target + t.SLOT_SIZE, target, (count - 1 - place) * (t.SLOT_SIZE // 8))
+
+
+@inlined
+def _is_worse(one, other, sign):
+    """By price, then by id (12.1): what a sorted array has first."""
+    key, other_key = key_of(sign, load_i64(one, t.SLOT_PRICE)), key_of(sign, load_i64(other, t.SLOT_PRICE))
+    if key != other_key:
+        return key < other_key
+    return load_i64(one, t.SLOT_ID) > load_i64(other, t.SLOT_ID)
+
+
+@inlined
+def _swap(one, other):
+    for word in range(t.SLOT_SIZE // 8):
+        kept = load_i64(one, word * 8)
+        store_64(one, word * 8, load_i64(other, word * 8))
+        store_64(other, word * 8, kept)
+
+
+@kernel
+def _sift_down(orders, first, count, sign):
+    parent = first
+    while True:
+        child = 2 * parent + 1
+        if child >= count:
+            return
+        slot = orders + child * t.SLOT_SIZE
+        if child + 1 < count and _is_worse(slot, slot + t.SLOT_SIZE, sign):
+            child += 1
+            slot += t.SLOT_SIZE
+        if not _is_worse(orders + parent * t.SLOT_SIZE, slot, sign):
+            return
+        _swap(orders + parent * t.SLOT_SIZE, slot)
+        parent = child
+
+
+@kernel
+def sort_orders(orders, count, sign):
+    """Heap sort, best at the end: no memory of its own, and no worst case."""
+    first = count // 2
+    while first > 0:
+        first -= 1
+        _sift_down(orders, first, count, sign)
+    last = count - 1
+    while last > 0:
+        _swap(orders, orders + last * t.SLOT_SIZE)
+        _sift_down(orders, 0, last, sign)
+        last -= 1

@@ -1,1 +1,0 @@
-"""Price levels of a side, by kernel."""

@@ -1,1 +1,0 @@
-"""Questions about one book: its levels, its orders, an order's place in the queue."""

@@ -1,1 +1,0 @@
-"""One row onto one book, by kernel."""

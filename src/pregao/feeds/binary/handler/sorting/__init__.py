@@ -1,1 +1,0 @@
-"""Which packets of a batch are whose."""

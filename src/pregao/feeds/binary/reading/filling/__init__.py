@@ -1,1 +1,0 @@
-"""A block to a row: only the kernel is here."""

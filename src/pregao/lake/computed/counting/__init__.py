@@ -1,1 +1,0 @@
-"""Latencies counted, by kernel."""

@@ -1,1 +1,0 @@
-"""Rows of a slice onto its books."""

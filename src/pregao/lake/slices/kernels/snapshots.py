@@ -1,0 +1,130 @@
+"""Snapshots that wait for their places: compared with the books, and settled where all is as it should be.
+
+That is what becomes of nearly all of them, tens of thousands a day. Whoever is not clean, or is told
+something else than is known, is left to `healing`.
+"""
+
+from pregao.books import layout as t
+from pregao.books.kernels.arena import address_of
+from pregao.books.kernels.by_price import bits_of, find_slot
+from pregao.books.kernels.rows import header_of
+from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u32, store_8, store_64
+from pregao.lake.slices.kernels.sampling import KNOWN_ONCE
+from pregao.model import rows as r
+from pregao.sessions.instruments import (
+    BOOK,
+    BOUND,
+    COVERED,
+    LAST,
+    LAST_AT,
+    MARKS,
+    STATISTICS,
+    SYNC_SIZE,
+    Known,
+    Mark,
+)
+
+# The context: words of 64 bits.
+TOLD_FIELDS = (
+    "records",  # by place
+    "next",
+    "count",
+    "other_at",  # something else is to be done before what stands after this place
+)
+RECORDS, NEXT, COUNT, OTHER_AT = range(0, 8 * len(TOLD_FIELDS), 8)
+# A record: words of 64 bits.
+RECORD_FIELDS = ("place", "number", "orders", "order_count", "rpt_seq", "once", "loop", "row", "outcome")
+PLACE, NUMBER, ORDERS, ORDER_COUNT, RPT_SEQ, ONCE, _LOOP, _ROW, OUTCOME = range(0, 8 * len(RECORD_FIELDS), 8)
+RECORD_SIZE = 8 * len(RECORD_FIELDS)
+WAITS, MATCHED, OLDER, LEFT = range(4)  # outcomes
+
+CLEAN, AWAITED, REPORTED = int(Known.CLEAN), int(Mark.AWAITED), int(Mark.REPORTED)
+
+
+@kernel
+def settle_until(context, books, sync, at):
+    return settle_told(context, books, sync, at)
+
+
+@inlined
+def settle_told(context, books, sync, at):
+    """All that waits for a place before `at`; False when somebody else has to look at what comes next."""
+    while True:
+        next_one, other_at = load_i64(context, NEXT), load_i64(context, OTHER_AT)
+        if next_one >= load_i64(context, COUNT):
+            return other_at >= at
+        record = load_i64(context, RECORDS) + next_one * RECORD_SIZE
+        place = load_i64(record, PLACE)
+        if place >= at:
+            return other_at >= at
+        if other_at <= place:
+            return False
+        outcome = _settle(record, books, sync + load_i64(record, NUMBER) * SYNC_SIZE, place)
+        if outcome == LEFT:
+            return False
+        store_64(record, OUTCOME, outcome)
+        store_64(context, NEXT, next_one + 1)
+
+
+@kernel
+def _settle(record, books, sync, place):
+    """A book that is clean and told as it is stays so."""
+    if place < load_i64(sync, COVERED):
+        return OLDER
+    rpt_seq = load_i64(record, RPT_SEQ)
+    if load_u8(sync, BOOK) != CLEAN or load_u8(sync, STATISTICS) != CLEAN:
+        return LEFT
+    if load_u8(sync, MARKS) & AWAITED or load_i64(sync, LAST) != rpt_seq:
+        return LEFT
+    number, orders, count = load_i64(record, NUMBER), load_i64(record, ORDERS), load_i64(record, ORDER_COUNT)
+    if not same_book(books, number, orders, count):
+        return LEFT
+    store_64(sync, COVERED, place)
+    store_64(sync, LAST_AT, place)
+    store_64(sync, BOUND, 0)
+    store_8(sync, MARKS, REPORTED if rpt_seq != 0 else 0)
+    store_8(sync, KNOWN_ONCE, load_u8(sync, KNOWN_ONCE) | load_i64(record, ONCE))
+    return MATCHED
+
+
+@kernel
+def same_book(books, number, rows, count):
+    """Whether the orders of a snapshot, in the order it tells them, are those of the book."""
+    header = header_of(books, number)
+    told_bids, told_offers = 0, 0
+    for i in range(count):
+        row = rows + i * r.ROW_SIZE
+        which = load_u8(row, r.SIDE)
+        if which != 1 and which != 2:
+            return 0
+        side = header + (which - 1) * t.SIDE_SIZE
+        held = load_u32(side, t.SIDE_ORDERS)
+        place = told_bids if which == 1 else told_offers
+        if place >= held:
+            return 0
+        table = address_of(books, load_u32(side, t.SIDE_ORDERS_AT))
+        if load_u8(side, t.SIDE_POLICY) == t.BY_POSITION:
+            slot = table + (held - 1 - place) * t.SLOT_SIZE
+        else:
+            slot = find_slot(table, bits_of(side), load_i64(row, r.ID))
+        if not _same_order(slot, row):
+            return 0
+        if which == 1:
+            told_bids += 1
+        else:
+            told_offers += 1
+    bids, offers = load_u32(header, t.SIDE_ORDERS), load_u32(header + t.SIDE_SIZE, t.SIDE_ORDERS)
+    return 1 if told_bids == bids and told_offers == offers else 0
+
+
+@inlined
+def _same_order(slot, row):
+    implied = load_u8(row, r.FLAGS) & t.SLOT_IMPLIED
+    return (
+        load_u32(slot, t.SLOT_FLAGS) == t.SLOT_USED | implied
+        and load_i64(slot, t.SLOT_ID) == load_i64(row, r.ID)
+        and load_i64(slot, t.SLOT_PRICE) == load_i64(row, r.PRICE)
+        and load_i64(slot, t.SLOT_ORDER_SIZE) == load_i64(row, r.SIZE)
+        and load_i64(slot, t.SLOT_INSERTED) == load_i64(row, r.INSERTED)
+        and load_u32(slot, t.SLOT_FIRM) == load_u32(row, r.FIRM)
+    )

@@ -1,1 +1,0 @@
-"""The merge of feeds A and B."""

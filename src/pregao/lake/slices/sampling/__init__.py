@@ -1,1 +1,0 @@
-"""Price levels at an instant."""

@@ -1,1 +1,0 @@
-"""Snapshots compared with books by kernel."""

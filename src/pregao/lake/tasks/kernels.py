@@ -1,0 +1,109 @@
+"""Rows, samples and what is known of packets to columns, in one pass over memory and not one for each."""
+
+from pregao.kernels import (
+    kernel,
+    load_i64,
+    load_u8,
+    load_u16,
+    load_u32,
+    prefetch,
+    store_8,
+    store_16,
+    store_32,
+    store_64,
+)
+from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK
+from pregao.lake.slices.kernels.sampling import HEAD_WORDS, LEVELS, SAMPLE_SIZE, SIDE_WORDS
+from pregao.lake.slices.rows import NO_PACKET
+from pregao.lake.tables.quality import Quality
+from pregao.model.rows import NULL, ROW_SIZE
+
+AHEAD = 12  # rows that are asked for before they are needed
+FIELD_SIZE = 24  # of a plan: offset in the row, width, address of the column
+
+# What `trace` is given for each row, and what it makes: addresses of columns.
+TRACE_FIELDS = (
+    "packet", "at", "time_ns", "kind", "version",  # of the rows
+    "sent", "recv_a", "recv_b", "differs",  # by packet
+    "versions", "times",  # sequenceVersions by appearance; by kind, whose time it tells: see below
+    "ts_send", "ts_recv_a", "ts_recv_b", "ts_event", "time", "ts_event_kind", "seq_version", "seq_num",
+    "quality",
+)  # fmt: skip
+(
+    PACKET, AT, TIME, KIND, VERSION, SENT, RECV_A, RECV_B, DIFFERS, VERSIONS, TIMES, TS_SEND, TS_RECV_A,
+    TS_RECV_B, TS_EVENT, MOMENT, TS_KIND, SEQ_VERSION, SEQ_NUM, QUALITY,
+) = range(0, 8 * len(TRACE_FIELDS), 8)  # fmt: skip
+ENTRY, TRANSACT, SEND = 0, 1, 2  # of ts_event_kind
+BY_VERSION = 3  # in `times`: TRANSACT from the wire version on that tells it, ENTRY before
+FIRST_TRANSACTED = 15  # wire version (9)
+FEEDS_DIFFER = int(Quality.FEEDS_DIFFER)
+
+
+@kernel
+def take_fields(rows, order, count, plan, fields):
+    """Fields of rows in an order, each to its column as wide as it is."""
+    for i in range(count):
+        if i + AHEAD < count:
+            ahead = rows + load_i64(order, (i + AHEAD) * 8) * ROW_SIZE
+            prefetch(ahead)
+            prefetch(ahead + 64)
+        row = rows + load_i64(order, i * 8) * ROW_SIZE
+        for field in range(fields):
+            each = plan + field * FIELD_SIZE
+            at, width, column = row + load_i64(each, 0), load_i64(each, 8), load_i64(each, 16)
+            if width == 8:
+                store_64(column, i * 8, load_i64(at, 0))
+            elif width == 4:
+                store_32(column, i * 4, load_u32(at, 0))
+            elif width == 2:
+                store_16(column, i * 2, load_u16(at, 0))
+            else:
+                store_8(column, i, load_u8(at, 0))
+
+
+@kernel
+def trace(context, count):
+    """Where rows came from. `quality` has what is known of them already; what tells no time has that of its
+    packet."""
+    sent, recv_a, recv_b = load_i64(context, SENT), load_i64(context, RECV_A), load_i64(context, RECV_B)
+    differs, times = load_i64(context, DIFFERS), load_i64(context, TIMES)
+    for i in range(count):
+        packet, at = load_u32(load_i64(context, PACKET), i * 4), load_i64(load_i64(context, AT), i * 8)
+        known = packet != NO_PACKET
+        sent_ns = load_i64(sent, packet * 8) if known else NULL
+        store_64(load_i64(context, TS_SEND), i * 8, sent_ns)
+        store_64(load_i64(context, TS_RECV_A), i * 8, load_i64(recv_a, packet * 8) if known else NULL)
+        store_64(load_i64(context, TS_RECV_B), i * 8, load_i64(recv_b, packet * 8) if known else NULL)
+        time_ns = load_i64(load_i64(context, TIME), i * 8)
+        whose = load_u8(times, load_u8(load_i64(context, KIND), i))
+        if whose == BY_VERSION:
+            new = load_u16(load_i64(context, VERSION), i * 2) >= FIRST_TRANSACTED
+            whose = TRANSACT if new else ENTRY
+        if time_ns == NULL:
+            time_ns, whose = sent_ns, SEND
+        store_64(load_i64(context, TS_EVENT), i * 8, time_ns)
+        store_64(load_i64(context, MOMENT), i * 8, time_ns // 1000 if time_ns != NULL else NULL)
+        store_8(load_i64(context, TS_KIND), i, whose)
+        version = load_i64(load_i64(context, VERSIONS), (at >> NUMBER_BITS) * 8)
+        store_32(load_i64(context, SEQ_VERSION), i * 4, version)
+        store_64(load_i64(context, SEQ_NUM), i * 8, at & NUMBER_MASK)
+        if known and load_u8(differs, packet):
+            quality = load_i64(context, QUALITY) + i * 2
+            store_16(quality, 0, load_u16(quality, 0) | FEEDS_DIFFER)
+
+
+@kernel
+def spread_levels(samples, order, count, side, columns):
+    """The levels of one side of samples, each to its columns: all prices, then sizes, then orders; NULL where
+    there is none."""
+    for i in range(count):
+        if i + AHEAD < count:
+            ahead = samples + load_i64(order, (i + AHEAD) * 8) * SAMPLE_SIZE
+            for line in range(0, SAMPLE_SIZE, 64):
+                prefetch(ahead + line)
+        sample = samples + load_i64(order, i * 8) * SAMPLE_SIZE
+        shown = load_i64(sample, (2 + side) * 8)
+        levels = sample + (HEAD_WORDS + side * SIDE_WORDS) * 8
+        for word in range(SIDE_WORDS):
+            value = load_i64(levels, word * 8) if word % LEVELS < shown else NULL
+            store_64(load_i64(columns, word * 8), i * 8, value)

@@ -1,1 +1,0 @@
-"""Runs of packets in sequence, by kernel."""
