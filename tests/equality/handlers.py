@@ -7,10 +7,10 @@ import numpy as np
 from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.handler.handler import ChannelHandler
 from pregao.model.market import Side
+from pregao.recovery.events import Event, InstrumentHealed
+from pregao.recovery.instruments import Known
+from pregao.recovery.settings import Settings
 from pregao.services.simulation.memory import Packet
-from pregao.sessions.events import Event, InstrumentHealed
-from pregao.sessions.instruments import Known
-from pregao.sessions.settings import Settings
 from tests.equality.plain_handler import PlainHandler
 
 _EVERYTHING_EACH = 250  # packets

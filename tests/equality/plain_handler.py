@@ -20,13 +20,13 @@ from pregao.feeds.binary.reading.plain import PlainReader
 from pregao.feeds.binary.reading.rows import RowReader
 from pregao.feeds.binary.streams import Feed, Stream
 from pregao.model.rows import FIRST_SPECIAL, Kind
-from pregao.sessions.arbitration import Packet
-from pregao.sessions.channel import ChannelMachine
-from pregao.sessions.events import Event
-from pregao.sessions.feeds import SITE_OF
-from pregao.sessions.feeds import Feed as SessionFeed
-from pregao.sessions.instruments import NEVER, Decision, Known, Part, part_of
-from pregao.sessions.settings import Settings
+from pregao.recovery.arbitration import Packet
+from pregao.recovery.channel import ChannelMachine
+from pregao.recovery.events import Event
+from pregao.recovery.feeds import SITE_OF
+from pregao.recovery.feeds import Feed as SessionFeed
+from pregao.recovery.instruments import NEVER, Decision, Known, Part, part_of
+from pregao.recovery.settings import Settings
 from tests.equality.plain_store import PlainStore
 
 

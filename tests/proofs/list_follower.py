@@ -9,8 +9,8 @@ from pregao.feeds.binary.handler.handler import ChannelHandler
 from pregao.feeds.binary.publisher import Site
 from pregao.model import events as e
 from pregao.model.market import DefinitionAction
+from pregao.recovery.instruments import BookStatus
 from pregao.services.simulation.memory import MemoryDay, Placed
-from pregao.sessions.instruments import BookStatus
 from tests.proofs.truth_follower import DifferenceError, Point
 
 Place = tuple[int, int]  # how many sequence versions came before, number of the packet

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from pregao.feeds.binary.handler.observer import Observer
 from pregao.feeds.binary.publisher import Site
+from pregao.recovery.settings import Settings
 from pregao.services.market.channels import Channels
 from pregao.services.market.live import LivePackets
 from pregao.services.simulation.memory import Checkpoint
 from pregao.services.subscriptions import load_subscriptions
-from pregao.sessions.settings import Settings
 from tests.proofs.day_report import DayReport
 from tests.proofs.truth_follower import DifferenceError, TruthFollower
 

@@ -9,8 +9,8 @@ from pregao.feeds.binary.handler.handler import ChannelHandler
 from pregao.feeds.binary.handler.views import HandledBook
 from pregao.model import events as e
 from pregao.model.market import Side, TradeSubType
+from pregao.recovery.instruments import Known
 from pregao.services.simulation.memory import Checkpoint, InstrumentTruth
-from pregao.sessions.instruments import Known
 
 Point = tuple[int, int]
 

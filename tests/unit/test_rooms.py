@@ -46,6 +46,6 @@ def test_only_the_lake_imports_pyspark() -> None:
 
 
 def test_no_sockets_or_clocks_below_services() -> None:
-    rooms = ("model/", "codecs/", "books/", "sessions/", "feeds/", "exchange/")
+    rooms = ("model/", "codecs/", "books/", "recovery/", "feeds/", "exchange/")
     found = importers("socket") | importers("asyncio") | importers("time")
     assert not {name for name in found if name.startswith(rooms)}

@@ -10,7 +10,7 @@ from typing import Any
 
 from pregao.lake.store.files import DataFile
 from pregao.lake.tables.table import UnitKey
-from pregao.sessions.instruments import REPORTS_IN_A_PACKET
+from pregao.recovery.instruments import REPORTS_IN_A_PACKET
 
 Start = tuple[int, int]  # sequenceVersion and number of the first packet of a unit
 

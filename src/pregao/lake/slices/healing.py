@@ -21,7 +21,7 @@ from pregao.lake.slices.stored import StoredBook, StoredBooks
 from pregao.lake.tables.quality import Quality
 from pregao.model.market import Side
 from pregao.model.rows import ROW, Kind, Rows
-from pregao.sessions.instruments import Known, Mark
+from pregao.recovery.instruments import Known, Mark
 
 if TYPE_CHECKING:
     from pregao.lake.slices.machine import SliceMachine

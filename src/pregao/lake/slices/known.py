@@ -1,4 +1,4 @@
-"""What is known of the instruments of a slice (`sessions.instruments`), by number of the book store.
+"""What is known of the instruments of a slice (`recovery.instruments`), by number of the book store.
 
 Number 0 is nobody: it stands for all that have not been heard of yet, and whoever is new begins as it is.
 After an anchor every record is as the anchor says, whatever it was before: so slices can begin there.
@@ -10,7 +10,7 @@ import numpy as np
 
 from pregao.lake.slices.kernels.sampling import BOOK_ONCE, STATISTICS_ONCE
 from pregao.lake.tables.quality import Quality
-from pregao.sessions.instruments import (
+from pregao.recovery.instruments import (
     NEVER,
     NO_REPORT,
     NOBODY,

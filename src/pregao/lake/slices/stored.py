@@ -22,7 +22,7 @@ from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX
 from pregao.lake.tables.quality import Quality
 from pregao.model.market import Side
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
-from pregao.sessions.instruments import NO_REPORT
+from pregao.recovery.instruments import NO_REPORT
 
 if TYPE_CHECKING:
     from pregao.books.store import BookStore

@@ -14,7 +14,7 @@ from pregao.lake.slices.stored import StoredBook, StoredBooks
 from pregao.lake.store.location import Location
 from pregao.lake.tables.books import BOOK_CHECKPOINTS
 from pregao.model.rows import Kind
-from pregao.sessions.instruments import NO_REPORT
+from pregao.recovery.instruments import NO_REPORT
 
 _WANTED: Final = (Condition("anchor", "=", "STORED"),)
 _COLUMNS: Final = (

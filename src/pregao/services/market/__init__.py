@@ -31,6 +31,7 @@ from pregao.model.market import (
     TradeCondition,
     TradeSubType,
 )
+from pregao.recovery.instruments import BookStatus
 from pregao.services.market.channel_events import (
     ChannelReady,
     ChannelSilent,
@@ -91,7 +92,6 @@ from pregao.services.market.statistic_events import (
     TheoreticalPrice,
 )
 from pregao.services.market.subscribers import Subscription
-from pregao.sessions.instruments import BookStatus
 
 __all__ = [
     "NO_PRICE",

@@ -18,8 +18,8 @@ from pregao.feeds.binary.handler.incremental import AFTER_ALL
 from pregao.model import market as m
 from pregao.model.market import FINE_EXPONENT, PRICE_EXPONENT
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
+from pregao.recovery.instruments import BookStatus
 from pregao.services.market.making import EXCHANGE, Scene
-from pregao.sessions.instruments import BookStatus
 
 _QUOTE: Final = 200  # a kind that no row has
 _ORDER_EVENTS: Final = ("OrderAdded", "OrderChanged", "OrderDeleted")  # by action

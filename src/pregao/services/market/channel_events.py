@@ -1,4 +1,4 @@
-"""What a channel tells of itself, as events of the library: those of `pregao.sessions.events`, which they
+"""What a channel tells of itself, as events of the library: those of `pregao.recovery.events`, which they
 are too, with the symbol, the time and the stream position that every event of the library has. The time is
 that of the packet, or of the moment, at which it came to be known."""
 
@@ -7,8 +7,8 @@ from dataclasses import fields
 from typing import Any, Final
 
 from pregao.model.records import record
+from pregao.recovery import events as e
 from pregao.services.formats.text_values import printable
-from pregao.sessions import events as e
 
 
 @record
@@ -179,7 +179,7 @@ ChannelEvent = (
 
 
 def _copier(kind: type[Any]) -> Callable[..., Any]:
-    """Of an event of the sessions, with the head of the library's."""
+    """Of an event of `recovery`, with the head of the library's."""
     (base,) = kind.__bases__
     names = [field.name for field in fields(base)]
 

@@ -9,14 +9,14 @@ from pregao.feeds.binary.handler.handler import ChannelHandler
 from pregao.feeds.binary.handler.lines import LineTable
 from pregao.feeds.binary.handler.observer import Observer
 from pregao.model.packets import PacketBatch
+from pregao.recovery.events import Event
+from pregao.recovery.settings import Settings
 from pregao.services.market.headers import Headers, feeds_of
 from pregao.services.market.health import MarketHealth, channel_health
 from pregao.services.market.packets import Packets
 from pregao.services.market.slices import Slicer
 from pregao.services.market.times import FeedTimes
 from pregao.services.market.warm_up import warm_up
-from pregao.sessions.events import Event
-from pregao.sessions.settings import Settings
 
 _LONGEST_WAIT_S: Final = 0.1
 

@@ -16,13 +16,7 @@ from pregao.model.events import News as WholeNews
 from pregao.model.instruments import Instrument
 from pregao.model.market import DefinitionAction
 from pregao.model.rows import AT, INDEX, ROW_SIZE, SECURITY_ID, Kind, Rows
-from pregao.services.market import making
-from pregao.services.market.channel_events import ChannelEvent, channel_event, position_of
-from pregao.services.market.events import BookStatusChanged, Definition, Depth, News, Quote
-from pregao.services.market.making import MAKERS, RowEvent, Scene, Symbols
-from pregao.services.market.statuses import BookStatuses
-from pregao.services.market.wanted import Wanted
-from pregao.sessions.events import (
+from pregao.recovery.events import (
     ChannelReady,
     DefinitionsComplete,
     InstrumentsUnverified,
@@ -30,9 +24,15 @@ from pregao.sessions.events import (
     LeaveStream,
     SnapshotLoopComplete,
 )
-from pregao.sessions.events import Event as SessionEvent
-from pregao.sessions.instruments import BookStatus
-from pregao.sessions.table import NOT_FOLLOWED
+from pregao.recovery.events import Event as SessionEvent
+from pregao.recovery.instruments import BookStatus
+from pregao.recovery.table import NOT_FOLLOWED
+from pregao.services.market import making
+from pregao.services.market.channel_events import ChannelEvent, channel_event, position_of
+from pregao.services.market.events import BookStatusChanged, Definition, Depth, News, Quote
+from pregao.services.market.making import MAKERS, RowEvent, Scene, Symbols
+from pregao.services.market.statuses import BookStatuses
+from pregao.services.market.wanted import Wanted
 
 MarketEvent = RowEvent | Quote | Depth | BookStatusChanged | News | Definition | ChannelEvent
 

@@ -24,9 +24,9 @@ from pregao.model.market import (
     TradeSubType,
 )
 from pregao.model.records import record
+from pregao.recovery.instruments import BookStatus
 from pregao.services.formats.text_values import printable
 from pregao.services.market.numbers import in_words, price_text
-from pregao.sessions.instruments import BookStatus
 
 # Orders
 

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from pregao.feeds.binary.handler.handler import ChannelHandler
+from pregao.recovery.counters import FeedCounters, feed_counters
+from pregao.recovery.feeds import SITE_OF, Feed, Site
+from pregao.recovery.instruments import Known, Mark
+from pregao.recovery.sequence import number_of
+from pregao.recovery.states import State
 from pregao.services.market.receiving import Reception
 from pregao.services.market.times import FeedTimes, Race, Spread
-from pregao.sessions.counters import FeedCounters, feed_counters
-from pregao.sessions.feeds import SITE_OF, Feed, Site
-from pregao.sessions.instruments import Known, Mark
-from pregao.sessions.sequence import number_of
-from pregao.sessions.states import State
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from pregao.io.packet_reader import PacketReader
 from pregao.io.receive_buffer import RECEIVE_BUFFER
 from pregao.model.errors import ConfigurationError
 from pregao.model.packets import PacketBatch
+from pregao.recovery.events import Event, JoinStream, LeaveStream
 from pregao.services.market.receiving import LineReception, Reception
 from pregao.services.subscriptions import Subscription, open_receivers
-from pregao.sessions.events import Event, JoinStream, LeaveStream
 
 _RETRY_NS: Final = NS_PER_SECOND  # between two attempts to join
 

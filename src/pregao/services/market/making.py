@@ -15,9 +15,9 @@ from pregao.books.views import Level
 from pregao.feeds.binary.handler.groups import group_name
 from pregao.model import market as m
 from pregao.model.rows import NULL, ROW, Flag, Kind
+from pregao.recovery.instruments import BookStatus
 from pregao.services.market import events as e
 from pregao.services.market import statistic_events as s
-from pregao.sessions.instruments import BookStatus
 
 Bytes = bytes | memoryview
 Unpack = Callable[[Bytes, int], tuple[int, ...]]

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final, Self
 from pregao.feeds.binary.handler.views import HandledBook
 from pregao.io.clock import NS_PER_SECOND, system_time_ns
 from pregao.model.packets import PacketBatch
+from pregao.recovery.settings import Settings
 from pregao.services.market.capture_files import captures_in
 from pregao.services.market.channels import Channels
 from pregao.services.market.collector import Collector, MarketEvent, TakeRows
@@ -33,7 +34,6 @@ from pregao.services.market.replayed import ReplayedPackets
 from pregao.services.market.subscribers import OnEvent, Subscribers, Subscription
 from pregao.services.market.wanted import Wanted
 from pregao.services.subscriptions import load_subscriptions
-from pregao.sessions.settings import Settings
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch

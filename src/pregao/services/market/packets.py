@@ -5,8 +5,8 @@ from typing import Protocol
 
 from pregao.feeds.binary.streams import StreamId
 from pregao.model.packets import PacketBatch
+from pregao.recovery.events import Event
 from pregao.services.market.receiving import Reception
-from pregao.sessions.events import Event
 
 
 class Packets(Protocol):

@@ -8,10 +8,10 @@ from pregao.feeds.binary.streams import Feed, Stream, StreamId, stream_of_file_n
 from pregao.io.clock import NS_PER_SECOND, Metronome
 from pregao.model.errors import ConfigurationError
 from pregao.model.packets import PacketBatch
+from pregao.recovery.events import Event
 from pregao.services.decode import load_channel_map
 from pregao.services.decoded import Finding
 from pregao.services.replay import Pace, Replay
-from pregao.sessions.events import Event
 
 BATCH_PACKETS: Final = 4096
 _NEVER: Final = (1 << 63) - 1

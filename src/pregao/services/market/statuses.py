@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from pregao.sessions.instruments import SYNC, SYNC_SIZE, BookStatus, Mark
+from pregao.recovery.instruments import SYNC, SYNC_SIZE, BookStatus, Mark
 
 if TYPE_CHECKING:
     from pregao.feeds.binary.handler.handler import ChannelHandler

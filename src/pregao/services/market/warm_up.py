@@ -21,9 +21,9 @@ from pregao.feeds.binary.handler.kernels.rows import (
 from pregao.feeds.binary.handler.kernels.sorting import sort_packets
 from pregao.feeds.binary.reading.kernels.packets import read_rows
 from pregao.kernels import Kernel, make_ready
+from pregao.recovery.kernels.arrivals import take_in_sequence
+from pregao.recovery.kernels.instruments import first_report_after
 from pregao.services.market.kernels import note_times
-from pregao.sessions.kernels.arrivals import take_in_sequence
-from pregao.sessions.kernels.instruments import first_report_after
 
 LIVE_KERNELS: Final[tuple[Kernel, ...]] = (
     sort_packets, take_in_sequence, take_beats, read_rows, whole_events, take_rows, take_phase, apply_held,

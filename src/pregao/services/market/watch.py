@@ -9,6 +9,8 @@ from typing import Final
 
 from pregao.feeds.binary.handler.views import HandledBook
 from pregao.model.events import News
+from pregao.recovery import events as e
+from pregao.recovery.settings import Settings
 from pregao.services.formats.text_values import printable
 from pregao.services.market.channels import Channels
 from pregao.services.market.events import Trade, TradeBusted
@@ -16,8 +18,6 @@ from pregao.services.market.health import MarketHealth
 from pregao.services.market.names import find_book
 from pregao.services.market.packets import Packets
 from pregao.services.market.tape import Tape
-from pregao.sessions import events as e
-from pregao.sessions.settings import Settings
 
 _KEPT: Final = 200
 _MANY: Final = 3

@@ -7,7 +7,7 @@ from pregao.lake.slices.kernels.sampling import BOOK_ONCE, STATISTICS_ONCE
 from pregao.lake.slices.known import UNHEARD
 from pregao.lake.tables.quality import Quality
 from pregao.model.market import Side
-from pregao.sessions.instruments import NEVER, Known, Mark
+from pregao.recovery.instruments import NEVER, Known, Mark
 
 from .plain_parts import Stored, Told
 

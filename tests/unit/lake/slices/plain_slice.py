@@ -1,7 +1,7 @@
 """A slice in plain Python: the twin of the kernels of books, sampling and snapshots, and of what calls them.
 
 Rows come from the row kernel, whose own twin is `feeds.binary.reading.plain`; what is known of instruments is
-`slices.known`, which is plain; what to do with a row says `sessions.instruments.decide`, books are
+`slices.known`, which is plain; what to do with a row says `recovery.instruments.decide`, books are
 `ReferenceBook`. All else is written again, one thing at a time.
 """
 
@@ -22,7 +22,7 @@ from pregao.lake.slices.loops import LoadedLoop
 from pregao.lake.tables.quality import Quality
 from pregao.model.market import Side
 from pregao.model.rows import FIRST_SPECIAL, NULL, ROW, Flag, Kind, Rows
-from pregao.sessions.instruments import NEVER, Decision, Known, Mark, decide
+from pregao.recovery.instruments import NEVER, Decision, Known, Mark, decide
 from tests.equality.row_updates import update_of
 
 from .plain_days import go_on, stored_by

@@ -10,8 +10,8 @@ from pregao import Market, MarketEvent
 from pregao.feeds.binary.streams import StreamId
 from pregao.model.events import Update
 from pregao.model.packets import PacketBatch, batch_of
+from pregao.recovery.events import Event
 from pregao.services.simulation.memory import MemoryDay, Packet, short_day, simulate_in_memory
-from pregao.sessions.events import Event
 
 
 @cache  # four minutes of the clock: heartbeats are most of a quiet day

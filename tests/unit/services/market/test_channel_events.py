@@ -6,11 +6,11 @@ from typing import get_args
 import pytest
 
 import pregao
+from pregao.recovery import events as recovery
+from pregao.recovery.feeds import Feed
 from pregao.services.market import channel_events
-from pregao.sessions import events as sessions
-from pregao.sessions.feeds import Feed
 
-KINDS = get_args(sessions.Event)
+KINDS = get_args(recovery.Event)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
@@ -26,6 +26,6 @@ def test_every_event_of_a_channel_has_its_place_in_the_library(kind: type) -> No
 
 
 def test_positions_are_what_the_event_is_about() -> None:
-    assert channel_events.position_of(sessions.GapDetected(84, 1, 11, 12), 99) == 12
-    assert channel_events.position_of(sessions.StreamReset(84, 13), 99) == 13
-    assert channel_events.position_of(sessions.ChannelReady(84, 1, 0), 99) == 99
+    assert channel_events.position_of(recovery.GapDetected(84, 1, 11, 12), 99) == 12
+    assert channel_events.position_of(recovery.StreamReset(84, 13), 99) == 13
+    assert channel_events.position_of(recovery.ChannelReady(84, 1, 0), 99) == 99

@@ -6,13 +6,13 @@ from pregao.feeds.binary.streams import Feed, Stream, StreamId
 from pregao.io.multicast import MulticastReceiver
 from pregao.model.errors import ConfigurationError
 from pregao.model.market import DefinitionAction
+from pregao.recovery.events import JoinStream
+from pregao.recovery.feeds import RecoveryStream, Site
 from pregao.services.market import live
 from pregao.services.market.health import ChannelHealth, channel_health
 from pregao.services.market.live import LivePackets
 from pregao.services.market.times import FeedTimes
 from pregao.services.subscriptions import Subscription
-from pregao.sessions.events import JoinStream
-from pregao.sessions.feeds import RecoveryStream, Site
 from tests.unit.feeds.binary.handler.kit import Channel
 from tests.unit.feeds.binary.publisher.desk import A, C, instrument, order
 

@@ -34,9 +34,9 @@ from pregao import (
 )
 from pregao.feeds.binary.packets import PacketHeader
 from pregao.model import events as model
+from pregao.recovery.events import JoinStream as SessionJoinStream
 from pregao.services.market.statistic_events import Statistic
 from pregao.services.simulation.memory import MemoryDay, Packet
-from pregao.sessions.events import JoinStream as SessionJoinStream
 from tests.unit.services.market.kit import MemoryPackets, as_sent, day, differences, market
 
 TOLD = (Trade, TradeBusted, StateChanged, PhaseChanged)

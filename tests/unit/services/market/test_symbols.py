@@ -17,8 +17,8 @@ from pregao import (
     Trade,
     UnknownInstrumentError,
 )
+from pregao.recovery.settings import Settings
 from pregao.services.simulation.memory import MemoryDay
-from pregao.sessions.settings import Settings
 from tests.unit.services.market.kit import MemoryPackets, day, market
 
 LOSSY = {"seed": 4, "messages": 1_500, "faults": "loss=3%,both=3x5"}

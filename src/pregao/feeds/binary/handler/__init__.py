@@ -1,4 +1,4 @@
-"""The feed handler of a channel: arbitration and recovery (`sessions`), rows (`reading`) and books joined.
+"""The feed handler of a channel: arbitration and recovery (`recovery`), rows (`reading`) and books joined.
 
 handler      packets in, books that are right or say that they are not; `views` is what people look at
   lines        which stream and feed each source is; `sorting` by kernel

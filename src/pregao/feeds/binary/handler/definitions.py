@@ -16,8 +16,8 @@ from pregao.model.events import Definition
 from pregao.model.instruments import Instrument
 from pregao.model.market import DefinitionAction
 from pregao.model.rows import Kind
-from pregao.sessions.channel import ChannelMachine
-from pregao.sessions.loops import Follow
+from pregao.recovery.channel import ChannelMachine
+from pregao.recovery.loops import Follow
 
 
 class DefinitionReader:

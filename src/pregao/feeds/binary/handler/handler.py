@@ -31,7 +31,7 @@ from pregao.feeds.binary.reading.plain import PlainReader
 from pregao.feeds.binary.reading.rows import Array, RowReader
 from pregao.feeds.binary.streams import Feed, Stream
 from pregao.model.packets import PacketBatch, UInt32s, batch_of
-from pregao.sessions.arbitration_state import (
+from pregao.recovery.arbitration_state import (
     ACCEPTED,
     OUT_AT,
     OUT_LENGTH,
@@ -43,13 +43,13 @@ from pregao.sessions.arbitration_state import (
     STOP_RELEASE,
     State,
 )
-from pregao.sessions.channel import ChannelMachine
-from pregao.sessions.events import Event
-from pregao.sessions.feeds import SITE_OF
-from pregao.sessions.feeds import Feed as SessionFeed
-from pregao.sessions.instruments import Known
-from pregao.sessions.kernels.arrivals import take_in_sequence
-from pregao.sessions.settings import Settings
+from pregao.recovery.channel import ChannelMachine
+from pregao.recovery.events import Event
+from pregao.recovery.feeds import SITE_OF
+from pregao.recovery.feeds import Feed as SessionFeed
+from pregao.recovery.instruments import Known
+from pregao.recovery.kernels.arrivals import take_in_sequence
+from pregao.recovery.settings import Settings
 
 ROOM = 4_096  # packets that are accepted before their rows are read
 

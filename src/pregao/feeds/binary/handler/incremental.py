@@ -34,9 +34,9 @@ from pregao.feeds.binary.workspace import Context
 from pregao.model.errors import PregaoError
 from pregao.model.packets import UInt32s
 from pregao.model.rows import ROW, Kind, Rows
-from pregao.sessions.arbitration import Packet
-from pregao.sessions.channel import ChannelMachine
-from pregao.sessions.instruments import NOTABLE
+from pregao.recovery.arbitration import Packet
+from pregao.recovery.channel import ChannelMachine
+from pregao.recovery.instruments import NOTABLE
 
 MOST_WAITING: Final = 1 << 14  # rows of an event without an end; a real one has some hundreds
 _NOTE_ROOM: Final = 1 << 12

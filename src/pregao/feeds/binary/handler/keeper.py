@@ -1,4 +1,4 @@
-"""Books and statistics by the machine's orders (`sessions.keeper.Keeper`)."""
+"""Books and statistics by the machine's orders (`recovery.keeper.Keeper`)."""
 
 from collections.abc import Callable
 
@@ -9,8 +9,8 @@ from pregao.books.store import BookStore
 from pregao.feeds.binary.handler.groups import Groups
 from pregao.feeds.binary.handler.kernels.rows import apply_held
 from pregao.model.rows import ROW, Kind, Rows
-from pregao.sessions.held import HeldRows
-from pregao.sessions.instruments import Part
+from pregao.recovery.held import HeldRows
+from pregao.recovery.instruments import Part
 
 _NO_ROWS: Rows = np.zeros(0, ROW)
 _FOLLOWS_ITS_GROUP: Rows = np.zeros(1, ROW)

@@ -9,10 +9,10 @@ from pregao.feeds.binary.handler.keeper import StoreKeeper
 from pregao.feeds.binary.packets import PacketHeader
 from pregao.feeds.binary.reading.rows import RowReader
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
-from pregao.sessions.channel import ChannelMachine
-from pregao.sessions.feeds import SITE_OF, Feed
-from pregao.sessions.keeper import SnapshotHeader
-from pregao.sessions.loops import Follow
+from pregao.recovery.channel import ChannelMachine
+from pregao.recovery.feeds import SITE_OF, Feed
+from pregao.recovery.keeper import SnapshotHeader
+from pregao.recovery.loops import Follow
 
 # What a hostile header may make us keep: books of real instruments have some ten thousand orders.
 MOST_ROWS = 1 << 20

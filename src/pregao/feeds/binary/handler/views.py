@@ -7,7 +7,7 @@ from pregao.books.statistics import Statistics
 from pregao.books.views import BookLevels, Level, Order, QueuePosition, Top
 from pregao.model.instruments import Instrument
 from pregao.model.market import Phase, Side, State
-from pregao.sessions.instruments import BookStatus
+from pregao.recovery.instruments import BookStatus
 
 if TYPE_CHECKING:
     from pregao.feeds.binary.handler.handler import ChannelHandler

@@ -1,6 +1,6 @@
 """Rows in the order of the stream onto the books of a slice, and to the tables they belong to.
 
-What is to be done with a row is decided by what is known of its instrument (`sessions`); nothing is held,
+What is to be done with a row is decided by what is known of its instrument (`recovery`); nothing is held,
 for in a lake a snapshot is applied at its place. The row keeps how far it can be believed in `spare`. Rows
 are gone through in pieces, as in `books.kernels.rows`: a book waits for memory more than it computes.
 """
@@ -42,7 +42,7 @@ from pregao.lake.slices.kernels.sampling import (
 from pregao.lake.slices.kernels.snapshots import settle_told
 from pregao.model import rows as r
 from pregao.model.rows import Kind
-from pregao.sessions.instruments import (
+from pregao.recovery.instruments import (
     BOOK,
     BOUND,
     MISSING,
@@ -53,7 +53,7 @@ from pregao.sessions.instruments import (
     Decision,
     Known,
 )
-from pregao.sessions.kernels.instruments import decide
+from pregao.recovery.kernels.instruments import decide
 
 CONTEXT_FIELDS = (
     "books",  # context of the book store

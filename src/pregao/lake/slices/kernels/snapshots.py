@@ -11,7 +11,7 @@ from pregao.books.kernels.rows import header_of
 from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u32, store_8, store_64
 from pregao.lake.slices.kernels.sampling import KNOWN_ONCE
 from pregao.model import rows as r
-from pregao.sessions.instruments import (
+from pregao.recovery.instruments import (
     BOOK,
     BOUND,
     COVERED,

@@ -8,9 +8,9 @@ from pregao.feeds.binary.publisher import ChannelPublisher, Habits, OutgoingPack
 from pregao.model import events as e
 from pregao.model.instruments import Instrument
 from pregao.model.market import DefinitionAction
-from pregao.sessions.events import Event
-from pregao.sessions.instruments import Known
-from pregao.sessions.settings import Settings
+from pregao.recovery.events import Event
+from pregao.recovery.instruments import Known
+from pregao.recovery.settings import Settings
 from tests.unit.feeds.binary.publisher.desk import (
     MS,
     NOW,

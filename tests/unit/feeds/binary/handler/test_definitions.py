@@ -8,8 +8,8 @@ from pregao.feeds.binary.streams import Feed, Stream, StreamId
 from pregao.model import events as e
 from pregao.model.market import DefinitionAction, Phase
 from pregao.model.packets import batch_of
-from pregao.sessions.events import DefinitionsComplete, InstrumentStale
-from pregao.sessions.instruments import Known
+from pregao.recovery.events import DefinitionsComplete, InstrumentStale
+from pregao.recovery.instruments import Known
 from tests.unit.feeds.binary.handler.kit import CLEAN, Channel
 from tests.unit.feeds.binary.publisher.desk import SECOND, A, B, Book, C, instrument, order, phase, state
 

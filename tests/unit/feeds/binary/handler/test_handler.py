@@ -8,9 +8,9 @@ from pregao.feeds.binary.streams import Feed, Stream
 from pregao.model import events as e
 from pregao.model.market import Action
 from pregao.model.rows import Rows
-from pregao.sessions.events import GapDetected, InstrumentStale, PacketConflict, PacketDamaged, QueueOverflow
-from pregao.sessions.instruments import Known
-from pregao.sessions.settings import Settings
+from pregao.recovery.events import GapDetected, InstrumentStale, PacketConflict, PacketDamaged, QueueOverflow
+from pregao.recovery.instruments import Known
+from pregao.recovery.settings import Settings
 from tests.unit.feeds.binary.handler.kit import CLEAN, Channel
 from tests.unit.feeds.binary.publisher.desk import MS, NOW, SECOND, A, B, order, state
 

@@ -15,10 +15,10 @@ from pregao.feeds.binary.packets import frame
 from pregao.feeds.binary.reading.rows import RowReader
 from pregao.feeds.binary.streams import Feed, Stream, StreamId
 from pregao.model.packets import batch_of
-from pregao.sessions.arbitration_state import ACCEPTED, DEADLINE, OUT_AT, OUT_VERSION, RING, STOP
-from pregao.sessions.counters import feed_counters
-from pregao.sessions.events import Event, FeedAlive
-from pregao.sessions.feeds import Feed as SessionFeed
+from pregao.recovery.arbitration_state import ACCEPTED, DEADLINE, OUT_AT, OUT_VERSION, RING, STOP
+from pregao.recovery.counters import feed_counters
+from pregao.recovery.events import Event, FeedAlive
+from pregao.recovery.feeds import Feed as SessionFeed
 from tests.equality.foreign import foreign
 from tests.equality.plain_handler import PlainHandler
 from tests.unit.feeds.binary.publisher.desk import MS, NOW, SCHEMA

@@ -6,8 +6,8 @@ import pytest
 from pregao.feeds.binary.publisher import Habits, OutgoingPacket
 from pregao.feeds.binary.streams import Stream
 from pregao.model import events as e
-from pregao.sessions.events import Healer, InstrumentHealed, InstrumentsUnverified
-from pregao.sessions.instruments import Known
+from pregao.recovery.events import Healer, InstrumentHealed, InstrumentsUnverified
+from pregao.recovery.instruments import Known
 from tests.unit.feeds.binary.handler.kit import CLEAN, Channel
 from tests.unit.feeds.binary.publisher.desk import SECOND, A, B, messages, order, state
 

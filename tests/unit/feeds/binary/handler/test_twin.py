@@ -2,9 +2,9 @@
 
 import pytest
 
+from pregao.recovery.events import FailedOver, GapDetected
+from pregao.recovery.settings import Settings
 from pregao.services.simulation.memory import Packet, short_day, simulate_in_memory
-from pregao.sessions.events import FailedOver, GapDetected
-from pregao.sessions.settings import Settings
 from tests.equality.handlers import HandlerPair
 
 # Four minutes of the clock: heartbeats are most of a quiet day.

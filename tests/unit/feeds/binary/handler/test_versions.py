@@ -1,7 +1,7 @@
 """A channel whose wire version changes in mid-stream: books by position become books by price."""
 
 from pregao.model.market import Action
-from pregao.sessions.instruments import Known
+from pregao.recovery.instruments import Known
 from tests.unit.feeds.binary.handler.kit import Channel
 from tests.unit.feeds.binary.publisher.desk import NOW, A, order, publisher
 

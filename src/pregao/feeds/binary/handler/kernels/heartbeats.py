@@ -5,8 +5,8 @@ All arguments are numbers and addresses: see `pregao.kernels`.
 """
 
 from pregao.kernels import kernel, load_i64, load_u8, load_u16, load_u32
-from pregao.sessions.arbitration_state import CHANNEL
-from pregao.sessions.kernels.arrivals import hear_beat
+from pregao.recovery.arbitration_state import CHANNEL
+from pregao.recovery.kernels.arrivals import hear_beat
 
 # How a heartbeat looks: words of 64 bits.
 SHAPE_FIELDS = (

@@ -1,5 +1,5 @@
 """Rows in the order of the stream onto the books: what is to be done with each is decided by what is
-known of its instrument (`sessions`), and done by `books`. The plain twin is `ChannelMachine.on_row` with
+known of its instrument (`recovery`), and done by `books`. The plain twin is `ChannelMachine.on_row` with
 `tests/equality/plain_book.py`.
 
 A book waits for memory more than it computes, so rows are gone through in pieces, as in `books.kernels.rows`.
@@ -27,8 +27,8 @@ from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u32, prefetc
 from pregao.model import rows as r
 from pregao.model.market import Phase
 from pregao.model.rows import Kind
-from pregao.sessions.instruments import BOOK, BOUND, MISSING, NEVER, NOTABLE, SYNC_SIZE, Decision, Known
-from pregao.sessions.kernels.instruments import (
+from pregao.recovery.instruments import BOOK, BOUND, MISSING, NEVER, NOTABLE, SYNC_SIZE, Decision, Known
+from pregao.recovery.kernels.instruments import (
     decide,
     first_held,
     forget_held,

@@ -1,0 +1,1 @@
+"""Multicast channels without sockets, files, clocks or encodings: arbitration, gaps, loops, healing."""

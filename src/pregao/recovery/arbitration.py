@@ -1,0 +1,300 @@
+"""Feeds that carry one sequence (6.1): the first to bring a packet wins, and a gap is one that all have.
+
+    next in sequence      accepted, and what is held behind it
+    accepted before       a repetition: dropped, its messages compared
+    given up before       late: dropped
+    a little ahead        held, bounded by count, bytes and time; then the gap is declared
+    far ahead, or of      `elsewhere`: followed when others confirm it. Number 1 of the next version is
+    another version       believed at once, and waits for the end of the old one
+
+Runs of the first two kinds go through `kernels.arrivals.take_in_sequence`, which keeps the same `State`.
+"""
+
+from collections.abc import Callable
+
+from pregao.recovery.arbitration_state import (
+    DEADLINE,
+    DUPLICATE,
+    FOREIGN,
+    HEARD_NS,
+    HIGHEST,
+    LAST_NS,
+    LATE,
+    MISSED,
+    NO_DEADLINE,
+    OUTDATED,
+    PROVEN,
+    RECEIVED,
+    VERSION,
+    State,
+)
+from pregao.recovery.feeds import Feed
+from pregao.recovery.hashing import FEED_BITS, LOST, UNKNOWN, messages_hash
+from pregao.recovery.in_sequence import Output, Packet, Taking
+from pregao.recovery.sequence import is_newer, successor
+from pregao.recovery.settings import Settings
+from pregao.recovery.stray_packets import FEW, MANY, Elsewhere, Place, Waiting
+
+__all__ = ["Arbiter", "Output", "Packet"]
+
+_BEATS_BACK = 10  # heartbeats that prove that the stream went back
+
+
+class Arbiter:
+    """One sequence of one site. `next_appearance` counts the sequence versions of the whole channel."""
+
+    def __init__(
+        self, channel: int, feeds: tuple[Feed, ...], settings: Settings, next_appearance: Callable[[], int]
+    ) -> None:
+        self.state = State(channel, feeds, settings.hash_ring)
+        self._settings, self._next_appearance = settings, next_appearance
+        self._taking = Taking(self.state, feeds, channel, settings)
+        self._elsewhere = Elsewhere(settings.hold_bytes)
+        self._coming: Place | None = None  # the next version, while the end of this one may still come
+        self._ended_at = -1  # a SequenceReset stood there
+        self._beat, self._beats = (0, 0, 0), 0
+
+    # What people ask
+
+    @property
+    def at(self) -> int:
+        """The place of the last packet taken or given up."""
+        return self._taking.at
+
+    @property
+    def version(self) -> int:
+        """-1: nothing was heard yet."""
+        return self._taking.version
+
+    @property
+    def whole(self) -> bool:
+        """Nothing is known to be missing."""
+        return self._taking.waits_since_ns is None and self._coming is None and self.version >= 0
+
+    @property
+    def held(self) -> int:
+        """Packets kept for later, here and elsewhere."""
+        coming = 0 if self._coming is None else len(self._coming.packets)
+        return len(self._taking.held) + coming + self._elsewhere.packets
+
+    def missed(self, feed: Feed) -> int:
+        """Packets that this feed did not bring, or has not yet."""
+        recent = self.state.ring & (1 << feed - 1) == 0
+        return self.state.feed(feed, MISSED) + int(recent.sum())
+
+    # What happens
+
+    def receive(
+        self, feed: Feed, version: int, number: int, payload: bytes | memoryview, now_ns: int
+    ) -> list[Output]:
+        """A packet of this channel that is no heartbeat."""
+        self._expire(now_ns)
+        self._hear(feed, now_ns)
+        packet = Waiting(bytes(payload), feed, now_ns, messages_hash(payload), 1 << feed - 1)
+        if self.version < 0:
+            self._begin(version, number)
+            self._taking.accept(number, packet)
+        elif version != self.version:
+            self._of_another_version(version, number, packet)
+        else:
+            self._of_this_version(number, packet)
+        if self.version == version and number < self._taking.next + self._settings.hold_packets:
+            self.state.set_feed(feed, HIGHEST, max(self.state.feed(feed, HIGHEST), number))
+        return self._taken()
+
+    def foreign(self) -> None:
+        """A packet of another channel, or none at all."""
+        self.state.add(FOREIGN)
+
+    def on_heartbeat(self, feed: Feed, version: int, next_number: int, now_ns: int) -> list[Output]:
+        """A Sequence message (7.5). It is believed when it says what is known, or when it is repeated."""
+        self._expire(now_ns)
+        self._hear(feed, now_ns)
+        if next_number < 1:
+            return self._taken()
+        if self.version < 0:
+            self._begin(version, next_number)
+        elif (version, next_number) == (self.version, self._taking.next):
+            self.state.set(PROVEN, 1)
+            self.state.set(LAST_NS, now_ns)
+        elif self._confirmed_beat(version, next_number):
+            self._reveal(version, next_number, now_ns)
+        return self._taken()
+
+    def on_sequence_reset(self, at: int) -> None:
+        """The packet at this place, already taken, was the last of its version (6.5.11)."""
+        if at == self.at and not self._taking.held:
+            self._ended_at = at
+
+    def after_end(self) -> list[Output]:
+        """What of the next version was already there when `on_sequence_reset` was told."""
+        if self._ended and self._coming is not None:
+            self._relocate(self._coming)
+        return self._taken()
+
+    def release(self) -> list[Output]:
+        """After the kernel stopped before what is held."""
+        self._taking.release()
+        return self._taken()
+
+    def next_timeout(self) -> int | None:
+        since_ns = self._taking.waits_since_ns
+        if self._coming is not None:
+            since_ns = self._coming.since_ns if since_ns is None else min(since_ns, self._coming.since_ns)
+        return None if since_ns is None else since_ns + self._settings.hold_ns
+
+    def on_timeout(self, now_ns: int) -> list[Output]:
+        self._expire(now_ns)
+        return self._taken()
+
+    def restart(self) -> None:
+        """This site is taken up again: the first packet from now on is where it begins."""
+        self._forget()
+        self.state.set(VERSION, -1)
+
+    # Here
+
+    def _of_this_version(self, number: int, packet: Waiting) -> None:
+        taking = self._taking
+        ahead = number - taking.next
+        if ahead == 0:
+            self.state.set(PROVEN, 1)
+            taking.accept(number, packet)
+            taking.release()
+        elif ahead < 0:
+            self._repeated(number, packet)
+        elif ahead <= self._settings.hold_packets:
+            self.state.set(PROVEN, 1)
+            taking.hold(number, packet)
+        else:
+            self._hear_elsewhere(self.version, number, packet, FEW)
+
+    def _repeated(self, number: int, packet: Waiting) -> None:
+        state, known = self.state, self._taking.known(number)
+        if known not in (UNKNOWN, LOST) and known & ~FEED_BITS == packet.hash:
+            state.add_feed(packet.feed, DUPLICATE)
+            if known & packet.feeds == 0:
+                state.set(PROVEN, 1)
+            self._taking.mark_known(number, known | packet.feeds)
+        elif self._ended and number == 1:
+            self._hear_elsewhere(self.version, number, packet, 1)
+        elif known in (UNKNOWN, LOST):
+            state.add_feed(packet.feed, LATE)
+            need = MANY if state.get(PROVEN) else FEW
+            self._hear_elsewhere(self.version, number, packet, need)
+        else:
+            self._taking.conflict(number, packet)
+            # Many in a row are another run of the exchange, which began again with the same version.
+            self._hear_elsewhere(self.version, number, packet, MANY)
+
+    def _expire(self, now_ns: int) -> None:
+        self._taking.expire(now_ns, self._settings.hold_ns)
+        if self._coming is not None:
+            self._coming.since_ns = min(self._coming.since_ns, now_ns)
+            if now_ns - self._coming.since_ns >= self._settings.hold_ns:
+                self._relocate(self._coming)
+
+    # Elsewhere
+
+    def _of_another_version(self, version: int, number: int, packet: Waiting) -> None:
+        if self._coming is not None and self._coming.version == version:
+            self._add_coming(self._coming, number, packet)
+            return
+        if version == successor(self.version) and number == 1:
+            need = 1
+        elif is_newer(version, self.version) or not self.state.get(PROVEN):
+            need = FEW
+        else:
+            need = MANY
+            self.state.add(OUTDATED)
+        self._hear_elsewhere(version, number, packet, need)
+
+    def _add_coming(self, coming: Place, number: int, packet: Waiting) -> None:
+        known = coming.packets.get(number)
+        if known is not None:
+            known.feeds |= packet.feeds
+            self.state.add_feed(packet.feed, DUPLICATE)
+            return
+        coming.packets[number] = packet
+        settings = self._settings
+        if len(coming.packets) > settings.hold_packets or coming.size > settings.hold_bytes:
+            self._relocate(coming)
+
+    def _hear_elsewhere(self, version: int, number: int, packet: Waiting, need: int) -> None:
+        believed = self._elsewhere.hear(version, number, packet, need, self.at)
+        if believed is None:
+            return
+        if version == self.version and number >= self._taking.next:
+            self._jump(believed)
+        elif version == successor(self.version) and not self._ended:
+            believed.since_ns = packet.arrival_ns
+            self._coming = believed
+        else:
+            self._relocate(believed)
+
+    def _jump(self, believed: Place) -> None:
+        """Far ahead in the same sequence: everything before it is lost."""
+        taking = self._taking
+        taking.give_up_all()
+        packets = {n: packet for n, packet in believed.packets.items() if n >= taking.next}
+        if packets:
+            taking.adopt(packets)
+            taking.give_up(min(packets))
+
+    def _relocate(self, believed: Place) -> None:
+        """Another sequence: what is held of this one comes first, as far as it goes."""
+        self._taking.give_up_all()
+        ended, before, lowest = self._ended, self.version, believed.lowest
+        self._forget()
+        back = believed.version == before and not (ended and lowest == 1)
+        first = lowest if back or lowest > self._settings.hold_packets else 1
+        clean = ended and first == 1 and believed.version in (before, successor(before))
+        self._begin(believed.version, first, clean=clean)
+        self.state.set(PROVEN, int(len(believed.packets) > 1))
+        self._taking.adopt(believed.packets)
+        self._taking.release()
+
+    @property
+    def _ended(self) -> bool:
+        return self._ended_at == self.at
+
+    def _begin(self, version: int, number: int, *, clean: bool = False) -> None:
+        self._taking.begin(version, number, self._next_appearance, clean=clean)
+
+    def _forget(self) -> None:
+        self._taking.forget()
+        self._elsewhere.forget()
+        self._coming, self._ended_at = None, -1
+
+    # Heartbeats
+
+    def _confirmed_beat(self, version: int, next_number: int) -> bool:
+        beat = (version, next_number, self.at)
+        self._beats = self._beats + 1 if beat == self._beat else 1
+        self._beat = beat
+        same = version == self.version
+        forward = next_number > self._taking.next if same else is_newer(version, self.version)
+        return self._beats >= (FEW if forward or not self.state.get(PROVEN) else _BEATS_BACK)
+
+    def _reveal(self, version: int, next_number: int, now_ns: int) -> None:
+        """The stream is idle and further than we are, or elsewhere."""
+        if version == self.version and next_number > self._taking.next:
+            self._taking.reveal(next_number, now_ns)
+            return
+        self._taking.give_up_all()
+        clean = self._ended and next_number == 1 and version == successor(self.version)
+        self._forget()
+        self._begin(version, next_number, clean=clean)
+
+    # Bookkeeping
+
+    def _hear(self, feed: Feed, now_ns: int) -> None:
+        self.state.add_feed(feed, RECEIVED)
+        self.state.set_feed(feed, HEARD_NS, now_ns)
+
+    def _taken(self) -> list[Output]:
+        due_ns = self.next_timeout()
+        self.state.set(DEADLINE, NO_DEADLINE if due_ns is None else due_ns)
+        taken = self._taking.out
+        self._taking.out = []
+        return taken

@@ -1,0 +1,96 @@
+"""What `Arbiter` and its kernel both keep: one block of int64 and a ring of hashes.
+
+Fields are byte offsets into the block, for kernels; `State` is the block for people. The ring has a
+slot for each of the last packets: its hash, with a bit in the low three for each feed that brought it.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from pregao.model.packets import Int64s
+from pregao.recovery.feeds import Feed
+from pregao.recovery.hashing import UNKNOWN
+
+_FIELDS = (
+    "channel",
+    "appearance",  # of the sequence version: the upper half of `at`
+    "version",  # -1: nothing heard yet
+    "next",  # the number that comes next
+    "proven",  # a packet followed the one this place was believed by
+    "lowest_held",
+    "ring",  # address
+    "ring_mask",
+    "feeds",  # bits of those that belong to this sequence
+    "last_ns",  # arrival of the last packet taken
+    "conflicts",
+    "foreign",  # packets of another channel, or too short to have a header
+    "outdated",  # packets of another sequence version
+    "given_up",  # packets that no feed brought
+    "deadline",  # arrival from which on something that waits must be looked at
+    "stop",  # why the kernel returned
+    "accepted",  # how many it accepted
+    # Columns of accepted packets, given by whoever calls the kernel.
+    "out_at",  # int64
+    "out_offset",  # int64
+    "out_length",  # uint32
+    "out_row",  # uint32: of the packet in its batch
+    "out_version",  # uint16
+)
+(
+    CHANNEL, APPEARANCE, VERSION, NEXT, PROVEN, LOWEST_HELD, RING, RING_MASK, FEEDS, LAST_NS, CONFLICTS,
+    FOREIGN, OUTDATED, GIVEN_UP, DEADLINE, STOP, ACCEPTED, OUT_AT, OUT_OFFSET, OUT_LENGTH, OUT_ROW,
+    OUT_VERSION,
+) = range(0, 8 * len(_FIELDS), 8)  # fmt: skip
+
+# Eight words for each feed; that of number 0 is nobody's.
+FEED_AREA: Final = 256
+FEED_SIZE: Final = 64
+RECEIVED, FIRST, DUPLICATE, LATE, FILLED, MISSED, HIGHEST, HEARD_NS = range(0, FEED_SIZE, 8)
+_WORDS: Final = (FEED_AREA + 4 * FEED_SIZE) // 8
+
+NOTHING_HELD: Final = 1 << 62
+NO_DEADLINE: Final = (1 << 63) - 1
+
+# Why the kernel returned.
+STOP_END: Final = 0  # no packets are left
+STOP_ODD: Final = 1  # the plain class must judge this one
+STOP_RELEASE: Final = 2  # what is held comes next
+STOP_FULL: Final = 3  # the columns of accepted packets are
+
+
+class State:
+    """The block and its ring."""
+
+    __slots__ = ("address", "block", "ring")
+
+    def __init__(self, channel: int, feeds: tuple[Feed, ...], ring_size: int) -> None:
+        assert ring_size & (ring_size - 1) == 0, "a power of two"
+        self.block: Int64s = np.zeros(_WORDS, np.int64)
+        self.address = int(self.block.ctypes.data)
+        self.ring: Int64s = np.full(ring_size, UNKNOWN, np.int64)
+        self.set(CHANNEL, channel)
+        self.set(VERSION, -1)
+        self.set(LOWEST_HELD, NOTHING_HELD)
+        self.set(DEADLINE, NO_DEADLINE)
+        self.set(RING, self.ring.ctypes.data)
+        self.set(RING_MASK, ring_size - 1)
+        self.set(FEEDS, sum(1 << feed - 1 for feed in feeds))
+
+    def get(self, field: int) -> int:
+        return int(self.block[field >> 3])
+
+    def set(self, field: int, value: int) -> None:
+        self.block[field >> 3] = value
+
+    def add(self, field: int, count: int = 1) -> None:
+        self.block[field >> 3] += count
+
+    def feed(self, feed: int, field: int) -> int:
+        return int(self.block[(FEED_AREA + feed * FEED_SIZE + field) >> 3])
+
+    def set_feed(self, feed: int, field: int, value: int) -> None:
+        self.block[(FEED_AREA + feed * FEED_SIZE + field) >> 3] = value
+
+    def add_feed(self, feed: int, field: int, count: int = 1) -> None:
+        self.block[(FEED_AREA + feed * FEED_SIZE + field) >> 3] += count

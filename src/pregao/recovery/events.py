@@ -1,0 +1,298 @@
+"""What a channel's machine tells people, in the order in which it happened."""
+
+from enum import Enum
+
+from pregao.model.records import record
+from pregao.recovery.feeds import Feed, RecoveryStream, Site
+from pregao.recovery.sequence import number_of
+
+
+class Reason(Enum):
+    """Why an instrument is not known to be right."""
+
+    REPORTS_MISSING = "its rptSeq does not follow the last one"
+    QUEUE_OVERFLOW = "the queue of held rows was dropped"
+    SITE_CHANGED = "another site has taken over"
+    SUSPECT = "an update did not fit its book"
+
+
+class Healer(Enum):
+    """What made an instrument whole again."""
+
+    SNAPSHOT = "snapshot"
+    EMPTY_BOOK = "empty book"  # and its orders, told to their end (6.5.13)
+    FIRST_REPORT = "first report"  # rptSeq 1: the book was emptied just before (6.5.13)
+    ABSENT = "absent from loop"
+    CONTINUITY = "continuity"
+
+
+@record
+class GapDetected:
+    """Packets that no feed has."""
+
+    channel: int
+    version: int
+    first: int  # at
+    last: int
+
+    @property
+    def packets(self) -> int:
+        return number_of(self.last) - number_of(self.first) + 1
+
+    def __str__(self) -> str:
+        first, last = number_of(self.first), number_of(self.last)
+        return f"channel {self.channel}: packets {first} to {last} of version {self.version} are lost"
+
+
+@record
+class PacketConflict:
+    """The same number twice, with different bytes: nobody can say which was right."""
+
+    channel: int
+    version: int
+    at: int
+    feed: Feed
+
+    def __str__(self) -> str:
+        number = number_of(self.at)
+        return f"channel {self.channel}: feed {self.feed.name} repeats packet {number} with other messages"
+
+
+@record
+class PacketDamaged:
+    """A packet that cannot be read to its end."""
+
+    channel: int
+    at: int
+    what: str
+    byte: int  # of its payload
+
+    def __str__(self) -> str:
+        packet = f"channel {self.channel}: packet {number_of(self.at)}"
+        return f"{packet} is damaged at byte {self.byte}: {self.what}"
+
+
+@record
+class SequenceStarted:
+    """The first packet of a site: nothing is known of what came before it."""
+
+    channel: int
+    version: int
+    missing: int  # the place before it
+
+    def __str__(self) -> str:
+        number = number_of(self.missing) + 1
+        return f"channel {self.channel}: begins with packet {number} of sequence version {self.version}"
+
+
+@record
+class SequenceVersionChanged:
+    """The sequence starts over. `clean`: nothing of the old one can be missing. `missing` is the place
+    before the first packet of the new one."""
+
+    channel: int
+    before: int
+    version: int
+    missing: int
+    clean: bool
+
+    def __str__(self) -> str:
+        how = "in order" if self.clean else "the end of the old one is not known"
+        return f"channel {self.channel}: sequence version {self.before} → {self.version}, {how}"
+
+
+@record
+class StreamReset:
+    """SequenceReset on the incremental stream (6.5.11)."""
+
+    channel: int
+    at: int
+
+    def __str__(self) -> str:
+        return f"channel {self.channel}: sequence ends at packet {number_of(self.at)}"
+
+
+@record
+class ChannelWasCleared:
+    """ChannelReset: every book is empty (6.5.12)."""
+
+    channel: int
+    at: int
+
+    def __str__(self) -> str:
+        return f"channel {self.channel}: all books emptied at packet {number_of(self.at)}"
+
+
+@record
+class FeedSilent:
+    channel: int
+    feed: Feed
+
+    def __str__(self) -> str:
+        return f"channel {self.channel}: feed {self.feed.name} is silent"
+
+
+@record
+class FeedAlive:
+    channel: int
+    feed: Feed
+
+    def __str__(self) -> str:
+        return f"channel {self.channel}: feed {self.feed.name} is heard"
+
+
+@record
+class ChannelSilent:
+    """No feed of the site is heard: books are inconsistent until shown otherwise (6.2)."""
+
+    channel: int
+    site: Site
+
+    def __str__(self) -> str:
+        return f"channel {self.channel}: nothing is heard from the {self.site.name.lower()} site"
+
+
+@record
+class FailedOver:
+    """From now on this site's feeds are used."""
+
+    channel: int
+    to: Site
+
+    def __str__(self) -> str:
+        return f"channel {self.channel}: the {self.to.name.lower()} site takes over"
+
+
+@record
+class InstrumentsUnverified:
+    """Something was lost that may have concerned them, or their books are being told again."""
+
+    channel: int
+    security_ids: tuple[int, ...]
+    at: int
+
+    @property
+    def instruments(self) -> int:
+        return len(self.security_ids)
+
+    def __str__(self) -> str:
+        who = f"{self.instruments} instruments" if self.instruments != 1 else "1 instrument"
+        return f"channel {self.channel}: {who} unverified from packet {number_of(self.at)}"
+
+
+@record
+class InstrumentStale:
+    security_id: int
+    reason: Reason
+    at: int
+
+    def __str__(self) -> str:
+        return f"instrument {self.security_id} is stale at packet {number_of(self.at)}: {self.reason.value}"
+
+
+@record
+class InstrumentHealed:
+    """`book`, `statistics`: which part became clean."""
+
+    security_id: int
+    by: Healer
+    at: int
+    book: bool
+    statistics: bool
+    loops: int  # snapshot loops begun while it waited
+
+    def __str__(self) -> str:
+        parts = " and ".join(
+            name for name, healed in (("book", self.book), ("statistics", self.statistics)) if healed
+        )
+        return f"instrument {self.security_id}: {parts} healed by {self.by.value} after {self.loops} loops"
+
+
+@record
+class QueueOverflow:
+    """No room to hold another row. `instruments` waited for held rows and wait for a newer snapshot now;
+    those that are clean wait for nothing and stay clean."""
+
+    channel: int
+    rows: int
+    instruments: int
+    at: int
+
+    def __str__(self) -> str:
+        dropped = f"channel {self.channel}: queue full, {self.rows} held rows dropped"
+        return f"{dropped}, recovery of {self.instruments} instruments starts again"
+
+
+@record
+class DefinitionsComplete:
+    channel: int
+    instruments: int
+
+    def __str__(self) -> str:
+        return f"channel {self.channel}: all {self.instruments} definitions received"
+
+
+@record
+class SnapshotLoopComplete:
+    channel: int
+    version: int
+    reports: int
+
+    def __str__(self) -> str:
+        return (
+            f"channel {self.channel}: snapshot loop {self.version} complete with {self.reports} instruments"
+        )
+
+
+@record
+class ChannelReady:
+    """Start-up is over (6.5.9)."""
+
+    channel: int
+    instruments: int
+    unhealed: int
+
+    def __str__(self) -> str:
+        return f"channel {self.channel}: ready, {self.instruments} instruments, {self.unhealed} not yet whole"
+
+
+@record
+class JoinStream:
+    """To the shell: listen to this recovery stream."""
+
+    channel: int
+    stream: RecoveryStream
+    site: Site
+
+    def __str__(self) -> str:
+        return f"channel {self.channel}: join {self.stream.name.lower()} of the {self.site.name.lower()} site"
+
+
+@record
+class LeaveStream:
+    channel: int
+    stream: RecoveryStream
+    site: Site
+
+    def __str__(self) -> str:
+        return (
+            f"channel {self.channel}: leave {self.stream.name.lower()} of the {self.site.name.lower()} site"
+        )
+
+
+@record
+class TradeDateChanged:
+    channel: int
+    before: int
+    trade_date: int  # days since 1970
+
+    def __str__(self) -> str:
+        return f"channel {self.channel}: trade date {self.before} → {self.trade_date}"
+
+
+Event = (
+    GapDetected | PacketConflict | PacketDamaged | SequenceStarted | SequenceVersionChanged | StreamReset
+    | ChannelWasCleared | FeedSilent | FeedAlive | ChannelSilent | FailedOver | InstrumentsUnverified
+    | InstrumentStale | InstrumentHealed | QueueOverflow | DefinitionsComplete | SnapshotLoopComplete
+    | ChannelReady | JoinStream | LeaveStream | TradeDateChanged
+)  # fmt: skip

@@ -1,0 +1,82 @@
+"""How far a channel is: its state, whether start-up is over, which recovery streams are needed."""
+
+from collections.abc import Set
+
+from pregao.recovery.events import ChannelReady, Event, JoinStream, LeaveStream
+from pregao.recovery.feeds import RecoveryStream, Site
+from pregao.recovery.listing import Listing
+from pregao.recovery.sites import Sites
+from pregao.recovery.snapshots import Snapshots
+from pregao.recovery.states import Input, State, after
+from pregao.recovery.table import InstrumentTable
+
+
+class Progress:
+    def __init__(
+        self,
+        channel: int,
+        table: InstrumentTable,
+        sites: Sites,
+        definitions: Listing,
+        snapshots: Snapshots,
+        tell: list[Event],
+    ) -> None:
+        self._channel, self._table, self._sites, self._tell = channel, table, sites, tell
+        self._definitions, self._snapshots = definitions, snapshots
+        self.state = State.WAITING_FOR_DEFINITIONS
+        self.ready = False  # start-up is over (6.5.9)
+        self._joined: set[RecoveryStream] = set()
+
+    @property
+    def joined(self) -> Set[RecoveryStream]:
+        """The recovery streams that are needed."""
+        return self._joined
+
+    def settle(self) -> None:
+        """After a batch: look again at all that may have changed."""
+        if self._definitions.complete:
+            self.enter(Input.DEFINITIONS_COMPLETE)
+        if self._snapshots.completed:
+            self.enter(Input.LOOP_COMPLETE)
+        unclean = self._table.unclean_count
+        started = self._sites.arbiter.version >= 0
+        self.enter(Input.SOMETHING_MISSING if unclean or not started else Input.ALL_CLEAN)
+        if not self.ready and self.state in (State.LIVE, State.RECOVERING):
+            self.ready = True
+            self._tell.append(ChannelReady(self._channel, len(self._table), unclean))
+        self._join(RecoveryStream.DEFINITIONS, wanted=not self._definitions.complete)
+        self._join(RecoveryStream.SNAPSHOTS, wanted=unclean > 0 or not self.ready)
+
+    def check_invariants(self) -> None:
+        """After `settle`: whatever is not clean is being looked after."""
+        unclean = self._table.unclean()
+        assert not unclean or self.state is not State.LIVE, unclean
+        assert not unclean or RecoveryStream.SNAPSHOTS in self._joined, unclean
+        assert self._definitions.complete or RecoveryStream.DEFINITIONS in self._joined
+
+    def enter(self, what: Input) -> None:
+        self.state = after(self.state, what)
+
+    def hear_again(self) -> None:
+        """The silence is over."""
+        self.enter(
+            Input.HEARD if self.ready
+            else Input.HEARD_BEFORE_READY if self._definitions.complete
+            else Input.HEARD_BEFORE_DEFINITIONS
+        )  # fmt: skip
+
+    def leave_site(self, site: Site) -> None:
+        """Its recovery streams are its own."""
+        for stream in self._joined:
+            self._tell.append(LeaveStream(self._channel, stream, site))
+        self._joined.clear()
+
+    def _join(self, stream: RecoveryStream, *, wanted: bool) -> None:
+        site = self._sites.active
+        if wanted and stream not in self._joined:
+            self._joined.add(stream)
+            self._tell.append(JoinStream(self._channel, stream, site))
+        elif not wanted and stream in self._joined:
+            self._joined.remove(stream)
+            self._tell.append(LeaveStream(self._channel, stream, site))
+            (self._definitions if stream is RecoveryStream.DEFINITIONS else self._snapshots).leave()

@@ -1,0 +1,134 @@
+"""The snapshot stream (7): which snapshots count, and what a complete loop says of those not in it."""
+
+from pregao.recovery.events import Event, SnapshotLoopComplete
+from pregao.recovery.feeds import Site
+from pregao.recovery.instruments import Part
+from pregao.recovery.keeper import SnapshotHeader
+from pregao.recovery.loops import Follow, LoopTracker
+from pregao.recovery.recovery import Recovery
+from pregao.recovery.sequence import place as place_of
+from pregao.recovery.settings import Settings
+from pregao.recovery.sites import Sites
+from pregao.recovery.table import NOT_FOLLOWED, InstrumentTable
+
+_NOWHERE = -1
+_NEITHER = Part(0)
+
+
+class Snapshots:
+    """The snapshot stream of the site that is followed."""
+
+    def __init__(
+        self,
+        channel: int,
+        table: InstrumentTable,
+        recovery: Recovery,
+        sites: Sites,
+        settings: Settings,
+        tell: list[Event],
+    ) -> None:
+        self._channel, self._table, self._recovery, self._sites = channel, table, recovery, sites
+        self._settings, self._tell = settings, tell
+        self.tracker = LoopTracker()
+        self.completed = False  # a complete loop was heard from this site
+        self._begun_at = _NOWHERE  # the loop's list of instruments is as of this place, or later
+        self._latest = _NOWHERE  # place of the last snapshot of any loop
+        self._appearance = 0  # of the sequence version when the loop began
+        self._recoveries = 0  # books told again, resets
+        self._quiet_since: list[int | None] = [None, None]  # that count when the last two loops began
+
+    def on_packet(self, site: Site, version: int, number: int) -> Follow:
+        """A packet that is no heartbeat. What was begun is void unless it FOLLOWED; REPEATED: leave it."""
+        if site is not self._sites.active:
+            return Follow.REPEATED
+        follow = self.tracker.on_packet(version, number)
+        if follow in (Follow.BEGAN, Follow.BROKE) and self.tracker.loops != self._recovery.loops:
+            self._recovery.loops = self.tracker.loops
+            self._begin(heard=follow is Follow.BEGAN)
+        return follow
+
+    def on_heartbeat(self) -> None:
+        """The recovery system is idle: books will come by the incremental stream (7.5)."""
+        self.tracker.on_idle()
+
+    def on_begin(self, header: SnapshotHeader) -> Part:
+        """A header: which parts of what follows are wanted; none: no need to read it."""
+        self.tracker.on_item(header.reports)
+        at = self.place(header)
+        if at != _NOWHERE:
+            if self._begun_at == _NOWHERE and self.tracker.at_first_packet:
+                self._begun_at = at  # told in one moment with the list
+            self._latest = max(self._latest, at)
+        index = self._table.add(header.security_id, self._recovery.missing)
+        if index == NOT_FOLLOWED:
+            return _NEITHER
+        if not header.alone:
+            self._table.in_snapshots[index] = self.tracker.loops
+        return self._wanted(index, header, at)
+
+    def on_end(self, header: SnapshotHeader) -> bool:
+        """All that the header counts is there. True when it was loaded; the loss of packets since the
+        beginning may have made it too old."""
+        index, at = self._table.find(header.security_id), self.place(header)
+        if index == NOT_FOLLOWED:
+            return False
+        parts = self._wanted(index, header, at)
+        if parts:
+            self._recovery.load(index, header, at, parts)
+        return bool(parts)
+
+    def on_sequence_reset(self) -> None:
+        """The loop is over (7.1)."""
+        tracker, counters = self.tracker, self._recovery.counters
+        if tracker.on_sequence_reset():
+            self.completed = True
+            self._tell.append(SnapshotLoopComplete(self._channel, tracker.version, tracker.items))
+            # Who waits for its book is in no loop, and may be the last to wait: two loops must be quiet.
+            quiet = self._quiet_since[0] == self._recoveries
+            if quiet and self._begun_at != _NOWHERE:
+                self._recovery.absent(tracker.loops, self._begun_at)
+        counters.loops_completed, counters.loops_broken = tracker.completed, tracker.broken
+
+    def on_recovery(self) -> None:
+        """Books are told again on the incremental stream: until then they are in no loop (6.5.12)."""
+        self._recoveries += 1
+
+    def on_version(self) -> None:
+        self._recoveries += 1
+        self._begun_at = self._latest = _NOWHERE
+
+    def on_site(self) -> None:
+        self.completed = False
+        self.on_version()
+        self.leave()
+
+    def leave(self) -> None:
+        self.tracker.leave()
+        self._begun_at = self._latest = _NOWHERE
+        self._quiet_since = [None, None]
+
+    def _begin(self, *, heard: bool) -> None:
+        """The list of a loop is not older than the last snapshot of the loop before it."""
+        self._begun_at = self._latest if heard else _NOWHERE
+        self._appearance = self._sites.appearance if heard else 0
+        self._quiet_since = [self._quiet_since[1], self._recoveries if heard else None]
+
+    def place(self, header: SnapshotHeader) -> int:
+        """Where a snapshot stands, or nowhere: of another sequence version, or absurd."""
+        arbiter = self._sites.arbiter
+        appearance = self._sites.appearance
+        if arbiter.version < 0:
+            return _NOWHERE
+        at = place_of(appearance, header.number)
+        if header.version is None:
+            # Below wire version 15: the loop must have begun in this sequence, and be no further.
+            return at if self._appearance == appearance and at <= arbiter.at else _NOWHERE
+        if header.version != arbiter.version or at > arbiter.at + self._settings.snapshot_ahead:
+            return _NOWHERE
+        return at
+
+    def _wanted(self, index: int, header: SnapshotHeader, at: int) -> Part:
+        if at == _NOWHERE:
+            self._recovery.counters.snapshots_of_other_version += 1
+            return _NEITHER
+        return self._recovery.wanted(index, header, at, self._sites.arbiter.at)

@@ -1,0 +1,132 @@
+"""The instruments of a channel: an index for each securityID, a record of `SYNC` for each index, and how many
+of them are not clean.
+
+That number is kept, not counted: every batch asks for it, and a channel may have 100,000 instruments. Whoever
+changes the status of a record has it recounted (`recount`; `kernels.recount` in kernels). Each record knows
+whether it is counted, so that it does no harm to recount one too often.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from pregao.model.packets import Int64s, UInt32s
+from pregao.recovery.instruments import SYNC, Known, Mark, Sync, new_record, not_clean
+from pregao.recovery.settings import Settings
+
+Loops = np.ndarray[tuple[int], np.dtype[np.uint32]]
+
+NOT_FOLLOWED: Final = -1
+
+
+class InstrumentTable:
+    """Bounded: the array is made once, so kernels may keep its address. Indexes are never reused for
+    another securityID."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._interest = settings.interest
+        self._most = settings.instruments
+        self._records: Sync = np.zeros(self._most, SYNC)
+        self.in_snapshots: Loops = np.zeros(self._most, np.uint32)  # the last loop it was in
+        self.in_definitions: Loops = np.zeros(self._most, np.uint32)
+        self.definition_loop = 0  # that began last: one added after its beginning may be missing in it
+        self.security_ids: list[int] = []
+        self._indexes: dict[int, int] = {}
+        self.refused = 0
+        self._unclean: Int64s = np.zeros(1, np.int64)
+
+    def __len__(self) -> int:
+        return len(self.security_ids)
+
+    @property
+    def sync(self) -> Sync:
+        """The records in use."""
+        return self._records[: len(self.security_ids)]
+
+    @property
+    def address(self) -> int:
+        return int(self._records.ctypes.data)
+
+    @property
+    def unclean_count(self) -> int:
+        """How many that are followed are not clean."""
+        return int(self._unclean[0])
+
+    @property
+    def count_address(self) -> int:
+        """Of that number, for kernels."""
+        return int(self._unclean.ctypes.data)
+
+    def find(self, security_id: int) -> int:
+        return self._indexes.get(security_id, NOT_FOLLOWED)
+
+    def add(self, security_id: int, missing: int) -> int:
+        """Its index, made now if it is new; NOT_FOLLOWED where nobody is interested."""
+        index = self._indexes.get(security_id)
+        if index is not None:
+            return index
+        if self._interest is not None and security_id not in self._interest:
+            return NOT_FOLLOWED
+        index = len(self.security_ids)
+        if index == self._most:
+            self.refused += 1
+            return NOT_FOLLOWED
+        new_record(self._records, index, missing)
+        self.in_definitions[index] = self.definition_loop
+        self._indexes[security_id] = index
+        self.security_ids.append(security_id)
+        self.recount(index)
+        return index
+
+    def begin_again(self, index: int, missing: int, *, clean: bool) -> None:
+        """Nothing is known of it; or, `clean`, there is nothing to know: it is new. Its rptSeq may go on
+        all the same: it may have been listed before, and only an EmptyBook starts it again (7.4.1)."""
+        record = self._records[index]
+        counted = record["marks"] & Mark.COUNTED
+        new_record(self._records, index, missing)
+        record["marks"] |= counted
+        if clean:
+            record["book"] = record["statistics"] = Known.CLEAN
+            record["bound"] = 0
+        self.recount(index)
+
+    def ignore(self, index: int) -> None:
+        self._records[index]["marks"] |= Mark.IGNORED
+        self.recount(index)
+
+    def is_followed(self, index: int) -> bool:
+        """Not deleted."""
+        return not self._records[index]["marks"] & Mark.IGNORED
+
+    def unclean(self) -> list[int]:
+        """Which; looks at all of them."""
+        return np.flatnonzero(not_clean(self.sync)).tolist()
+
+    # How many are not clean
+
+    def recount(self, index: int) -> None:
+        """The status of one may have changed."""
+        record = self._records[index]
+        marks = int(record["marks"])
+        clean = record["book"] == Known.CLEAN and record["statistics"] == Known.CLEAN
+        unclean = not clean and not marks & Mark.IGNORED
+        if unclean != bool(marks & Mark.COUNTED):
+            record["marks"] = marks ^ Mark.COUNTED
+            self._unclean[0] += 1 if unclean else -1
+
+    def recount_some(self, indexes: UInt32s) -> None:
+        for index in indexes.tolist():
+            self.recount(index)
+
+    def recount_all(self) -> None:
+        """After something that concerned every instrument."""
+        sync = self.sync
+        unclean = not_clean(sync)
+        sync["marks"] = sync["marks"] & ~np.uint8(Mark.COUNTED) | unclean * np.uint8(Mark.COUNTED)
+        self._unclean[0] = np.count_nonzero(unclean)
+
+    def check_invariants(self) -> None:
+        """The plain twin of what is kept."""
+        unclean = self.unclean()
+        assert unclean == np.flatnonzero(self.sync["marks"] & int(Mark.COUNTED)).tolist()
+        assert self.unclean_count == len(unclean), (self.unclean_count, unclean)

@@ -1,1 +1,0 @@
-"""Protocol machines without sockets, files, clocks or encodings."""
