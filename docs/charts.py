@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from pregao.services.report.charts.axes import Scale, nice_ticks
-from pregao.services.simulation import facts
-from pregao.services.simulation.day_truth import DayTruth
-from pregao.services.simulation.settings import days_since_1970
+from pregao.report.charts.axes import Scale, nice_ticks
+from pregao.simulator import facts
+from pregao.simulator.day_truth import DayTruth
+from pregao.simulator.settings import days_since_1970
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BELOW = 420, 250, 48, 14, 34, 34
 COLOURS = ("#2563eb", "#d97706", "#059669", "#9333ea")

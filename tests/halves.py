@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pregao.services.compiled import compile_all
+from pregao.jobs.compiled import compile_all
 
 # They are long and listen to nothing that others send.
 _ALONE = sorted(

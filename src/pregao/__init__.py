@@ -9,7 +9,7 @@
 
 __version__ = "0.1.0"
 
-# Of `pregao.services.market`; `__init__.pyi` tells type checkers the same.
+# Of `pregao.market`; `__init__.pyi` tells type checkers the same.
 _FACE = frozenset((
     "Action", "Aggressor", "AmbiguousSymbolError", "BandType", "Book", "BookEmptied", "BookLevels",
     "BookStatus", "BookStatusChanged", "CaptureError", "ChannelReady", "ChannelSilent", "ChannelWasCleared",
@@ -34,7 +34,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    found = getattr(import_module("pregao.services.market"), name)
+    found = getattr(import_module("pregao.market"), name)
     globals()[name] = found
     return found
 

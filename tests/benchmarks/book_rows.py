@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
-from pregao.services.simulation import Settings, simulate
+from pregao.simulator import Settings, simulate
 
 INSTRUMENTS = 2_000
 MESSAGES = 200_000

@@ -18,9 +18,9 @@ import numpy as np
 import pregao
 from pregao.codecs.pcap.writer import ethernet_udp_frame, pcap_header, pcap_record
 from pregao.feeds.binary.packets import PacketHeader
-from pregao.feeds.binary.streams import Feed, Stream
-from pregao.services.sample import sample_packets
-from pregao.services.simulation.memory import Packet
+from pregao.model.streams import Feed, Stream
+from pregao.simulator.memory import Packet
+from pregao.simulator.sample import sample_packets
 
 BUILD = Path("build/bench")
 BLOCK_MESSAGES = 190_000  # of the incremental stream
@@ -124,9 +124,9 @@ class _Block:
 def _digest() -> str:
     """Of all that makes the block: the exchange, its publisher, the simulation, the sample, this module."""
     root = Path(pregao.__file__).parent
-    rooms = ("exchange", "feeds/binary/publisher", "services/simulation")
+    rooms = ("exchange", "feeds/binary/publisher", "simulator")
     sources = [path for room in rooms for path in (root / room).rglob("*") if path.suffix != ".pyc"]
-    sources += [root / "services/sample.py", Path(__file__)]
+    sources += [root / "simulator/sample.py", Path(__file__)]
     digest = hashlib.sha256()
     for source in sorted(path for path in sources if path.is_file()):
         digest.update(source.read_bytes())

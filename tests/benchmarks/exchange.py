@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from pregao.services.simulation import Settings, Summary, simulate
+from pregao.simulator import Settings, Summary, simulate
 
 from .harness import Row
 

@@ -4,8 +4,8 @@ import numpy as np
 
 from pregao.feeds.binary.handler.handler import ChannelHandler
 from pregao.feeds.binary.handler.lines import LineTable
-from pregao.feeds.binary.streams import Feed, Stream, StreamId
 from pregao.model.packets import PacketBatch
+from pregao.model.streams import Feed, Stream, StreamId
 from pregao.recovery.instruments import Known
 
 from .market_packets import CHANNEL, SEED, MarketPackets

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from pregao.feeds.binary.streams import Stream, stream_of_file_name
-from pregao.services.simulation.run import Simulation
-from pregao.services.simulation.settings import Settings
+from pregao.captures.file_names import stream_of_file_name
+from pregao.model.streams import Stream
+from pregao.simulator.run import Simulation
+from pregao.simulator.settings import Settings
 
 from .lake_packets import Base, copy_loop, copy_packets, read_base
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from pregao import Market, Side
-from pregao.feeds.binary.streams import StreamId
+from pregao.market.making import MAKERS, Scene, Symbols
 from pregao.model.packets import PacketBatch, batch_of
 from pregao.model.rows import ROW_SIZE, Kind
-from pregao.services.market.making import MAKERS, Scene, Symbols
-from pregao.services.simulation.memory import Packet, short_day, simulate_in_memory
+from pregao.model.streams import StreamId
+from pregao.simulator.memory import Packet, short_day, simulate_in_memory
 
 from .harness import Row, best_of
 

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from pregao.feeds.binary.streams import Feed, Stream
+from pregao.model.streams import Feed, Stream
 
 from . import live_sender
 from .baseline_receive import receive

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from pregao.feeds.binary.streams import Feed, Stream
-from pregao.services.simulation.memory import simulate_in_memory
-from pregao.services.simulation.settings import Settings
+from pregao.model.streams import Feed, Stream
+from pregao.simulator.memory import simulate_in_memory
+from pregao.simulator.settings import Settings
 
 SEED = 8
 LOOPS = 160  # in the day: whoever joins hears the first ones whole within seconds

@@ -11,8 +11,8 @@ from socket import AF_INET, inet_aton
 
 import numpy as np
 
-from pregao.feeds.binary.streams import Feed, Stream
 from pregao.io.multicast import MulticastSender
+from pregao.model.streams import Feed, Stream
 
 from .live_day import LiveDay, live_day
 

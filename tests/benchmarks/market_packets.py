@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from pregao.feeds.binary.streams import Feed, Stream
-from pregao.services.simulation.memory import Packet, simulate_in_memory
-from pregao.services.simulation.settings import Settings
+from pregao.model.streams import Feed, Stream
+from pregao.simulator.memory import Packet, simulate_in_memory
+from pregao.simulator.settings import Settings
 
 MESSAGES = 100_000
 CHANNEL, VERSION = 84, 1

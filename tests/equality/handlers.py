@@ -10,7 +10,7 @@ from pregao.model.market import Side
 from pregao.recovery.events import Event, InstrumentHealed
 from pregao.recovery.instruments import Known
 from pregao.recovery.settings import Settings
-from pregao.services.simulation.memory import Packet
+from pregao.simulator.memory import Packet
 from tests.equality.plain_handler import PlainHandler
 
 _EVERYTHING_EACH = 250  # packets

@@ -18,8 +18,8 @@ from pregao.feeds.binary.handler.snapshots import SnapshotReader
 from pregao.feeds.binary.packets import PacketHeader
 from pregao.feeds.binary.reading.plain import PlainReader
 from pregao.feeds.binary.reading.rows import RowReader
-from pregao.feeds.binary.streams import Feed, Stream
 from pregao.model.rows import FIRST_SPECIAL, Kind
+from pregao.model.streams import Feed, Stream
 from pregao.recovery.arbitration import Packet
 from pregao.recovery.channel import ChannelMachine
 from pregao.recovery.events import Event

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from pregao.services.main_job import JobDone, JobSettings, run_main_job
+from pregao.jobs.main_job import JobDone, JobSettings, run_main_job
 
 # As `make run` has them, and enough of them for a day of 4,000 messages in sixteen minutes.
 FAULTS = "loss=1%,gap=2x8@A,cut=B@14:20+20s,both=4x8,dup=0.5%,delay=0.5%:5ms,skew=B:+180us"

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pregao.io.multicast import MulticastReceiver
-from pregao.services.live.settings import channels_toml, default_channels
-from tests.unit.services.operator_kit import load_default_catalogue
+from pregao.model.channel_map import channels_toml, default_channels
+from tests.unit.simulator.operator_kit import load_default_catalogue
 
 PATIENCE_S = 60.0
 

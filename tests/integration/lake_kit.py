@@ -11,8 +11,8 @@ from pregao.lake.lake import Lake
 from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import DATA_TABLES
 from pregao.lake.tasks.runners import InlineRunner
-from pregao.services.simulation.memory import short_day
-from pregao.services.simulation.run import Simulation
+from pregao.simulator.memory import short_day
+from pregao.simulator.run import Simulation
 
 # What may differ between two builds of the same captures.
 OF_THE_BUILD = frozenset(("build_id", "built_ns", "plan"))

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.packets import PacketDecoder, PacketHeader
 from pregao.feeds.binary.publisher import Site
-from pregao.feeds.binary.streams import Feed, Stream
-from pregao.services.simulation.memory import MemoryDay, Packet
-from pregao.services.simulation.sources import Resting
+from pregao.model.streams import Feed, Stream
+from pregao.simulator.memory import MemoryDay, Packet
+from pregao.simulator.sources import Resting
 
 Order = tuple[int, int | None, int, int | None, int, bool]  # id, price, size, firm, inserted, implied
 Point = tuple[int, int]  # sequenceVersion, sequenceNumber

@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from pregao.captures.decode import CaptureDecoder, DecodedMessage
 from pregao.codecs.sbe import load_builtin_schema
-from pregao.services.decode import CaptureDecoder, DecodedMessage
 
 Point = tuple[int, int]  # sequenceVersion, sequenceNumber
 Orders = list[tuple[int, int | None, int]]  # secondaryOrderID, price, size, in priority

@@ -8,7 +8,7 @@ import pytest
 
 from pregao.cli.main import main
 from pregao.lake.lake import Lake
-from pregao.services.lakes.book import local_time
+from pregao.lake.verbs.book import local_time
 
 from .captures_kit import Captured, copy_capture, read_capture
 from .lake_kit import build, make_days

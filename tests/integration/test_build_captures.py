@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from pregao.codecs.pcap.writer import pcap_header, pcap_record
+from pregao.jobs.build import unreadable_captures
 from pregao.lake.lake import Lake
 from pregao.lake.tables.catalogue import DATA_TABLES
 from pregao.lake.tables.quality import Quality
-from pregao.services.lakes.build import unreadable_captures
 
 from .captures_kit import Captured, copy_capture, read_capture, write_capture
 from .lake_kit import all_tables, build, make_days

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from pregao.environment import CACHE_DIR
+from pregao.jobs import compiled
+from pregao.jobs.compiled import STEP, compiling
 from pregao.kernels import COMPILING
-from pregao.services import compiled
-from pregao.services.compiled import STEP, compiling
 
 from .lake_kit import make_days
 
@@ -70,7 +70,7 @@ class _Touch:
 
 
 def test_the_doctor_says_whether_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pregao.services.doctor import examine
+    from pregao.jobs.doctor import examine
 
     marker = tmp_path / "marker"
     monkeypatch.setattr(compiled, "_marker", lambda: marker)

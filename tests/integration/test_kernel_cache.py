@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 from pregao.environment import CACHE_DIR
-from pregao.services.sample import write_sample
+from pregao.simulator.sample import write_sample
 
 CHILD = """
 import sys
 from pregao.feeds.binary.kernels import decode
-from pregao.services.columns import read_columns
+from pregao.captures.columns import read_columns
 
 assert sum(batch.messages for batch in read_columns(sys.argv[1])) > 0
 print(sum(decode.stats.cache_hits.values()), sum(decode.stats.cache_misses.values()))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from pregao.services.sample import write_sample
+from pregao.simulator.sample import write_sample
 
 FILE = Path(__file__).parents[2] / "docs" / "library.md"
 PAGE = FILE.read_text(encoding="utf-8")

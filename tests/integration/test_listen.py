@@ -20,10 +20,10 @@ from threading import Thread
 import pytest
 
 from pregao import ChannelReady, Market, Quote, SequenceVersionChanged
-from pregao.feeds.binary.channels import load_channels
 from pregao.feeds.binary.packets import PacketHeader
-from pregao.feeds.binary.streams import Feed, Stream
 from pregao.io.multicast import MulticastReceiver
+from pregao.model.channel_map import load_channels
+from pregao.model.streams import Feed, Stream
 from tests.integration.exchange_process import PATIENCE_S, exchange, process, until, write_configuration
 from tests.integration.loopback import need_multicast
 
@@ -165,7 +165,7 @@ class Terminal:
 
 
 def test_a_terminal_with_keys(tmp_path: Path) -> None:
-    from pregao.services.sample import write_sample
+    from pregao.simulator.sample import write_sample
 
     write_sample(tmp_path, messages=8_000)
     terminal = Terminal(str(tmp_path), "--speed", "0", "--symbol", "PETR4", "--symbol", "VALE3")
@@ -184,7 +184,7 @@ def test_a_terminal_with_keys(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_leaves_the_terminal_as_it_was(tmp_path: Path) -> None:
-    from pregao.services.sample import write_sample
+    from pregao.simulator.sample import write_sample
 
     write_sample(tmp_path, messages=200)
     terminal = Terminal(str(tmp_path))

@@ -19,11 +19,12 @@ import pytest
 
 from pregao.codecs.sbe.builtin import load_builtin_schema
 from pregao.feeds.binary.packets import Packet, PacketDecoder
-from pregao.feeds.binary.streams import Feed, Stream
 from pregao.io.multicast import MulticastReceiver, MulticastSender
+from pregao.model.channel_map import channels_toml, default_channels
 from pregao.model.errors import ConfigurationError
-from pregao.services.live.settings import channels_toml, default_channels, load_settings
-from tests.unit.services.operator_kit import load_default_catalogue
+from pregao.model.streams import Feed, Stream
+from pregao.simulator.live.settings import load_settings
+from tests.unit.simulator.operator_kit import load_default_catalogue
 
 CHANNEL = 84  # has PETR4
 HEARTBEAT = 2

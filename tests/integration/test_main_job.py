@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from pregao.jobs.main_job import run_main_job
 from pregao.lake.lake import Lake
-from pregao.services.main_job import run_main_job
-from pregao.services.report.numbers import compact, count, of, price
+from pregao.report.numbers import compact, count, of, price
 
 from .conftest import Ran
 from .lake_kit import all_tables
@@ -123,7 +123,7 @@ def test_the_next_run_uses_the_captures_again_and_builds_again(main_job: Ran, sp
 
 
 def test_captures_that_were_touched_are_made_again(main_job: Ran, spark: Any, tmp_path: Path) -> None:
-    from pregao.services import main_job as module
+    from pregao.jobs import main_job as module
 
     stamp, (path, *_) = main_job.settings.stamp, main_job.done.captures.paths
     wanted = {"seed": 1, "messages": 4_000, "faults": main_job.settings.faults} | main_job.settings.simulation

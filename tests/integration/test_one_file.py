@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
+from pregao.captures.decode import decode_capture
+from pregao.captures.decoded import DecodedMessage
 from pregao.cli.main import main
 from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.packets import PacketDecoder
 from pregao.lake.lake import Lake
 from pregao.lake.source.messages import batches
 from pregao.lake.source.options import Request
-from pregao.services.decode import decode_capture
-from pregao.services.decoded import DecodedMessage
-from pregao.services.market import Market
+from pregao.market import Market
 
 from .captures_kit import Captured, read_capture, write_capture
 from .lake_kit import all_tables, build, make_days

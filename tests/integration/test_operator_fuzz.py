@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 
 from pregao.codecs.sbe.builtin import load_builtin_schema
 from pregao.feeds.binary.packets import PacketDecoder
-from pregao.services.live.loop import LiveLoop
-from pregao.services.operator.calls import CALLS, Call
-from pregao.services.operator.reading import slots
-from pregao.services.operator.views import VIEWS
-from pregao.services.operator_api import BODY_LIMIT, start_server
-from tests.unit.services.operator_kit import Wire, make_loop
+from pregao.simulator.live.loop import LiveLoop
+from pregao.simulator.operator.api import BODY_LIMIT, start_server
+from pregao.simulator.operator.calls import CALLS, Call
+from pregao.simulator.operator.reading import slots
+from pregao.simulator.operator.views import VIEWS
+from tests.unit.simulator.operator_kit import Wire, make_loop
 
 BOUNDED = settings(
     max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pregao.services.sample import write_sample
+from pregao.simulator.sample import write_sample
 
 from .conftest import Ran
 

@@ -12,14 +12,15 @@ from pathlib import Path
 
 import pytest
 
+from pregao.captures.file_names import stream_of_file_name
+from pregao.captures.replay import Replay
 from pregao.feeds.binary.packets import PacketHeader
-from pregao.feeds.binary.streams import StreamId, stream_of_file_name
 from pregao.io.multicast import MulticastReceiver
 from pregao.io.seekable import open_seekable
-from pregao.services.live.settings import channels_toml, default_channels
-from pregao.services.replay import Replay
+from pregao.model.channel_map import channels_toml, default_channels
+from pregao.model.streams import StreamId
 from tests.integration.loopback import need_multicast
-from tests.unit.services.operator_kit import load_default_catalogue
+from tests.unit.simulator.operator_kit import load_default_catalogue
 
 CHANNEL = 84
 PATIENCE_S = 20.0

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from pregao.services.report import make_report
-from tests.unit.services.report.hand_made import HOSTILE, hand_made_lake
+from pregao.report import make_report
+from tests.unit.report.hand_made import HOSTILE, hand_made_lake
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 CHARTS = 9

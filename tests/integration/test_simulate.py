@@ -9,15 +9,15 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from pregao.captures.columns import read_columns
+from pregao.captures.decode import CaptureDecoder, DecodedPacket, load_schema
 from pregao.cli.main import main
 from pregao.exchange.timetable import local_midnight_ns
-from pregao.feeds.binary.streams import Stream
-from pregao.services.columns import read_columns
-from pregao.services.decode import CaptureDecoder, DecodedPacket, load_schema
-from pregao.services.simulation import Settings, Simulation, Summary, simulate
-from pregao.services.simulation.coverage import coverage, coverage_text
-from pregao.services.simulation.settings import days_since_1970
-from pregao.services.simulation.sizes import REAL, nearness
+from pregao.model.streams import Stream
+from pregao.simulator import Settings, Simulation, Summary, simulate
+from pregao.simulator.coverage import coverage, coverage_text
+from pregao.simulator.settings import days_since_1970
+from pregao.simulator.sizes import REAL, nearness
 from tests.integration.never_on_the_wire import NEVER
 from tests.integration.rebuild_naively import messages, rebuild
 

@@ -9,10 +9,10 @@ import pytest
 
 from pregao.cli import simulate as command
 from pregao.cli.main import main
-from pregao.services.simulation import Settings, facts, simulate
-from pregao.services.simulation.day_truth import DayTruth, class_of
-from pregao.services.simulation.facts import Fact, facts_text
-from pregao.services.simulation.settings import days_since_1970
+from pregao.simulator import Settings, facts, simulate
+from pregao.simulator.day_truth import DayTruth, class_of
+from pregao.simulator.facts import Fact, facts_text
+from pregao.simulator.settings import days_since_1970
 
 FEW, MANY = 20_000, 60_000
 
@@ -83,7 +83,7 @@ def test_a_fact_outside_is_said_and_fails(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(facts, "FEWEST_MESSAGES", 1_000)
-    monkeypatch.setattr("pregao.services.simulation.coverage.FEWEST_MESSAGES", 1_000)
+    monkeypatch.setattr("pregao.simulator.coverage.FEWEST_MESSAGES", 1_000)
     arguments = ["simulate", "--out", str(tmp_path), "--messages", "2000", "--heartbeat", "600", "--coverage"]
     code = main([*arguments, "--instruments", "30"])
     out, err = capsys.readouterr()

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import pyarrow.parquet as pq
 import pytest
 
-from pregao.feeds.binary.streams import Feed, Stream, stream_of_file_name
-from pregao.services.decode import CaptureDecoder, DecodedPacket, load_schema
-from pregao.services.simulation import Settings, simulate
-from pregao.services.simulation.captures import CONTINGENCY_FILES, STREAM_FILES
+from pregao.captures.decode import CaptureDecoder, DecodedPacket, load_schema
+from pregao.captures.file_names import stream_of_file_name
+from pregao.model.streams import Feed, Stream
+from pregao.simulator import Settings, simulate
+from pregao.simulator.captures import CONTINGENCY_FILES, STREAM_FILES
 
 FOLDER = "2026-11-16"
 SPEC = (

@@ -10,10 +10,10 @@ import pytest
 from pregao.feeds.binary.publisher import Site
 from pregao.model import events as e
 from pregao.model.market import PriceOrigin
-from pregao.services.simulation import simulate
-from pregao.services.simulation.line import Line
-from pregao.services.simulation.memory import Checkpoint, MemoryDay, short_day, simulate_in_memory
-from pregao.services.simulation.tables import table_name
+from pregao.simulator import simulate
+from pregao.simulator.line import Line
+from pregao.simulator.memory import Checkpoint, MemoryDay, short_day, simulate_in_memory
+from pregao.simulator.tables import table_name
 
 DAY = "2026-11-16"
 PREVIOUS = PriceOrigin.PREVIOUS_DAY

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from pregao.feeds.binary.publisher import Site
-from pregao.feeds.binary.streams import Feed, Stream
 from pregao.model import events as e
-from pregao.services.simulation.faults import RESETS
-from pregao.services.simulation.memory import MemoryDay, short_day, simulate_in_memory
+from pregao.model.streams import Feed, Stream
+from pregao.simulator.faults import RESETS
+from pregao.simulator.memory import MemoryDay, short_day, simulate_in_memory
 from tests.integration.naive_wire import rebuild, wire
 
 MONDAY, WEDNESDAY = date(2026, 11, 16), date(2026, 11, 18)

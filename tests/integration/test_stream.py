@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
+from pregao.jobs.stream import StreamRequest, stream_lake
 from pregao.lake.build import Builder, BuildSettings
 from pregao.lake.lake import Lake
 from pregao.lake.store.ledger import Ledger
 from pregao.lake.store.location import Location
 from pregao.lake.streaming.settings import BatchReport
 from pregao.lake.tasks.runners import InlineRunner
-from pregao.services.lakes.stream import StreamRequest, stream_lake
 
 from .lake_kit import all_tables, build, make_days
 from .stream_kit import SECOND_NS, BuiltDay, KilledError, feed, rotate, streamer

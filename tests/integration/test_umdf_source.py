@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import zstandard
 
+from pregao.captures.columns import read_columns
 from pregao.cli.main import main
 from pregao.lake.source import register
-from pregao.services.columns import read_columns
-from pregao.services.sample import write_sample
+from pregao.simulator.sample import write_sample
 
 NAME = "084_Incremental_FeedA.pcap"
 

@@ -11,8 +11,8 @@ from collections import deque
 from random import Random
 
 from pregao.feeds.binary.publisher import Habits
-from pregao.feeds.binary.streams import Feed, Stream
-from pregao.services.simulation.memory import MemoryDay, Packet, short_day, simulate_in_memory
+from pregao.model.streams import Feed, Stream
+from pregao.simulator.memory import MemoryDay, Packet, short_day, simulate_in_memory
 from tests.proofs.day_report import DayReport
 from tests.proofs.impaired_days import Listener
 from tests.proofs.impaired_scenarios import NEW, OLD, Scenario

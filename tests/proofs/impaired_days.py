@@ -7,9 +7,9 @@ from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.handler.handler import ChannelHandler
 from pregao.feeds.binary.handler.lines import LineTable
 from pregao.feeds.binary.publisher import Site as PublisherSite
-from pregao.feeds.binary.streams import Feed, Stream, StreamId
 from pregao.model.packets import batch_of
-from pregao.services.simulation.memory import MemoryDay, Packet, short_day, simulate_in_memory
+from pregao.model.streams import Feed, Stream, StreamId
+from pregao.simulator.memory import MemoryDay, Packet, short_day, simulate_in_memory
 from tests.proofs.day_report import DayReport
 from tests.proofs.impaired_scenarios import (
     INSTRUMENTS,

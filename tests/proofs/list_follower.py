@@ -10,7 +10,7 @@ from pregao.feeds.binary.publisher import Site
 from pregao.model import events as e
 from pregao.model.market import DefinitionAction
 from pregao.recovery.instruments import BookStatus
-from pregao.services.simulation.memory import MemoryDay, Placed
+from pregao.simulator.memory import MemoryDay, Placed
 from tests.proofs.truth_follower import DifferenceError, Point
 
 Place = tuple[int, int]  # how many sequence versions came before, number of the packet

@@ -17,9 +17,8 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from pregao.feeds.binary.channels import ChannelMap
-from pregao.services.live.settings import LOOPBACK, channels_toml, default_channels
-from pregao.services.simulation.memory import MemoryDay, short_day, simulate_in_memory
+from pregao.model.channel_map import LOOPBACK, ChannelMap, channels_toml, default_channels
+from pregao.simulator.memory import MemoryDay, short_day, simulate_in_memory
 from tests.proofs.day_report import DayReport
 from tests.proofs.impaired_scenarios import NEW, OLD
 from tests.proofs.live_exchange import send_day

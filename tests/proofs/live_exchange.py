@@ -5,12 +5,11 @@ import pickle
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from pregao.feeds.binary.channels import load_channels
-from pregao.feeds.binary.streams import Feed, Stream
 from pregao.io.clock import Metronome
 from pregao.io.multicast import Destination, MulticastSender
-from pregao.services.live.settings import LOOPBACK
-from pregao.services.simulation.memory import Packet
+from pregao.model.channel_map import LOOPBACK, load_channels
+from pregao.model.streams import Feed, Stream
+from pregao.simulator.memory import Packet
 
 _BEAT_S = 0.05
 _NUMBER = slice(4, 8)

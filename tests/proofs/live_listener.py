@@ -5,13 +5,13 @@ import pickle
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from pregao.captures.subscriptions import load_subscriptions
 from pregao.feeds.binary.handler.observer import Observer
 from pregao.feeds.binary.publisher import Site
+from pregao.market.channels import Channels
+from pregao.market.live import LivePackets
 from pregao.recovery.settings import Settings
-from pregao.services.market.channels import Channels
-from pregao.services.market.live import LivePackets
-from pregao.services.simulation.memory import Checkpoint
-from pregao.services.subscriptions import load_subscriptions
+from pregao.simulator.memory import Checkpoint
 from tests.proofs.day_report import DayReport
 from tests.proofs.truth_follower import DifferenceError, TruthFollower
 

@@ -10,7 +10,7 @@ from pregao.feeds.binary.handler.views import HandledBook
 from pregao.model import events as e
 from pregao.model.market import Side, TradeSubType
 from pregao.recovery.instruments import Known
-from pregao.services.simulation.memory import Checkpoint, InstrumentTruth
+from pregao.simulator.memory import Checkpoint, InstrumentTruth
 
 Point = tuple[int, int]
 

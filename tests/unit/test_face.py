@@ -11,14 +11,13 @@ import pregao
 
 
 def test_importing_the_package_loads_nothing() -> None:
-    code = "import sys, pregao; print([m for m in ('numpy', 'numba', 'pregao.services') if m in sys.modules])"
+    code = "import sys, pregao; print([m for m in ('numpy', 'numba', 'pregao.market') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 
 
 def test_the_face_is_there_when_asked_for() -> None:
-    from pregao import BookStatus, Market, OrderAdded, PregaoError, Quote, Side, Trade
-    from pregao.services import market
+    from pregao import BookStatus, Market, OrderAdded, PregaoError, Quote, Side, Trade, market
 
     assert (Market, Quote, Trade, OrderAdded) == (
         market.Market, market.Quote, market.Trade, market.OrderAdded
@@ -30,10 +29,10 @@ def test_the_face_is_there_when_asked_for() -> None:
 
 
 def test_the_face_is_the_same_for_type_checkers() -> None:
-    from pregao.services import market
+    from pregao import market
 
     stub = (Path(pregao.__file__).parent / "__init__.pyi").read_text(encoding="utf-8")
-    told = re.findall(r"^from pregao\.services\.market import (\w+) as \1$", stub, re.MULTILINE)
+    told = re.findall(r"^from pregao\.market import (\w+) as \1$", stub, re.MULTILINE)
     assert sorted(told) == sorted(pregao._FACE) == sorted(market.__all__)
     assert (Path(pregao.__file__).parent / "py.typed").exists()
 
@@ -41,3 +40,13 @@ def test_the_face_is_the_same_for_type_checkers() -> None:
 def test_anything_else_is_not_there() -> None:
     with pytest.raises(AttributeError, match="nothing"):
         pregao.nothing  # noqa: B018
+
+
+def test_a_market_needs_nothing_of_the_exchange() -> None:
+    """Default addresses are of the model: whoever listens loads no matching engine."""
+    code = (
+        "import sys, pregao.market, pregao.captures.subscriptions as s; s.load_subscriptions(None)\n"
+        "print([m for m in sys.modules if m.startswith(('pregao.exchange', 'pregao.simulator'))])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

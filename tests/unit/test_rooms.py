@@ -45,7 +45,7 @@ def test_only_the_lake_imports_pyspark() -> None:
     assert all(name.startswith("lake/") for name in importers("pyspark"))
 
 
-def test_no_sockets_or_clocks_below_services() -> None:
+def test_no_sockets_or_clocks_in_machines() -> None:
     rooms = ("model/", "codecs/", "books/", "recovery/", "feeds/", "exchange/")
     found = importers("socket") | importers("asyncio") | importers("time")
     assert not {name for name in found if name.startswith(rooms)}

@@ -10,10 +10,11 @@ from typing import Final
 
 from pregao.codecs.pcap.datagrams import DatagramReader
 from pregao.codecs.pcap.outcomes import Datagram
-from pregao.feeds.binary.flows import Destination, FlowFacts
+from pregao.feeds.binary.flows import FlowFacts
 from pregao.feeds.binary.packets import FRAMING_SIZE, PacketHeader
 from pregao.io.captures import open_capture
 from pregao.model.errors import CaptureError
+from pregao.model.streams import Destination
 
 MOST_FLOWS: Final = 4096  # what further ones carry is not looked at
 MOST_TEMPLATE: Final = 255  # greater ones are looked up as this

@@ -9,17 +9,13 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
+from pregao.captures.file_names import stream_of_file_name
 from pregao.captures.glance import FlowKey, Survey, glance
-from pregao.feeds.binary.channels import ChannelMap
-from pregao.feeds.binary.flows import Destination, FlowFacts, name_feeds, settled_stream
-from pregao.feeds.binary.streams import (
-    Feed,
-    Stream,
-    StreamId,
-    stream_of_file_name,
-    stream_of_templates,
-)
+from pregao.feeds.binary.flows import FlowFacts, name_feeds, settled_stream
+from pregao.feeds.binary.streams import stream_of_templates
+from pregao.model.channel_map import ChannelMap
 from pregao.model.errors import CaptureError
+from pregao.model.streams import Destination, Feed, Stream, StreamId
 
 SURVEYED: Final = 500_000  # packets; further ones only where they go to a destination not met among these
 _GLANCE: Final = 512  # packets; enough where a name says what the file is

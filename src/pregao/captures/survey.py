@@ -11,9 +11,9 @@ from pregao.captures.kernels import TEMPLATES, find_messages, read_headers
 from pregao.codecs.pcap.kernels import ENDED_FULL, Run, take_run
 from pregao.codecs.pcap.outcomes import Datagram
 from pregao.codecs.pcap.runs import CaptureRuns
-from pregao.feeds.binary.flows import Destination
 from pregao.io.captures import Window, open_capture
 from pregao.model.errors import CaptureError
+from pregao.model.streams import Destination
 
 _RUN_PACKETS: Final = 2048
 _MOST_BYTES: Final = 1 << 40

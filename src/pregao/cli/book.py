@@ -33,7 +33,7 @@ def add_command(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from pregao.cli.output import Output
-    from pregao.services.lakes.book import as_json, as_text, find_book
+    from pregao.lake.verbs.book import as_json, as_text, find_book
 
     output = Output()
     book = find_book(args.lake, args.symbol, args.at, args.depth or None, args.as_of)

@@ -68,7 +68,7 @@ def _interval(text: str) -> int:
 def run(args: argparse.Namespace) -> int:
     from pregao.cli.output import Output
     from pregao.cli.steps_line import StepsLine
-    from pregao.services.lakes.build import BuildRequest, build_lake, unreadable_captures
+    from pregao.jobs.build import BuildRequest, build_lake, unreadable_captures
 
     request = BuildRequest(
         args.captures, args.lake, frozenset(args.channel) if args.channel else None,
@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _summary(report: "BuildReport") -> list[str]:
-    from pregao.services.lakes.outcome import rates, times
+    from pregao.lake.verbs.outcome import rates, times
 
     left = f"; {len(report.unchanged)} unchanged" if report.unchanged else ""
     if not report.units:

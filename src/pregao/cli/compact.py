@@ -24,7 +24,7 @@ def add_command(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from pregao.cli.output import Output
     from pregao.cli.steps_bar import StepsBar
-    from pregao.services.lakes.upkeep import compact_lake
+    from pregao.lake.verbs.upkeep import compact_lake
 
     output = Output()
     with StepsBar("compacting", enabled=not args.no_progress) as bar:

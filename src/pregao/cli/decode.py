@@ -1,4 +1,4 @@
-"""`pregao decode`: arguments and wiring. The work is in `pregao.services`."""
+"""`pregao decode`: arguments and wiring. The work is in `pregao.captures`."""
 
 import argparse
 import os
@@ -6,9 +6,9 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from pregao.captures.decode import CaptureDecoder
     from pregao.cli.decode_jobs import Job
     from pregao.cli.output import Output
-    from pregao.services.decode import CaptureDecoder
 
 OK, DAMAGED, COULD_NOT_START = 0, 1, 2
 
@@ -83,9 +83,9 @@ def _natural(text: str) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
+    from pregao.captures.decode import CaptureDecoder, Selection, load_channel_map, load_schema
     from pregao.cli.output import Output
     from pregao.cli.progress import Bar
-    from pregao.services.decode import CaptureDecoder, Selection, load_channel_map, load_schema
 
     selection = Selection(
         frozenset(args.channel or ()), frozenset(args.template or ()), frozenset(args.symbol or ())
@@ -107,8 +107,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _messages(args: argparse.Namespace, decoder: "CaptureDecoder", output: "Output") -> "Job":
+    from pregao.captures.formats import make_format
     from pregao.cli.decode_jobs import MessagesJob
-    from pregao.services.formats import make_format
 
     only = args.template[0] if len(set(args.template or ())) == 1 else None
     chosen = make_format(

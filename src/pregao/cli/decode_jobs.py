@@ -3,14 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
+from pregao.captures.decode import CaptureDecoder, DecodedMessage, Finding
+from pregao.captures.formats import Format
+from pregao.captures.formats.json_lines import to_json
+from pregao.captures.statistics import Statistics
+from pregao.captures.statistics_report import report
 from pregao.cli.output import Output
 from pregao.cli.progress import Bar
 from pregao.model.errors import CaptureError
-from pregao.services.decode import CaptureDecoder, DecodedMessage, Finding
-from pregao.services.formats import Format
-from pregao.services.formats.json_lines import to_json
-from pregao.services.statistics import Statistics
-from pregao.services.statistics_report import report
 
 
 class Job(ABC):

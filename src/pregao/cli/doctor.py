@@ -25,7 +25,7 @@ def add_command(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from pregao.cli.output import Output
-    from pregao.services.doctor import examine
+    from pregao.jobs.doctor import examine
 
     output = Output()
     if args.compile:
@@ -45,8 +45,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _compile(output: "Output") -> None:
+    from pregao.jobs.compiled import compile_all, is_compiled
     from pregao.kernels import COMPILING
-    from pregao.services.compiled import compile_all, is_compiled
 
     if not is_compiled():
         output.talk(f"{COMPILING} …")

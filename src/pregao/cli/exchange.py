@@ -1,4 +1,4 @@
-"""`pregao exchange`: arguments and wiring. The work is in `pregao.services.live_exchange`."""
+"""`pregao exchange`: arguments and wiring. The work is in `pregao.simulator.live.exchange`."""
 
 import argparse
 import sys
@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from pregao.services.live.settings import LiveSettings
-    from pregao.services.live_exchange import Running
+    from pregao.simulator.live.exchange import Running
+    from pregao.simulator.live.settings import LiveSettings
 
 _DESCRIPTION: Final = """\
 A simulated B3, live: Binary UMDF on multicast, with an HTTP interface for the
@@ -62,8 +62,9 @@ def add_command(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from pregao.services.live.settings import channels_toml, write_channels
-    from pregao.services.live_exchange import channels_of, read_catalogue, run_exchange
+    from pregao.model.channel_map import channels_toml
+    from pregao.simulator.live.exchange import channels_of, read_catalogue, run_exchange
+    from pregao.simulator.live.settings import write_channels
 
     settings, catalogue = _settings(args), read_catalogue(args.catalogue)
     channels = channels_toml(channels_of(settings, catalogue), settings.interface)
@@ -78,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _settings(args: argparse.Namespace) -> "LiveSettings":
     """The configuration, where arguments do not say otherwise."""
-    from pregao.services.live.settings import load_settings
+    from pregao.simulator.live.settings import load_settings
 
     said = {
         "address": args.address,

@@ -49,7 +49,7 @@ def days_in_ns(text: str) -> int:
 
 def show(output: "Output", table: Any, chosen: str) -> None:
     """A result as text on stdout."""
-    from pregao.services.lakes import formats
+    from pregao.lake.verbs import formats
 
     makers = {"table": formats.as_table, "csv": formats.as_csv, "json": formats.as_json}
     for text in makers[chosen](table):

@@ -1,4 +1,4 @@
-"""`pregao listen`: arguments and wiring. The work is in `pregao.services.market`."""
+"""`pregao listen`: arguments and wiring. The work is in `pregao.market`."""
 
 import argparse
 import signal
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from pregao.cli.listening.kinds import KINDS, SHOWN
 
 if TYPE_CHECKING:
-    from pregao.services.market.health import MarketHealth
-    from pregao.services.market.packets import Packets
+    from pregao.market.health import MarketHealth
+    from pregao.market.packets import Packets
 
 OK, DAMAGED = 0, 1
 _MOST_FINDINGS: Final = 10
@@ -153,9 +153,9 @@ def _stopping() -> Iterator[Event]:
 
 def _packets(args: argparse.Namespace, on_screen: bool) -> "Packets":
     if args.captures:
-        from pregao.services.market.capture_files import captures_in
-        from pregao.services.market.replayed import ReplayedPackets
-        from pregao.services.readable import need_readable
+        from pregao.captures.readable import need_readable
+        from pregao.market.capture_files import captures_in
+        from pregao.market.replayed import ReplayedPackets
 
         default = 1.0 if on_screen else 0.0
         speed = default if args.speed is None else args.speed
@@ -165,8 +165,8 @@ def _packets(args: argparse.Namespace, on_screen: bool) -> "Packets":
         for line in packets.untold:
             sys.stderr.write(f"pregao: {line}; left out\n")
         return packets
-    from pregao.services.market.live import LivePackets
-    from pregao.services.subscriptions import load_subscriptions
+    from pregao.captures.subscriptions import load_subscriptions
+    from pregao.market.live import LivePackets
 
     subscriptions = load_subscriptions(args.config, frozenset(args.channel or ()), args.interface)
     channels = ", ".join(map(str, sorted({each.id.channel or 0 for each in subscriptions})))
@@ -178,7 +178,7 @@ def _packets(args: argparse.Namespace, on_screen: bool) -> "Packets":
 def _screen(args: argparse.Namespace, packets: "Packets", symbols: list[str], stop: Event) -> None:
     from pregao.cli.listening.keys import Keys
     from pregao.cli.listening.screen import Screen
-    from pregao.services.market.watch import Watch
+    from pregao.market.watch import Watch
 
     watch = Watch(packets)
     with _publishing(args.metrics, watch.health) as tick, Keys() as keys:
@@ -188,7 +188,7 @@ def _screen(args: argparse.Namespace, packets: "Packets", symbols: list[str], st
 def _lines(args: argparse.Namespace, packets: "Packets", symbols: list[str], stop: Event) -> None:
     from pregao.cli.listening.lines import Lines
     from pregao.cli.output import Output
-    from pregao.services.market import Market
+    from pregao.market import Market
 
     # What a channel says has the time of its packet where packets are handled one by one; live, that of
     # the batch, some milliseconds.
@@ -212,7 +212,7 @@ def _publishing(address: str | None, health: "Callable[[], MarketHealth]") -> It
     if address is None:
         yield lambda: None
         return
-    from pregao.services.metrics import MetricsServer, exposition, parse_address
+    from pregao.market.metrics import MetricsServer, exposition, parse_address
 
     with MetricsServer(*parse_address(address)) as server:
         published_s = -_PUBLISH_S

@@ -33,7 +33,7 @@ def add_command(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from pregao.cli.output import Output
     from pregao.cli.steps_bar import StepsBar
-    from pregao.services.packing import pack
+    from pregao.jobs.packing import pack
 
     output = Output()
     with StepsBar("packing", enabled=not args.no_progress) as bar:

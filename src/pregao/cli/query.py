@@ -42,8 +42,8 @@ def add_command(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from pregao.cli.output import Output
     from pregao.cli.steps_bar import StepsBar
+    from pregao.lake.verbs.query import Query
     from pregao.model.errors import ConfigurationError
-    from pregao.services.lakes.query import Query
 
     if args.format == "parquet" and not args.out and sys.stdout.isatty():
         raise ConfigurationError("Parquet is not for a terminal: give --out FILE")
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write(args: argparse.Namespace, output: Any, table: Any) -> None:
-    from pregao.services.lakes import formats
+    from pregao.lake.verbs import formats
 
     if args.format == "parquet":
         data = formats.as_parquet(table)

@@ -1,4 +1,4 @@
-"""`pregao record`: arguments and wiring. The work is in `pregao.services.record`."""
+"""`pregao record`: arguments and wiring. The work is in `pregao.captures.recording.record`."""
 
 import argparse
 import re
@@ -9,7 +9,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from pregao.services.record import RecordSettings
+    from pregao.captures.recording.record import RecordSettings
 
 _DESCRIPTION: Final = """\
 Every packet of the configured streams to capture files: all channels, all feeds, with
@@ -75,9 +75,9 @@ def _with_unit(text: str, units: dict[str, int]) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
+    from pregao.captures.recording.record import record, repair_recordings
+    from pregao.captures.subscriptions import load_subscriptions
     from pregao.cli.record_line import HealthLine, summary
-    from pregao.services.record import record, repair_recordings
-    from pregao.services.subscriptions import load_subscriptions
 
     subscriptions = load_subscriptions(args.config, frozenset(args.channel or ()), args.interface)
     settings = _settings(args)
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _settings(args: argparse.Namespace) -> "RecordSettings":
-    from pregao.services.recording.settings import NS_PER_SECOND, RecordSettings
+    from pregao.captures.recording.settings import NS_PER_SECOND, RecordSettings
 
     return RecordSettings(
         args.out,

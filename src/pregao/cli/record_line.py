@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, TextIO
 
 if TYPE_CHECKING:
-    from pregao.services.record import RecordHealth
+    from pregao.captures.recording.record import RecordHealth
 
 _TERMINAL_S: Final = 0.5
 _PIPE_S: Final = 10.0

@@ -11,7 +11,7 @@ from pregao.cli.lake_arguments import OK, add_as_of, add_lake, add_parser, write
 
 if TYPE_CHECKING:
     from pregao.cli.output import Output
-    from pregao.services.report.summary import Summary
+    from pregao.report.summary import Summary
 
     Lines = Sequence[tuple[str, str]]
 
@@ -42,7 +42,7 @@ def add_command(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from pregao.cli.output import Output
-    from pregao.services.report import make_report
+    from pregao.report import make_report
 
     output = Output()
     report = make_report(args.lake, as_of=args.as_of, trade_date=args.date, symbol=args.symbol)

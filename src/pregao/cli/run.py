@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pregao.cli.lake_arguments import OK, add_parser, natural
 
 if TYPE_CHECKING:
-    from pregao.services.main_job import JobDone
+    from pregao.jobs.main_job import JobDone
 
 _DESCRIPTION: Final = """\
 The main job on a day of the simulated exchange: captures with losses on both feeds, some of
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     from pregao.cli.output import Output
     from pregao.cli.report import tell
     from pregao.cli.steps_line import StepsLine
-    from pregao.services.main_job import FAULTS, MESSAGES, JobSettings, run_main_job
+    from pregao.jobs.main_job import FAULTS, MESSAGES, JobSettings, run_main_job
 
     settings = JobSettings(
         args.out, args.messages or MESSAGES, args.seed, FAULTS if args.faults is None else args.faults,
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _facts(done: "JobDone") -> list[tuple[str, str]]:
-    from pregao.services.lakes.outcome import outcome, times
+    from pregao.lake.verbs.outcome import outcome, times
 
     made = done.captures
     how = "of the last run, unchanged" if made.used_again else "simulated just now"

@@ -1,4 +1,4 @@
-"""`pregao simulate`: arguments and wiring. The work is in `pregao.services.simulation`."""
+"""`pregao simulate`: arguments and wiring. The work is in `pregao.simulator`."""
 
 import argparse
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from pregao.services.simulation import Summary
+    from pregao.simulator import Summary
 
 OK: Final = 0
 FACTS_OUTSIDE: Final = 1
@@ -117,8 +117,8 @@ def _date(text: str) -> date:
 def run(args: argparse.Namespace) -> int:
     from pregao.cli.output import Output
     from pregao.cli.simulate_bar import MessagesBar
-    from pregao.services.simulation import Settings, Simulation
-    from pregao.services.simulation.settings import FIRST_DATE
+    from pregao.simulator import Settings, Simulation
+    from pregao.simulator.settings import FIRST_DATE
 
     settings = Settings(
         args.out, args.seed, args.date or FIRST_DATE, args.days, args.messages, args.instruments,
@@ -131,7 +131,7 @@ def run(args: argparse.Namespace) -> int:
         summary = simulation.run()
     outside: list[str] = []
     if settings.coverage:
-        from pregao.services.simulation.coverage import coverage, coverage_text, days_facts
+        from pregao.simulator.coverage import coverage, coverage_text, days_facts
 
         found = days_facts(simulation, summary)
         output.data(coverage_text(coverage(simulation, summary), summary, found))

@@ -23,7 +23,7 @@ def add_command(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from pregao.cli.output import Output
-    from pregao.services.lakes.overview import describe, overview
+    from pregao.lake.verbs.overview import describe, overview
 
     output = Output()
     found = overview(args.lake, args.as_of)

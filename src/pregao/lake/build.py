@@ -15,7 +15,6 @@ from time import perf_counter
 from typing import Final
 from uuid import uuid4
 
-from pregao.feeds.binary.channels import ChannelMap
 from pregao.io.clock import WallClock
 from pregao.lake.deriving import derive_units
 from pregao.lake.plan.captures import PIECE_PACKETS
@@ -45,6 +44,7 @@ from pregao.lake.tasks.plan_tables import quality_table
 from pregao.lake.tasks.run import SliceDone, build_slice
 from pregao.lake.tasks.runners import Runner
 from pregao.lake.waves import Ready, UnitWork, Waves
+from pregao.model.channel_map import ChannelMap
 
 Told = Callable[[str, int, int], None]  # step, done, of how many
 SECONDS_1, MINUTE_1, DAY_1 = 1_000_000_000, 60_000_000_000, 86_400_000_000_000

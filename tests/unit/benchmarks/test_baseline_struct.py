@@ -11,7 +11,7 @@ from pregao.codecs.pcap.datagrams import DatagramReader
 from pregao.codecs.pcap.outcomes import Datagram
 from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.packets import PacketDecoder
-from pregao.services.sample import write_sample
+from pregao.simulator.sample import write_sample
 from tests.benchmarks.baseline_struct import BLOCKS, decode
 
 NULL = -(2**63)

@@ -11,9 +11,8 @@ from pregao.captures.glance import glance
 from pregao.captures.streams import CaptureStreams
 from pregao.captures.survey import survey
 from pregao.codecs.pcap.writer import ethernet_udp_frame, pcap_header, pcap_record
-from pregao.feeds.binary.flows import Destination
-from pregao.feeds.binary.streams import Feed, Stream
-from pregao.services.simulation.memory import short_day, simulate_in_memory
+from pregao.model.streams import Destination, Feed, Stream
+from pregao.simulator.memory import short_day, simulate_in_memory
 
 EVERYTHING = 1 << 62
 SOURCE, GROUP = 0xC6336407, 0xE9FC0009  # of the documentation ranges

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pregao.cli.main import main
-from tests.unit.services.captures import PETR4, VALE3, capture, definition, order, packet, trade
+from tests.unit.captures.kit import PETR4, VALE3, capture, definition, order, packet, trade
 
 REFERENCE = Path(__file__).parents[4] / "shared/reference/sbe/b3-market-data-messages-2.2.0.xml"
 

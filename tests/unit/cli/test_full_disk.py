@@ -10,8 +10,8 @@ import pytest
 from pregao.cli.main import main
 from pregao.io.writing import AppendFile, need_writable, write_whole
 from pregao.model.errors import ConfigurationError
-from pregao.services.simulation.faults import parse_faults
-from tests.unit.services.captures import capture, order, packet
+from pregao.simulator.faults import parse_faults
+from tests.unit.captures.kit import capture, order, packet
 
 FULL = Path("/dev/full")
 ASCII = {"PYTHONIOENCODING": "ascii"}

@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from pregao.cli.main import main
-from pregao.services import packing
-from pregao.services.lakes.query import Query
+from pregao.jobs import packing
+from pregao.lake.verbs.query import Query
 from tests.unit.lake.kit import Kit
 
 

@@ -19,10 +19,10 @@ from pregao.cli.listening.ladder import _bar
 from pregao.cli.listening.screen import Screen
 from pregao.cli.listening.words import duration_text
 from pregao.cli.main import main
-from pregao.feeds.binary.streams import Stream
-from pregao.services.market.watch import Watch
-from pregao.services.simulation.memory import MemoryDay
-from tests.unit.services.market.kit import MemoryPackets, day
+from pregao.market.watch import Watch
+from pregao.model.streams import Stream
+from pregao.simulator.memory import MemoryDay
+from tests.unit.market.kit import MemoryPackets, day
 
 DAY = {"seed": 3, "messages": 1_500}
 LOSSY = {"seed": 4, "messages": 1_500, "faults": "loss=3%,both=3x5"}
@@ -192,7 +192,7 @@ def test_durations(ns: int, text: str) -> None:
 
 @pytest.fixture(scope="module")
 def captures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from pregao.services.sample import write_sample
+    from pregao.simulator.sample import write_sample
 
     folder = tmp_path_factory.mktemp("listen")
     write_sample(folder, messages=8_000)

@@ -11,11 +11,11 @@ import pytest
 
 import pregao
 from pregao.cli.main import main
-from tests.unit.services.captures import capture, order, packet
+from tests.unit.captures.kit import capture, order, packet
 
 SOURCE = str(Path(pregao.__file__).parents[1])
 ENVIRONMENT = {**os.environ, "PYTHONPATH": SOURCE}
-HEAVY = ("numpy", "numba", "pyarrow", "rich", "pregao.services", "pregao.codecs", "zoneinfo")
+HEAVY = ("numpy", "numba", "pyarrow", "rich", "pregao.captures", "pregao.market", "pregao.codecs", "zoneinfo")
 
 
 def python(*args: str, **options: object) -> "subprocess.CompletedProcess[str]":

@@ -7,12 +7,12 @@ from threading import Event
 
 import pytest
 
+from pregao.captures.recording.record import RecordHealth
+from pregao.captures.recording.streams import FileCounts
 from pregao.cli.main import main
 from pregao.cli.record import _size, _span
 from pregao.cli.record_line import HealthLine, amount, summary
 from pregao.io.packet_reader import ReaderHealth
-from pregao.services.record import RecordHealth
-from pregao.services.recording.streams import FileCounts
 
 
 def health(

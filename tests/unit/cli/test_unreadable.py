@@ -13,10 +13,10 @@ import pytest
 from pregao.cli.listen import _stopping
 from pregao.cli.main import main
 from pregao.codecs.pcap.writer import pcap_header, pcap_record
+from pregao.jobs import build
+from pregao.jobs.build import BuildRequest, unreadable_captures
 from pregao.lake.build import BuildReport
-from pregao.services.lakes import build
-from pregao.services.lakes.build import BuildRequest, unreadable_captures
-from tests.unit.services.captures import TS, capture, order, packet
+from tests.unit.captures.kit import TS, capture, order, packet
 
 GOOD = capture([packet(order())])
 UNREADABLE = {

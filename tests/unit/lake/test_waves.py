@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pregao.feeds.binary.streams import Feed
 from pregao.lake.plan.carried import Carried, Chain, together
 from pregao.lake.plan.index import RUN
 from pregao.lake.plan.slicing import FROM_FIRST, TO_LAST, Slice
@@ -16,6 +15,7 @@ from pregao.lake.planned import Planned
 from pregao.lake.tables.table import UnitKey
 from pregao.lake.tasks.run import SliceDone
 from pregao.lake.waves import Ready, UnitWork, Waves
+from pregao.model.streams import Feed
 
 MONDAY, TUESDAY, WEDNESDAY = (date(2026, 11, day) for day in (16, 17, 18))
 DAYS = (MONDAY, TUESDAY, WEDNESDAY)

@@ -7,12 +7,12 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from pregao.captures.formats.text_values import printable
 from pregao.cli.listening.words import clock_text
 from pregao.feeds.binary.handler.views import HandledBook
-from pregao.services.formats.text_values import printable
-from pregao.services.market.events import Trade, TradeBusted
-from pregao.services.market.numbers import in_words, places_of, price_text
-from pregao.services.market.watch import Notice
+from pregao.market.events import Trade, TradeBusted
+from pregao.market.numbers import in_words, places_of, price_text
+from pregao.market.watch import Notice
 
 
 def trades_box(book: HandledBook, trades: Iterable[Trade | TradeBusted]) -> Panel:

@@ -3,8 +3,8 @@
 from typing import Final
 
 from pregao.feeds.binary.handler.views import HandledBook
-from pregao.services.market.names import AmbiguousSymbolError, UnknownInstrumentError
-from pregao.services.market.watch import Watch
+from pregao.market.names import AmbiguousSymbolError, UnknownInstrumentError
+from pregao.market.watch import Watch
 
 _FAR_BUSIER: Final = 2
 

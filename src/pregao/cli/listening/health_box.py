@@ -6,9 +6,9 @@ from rich.table import Table
 from rich.text import Text
 
 from pregao.cli.listening.words import duration_text
+from pregao.market.health import ChannelHealth, FeedHealth, MarketHealth
+from pregao.market.receiving import Reception
 from pregao.recovery.feeds import Site
-from pregao.services.market.health import ChannelHealth, FeedHealth, MarketHealth
-from pregao.services.market.receiving import Reception
 
 _HEADS = ("channel", "feed", "first", "repeated", "lost", "idle", "delay", "p99")
 _SILENT_NS = 3_000_000_000

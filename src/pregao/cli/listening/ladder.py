@@ -7,8 +7,8 @@ from rich.text import Text
 
 from pregao.books.views import Level
 from pregao.feeds.binary.handler.views import HandledBook
+from pregao.market.numbers import places_of, price_text
 from pregao.model.market import Side
-from pregao.services.market.numbers import places_of, price_text
 
 Justify = Literal["left", "right"]
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from threading import Event
 from typing import Final
 
+from pregao.captures.formats.times import Clock
 from pregao.cli.listening.kinds import kind_of
 from pregao.cli.output import Output
-from pregao.services.formats.times import Clock
-from pregao.services.market import (
+from pregao.market import (
     BookStatusChanged,
     ChannelReady,
     Definition,

@@ -18,8 +18,8 @@ from pregao.cli.listening.keys import Key, Keys
 from pregao.cli.listening.sheet import sheet
 from pregao.cli.listening.words import clock_text, date_text
 from pregao.feeds.binary.handler.views import HandledBook
-from pregao.services.market.health import MarketHealth
-from pregao.services.market.watch import Watch
+from pregao.market.health import MarketHealth
+from pregao.market.watch import Watch
 
 _EVERY_S: Final = 0.1
 _SHARE: Final = 4  # drawing takes at most so small a part of the time

@@ -4,8 +4,8 @@ from typing import Final
 
 from rich.text import Text
 
+from pregao.captures.formats.times import Clock
 from pregao.recovery.instruments import BookStatus
-from pregao.services.formats.times import Clock
 
 CLOCK: Final = Clock()
 STYLES: Final = {BookStatus.CLEAN: "green", BookStatus.UNVERIFIED: "yellow", BookStatus.STALE: "bold red"}

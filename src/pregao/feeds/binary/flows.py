@@ -14,26 +14,14 @@ Of one site the lower address is A, the next B: which is which is a matter of na
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from ipaddress import IPv4Address, IPv6Address
-from typing import Final, NamedTuple
+from typing import Final
 
-from pregao.feeds.binary.streams import DEFINITIONS, Feed, Stream, stream_of_templates
+from pregao.feeds.binary.streams import DEFINITIONS, stream_of_templates
+from pregao.model.streams import Destination, Feed, Stream
 
 _NO_EVIDENCE: Final = frozenset((0, 1, 2))  # what every stream carries
 _ORDER: Final = 50  # only the incremental stream has it: with it templates of two streams become one's
 _ENOUGH: Final = 64  # packets among which a snapshot stream has headers
-
-
-class Destination(NamedTuple):
-    """Where packets are sent to; lower ones come first."""
-
-    ip_version: int
-    address: int
-    port: int
-
-    def __str__(self) -> str:
-        shown = IPv4Address(self.address) if self.ip_version == 4 else IPv6Address(self.address)
-        return f"{shown} port {self.port}"
 
 
 @dataclass(slots=True)

@@ -10,9 +10,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from pregao.feeds.binary.streams import Stream
 from pregao.lake.plan.index import StreamIndex
 from pregao.model.rows import Kind
+from pregao.model.streams import Stream
 
 EPOCH: Final = date(1970, 1, 1)
 _LOCAL_NS: Final = -3 * 3_600_000_000_000  # São Paulo

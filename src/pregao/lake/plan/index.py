@@ -9,10 +9,10 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from pregao.feeds.binary.streams import Feed, Stream
 from pregao.lake.plan.captures import CaptureLayout
 from pregao.model.instruments import Instrument
 from pregao.model.market import DefinitionAction
+from pregao.model.streams import Feed, Stream
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -7,7 +7,6 @@ import numpy as np
 
 from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.reading.plain import PlainReader
-from pregao.feeds.binary.streams import Stream
 from pregao.lake.plan.captures import Packets
 from pregao.lake.plan.dates import calendar_day
 from pregao.lake.plan.index import MARK, Array, Defined, NewsMessage
@@ -16,6 +15,7 @@ from pregao.lake.plan.readers import row_reader
 from pregao.model.errors import PregaoError
 from pregao.model.events import Definition
 from pregao.model.rows import Kind, Rows
+from pregao.model.streams import Stream
 
 _MARKED: Final = (Kind.PHASE, Kind.CHANNEL_RESET, Kind.EMPTY_BOOK, Kind.SEQUENCE_RESET, Kind.DEFINITION)
 

@@ -5,12 +5,12 @@ from typing import Final
 
 import numpy as np
 
+from pregao.captures.file_names import stream_of_file_name
 from pregao.captures.kernels import TEMPLATES, find_messages, read_headers
 from pregao.captures.streams import identify
 from pregao.codecs.pcap.formats import MAGIC_SIZE
-from pregao.feeds.binary.channels import ChannelMap
-from pregao.feeds.binary.flows import Destination, FlowFacts
-from pregao.feeds.binary.streams import Stream, StreamId, stream_of_file_name, stream_of_templates
+from pregao.feeds.binary.flows import FlowFacts
+from pregao.feeds.binary.streams import stream_of_templates
 from pregao.lake.plan.captures import (
     PIECE_PACKETS,
     CaptureLayout,
@@ -28,8 +28,10 @@ from pregao.lake.plan.presence import runs_of, union
 from pregao.lake.plan.scratch import Form
 from pregao.lake.plan.stored import Stored, look
 from pregao.lake.store.location import is_remote
+from pregao.model.channel_map import ChannelMap
 from pregao.model.errors import CaptureError
 from pregao.model.faults import Fault
+from pregao.model.streams import Destination, Stream, StreamId
 
 _RARE: Final = (1, 4, 5, 9, 10, 11, 12)  # templates of messages that the plan itself must know
 _HASH_SEED: Final = 1

@@ -10,12 +10,12 @@ from typing import Final
 
 import numpy as np
 
-from pregao.feeds.binary.streams import Feed
 from pregao.lake.plan.anchors import Loop
 from pregao.lake.plan.captures import CaptureLayout
 from pregao.lake.plan.carried import Carried
 from pregao.lake.plan.index import Array, FileIndex
 from pregao.lake.plan.units import Unit, UnitStream
+from pregao.model.streams import Feed
 
 FROM_FIRST: Final = -1
 TO_LAST: Final = (1 << 62) - 1

@@ -8,8 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from pregao.feeds.binary.flows import Destination, FlowFacts, name_feeds
-from pregao.feeds.binary.streams import Feed, Stream
+from pregao.feeds.binary.flows import FlowFacts, name_feeds
 from pregao.lake.plan.dates import DateRange, Timeline, as_date, date_ranges
 from pregao.lake.plan.index import (
     MARK,
@@ -23,6 +22,7 @@ from pregao.lake.plan.index import (
     StreamIndex,
 )
 from pregao.lake.plan.presence import union
+from pregao.model.streams import Destination, Feed, Stream
 
 NOWHERE: Final = -1
 

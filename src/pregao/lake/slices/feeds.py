@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pregao.feeds.binary.streams import Feed
 from pregao.lake.plan.captures import PieceReader
 from pregao.lake.plan.index import NUMBER_BITS, Array
 from pregao.lake.plan.slicing import COOL_PACKETS, TO_LAST, FilePart, Slice
 from pregao.lake.slices.kernels.merging import MERGED_FIELDS, PLACED_FIELDS, merge_feeds, place_packets
+from pregao.model.streams import Feed
 
 
 @dataclass(slots=True)

@@ -10,12 +10,11 @@ from pregao.captures.streams import CaptureStreams
 from pregao.codecs.pcap.datagrams import DatagramReader
 from pregao.codecs.pcap.outcomes import Damage, Datagram
 from pregao.codecs.sbe.json_text import to_json
-from pregao.feeds.binary.flows import Destination
 from pregao.feeds.binary.packets import PacketDecoder
-from pregao.feeds.binary.streams import Feed, Stream, StreamId
 from pregao.io.captures import CaptureSource, open_capture
 from pregao.lake.source.options import Request
 from pregao.model.errors import CaptureError, DecodeError
+from pregao.model.streams import Destination, Feed, Stream, StreamId
 
 SCHEMA: Final = pa.schema(
     [

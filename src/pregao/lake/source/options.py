@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from pregao.codecs.sbe import Schema, load_builtin_schema, parse_schema
-from pregao.feeds.binary.channels import ChannelMap, load_channels
 from pregao.io.files import read_small_file
 from pregao.lake.plan.fingerprints import find_captures
+from pregao.model.channel_map import ChannelMap, load_channels
 from pregao.model.errors import ConfigurationError
 
 KNOWN: Final = ("path", "paths", "message", "template", "channel", "schema", "config", "rows")

@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from typing import Final
 
-from pregao.feeds.binary.channels import ChannelMap
 from pregao.lake.build import USUAL_BARS
 from pregao.lake.streaming.indexes import LeftOut
 from pregao.lake.tables.table import UnitKey
+from pregao.model.channel_map import ChannelMap
 
 SECOND_NS: Final = 1_000_000_000
 PIECE_PACKETS: Final = 256  # finer than a build's: a batch can only end where a piece begins

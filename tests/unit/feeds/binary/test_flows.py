@@ -2,8 +2,8 @@
 
 import pytest
 
-from pregao.feeds.binary.flows import Destination, FlowFacts, name_feeds, settled_stream
-from pregao.feeds.binary.streams import Feed, Stream
+from pregao.feeds.binary.flows import FlowFacts, name_feeds, settled_stream
+from pregao.model.streams import Destination, Feed, Stream
 
 INC, DEF, SNAP, UNKNOWN = Stream.INCREMENTAL, Stream.DEFINITION, Stream.SNAPSHOT, Stream.UNKNOWN
 A, B, C = Feed.A, Feed.B, Feed.C

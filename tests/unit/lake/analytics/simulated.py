@@ -6,10 +6,10 @@ from struct import unpack_from
 from typing import Any
 
 from pregao.feeds.binary.publisher import Site
-from pregao.feeds.binary.streams import Feed
 from pregao.model import events
 from pregao.model.market import FINE_SCALE, PRICE_SCALE
-from pregao.services.simulation.memory import MemoryDay, Placed, short_day, simulate_in_memory
+from pregao.model.streams import Feed
+from pregao.simulator.memory import MemoryDay, Placed, short_day, simulate_in_memory
 from tests.unit.lake.analytics.frames import rows_as_arrow
 
 EPOCH = date(1970, 1, 1)

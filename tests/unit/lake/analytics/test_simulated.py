@@ -10,7 +10,7 @@ from pregao.lake.analytics import run
 from pregao.lake.reading.sparkframes import spark_schema
 from pregao.lake.tables.catalogue import find_table
 from pregao.model.market import PRICE_SCALE
-from pregao.services.simulation.memory import MemoryDay
+from pregao.simulator.memory import MemoryDay
 from tests.unit.lake.analytics.simulated import simulated_day, tables_of
 
 

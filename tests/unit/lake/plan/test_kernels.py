@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pregao.captures import kernels as looks
 from pregao.codecs.sbe import load_builtin_schema
 from pregao.lake.plan import kernels
-from pregao.services.simulation.memory import short_day, simulate_in_memory
+from pregao.simulator.memory import short_day, simulate_in_memory
 from tests.equality.b3 import pool
 from tests.equality.captures import packet
 from tests.proofs.mutations import PacketMutator, Sound

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pregao.feeds.binary.streams import Feed
 from pregao.lake.plan.anchors import Loop, find_loops
 from pregao.lake.plan.index import FileIndex
 from pregao.lake.plan.scan import ScanSettings, scan_capture
 from pregao.lake.plan.slicing import COOL_PACKETS, FROM_FIRST, TO_LAST, Slice, cut_unit
 from pregao.lake.plan.units import Unit, find_units
 from pregao.lake.slices.feeds import merge
+from pregao.model.streams import Feed
 from tests.integration.lake_kit import make_days
 
 FAULTS = "loss=1%,both=4,gap=2x5@A,dup=0.5%,reorder=10:4"

@@ -16,7 +16,7 @@ from pregao.lake.plan.scan import ScanSettings, scan_capture
 from pregao.lake.plan.scratch import Form, unpacked
 from pregao.lake.plan.stored import RemoteFile, look
 from pregao.model.errors import CaptureError
-from pregao.services.sample import write_sample
+from pregao.simulator.sample import write_sample
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pregao.feeds.binary.streams import Feed, Stream
 from pregao.lake.plan.anchors import Loop
 from pregao.lake.plan.captures import open_layout
 from pregao.lake.plan.index import PIECE, RUN, FileIndex, StreamIndex
@@ -15,6 +14,7 @@ from pregao.lake.plan.units import Unit, UnitStream
 from pregao.lake.planned import Planned
 from pregao.lake.streaming.digests import digests, is_renamed
 from pregao.lake.streaming.horizon import horizon
+from pregao.model.streams import Feed, Stream
 
 SECOND = 1_000_000_000
 PIECE_PACKETS = 10  # a piece every second

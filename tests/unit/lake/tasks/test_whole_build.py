@@ -8,7 +8,7 @@ import pytest
 
 from pregao.lake.lake import Lake
 from pregao.lake.tables.catalogue import find_table
-from pregao.services.simulation.settings import FIRST_DATE
+from pregao.simulator.settings import FIRST_DATE
 from tests.integration.lake_kit import OF_THE_BUILD, build, make_days
 
 from .plain_build import TABLES, PlainBuild

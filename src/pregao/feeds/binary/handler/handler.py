@@ -29,8 +29,8 @@ from pregao.feeds.binary.handler.views import HandledBook
 from pregao.feeds.binary.packets import PacketHeader
 from pregao.feeds.binary.reading.plain import PlainReader
 from pregao.feeds.binary.reading.rows import Array, RowReader
-from pregao.feeds.binary.streams import Feed, Stream
 from pregao.model.packets import PacketBatch, UInt32s, batch_of
+from pregao.model.streams import Feed, Stream
 from pregao.recovery.arbitration_state import (
     ACCEPTED,
     OUT_AT,

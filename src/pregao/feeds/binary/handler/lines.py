@@ -12,8 +12,8 @@ from pregao.feeds.binary.handler.kernels.sorting import (
     STANDBY,
     sort_packets,
 )
-from pregao.feeds.binary.streams import Feed, Stream, StreamId
 from pregao.model.packets import PacketBatch, UInt32s
+from pregao.model.streams import Feed, Stream, StreamId
 
 Feeds = np.ndarray[tuple[int], np.dtype[np.uint8]]
 

@@ -14,8 +14,8 @@ from pregao.feeds.binary.publisher.resets import RECOVERY_INTERVAL_NS, Resets
 from pregao.feeds.binary.publisher.snapshot_orders import ENTRIES, SnapshotOrders
 from pregao.feeds.binary.publisher.snapshots import SnapshotLoop
 from pregao.feeds.binary.publisher.sources import BookSource
-from pregao.feeds.binary.streams import Feed, Stream
 from pregao.model.events import Event
+from pregao.model.streams import Feed, Stream
 
 
 class Site(Enum):

@@ -5,7 +5,7 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from pregao.feeds.binary.packets import MAX_PACKET, PacketHeader
-from pregao.feeds.binary.streams import Feed, Stream
+from pregao.model.streams import Feed, Stream
 
 HEARTBEAT_NS: Final = 1_000_000_000
 LAST_VERSION: Final = 65_534  # 65535 is the null of the field (6.5.5.1)

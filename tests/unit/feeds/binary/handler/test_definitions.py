@@ -4,10 +4,10 @@ import pytest
 
 from pregao.feeds.binary.handler.lines import LineTable
 from pregao.feeds.binary.publisher import OutgoingPacket
-from pregao.feeds.binary.streams import Feed, Stream, StreamId
 from pregao.model import events as e
 from pregao.model.market import DefinitionAction, Phase
 from pregao.model.packets import batch_of
+from pregao.model.streams import Feed, Stream, StreamId
 from pregao.recovery.events import DefinitionsComplete, InstrumentStale
 from pregao.recovery.instruments import Known
 from tests.unit.feeds.binary.handler.kit import CLEAN, Channel

@@ -4,10 +4,10 @@ import pytest
 
 from pregao.feeds.binary.handler.handler import ChannelHandler
 from pregao.feeds.binary.handler.observer import Observer
-from pregao.feeds.binary.streams import Feed, Stream
 from pregao.model import events as e
 from pregao.model.market import Action
 from pregao.model.rows import Rows
+from pregao.model.streams import Feed, Stream
 from pregao.recovery.events import GapDetected, InstrumentStale, PacketConflict, PacketDamaged, QueueOverflow
 from pregao.recovery.instruments import Known
 from pregao.recovery.settings import Settings

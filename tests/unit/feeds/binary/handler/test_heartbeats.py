@@ -13,8 +13,8 @@ from pregao.feeds.binary.handler.heartbeats import Heartbeats
 from pregao.feeds.binary.handler.lines import LineTable
 from pregao.feeds.binary.packets import frame
 from pregao.feeds.binary.reading.rows import RowReader
-from pregao.feeds.binary.streams import Feed, Stream, StreamId
 from pregao.model.packets import batch_of
+from pregao.model.streams import Feed, Stream, StreamId
 from pregao.recovery.arbitration_state import ACCEPTED, DEADLINE, OUT_AT, OUT_VERSION, RING, STOP
 from pregao.recovery.counters import feed_counters
 from pregao.recovery.events import Event, FeedAlive

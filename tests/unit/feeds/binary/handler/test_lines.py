@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pregao.feeds.binary.handler.lines import LineTable
-from pregao.feeds.binary.streams import Feed, Stream, StreamId
 from pregao.model.packets import batch_of
+from pregao.model.streams import Feed, Stream, StreamId
 
 LINES = [
     StreamId(channel, stream, feed)

@@ -4,8 +4,8 @@ event or in many; and definition loops that just end (6.5.9)."""
 import pytest
 
 from pregao.feeds.binary.publisher import Habits, OutgoingPacket
-from pregao.feeds.binary.streams import Stream
 from pregao.model import events as e
+from pregao.model.streams import Stream
 from pregao.recovery.events import Healer, InstrumentHealed, InstrumentsUnverified
 from pregao.recovery.instruments import Known
 from tests.unit.feeds.binary.handler.kit import CLEAN, Channel

@@ -2,9 +2,9 @@
 
 import pytest
 
+from pregao.market.events import StateChanged
 from pregao.model import events as e
 from pregao.model.market import Phase, Session, State, StateEvent
-from pregao.services.market.events import StateChanged
 from tests.unit.feeds.binary.handler.kit import Channel
 from tests.unit.feeds.binary.publisher.desk import DATE, NOW, SECOND, A, B, Book, phase, state
 

@@ -4,7 +4,7 @@ import pytest
 
 from pregao.recovery.events import FailedOver, GapDetected
 from pregao.recovery.settings import Settings
-from pregao.services.simulation.memory import Packet, short_day, simulate_in_memory
+from pregao.simulator.memory import Packet, short_day, simulate_in_memory
 from tests.equality.handlers import HandlerPair
 
 # Four minutes of the clock: heartbeats are most of a quiet day.

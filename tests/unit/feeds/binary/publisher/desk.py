@@ -7,10 +7,10 @@ from typing import Any
 from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.packets import Packet, PacketDecoder
 from pregao.feeds.binary.publisher import ChannelPublisher, OutgoingPacket, Pace, Paces
-from pregao.feeds.binary.streams import Stream
 from pregao.model import events as e
 from pregao.model.instruments import Instrument, Product, SecurityType
 from pregao.model.market import Action, Phase, Session, Side, State
+from pregao.model.streams import Stream
 
 SCHEMA = load_builtin_schema()
 DECODER = PacketDecoder(SCHEMA)

@@ -5,9 +5,9 @@ from itertools import pairwise
 import pytest
 
 from pregao.feeds.binary.publisher import ChannelPublisher, Pace, Paces, SequencePoint
-from pregao.feeds.binary.streams import Feed, Stream
 from pregao.model.instruments import Governance, Leg, Payout, PriceMethod, TradeType
 from pregao.model.market import PriceKind, Side
+from pregao.model.streams import Feed, Stream
 from tests.unit.feeds.binary.publisher.desk import (
     MS,
     NOW,

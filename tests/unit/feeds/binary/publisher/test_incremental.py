@@ -5,7 +5,6 @@ import pytest
 from pregao.feeds.binary.news import NewsAssembler
 from pregao.feeds.binary.news_parts import NewsPart
 from pregao.feeds.binary.publisher import SequencePoint, Site
-from pregao.feeds.binary.streams import Feed, Stream
 from pregao.model import events as e
 from pregao.model.errors import EncodeError
 from pregao.model.market import (
@@ -18,6 +17,7 @@ from pregao.model.market import (
     Side,
     TradeCondition,
 )
+from pregao.model.streams import Feed, Stream
 from tests.unit.feeds.binary.publisher.desk import (
     DATE,
     NOW,

@@ -3,9 +3,9 @@
 from typing import Any
 
 from pregao.feeds.binary.publisher import ChannelPublisher, Pace, Paces, SequencePoint, Site
-from pregao.feeds.binary.streams import Feed, Stream
 from pregao.model import events as e
 from pregao.model.market import Session, Side, TradeCondition
+from pregao.model.streams import Feed, Stream
 from tests.unit.feeds.binary.publisher.desk import (
     DATE,
     MS,

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pregao.feeds.binary.publisher import ChannelPublisher, Pace, Paces, SequencePoint
-from pregao.feeds.binary.streams import Stream
 from pregao.model import events as e
 from pregao.model.errors import EncodeError
 from pregao.model.market import PriceOrigin, Session, Side, State, TradeCondition
+from pregao.model.streams import Stream
 from tests.unit.feeds.binary.publisher.desk import (
     DATE,
     MS,

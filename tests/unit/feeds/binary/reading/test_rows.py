@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.packets import PacketHeader, frame
 from pregao.feeds.binary.reading.rows import RowFault, RowReader
-from pregao.feeds.binary.streams import Feed
 from pregao.model.errors import SchemaError
 from pregao.model.faults import Fault
 from pregao.model.market import Action, Side
 from pregao.model.rows import NO_ACTION, NULL, Flag, Kind, place
-from pregao.services.sample import sample_packets
+from pregao.model.streams import Feed
+from pregao.simulator.sample import sample_packets
 from tests.conformance.test_specification_bytes import ONE_MESSAGE, PACKET_HEADER, SEQUENCE, TWO_MESSAGES
 from tests.equality.b3 import UNKNOWN_TEMPLATES, VERSIONS, B3Messages, pool
 from tests.equality.captures import packet

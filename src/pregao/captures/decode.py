@@ -1,0 +1,235 @@
+"""Captures in, messages out, one at a time: constant memory, the first message at once.
+
+    decoder = CaptureDecoder(load_schema(), selection=Selection(symbols=frozenset({"PETR4"})))
+    decoder.learn_symbols(paths)              # only needed to select by symbol
+    for item in decoder.messages("084_Incremental_FeedA.pcap"):
+        if isinstance(item, Finding): ...     # damaged bytes; the rest of the file still comes
+        else: ...                             # a DecodedMessage
+
+`decode_capture` is the same for one file in one call.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from pregao.captures.decoded import CaptureCounts, DecodedMessage, DecodedPacket, Finding
+from pregao.captures.flows import Flows
+from pregao.captures.readable import unknown_links
+from pregao.captures.symbols import SymbolTable, learn_symbols
+from pregao.codecs.pcap.datagrams import DatagramReader
+from pregao.codecs.pcap.outcomes import Damage, Datagram, Skip
+from pregao.codecs.sbe import Message, Schema, load_builtin_schema, parse_schema
+from pregao.feeds.binary.packets import Packet, PacketDecoder
+from pregao.io.captures import CaptureSource, open_capture
+from pregao.io.files import read_small_file
+from pregao.model.channel_map import ChannelMap, load_channels
+from pregao.model.errors import CaptureError, DecodeError
+
+__all__ = [
+    "CaptureCounts",
+    "CaptureDecoder",
+    "DecodedMessage",
+    "DecodedPacket",
+    "Finding",
+    "Selection",
+    "decode_capture",
+    "load_channel_map",
+    "load_schema",
+]
+
+PROGRESS_EVERY = 512  # records
+COMPRESSION_DAMAGED = "compression-damaged"
+
+Progress = Callable[[int, int], None]  # bytes of the file done, bytes in all
+
+
+def load_schema(path: str | None = None) -> Schema:
+    """B3's messages as this package knows them, or any SBE schema file."""
+    return load_builtin_schema() if path is None else parse_schema(read_small_file(path), path)
+
+
+def load_channel_map(path: str | None) -> ChannelMap | None:
+    return None if path is None else load_channels(read_small_file(path), path)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which messages are wanted; an empty set wants all."""
+
+    channels: frozenset[int] = frozenset()
+    templates: frozenset[int] = frozenset()
+    symbols: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class CaptureDecoder:
+    """Decodes one capture file after another; symbols and counts are kept over all of them."""
+
+    schema: Schema
+    channels: ChannelMap | None = None
+    selection: Selection = field(default_factory=Selection)
+    symbols: SymbolTable = field(default_factory=SymbolTable)
+    counts: list[CaptureCounts] = field(default_factory=list)  # one per file, in order
+    progress: Progress | None = None
+    _decoder: PacketDecoder = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._decoder = PacketDecoder(self.schema)
+
+    def learn_symbols(self, paths: Iterable[str]) -> None:
+        """Read the definitions of the chosen symbols from those files that have any, so that the
+        order of the files does not matter. A file that cannot be opened is left for later."""
+        for path in paths:
+            learn_symbols(self.symbols, path, self.schema, self.selection.symbols)
+
+    def messages(self, path: str) -> Iterator[DecodedMessage | Finding]:
+        """The selected messages of a file, and what is wrong in it, in the order of the file.
+
+        Raises CaptureError when the file cannot be opened.
+        """
+        for item in self.packets(path):
+            if isinstance(item, Finding):
+                yield item
+            else:
+                yield from self.selected(item)
+
+    def selected(self, decoded: DecodedPacket) -> Iterator[DecodedMessage]:
+        """The messages of a packet that the selection wants."""
+        packet, offset = decoded.packet, decoded.offset
+        for placed in packet.messages:
+            message = placed.message
+            self.symbols.observe(message)
+            if self.wants(message):
+                yield DecodedMessage(
+                    decoded.file,
+                    decoded.number,
+                    decoded.ts_ns,
+                    decoded.flow,
+                    packet.header,
+                    placed.index,
+                    None if offset is None else offset + placed.offset,
+                    message,
+                )
+
+    def wants(self, message: Message) -> bool:
+        templates, symbols = self.selection.templates, self.selection.symbols
+        if templates and message.header.template_id not in templates:
+            return False
+        if not symbols:
+            return True
+        security_id = message.fields.get("securityID") if message.fields is not None else None
+        return isinstance(security_id, int) and any(
+            self.symbols.has(symbol, security_id) for symbol in symbols
+        )
+
+    def packets(self, path: str) -> Iterator[DecodedPacket | Finding]:
+        """Every packet of the selected channels with all its messages, and every finding."""
+        counts = CaptureCounts(path)
+        with open_capture(path) as source:
+            self.counts.append(counts)
+            reader = _FileReader(path, source, self, counts)
+            for item in reader.items():
+                counts.findings += isinstance(item, Finding)
+                yield item
+
+    def decode(self, payload: memoryview) -> Packet:
+        return self._decoder.decode(payload)
+
+
+class _FileReader:
+    """One pass over one open capture."""
+
+    def __init__(
+        self, file: str, source: CaptureSource, decoder: CaptureDecoder, counts: CaptureCounts
+    ) -> None:
+        self._file, self._source, self._decoder, self._counts = file, source, decoder, counts
+        self._reader = DatagramReader()
+        self._flows = Flows(file, decoder.channels)
+        counts.untold = self._flows.untold
+        self._wanted = decoder.selection.channels
+
+    def items(self) -> Iterator[DecodedPacket | Finding]:
+        try:
+            yield from self._windows()
+        except CaptureError as error:
+            if self._source.compression == "none":
+                raise
+            yield Finding(self._file, COMPRESSION_DAMAGED, 0, error.offset, error.reason)
+        for damage in self._reader.finish(self._source.length):
+            self._counts.bytes_left += damage.left
+            yield self._damaged(damage)
+        yield from unknown_links(self._file, self._reader)
+        self._report(self._source.size)
+
+    def _windows(self) -> Iterator[DecodedPacket | Finding]:
+        counts, records = self._counts, self._reader.records
+        for window in self._source.windows():
+            for outcome in self._reader.outcomes(window.data):
+                counts.records = records.packets
+                if counts.records % PROGRESS_EVERY == 0:
+                    self._report_position()
+                if isinstance(outcome, Datagram):
+                    counts.datagrams += 1
+                    yield from self._datagram(outcome)
+                elif isinstance(outcome, Skip):
+                    counts.skip(outcome.name.lower().replace("_", "-"))
+                else:
+                    yield self._damaged(outcome)
+            window.consumed = self._reader.position - window.base
+
+    def _datagram(self, datagram: Datagram) -> list[DecodedPacket | Finding]:
+        try:
+            packet = self._decoder.decode(datagram.payload)
+        except DecodeError as error:
+            return [self._finding(datagram, error)]
+        channel = packet.header.channel
+        if self._wanted and channel not in self._wanted:
+            return []
+        flow = self._flows.of(datagram, packet)
+        found: list[DecodedPacket | Finding] = [
+            DecodedPacket(self._file, datagram.number, datagram.ts_ns, flow, datagram.payload_offset, packet)
+        ]
+        if packet.damage:
+            found += [self._finding(datagram, damage.error, channel) for damage in packet.damage]
+        return found
+
+    def _finding(self, datagram: Datagram, error: DecodeError, channel: int | None = None) -> Finding:
+        start = datagram.payload_offset
+        # A byte of a datagram that came in fragments has no place in the file: name its record.
+        at = datagram.record_offset if start is None else start + error.offset
+        return Finding(self._file, error.fault.label, datagram.number, at, error.detail, channel)
+
+    def _damaged(self, damage: Damage) -> Finding:
+        detail = f"{damage.left} bytes left" if damage.left else ""
+        return Finding(self._file, damage.fault.label, damage.number, damage.offset, detail)
+
+    def _report_position(self) -> None:
+        compressed = self._source.compression != "none"
+        self._report(self._source.position if compressed else self._reader.position)
+
+    def _report(self, done: int) -> None:
+        if self._decoder.progress is not None:
+            self._decoder.progress(done, self._source.size)
+
+
+def decode_capture(
+    path: str,
+    *,
+    schema: Schema | None = None,
+    channels: ChannelMap | None = None,
+    selection: Selection | None = None,
+    symbols: SymbolTable | None = None,
+) -> Iterator[DecodedMessage | Finding]:
+    """Every selected message of one capture file, and every finding.
+
+    To select by symbol, the definitions must be in this file or already in `symbols`.
+    """
+    decoder = CaptureDecoder(
+        schema or load_schema(),
+        channels,
+        selection or Selection(),
+        SymbolTable() if symbols is None else symbols,
+    )
+    if decoder.selection.symbols:
+        decoder.learn_symbols([path])
+    yield from decoder.messages(path)

@@ -1,0 +1,37 @@
+"""One JSON object a line, exactly as the design has it (The command line)."""
+
+from pregao.captures.decoded import DecodedMessage
+from pregao.codecs.sbe.json_text import to_json
+
+__all__ = ["JsonFormat", "to_json"]
+
+
+class JsonFormat:
+    """The lineage is written by hand, the fields by the encoder of the standard library."""
+
+    def __init__(self) -> None:
+        self._file = ""
+        self._quoted = '""'
+        self._names: dict[str | None, str] = {None: "null"}
+
+    def header(self) -> str:
+        return ""
+
+    def file(self, path: str) -> str:
+        return ""
+
+    def message(self, decoded: DecodedMessage) -> str:
+        message, header = decoded.message, decoded.header
+        if decoded.file != self._file:
+            self._file, self._quoted = decoded.file, to_json(decoded.file)
+        name = self._names.get(message.name)
+        if name is None:
+            name = self._names[message.name] = to_json(message.name)
+        fields = "null" if message.fields is None else to_json(message.fields)
+        return (
+            f'{{"file":{self._quoted},"packet":{decoded.packet},"ts_ns":{decoded.ts_ns},'
+            f'"channel":{header.channel},"seq_version":{header.sequence_version},'
+            f'"seq_num":{header.sequence_number},"sending_time":{header.sending_time_ns},'
+            f'"template_id":{message.header.template_id},"version":{message.header.version},'
+            f'"name":{name},"fields":{fields}}}\n'
+        )

@@ -1,0 +1,87 @@
+"""Captures to a lake while they grow, on Spark."""
+
+import hashlib
+import os
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+from pregao.captures.decode import load_channel_map
+from pregao.jobs.compiled import OnProgress, compiling
+from pregao.lake.build import USUAL_BARS
+from pregao.lake.plan.fingerprints import find_captures
+from pregao.lake.spark.failures import in_one_line
+from pregao.lake.spark.failures import stop as stop_session
+from pregao.lake.spark.session import LOCAL, local_session
+from pregao.lake.store.location import Location
+from pregao.lake.streaming.query import Query, alone
+from pregao.lake.streaming.settings import BatchReport, StreamSettings
+from pregao.lake.streaming.streamer import Streamer
+from pregao.lake.tasks.runners import SparkRunner
+from pregao.model.errors import ConfigurationError
+
+Told = Callable[[BatchReport], None]
+_SECOND_NS = 1_000_000_000
+_PATIENT = {"spark.python.authenticate.socketTimeout": "120s"}  # with Python processes that are to start
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRequest:
+    """`every_s` None: once, with what is there."""
+
+    folder: str
+    lake: str
+    checkpoint: str | None = None
+    every_s: float | None = 2.0
+    wait_s: float = 60.0
+    derive_every_s: float = 300.0
+    channels: frozenset[int] | None = None
+    bars: tuple[int, ...] = ()
+    config: str | None = None
+    scratch: str = ""
+    most_files: int = 0  # of one batch; 0: all that there are
+    settings: dict[str, Any] = field(default_factory=dict)  # of StreamSettings, for tests
+
+
+def stream_lake(
+    request: StreamRequest, stop: Event, told: Told, *, master: str = LOCAL, archive: str | None = None,
+    spark: Any = None, ready: Callable[[], None] = lambda: None,
+    on_progress: OnProgress = lambda step, done, total: None,
+) -> None:  # fmt: skip
+    """Until `stop` is set, or once. `spark` is a session that is there already; `ready` is called when
+    there is one, for Spark takes SIGINT for itself; `on_progress` when kernels are compiled before it."""
+    find_captures([request.folder])  # says so at once when there is no such folder
+    location, checkpoint = Location(request.lake), checkpoint_of(request)
+    settings = StreamSettings(
+        int(request.wait_s * _SECOND_NS), int(request.derive_every_s * _SECOND_NS), request.channels,
+        tuple(sorted({*USUAL_BARS, *request.bars})), load_channel_map(request.config), request.scratch,
+        **request.settings,
+    )  # fmt: skip
+    with in_one_line(), alone(checkpoint):
+        here = spark is None and master.startswith("local")
+        with compiling(on_progress) if here else nullcontext():
+            session = spark or local_session(master=master, archive=archive, settings=_PATIENT)
+        ready()
+        try:
+            streamer = Streamer(location, SparkRunner(session), checkpoint, settings)
+            query = Query(
+                session, streamer, checkpoint, told, every_s=request.every_s, most_files=request.most_files
+            )
+            query.run(request.folder, stop)
+        finally:
+            if spark is None:
+                stop_session(session)
+
+
+def checkpoint_of(request: StreamRequest) -> Path:
+    """Beside the tables of a lake of this machine, one for each folder of captures."""
+    if request.checkpoint:
+        return Path(request.checkpoint).absolute()
+    location = Location(request.lake)
+    if not location.is_local:
+        raise ConfigurationError("a lake that is not on this machine needs a --checkpoint folder that is")
+    folder = hashlib.sha256(os.path.abspath(request.folder).encode()).hexdigest()[:12]
+    return Path(location.root) / "_streams" / folder

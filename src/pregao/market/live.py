@@ -1,0 +1,117 @@
+"""Packets of a live market: a socket for each stream.
+
+Whoever takes the events drains the sockets too, where the kernel's buffers can hold what comes while they are
+busy: a packet handed from thread to thread waits longer than it takes to handle it. Where the system gives
+smaller buffers than were asked for, a thread of its own empties them.
+"""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Final
+
+from pregao.captures.subscriptions import Subscription, open_receivers
+from pregao.io.clock import NS_PER_SECOND, system_time_ns
+from pregao.io.packet_poller import PacketPoller
+from pregao.io.packet_reader import PacketReader
+from pregao.io.receive_buffer import RECEIVE_BUFFER
+from pregao.market.receiving import LineReception, Reception
+from pregao.model.errors import ConfigurationError
+from pregao.model.packets import PacketBatch
+from pregao.model.streams import Stream, StreamId
+from pregao.recovery.events import Event, JoinStream, LeaveStream
+
+_RETRY_NS: Final = NS_PER_SECOND  # between two attempts to join
+
+
+class LivePackets:
+    """Recovery streams are only joined while a channel asks for them."""
+
+    speed: float | None = None
+    ended = False
+    findings = 0
+
+    def __init__(
+        self,
+        subscriptions: Sequence[Subscription],
+        buffer_size: int = RECEIVE_BUFFER,
+        *,
+        threaded: bool | None = None,
+    ) -> None:
+        """`threaded`: whether a thread drains the sockets; None: if their buffers are small."""
+        self._subscriptions = list(subscriptions)
+        self.lines: Sequence[StreamId] = [each.id for each in subscriptions]
+        with ExitStack() as stack:
+            self._receivers = stack.enter_context(open_receivers(subscriptions, buffer_size, join=False))
+            if threaded is None:
+                threaded = any(receiver.buffer.hint for receiver in self._receivers)
+            self._reader: PacketReader | PacketPoller
+            if threaded:
+                self._reader = stack.enter_context(PacketReader(self._receivers))
+            else:
+                self._reader = stack.enter_context(PacketPoller(self._receivers))
+            self._stack = stack.pop_all()
+        self._failed: dict[int, tuple[bool, str]] = {}  # by receiver: whether to join it, and what was wrong
+        self._retry_ns = 0
+        self.now_ns = system_time_ns()
+
+    def start(self) -> None:
+        """Join the incremental streams: now everything is ready for their packets."""
+        for receiver, line in zip(self._receivers, self.lines, strict=True):
+            if line.stream is Stream.INCREMENTAL:
+                receiver.join()
+        self.now_ns = system_time_ns()
+
+    def take(self, timeout_s: float, due_ns: int | None) -> PacketBatch | None:
+        if due_ns is not None:
+            timeout_s = min(timeout_s, (due_ns - system_time_ns()) / NS_PER_SECOND)
+        if self._failed:
+            self._retry()
+            timeout_s = min(timeout_s, _RETRY_NS / NS_PER_SECOND)
+        batch = self._reader.take(max(timeout_s, 0.0))
+        # Packets may have waited for us: a feed is not silent because we were slow.
+        self.now_ns = system_time_ns() if batch is None else int(batch.arrival_ns[batch.count - 1])
+        return batch
+
+    def follow(self, events: Sequence[Event]) -> None:
+        for event in events:
+            if isinstance(event, JoinStream | LeaveStream):
+                for number, line in enumerate(self.lines):
+                    if (line.channel, int(line.stream)) == (event.channel, int(event.stream)) and (
+                        int(line.feed) in map(int, event.site.feeds)
+                    ):
+                        self._set(number, joined=isinstance(event, JoinStream))
+
+    def _set(self, number: int, *, joined: bool) -> None:
+        """Join or leave. An interface may be gone for a while: the market goes on without this stream, and it
+        is tried again."""
+        receiver = self._receivers[number]
+        try:
+            receiver.join() if joined else receiver.leave()
+            self._failed.pop(number, None)
+        except ConfigurationError as error:
+            self._failed[number] = joined, str(error)
+            self._retry_ns = system_time_ns() + _RETRY_NS
+
+    def _retry(self) -> None:
+        if system_time_ns() >= self._retry_ns:
+            for number, (joined, _) in list(self._failed.items()):
+                self._set(number, joined=joined)
+
+    def reception(self) -> Reception:
+        lines = []
+        for number, (subscription, receiver, counts) in enumerate(
+            zip(self._subscriptions, self._receivers, self._reader.drain.counts, strict=True)
+        ):
+            _, trouble = self._failed.get(number, (False, None))
+            lines.append(
+                LineReception(
+                    subscription.id, subscription.group, subscription.port, receiver.joined, counts.packets,
+                    counts.bytes, counts.drops, counts.too_long, counts.errors, receiver.buffer.given,
+                    trouble,
+                )
+            )  # fmt: skip
+        hints = [receiver.buffer.hint for receiver in self._receivers if receiver.buffer.hint]
+        return Reception(self._reader.health(), tuple(lines), hints[0] if hints else None)
+
+    def close(self) -> None:
+        self._stack.close()

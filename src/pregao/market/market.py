@@ -1,0 +1,301 @@
+"""The library's face: events to iterate, books to ask for.
+
+    from pregao import Market
+
+    for event in Market.replay("day/"):
+        print(event)
+
+    market = Market.replay("day/").run()
+    print(market.book("PETR4").top)
+
+docs/library.md says more.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
+
+from pregao.captures.subscriptions import load_subscriptions
+from pregao.feeds.binary.handler.views import HandledBook
+from pregao.io.clock import NS_PER_SECOND, system_time_ns
+from pregao.market.capture_files import captures_in
+from pregao.market.channels import Channels
+from pregao.market.collector import Collector, MarketEvent, TakeRows
+from pregao.market.health import MarketHealth
+from pregao.market.live import LivePackets
+from pregao.market.names import UnknownInstrumentError, find_book, not_chosen
+from pregao.market.packets import Packets
+from pregao.market.replayed import ReplayedPackets
+from pregao.market.subscribers import OnEvent, Subscribers, Subscription
+from pregao.market.wanted import Wanted
+from pregao.model.packets import PacketBatch
+from pregao.recovery.settings import Settings
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+
+_WAIT_S: Final = 0.1
+_BATCH_ROWS: Final = 65_536
+
+
+class Market:
+    """Any number of channels. Use `replay` or `live` to make one.
+
+    `symbols`: events and books of these only; none: of all. `orders`, `quotes`, `statistics`, `depth`
+    (levels a side): which events are told besides trades, states, phases, news and what channels say.
+    `exact`: one new packet at a time. `whole_events`: books change at the end of events only (4.2)."""
+
+    def __init__(
+        self,
+        packets: Packets,
+        *,
+        symbols: Collection[str] = (),
+        orders: bool = False,
+        quotes: bool = True,
+        statistics: bool = False,
+        depth: int = 0,
+        exact: bool = True,
+        whole_events: bool = True,
+        settings: Settings | None = None,
+    ) -> None:
+        self._packets = packets
+        self._wanted = Wanted(frozenset(symbols) or None, orders, quotes, statistics, depth)
+        self._collectors: dict[int, Collector] = {}
+        self._subscribers = Subscribers()
+        self._is_quiet = False
+        self._take_rows: TakeRows | None = None
+        self._channels = Channels(
+            packets, self._observe, exact=exact, quotes=quotes, whole_events=whole_events, settings=settings
+        )
+        self._told: deque[MarketEvent] = deque()
+        self._left: Iterator[None] = iter(())  # of a batch that was not taken to its end
+        self._arriving: asyncio.Future[PacketBatch | None] | None = None
+        if packets.speed is None:
+            for channel, events in self._channels.start():
+                self._told += self._collectors[channel].finish(events)
+
+    @classmethod
+    def replay(
+        cls,
+        *paths: str | Path,
+        speed: float = 0.0,
+        config: str | None = None,
+        channels: Collection[int] = (),
+        symbols: Collection[str] = (),
+        orders: bool = False,
+        quotes: bool = True,
+        statistics: bool = False,
+        depth: int = 0,
+        exact: bool = True,
+        whole_events: bool = True,
+        settings: Settings | None = None,
+    ) -> Self:
+        """Captures (or folders of them), merged by time. `speed` 1.0: at the recorded pace; 0: as fast as
+        possible. `config` names the streams of captures whose file names do not."""
+        packets = ReplayedPackets(captures_in(paths), speed=speed, config=config, channels=channels)
+        return cls(
+            packets, symbols=symbols, orders=orders, quotes=quotes, statistics=statistics, depth=depth,
+            exact=exact, whole_events=whole_events, settings=settings,
+        )  # fmt: skip
+
+    @classmethod
+    def live(
+        cls,
+        config: str | None = None,
+        *,
+        channels: Collection[int] = (),
+        interface: str | None = None,
+        symbols: Collection[str] = (),
+        orders: bool = False,
+        quotes: bool = True,
+        statistics: bool = False,
+        depth: int = 0,
+        exact: bool = False,
+        whole_events: bool = True,
+        settings: Settings | None = None,
+    ) -> Self:
+        """Multicast, as a channel configuration says; without one, `pregao exchange` on this machine."""
+        packets = LivePackets(load_subscriptions(config, channels, interface))
+        return cls(
+            packets, symbols=symbols, orders=orders, quotes=quotes, statistics=statistics, depth=depth,
+            exact=exact, whole_events=whole_events, settings=settings,
+        )  # fmt: skip
+
+    # Events
+
+    def __iter__(self) -> Iterator[MarketEvent]:
+        """What happens, until captures end; a live market has no end. Whoever leaves the loop may begin
+        another: it goes on where the first one stopped."""
+        while True:
+            while self._told:
+                yield self._next()
+            if not self._go_on():
+                if self._packets.ended:
+                    return
+                self._begin(self._channels.wait(_WAIT_S))
+
+    def poll(self, timeout_s: float = _WAIT_S) -> list[MarketEvent]:
+        """For those who have a loop of their own: what happens next, all that came together; an empty
+        list when nothing does in time, and when captures are at their `ended`."""
+        if not self._go_on() and not self._told and not self.ended:
+            self._begin(self._channels.wait(timeout_s))
+        while self._go_on():
+            pass
+        return [self._next() for _ in range(len(self._told))]
+
+    async def __aiter__(self) -> AsyncIterator[MarketEvent]:
+        """The same, while other tasks run."""
+        while True:
+            while self._told:
+                yield self._next()
+            if not self._go_on():
+                if self._packets.ended:
+                    return
+                self._begin(await self._arrival())
+
+    async def _arrival(self) -> PacketBatch | None:
+        """A thread waits. What it got for a task that was cancelled is for the next one."""
+        if self._arriving is None:
+            loop = asyncio.get_running_loop()
+            self._arriving = loop.run_in_executor(None, self._channels.wait, _WAIT_S)
+        batch = await asyncio.shield(self._arriving)
+        self._arriving = None
+        return batch
+
+    def subscribe(self, symbol: str, on_event: OnEvent) -> Subscription:
+        """Have `on_event` called with each event of an instrument, just before the loop, `poll` or `run`
+        that reads the market has it. What it returns ends that: `cancel()`, or a `with` block."""
+        chosen = self._wanted.symbols
+        if chosen is not None and symbol not in chosen:
+            raise UnknownInstrumentError(not_chosen(symbol, chosen))
+        return self._subscribers.add(symbol, on_event)
+
+    def run(self, seconds: float | None = None) -> Self:
+        """Read without telling anybody but subscribers: to the end of captures, or for a while."""
+        ends_ns = None if seconds is None else system_time_ns() + int(seconds * NS_PER_SECOND)
+        with nullcontext() if self._subscribers else self._quietly():
+            while not self.ended and (ends_ns is None or system_time_ns() < ends_ns):
+                self.poll()
+        return self
+
+    def batches(self, rows: int = _BATCH_ROWS, wait_s: float = 1.0) -> "Iterator[RecordBatch]":
+        """The same as Arrow record batches of `batch_schema()`, to the end of captures: of so many rows at
+        least, or, of a live market, of what came in so many seconds. Depths, definitions, news and what
+        channels say are not in them."""
+        from pregao.market.batches import RowBatches
+
+        gathered, due_ns = RowBatches(), system_time_ns() + int(wait_s * NS_PER_SECOND)
+        exact, self._channels.exact = self._channels.exact, False
+        self._use(gathered.take)
+        try:
+            while not self.ended:
+                self.poll()
+                late = self._packets.speed is None and system_time_ns() >= due_ns
+                if gathered.count >= rows or (late and gathered.count):
+                    due_ns = system_time_ns() + int(wait_s * NS_PER_SECOND)
+                    yield gathered.record_batch()
+            if gathered.count:
+                yield gathered.record_batch()
+        finally:
+            self._channels.exact = exact
+            self._use(None)
+
+    def _use(self, take_rows: TakeRows | None) -> None:
+        self._take_rows = take_rows
+        for collector in self._collectors.values():
+            collector.take_rows = take_rows
+
+    @contextmanager
+    def _quietly(self) -> Iterator[None]:
+        """Whole batches, and no objects made that nobody sees."""
+        exact, self._channels.exact = self._channels.exact, False
+        self._quiet(True)
+        try:
+            yield
+        finally:
+            self._channels.exact = exact
+            self._quiet(False)
+
+    def _quiet(self, quiet: bool) -> None:
+        self._is_quiet = quiet
+        for collector in self._collectors.values():
+            collector.quiet = quiet
+
+    def _next(self) -> MarketEvent:
+        event = self._told.popleft()
+        if self._subscribers:
+            self._subscribers.call(event)
+        return event
+
+    def _begin(self, batch: PacketBatch | None) -> None:
+        self._left = self._steps(batch)
+
+    def _go_on(self) -> bool:
+        """One step of the batch; False when it is done."""
+        return next(self._left, self) is not self
+
+    def _steps(self, batch: PacketBatch | None) -> Iterator[None]:
+        for channel, events in self._channels.handle(batch):
+            self._told += self._collectors[channel].finish(events)
+            yield None
+
+    def _observe(self, channel: int) -> Collector:
+        collector = Collector(self._wanted, lambda: self._channels.now_ns, self._packets.follow)
+        self._collectors[channel] = collector
+        collector.begin(quiet=self._is_quiet, take_rows=self._take_rows)
+        return collector
+
+    # What people ask
+
+    @property
+    def ended(self) -> bool:
+        """Nothing will come any more."""
+        return self._packets.ended
+
+    def book(self, instrument: str | int, channel: int | None = None) -> HandledBook:
+        """The view of an instrument, by symbol or securityID; it stays up to date. KeyError when there is
+        none, or when several channels have it and none is named."""
+        return find_book(self._channels.handlers, instrument, channel, self._wanted.symbols)
+
+    def books(self) -> Iterable[HandledBook]:
+        """Of every instrument of every channel."""
+        for _, handler in sorted(self._channels.handlers.items()):
+            yield from handler.books()
+
+    @property
+    def untold(self) -> list[str]:
+        """Of captures: packets that are left out because their stream cannot be told, a line for each flow.
+        A configuration (`config`) can tell it."""
+        return list(getattr(self._packets, "untold", ()))
+
+    def health(self) -> MarketHealth:
+        return self._channels.health()
+
+    def metrics(self) -> str:
+        """The same for Prometheus, in its text format."""
+        from pregao.market.metrics.exposition import exposition
+
+        return exposition(self.health())
+
+    @property
+    def time_ns(self) -> int:
+        """The market's time: when what was last handled came."""
+        return self._channels.now_ns
+
+    # Ending
+
+    def close(self) -> None:
+        """A live market leaves its groups; asking for books goes on to work."""
+        self._packets.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

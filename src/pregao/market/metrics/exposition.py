@@ -1,0 +1,103 @@
+"""A market's health as metrics. docs/metrics.md lists them."""
+
+from typing import Final
+
+from pregao.market.health import ChannelHealth, FeedHealth, MarketHealth
+from pregao.market.metrics.families import Families
+from pregao.market.receiving import Reception
+from pregao.market.times import Spread
+
+_SECOND: Final = 1_000_000_000
+
+_FEED_COUNTERS: Final = {
+    "received": "Packets that a feed brought, heartbeats too",
+    "first": "Packets that a feed was the first to bring",
+    "duplicate": "Packets that another feed had brought before",
+    "late": "Packets that came when they had been given up",
+    "filled": "Packets that the other feed had gone past",
+}
+
+
+def exposition(health: MarketHealth) -> str:
+    """In the text format of Prometheus."""
+    out = Families()
+    out.gauge("pregao_time_seconds", "The market's time: recorded, or now", health.time_ns / _SECOND)
+    out.gauge("pregao_whole", "1 when every instrument of every channel is clean", int(health.whole))
+    out.counter("pregao_capture_findings", "What was wrong in captures", health.findings)
+    for channel in health.channels:
+        _channel(out, channel)
+        for feed in channel.feeds:
+            _feed(out, channel.channel, feed)
+    if health.reception is not None:
+        _reception(out, health.reception)
+    return out.text()
+
+
+def _channel(out: Families, health: ChannelHealth) -> None:
+    channel = health.channel
+    for name, count in health.counters.items():
+        out.counter(f"pregao_channel_{name}", f"Counter {name} of a channel", count, channel=channel)
+    gauges = (
+        ("ready", "1 when start-up is over", int(health.ready)),
+        ("silent", "1 when no feed of the followed site is heard", int(health.silent)),
+        ("contingency", "1 while the contingency site is followed", int(health.site)),
+        ("sequence_version", "Of the incremental stream; -1 when nothing was heard", health.version),
+        ("sequence_number", "Of the last packet", health.number),
+        ("held_rows", "Rows that wait for a snapshot", health.held_rows),
+        ("waiting_packets", "Packets that wait for those before them", health.waiting_packets),
+    )
+    for name, text, value in gauges:
+        out.gauge(f"pregao_channel_{name}", text, value, channel=channel)
+    for known in ("clean", "unverified", "stale"):
+        out.gauge(
+            "pregao_instruments", "Instruments by what is known of them", getattr(health, known),
+            channel=channel, known=known,
+        )  # fmt: skip
+    if health.race is not None:
+        text = "How much later feed B is than A; negative when A is later"
+        _quantiles(out, "pregao_feed_lead_seconds", text, health.race.lead, channel=channel)
+        out.gauge(
+            "pregao_feed_a_first_ratio", "How often A was first, lately", health.race.a_first, channel=channel
+        )
+
+
+def _feed(out: Families, channel: int, health: FeedHealth) -> None:
+    labels: dict[str, object] = {"channel": channel, "feed": health.feed.name}
+    for name, text in _FEED_COUNTERS.items():
+        out.counter(f"pregao_feed_{name}_packets", text, getattr(health.counters, name), **labels)
+    # It may still bring them: the number also falls.
+    missing = "Packets that a feed has not brought"
+    out.gauge("pregao_feed_missing_packets", missing, health.counters.lost, **labels)
+    if health.heard:
+        heard_s = health.counters.heard_ns / _SECOND
+        out.gauge("pregao_feed_heard_timestamp_seconds", "When a feed was last heard", heard_s, **labels)
+    if health.delay is not None:
+        text = "From sending to arrival, as far as clocks agree"
+        _quantiles(out, "pregao_feed_delay_seconds", text, health.delay, **labels)
+
+
+def _quantiles(out: Families, name: str, text: str, spread: Spread, **labels: object) -> None:
+    for quantile, value in (("0.5", spread.p50), ("0.99", spread.p99), ("1", spread.greatest)):
+        out.gauge(name, f"{text}; of the last packets", value / _SECOND, **labels, quantile=quantile)
+
+
+def _reception(out: Families, reception: Reception) -> None:
+    for line in reception.lines:
+        channel, stream, feed = line.id
+        labels: dict[str, object] = {"channel": channel, "stream": stream.name.lower(), "feed": feed.name}
+        counters = (
+            ("packets", "Packets received by a socket", line.packets),
+            ("bytes", "Bytes received by a socket", line.bytes),
+            ("socket_drops", "Packets dropped at a socket, as far as packets told", line.drops),
+            ("too_long", "Packets that were too long to be kept", line.too_long),
+            ("errors", "Errors of a socket", line.errors),
+        )
+        for name, text, value in counters:
+            out.counter(f"pregao_receive_{name}", text, value, **labels)
+        out.gauge("pregao_receive_joined", "1 while a socket's group is joined", int(line.joined), **labels)
+        out.gauge("pregao_receive_buffer_bytes", "What the system gave", line.buffer_bytes, **labels)
+    reader = reception.reader
+    if reader.drops is not None:
+        out.counter("pregao_receive_kernel_drops", "Packets that the kernel dropped", reader.drops)
+    out.counter("pregao_receive_stalls", "Times that packets came too fast to be handled", reader.stalls)
+    out.gauge("pregao_receive_waiting_batches", "Batches that wait to be handled", reader.waiting)

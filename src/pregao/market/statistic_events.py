@@ -1,0 +1,263 @@
+"""Statistics of an instrument (13, 17), as events of the library: they begin as those of `events` do. Prices
+called `fine` count hundred-millionths."""
+
+from pregao.captures.formats.text_values import printable
+from pregao.market.numbers import fine_text, in_words, price_text
+from pregao.model.market import (
+    Action,
+    BandType,
+    ImbalanceSide,
+    LimitType,
+    Midpoint,
+    PriceKind,
+    PriceOrigin,
+    Session,
+    SettlementKind,
+    TradeCondition,
+    TradeSubType,
+)
+from pregao.model.records import record
+
+
+@record
+class OpeningPrice:
+    channel: int
+    symbol: str
+    time_ns: int
+    stream_position: int
+    security_id: int
+    price: int | None
+    net_change_fine: int | None
+    trade_date: int | None
+    origin: PriceOrigin | None
+    action: Action
+
+    def __str__(self) -> str:
+        return f"{printable(self.symbol)} open{_gone(self.action) or f' {_price(self.price)}'}"
+
+
+@record
+class TheoreticalPrice:
+    """Price and quantity that an auction would have now (13.9.2); deleted when there is none."""
+
+    channel: int
+    symbol: str
+    time_ns: int
+    stream_position: int
+    security_id: int
+    price: int | None
+    size: int | None
+    trade_date: int | None
+    action: Action
+
+    def __str__(self) -> str:
+        figures = _gone(self.action) or f" {_amount(self.size)} at {_price(self.price)}"
+        return f"{printable(self.symbol)} theoretical{figures}"
+
+
+@record
+class ClosingPrice:
+    channel: int
+    symbol: str
+    time_ns: int
+    stream_position: int
+    security_id: int
+    price_fine: int | None
+    trade_date: int | None
+    origin: PriceOrigin | None
+    last_trade_date: int | None
+
+    def __str__(self) -> str:
+        return f"{printable(self.symbol)} close {fine_text(self.price_fine)}{_origin(self.origin)}"
+
+
+@record
+class HighPrice:
+    channel: int
+    symbol: str
+    time_ns: int
+    stream_position: int
+    security_id: int
+    price: int | None
+    trade_date: int | None
+    action: Action
+
+    def __str__(self) -> str:
+        return f"{printable(self.symbol)} high{_gone(self.action) or f' {_price(self.price)}'}"
+
+
+@record
+class LowPrice:
+    channel: int
+    symbol: str
+    time_ns: int
+    stream_position: int
+    security_id: int
+    price: int | None
+    trade_date: int | None
+    action: Action
+
+    def __str__(self) -> str:
+        return f"{printable(self.symbol)} low{_gone(self.action) or f' {_price(self.price)}'}"
+
+
+@record
+class LastTrade:
+    """The last trade as a statistic, after a failure (13.6). Not a trade."""
+
+    channel: int
+    symbol: str
+    time_ns: int
+    stream_position: int
+    security_id: int
+    trade_id: int | None
+    price: int | None
+    size: int | None
+    trade_date: int | None
+    session: Session
+    condition: TradeCondition
+    sub_type: TradeSubType | None
+    buyer: int | None
+    seller: int | None
+    implied: bool
+    seller_days: int | None
+    interest_rate: int | None  # ten-thousandths
+
+    def __str__(self) -> str:
+        return f"{printable(self.symbol)} last trade {_amount(self.size)} at {_price(self.price)}"
+
+
+@record
+class ExecutionStatistics:
+    """Session totals after an execution (13.2, 17)."""
+
+    channel: int
+    symbol: str
+    time_ns: int
+    stream_position: int
+    security_id: int
+    session: Session
+    trade_date: int | None
+    volume: int | None
+    vwap: int | None
+    net_change_fine: int | None
+    trades: int | None
+
+    def __str__(self) -> str:
+        figures = f"{_amount(self.trades)} trades, volume {_amount(self.volume)}, average {_price(self.vwap)}"
+        return f"{printable(self.symbol)} totals {figures}, change {fine_text(self.net_change_fine)}"
+
+
+@record
+class SettlementPrice:
+    channel: int
+    symbol: str
+    time_ns: int
+    stream_position: int
+    security_id: int
+    price: int | None
+    trade_date: int | None
+    origin: PriceOrigin | None
+    settlement_kind: SettlementKind
+    price_kind: PriceKind
+    settlement_date: int | None
+
+    def __str__(self) -> str:
+        return f"{printable(self.symbol)} settlement {_price(self.price)} ({in_words(self.settlement_kind)})"
+
+
+@record
+class OpenInterest:
+    channel: int
+    symbol: str
+    time_ns: int
+    stream_position: int
+    security_id: int
+    size: int | None
+    trade_date: int | None
+
+    def __str__(self) -> str:
+        return f"{printable(self.symbol)} open interest {_amount(self.size)}"
+
+
+@record
+class Imbalance:
+    """What is left over at the theoretical price (13.10)."""
+
+    channel: int
+    symbol: str
+    time_ns: int
+    stream_position: int
+    security_id: int
+    imbalance: ImbalanceSide
+    size: int | None
+    action: Action
+
+    def __str__(self) -> str:
+        return f"{printable(self.symbol)} imbalance{_gone(self.action) or f' {self._left_over}'}"
+
+    @property
+    def _left_over(self) -> str:
+        side = in_words(self.imbalance)
+        return side if self.size is None else f"{side} {self.size:,}"
+
+
+@record
+class PriceBand:
+    """Limits of one type (13.11): as prices, ticks or percentages. `band` None: the reference price."""
+
+    channel: int
+    symbol: str
+    time_ns: int
+    stream_position: int
+    security_id: int
+    band: BandType | None
+    limit_type: LimitType | None
+    low: int | None
+    high: int | None
+    midpoint: Midpoint | None
+    reference_fine: int | None
+
+    def __str__(self) -> str:
+        if self.band is None:
+            return f"{printable(self.symbol)} reference price {fine_text(self.reference_fine)}"
+        unit = " %" if self.limit_type is LimitType.PERCENTAGE else ""
+        limits = f"{_price(self.low)} to {_price(self.high)}{unit}"
+        return f"{printable(self.symbol)} {in_words(self.band)} band {limits}"
+
+
+@record
+class QuantityBand:
+    channel: int
+    symbol: str
+    time_ns: int
+    stream_position: int
+    security_id: int
+    average_daily: int | None
+    largest_order: int | None
+
+    def __str__(self) -> str:
+        most, daily = _amount(self.largest_order), _amount(self.average_daily)
+        return f"{printable(self.symbol)} quantity band: largest order {most}, daily average {daily}"
+
+
+Statistic = (
+    OpeningPrice | TheoreticalPrice | ClosingPrice | HighPrice | LowPrice | LastTrade | ExecutionStatistics
+    | SettlementPrice | OpenInterest | Imbalance | PriceBand | QuantityBand
+)  # fmt: skip
+
+
+def _price(price: int | None) -> str:
+    return "-" if price is None else price_text(price)
+
+
+def _amount(count: int | None) -> str:
+    return "-" if count is None else f"{count:,}"
+
+
+def _gone(action: Action) -> str:
+    return " deleted" if action is Action.DELETE else ""
+
+
+def _origin(origin: PriceOrigin | None) -> str:
+    return "" if origin is None else f" ({in_words(origin)})"

@@ -1,0 +1,102 @@
+"""How much happened, minute by minute, and where most was traded."""
+
+from collections import Counter
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
+
+import numpy as np
+
+from pregao.lake.tables.quality import Quality
+from pregao.report.gathering.day import Day
+
+MINUTE_NS: Final = 60_000_000_000
+MOST: Final = 12
+
+
+@dataclass(frozen=True)
+class Traded:
+    """An instrument's day."""
+
+    symbol: str
+    security_id: int
+    channel: int
+    trades: int
+    volume: int
+    amount: Decimal
+    incomplete: bool  # messages of this instrument are missing
+    open: Decimal | None
+    high: Decimal | None
+    low: Decimal | None
+    last: Decimal | None
+    vwap: Decimal | None
+    agrees: bool | None
+
+
+@dataclass(frozen=True)
+class Activity:
+    """By minute: nanoseconds of its start and a number."""
+
+    messages: tuple[tuple[int, int], ...]
+    trades: tuple[tuple[int, int], ...]
+    most_traded: tuple[Traded, ...]
+    instruments: int  # that traded
+    all_messages: int
+    all_packets: int
+    all_trades: int
+    amount: Decimal
+
+
+def activity(day: Day) -> Activity:
+    messages, packets = _messages(day)
+    traded = _traded(day)
+    return Activity(
+        _filled(messages), _filled(_trades(day)), tuple(traded[:MOST]), len(traded),
+        sum(messages.values()), packets, sum(each.trades for each in traded),
+        sum((each.amount for each in traded), Decimal(0)),
+    )  # fmt: skip
+
+
+def _messages(day: Day) -> tuple[Counter[int], int]:
+    found: Counter[int] = Counter()
+    packets = 0
+    where = [("stream", "=", "INCREMENTAL"), ("ts_send", "is not null", None)]
+    for batch in day.batches("packets", ["ts_send", "messages"], where):
+        packets += batch.num_rows
+        minutes = batch.column(0).to_numpy(zero_copy_only=False) // MINUTE_NS
+        # A packet that does not say how many messages it holds counts as one.
+        held = batch.column(1).fill_null(1).to_numpy(zero_copy_only=False)
+        values, places = np.unique(minutes, return_inverse=True)
+        for minute, number in zip(values, np.bincount(places, weights=held), strict=True):
+            found[int(minute) * MINUTE_NS] += int(number)
+    return found, packets
+
+
+def _trades(day: Day) -> Counter[int]:
+    found: Counter[int] = Counter()
+    for row in day.rows("bars", ["ts_start", "trades"], [("interval", "=", MINUTE_NS)]):
+        found[row["ts_start"]] += row["trades"] or 0
+    return found
+
+
+def _filled(found: Counter[int]) -> tuple[tuple[int, int], ...]:
+    """With the minutes in which nothing happened."""
+    if not found:
+        return ()
+    return tuple((at, found[at]) for at in range(min(found), max(found) + 1, MINUTE_NS))
+
+
+def _traded(day: Day) -> list[Traded]:
+    figures = ["open", "high", "low", "last", "vwap", "agrees"]
+    names = ["symbol", "security_id", "channel", "trades", "volume", "amount", "quality", *figures]
+    rows = day.rows("daily", names)
+    made = [
+        Traded(
+            row["symbol"] or str(row["security_id"]), row["security_id"], row["channel"], row["trades"],
+            row["volume"] or 0, row["amount"] or Decimal(0),
+            bool((row["quality"] or 0) & Quality.INCOMPLETE), *(row[name] for name in figures),
+        )
+        for row in rows
+        if row["trades"]
+    ]  # fmt: skip
+    return sorted(made, key=lambda each: (-each.amount, each.symbol))

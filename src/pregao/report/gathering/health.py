@@ -1,0 +1,187 @@
+"""How healthy the data are: losses, gaps, stale spans, the proof by snapshots, the reconciliation."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow.compute as pc
+
+from pregao.report.gathering.day import Day
+
+SPANS: Final = ("GAP", "STALE_SPAN", "HEAL", "SNAPSHOT_MISMATCH", "FEEDS_DIFFER", "CROSSED_BOOK")
+DIFFERENCES_SHOWN: Final = 200
+SPANS_SHOWN: Final = 5_000
+
+
+@dataclass(frozen=True)
+class FeedLoss:
+    """Packets of the incremental stream of a channel: those that came and those that are known to be
+    missing. No table has a row for a packet that nobody received, so `lost_both` is what the gaps say."""
+
+    channel: int
+    packets: int
+    lost_a: int  # on A alone or on both
+    lost_b: int
+    lost_both: int
+
+
+@dataclass(frozen=True)
+class Span:
+    finding: str
+    channel: int
+    symbol: str | None
+    start_ns: int
+    end_ns: int
+    count: int | None
+    detail: str | None
+
+
+@dataclass(frozen=True)
+class Finding:
+    finding: str
+    severity: str
+    rows: int
+    count: int
+
+
+@dataclass(frozen=True)
+class Difference:
+    channel: int
+    symbol: str
+    severity: str
+    figure: str
+    expected: str
+    found: str
+
+
+@dataclass(frozen=True)
+class Health:
+    feeds: tuple[FeedLoss, ...]
+    findings: tuple[Finding, ...]
+    spans: tuple[Span, ...]
+    loops: int  # of snapshots that were compared
+    matches: int  # books that equal B3's snapshot
+    mismatches: int
+    agreeing: int  # instruments whose day equals B3's figures
+    differing: int
+    unexplained: int  # figures that differ from B3's, of instruments of which nothing is missing
+    differences: tuple[Difference, ...]
+
+    def rows(self, finding: str) -> int:
+        return sum(each.rows for each in self.findings if each.finding == finding)
+
+    @property
+    def gaps(self) -> int:
+        return self.rows("GAP")
+
+    @property
+    def lost(self) -> int:
+        """Packets that neither feed has."""
+        return sum(feed.lost_both for feed in self.feeds)
+
+    @property
+    def stale(self) -> int:
+        """Books that missed something: each ends in a heal, or lasts until the end."""
+        return self.heals + self.unhealed
+
+    @property
+    def heals(self) -> int:
+        return self.rows("HEAL")
+
+    @property
+    def unhealed(self) -> int:
+        return self.rows("STALE_SPAN")
+
+    @property
+    def compared(self) -> int:
+        return self.matches + self.mismatches
+
+    @property
+    def errors(self) -> int:
+        """Findings that no loss explains, but for those told by a name of their own."""
+        named = ("GAP", "SNAPSHOT_MISMATCH", "STATISTIC_DIFFERS")
+        return sum(
+            each.rows for each in self.findings if each.severity == "ERROR" and each.finding not in named
+        )
+
+
+def health(day: Day) -> Health:
+    findings = _findings(day)
+    counts = {each.finding: 0 for each in findings}
+    for each in findings:
+        counts[each.finding] += each.count
+    agrees = Counter(row["agrees"] for row in day.rows("daily", ["agrees"]))
+    feeds = _feeds(day)
+    return Health(
+        tuple(feeds), tuple(findings), tuple(_spans(day)),
+        sum(each.rows for each in findings if each.finding == "SNAPSHOT_MATCH"),
+        counts.get("SNAPSHOT_MATCH", 0), counts.get("SNAPSHOT_MISMATCH", 0), agrees[True], agrees[False],
+        _unexplained(day), tuple(_differences(day)),
+    )  # fmt: skip
+
+
+def _feeds(day: Day) -> list[FeedLoss]:
+    totals: dict[int, list[int]] = {}  # by channel: received, lost on A, lost on B
+    where = [("stream", "=", "INCREMENTAL")]
+    for batch in day.batches("packets", ["channel", "state_a", "state_b"], where):
+        states = [batch.column(name) for name in ("state_a", "state_b")]
+        lost = [pc.fill_null(pc.equal(state, "MISSING"), False) for state in states]
+        for channel in pc.unique(batch.column("channel")).to_pylist():
+            mine = pc.equal(batch.column("channel"), channel)
+            entry = totals.setdefault(channel, [0, 0, 0])
+            for place, mask in enumerate((mine, *(pc.and_(mine, each) for each in lost))):
+                entry[place] += pc.sum(mask).as_py() or 0
+    gaps: Counter[int] = Counter()
+    for row in day.rows("quality", ["channel", "count"], [("finding", "=", "GAP")]):
+        gaps[row["channel"]] += row["count"] or 0
+    return [
+        FeedLoss(channel, received + both, lost_a + both, lost_b + both, both)
+        for channel, (received, lost_a, lost_b) in sorted(totals.items())
+        for both in (gaps[channel],)
+    ]
+
+
+def _findings(day: Day) -> list[Finding]:
+    rows: Counter[tuple[str, str]] = Counter()
+    counts: Counter[tuple[str, str]] = Counter()
+    for batch in day.batches("quality", ["finding", "severity", "count"]):
+        for name, severity, number in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            rows[name, severity or "INFO"] += 1
+            counts[name, severity or "INFO"] += 1 if number is None else number
+    return [Finding(*key, rows[key], counts[key]) for key in sorted(rows)]
+
+
+def _spans(day: Day) -> list[Span]:
+    names = ["finding", "channel", "symbol", "ts_from", "ts_to", "ts_send", "ts_event", "count", "detail"]
+    made = [_span(row) for row in day.rows("quality", names, [("finding", "in", SPANS)])]
+    known = [span for span in made if span is not None]
+    return sorted(known, key=lambda span: span.start_ns)[:SPANS_SHOWN]
+
+
+def _span(row: dict[str, Any]) -> Span | None:
+    times = [row[name] for name in ("ts_from", "ts_to", "ts_event", "ts_send") if row[name]]
+    if not times:
+        return None
+    start = row["ts_from"] or times[0]
+    end = max(start, row["ts_to"] or start)
+    return Span(row["finding"], row["channel"], row["symbol"], start, end, row["count"], row["detail"])
+
+
+def _unexplained(day: Day) -> int:
+    """Whoever missed messages is marked so, and its difference is no error."""
+    where = [("finding", "=", "STATISTIC_DIFFERS"), ("severity", "=", "ERROR")]
+    return len(day.rows("quality", ["channel"], where))
+
+
+def _differences(day: Day) -> list[Difference]:
+    names = ["channel", "symbol", "severity", "detail", "expected", "found"]
+    rows = day.rows("quality", names, [("finding", "=", "STATISTIC_DIFFERS")])
+    rank = {"ERROR": 0, "WARNING": 1}
+    rows.sort(key=lambda row: (rank.get(row["severity"], 2), row["symbol"] or "", row["detail"] or ""))
+    return [
+        Difference(
+            row["channel"], row["symbol"] or "", row["severity"] or "INFO", row["detail"] or "",
+            row["expected"] or "", row["found"] or "",
+        )
+        for row in rows[:DIFFERENCES_SHOWN]
+    ]  # fmt: skip

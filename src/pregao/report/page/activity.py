@@ -1,0 +1,97 @@
+"""Activity through the day, and what was traded most."""
+
+from pregao.report.charts.candles import candle_chart
+from pregao.report.charts.columns import column_chart
+from pregao.report.gathering.activity import MINUTE_NS, Activity, Traded
+from pregao.report.gathering.prices import Prices
+from pregao.report.markup import Child, Markup, table, tag
+from pregao.report.numbers import NOTHING, clock, compact, count, duration, of, percent, price
+from pregao.report.page.parts import figure, label, legend, nothing, section, thinned
+
+
+def activity_section(activity: Activity) -> Markup:
+    note = (
+        f"{of(activity.all_messages, 'message')} in {of(activity.all_packets, 'packet')}, "
+        f"{of(activity.all_trades, 'trade')} in {of(activity.instruments, 'instrument')}."
+        " Times are São Paulo's."
+    )
+    if not activity.messages:
+        return section("activity", "Activity through the day", note, nothing("No packets."))
+    both = [*activity.messages, *activity.trades]
+    ends = min(at for at, _ in both), max(at for at, _ in both) + MINUTE_NS
+    trades = dict(activity.trades)
+    rows = [(clock(at), count(number), count(trades.get(at, 0))) for at, number in thinned(activity.messages)]
+    data = table(("minute", "messages", "trades"), rows, caption="By minute", numbers="lrr")
+    charts: list[Child] = [
+        figure(
+            column_chart(
+                activity.messages, MINUTE_NS, key="messages", title="Messages per minute", unit="messages",
+                class_="messages", ends=ends,
+            ),
+            caption="Messages per minute",
+        )
+    ]  # fmt: skip
+    if activity.trades:
+        drawn = column_chart(
+            activity.trades, MINUTE_NS, key="trades", title="Trades per minute", unit="trades",
+            class_="trades", ends=ends,
+        )  # fmt: skip
+        charts.append(figure(drawn, caption="Trades per minute", data=data))
+    return section("activity", "Activity through the day", note, *charts)
+
+
+def traded_section(activity: Activity) -> Markup:
+    title = "Most traded"
+    if not activity.most_traded:
+        return section("traded", title, None, nothing("Nothing was traded."))
+    most = max(each.amount for each in activity.most_traded) or 1
+    rows = [_row(each, float(each.amount / most)) for each in activity.most_traded]
+    head = (
+        "instrument", "", "amount", "trades", "volume", "open", "low – high", "last", "since open", "VWAP",
+        "B3 agrees",
+    )  # fmt: skip
+    note = (
+        "By amount (price × size), after busts and amendments. The last column compares our day with the"
+        " figures that B3 told."
+    )
+    caption = f"The first {len(rows)} of {of(activity.instruments, 'instrument')} that traded"
+    return section("traded", title, note, table(head, rows, caption=caption, numbers="llrrrrrrrrl"))
+
+
+def _row(each: Traded, part: float) -> tuple[Child, ...]:
+    bar = tag("span", tag("span", class_="bar", style=f"width:{max(part * 100, 1):.1f}%"), class_="barcell")
+    moved = NOTHING
+    if each.open and each.last is not None:
+        moved = percent(float(each.last / each.open) - 1)
+    span = NOTHING if each.low is None else f"{price(each.low)} – {price(each.high)}"
+    differs = label("warn", "losses") if each.incomplete else label("bad", "no")
+    agrees = {True: label("good", "yes"), False: differs, None: label("calm", "not told")}
+    return (
+        tag("b", each.symbol), bar, compact(each.amount), count(each.trades), compact(each.volume),
+        price(each.open), span, price(each.last), moved, price(_cut(each)), agrees[each.agrees],
+    )  # fmt: skip
+
+
+def _cut(each: Traded) -> float | None:
+    return None if each.vwap is None else round(float(each.vwap), 4)
+
+
+def prices_section(prices: Prices | None) -> Markup:
+    if prices is None:
+        return section("prices", "Price and volume", None, nothing("No bars to draw."))
+    rows = [
+        (
+            clock(each.start_ns), price(each.open), price(each.high), price(each.low), price(each.close),
+            count(each.volume), count(each.trades),
+        )
+        for each in thinned(prices.candles)
+    ]  # fmt: skip
+    head = ("start", "open", "high", "low", "close", "volume", "trades")
+    data = table(head, rows, caption=f"Bars of {duration(prices.length_ns)}", numbers="lrrrrrr")
+    keys = legend(("body-up", "closed higher"), ("body-down", "closed lower"), ("volume", "volume, below"))
+    note = (
+        f"{prices.symbol} in bars of {duration(prices.length_ns)}. Legs and out-of-sequence trades move no"
+        " price, but count in the volume."
+    )
+    drawn = figure(candle_chart(prices), legend=keys, data=data)
+    return section("prices", f"Price and volume: {prices.symbol}", note, drawn)

@@ -1,0 +1,69 @@
+"""The whole page in one file: no network, which its own policy forbids it."""
+
+from importlib.resources import files
+
+from pregao import __version__
+from pregao.report.gathering.everything import Findings
+from pregao.report.markup import Markup, raw, tag
+from pregao.report.numbers import compact, count, of, size
+from pregao.report.page.activity import activity_section, prices_section, traded_section
+from pregao.report.page.books import auction_section, depth_section
+from pregao.report.page.built import built_section
+from pregao.report.page.delays import delays_section
+from pregao.report.page.health import health_section
+from pregao.report.page.parts import tiles
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'"
+_PARTS = (
+    ("quality", "Quality"), ("activity", "Activity"), ("traded", "Most traded"), ("prices", "Price"),
+    ("depth", "Depth"), ("auction", "Auction"), ("latency", "Latency"), ("built", "What was built"),
+)  # fmt: skip
+
+
+def page(found: Findings) -> str:
+    title = f"Pregão: {found.built.trade_date}"
+    head = tag(
+        "head", tag("meta", charset="utf-8"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+        tag("title", title), tag("style", raw(_file("style.css"))),
+    )  # fmt: skip
+    main = tag(
+        "main", health_section(found), activity_section(found.activity), traded_section(found.activity),
+        prices_section(found.prices), depth_section(found.depth), auction_section(found.auctions),
+        delays_section(found.delays), built_section(found.built),
+    )  # fmt: skip
+    foot = tag("footer", f"Made by pregao {__version__} from lake version {found.built.version}.")
+    tip = tag("div", id="tip", aria_hidden="true")
+    script = tag("script", raw(_file("script.js")))
+    body = tag("body", _header(found), main, foot, tip, script)
+    return "<!doctype html>\n" + tag("html", head, body, lang="en") + "\n"
+
+
+def _header(found: Findings) -> Markup:
+    built, done = found.built, found.activity
+    numbers = [str(unit.channel) for unit in built.units]
+    channels = f"channel{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}" if numbers else ""
+    inputs = [each for unit in built.units for each in unit.inputs]
+    captures = f"from {of(len(inputs), 'capture')} of {size(sum(each.size or 0 for each in inputs))}"
+    parts = [built.uri, f"lake version {built.version}", channels, captures if inputs else ""]
+    where = " · ".join(part for part in parts if part)
+    links = [tag("a", name, href=f"#s-{key}") for key, name in _PARTS]
+    return tag(
+        "header",
+        tag("p", "Pregão · a trading day of B3", class_="kicker"),
+        tag("h1", f"{built.trade_date:%A, %d %B %Y}"),
+        tag("p", where, class_="kicker"),
+        tiles(
+            ("Messages", compact(done.all_messages), of(done.all_packets, "packet")),
+            ("Trades", compact(done.all_trades), of(done.instruments, "instrument")),
+            ("Amount traded", compact(done.amount), "price × size, all instruments"),
+            ("Rows in the lake", compact(sum(table.rows for table in built.tables)),
+             f"{count(len(built.tables))} tables, all dates"),
+        ),
+        tag("nav", links, aria_label="Sections"),
+    )  # fmt: skip
+
+
+def _file(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")

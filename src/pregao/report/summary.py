@@ -1,0 +1,77 @@
+"""The report in a few lines: names and values, which the terminal may show as it likes."""
+
+from typing import NamedTuple
+
+from pregao.report.gathering.everything import Findings
+from pregao.report.numbers import clock, compact, count, duration, of, price, share
+from pregao.report.verdicts import Verdict, verdict_of
+
+_MOST = 3
+
+
+class Summary(NamedTuple):
+    title: str
+    verdict: Verdict
+    lines: tuple[tuple[str, str], ...]
+
+
+def summarise(found: Findings) -> Summary:
+    built = found.built
+    title = f"{built.trade_date} · lake version {built.version} · {built.uri}"
+    lines = [*_health(found), *_market(found), *_latency(found)]
+    return Summary(title, verdict_of(found.health), tuple(lines))
+
+
+def _health(found: Findings) -> list[tuple[str, str]]:
+    health = found.health
+    packets = sum(feed.packets for feed in health.feeds)
+    lost_a, lost_b = (sum(getattr(feed, name) for feed in health.feeds) for name in ("lost_a", "lost_b"))
+    compared = health.agreeing + health.differing
+    gaps = f"{count(health.gaps)} ({of(health.lost, 'packet')})"
+    stale = f"{count(health.stale)}, {count(health.heals)}"
+    proof = f"{_part(health.matches, health.compared)} in {of(health.loops, 'loop')}"
+    days = _part(health.agreeing, compared)
+    if health.differing:
+        others = "the others miss messages" if not health.unexplained else "the others differ"
+        days = f"{days}; {others}"
+    return [
+        ("packets", f"{count(packets)} on {of(len(health.feeds), 'channel')}"),
+        ("lost on A / B / both", " / ".join(_lost(lost, packets) for lost in (lost_a, lost_b, health.lost))),
+        ("gaps that no feed could fill", gaps),
+        ("books gone stale, healed", stale),
+        ("books equal to B3's snapshots", proof if health.compared else _part(0, 0)),
+        ("days equal to B3's figures", days),
+    ]
+
+
+def _lost(packets: int, whole: int) -> str:
+    return f"{count(packets)} ({share(packets, whole)})" if packets else "0"
+
+
+def _part(part: int, whole: int) -> str:
+    return f"{share(part, whole)} ({count(part)} of {count(whole)})" if whole else "nothing to compare"
+
+
+def _market(found: Findings) -> list[tuple[str, str]]:
+    done = found.activity
+    lines = [
+        ("messages, trades", f"{count(done.all_messages)}, {count(done.all_trades)}"),
+        ("instruments traded, amount", f"{count(done.instruments)}, {compact(done.amount)}"),
+    ]
+    if done.messages:
+        at, number = max(done.messages, key=lambda each: each[1])
+        lines.append(("busiest minute", f"{clock(at)} with {of(number, 'message')}"))
+    for place, each in enumerate(done.most_traded[:_MOST]):
+        told = f"{compact(each.amount)} in {of(each.trades, 'trade')}, last {price(each.last)}"
+        lines.append(("most traded" if not place else "", f"{each.symbol}: {told}"))
+    all_ = sum(number for number, _ in found.auctions.by_kind.values())
+    done_ = sum(number for _, number in found.auctions.by_kind.values())
+    return [*lines, ("auctions, uncrossed, extended", f"{all_:,}, {done_:,}, {found.auctions.extended:,}")]
+
+
+def _latency(found: Findings) -> list[tuple[str, str]]:
+    mine = [feed for feed in found.delays.feeds if feed.channel == found.delays.channel]
+    if not mine:
+        return []
+    told = " / ".join(f"{feed.feed} {duration(feed.figures['send_to_receive_p50'])}" for feed in mine)
+    return [(f"send to receive, median, channel {found.delays.channel}", told)]

@@ -1,9 +1,0 @@
-"""A trading day of a lake as one page that needs nothing else, and as a few lines for the terminal.
-
-report = make_report("lake")
-report.html, report.summary
-"""
-
-from pregao.services.report.report import Report, make_report
-
-__all__ = ["Report", "make_report"]

@@ -1,0 +1,132 @@
+"""Captures with faults: stands between the publisher and a capture, and notes what it does."""
+
+from heapq import heappop, heappush
+from random import Random
+from struct import Struct
+from typing import Final
+
+from pregao.model.streams import Feed, Stream
+from pregao.simulator.applied_faults import Deed, DeedLog
+from pregao.simulator.fault_plan import TARGETS, DayOfWrongs, Run
+from pregao.simulator.outputs import Capture
+
+_POINT: Final = Struct("<xxHI")
+_HEADER: Final = Struct("<BBHIQ")  # channel, Reserved, sequenceVersion, sequenceNumber, SendingTime (6.5.5.1)
+_LATER_NS: Final = 30_000  # at most, another feed's own SendingTime
+_AGAIN_NS: Final = 15_000  # after itself, a packet that comes twice
+
+
+class ImpairedCapture:
+    """One feed of one stream. Packets wait in `_held` until nothing can come before them any more."""
+
+    def __init__(
+        self, capture: Capture, channel: int, stream: Stream, feed: Feed, day: DayOfWrongs, date: str,
+        log: DeedLog,
+    ) -> None:  # fmt: skip
+        target = TARGETS[stream, feed]
+        self._capture, self._log = capture, log
+        self._where = (channel, feed.name, stream.name.lower())
+        self._date = date
+        self._wrongs = day.of(target)
+        self._random = Random(f"faults/{day.name}/{target}")
+        self._headers = Random(f"headers/{day.name}/{target}")
+        self._shared = Random(f"both/{day.name}")  # A and B draw the same from it
+        self._held: list[tuple[int, int, bytes]] = []
+        self._aside: list[tuple[int, bytes]] = []  # packets to go, and a packet that comes behind them
+        self._order = 0
+        self._running: dict[str, int] = {}  # packets still to lose of a run
+        skew_ns = self._wrongs.skew_ns
+        if skew_ns:
+            log.note(Deed(date, "skew", *self._where, None, None, 0, skew_ns))
+        if self._wrongs.own_header:
+            log.note(Deed(date, "header", *self._where, None, None, 0))
+
+    def send(self, payload: bytes, sending_ns: int) -> None:
+        if self._wrongs.own_header:
+            payload = self._with_own_header(payload)
+        ts_ns = self._capture.arrival(sending_ns)
+        number = _POINT.unpack_from(payload)[1]
+        why = self._why_lost(number, sending_ns)
+        if why is not None:
+            self._note(why, payload, sending_ns)
+            return
+        random, wrongs = self._random, self._wrongs
+        if number and wrongs.late and sending_ns >= wrongs.late[-1]:
+            wrongs.late.pop()
+            places = random.randint(1, wrongs.most_places)
+            self._note("reorder", payload, sending_ns, places)
+            self._aside.append((places, payload))
+            return
+        if wrongs.delay and random.random() < wrongs.delay:
+            self._note("delay", payload, sending_ns, wrongs.delay_ns)
+            self._push(ts_ns + wrongs.delay_ns, payload)
+        else:
+            self._push(ts_ns, payload)
+            if number and self._aside:
+                self._come_behind(ts_ns)
+        if wrongs.dup and random.random() < wrongs.dup:
+            self._note("dup", payload, sending_ns)
+            self._push(ts_ns + _AGAIN_NS, payload)
+        self._release(ts_ns)
+
+    def _with_own_header(self, packet: bytes) -> bytes:
+        """The same messages. The time is drawn for each packet, so that it follows no rule."""
+        channel, _, version, number, sent_ns = _HEADER.unpack_from(packet)
+        later_ns = self._headers.randrange(1, _LATER_NS)
+        return _HEADER.pack(channel, 1, version, number, sent_ns + later_ns) + packet[_HEADER.size :]
+
+    def _why_lost(self, number: int, sending_ns: int) -> str | None:
+        """The first reason there is. Chance is asked every time: one fault does not move another."""
+        wrongs = self._wrongs
+        found = None
+        if number:
+            both = wrongs.both_chance and self._shared.random() < wrongs.both_chance
+            if self._in_run("both", wrongs.both, sending_ns) or both:
+                found = "both"
+            elif self._in_run("gap", wrongs.gaps, sending_ns):
+                found = "gap"
+        for silence in wrongs.silences:
+            if found is None and silence.start_ns <= sending_ns < silence.end_ns:
+                found = silence.kind
+        if wrongs.loss and self._random.random() < wrongs.loss and found is None:
+            found = "loss"
+        return found
+
+    def _in_run(self, kind: str, runs: list[Run], sending_ns: int) -> bool:
+        left = self._running.get(kind, 0)
+        if not left and runs and sending_ns >= runs[-1][0]:
+            left = runs.pop()[1]
+        if left:
+            self._running[kind] = left - 1
+        return left > 0
+
+    def _come_behind(self, ts_ns: int) -> None:
+        waiting = []
+        for places, payload in self._aside:
+            if places > 1:
+                waiting.append((places - 1, payload))
+            else:
+                self._push(ts_ns + 1, payload)
+        self._aside = waiting
+
+    def _push(self, ts_ns: int, payload: bytes) -> None:
+        self._order += 1
+        heappush(self._held, (ts_ns, self._order, payload))
+
+    def _release(self, until_ns: int) -> None:
+        held = self._held
+        while held and held[0][0] <= until_ns:
+            ts_ns, _, payload = heappop(held)
+            self._capture.record(payload, ts_ns + self._wrongs.skew_ns)
+
+    def finish(self) -> None:
+        """The day is over: whatever still waits arrives."""
+        last_ns = self._capture.arrival(0)
+        for _, payload in self._aside:
+            self._push(last_ns, payload)
+        self._aside.clear()
+        self._release(1 << 63)
+
+    def _note(self, kind: str, payload: bytes, sending_ns: int, amount: int | None = None) -> None:
+        version, number = _POINT.unpack_from(payload)
+        self._log.note(Deed(self._date, kind, *self._where, version, number, sending_ns, amount))

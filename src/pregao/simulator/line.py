@@ -1,0 +1,222 @@
+"""One channel on its way out: the publisher, what it sends to whom, and where each update went."""
+
+from collections import Counter
+from collections.abc import Callable
+from itertools import repeat
+from typing import Final, Protocol
+
+import numpy as np
+
+from pregao.codecs.sbe import Schema
+from pregao.feeds.binary.publisher import ChannelPublisher, Habits, Paces, SequencePoint, Site
+from pregao.feeds.binary.publisher.messages import MessageWriter
+from pregao.feeds.binary.publisher.packets import OutgoingPacket
+from pregao.feeds.binary.publisher.sweeps import swept
+from pregao.model.errors import PregaoError
+from pregao.model.events import (
+    Event,
+    IndexValue,
+    News,
+    OpenInterest,
+    OrderUpdate,
+    SettlementPrice,
+    SideDeleted,
+    Update,
+)
+from pregao.model.market import Action
+from pregao.model.streams import Stream
+from pregao.simulator.captures import CaptureFile
+from pregao.simulator.latency import SEND_EVERY_NS, Departures
+from pregao.simulator.published import NOT_SENT, Told, places_of_messages, places_of_updates
+from pregao.simulator.sources import ChannelBooks
+
+_APART_NS: Final = 500  # between packets that had to wait for the one before
+_ENOUGH: Final = 512  # packets that go to a file together
+_ODD = frozenset((News, IndexValue, SettlementPrice, OpenInterest))
+
+
+class SimulationError(PregaoError):
+    """The simulation contradicts itself: a mistake of ours."""
+
+
+class Sink(Protocol):
+    def send(self, payload: bytes, sending_ns: int) -> None: ...
+
+
+class Line:
+    """Events in by `tell`, packets out to the sinks by `deliver`."""
+
+    def __init__(
+        self,
+        channel: int,
+        schema: Schema,
+        version: int,
+        books: ChannelBooks,
+        *,
+        now_ns: int,
+        paces: Paces,
+        habits: Habits | None = None,
+        start: SequencePoint,
+        loops: SequencePoint,
+        site: Site = Site.PRIMARY,
+        standby: "Line | None" = None,
+        departures: Departures,
+    ) -> None:
+        self.channel, self.books, self.site = channel, books, site
+        self.standby = standby  # the same channel at the contingency site
+        self.ambushes: list[Callable[[int], None]] = []  # to do in the middle of a snapshot loop
+        self.list_ambushes: list[Callable[[int], None]] = []  # in the middle of a loop of definitions
+        self.publisher = ChannelPublisher(
+            channel, schema, version, books, now_ns=now_ns, paces=paces, start=start, loops=loops, site=site,
+            listener=self._note, habits=habits,
+        )  # fmt: skip
+        self.sinks = dict.fromkeys(Stream, ())
+        self.sizes: dict[Stream, Counter[int]] = {stream: Counter() for stream in Stream}  # no heartbeats
+        self.messages = self.packets = self.events = 0  # of the incremental stream
+        self.checkpoint_at = 0  # events at which the next checkpoint is due
+        self.left_out: dict[int, None] = {}  # instruments that the last checkpoint had to leave out
+        self.instant_ns = now_ns  # when what was told last is sent
+        self._departs_after = departures.after
+        self._cell = 0  # the stretch of time in which it happened
+        self._writer = MessageWriter(schema, version)
+        self._muted = self.publisher.incremental.muted
+        self.tell = self.publisher.incremental.publish  # an event, and when to send it
+        self._forget()
+
+    def _forget(self) -> None:
+        self._updates: list[Update] = []
+        self._numbers: list[int] = []
+        self._takes: dict[int, int] = {}  # messages of an update where that is not one
+        self._sent: tuple[list[int], list[int], list[int]] = ([], [], [])  # version, number, messages
+
+    @property
+    def pending(self) -> list[Update]:
+        """What was told since `collect`."""
+        return self._updates
+
+    @property
+    def sinks(self) -> dict[Stream, tuple[Sink, ...]]:
+        return self._sinks
+
+    @sinks.setter
+    def sinks(self, sinks: dict[Stream, tuple[Sink, ...]]) -> None:
+        """Files are written many packets at a time. Who looks at each packet gets them as they come, in
+        the order in which they were sent on all streams."""
+        self._sinks = sinks
+        self._files = {
+            stream: tuple(sink for sink in some if isinstance(sink, CaptureFile))
+            for stream, some in sinks.items()
+        }
+        self._can_wait = self._files == sinks
+
+    def send_at(self, now_ns: int) -> int:
+        """When what happens now is sent: later than it and than what was told before, but together with
+        what happened next to it."""
+        send_ns, last_ns = self._departs_after(now_ns), self.instant_ns
+        together = now_ns // SEND_EVERY_NS == self._cell
+        self._cell = now_ns // SEND_EVERY_NS
+        if together:
+            return last_ns if last_ns > now_ns else send_ns
+        return send_ns if send_ns > last_ns else last_ns + _APART_NS
+
+    def _note(self, event: Event, send_ns: int) -> None:
+        """An event was published: ours, or one that a reset made."""
+        self.instant_ns = send_ns
+        updates = event.updates
+        self.events += 1
+        if len(updates) == 1:
+            if type(updates[0]) in _ODD or self._muted:
+                self._note_takes(updates)
+            self._updates.append(updates[0])
+            self._numbers.append(self.events)
+        else:
+            if self._writer.by_position or self._muted or type(updates[0]) in _ODD:
+                self._note_takes(updates)
+            self._updates.extend(updates)
+            self._numbers.extend(repeat(self.events, len(updates)))
+
+    def _note_takes(self, updates: tuple[Update, ...]) -> None:
+        """How many messages each update became: a news several, a sweep of deletions one for all."""
+        at, takes = len(self._updates), self._takes
+        sent = []
+        for place, update in enumerate(updates, at):
+            muted = isinstance(update, OrderUpdate | SideDeleted) and update.security_id in self._muted
+            if muted or not self._writer.sends(type(update)):
+                takes[place] = NOT_SENT
+            else:
+                sent.append((place, update))
+            if isinstance(update, News):
+                takes[place] = len(self._writer.news(update, 0, 0))
+        if self._writer.by_position and len(updates) > 1:
+            self._note_sweeps(sent)
+
+    def _note_sweeps(self, sent: list[tuple[int, Update]]) -> None:
+        place = 0
+        for said in swept([update for _, update in sent]):
+            run = 1
+            if isinstance(said, SideDeleted) and said.action is Action.DELETE_FROM:
+                run = said.position or 1
+            for at, _ in sent[place + 1 : place + run]:
+                self._takes[at] = 0
+            place += run
+
+    def deliver(self) -> None:
+        """What the publisher has sent so far goes to the sinks."""
+        packets = self.publisher.take()
+        if not self._can_wait:
+            for packet in packets:
+                for sink in self._sinks[packet.stream]:
+                    sink.send(packet.payload, packet.sending_ns)
+        for stream in Stream:
+            some = [packet for packet in packets if packet[0] is stream]
+            if not some:
+                continue
+            if self._can_wait:
+                payloads, times = [packet[2] for packet in some], [packet[3] for packet in some]
+                for file in self._files[stream]:
+                    file.send_all(payloads, times)
+            self._count(stream, some)
+
+    def _count(self, stream: Stream, packets: list[OutgoingPacket]) -> None:
+        if stream is not Stream.INCREMENTAL:
+            self.sizes[stream].update([len(packet[2]) for packet in packets])
+            return
+        numbered = [packet for packet in packets if packet[5]]  # no heartbeats
+        self.packets += len(numbered)
+        self.sizes[stream].update([len(packet[2]) for packet in numbered])
+        versions, numbers, counts = self._sent
+        versions += [packet[4] for packet in numbered]
+        numbers += [packet[5] for packet in numbered]
+        many = [packet[6] for packet in numbered]
+        counts += many
+        self.messages += sum(many)
+
+    def flush(self) -> None:
+        """What was told leaves, at the time it was to be sent."""
+        self.publisher.flush(self.instant_ns)
+        self.deliver()
+
+    def tick(self, send_ns: int) -> None:
+        """Time has passed: loops and heartbeats."""
+        self.publisher.flush(self.instant_ns)
+        self.publisher.on_timeout(send_ns)
+        if not self._can_wait or self.publisher.waiting >= _ENOUGH:
+            self.deliver()
+
+    def collect(self) -> Told:
+        """Everything told since the last time; all of it must have left (`flush`)."""
+        count = len(self._updates)
+        places = places_of_messages(*self._sent)
+        if self._takes or count != places.shape[1]:
+            takes = np.ones(count, np.int64)
+            for at, number in self._takes.items():
+                takes[at] = number
+            sent = int(np.maximum(takes, 0).sum())
+            if sent != places.shape[1]:
+                raise SimulationError(
+                    f"channel {self.channel}: {sent} messages told, {places.shape[1]} sent"
+                )
+            places = places_of_updates(places, takes)
+        told = Told(self._updates, self._numbers, places)
+        self._forget()
+        return told

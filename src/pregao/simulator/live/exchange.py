@@ -1,0 +1,90 @@
+"""The exchange live: the market, its sockets, its clock and its operator interface, until it is told to
+stop. `pregao.simulator.live` has the parts."""
+
+import asyncio
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pregao.exchange.catalogue import load_catalogue, load_default_catalogue
+from pregao.exchange.catalogues.entries import Catalogue
+from pregao.feeds.binary.publisher import Site
+from pregao.io.clock import WallClock
+from pregao.io.files import read_small_file
+from pregao.io.multicast import MulticastSender
+from pregao.model.channel_map import ChannelMap, default_channels
+from pregao.simulator.live.keeping import StateFile, StateKeeper
+from pregao.simulator.live.loop import LOG, LiveLoop, routes_of, sites_of
+from pregao.simulator.live.market import LiveMarket, version_at
+from pregao.simulator.live.settings import LiveSettings
+from pregao.simulator.live.tracking import StateTracker
+from pregao.simulator.operator.api import start_server
+
+_NAMED: Final = 10  # orders in a line
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """What there is to say once it runs."""
+
+    url: str
+    channels: ChannelMap
+    settings: LiveSettings
+    instruments: int
+
+    def lines(self) -> Iterator[str]:
+        by_stream = ", ttl ".join((self.settings.interface, str(self.settings.ttl)))
+        yield f"{self.instruments} instruments, version {self.settings.version}, sent by {by_stream}"
+        for entry in self.channels:
+            channel, stream, feed = entry.id
+            yield f"channel {channel} {stream.name.lower():<11} {feed.name}  {entry.address}:{entry.port}"
+        yield f"operator interface: {self.url}"
+
+
+def read_catalogue(path: str | None) -> Catalogue:
+    return load_default_catalogue() if path is None else load_catalogue(read_small_file(path), path)
+
+
+def channels_of(settings: LiveSettings, catalogue: Catalogue) -> ChannelMap:
+    return default_channels(catalogue.channels) if settings.channels is None else settings.channels
+
+
+def run_exchange(settings: LiveSettings, catalogue: Catalogue, announce: Callable[[Running], None]) -> None:
+    """Until SIGINT or SIGTERM."""
+    asyncio.run(_serve(settings, catalogue, announce))
+
+
+def _restored(
+    settings: LiveSettings, catalogue: Catalogue, sites: tuple[Site, ...], now_ns: int
+) -> tuple[LiveMarket, StateKeeper | None]:
+    """The market as a run before left it, and who keeps it."""
+    if settings.state is None:
+        return LiveMarket(catalogue, settings, sites, now_ns, version_before=version_at(now_ns)), None
+    file = StateFile(Path(settings.state))
+    market = LiveMarket(catalogue, settings, sites, now_ns, file.state)
+    if left := market.left_behind:
+        some = ", ".join(f"{order.order_id} of {order.security_id}" for order in left[:_NAMED])
+        LOG.warning("%d orders are over or could not be restored: %s", len(left), some)
+    tracker = StateTracker(market, file.state)
+    market.observer = tracker
+    return market, StateKeeper(file, tracker)
+
+
+async def _serve(settings: LiveSettings, catalogue: Catalogue, announce: Callable[[Running], None]) -> None:
+    clock, channels = WallClock(), channels_of(settings, catalogue)
+    routes = routes_of(channels, catalogue.channels)
+    with MulticastSender(settings.interface, ttl=settings.ttl) as sender:
+        market, keeper = _restored(settings, catalogue, sites_of(routes), clock.now_ns())
+        loop = LiveLoop(market, sender, routes, clock, waiting=settings.queue, keeper=keeper)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, loop.stop)
+        server = await start_server(
+            loop, settings.address, settings.port, bind_anywhere=settings.bind_anywhere
+        )
+        try:
+            announce(Running(server.url, channels, settings, len(catalogue.instruments)))
+            await loop.run()
+        finally:
+            await server.close()

@@ -1,0 +1,229 @@
+"""Engine, desk, order flow, day and publishers as one machine without I/O or a clock.
+
+    market = LiveMarket(catalogue, settings, sites, now_ns)
+    market.start(now_ns)
+    outcome = market.execute(command, now_ns)
+    market.on_timeout(now_ns) when market.next_timeout() is reached
+    market.take()                       the packets since the last call
+
+Times given to it never go back.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Protocol, assert_never
+
+from pregao.codecs.sbe.builtin import load_builtin_schema
+from pregao.exchange.carried import restore
+from pregao.exchange.catalogues.entries import Catalogue
+from pregao.exchange.control import PassTime
+from pregao.exchange.desk import Desk
+from pregao.exchange.engine import Engine, Outcome
+from pregao.exchange.flow import Flow
+from pregao.exchange.rejections import Reason, Rejection
+from pregao.feeds.binary.publisher import ChannelPublisher, OutgoingPacket, SequencePoint, Site
+from pregao.feeds.binary.publisher.packets import LAST_VERSION, following_version
+from pregao.model.market import State
+from pregao.simulator.live.commands import FailOver, Reset, ResetBook, ResetChannel, ResetStream, StartWeek
+from pregao.simulator.live.orders import AT_ONCE, BackgroundFlow
+from pregao.simulator.live.schedule import Schedule, trade_date_at
+from pregao.simulator.live.settings import LiveSettings
+from pregao.simulator.live.state import KeptState, SentVersions
+from pregao.simulator.parts import Parts
+from pregao.simulator.sources import ChannelBooks
+
+KEPT_TRADES = 1_000  # of each instrument, for busts: what runs for months must not keep them all
+_VERSION_STEP_NS = 4_000_000_000
+_RESETS = (ResetStream, ResetChannel, ResetBook, FailOver, StartWeek)
+
+
+class CommandObserver(Protocol):
+    """Hears of every command that was carried out, the operator's and the flow's."""
+
+    def note(self, command: Any, outcome: Outcome, *, by_operator: bool) -> None: ...
+
+
+class LiveMarket:
+    """`sites` are those that publish; each has a publisher for every channel."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        settings: LiveSettings,
+        sites: Sequence[Site],
+        now_ns: int,
+        kept: KeptState | None = None,
+        version_before: int = 0,
+        kept_trades: int = KEPT_TRADES,
+    ) -> None:
+        """`kept` is what a run before left behind; `version_before` comes before the first sequenceVersion
+        of every channel of which it says none."""
+        kept = KeptState() if kept is None else kept
+        carried = kept.carried()
+        trade_date = trade_date_at(now_ns)
+        self.catalogue, self.settings = catalogue, settings
+        self.engine = Engine(
+            catalogue.instruments, trade_date=trade_date, implied_partial=settings.implied_partial,
+            kept_trades=kept_trades,
+        )  # fmt: skip
+        self.desk = Desk(self.engine, catalogue, trade_date, seed=settings.seed, forbidden=carried.forbidden)
+        self.left_behind = restore(self.engine, carried, trade_date)
+        self.desk.last_news_id = carried.last_news_id
+        self.instruments = self.desk.listings
+        self.schedule = Schedule(settings.day, catalogue, trade_date, settings.seed)
+        self.books = {
+            channel: ChannelBooks(channel, catalogue, self.engine, self.desk)
+            for channel in catalogue.channels
+        }
+        schema = load_builtin_schema()
+        self.publishers: dict[tuple[int, Site], ChannelPublisher] = {}
+        for channel, books in self.books.items():
+            for site in sites:
+                start, loops = _starts(kept.versions.get((channel, site.value)), version_before)
+                self.publishers[channel, site] = ChannelPublisher(
+                    channel, schema, settings.version, books, now_ns=now_ns, site=site, paces=settings.paces,
+                    start=start, loops=loops,
+                )  # fmt: skip
+        self.observer: CommandObserver | None = None
+        self.commands = self.rejected = 0
+        self._parts = Parts(catalogue)
+        self._flow = self._background(settings.flow) if settings.flow else None
+
+    def _background(self, rate: float) -> BackgroundFlow:
+        floor = self.engine.floor
+
+        def trading_state(security_id: int) -> State:
+            return self.engine.trading_state(security_id) if security_id in floor.markets else State.CLOSE
+
+        flow = Flow(self.catalogue, self.settings.seed, floor.orders, trading_state, markets=floor.markets)
+        return BackgroundFlow(flow, rate)
+
+    def start(self, now_ns: int) -> None:
+        """The channels come up as on a Monday; then the day begins."""
+        self._set_time(now_ns)
+        for publisher in self.publishers.values():
+            publisher.start_week(now_ns)
+        for command in self.schedule.start(now_ns):
+            self.execute(command, now_ns)
+
+    def sent_versions(self) -> Iterator[SentVersions]:
+        """The sequenceVersion of every stream, as it is now."""
+        for (channel, site), publisher in self.publishers.items():
+            streams = (publisher.incremental, publisher.definitions, publisher.snapshots)
+            yield SentVersions(channel, site.value, *(stream.packets.version for stream in streams))
+
+    def execute(self, command: Any, now_ns: int) -> Outcome:
+        """One command, as of now, published; what it did or why it was refused."""
+        self._set_time(now_ns)
+        if isinstance(command, _RESETS):
+            outcome = Outcome(rejection=self._reset(command, now_ns))
+        else:
+            outcome = self.engine.submit(replace(command, now_ns=now_ns))
+            self._publish(outcome, now_ns)
+            if self._flow is not None:
+                # `answered` is only for its own: the flow may hold a command that is not sent yet.
+                self._flow.flow.refresh()
+        if self.observer is not None:
+            self.observer.note(command, outcome, by_operator=True)
+        self.commands += 1
+        self.rejected += outcome.rejection is not None
+        return outcome
+
+    def next_timeout(self) -> int:
+        times = [publisher.next_timeout() for publisher in self.publishers.values()]
+        others = (
+            self.desk.next_timeout(),
+            self.schedule.next_timeout(),
+            None if self._flow is None else self._flow.next_timeout(),
+        )
+        return min(times + [time for time in others if time is not None])
+
+    def on_timeout(self, now_ns: int) -> None:
+        """Everything that is due by now."""
+        self._set_time(now_ns)
+        for command in self.schedule.take(now_ns):
+            self.execute(command, now_ns)
+        due_ns = self.desk.next_timeout()
+        if due_ns is not None and due_ns <= now_ns:
+            self.execute(PassTime(now_ns), now_ns)
+        if self._flow is not None:
+            self._trade(self._flow, now_ns)
+        for publisher in self.publishers.values():
+            publisher.flush(now_ns)
+            if publisher.next_timeout() <= now_ns:
+                publisher.on_timeout(now_ns)
+
+    def take(self) -> Iterator[tuple[int, OutgoingPacket]]:
+        for (channel, _), publisher in self.publishers.items():
+            for packet in publisher.take():
+                yield channel, packet
+
+    def _trade(self, background: BackgroundFlow, now_ns: int) -> None:
+        for _ in range(AT_ONCE):
+            command = background.take(now_ns)
+            if command is None:
+                return
+            outcome = self.engine.submit(command, background.entered_ns)
+            background.flow.answered(outcome)
+            if self.observer is not None:
+                self.observer.note(command, outcome, by_operator=False)
+            self._publish(outcome, now_ns)
+
+    def _publish(self, outcome: Outcome, now_ns: int) -> None:
+        for event in outcome.events:
+            for channel, part in self._parts.of(event):
+                books = self.books[channel]
+                for update in part.updates:
+                    books.observe(update)
+                for (number, _), publisher in self.publishers.items():
+                    if number == channel:
+                        publisher.publish(part, now_ns)
+
+    def _set_time(self, now_ns: int) -> None:
+        for books in self.books.values():
+            books.now_ns = now_ns
+
+    def _reset(self, command: Reset, now_ns: int) -> Rejection | None:
+        if isinstance(command, ResetBook):
+            market = self.engine.floor.markets.get(command.security_id)
+            if market is None:
+                return Rejection(Reason.UNKNOWN_INSTRUMENT, str(command.security_id))
+            channel = market.instrument.channel
+        else:
+            channel = command.channel
+        publisher = self.publishers.get((channel, command.site))
+        if publisher is None:
+            return Rejection(Reason.NOT_NOW, f"no channel {channel} at the {command.site.value} site")
+        _carry_out(command, publisher, now_ns)
+        return None
+
+
+def _starts(sent: SentVersions | None, version_before: int) -> tuple[SequencePoint, SequencePoint]:
+    """Where the incremental stream and the loops begin: behind every version that was sent (6.5.5.1)."""
+    if sent is None:
+        first = SequencePoint(following_version(version_before))
+        return first, first
+    is_later = (sent.definitions - sent.snapshots) % LAST_VERSION <= LAST_VERSION // 2
+    loops = sent.definitions if is_later else sent.snapshots
+    return SequencePoint(following_version(sent.incremental)), SequencePoint(following_version(loops))
+
+
+def version_at(now_ns: int) -> int:
+    """A sequenceVersion that grows with the clock, for an exchange that keeps nothing: it rolls over after
+    three days, and a restart within four seconds may give one again."""
+    return now_ns // _VERSION_STEP_NS % LAST_VERSION + 1
+
+
+def _carry_out(command: Reset, publisher: ChannelPublisher, now_ns: int) -> None:
+    if isinstance(command, ResetStream):
+        publisher.reset_stream(now_ns, gradually=command.gradually)
+    elif isinstance(command, ResetChannel):
+        publisher.reset_channel(now_ns, definitions=command.definitions, gradually=command.gradually)
+    elif isinstance(command, ResetBook):
+        publisher.reset_book(command.security_id, now_ns)
+    elif isinstance(command, FailOver):
+        publisher.fail_over(now_ns, gradually=command.gradually)
+    elif isinstance(command, StartWeek):
+        publisher.start_week(now_ns, gradually=command.gradually)
+    else:
+        assert_never(command)

@@ -1,0 +1,102 @@
+"""The day of a live market: open from the start, by the day script on the clock, or left to the operator."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from enum import Enum
+
+from pregao.exchange import control
+from pregao.exchange.catalogues.entries import Catalogue, Listing
+from pregao.exchange.day import DAY_S, SECOND_NS, load_regular_day
+from pregao.exchange.settlement import SettlementStage
+from pregao.exchange.timetable import UTC_OFFSET_S, timetable
+from pregao.model.market import Phase, Session
+from pregao.simulator.settings import as_date, days_since_1970, next_day
+from pregao.simulator.venue import fitting
+
+# Of a day that began before the exchange did, only what lasts is made up for.
+_LASTS = (control.ChangeSession, control.ChangePhase)
+
+
+class DayKind(Enum):
+    OPEN = "open"
+    CLOSED = "closed"
+    SCRIPT = "script"
+
+
+def trade_date_at(now_ns: int) -> int:
+    """The local date, as days since 1970."""
+    return (now_ns // SECOND_NS + UTC_OFFSET_S) // DAY_S
+
+
+class Schedule:
+    """Commands that time brings; each is given out with the time it is asked at."""
+
+    def __init__(self, kind: DayKind, catalogue: Catalogue, trade_date: int, seed: int) -> None:
+        self.kind, self.trade_date = kind, trade_date
+        self._catalogue, self._seed = catalogue, seed
+        self._script = fitting(load_regular_day(), catalogue)
+        self._commands: list[control.Control] = []
+        self._next = 0
+
+    def start(self, now_ns: int) -> Iterator[control.Control]:
+        """What happens at once."""
+        if self.kind is DayKind.SCRIPT:
+            self._plan()
+            yield from self._past(now_ns)
+            return
+        yield from _figures(self._catalogue, self.trade_date, now_ns)
+        if self.kind is DayKind.OPEN:
+            for phase in (Phase.PRE_OPEN, Phase.OPEN):
+                for group in self._catalogue.groups:
+                    yield control.ChangePhase(now_ns, *group.key, phase)
+
+    def next_timeout(self) -> int | None:
+        return self._commands[self._next].now_ns if self._next < len(self._commands) else None
+
+    def take(self, now_ns: int) -> Iterator[control.Control]:
+        """What is due; after the last command of a day comes the next trading day."""
+        while (due_ns := self.next_timeout()) is not None and due_ns <= now_ns:
+            command = self._commands[self._next]
+            self._next += 1
+            if self._next == len(self._commands):
+                self.trade_date = days_since_1970(next_day(as_date(self.trade_date)))
+                self._plan()
+            yield _at(command, now_ns)
+
+    def _plan(self) -> None:
+        self._commands = timetable(self._script, self._catalogue, self.trade_date, seed=self._seed)
+        self._next = 0
+
+    def _past(self, now_ns: int) -> Iterator[control.Control]:
+        while (due_ns := self.next_timeout()) is not None and due_ns <= now_ns:
+            command = self._commands[self._next]
+            if self._next + 1 == len(self._commands):
+                return  # `take` goes on to the next day with it
+            self._next += 1
+            if isinstance(command, _LASTS):
+                yield _at(command, now_ns)
+
+
+def _at(command: control.Control, now_ns: int) -> control.Control:
+    if isinstance(command, control.ChangePhase) and command.ends_ns is not None and command.ends_ns <= now_ns:
+        return replace(command, now_ns=now_ns, ends_ns=None)
+    return replace(command, now_ns=now_ns)
+
+
+def _figures(catalogue: Catalogue, trade_date: int, now_ns: int) -> Iterator[control.Control]:
+    """The session, and what is known before it."""
+    for group in catalogue.groups:
+        yield control.ChangeSession(now_ns, *group.key, Session.REGULAR, trade_date)
+    for listing in catalogue.listings:
+        yield from _known(listing, now_ns)
+
+
+def _known(listing: Listing, now_ns: int) -> Iterable[control.Control]:
+    security_id = listing.instrument.security_id
+    if listing.instrument.closing_price is not None:
+        yield control.PublishClosing(now_ns, security_id, of_day_before=True)
+    yield control.PublishBands(now_ns, security_id)
+    if listing.settlement is not None:
+        yield control.PublishSettlement(now_ns, security_id, SettlementStage.PREVIOUS_FINAL)
+    if listing.open_interest is not None:
+        yield control.PublishOpenInterest(now_ns, security_id)

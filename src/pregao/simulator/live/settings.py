@@ -1,0 +1,135 @@
+"""How a live exchange is configured: a TOML file, every part of which may be left out.
+
+    [multicast]
+    interface = "127.0.0.1"        # address of the interface by which packets leave
+    ttl = 0                        # 0: this machine only; 1: this network
+    channels = "channels.toml"     # beside this file, as `pregao.model.channel_map` describes it
+
+    [publisher]
+    schema_version = 16            # 7 to 17; those below 15 publish by position
+    heartbeat_ms = 1000
+    loop_interval_ms = 2           # between two packets of the definition and snapshot loops
+    loop_pause_ms = 1000           # between the end of a loop and the next
+
+    [market]
+    day = "open"                   # from the start; "script": on the clock; "closed": up to the operator
+    flow = 200                     # background orders a second; 0: silence but for the operator
+    seed = 1
+    implied_partial = "change"     # or "restate" (18.3)
+    state = "exchange.state"       # beside this file: what outlives a restart or a kill
+
+    [operator]
+    address = "127.0.0.1"
+    port = 8384                    # 0: any free one
+    queue = 1000                   # commands that may wait; more are refused
+
+Without `channels` packets go to administratively scoped groups, a group and a port for each stream:
+channel 84 sends incremental A to 239.255.84.1 port 20084, B to 239.255.84.2 port 21084, definitions to
+.3 and 22084, snapshots to .4 and 23084, and feed C to .5 to .7 with 24084 to 26084. A stream and feed
+that `channels` lacks is not sent; a contingency site exists where some feed C is configured.
+"""
+
+import tomllib
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from pathlib import Path
+
+from pregao.exchange.catalogues.tables import Table
+from pregao.feeds.binary.publisher import Pace, Paces
+from pregao.io.files import read_small_file
+from pregao.io.writing import write_whole
+from pregao.model.channel_map import LOOPBACK, ChannelMap, load_channels
+from pregao.model.errors import ConfigurationError
+from pregao.simulator.live.schedule import DayKind
+from pregao.simulator.settings import LARGEST_SEED, VERSIONS
+
+DEFAULT_PORT = 8384
+MOST_FLOW = 20_000
+USUAL_FLOW = 200.0  # of an exchange that is told nothing else: whoever listens sees a market
+_MS = 1_000_000
+_PACES = Paces()
+
+
+@dataclass(frozen=True, slots=True)
+class LiveSettings:
+    interface: str = LOOPBACK
+    ttl: int = 0
+    channels: ChannelMap | None = None  # None: the default addresses
+    version: int = 16
+    paces: Paces = _PACES
+    day: DayKind = DayKind.OPEN
+    flow: float = 0.0  # `load_settings` has USUAL_FLOW where nothing is said
+    seed: int = 1
+    implied_partial: str = "change"
+    address: str = LOOPBACK
+    port: int = DEFAULT_PORT
+    queue: int = 1000
+    bind_anywhere: bool = False
+    state: str | None = None  # None: a restart forgets everything
+
+    def __post_init__(self) -> None:
+        if self.version not in VERSIONS:
+            raise ConfigurationError(f"must be one of {VERSIONS}, not {self.version}", key="schema_version")
+        if not 0 <= self.flow <= MOST_FLOW:
+            raise ConfigurationError(f"must be from 0 to {MOST_FLOW}, not {self.flow}", key="flow")
+        if not 0 <= self.seed <= LARGEST_SEED:
+            raise ConfigurationError(f"must be from 0 to {LARGEST_SEED}, not {self.seed}", key="seed")
+        if not 0 <= self.port <= 65_535:
+            raise ConfigurationError(f"must be from 0 to 65535, not {self.port}", key="port")
+
+
+def write_channels(path: str, text: str) -> None:
+    """Beside a running exchange: whoever waits for the file never sees half of it."""
+    write_whole(Path(path), text.encode())
+
+
+def load_settings(path: str | None) -> LiveSettings:
+    """The settings of a file, or the default ones; ConfigurationError with the key at fault."""
+    if path is None:
+        return LiveSettings(flow=USUAL_FLOW)
+    try:
+        document = Table(tomllib.loads(read_small_file(path).decode("utf-8")), path, "")
+    except (ValueError, RecursionError) as error:
+        raise ConfigurationError(f"not a TOML file: {error}", file=path) from error
+    multicast, publisher, market, operator = (
+        document.table(name) if document.has(name) else Table({}, path, name)
+        for name in ("multicast", "publisher", "market", "operator")
+    )
+    document.close()
+    settings = LiveSettings(
+        interface=multicast.text("interface", LOOPBACK),
+        ttl=multicast.integer("ttl", 0, 1, 0),
+        channels=_channels(multicast, path),
+        version=publisher.integer("schema_version", 1, 1000, 16),
+        paces=_paces(publisher),
+        day=market.choice("day", {kind.value: kind for kind in DayKind}, "open"),
+        flow=market.number("flow", USUAL_FLOW),
+        seed=market.integer("seed", 0, LARGEST_SEED, 1),
+        implied_partial=market.choice(
+            "implied_partial", {name: name for name in ("change", "restate")}, "change"
+        ),
+        address=operator.text("address", LOOPBACK),
+        state=str(Path(path).parent / market.text("state", longest=4096)) if market.has("state") else None,
+        port=operator.integer("port", 0, 65_535, DEFAULT_PORT),
+        queue=operator.integer("queue", 1, 100_000, 1000),
+    )
+    for table in (multicast, publisher, market, operator):
+        table.close()
+    return settings
+
+
+def _channels(table: Table, path: str) -> ChannelMap | None:
+    if not table.has("channels"):
+        return None
+    file = str(Path(path).parent / table.text("channels", longest=4096))
+    channels = load_channels(read_small_file(file), file)
+    for entry in channels:
+        if not isinstance(entry.address, IPv4Address) or not entry.address.is_multicast:
+            raise ConfigurationError(f"{entry.address} is not an IPv4 multicast group", file=file)
+    return channels
+
+
+def _paces(table: Table) -> Paces:
+    interval_ns = table.integer("loop_interval_ms", 1, 60_000, 2) * _MS
+    pace = Pace(interval_ns, table.integer("loop_pause_ms", 0, 3_600_000, 1000) * _MS)
+    return Paces(pace, pace, heartbeat_ns=table.integer("heartbeat_ms", 10, 60_000, 1000) * _MS)

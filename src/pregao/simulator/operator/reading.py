@@ -1,0 +1,196 @@
+"""JSON to command dataclasses, and their JSON Schemas, from the same fields and types."""
+
+import json
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from decimal import Decimal
+from enum import Enum
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Final, get_args, get_origin, get_type_hints
+
+from pregao.simulator.operator.kinds import KINDS, Desk, Kind, RequestError, Schema, wrong_type
+
+_STAMP: Final = "now_ns"  # the exchange's to set
+_MOST_ITEMS: Final = 1000
+_MOST_LEGS: Final = 10  # of a strategy: its definition must fit a packet
+REFERENCE: Final = "#/components/schemas/"
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One field of a command."""
+
+    field: Field[Any]
+    type: Any  # without None
+    optional: bool
+
+    @property
+    def name(self) -> str:
+        return self.field.name
+
+    @property
+    def required(self) -> bool:
+        return self.field.default is MISSING and not self.optional
+
+
+@cache
+def slots(command: type) -> tuple[Slot, ...]:
+    hints = get_type_hints(command)
+    return tuple(_slot(field, hints[field.name]) for field in fields(command) if field.name != _STAMP)
+
+
+def _slot(field: Field[Any], hint: Any) -> Slot:
+    if get_origin(hint) is not UnionType:
+        return Slot(field, hint, False)
+    (kind,) = (part for part in get_args(hint) if part is not NoneType)
+    return Slot(field, kind, True)
+
+
+def parse_json(body: bytes) -> object:
+    """Strict JSON: no NaN, no repeated keys, no depth without end; decimals stay exact."""
+    try:
+        value: object = json.loads(
+            body.decode("utf-8"),
+            parse_float=_exact,
+            parse_constant=_no_constant,
+            object_pairs_hook=_no_repeats,
+        )
+    except (ValueError, RecursionError) as error:
+        raise RequestError("not-json", f"the body is not JSON: {error}"[:200]) from None
+    return value
+
+
+def _exact(text: str) -> Decimal:
+    number = Decimal(text) if len(text) <= 64 else Decimal("NaN")
+    if not number.is_finite() or not -64 <= number.adjusted() <= 64:
+        raise ValueError("a number far too large or small")
+    return number
+
+
+def _no_constant(name: str) -> object:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _no_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key is there twice")
+    return found
+
+
+def read_command(command: type, value: object, desk: Desk) -> Any:
+    """A command of this type, its time still to be set."""
+    return _read_dataclass(command, value, "", desk)
+
+
+def _read_dataclass(kind: type, value: object, where: str, desk: Desk) -> Any:
+    if not isinstance(value, dict):
+        raise wrong_type("an object", where)
+    known = {slot.name: slot for slot in slots(kind)}
+    for key in value:
+        if key not in known:
+            raise RequestError("unknown-key", "is not known here", _path(where, key[:60]))
+    arguments: dict[str, Any] = {}
+    for name, slot in known.items():
+        if value.get(name) is not None:
+            arguments[name] = _read(slot.type, slot.name, value[name], _path(where, name), desk)
+        elif slot.required:
+            raise RequestError("missing-key", "is missing", _path(where, name))
+        elif name in value and not slot.optional:
+            raise wrong_type("left out, or have a value", _path(where, name))
+        elif slot.field.default is MISSING:
+            arguments[name] = None
+    if any(field.name == _STAMP for field in fields(kind)):
+        arguments[_STAMP] = 0
+    return kind(**arguments)
+
+
+def _read(kind: Any, name: str, value: object, where: str, desk: Desk) -> Any:
+    if get_origin(kind) is tuple:
+        most = _most(kind)
+        if not isinstance(value, list):
+            raise wrong_type("a list", where)
+        if not 1 <= len(value) <= most:
+            raise RequestError("out-of-range", f"must have 1 to {most} items", where)
+        item = get_args(kind)[0]
+        return tuple(_read(item, name, each, f"{where}[{n}]", desk) for n, each in enumerate(value))
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        if not isinstance(value, str):
+            raise wrong_type("text", where)
+        if value not in kind.__members__:
+            raise RequestError("unknown-value", f"must be one of {', '.join(kind.__members__)}", where)
+        return kind[value]
+    if kind is bool:
+        if not isinstance(value, bool):
+            raise wrong_type("true or false", where)
+        return value
+    if is_dataclass(kind):
+        assert isinstance(kind, type)
+        return _read_dataclass(kind, value, where, desk)
+    return _named(name).read(value, where, desk)
+
+
+def _most(kind: Any) -> int:
+    return _MOST_LEGS if is_dataclass(get_args(kind)[0]) else _MOST_ITEMS
+
+
+def _named(name: str) -> Kind:
+    return KINDS[name]
+
+
+def _path(where: str, name: str) -> str:
+    return f"{where}.{name}" if where else name
+
+
+# --- the same as JSON Schema -------------------------------------------------------------------
+
+
+def component_schemas(commands: "tuple[type, ...]") -> dict[str, Schema]:
+    """Every command, and every dataclass and enum in one, by name."""
+    found: dict[str, Schema] = {}
+    for command in commands:
+        _collect(command, found)
+    return found
+
+
+def _collect(kind: Any, found: dict[str, Schema]) -> Schema:
+    if get_origin(kind) is tuple:
+        return _collect(get_args(kind)[0], found)
+    if kind.__name__ in found:
+        return {"$ref": REFERENCE + kind.__name__}
+    if issubclass(kind, Enum):
+        found[kind.__name__] = {"type": "string", "enum": list(kind.__members__)}
+    else:
+        found[kind.__name__] = {}  # its place, before what it is made of
+        found[kind.__name__] = _object_schema(kind, found)
+    return {"$ref": REFERENCE + kind.__name__}
+
+
+def _object_schema(kind: type, found: dict[str, Schema]) -> Schema:
+    properties = {slot.name: _slot_schema(slot, found) for slot in slots(kind)}
+    schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    required = [slot.name for slot in slots(kind) if slot.required]
+    document = kind.__doc__ or ""
+    if not document.startswith(f"{kind.__name__}("):  # that is the dataclass's own
+        schema["description"] = " ".join(document.split())
+    return schema | ({"required": required} if required else {})
+
+
+def _slot_schema(slot: Slot, found: dict[str, Schema]) -> Schema:
+    kind = slot.type
+    if get_origin(kind) is tuple:
+        item = get_args(kind)[0]
+        inner = _collect(item, found) if is_dataclass(item) else _named(slot.name).schema
+        schema: Schema = {"type": "array", "items": inner, "minItems": 1, "maxItems": _most(kind)}
+    elif kind is bool:
+        schema = {"type": "boolean"}
+    elif is_dataclass(kind) or issubclass(kind, Enum):
+        schema = _collect(kind, found)
+    else:
+        schema = _named(slot.name).schema
+    if slot.optional:
+        return {"anyOf": [schema, {"type": "null"}]}
+    default = slot.field.default
+    if default is MISSING:
+        return schema
+    return {"allOf": [schema], "default": default.name if isinstance(default, Enum) else default}

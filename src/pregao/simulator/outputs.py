@@ -1,0 +1,130 @@
+"""Where a simulation goes: what it needs of a place, and files as one. `memory` is the other."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from pregao.feeds.binary.publisher import Site
+from pregao.model.streams import Feed, Stream
+from pregao.simulator.applied_faults import DeedFile, DeedLog
+from pregao.simulator.captures import CaptureFile, close_all
+from pregao.simulator.line import Line
+from pregao.simulator.one_file import NAME, join_captures
+from pregao.simulator.published import Told
+from pregao.simulator.settings import Settings, as_date
+from pregao.simulator.truth import Truth
+from pregao.simulator.venue import Venue
+
+TRUTH_FOLDERS = {Site.PRIMARY: "truth", Site.CONTINGENCY: "truth-contingency"}
+
+
+class Capture(Protocol):
+    """One stream of one channel on one feed, as someone captured it."""
+
+    def arrival(self, sending_ns: int) -> int:
+        """When a packet sent then is captured; a link keeps the order."""
+
+    def record(self, payload: bytes, ts_ns: int) -> None: ...
+
+    def send(self, payload: bytes, sending_ns: int) -> None: ...
+
+
+class TruthKeeper(Protocol):
+    """What really happened: updates with their places, books and figures at checkpoints."""
+
+    def record(self, line: Line, told: Told) -> None: ...
+
+    def checkpoint(self, line: Line, security_ids: Iterable[int], now_ns: int) -> None: ...
+
+
+class Output(Protocol):
+    """`open_day`, then captures and truth of that day, then `close_day` or `discard_day`."""
+
+    @property
+    def log(self) -> DeedLog: ...
+
+    def open_day(self, trade_date: int, venue: Venue) -> None: ...
+
+    def capture(self, channel: int, stream: Stream, feed: Feed) -> Capture: ...
+
+    def truth(self) -> TruthKeeper | None: ...
+
+    def close_day(self) -> int:
+        """All of the day is there; how many bytes of captures."""
+
+    def discard_day(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class SiteTruths:
+    """The truth of each site in a folder of its own: they number packets apart."""
+
+    def __init__(self, truths: dict[Site, Truth]) -> None:
+        self._truths = truths
+
+    def record(self, line: Line, told: Told) -> None:
+        self._truths[line.site].record(line, told)
+
+    def checkpoint(self, line: Line, security_ids: Iterable[int], now_ns: int) -> None:
+        self._truths[line.site].checkpoint(line, security_ids, now_ns)
+
+    def close(self) -> None:
+        for truth in self._truths.values():
+            truth.close()
+
+    def discard(self) -> None:
+        for truth in self._truths.values():
+            truth.discard()
+
+
+class Files:
+    """A folder a day, with its captures and its truth; what faults did beside them."""
+
+    def __init__(self, settings: Settings, sites: Sequence[Site] = (Site.PRIMARY,)) -> None:
+        self._settings, self._sites = settings, sites
+        self.folders: list[Path] = []
+        self.log: DeedFile = DeedFile(settings.out / "faults.parquet", settings.faults, settings.seed)
+        self._captures: list[CaptureFile] = []
+        self._truth: SiteTruths | None = None
+        self._folder, self._trade_date = settings.out, 0
+
+    def open_day(self, trade_date: int, venue: Venue) -> None:
+        self._trade_date = trade_date
+        self._folder = self._settings.out / as_date(trade_date).isoformat()
+        self._captures = []
+        self._truth = None
+        if self._settings.truth:
+            truths = {
+                site: Truth(self._folder / TRUTH_FOLDERS[site], venue.engine, venue.desk)
+                for site in self._sites
+            }
+            self._truth = SiteTruths(truths)
+
+    def capture(self, channel: int, stream: Stream, feed: Feed) -> CaptureFile:
+        file = CaptureFile(self._folder, channel, stream, feed, self._settings.seed + self._trade_date)
+        self._captures.append(file)
+        return file
+
+    def truth(self) -> SiteTruths | None:
+        return self._truth
+
+    def close_day(self) -> int:
+        if self._truth is not None:
+            self._truth.close()
+        self.folders.append(self._folder)
+        size = close_all(self._captures)
+        if self._settings.one_file:
+            return join_captures([file.path for file in self._captures], self._folder / NAME)
+        return size
+
+    def discard_day(self) -> None:
+        for file in self._captures:
+            file.discard()
+        if self._truth is not None:
+            self._truth.discard()
+        self.log.discard()
+
+    def close(self) -> None:
+        if self._settings.faults:
+            self.log.close()

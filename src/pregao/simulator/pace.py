@@ -1,0 +1,82 @@
+"""How the day is spread over the clock: when orders come, and how often the loops go round."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pregao.exchange.day import SECOND_NS
+from pregao.feeds.binary.publisher import Pace, Paces
+from pregao.simulator.dayclock import DayClock
+from pregao.simulator.settings import Settings
+
+_SLICE_S: Final = 300
+_SQUEEZED_SLICE_S: Final = 1200  # drawing a slice costs as much as a hundred orders
+_SHARE_OF_SNAPSHOTS: Final = 0.02  # of incremental packets, as on the real days
+_PACKETS_OF_LOOP: Final = 80
+_FEWEST_LOOPS: Final = 16
+_INTERVAL_NS: Final = 5_000_000
+
+# Until when (local time) orders come how densely: busy at the opening and towards the close.
+_DENSITY: Final = (
+    (8 * 3600 + 55 * 60, 0.0), (9 * 3600, 0.3), (9 * 3600 + 45 * 60, 0.5), (10 * 3600, 0.5),
+    (10 * 3600 + 1800, 2.2), (12 * 3600, 1.3), (14 * 3600, 0.7), (16 * 3600, 1.0), (16 * 3600 + 55 * 60, 1.7),
+    (17 * 3600 + 5 * 60, 0.8), (17 * 3600 + 25 * 60, 0.3), (18 * 3600, 0.35), (18 * 3600 + 600, 0.1),
+)  # fmt: skip
+
+
+# A short day has as many orders in its auctions (until these times) as it needs for them to be some.
+_AUCTIONS_END: Final = frozenset((9 * 3600, 10 * 3600, 17 * 3600 + 5 * 60))
+_MORE_IN_AUCTIONS: Final = 5
+_BURST_NS: Final = 20_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A stretch of the day with its share of the orders, or with so many."""
+
+    start_ns: int
+    end_ns: int
+    weight: float
+    orders: int | None = None
+
+
+def slices(clock: DayClock) -> list[Slice]:
+    found: list[Slice] = []
+    length_s = _SLICE_S if clock.squeeze == 1 else _SQUEEZED_SLICE_S
+    at_s = _DENSITY[0][0]
+    for until_s, density in _DENSITY[1:]:
+        if clock.squeeze > 1 and until_s in _AUCTIONS_END:
+            density *= _MORE_IN_AUCTIONS
+        while at_s < until_s:
+            end_s = min(at_s + length_s, until_s)
+            found.append(Slice(clock.at(at_s), clock.at(end_s), density * (end_s - at_s)))
+            at_s = end_s
+    return found
+
+
+def with_bursts(found: Sequence[Slice], bursts: Sequence[tuple[int, int]]) -> list[Slice]:
+    """The same with so many orders within a moment, each at its time."""
+    sliced = list(found)
+    for at_ns, orders in sorted(bursts):
+        place = next((n for n, each in enumerate(sliced) if each.start_ns <= at_ns < each.end_ns), None)
+        if place is None:
+            continue
+        around = sliced[place]
+        end_ns = min(at_ns + _BURST_NS, around.end_ns)
+        before = (at_ns - around.start_ns) / (around.end_ns - around.start_ns)
+        sliced[place : place + 1] = [
+            replace(around, end_ns=at_ns, weight=around.weight * before),
+            Slice(at_ns, end_ns, 0.0, orders),
+            replace(around, start_ns=end_ns, weight=around.weight * (1 - before)),
+        ]
+    return [each for each in sliced if each.end_ns > each.start_ns]
+
+
+def paces(settings: Settings, channels: int) -> Paces:
+    """Snapshots are some two of a hundred packets, with a few loops on the quietest day; the
+    definitions go round as often."""
+    clock = DayClock(0, settings.squeeze)
+    usual = max(_FEWEST_LOOPS, round(_SHARE_OF_SNAPSHOTS * settings.messages / channels / _PACKETS_OF_LOOP))
+    loop_ns = (clock.ends_ns - clock.starts_ns) // (settings.loops or usual)
+    pace = Pace(_INTERVAL_NS, max(loop_ns - _PACKETS_OF_LOOP * _INTERVAL_NS, _INTERVAL_NS))
+    return Paces(pace, pace, heartbeat_ns=int(settings.heartbeat_s * SECOND_NS))

@@ -1,0 +1,248 @@
+"""A simulation from its settings to its files, or to wherever its output is."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from random import Random
+from time import perf_counter
+
+from pregao.codecs.sbe import load_builtin_schema
+from pregao.exchange.catalogues.entries import Catalogue
+from pregao.exchange.flow.paths import TRADING_DAY_NS
+from pregao.exchange.flow.settings import FlowSettings
+from pregao.exchange.timetable import local_midnight_ns
+from pregao.feeds.binary.publisher import SequencePoint, Site
+from pregao.model.streams import Feed, Stream
+from pregao.simulator.applied_faults import Deed
+from pregao.simulator.captures import CONTINGENCY_FILES, STREAM_FILES
+from pregao.simulator.collector import calm_collector
+from pregao.simulator.dayclock import DayClock, squeezed
+from pregao.simulator.driver import Driver, Task
+from pregao.simulator.fault_plan import DayOfWrongs
+from pregao.simulator.faults import parse_faults
+from pregao.simulator.impaired import ImpairedCapture
+from pregao.simulator.injected import Injector
+from pregao.simulator.latency import Departures
+from pregao.simulator.line import Line, Sink
+from pregao.simulator.outputs import Files, Output
+from pregao.simulator.pace import paces, slices, with_bursts
+from pregao.simulator.relisting import Relisting
+from pregao.simulator.settings import Settings, as_date, starts_week
+from pregao.simulator.sources import ChannelBooks
+from pregao.simulator.venue import Venue, default_catalogue
+
+_BEFORE_MESSAGES = 6_000  # of the day before the first, so that there are orders to carry over
+_BRIEF_IN_SHORT_DAYS = 0.1  # of the orders
+_OWN_VERSIONS = 500  # from where the contingency site counts its sequenceVersions
+Watch = Callable[[int, int], None]  # messages made, and wanted
+Key = tuple[Stream, Feed]
+
+
+@dataclass(slots=True)
+class Summary:
+    """What a simulation made."""
+
+    folders: list[Path] = field(default_factory=list)
+    commands: Counter[type] = field(default_factory=Counter)
+    rejections: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[type] = field(default_factory=Counter)
+    sizes: dict[Stream, Counter[int]] = field(default_factory=dict)
+    by_channel: dict[int, Counter[int]] = field(default_factory=dict)  # sizes of incremental packets
+    messages: int = 0
+    packets: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+    faults: Counter[str] = field(default_factory=Counter)
+
+
+class Simulation:
+    """Use once: `run`, or go through `days`. Without a `catalogue` it is that of the settings."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        watch: Watch | None = None,
+        output: Output | None = None,
+        catalogue: Catalogue | None = None,
+    ) -> None:
+        self.settings, self._watch = settings, watch
+        self.plan = parse_faults(settings.faults)
+        self._contingency = settings.contingency or bool(self.plan.contingency)
+        catalogue = squeezed(catalogue or default_catalogue(settings.instruments), settings.squeeze)
+        before = settings.day_before
+        flow = FlowSettings(trading=settings.trading)
+        if settings.squeeze > 1:  # books of a short day fill up, so that snapshots are worth looking at
+            flow = replace(flow, day_ns=TRADING_DAY_NS // settings.squeeze, brief=_BRIEF_IN_SHORT_DAYS)
+        self.venue = Venue(catalogue, settings.seed, before, flow)
+        self.lines = [self._line(channel, before) for channel in catalogue.channels]
+        self.driver = Driver(self.venue, self.lines, settings.checkpoint_events)
+        self.summary = Summary()
+        sites = tuple(Site) if self._contingency else (Site.PRIMARY,)
+        self.output: Output = Files(settings, sites) if output is None else output
+        self._injector = Injector(self.plan, self.driver, self.output.log)
+        self._impaired: list[ImpairedCapture] = []
+
+    def _line(self, channel: int, trade_date: int) -> Line:
+        settings, venue = self.settings, self.venue
+        books = ChannelBooks(channel, venue.catalogue, venue.engine, venue.desk)
+        week = as_date(trade_date).isocalendar().week
+
+        def line(site: Site, version: int, standby: Line | None = None) -> Line:
+            return Line(
+                channel, load_builtin_schema(), settings.version, books,
+                now_ns=self._clock(trade_date).starts_ns,
+                paces=paces(settings, len(venue.catalogue.channels)),
+                start=SequencePoint(version, 1), loops=SequencePoint(1000 + version, 1),
+                site=site, standby=standby, habits=settings.habits,
+                departures=Departures(f"{settings.seed}/{channel}/{site.name}"),
+            )  # fmt: skip
+
+        standby = line(Site.CONTINGENCY, _OWN_VERSIONS + week) if self._contingency else None
+        return line(Site.PRIMARY, week, standby)
+
+    def _clock(self, trade_date: int) -> DayClock:
+        return DayClock(local_midnight_ns(trade_date), self.settings.squeeze)
+
+    def run(self) -> Summary:
+        began = perf_counter()
+        for _ in self.days():
+            pass
+        self.summary.seconds = perf_counter() - began
+        return self._summed()
+
+    def days(self) -> Iterator[int]:
+        """Plays day after day; each, as days since 1970, when it is done."""
+        self._play_before()
+        for number, trade_date in enumerate(self.settings.trade_dates):
+            self._play(trade_date, number)
+            yield trade_date
+        self.output.close()
+
+    def _play_before(self) -> None:
+        """The day before the first, in brief and unwritten: its good-till orders and numbers stay."""
+        settings, driver = self.settings, self.driver
+        clock = self._clock(settings.day_before)
+        driver.start(self.venue.day(settings.day_before, settings.squeeze))
+        brief = _BEFORE_MESSAGES if settings.squeeze == 1 else min(_BEFORE_MESSAGES, settings.messages // 3)
+        driver.trade(slices(clock), brief)
+        driver.advance(clock.ends_ns)
+        for line in self._sites():
+            driver.checkpoint(line, clock.ends_ns)
+            line.messages = line.packets = 0
+            line.sizes = {stream: Counter() for stream in Stream}
+        driver.commands.clear()
+        driver.rejections.clear()
+        driver.kinds.clear()
+
+    def _sites(self) -> list[Line]:
+        return [*self.lines, *(line.standby for line in self.lines if line.standby is not None)]
+
+    def _play(self, trade_date: int, number: int) -> None:
+        settings, driver, output = self.settings, self.driver, self.output
+        clock, date = self._clock(trade_date), as_date(trade_date).isoformat()
+        output.open_day(trade_date, self.venue)
+        wrongs = {
+            line: DayOfWrongs(self.plan, clock, settings.seed, line.channel) for line in self.lines
+        }
+        driver.watch = self._watcher(number)
+        try:
+            driver.truth = output.truth()
+            self._connect(wrongs, date)
+            self._start_day(trade_date, clock, wrongs)
+            driver.trade(with_bursts(slices(clock), self._bursts(clock, date)), settings.messages)
+            driver.advance(clock.ends_ns)
+            for line in self.lines:
+                driver.checkpoint(line, clock.ends_ns, whole=True)
+            for capture in self._impaired:
+                capture.finish()
+            self.summary.bytes += output.close_day()
+        except BaseException:
+            output.discard_day()
+            raise
+
+    def _start_day(self, trade_date: int, clock: DayClock, wrongs: dict[Line, DayOfWrongs]) -> None:
+        driver, venue, start_ns = self.driver, self.venue, clock.starts_ns
+        venue.flow.start_day()
+        for line in self._sites():
+            line.events = line.checkpoint_at = 0
+            line.ambushes.clear()
+            line.list_ambushes.clear()
+            line.books.now_ns = start_ns
+        for line in self.lines:
+            driver.checkpoint(line, start_ns, whole=True)
+        tasks: list[Task] = []
+        if starts_week(trade_date):
+            tasks = [(start_ns, self._week_starter(line)) for line in self._sites()]
+        date = as_date(trade_date).isoformat()
+        for line, day in wrongs.items():
+            tasks += self._injector.tasks(line, day, date)
+        if self.settings.relistings:
+            relisting = Relisting(driver, self.settings.seed + trade_date)
+            tasks += relisting.tasks(self.settings.relistings, start_ns, clock.ends_ns)
+        driver.start(venue.day(trade_date, clock.squeeze), tasks, start_ns)
+
+    def _week_starter(self, line: Line) -> Callable[[int], None]:
+        def start(now_ns: int) -> None:
+            line.publisher.start_week(line.send_at(now_ns))
+            self.driver.checkpoint(line, now_ns, whole=True)
+
+        return start
+
+    def _bursts(self, clock: DayClock, date: str) -> list[tuple[int, int]]:
+        """Those of the plan, for all channels together."""
+        day = DayOfWrongs(self.plan, clock, self.settings.seed, 0)
+        random = Random(f"bursts/{day.name}")
+        found = [(day.moment(burst.at_s, random), burst.orders) for burst in self.plan.bursts]
+        for at_ns, orders in found:
+            for line in self.lines:
+                deed = Deed(date, "burst", line.channel, "A", "incremental", None, None, at_ns, orders)
+                self.output.log.note(deed)
+        return found
+
+    def _connect(self, wrongs: dict[Line, DayOfWrongs], date: str) -> None:
+        """From every line to its captures, through its faults where there are any."""
+        self._impaired = []
+        for line, day in wrongs.items():
+            self._connect_site(line, STREAM_FILES, day, date)
+            if line.standby is not None:
+                self._connect_site(line.standby, CONTINGENCY_FILES, day, date)
+
+    def _connect_site(self, line: Line, keys: dict[Key, str], day: DayOfWrongs, date: str) -> None:
+        sinks: dict[Stream, list[Sink]] = {stream: [] for stream in Stream}
+        for stream, feed in keys:
+            capture = self.output.capture(line.channel, stream, feed)
+            if not self.plan.touches_packets:
+                sinks[stream].append(capture)
+                continue
+            impaired = ImpairedCapture(capture, line.channel, stream, feed, day, date, self.output.log)
+            self._impaired.append(impaired)
+            sinks[stream].append(impaired)
+        line.sinks = {stream: tuple(each) for stream, each in sinks.items()}
+
+    def _watcher(self, number: int) -> Callable[[int], None] | None:
+        watch = self._watch
+        if watch is None:
+            return None
+        wanted = self.settings.messages * self.settings.days
+        return lambda messages: watch(messages, wanted)
+
+    def _summed(self) -> Summary:
+        summary, driver = self.summary, self.driver
+        summary.commands, summary.kinds = driver.commands, driver.kinds
+        summary.rejections = Counter({reason.name: n for reason, n in driver.rejections.items()})
+        summary.messages = driver.messages
+        summary.faults = self.output.log.counts
+        summary.packets = sum(line.packets for line in self.lines)
+        if isinstance(self.output, Files):
+            summary.folders = self.output.folders
+        for stream in Stream:
+            summary.sizes[stream] = sum((line.sizes[stream] for line in self.lines), Counter())
+        summary.by_channel = {line.channel: line.sizes[Stream.INCREMENTAL] for line in self.lines}
+        return summary
+
+
+def simulate(settings: Settings, watch: Watch | None = None) -> Summary:
+    """Simulates and writes what the settings ask for."""
+    with calm_collector():
+        return Simulation(settings, watch).run()
