@@ -9,8 +9,8 @@ The plain handler gets the same packets in the same order as bytes, fewer of the
 `baseline_handler`. Its tops must be the handler's.
 """
 
-from pregao.codecs.sbe import load_builtin_schema
-from pregao.feeds.binary.handler.handler import ChannelHandler
+from pregao.feeds.binary.system import BINARY
+from pregao.handler.handler import ChannelHandler
 from pregao.model.packets import PacketBatch
 
 from .baseline_book import UNPRICED, Book
@@ -70,7 +70,7 @@ class PlainRunner:
 
 
 def opened(opening: list[PacketBatch]) -> ChannelHandler:
-    handler = ChannelHandler(CHANNEL, load_builtin_schema())
+    handler = ChannelHandler(CHANNEL, BINARY)
     receive_all(handler, opening)
     believe_opening(handler)
     return handler

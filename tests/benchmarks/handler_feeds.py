@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from pregao.feeds.binary.handler.handler import ChannelHandler
-from pregao.feeds.binary.handler.lines import LineTable
+from pregao.handler.handler import ChannelHandler
+from pregao.handler.lines import LineTable
 from pregao.model.packets import PacketBatch
 from pregao.model.streams import Feed, Stream, StreamId
 from pregao.recovery.instruments import Known

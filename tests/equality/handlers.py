@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from pregao.codecs.sbe import load_builtin_schema
-from pregao.feeds.binary.handler.handler import ChannelHandler
+from pregao.feeds.binary.system import BINARY
+from pregao.handler.handler import ChannelHandler
 from pregao.model.market import Side
 from pregao.recovery.events import Event, InstrumentHealed
 from pregao.recovery.instruments import Known
@@ -21,9 +21,8 @@ class HandlerPair:
     of those that it concerned, and of all of them now and then."""
 
     def __init__(self, channel: int, settings: Settings | None = None) -> None:
-        schema = load_builtin_schema()
-        self.handler = ChannelHandler(channel, schema, settings, whole_events=False)
-        self.plain = PlainHandler(channel, schema, settings)
+        self.handler = ChannelHandler(channel, BINARY, settings, whole_events=False)
+        self.plain = PlainHandler(channel, BINARY.schema, settings)
         self.packets = self.comparisons = 0
         self.events: list[Event] = []
 

@@ -5,19 +5,20 @@ read by the kernel, whose own twin is `feeds.binary.reading.plain`; the readers 
 handler's, which are plain already. Views change with every row: for whole events there is another test.
 """
 
+from dataclasses import replace
 from typing import Any, cast
 
 from pregao.books.store import BookStore
 from pregao.codecs.sbe import Schema
-from pregao.feeds.binary.handler.definitions import DefinitionReader
-from pregao.feeds.binary.handler.groups import Groups
-from pregao.feeds.binary.handler.instruments import Instruments
-from pregao.feeds.binary.handler.keeper import StoreKeeper
-from pregao.feeds.binary.handler.observer import Observer
-from pregao.feeds.binary.handler.snapshots import SnapshotReader
 from pregao.feeds.binary.packets import PacketHeader
-from pregao.feeds.binary.reading.plain import PlainReader
 from pregao.feeds.binary.reading.rows import RowReader
+from pregao.feeds.binary.system import BINARY
+from pregao.handler.definitions import DefinitionReader
+from pregao.handler.groups import Groups
+from pregao.handler.instruments import Instruments
+from pregao.handler.keeper import StoreKeeper
+from pregao.handler.observer import Observer
+from pregao.handler.snapshots import SnapshotReader
 from pregao.model.rows import FIRST_SPECIAL, Kind
 from pregao.model.streams import Feed, Stream
 from pregao.recovery.arbitration import Packet
@@ -55,13 +56,14 @@ class PlainHandler:
         self.store, self.instruments = PlainStore(), Instruments()
         self.groups = Groups(cast(BookStore, self.store))
         keeper = PlainKeeper(self)
+        settings = replace(settings or Settings(), policy=BINARY.policy)
         self.machine = ChannelMachine(channel, keeper, settings)
-        plain, recovery = PlainReader(channel), RowReader(schema)
-        self._reader = RowReader(schema)
+        headers, recovery = BINARY.headers(), RowReader(schema, channel=channel)
+        self._reader = RowReader(schema, channel=channel)
         self.definitions = DefinitionReader(
-            plain, recovery, self.machine, self.instruments, self.groups, Observer(), self.align
+            headers, recovery, self.machine, self.instruments, self.groups, Observer(), self.align
         )
-        self.snapshots = SnapshotReader(channel, recovery, self.machine, keeper, self.groups)
+        self.snapshots = SnapshotReader(headers, recovery, self.machine, keeper, self.groups)
         self._started = False
         for security_id in self.machine.settings.interest or ():
             self.machine.index_of(security_id)
@@ -107,7 +109,7 @@ class PlainHandler:
         if number:
             packets = machine.on_packet(feed, version, number, payload, now_ns)
         else:
-            beats = [row for row in self._reader.read_packet(payload).rows if row["kind"] == Kind.SEQUENCE]
+            beats = [row for row in self._reader.read_unit(payload).rows if row["kind"] == Kind.SEQUENCE]
             if not beats:
                 machine.arbiter.foreign()
                 return
@@ -116,7 +118,7 @@ class PlainHandler:
             self._take(packet)
 
     def _take(self, packet: Packet) -> None:
-        reading = self._reader.read_packet(bytes(packet.payload), packet.at >> 32)
+        reading = self._reader.read_unit(bytes(packet.payload), packet.at >> 32)
         while True:
             for row in reading.rows:
                 self._take_row(row)

@@ -8,8 +8,9 @@ import numpy as np
 from pregao.codecs.sbe import Message, Schema
 from pregao.feeds.binary.packets import PacketDecoder, PacketMessage
 from pregao.feeds.binary.reading.plain import PlainReader
-from pregao.feeds.binary.reading.rows import RowFault, RowReader
+from pregao.feeds.binary.reading.rows import RowReader
 from pregao.feeds.binary.reading.told import Told
+from pregao.feeds.port import RowFault
 from pregao.model.errors import DecodeError
 from pregao.model.rows import ROW, Kind, Rows
 from tests.equality.rows import row_of

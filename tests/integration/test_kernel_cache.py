@@ -11,7 +11,7 @@ from pregao.simulator.sample import write_sample
 
 CHILD = """
 import sys
-from pregao.feeds.binary.kernels import decode
+from pregao.feeds.binary.kernels.packets import decode
 from pregao.captures.columns import read_columns
 
 assert sum(batch.messages for batch in read_columns(sys.argv[1])) > 0

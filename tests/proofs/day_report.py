@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pregao.feeds.binary.handler.handler import ChannelHandler
+from pregao.handler.handler import ChannelHandler
 from pregao.recovery.events import GapDetected, InstrumentHealed, InstrumentStale
 from pregao.recovery.instruments import Known
 from tests.proofs.truth_follower import DifferenceError, TruthFollower

@@ -3,10 +3,10 @@ go wrong on the way, against the exchange's own truth at the same sequence numbe
 
 from datetime import date
 
-from pregao.codecs.sbe import load_builtin_schema
-from pregao.feeds.binary.handler.handler import ChannelHandler
-from pregao.feeds.binary.handler.lines import LineTable
 from pregao.feeds.binary.publisher import Site as PublisherSite
+from pregao.feeds.binary.system import BINARY
+from pregao.handler.handler import ChannelHandler
+from pregao.handler.lines import LineTable
 from pregao.model.packets import batch_of
 from pregao.model.streams import Feed, Stream, StreamId
 from pregao.simulator.memory import MemoryDay, Packet, short_day, simulate_in_memory
@@ -33,13 +33,12 @@ class Listener:
     """A handler for each channel, and the truth beside it."""
 
     def __init__(self, day: MemoryDay, scenario: Scenario) -> None:
-        schema = load_builtin_schema()
         self._scenario, self.report = scenario, DayReport()
         self.handlers: dict[int, ChannelHandler] = {}
         self.truths: dict[int, TruthFollower] = {}
         self.lists: dict[int, ListFollower] = {}
         for channel in sorted({packet.channel for packet in day.packets}):
-            self.handlers[channel] = ChannelHandler(channel, schema)
+            self.handlers[channel] = ChannelHandler(channel, BINARY)
             theirs = (c for c in day.checkpoints if c.channel == channel and c.site is PublisherSite.PRIMARY)
             self.truths[channel] = TruthFollower(theirs, scenario.version)
             self.lists[channel] = ListFollower(day, channel)

@@ -5,8 +5,8 @@ from dataclasses import fields, replace
 from typing import Any
 
 from pregao.books.statistics import Slot, slot_of
-from pregao.feeds.binary.handler.handler import ChannelHandler
-from pregao.feeds.binary.handler.views import HandledBook
+from pregao.handler.handler import ChannelHandler
+from pregao.handler.views import HandledBook
 from pregao.model import events as e
 from pregao.model.market import Side, TradeSubType
 from pregao.recovery.instruments import Known

@@ -3,7 +3,7 @@
 All arguments are numbers and addresses: see `pregao.kernels`.
 """
 
-from pregao.feeds.binary.kernels import FRAMING_SIZE, PACKET_HEADER_SIZE
+from pregao.feeds.binary.kernels.packets import FRAMING_SIZE, PACKET_HEADER_SIZE
 from pregao.kernels import kernel, load_i64, load_u8, load_u16, load_u32, store_8, store_64
 
 HEADERS = FRAMING_SIZE + 8

@@ -2,7 +2,7 @@
 Market` is the short way; `pregao` names everything that people need."""
 
 from pregao.books.views import NO_PRICE, BookLevels, Level, Order, QueuePosition, SideLevels, Top
-from pregao.feeds.binary.handler.views import HandledBook as Book
+from pregao.handler.views import HandledBook as Book
 from pregao.market.channel_events import (
     ChannelReady,
     ChannelSilent,

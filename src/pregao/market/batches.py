@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pregao.feeds.binary.handler.groups import group_name
-from pregao.feeds.binary.handler.incremental import AFTER_ALL
+from pregao.handler.groups import group_name
+from pregao.handler.incremental import AFTER_ALL
 from pregao.market.making import EXCHANGE, Scene
 from pregao.model import market as m
 from pregao.model.market import FINE_EXPONENT, PRICE_EXPONENT

@@ -4,17 +4,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from pregao.codecs.sbe import load_builtin_schema
-from pregao.feeds.binary.handler.handler import ChannelHandler
-from pregao.feeds.binary.handler.lines import LineTable
-from pregao.feeds.binary.handler.observer import Observer
-from pregao.market.headers import Headers, feeds_of
+from pregao.feeds.registry import DEFAULT, load_system
+from pregao.handler.handler import ChannelHandler
+from pregao.handler.lines import LineTable
+from pregao.handler.observer import Observer
 from pregao.market.health import MarketHealth, channel_health
 from pregao.market.packets import Packets
-from pregao.market.slices import Slicer
+from pregao.market.slices import Slicer, feeds_of
 from pregao.market.times import FeedTimes
 from pregao.market.warm_up import warm_up
 from pregao.model.packets import PacketBatch
+from pregao.model.units import Units
 from pregao.recovery.events import Event
 from pregao.recovery.settings import Settings
 
@@ -35,6 +35,7 @@ class Channels:
         quotes: bool = True,
         whole_events: bool = True,
         settings: Settings | None = None,
+        system: str = DEFAULT,
     ) -> None:
         self.packets = packets
         self.handlers: dict[int, ChannelHandler] = {}
@@ -45,14 +46,15 @@ class Channels:
         self.now_ns = packets.now_ns  # when what is handled came
         self._observe, self._slicer = observe, Slicer()
         self._quotes, self._whole_events = quotes, whole_events
-        self._settings, self._schema = settings or Settings(), load_builtin_schema()
+        self._settings, self._system = settings or Settings(), load_system(system)
+        self._headers = self._system.headers()
         self._known_lines = -1
         self._look_at_lines()
 
     def start(self) -> Iterator[tuple[int, list[Event]]]:
         """Begin to receive: which streams each channel needs. Only somebody who joins streams has to ask,
         and then to the end."""
-        warm_up()
+        warm_up(self._system)
         self.packets.start()
         for channel, handler in self.handlers.items():
             events = handler.start(self.packets.now_ns)
@@ -72,10 +74,17 @@ class Channels:
         if batch is not None and batch.count:
             if len(self.packets.lines) != self._known_lines:
                 self._look_at_lines()
-            for piece in self._slicer.cut(batch, Headers(batch, self._feeds)) if self.exact else (batch,):
+            for piece in self._pieces(batch) if self.exact else (batch,):
                 yield from self._receive(piece)
-            self.times.take(batch)  # after the books: nobody waits for it
+            self.times.take(batch, self._units(batch))  # after the books: nobody waits for it
         yield from self._wake()
+
+    def _units(self, batch: PacketBatch) -> Units:
+        base, offsets, lengths, _, _ = batch.addresses
+        return self._headers.read(base, offsets, lengths, batch.count)
+
+    def _pieces(self, batch: PacketBatch) -> list[PacketBatch]:
+        return list(self._slicer.cut(batch, self._units(batch), self._feeds))
 
     def _receive(self, batch: PacketBatch) -> Iterator[tuple[int, list[Event]]]:
         now_ns = self.now_ns = int(batch.arrival_ns[batch.count - 1])
@@ -120,7 +129,7 @@ class Channels:
         if settings.interest is None and interest is not None:
             settings = replace(settings, interest=interest)
         handler = ChannelHandler(
-            channel, self._schema, settings, observer=observer, whole_events=self._whole_events,
+            channel, self._system, settings, observer=observer, whole_events=self._whole_events,
             quotes=self._quotes,
         )  # fmt: skip
         attach = getattr(observer, "attach", None)

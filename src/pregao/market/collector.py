@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pregao.books import layout as t
-from pregao.feeds.binary.handler.handler import ChannelHandler
-from pregao.feeds.binary.handler.interest import SymbolInterest
-from pregao.feeds.binary.handler.observer import Observer
+from pregao.handler.handler import ChannelHandler
+from pregao.handler.interest import SymbolInterest
+from pregao.handler.observer import Observer
 from pregao.market import making
 from pregao.market.channel_events import ChannelEvent, channel_event, position_of
 from pregao.market.events import BookStatusChanged, Definition, Depth, News, Quote

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pregao.feeds.binary.handler.handler import ChannelHandler
+from pregao.handler.handler import ChannelHandler
 from pregao.market.receiving import Reception
 from pregao.market.times import FeedTimes, Race, Spread
 from pregao.recovery.counters import FeedCounters, feed_counters

@@ -1,6 +1,5 @@
 """How long packets are on their way, noted while they pass. The twin is `plain_times` of the tests."""
 
-from pregao.feeds.binary.packets import PacketHeader
 from pregao.kernels import kernel, load_i64, load_u16, load_u32, store_64
 
 KEPT = 4096  # durations that a ring holds: the last ones
@@ -11,35 +10,33 @@ SOURCE_SIZE = 24
 NO_RING = -1  # not an incremental stream
 SIDE_A, SIDE_B, NO_SIDE = 0, 1, -1
 
-_HEADER_SIZE = PacketHeader.SIZE
-_RESERVED_BYTE = 0xFF00  # of the header's first word; it means nothing (6.5.5.1)
-_ARRIVAL_SIZE = 16  # the header's first word and a time
+_ARRIVAL_SIZE = 16  # a word for channel, epoch and number, and a time
 
 
 @kernel
 def note_times(
-    known_sources, rings, ring_counts, remembered, base, offsets, lengths, sources, arrivals, count
+    known_sources, rings, ring_counts, remembered,
+    rows, channels, epochs, numbers, _offsets, _lengths, sent, _nexts, sources, arrivals, count,
 ):  # fmt: skip
-    """Note the delay of every numbered packet of an incremental stream, and how much later B is than A.
+    """Note the delay of every numbered unit of an incremental stream, and how much later B is than A. From
+    `rows` to `_nexts` the columns of `model.units`.
 
-    Packets are looked at in the order of their arrival, so each pair counts once: when its second comes.
+    Units are looked at in the order of their arrival, so each pair counts once: when its second comes.
     """
-    for row in range(count):
+    for unit in range(count):
+        row, number = load_u32(rows, unit * 4), load_i64(numbers, unit * 8)
         source = known_sources + load_u16(sources, row * 2) * SOURCE_SIZE
         ring = load_i64(source, DELAY_RING)
-        if ring == NO_RING or load_u32(lengths, row * 4) < _HEADER_SIZE:
+        if ring == NO_RING or number <= 0:  # a heartbeat, or nothing of ours
             continue
-        packet = base + load_i64(offsets, row * 8)
-        word = load_i64(packet, 0) & ~_RESERVED_BYTE  # channel, version, number
-        number = word >> 32
-        if number == 0:
-            continue  # a heartbeat
+        channel = load_i64(channels, unit * 8) & 0xFF
+        word = channel | (load_i64(epochs, unit * 8) & 0xFFFFFF) << 8 | number << 32
         arrival_ns = load_i64(arrivals, row * 8)
-        _append(rings, ring_counts, ring, arrival_ns - load_i64(packet, 8))
+        _append(rings, ring_counts, ring, arrival_ns - load_i64(sent, unit * 8))
         side = load_i64(source, SIDE)
         if side == NO_SIDE:
             continue
-        slot = (number + (word & 0xFF) * 1021) & (SLOTS - 1)
+        slot = (number + channel * 1021) & (SLOTS - 1)
         other = remembered + ((1 - side) * SLOTS + slot) * _ARRIVAL_SIZE
         if load_i64(other, 0) == word:
             later_ns = arrival_ns - load_i64(other, 8)

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar, cast
 from pregao.books import layout as t
 from pregao.books.row_updates import Row, row_at, wide
 from pregao.books.views import Level
-from pregao.feeds.binary.handler.groups import group_name
+from pregao.handler.groups import group_name
 from pregao.market import events as e
 from pregao.market import statistic_events as s
 from pregao.model import market as m

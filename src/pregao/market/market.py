@@ -20,7 +20,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from pregao.captures.subscriptions import load_subscriptions
-from pregao.feeds.binary.handler.views import HandledBook
+from pregao.feeds.registry import DEFAULT
+from pregao.handler.views import HandledBook
 from pregao.io.clock import NS_PER_SECOND, system_time_ns
 from pregao.market.capture_files import captures_in
 from pregao.market.channels import Channels
@@ -47,7 +48,8 @@ class Market:
 
     `symbols`: events and books of these only; none: of all. `orders`, `quotes`, `statistics`, `depth`
     (levels a side): which events are told besides trades, states, phases, news and what channels say.
-    `exact`: one new packet at a time. `whole_events`: books change at the end of events only (4.2)."""
+    `exact`: one new packet at a time. `whole_events`: books change at the end of events only (4.2).
+    `system`: whose packets they are, as `feeds.registry` knows it."""
 
     def __init__(
         self,
@@ -61,6 +63,7 @@ class Market:
         exact: bool = True,
         whole_events: bool = True,
         settings: Settings | None = None,
+        system: str = DEFAULT,
     ) -> None:
         self._packets = packets
         self._wanted = Wanted(frozenset(symbols) or None, orders, quotes, statistics, depth)
@@ -69,8 +72,9 @@ class Market:
         self._is_quiet = False
         self._take_rows: TakeRows | None = None
         self._channels = Channels(
-            packets, self._observe, exact=exact, quotes=quotes, whole_events=whole_events, settings=settings
-        )
+            packets, self._observe, exact=exact, quotes=quotes, whole_events=whole_events, settings=settings,
+            system=system,
+        )  # fmt: skip
         self._told: deque[MarketEvent] = deque()
         self._left: Iterator[None] = iter(())  # of a batch that was not taken to its end
         self._arriving: asyncio.Future[PacketBatch | None] | None = None
@@ -93,13 +97,14 @@ class Market:
         exact: bool = True,
         whole_events: bool = True,
         settings: Settings | None = None,
+        system: str = DEFAULT,
     ) -> Self:
         """Captures (or folders of them), merged by time. `speed` 1.0: at the recorded pace; 0: as fast as
         possible. `config` names the streams of captures whose file names do not."""
         packets = ReplayedPackets(captures_in(paths), speed=speed, config=config, channels=channels)
         return cls(
             packets, symbols=symbols, orders=orders, quotes=quotes, statistics=statistics, depth=depth,
-            exact=exact, whole_events=whole_events, settings=settings,
+            exact=exact, whole_events=whole_events, settings=settings, system=system,
         )  # fmt: skip
 
     @classmethod
@@ -117,12 +122,13 @@ class Market:
         exact: bool = False,
         whole_events: bool = True,
         settings: Settings | None = None,
+        system: str = DEFAULT,
     ) -> Self:
         """Multicast, as a channel configuration says; without one, `pregao exchange` on this machine."""
         packets = LivePackets(load_subscriptions(config, channels, interface))
         return cls(
             packets, symbols=symbols, orders=orders, quotes=quotes, statistics=statistics, depth=depth,
-            exact=exact, whole_events=whole_events, settings=settings,
+            exact=exact, whole_events=whole_events, settings=settings, system=system,
         )  # fmt: skip
 
     # Events

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 
-from pregao.feeds.binary.handler.handler import ChannelHandler
-from pregao.feeds.binary.handler.views import HandledBook
+from pregao.handler.handler import ChannelHandler
+from pregao.handler.views import HandledBook
 from pregao.model.errors import PregaoError
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from pregao.recovery.instruments import SYNC, SYNC_SIZE, BookStatus, Mark
 
 if TYPE_CHECKING:
-    from pregao.feeds.binary.handler.handler import ChannelHandler
+    from pregao.handler.handler import ChannelHandler
 
 _NEVER_TOLD: Final = 255
 _IGNORED, _UNVERIFIED, _STALE = int(Mark.IGNORED), int(BookStatus.UNVERIFIED), int(BookStatus.STALE)

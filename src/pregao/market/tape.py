@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from pregao.feeds.binary.handler.observer import Observer
+from pregao.handler.observer import Observer
 from pregao.market.events import Trade, TradeBusted
 from pregao.market.making import Scene, Symbols, bust, trade
 from pregao.model.rows import ROW_SIZE, Kind, Rows

@@ -21,6 +21,7 @@ from pregao.market.kernels import (
 )
 from pregao.model.packets import Int64s, PacketBatch
 from pregao.model.streams import Feed, Stream, StreamId
+from pregao.model.units import Units
 
 _SIDES: Final = {Feed.A: SIDE_A, Feed.B: SIDE_B}
 _LEAD: Final = 0  # in place of a feed: the ring of a channel's leads
@@ -71,8 +72,9 @@ class FeedTimes:
         arrays = (self._sources, self._rings, self._counts, self._remembered)
         self._addresses = tuple(array.ctypes.data for array in arrays)
 
-    def take(self, batch: PacketBatch) -> None:
-        note_times(*self._addresses, *batch.addresses, batch.count)
+    def take(self, batch: PacketBatch, units: Units) -> None:
+        _, _, _, sources, arrivals = batch.addresses
+        note_times(*self._addresses, *units.addresses, sources, arrivals, units.count)
 
     def delay(self, channel: int, feed: int) -> Spread | None:
         """From the sending time that a packet tells to its arrival: clocks have to agree."""

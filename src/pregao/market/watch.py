@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Final
 
 from pregao.captures.formats.text_values import printable
-from pregao.feeds.binary.handler.views import HandledBook
+from pregao.handler.views import HandledBook
 from pregao.market.channels import Channels
 from pregao.market.events import Trade, TradeBusted
 from pregao.market.health import MarketHealth

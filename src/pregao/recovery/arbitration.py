@@ -31,7 +31,6 @@ from pregao.recovery.arbitration_state import (
 from pregao.recovery.feeds import Feed
 from pregao.recovery.hashing import FEED_BITS, LOST, UNKNOWN, messages_hash
 from pregao.recovery.in_sequence import Output, Packet, Taking
-from pregao.recovery.sequence import is_newer, successor
 from pregao.recovery.settings import Settings
 from pregao.recovery.stray_packets import FEW, MANY, Elsewhere, Place, Waiting
 
@@ -46,8 +45,9 @@ class Arbiter:
     def __init__(
         self, channel: int, feeds: tuple[Feed, ...], settings: Settings, next_appearance: Callable[[], int]
     ) -> None:
-        self.state = State(channel, feeds, settings.hash_ring)
+        self.state = State(channel, feeds, settings.hash_ring, settings.policy.own_bytes)
         self._settings, self._next_appearance = settings, next_appearance
+        self._policy = settings.policy
         self._taking = Taking(self.state, feeds, channel, settings)
         self._elsewhere = Elsewhere(settings.hold_bytes)
         self._coming: Place | None = None  # the next version, while the end of this one may still come
@@ -90,7 +90,8 @@ class Arbiter:
         """A packet of this channel that is no heartbeat."""
         self._expire(now_ns)
         self._hear(feed, now_ns)
-        packet = Waiting(bytes(payload), feed, now_ns, messages_hash(payload), 1 << feed - 1)
+        value = messages_hash(payload, self._policy.own_bytes)
+        packet = Waiting(bytes(payload), feed, now_ns, value, 1 << feed - 1)
         if self.version < 0:
             self._begin(version, number)
             self._taking.accept(number, packet)
@@ -200,9 +201,9 @@ class Arbiter:
         if self._coming is not None and self._coming.version == version:
             self._add_coming(self._coming, number, packet)
             return
-        if version == successor(self.version) and number == 1:
+        if version == self._policy.next_epoch(self.version) and number == 1:
             need = 1
-        elif is_newer(version, self.version) or not self.state.get(PROVEN):
+        elif self._policy.is_newer(version, self.version) or not self.state.get(PROVEN):
             need = FEW
         else:
             need = MANY
@@ -226,7 +227,7 @@ class Arbiter:
             return
         if version == self.version and number >= self._taking.next:
             self._jump(believed)
-        elif version == successor(self.version) and not self._ended:
+        elif version == self._policy.next_epoch(self.version) and not self._ended:
             believed.since_ns = packet.arrival_ns
             self._coming = believed
         else:
@@ -248,7 +249,7 @@ class Arbiter:
         self._forget()
         back = believed.version == before and not (ended and lowest == 1)
         first = lowest if back or lowest > self._settings.hold_packets else 1
-        clean = ended and first == 1 and believed.version in (before, successor(before))
+        clean = ended and first == 1 and believed.version in (before, self._policy.next_epoch(before))
         self._begin(believed.version, first, clean=clean)
         self.state.set(PROVEN, int(len(believed.packets) > 1))
         self._taking.adopt(believed.packets)
@@ -273,7 +274,7 @@ class Arbiter:
         self._beats = self._beats + 1 if beat == self._beat else 1
         self._beat = beat
         same = version == self.version
-        forward = next_number > self._taking.next if same else is_newer(version, self.version)
+        forward = next_number > self._taking.next if same else self._policy.is_newer(version, self.version)
         return self._beats >= (FEW if forward or not self.state.get(PROVEN) else _BEATS_BACK)
 
     def _reveal(self, version: int, next_number: int, now_ns: int) -> None:
@@ -282,7 +283,7 @@ class Arbiter:
             self._taking.reveal(next_number, now_ns)
             return
         self._taking.give_up_all()
-        clean = self._ended and next_number == 1 and version == successor(self.version)
+        clean = self._ended and next_number == 1 and version == self._policy.next_epoch(self.version)
         self._forget()
         self._begin(version, next_number, clean=clean)
 

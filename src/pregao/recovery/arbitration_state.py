@@ -14,6 +14,7 @@ from pregao.recovery.hashing import UNKNOWN
 
 _FIELDS = (
     "channel",
+    "own_bytes",  # at the beginning of a unit, each feed's own
     "appearance",  # of the sequence version: the upper half of `at`
     "version",  # -1: nothing heard yet
     "next",  # the number that comes next
@@ -38,8 +39,8 @@ _FIELDS = (
     "out_version",  # uint16
 )
 (
-    CHANNEL, APPEARANCE, VERSION, NEXT, PROVEN, LOWEST_HELD, RING, RING_MASK, FEEDS, LAST_NS, CONFLICTS,
-    FOREIGN, OUTDATED, GIVEN_UP, DEADLINE, STOP, ACCEPTED, OUT_AT, OUT_OFFSET, OUT_LENGTH, OUT_ROW,
+    CHANNEL, OWN_BYTES, APPEARANCE, VERSION, NEXT, PROVEN, LOWEST_HELD, RING, RING_MASK, FEEDS, LAST_NS,
+    CONFLICTS, FOREIGN, OUTDATED, GIVEN_UP, DEADLINE, STOP, ACCEPTED, OUT_AT, OUT_OFFSET, OUT_LENGTH, OUT_ROW,
     OUT_VERSION,
 ) = range(0, 8 * len(_FIELDS), 8)  # fmt: skip
 
@@ -64,12 +65,13 @@ class State:
 
     __slots__ = ("address", "block", "ring")
 
-    def __init__(self, channel: int, feeds: tuple[Feed, ...], ring_size: int) -> None:
+    def __init__(self, channel: int, feeds: tuple[Feed, ...], ring_size: int, own_bytes: int) -> None:
         assert ring_size & (ring_size - 1) == 0, "a power of two"
         self.block: Int64s = np.zeros(_WORDS, np.int64)
         self.address = int(self.block.ctypes.data)
         self.ring: Int64s = np.full(ring_size, UNKNOWN, np.int64)
         self.set(CHANNEL, channel)
+        self.set(OWN_BYTES, own_bytes)
         self.set(VERSION, -1)
         self.set(LOWEST_HELD, NOTHING_HELD)
         self.set(DEADLINE, NO_DEADLINE)

@@ -50,7 +50,7 @@ class ChannelMachine:
         self.held = HeldRows(self.settings.held_rows)
         self.sites = Sites(channel, self.settings, self._events)
         self._recovery = Recovery(channel, self.table, self.held, keeper, self.counters, self._events)
-        self.definitions = Listing(channel, self.table, self._recovery, self._events)
+        self.definitions = Listing(channel, self.table, self._recovery, self.settings.policy, self._events)
         self.snapshots = Snapshots(
             channel, self.table, self._recovery, self.sites, self.settings, self._events
         )
@@ -59,7 +59,7 @@ class ChannelMachine:
         )
         self._upsets = Upsets(
             channel, self.table, self.held, self.sites, self._recovery, self.definitions, self.snapshots,
-            self._progress, keeper, self.counters, self._events,
+            self._progress, keeper, self.counters, self.settings.policy, self._events,
         )  # fmt: skip
         self._trade_date = 0
 

@@ -17,9 +17,10 @@ from pregao.recovery.events import (
 from pregao.recovery.feeds import Site
 from pregao.recovery.held import HeldRows
 from pregao.recovery.in_sequence import Upset
-from pregao.recovery.instruments import lose_packets
+from pregao.recovery.instruments import lose_units
 from pregao.recovery.keeper import Keeper
 from pregao.recovery.listing import Listing
+from pregao.recovery.policy import Policy
 from pregao.recovery.progress import Progress
 from pregao.recovery.recovery import Recovery
 from pregao.recovery.sites import Sites
@@ -41,11 +42,13 @@ class Upsets:
         progress: Progress,
         keeper: Keeper,
         counters: ChannelCounters,
+        policy: Policy,
         tell: list[Event],
     ) -> None:
         self._channel, self._table, self._held, self._sites = channel, table, held, sites
         self._recovery, self._definitions, self._snapshots = recovery, definitions, snapshots
         self._progress, self._keeper, self._counters, self._tell = progress, keeper, counters, tell
+        self._policy = policy
 
     def take(self, upset: Upset) -> None:
         """Something happened between two packets of the incremental stream."""
@@ -81,7 +84,7 @@ class Upsets:
         self._counters.channel_resets += 1
         self._tell.append(ChannelWasCleared(self._channel, at))
         self._snapshots.on_recovery()
-        self._recovery.clear_books(at)
+        self._recovery.clear(at, self._policy.reset_clears)
 
     def watch(self, now_ns: int) -> None:
         """Whether feeds are heard, and which site is to be followed."""
@@ -125,7 +128,8 @@ class Upsets:
         self._recovery.missing = max(self._recovery.missing, at)
         if forget:
             self._held.forget_all(self._table.sync)
-        concerned = lose_packets(self._table.sync, at, packets, self._recovery.loops)
+        reports = None if packets is None else packets * self._policy.reports_in_a_unit
+        concerned = lose_units(self._table.sync, at, reports, self._recovery.loops)
         self._table.recount_all()
         if concerned:
             ids = tuple(self._table.security_ids[index] for index in concerned)

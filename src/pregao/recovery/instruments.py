@@ -12,8 +12,6 @@ import numpy as np
 
 from pregao.model.rows import Kind
 
-# A packet has at most 1,400 bytes (6.5.4), 16 of them header; the shortest message with a rptSeq has 40.
-REPORTS_IN_A_PACKET: Final = 35
 NEVER: Final = 1 << 62  # a bound that no rptSeq exceeds: only a snapshot can tell
 NO_REPORT: Final = -1  # no rptSeq of it is known
 NOBODY: Final = -1  # end of a chain
@@ -214,13 +212,13 @@ def _lose(record: Record, at: int) -> int:
 # What concerns all instruments at once
 
 
-def lose_packets(sync: Sync, last_at: int, packets: int | None, loops: int) -> list[int]:
-    """Packets up to a place are lost, None: nobody knows how many; `loops` snapshot loops were begun by
-    then. Which instruments had been clean, at least in part."""
+def lose_units(sync: Sync, last_at: int, reports: int | None, loops: int) -> list[int]:
+    """Units up to a place are lost that can have had so many reports of an instrument, None: nobody knows;
+    `loops` snapshot loops were begun by then. Which instruments had been clean, at least in part."""
     touched = (sync["covered"] < last_at) & (sync["marks"] & int(Mark.IGNORED) == 0)
     book = touched & (sync["book"] == Known.CLEAN)
     statistics = touched & (sync["statistics"] == Known.CLEAN)
-    bound = NEVER if packets is None else min(NEVER, packets * REPORTS_IN_A_PACKET)
+    bound = NEVER if reports is None else min(NEVER, reports)
     sync["since"][touched & ~not_clean(sync)] = loops
     sync["bound"][book] = 0
     sync["bound"][touched] = np.minimum(NEVER, sync["bound"][touched] + bound)

@@ -10,6 +10,7 @@ import numpy as np
 from pregao.recovery.events import DefinitionsComplete, Event
 from pregao.recovery.instruments import Mark
 from pregao.recovery.loops import Follow, LoopTracker
+from pregao.recovery.policy import Policy
 from pregao.recovery.recovery import Recovery
 from pregao.recovery.table import NOT_FOLLOWED, InstrumentTable
 
@@ -18,9 +19,11 @@ class Listing:
     """Complete when a whole loop was heard that began after the last loss of packets: a definition may
     have been in what was lost."""
 
-    def __init__(self, channel: int, table: InstrumentTable, recovery: Recovery, tell: list[Event]) -> None:
+    def __init__(
+        self, channel: int, table: InstrumentTable, recovery: Recovery, policy: Policy, tell: list[Event]
+    ) -> None:
         self._channel, self._table, self._recovery, self._tell = channel, table, recovery, tell
-        self.tracker = LoopTracker(ends_by_count=True)
+        self.tracker = LoopTracker(policy, ends_by_count=policy.definitions_end_by_count)
         self.complete = False
         self._losses = 0
         self._losses_at_beginning = -1  # of the loop that is heard; -1: its beginning was not

@@ -8,7 +8,7 @@ but a ChannelReset on the incremental stream (7.5).
 from enum import Enum
 from typing import Final
 
-from pregao.recovery.sequence import distance
+from pregao.recovery.policy import Policy
 
 _LATE: Final = 4  # versions: packets of loops so recent are late ones
 
@@ -26,8 +26,8 @@ class LoopTracker:
     """One looping stream of one site. `ends_by_count`: a loop may end without a SequenceReset, and the next
     one have the same version."""
 
-    def __init__(self, *, ends_by_count: bool = False) -> None:
-        self._ends_by_count = ends_by_count
+    def __init__(self, policy: Policy, *, ends_by_count: bool = False) -> None:
+        self._policy, self._ends_by_count = policy, ends_by_count
         self.version = 0
         self.loops = 0  # begun, as far as known
         self.completed = 0
@@ -59,7 +59,7 @@ class LoopTracker:
         self.idle = False
         if self._next and version == self.version:
             return self._within(number)
-        if self._next and number != 1 and -_LATE <= distance(version, self.version) < 0:
+        if self._next and number != 1 and -_LATE <= self._policy.distance(version, self.version) < 0:
             return Follow.REPEATED
         return self._begin(version, number)
 

@@ -167,8 +167,14 @@ class Recovery:
 
     # Resets
 
-    def clear_books(self, at: int) -> None:
-        """ChannelReset: all books are empty, statistics are kept (6.5.12)."""
+    def clear(self, at: int, parts: Part) -> None:
+        """ChannelReset: what the system says is empty (6.5.12: all books; statistics are kept)."""
+        if Part.BOOK in parts:
+            self._clear_books(at)
+        if Part.STATISTICS in parts:
+            self._clear_statistics(at)
+
+    def _clear_books(self, at: int) -> None:
         sync = self.table.sync
         concerned = (sync["covered"] < at) & (sync["marks"] & int(Mark.IGNORED) == 0)
         for index in np.flatnonzero(concerned).tolist():
@@ -180,6 +186,12 @@ class Recovery:
         self.unsettle_books(at)
         sync["book"][concerned] = Known.UNVERIFIED  # also what was stale: now it is known to be empty
         self.table.recount_all()
+
+    def _clear_statistics(self, at: int) -> None:
+        sync = self.table.sync
+        concerned = (sync["covered"] < at) & (sync["marks"] & int(Mark.IGNORED) == 0)
+        for index in np.flatnonzero(concerned).tolist():
+            self.keeper.clear_statistics(index)
 
     def unsettle_books(self, at: int) -> None:
         """Books will be told again, one by one; until its turn no update of a book is told (6.5.11,

@@ -58,7 +58,7 @@ class Sites:
                 times.append(self._heard_ns(feed) + self._settings.silence_ns)
         if self._started_ns is not None and not self._any_alive(self.active):
             # The clock is asked again while there is something to wait for.
-            times.append(self._now_ns + self._settings.heartbeat_ns)
+            times.append(self._now_ns + self._settings.beat_ns)
         return min(times) if times else None
 
     def on_timeout(self, now_ns: int) -> list[Output]:
@@ -71,7 +71,7 @@ class Sites:
             return False
         if self._started_ns is None or now_ns < self._started_ns:
             self._started_ns = now_ns
-        self._now_ns, self._look_ns = now_ns, now_ns + self._settings.heartbeat_ns // _LOOKS
+        self._now_ns, self._look_ns = now_ns, now_ns + self._settings.beat_ns // _LOOKS
         for feed in _FEEDS:
             self._watch_feed(feed, now_ns)
         for site in _SITES:

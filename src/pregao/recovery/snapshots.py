@@ -29,7 +29,7 @@ class Snapshots:
     ) -> None:
         self._channel, self._table, self._recovery, self._sites = channel, table, recovery, sites
         self._settings, self._tell = settings, tell
-        self.tracker = LoopTracker()
+        self.tracker = LoopTracker(settings.policy)
         self.completed = False  # a complete loop was heard from this site
         self._begun_at = _NOWHERE  # the loop's list of instruments is as of this place, or later
         self._latest = _NOWHERE  # place of the last snapshot of any loop

@@ -11,7 +11,7 @@ from pregao.books.anomalies import Anomaly
 from pregao.books.phases import effective
 from pregao.books.store import BookStore
 from pregao.books.views import Level, Order, Top
-from pregao.feeds.binary.handler.groups import Groups
+from pregao.handler.groups import Groups
 from pregao.model import events as e
 from pregao.model.market import Action, ImbalanceSide, Phase, Side, State
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows

@@ -7,9 +7,11 @@ from functools import cache
 from typing import Any, Final
 
 from pregao import Market, MarketEvent
+from pregao.feeds.binary.system import BINARY
 from pregao.model.events import Update
 from pregao.model.packets import PacketBatch, batch_of
 from pregao.model.streams import StreamId
+from pregao.model.units import Units
 from pregao.recovery.events import Event
 from pregao.simulator.memory import MemoryDay, Packet, short_day, simulate_in_memory
 
@@ -18,6 +20,11 @@ from pregao.simulator.memory import MemoryDay, Packet, short_day, simulate_in_me
 def day(**settings: Any) -> MemoryDay:
     (only,) = simulate_in_memory(short_day(**({"squeeze": 160, "loops": 24} | settings)))
     return only
+
+
+def units_of(batch: PacketBatch) -> Units:
+    base, offsets, lengths, _, _ = batch.addresses
+    return BINARY.headers().read(base, offsets, lengths, batch.count)
 
 
 class MemoryPackets:

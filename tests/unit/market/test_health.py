@@ -13,8 +13,8 @@ from pregao.model.market import DefinitionAction
 from pregao.model.streams import Feed, Stream, StreamId
 from pregao.recovery.events import JoinStream
 from pregao.recovery.feeds import RecoveryStream, Site
-from tests.unit.feeds.binary.handler.kit import Channel
 from tests.unit.feeds.binary.publisher.desk import A, C, instrument, order
+from tests.unit.handler.kit import Channel
 
 DEFINITIONS = JoinStream(84, RecoveryStream.DEFINITIONS, Site.PRIMARY)
 

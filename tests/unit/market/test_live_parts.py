@@ -15,6 +15,7 @@ from pregao.market.kernels import KEPT
 from pregao.market.times import FeedTimes
 from pregao.model.packets import batch_of
 from pregao.model.streams import Feed, Stream, StreamId
+from tests.unit.market.kit import units_of
 
 LINES = [
     StreamId(channel, stream, feed)
@@ -73,7 +74,8 @@ def test_delays_and_leads_are_those_of_the_plain_twin(
     times = FeedTimes(LINES[:3])
     times.set_lines(LINES)  # captures show their streams as they are read
     for first in range(0, len(packets), at_once):
-        times.take(batch_of(packets[first : first + at_once]))
+        batch = batch_of(packets[first : first + at_once])
+        times.take(batch, units_of(batch))
     delays, leads = plain_times(packets)
     for channel in (84, 72):
         for feed in (Feed.A, Feed.B, Feed.C):
@@ -93,7 +95,8 @@ def test_only_the_last_delays_are_kept() -> None:
     times = FeedTimes(LINES)
     sent = [(0, 1_000 + (9 if number < 10 else 5), PacketHeader(84, 1, number, 1_000).encode())
             for number in range(1, KEPT + 10)]  # fmt: skip
-    times.take(batch_of(sent))
+    batch = batch_of(sent)
+    times.take(batch, units_of(batch))
     spread = times.delay(84, Feed.A)
     assert spread is not None
     assert (spread.count, spread.p50, spread.greatest) == (KEPT + 9, 5, 5)
@@ -103,10 +106,11 @@ _NOTHING_IS_COMPILED_LATER = """
 import sys
 
 from pregao.market import Market
+from pregao.feeds.registry import load_system
 from pregao.market.warm_up import warm_up
 from tests.unit.market.kit import MemoryPackets, day
 
-warm_up()
+warm_up(load_system())
 kernels = {
     (name, each): len(value.overloads)
     for name, module in list(sys.modules.items()) if name.startswith("pregao.")

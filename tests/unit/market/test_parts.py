@@ -8,16 +8,16 @@ import pytest
 from pregao.codecs.pcap.writer import pcap_header, pcap_record
 from pregao.feeds.binary.packets import PacketHeader
 from pregao.market.capture_files import captures_in
-from pregao.market.headers import Headers, feeds_of
 from pregao.market.numbers import fine_text, in_words, places_of, price_of, price_text
 from pregao.market.replayed import ReplayedPackets
-from pregao.market.slices import Slicer
+from pregao.market.slices import Slicer, feeds_of
 from pregao.market.times import FeedTimes
 from pregao.model.errors import CaptureError
 from pregao.model.market import ImbalanceSide, Phase
 from pregao.model.packets import PacketBatch, batch_of
 from pregao.model.streams import Feed, Stream, StreamId
 from tests.unit.captures.kit import TS, frame, order, packet
+from tests.unit.market.kit import units_of
 
 LINES = [StreamId(84, Stream.INCREMENTAL, Feed.A), StreamId(84, Stream.INCREMENTAL, Feed.B),
          StreamId(84, Stream.SNAPSHOT, Feed.A)]  # fmt: skip
@@ -61,17 +61,17 @@ def of(*packets: tuple[int, int, int]) -> PacketBatch:
 def test_slices_begin_with_what_is_new() -> None:
     batch = of((A, 1, 10), (B, 1, 11), (SNAPSHOTS, 9, 12), (B, 2, 13), (A, 2, 14), (A, 0, 15), (A, 3, 16))
     slicer = Slicer()
-    cut = list(slicer.cut(batch, Headers(batch, feeds_of(LINES))))
+    cut = list(slicer.cut(batch, units_of(batch), feeds_of(LINES)))
     assert [[int(ns) for ns in piece.arrival_ns] for piece in cut] == [[10, 11, 12], [13, 14, 15], [16]]
     again = of((B, 3, 20), (A, 4, 21))
-    assert [piece.count for piece in slicer.cut(again, Headers(again, feeds_of(LINES)))] == [1, 1]
+    assert [piece.count for piece in slicer.cut(again, units_of(again), feeds_of(LINES))] == [1, 1]
 
 
 def test_slices_end_when_time_has_passed() -> None:
     """Heartbeats and snapshots of a quiet hour do not all have the time of the last of them."""
     late = 5 * SECOND
     batch = of((A, 1, 10), (SNAPSHOTS, 9, 20), (SNAPSHOTS, 10, SECOND), (A, 0, SECOND + 1), (A, 0, late))
-    cut = list(Slicer().cut(batch, Headers(batch, feeds_of(LINES))))
+    cut = list(Slicer().cut(batch, units_of(batch), feeds_of(LINES)))
     assert [[int(ns) for ns in piece.arrival_ns] for piece in cut] == [[10, 20], [SECOND, SECOND + 1], [late]]
 
 
@@ -81,15 +81,16 @@ def test_slices_have_all_packets_whatever_comes() -> None:
     for _ in range(50):
         rows = [(int(random.integers(3)), int(random.integers(40)), seen + i) for i in range(30)]
         batch = of(*rows)
-        pieces = list(slicer.cut(batch, Headers(batch, feeds_of(LINES))))
+        pieces = list(slicer.cut(batch, units_of(batch), feeds_of(LINES)))
         assert [int(ns) for piece in pieces for ns in piece.arrival_ns] == [row[2] for row in rows]
         seen += 30
 
 
-def test_short_packets_have_no_header() -> None:
+def test_short_packets_are_nothing_new() -> None:
     batch = batch_of([(A, 1, b""), (A, 2, b"\x54" * 15), (B, 3, PacketHeader(84, 1, 5, 9).encode())])
-    assert Headers(batch, feeds_of(LINES)).rows.tolist() == [2]
-    assert Headers(batch_of([]), feeds_of([])).rows.tolist() == []
+    pieces = list(Slicer().cut(batch, units_of(batch), feeds_of(LINES)))
+    assert [piece.count for piece in pieces] == [2, 1]
+    assert list(Slicer().cut(batch_of([]), units_of(batch_of([])), feeds_of([]))) == []
 
 
 def test_each_pair_of_arrivals_is_compared_once() -> None:
@@ -100,7 +101,7 @@ def test_each_pair_of_arrivals_is_compared_once() -> None:
         of((B, 3, 4_000)), of((A, 3, 4_050)),  # B first
         of((A, 4, 5_000), (A, 0, 5_001), (SNAPSHOTS, 4, 5_002)),  # B never
     ):  # fmt: skip
-        times.take(batch)
+        times.take(batch, units_of(batch))
     race = times.race(84)
     assert race is not None
     assert (race.lead.count, race.lead.p50, race.lead.greatest) == (3, 100, 300)

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pregao.model.packets import batch_of
+from pregao.model.packets import PacketBatch, batch_of
+from pregao.model.units import NO_NEXT, Units
 from pregao.recovery.arbitration import Arbiter, Output, Packet
 from pregao.recovery.arbitration_state import (
     ACCEPTED,
@@ -22,11 +23,13 @@ from pregao.recovery.arbitration_state import (
 )
 from pregao.recovery.feeds import Feed, Site
 from pregao.recovery.kernels.arrivals import take_in_sequence
+from pregao.recovery.policy import Policy
 from pregao.recovery.settings import Settings
 
 CHANNEL = 55
 FEEDS = (Feed.A, Feed.B)
-SETTINGS = Settings(hold_ns=2_000, hold_packets=16, hold_bytes=10_000, hash_ring=64)
+POLICY = Policy(own_bytes=16)
+SETTINGS = Settings(POLICY, hold_ns=2_000, hold_packets=16, hold_bytes=10_000, hash_ring=64)
 
 
 class Arrived(NamedTuple):
@@ -89,10 +92,22 @@ def run_plain(arbiter: Arbiter, stream: list[Arrived]) -> list[Output]:
     return out
 
 
+def units_of(stream: list[Arrived], batch: PacketBatch) -> Units:
+    """A packet is a unit, as headers say it."""
+    units = Units(max(len(stream), 1))
+    units.count = len(stream)
+    for index, packet in enumerate(stream):
+        units.row[index], units.channel[index] = index, CHANNEL
+        units.epoch[index], units.number[index] = packet.version, packet.number
+        units.sent_ns[index], units.next_number[index] = 0, NO_NEXT
+    units.offset[: len(stream)], units.length[: len(stream)] = batch.offset, batch.length
+    return units
+
+
 def run_kernel(arbiter: Arbiter, stream: list[Arrived], room: int = 1 << 30) -> tuple[list[Output], int]:
     """What the kernel accepts, with the plain class for the rest; and how many packets the kernel judged."""
     batch = batch_of((packet.feed, packet.arrival_ns, packet.payload) for packet in stream)
-    rows, feeds = np.arange(len(stream), dtype=np.uint32), np.arange(4, dtype=np.uint8)
+    units, feeds = units_of(stream, batch), np.arange(4, dtype=np.uint8)
     kinds = (np.int64, np.int64, np.uint32, np.uint32, np.uint16)
     columns = [np.zeros(min(room, len(stream)) + 1, kind) for kind in kinds]
     state, out, judged, index = arbiter.state, list[Output](), 0, 0
@@ -101,9 +116,8 @@ def run_kernel(arbiter: Arbiter, stream: list[Arrived], room: int = 1 << 30) -> 
     while index < len(stream):
         before = index
         index = take_in_sequence(
-            state.address, batch.buffer.ctypes.data, batch.offset.ctypes.data, batch.length.ctypes.data,
-            batch.source.ctypes.data, batch.arrival_ns.ctypes.data, feeds.ctypes.data, rows.ctypes.data,
-            index, len(stream), min(room, len(stream)),
+            state.address, batch.buffer.ctypes.data, *units.addresses, batch.source.ctypes.data,
+            batch.arrival_ns.ctypes.data, feeds.ctypes.data, index, len(stream), min(room, len(stream)),
         )  # fmt: skip
         judged += index - before
         for at, offset, length, row, version in zip(

@@ -7,17 +7,17 @@ import numpy as np
 from pregao.model.rows import Kind
 from pregao.recovery.instruments import (
     NEVER,
-    REPORTS_IN_A_PACKET,
     SYNC,
     Decision,
     Known,
     Mark,
     Sync,
     decide,
-    lose_packets,
+    lose_units,
     new_record,
 )
 
+REPORTS_IN_A_PACKET = 35  # of Binary UMDF (6.5.4)
 ORDER, TRADE, EMPTY = Kind.ORDER, Kind.TRADE, Kind.EMPTY_BOOK
 
 
@@ -52,7 +52,7 @@ def test_missing_reports_make_it_stale() -> None:
 
 def test_continuity_verifies_the_book_not_the_statistics() -> None:
     sync, record = one()
-    lose_packets(sync, 9, 1, 0)
+    lose_units(sync, 9, REPORTS_IN_A_PACKET, 0)
     assert parts(record) == (Known.UNVERIFIED, Known.UNVERIFIED)
     assert decide(record, ORDER, 501, 10) == Decision.VERIFIED | Decision.APPLY
     assert parts(record) == (Known.CLEAN, Known.UNVERIFIED)
@@ -62,7 +62,7 @@ def test_continuity_verifies_the_book_not_the_statistics() -> None:
 def test_statistics_do_not_verify_the_book() -> None:
     """A ChannelReset may be lost, and the book's updates wait for its EmptyBook (6.5.12)."""
     sync, record = one()
-    lose_packets(sync, 9, 1, 0)
+    lose_units(sync, 9, REPORTS_IN_A_PACKET, 0)
     assert decide(record, TRADE, 501, 10) == Decision.APPLY | Decision.HOLD
     assert decide(record, ORDER, 502, 11) == Decision.VERIFIED | Decision.APPLY
 
@@ -70,7 +70,7 @@ def test_statistics_do_not_verify_the_book() -> None:
 def test_few_reports_prove_nothing_then_or_later() -> None:
     """rptSeq may have started again and come to the same number within what was lost."""
     sync, record = one(last=REPORTS_IN_A_PACKET)
-    lose_packets(sync, 9, 1, 0)
+    lose_units(sync, 9, REPORTS_IN_A_PACKET, 0)
     for rpt_seq in range(REPORTS_IN_A_PACKET + 1, REPORTS_IN_A_PACKET + 100):
         decide(record, ORDER, rpt_seq, 10 + rpt_seq)
     assert record["book"] == Known.UNVERIFIED
@@ -78,15 +78,15 @@ def test_few_reports_prove_nothing_then_or_later() -> None:
 
 def test_losses_add_up() -> None:
     sync, record = one(last=3 * REPORTS_IN_A_PACKET)
-    lose_packets(sync, 9, 2, 0)
-    lose_packets(sync, 12, 1, 0)
+    lose_units(sync, 9, 2 * REPORTS_IN_A_PACKET, 0)
+    lose_units(sync, 12, REPORTS_IN_A_PACKET, 0)
     decide(record, ORDER, 3 * REPORTS_IN_A_PACKET + 1, 20)
     assert record["book"] == Known.UNVERIFIED
 
 
 def test_nobody_knows_how_many_were_lost() -> None:
     sync, record = one(last=1 << 31)
-    lose_packets(sync, 9, None, 0)
+    lose_units(sync, 9, None, 0)
     decide(record, ORDER, (1 << 31) + 1, 10)
     assert record["book"] == Known.UNVERIFIED
     assert record["bound"] == NEVER
@@ -103,7 +103,7 @@ def test_empty_book_heals_the_book() -> None:
 
 def test_first_report_is_an_empty_book_that_was_lost() -> None:
     sync, record = one()
-    lose_packets(sync, 9, 1, 0)
+    lose_units(sync, 9, REPORTS_IN_A_PACKET, 0)
     outcome = decide(record, ORDER, 1, 10)
     assert outcome == Decision.EMPTIED | Decision.HEALED | Decision.APPLY
     assert parts(record) == (Known.CLEAN, Known.UNVERIFIED)
@@ -127,9 +127,9 @@ def test_what_a_snapshot_covers_is_skipped_and_its_loss_does_not_matter() -> Non
     sync, record = one()
     record["covered"] = 20
     assert decide(record, ORDER, 7, 20) == Decision.SKIP
-    lose_packets(sync, 20, 5, 0)
+    lose_units(sync, 20, 5 * REPORTS_IN_A_PACKET, 0)
     assert parts(record) == (Known.CLEAN, Known.CLEAN)
-    lose_packets(sync, 21, 5, 0)
+    lose_units(sync, 21, 5 * REPORTS_IN_A_PACKET, 0)
     assert parts(record) == (Known.UNVERIFIED, Known.UNVERIFIED)
 
 

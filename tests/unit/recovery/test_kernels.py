@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pregao.model.rows import ROW, Flag, Kind
 from pregao.recovery.arbitration_state import ACCEPTED, OUT_AT, OUT_VERSION, RING, STOP
-from pregao.recovery.hashing import HEADER_SIZE, messages_hash
+from pregao.recovery.hashing import messages_hash
 from pregao.recovery.held import HeldRows
 from pregao.recovery.instruments import (
     NEVER,
@@ -18,18 +18,27 @@ from pregao.recovery.instruments import (
     Known,
     Mark,
     decide,
-    lose_packets,
+    lose_units,
     new_record,
 )
 from pregao.recovery.kernels.arrivals import hash_of
 from pregao.recovery.kernels.instruments import decide_row, first_report_after, sort_row
 from tests.unit.recovery.streams import new_arbiter, random_stream, run_kernel, run_plain
 
+HEADER_SIZE = 16  # of Binary UMDF
 
-@given(st.binary(min_size=HEADER_SIZE, max_size=300))
-def test_hashes_are_equal(payload: bytes) -> None:
+
+@given(st.binary(min_size=HEADER_SIZE, max_size=300), st.integers(0, HEADER_SIZE))
+def test_hashes_are_equal(payload: bytes, own_bytes: int) -> None:
     array = np.frombuffer(payload, np.uint8)
-    assert hash_of(array.ctypes.data, len(payload)) == messages_hash(payload)
+    assert hash_of(array.ctypes.data, len(payload), own_bytes) == messages_hash(payload, own_bytes)
+
+
+@given(st.binary(max_size=20))
+def test_a_unit_without_bytes_of_its_own_is_read_only_where_it_is(payload: bytes) -> None:
+    """What stands before it in the buffer is not of it."""
+    array = np.frombuffer(b"before__" + payload + b"behind", np.uint8)
+    assert hash_of(array.ctypes.data + 8, len(payload), 0) == messages_hash(payload, 0)
 
 
 @given(st.binary(min_size=HEADER_SIZE + 1, max_size=60), st.integers(0, 1 << 30))
@@ -38,7 +47,8 @@ def test_a_changed_bit_of_the_messages_changes_the_hash(payload: bytes, bit: int
     bit %= len(payload) * 8
     changed = bytearray(payload)
     changed[bit // 8] ^= 1 << bit % 8
-    assert (messages_hash(payload) == messages_hash(changed)) is (bit < HEADER_SIZE * 8)
+    one, other = messages_hash(payload, HEADER_SIZE), messages_hash(changed, HEADER_SIZE)
+    assert (one == other) is (bit < HEADER_SIZE * 8)
 
 
 def _shared_words(arbiter: object) -> list[int]:
@@ -117,7 +127,7 @@ def test_held_rows_are_equal(steps: list[tuple[int, Kind, int, bool]]) -> None:
     for at, (index, kind, rpt_seq, lost) in enumerate(steps, 1):
         if lost:
             for sync, pool in zip(syncs, pools, strict=True):
-                lose_packets(sync, at, 1, 0)
+                lose_units(sync, at, 35, 0)
                 pool.forget(sync[index])
             continue
         row[0]["kind"], row[0]["rpt_seq"], row[0]["at"] = kind, rpt_seq, at

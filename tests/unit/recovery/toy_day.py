@@ -9,6 +9,7 @@ from typing import Any
 from pregao.recovery.events import Event
 from pregao.recovery.feeds import Site
 from pregao.recovery.instruments import Known
+from pregao.recovery.policy import Policy
 from pregao.recovery.sequence import number_of
 from pregao.recovery.settings import Settings
 from tests.unit.recovery.toy_client import ToyClient
@@ -16,6 +17,7 @@ from tests.unit.recovery.toy_exchange import LAST_VERSION, MILLISECOND, SECOND, 
 
 START_NS = 1_000 * SECOND
 SETTINGS = Settings(
+    Policy(own_bytes=16, reports_in_a_unit=35),
     hold_ns=20 * MILLISECOND, hold_packets=64, hash_ring=256, held_rows=4_096, instruments=64,
     heartbeat_ns=SECOND,
 )  # fmt: skip

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from pregao.captures.formats.text_values import printable
 from pregao.cli.listening.words import clock_text
-from pregao.feeds.binary.handler.views import HandledBook
+from pregao.handler.views import HandledBook
 from pregao.market.events import Trade, TradeBusted
 from pregao.market.numbers import in_words, places_of, price_text
 from pregao.market.watch import Notice

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from pregao.feeds.binary.handler.views import HandledBook
+from pregao.handler.views import HandledBook
 from pregao.market.names import AmbiguousSymbolError, UnknownInstrumentError
 from pregao.market.watch import Watch
 

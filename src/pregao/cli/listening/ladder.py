@@ -6,7 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pregao.books.views import Level
-from pregao.feeds.binary.handler.views import HandledBook
+from pregao.handler.views import HandledBook
 from pregao.market.numbers import places_of, price_text
 from pregao.model.market import Side
 

@@ -17,7 +17,7 @@ from pregao.cli.listening.health_box import health_box, health_strip
 from pregao.cli.listening.keys import Key, Keys
 from pregao.cli.listening.sheet import sheet
 from pregao.cli.listening.words import clock_text, date_text
-from pregao.feeds.binary.handler.views import HandledBook
+from pregao.handler.views import HandledBook
 from pregao.market.health import MarketHealth
 from pregao.market.watch import Watch
 

@@ -12,7 +12,7 @@ from pregao.books.statistics import Statistics
 from pregao.captures.formats.text_values import printable
 from pregao.cli.listening.ladder import ladder
 from pregao.cli.listening.words import STYLES, amount_text, clock_text, status_text
-from pregao.feeds.binary.handler.views import HandledBook
+from pregao.handler.views import HandledBook
 from pregao.market.numbers import fine_text, in_words, places_of, price_text
 from pregao.model.market import BandType, ImbalanceSide, LimitType, State
 from pregao.recovery.instruments import BookStatus

@@ -24,7 +24,7 @@ from pregao.codecs.sbe.kernels import drain
 from pregao.codecs.sbe.plan import make_plan
 from pregao.codecs.sbe.schema import Schema
 from pregao.feeds.binary.batch import ColumnBatch
-from pregao.feeds.binary.kernels import (
+from pregao.feeds.binary.kernels.packets import (
     ENDED_OUTPUT,
     RUN_PACKETS,
     RUN_ROWS,

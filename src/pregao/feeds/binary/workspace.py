@@ -10,37 +10,14 @@ from pregao.codecs.sbe.kernel_tables import CONTEXT_FIELDS, LAYOUT_BUCKET, LEVEL
 from pregao.codecs.sbe.plan import Plan
 from pregao.codecs.sbe.reader import MAX_GROUP_DEPTH
 from pregao.codecs.sbe.schema import Schema
-from pregao.feeds.binary.kernels import FEED_FIELDS, RUN_MESSAGES, RUN_PACKETS, RUN_ROWS
+from pregao.feeds.binary.kernels.packets import FEED_FIELDS, RUN_MESSAGES, RUN_PACKETS, RUN_ROWS
 from pregao.feeds.binary.packets import SBE_BIG_ENDIAN, SBE_LITTLE_ENDIAN
 from pregao.feeds.binary.storage import PACKET_COLUMNS, Storage
+from pregao.kernel_context import Context
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 _FAULT_COLUMNS = {"fault": "u1", "fault_offset": "i8", "fault_packet": "u4", "fault_place": "u4"}
-
-
-class Context:
-    """A block of int64s for the kernels: each field a number, or the address of an array that is
-    kept alive here."""
-
-    def __init__(self, fields: tuple[str, ...]) -> None:
-        self._places = {name: place for place, name in enumerate(fields)}
-        self._values = np.zeros(len(fields), np.int64)
-        self._arrays: dict[str, Array] = {}
-
-    @property
-    def address(self) -> int:
-        return self._values.ctypes.data
-
-    def set(self, **values: int | Array) -> None:
-        for name, value in values.items():
-            if isinstance(value, np.ndarray):
-                self._arrays[name] = value
-                value = value.ctypes.data
-            self._values[self._places[name]] = value
-
-    def __getitem__(self, name: str) -> int:
-        return int(self._values[self._places[name]])
 
 
 class Workspace:

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pregao.feeds.registry import load_system
 from pregao.lake.store.files import DataFile
 from pregao.lake.tables.table import UnitKey
-from pregao.recovery.instruments import REPORTS_IN_A_PACKET
 
 Start = tuple[int, int]  # sequenceVersion and number of the first packet of a unit
 
@@ -32,7 +32,8 @@ class Carried:
         """Whether what begins there goes on from here. After a gap in which any rptSeq could have come round
         again (a whole day, say) no book could be proven, so there is nothing to go on from."""
         lost = start[1] - self.number - 1
-        return self.version == start[0] and lost >= 0 and lost * REPORTS_IN_A_PACKET < max(self.reports, 1)
+        reports = lost * load_system().policy.reports_in_a_unit
+        return self.version == start[0] and lost >= 0 and reports < max(self.reports, 1)
 
     def to_plan(self) -> list[Any]:
         """As the column `plan` of the unit's row has it: where the files are is known to the log."""

@@ -6,7 +6,7 @@ All arguments are numbers and addresses: see `pregao.kernels`.
 import numpy as np
 
 from pregao.captures.kernels import HEADERS
-from pregao.feeds.binary.kernels import PACKET_HEADER_SIZE
+from pregao.feeds.binary.kernels.packets import PACKET_HEADER_SIZE
 from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u16, store_64
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # unsigned numbers wrap

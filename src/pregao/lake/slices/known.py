@@ -17,7 +17,7 @@ from pregao.recovery.instruments import (
     SYNC,
     Known,
     Mark,
-    lose_packets,
+    lose_units,
     new_record,
 )
 
@@ -28,7 +28,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class KnownInstruments:
-    def __init__(self) -> None:
+    def __init__(self, reports_in_a_unit: int) -> None:
+        self._reports_in_a_unit = reports_in_a_unit
         self.sync: Array = np.zeros(MOST_INSTRUMENTS, SYNC)
         self.count = 1
         new_record(self.sync, UNHEARD, 0)
@@ -76,7 +77,8 @@ class KnownInstruments:
 
     def lose(self, place: int, packets: int | None) -> None:
         """Packets up to a place are lost; None: or not what they should be."""
-        lose_packets(self.used, place, packets, 0)
+        reports = None if packets is None else packets * self._reports_in_a_unit
+        lose_units(self.used, place, reports, 0)
 
     def clear_all(self, place: int) -> Array:
         """ChannelReset: the numbers of those whose books are empty now (6.5.12)."""

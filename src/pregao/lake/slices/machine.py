@@ -17,7 +17,8 @@ import numpy as np
 from pregao.books import layout as t
 from pregao.books.store import BookStore
 from pregao.feeds.binary.reading.rows import RowReader
-from pregao.feeds.binary.workspace import Context
+from pregao.feeds.registry import load_system
+from pregao.kernel_context import Context
 from pregao.lake.plan.index import NUMBER_BITS, Array
 from pregao.lake.plan.readers import row_reader
 from pregao.lake.plan.slicing import FROM_FIRST, Slice
@@ -73,7 +74,7 @@ class SliceMachine:
         self.slice, self.merged, self._stored = slice_, merged, stored
         self._reader = reader or row_reader("packets")
         self.store = BookStore(max_instruments=MOST_INSTRUMENTS)
-        self.known = KnownInstruments()
+        self.known = KnownInstruments(load_system().policy.reports_in_a_unit)
         self.buffers = RowBuffers(int(merged.length.sum()) // _SHORTEST_MESSAGE)
         self.findings = Findings()
         assert self.store.add_instrument(_NOBODY) == UNHEARD

@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 
 from pregao.books.store import BookStore
-from pregao.feeds.binary.workspace import Context
+from pregao.kernel_context import Context
 from pregao.lake.plan.index import Array
 from pregao.lake.plan.slicing import Slice
 from pregao.lake.slices.feeds import Merged

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pregao.feeds.binary.workspace import Context
+from pregao.kernel_context import Context
 from pregao.lake.plan.index import Array
 from pregao.lake.plan.units import NOWHERE
 from pregao.lake.slices.findings import Findings

@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from pregao.books.store import BookStore
-from pregao.feeds.binary.workspace import Context
+from pregao.kernel_context import Context
 from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK
 from pregao.lake.plan.slicing import Slice
 from pregao.lake.slices.feeds import Merged

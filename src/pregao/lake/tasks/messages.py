@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pregao.feeds.binary.handler.groups import group_name
+from pregao.handler.groups import group_name
 from pregao.lake.slices.rows import LAKE_ROW, by_instrument
 from pregao.lake.tables import words
 from pregao.lake.tables.messages import BANDS, EXECUTIONS, IMBALANCES, STATES, STATISTICS, TRADES

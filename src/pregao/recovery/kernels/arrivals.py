@@ -1,4 +1,4 @@
-"""Runs of packets in sequence, by kernel. The plain twins are `Arbiter` and `hashing.messages_hash`.
+"""Runs of units in sequence, by kernel. The plain twins are `Arbiter` and `hashing.messages_hash`.
 
 All arguments are addresses and numbers: see `pregao.kernels`.
 """
@@ -37,6 +37,7 @@ from pregao.recovery.arbitration_state import (
     OUT_OFFSET,
     OUT_ROW,
     OUT_VERSION,
+    OWN_BYTES,
     PROVEN,
     RECEIVED,
     RING,
@@ -48,7 +49,7 @@ from pregao.recovery.arbitration_state import (
     STOP_RELEASE,
     VERSION,
 )
-from pregao.recovery.hashing import FEED_BITS, HEADER_SIZE, LOST, MULTIPLIER, UNKNOWN
+from pregao.recovery.hashing import FEED_BITS, LOST, MULTIPLIER, UNKNOWN
 
 _MULTIPLIER = MULTIPLIER - (1 << 64)  # as int64
 _LOW_29 = (1 << 29) - 1
@@ -58,9 +59,9 @@ _BOTH = 3  # A and B: the one that is not the feed is 3 - feed
 
 
 @inlined
-def messages_hash(packet, packet_size):
-    """Of a packet of at least a header, of what follows the header."""
-    base, size = packet + HEADER_SIZE, packet_size - HEADER_SIZE
+def messages_hash(unit, unit_size, own_bytes):
+    """Of a unit of at least its own bytes, of what follows them."""
+    base, size = unit + own_bytes, unit_size - own_bytes
     value = size
     end = base + size - 7
     at = base
@@ -68,17 +69,20 @@ def messages_hash(packet, packet_size):
         value = ((value << 29 | (value >> 35 & _LOW_29)) ^ load_i64(at, 0)) * _MULTIPLIER
         at += 8
     if size & 7:
-        word = load_i64(base, size - 8)  # where there are fewer than eight bytes, the header's end is in it
-        if size < 8:
-            word = word >> (64 - 8 * size) & ((1 << 8 * size) - 1)
+        word = 0
+        if size >= 8:
+            word = load_i64(base, size - 8)
+        else:
+            for byte in range(size):
+                word |= load_u8(base, byte) << 8 * byte
         value = ((value << 29 | (value >> 35 & _LOW_29)) ^ word) * _MULTIPLIER
     value = (value ^ (value >> 32 & _LOW_32)) & _HASH_BITS
     return value if value != 0 else FEED_BITS + 1
 
 
 @kernel
-def hash_of(packet, packet_size):
-    return messages_hash(packet, packet_size)
+def hash_of(unit, unit_size, own_bytes):
+    return messages_hash(unit, unit_size, own_bytes)
 
 
 @inlined
@@ -115,38 +119,62 @@ def _take(state, accepted, row, number, base, offset, size, feed, arrival_ns, va
     store_16(load_i64(state, OUT_VERSION), accepted * 2, load_i64(state, VERSION))
 
 
-@kernel
-def take_in_sequence(state, base, offsets, lengths, sources, arrivals, feeds, rows, first, last, room):
-    """Packets `first` to `last` of a list of rows of a batch: those next in sequence are accepted,
-    repetitions dropped. Returns the index of the first that is not judged; `stop` says why.
+@inlined
+def _hear_beat(state, feed, epoch, next_number, arrival_ns):
+    """A heartbeat that says what is known while nothing is waited for, as `Arbiter.on_heartbeat` has it;
+    0: not such a one, it is left to that."""
+    if load_i64(state, DEADLINE) != NO_DEADLINE:
+        return 0
+    if next_number < 1 or epoch != load_i64(state, VERSION) or next_number != load_i64(state, NEXT):
+        return 0
+    area = FEED_AREA + feed * FEED_SIZE
+    _count(state, area + RECEIVED)
+    store_64(state, area + HEARD_NS, arrival_ns)
+    store_64(state, PROVEN, 1)
+    store_64(state, LAST_NS, arrival_ns)
+    return 1
 
-    `feeds` has a byte for each source: its feed. `rows` is uint32, the other columns are the batch's.
+
+@kernel
+def take_in_sequence(
+    state, base, rows, channels, epochs, numbers, offsets, lengths, _sent, nexts, sources, arrivals, feeds,
+    first, last, room,
+):  # fmt: skip
+    """Units `first` to `last`: those next in sequence are accepted, repetitions dropped, heartbeats heard
+    that say what is known. Returns the index of the first that is not judged; `stop` says why.
+
+    `rows` to `nexts` are the columns of `model.units`. `feeds` has a byte for each source: its feed. Sources
+    and arrivals are columns of the batch of packets.
     """
     accepted = 0
     stop = STOP_END
     ring, mask = load_i64(state, RING), load_i64(state, RING_MASK)
-    channel, version = load_i64(state, CHANNEL), load_i64(state, VERSION)
-    deadline_ns = load_i64(state, DEADLINE)
+    channel, epoch = load_i64(state, CHANNEL), load_i64(state, VERSION)
+    deadline_ns, own_bytes = load_i64(state, DEADLINE), load_i64(state, OWN_BYTES)
     index = first
     while index < last:
-        row = load_u32(rows, index * 4)
-        offset, size = load_i64(offsets, row * 8), load_u32(lengths, row * 4)
-        arrival_ns = load_i64(arrivals, row * 8)
-        if size < HEADER_SIZE or not load_i64(state, PROVEN) or arrival_ns >= deadline_ns:
+        row, number = load_u32(rows, index * 4), load_i64(numbers, index * 8)
+        arrival_ns, feed = load_i64(arrivals, row * 8), load_u8(feeds, load_u16(sources, row * 2))
+        if load_i64(channels, index * 8) != channel:
             stop = STOP_ODD
             break
-        header = load_i64(base + offset, 0)
-        number = header >> 32 & _LOW_32
-        if header & 0xFF != channel or header >> 16 & 0xFFFF != version or number == 0:
+        if number == 0:
+            if not _hear_beat(
+                state, feed, load_i64(epochs, index * 8), load_i64(nexts, index * 8), arrival_ns
+            ):
+                stop = STOP_ODD
+                break
+            index += 1
+            continue
+        if number < 0 or not load_i64(state, PROVEN) or arrival_ns >= deadline_ns:
             stop = STOP_ODD
             break
-        next_number = load_i64(state, NEXT)
-        behind = next_number - number
-        if behind < 0 or behind > mask + 1:
+        behind = load_i64(state, NEXT) - number
+        if load_i64(epochs, index * 8) != epoch or behind < 0 or behind > mask + 1:
             stop = STOP_ODD
             break
-        value = messages_hash(base + offset, size)
-        feed = load_u8(feeds, load_u16(sources, row * 2))
+        offset, size = load_i64(offsets, index * 8), load_u32(lengths, index * 4)
+        value = messages_hash(base + offset, size, own_bytes)
         area = FEED_AREA + feed * FEED_SIZE
         if behind == 0:
             if accepted == room:
@@ -173,19 +201,3 @@ def take_in_sequence(state, base, offsets, lengths, sources, arrivals, feeds, ro
     store_64(state, STOP, stop)
     store_64(state, ACCEPTED, accepted)
     return index
-
-
-@inlined
-def hear_beat(state, feed, version, next_number, arrival_ns):
-    """A heartbeat that says what is known while nothing is waited for, as `Arbiter.on_heartbeat` has it;
-    0: not such a one, it is left to that."""
-    if load_i64(state, DEADLINE) != NO_DEADLINE:
-        return 0
-    if version != load_i64(state, VERSION) or next_number != load_i64(state, NEXT):
-        return 0
-    area = FEED_AREA + feed * FEED_SIZE
-    _count(state, area + RECEIVED)
-    store_64(state, area + HEARD_NS, arrival_ns)
-    store_64(state, PROVEN, 1)
-    store_64(state, LAST_NS, arrival_ns)
-    return 1

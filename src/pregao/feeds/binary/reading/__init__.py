@@ -13,7 +13,7 @@ The two share nothing but the names of the schema; a test holds them equal.
 """
 
 from pregao.feeds.binary.reading.plain import PlainReader, news_of
-from pregao.feeds.binary.reading.rows import Reading, RowFault, RowReader
+from pregao.feeds.binary.reading.rows import RowReader
 from pregao.feeds.binary.reading.told import (
     NotUnderstood,
     SequenceTold,
@@ -26,8 +26,6 @@ from pregao.feeds.binary.reading.told import (
 __all__ = [
     "NotUnderstood",
     "PlainReader",
-    "Reading",
-    "RowFault",
     "RowReader",
     "SequenceTold",
     "SequenceWasReset",

@@ -13,7 +13,6 @@ The rows are a view of the reader's own memory: the next reading overwrites them
 
 from collections.abc import Iterator
 from ctypes import string_at
-from dataclasses import dataclass
 from operator import is_not
 from typing import Any, Final
 
@@ -25,9 +24,12 @@ from pregao.codecs.sbe.kernel_tables import LEVEL_SIZE
 from pregao.codecs.sbe.reader import MAX_GROUP_DEPTH
 from pregao.feeds.binary.packets import PacketHeader
 from pregao.feeds.binary.reading.kernels.packets import read_rows
+from pregao.feeds.binary.reading.plain import PlainReader
 from pregao.feeds.binary.reading.plan import RowPlan, make_row_plan
 from pregao.feeds.binary.reading.tables import CONTEXT_FIELDS, FAULT_BYTES, FAULTS_AT_ONCE
-from pregao.feeds.binary.workspace import Context
+from pregao.feeds.port import ListedDefinition, Reading, RowFault
+from pregao.kernel_context import Context
+from pregao.model.events import Definition
 from pregao.model.faults import Fault
 from pregao.model.rows import ROW, ROW_SIZE, Rows, place
 
@@ -41,33 +43,17 @@ _NOT_BEGUN: Final = -1
 POSITION: Final = ("<i8", "<u4", "<i8", "<u2")  # dtypes of what `read` takes
 
 
-@dataclass(frozen=True, slots=True)
-class RowFault:
-    """What is wrong at a byte of a packet's payload; `index` is that of the message in it."""
-
-    fault: Fault
-    packet: int
-    byte: int
-    index: int
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """Rows in the order of the stream, and what was wrong. Not `whole`: there are more to come."""
-
-    rows: Rows
-    faults: list[RowFault]
-    whole: bool
-
-
 class RowReader:
-    """Reads packets of one schema; `rows` and `faults` are how many one reading may have."""
+    """Reads packets of one schema; `rows` and `faults` are how many one reading may have. `channel` is that
+    of the definitions that are read."""
 
-    def __init__(self, schema: Schema, rows: int = DEFAULT_ROWS, faults: int = DEFAULT_FAULTS) -> None:
+    def __init__(
+        self, schema: Schema, rows: int = DEFAULT_ROWS, faults: int = DEFAULT_FAULTS, *, channel: int = 0
+    ) -> None:
         self._plan = make_row_plan(schema)
         if rows < self._plan.most_entries or faults < FAULTS_AT_ONCE:
             raise ValueError(f"at least {self._plan.most_entries} rows and {FAULTS_AT_ONCE} faults")
-        self._decoder = MessageDecoder(schema)
+        self._decoder, self._plain = MessageDecoder(schema), PlainReader(channel)
         self._header_size = schema.header.size
         self._rows = np.zeros(rows, ROW)
         self._faults = np.zeros((faults, FAULT_BYTES // 8), np.int64)
@@ -78,7 +64,7 @@ class RowReader:
         self._base, self._packets = 0, 0
         self._given: tuple[Array, ...] = ()
         self._most = 0  # packets that the given arrays have room for
-        self._one: Array = np.zeros(0, np.uint8)  # the payload of `read_packet`
+        self._one: Array = np.zeros(0, np.uint8)  # the payload of `read_unit`
 
     def read(
         self,
@@ -116,7 +102,7 @@ class RowReader:
         noted = list(self._noted(faults)) if faults else []
         return Reading(self._rows[:count], noted, context["packet"] == self._packets)
 
-    def read_packet(self, payload: bytes, appearance: int = 0) -> Reading:
+    def read_unit(self, payload: bytes, appearance: int = 0) -> Reading:
         """One packet by itself."""
         self._one = np.frombuffer(payload, np.uint8) if payload else np.zeros(1, np.uint8)
         version, number = 0, 0
@@ -131,10 +117,20 @@ class RowReader:
             np.array([version], np.uint16),
         )
 
-    def decode(self, row: np.void) -> Message:
-        """The message that a DEFINITION, NEWS or OTHER row of the last reading points at."""
+    def message(self, row: np.void) -> bytes:
+        """What a DEFINITION, NEWS or OTHER row of the last reading points at."""
         start = self._base + int(row["price"]) - self._header_size
-        return self._decoder.decode(string_at(start, int(row["size"]) + self._header_size))
+        return string_at(start, int(row["size"]) + self._header_size)
+
+    def decode(self, row: np.void) -> Message:
+        return self._decoder.decode(self.message(row))
+
+    def definition(self, row: np.void) -> ListedDefinition | None:
+        """None: it says of no instrument what it is."""
+        told = self._plain.read(self.decode(row), int(row["index"]))
+        if not told or "security_id" in told[0].lacks or not isinstance(told[0].update, Definition):
+            return None
+        return ListedDefinition(told[0].update, told[0].total or 0)
 
     def _give(self, given: tuple[Array, ...]) -> None:
         """Other arrays than before."""

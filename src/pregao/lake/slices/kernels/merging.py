@@ -4,7 +4,7 @@ number, with what each feed has of it.
 All arguments are numbers and addresses: see `pregao.kernels`.
 """
 
-from pregao.feeds.binary.kernels import PACKET_HEADER_SIZE
+from pregao.feeds.binary.kernels.packets import PACKET_HEADER_SIZE
 from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u16, load_u32, store_64
 from pregao.lake.plan.index import NUMBER_BITS
 from pregao.model.rows import NULL

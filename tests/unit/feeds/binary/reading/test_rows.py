@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.packets import PacketHeader, frame
-from pregao.feeds.binary.reading.rows import RowFault, RowReader
+from pregao.feeds.binary.reading.rows import RowReader
+from pregao.feeds.port import RowFault
 from pregao.model.errors import SchemaError
 from pregao.model.faults import Fault
 from pregao.model.market import Action, Side
@@ -85,9 +86,9 @@ def test_blocks_of_every_length(version: int) -> None:
 def test_versions_that_nobody_defined_read_as_the_nearest_lower_one() -> None:
     writer = MessageWriter(SCHEMA, random.Random(2), strange=0.0)
     raw = bytearray(writer.message(50, 10))
-    known = comparer().reader.read_packet(one(bytes(raw))).rows.copy()
+    known = comparer().reader.read_unit(one(bytes(raw))).rows.copy()
     raw[6:8] = (14).to_bytes(2, "little")
-    inferred = comparer().reader.read_packet(one(bytes(raw))).rows.copy()
+    inferred = comparer().reader.read_unit(one(bytes(raw))).rows.copy()
     assert inferred["version"] == 14
     inferred["version"] = 10
     assert inferred.tobytes() == known.tobytes()
@@ -122,7 +123,7 @@ def test_counts_of_entries_that_are_not_there() -> None:
         (40, 1, 1, None),
     ):
         payload = one(raw + length.to_bytes(2, "little") + bytes([count]) + bytes(range(48, 88)))
-        reading = comparer().reader.read_packet(payload)
+        reading = comparer().reader.read_unit(payload)
         assert len(reading.rows) == rows
         assert [one.fault for one in reading.faults] == ([] if fault is None else [fault])
         comparer().compare([payload])
@@ -157,7 +158,7 @@ def test_faults_say_where() -> None:
     good, bad = frame(order), frame(order, encoding=0x1234)
     cut = HEADER + good + bad + good + good[:5]
     comparer().compare([b"short", HEADER, cut])
-    reading = comparer().reader.read_packet(cut)
+    reading = comparer().reader.read_unit(cut)
     at = len(HEADER) + len(good)
     assert reading.faults == [
         RowFault(Fault.WRONG_ENCODING_TYPE, 0, at, 1),
@@ -169,13 +170,13 @@ def test_faults_say_where() -> None:
 def test_the_printed_packets() -> None:
     """6.5.5.4, 6.5.5.5 and 6.5.6.1: bodies of no published layout, and a heartbeat."""
     comparer().compare([ONE_MESSAGE, TWO_MESSAGES, PACKET_HEADER + SEQUENCE])
-    rows = comparer().reader.read_packet(TWO_MESSAGES, appearance=2).rows
+    rows = comparer().reader.read_unit(TWO_MESSAGES, appearance=2).rows
     assert rows["kind"].tolist() == [Kind.OTHER, Kind.OTHER]
     assert rows["other"].tolist() == [50, 53]
     assert rows["version"].tolist() == [3, 3]
     assert set(rows["at"].tolist()) == {place(2, 987_654_321)}
     assert set(rows["sequence_version"].tolist()) == {1}
-    row = comparer().reader.read_packet(PACKET_HEADER + SEQUENCE).rows[0]
+    row = comparer().reader.read_unit(PACKET_HEADER + SEQUENCE).rows[0]
     assert (row["kind"], row["price"], row["version"]) == (Kind.SEQUENCE, 27_182_818, 0)
     assert row["flags"] == Flag.NO_EVENT
 
@@ -189,7 +190,7 @@ def test_an_order_by_hand() -> None:
     }  # fmt: skip
     for offset, (value, width) in body.items():
         raw[8 + offset : 8 + offset + width] = value.to_bytes(width, "little")
-    row = comparer().reader.read_packet(one(bytes(raw))).rows[0]
+    row = comparer().reader.read_unit(one(bytes(raw))).rows[0]
     assert (row["kind"], row["action"], row["side"]) == (Kind.ORDER, Action.CHANGE, Side.SELL)
     assert row["flags"] == Flag.END_OF_EVENT | Flag.IMPLIED
     assert [int(row[name]) for name in ("security_id", "id", "price", "size", "other")] == [
@@ -199,12 +200,12 @@ def test_an_order_by_hand() -> None:
         222, 111, 85, 3, 9,
     ]  # fmt: skip
     raw[6] = 9  # bit 4 meant something else below version 10
-    assert comparer().reader.read_packet(one(bytes(raw))).rows[0]["flags"] == Flag.END_OF_EVENT
+    assert comparer().reader.read_unit(one(bytes(raw))).rows[0]["flags"] == Flag.END_OF_EVENT
 
 
 def test_an_order_that_says_nothing() -> None:
     raw = (0).to_bytes(2, "little") + (50).to_bytes(2, "little") + bytes((2, 0, 16, 0))
-    row = comparer().reader.read_packet(one(raw)).rows[0]
+    row = comparer().reader.read_unit(one(raw)).rows[0]
     assert (row["kind"], row["action"], row["side"], row["size"]) == (Kind.ORDER, NO_ACTION, 0, NULL)
     assert row["flags"] == Flag.NO_EVENT
 

@@ -1,10 +1,10 @@
-"""Packets to rows: framing as `pregao.feeds.binary.kernels.read_packets`, blocks as `filling`.
+"""Packets to rows: framing as `pregao.feeds.binary.kernels.packets.read_packets`, blocks as `filling`.
 
 All arguments are numbers and addresses: see `pregao.kernels`.
 """
 
 from pregao.codecs.sbe.kernels import unsigned, walk
-from pregao.feeds.binary.kernels import (
+from pregao.feeds.binary.kernels.packets import (
     BLOCK_PAST_MESSAGE,
     FRAME_TRUNCATED,
     FRAMING_SIZE,

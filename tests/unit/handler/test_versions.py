@@ -2,8 +2,8 @@
 
 from pregao.model.market import Action
 from pregao.recovery.instruments import Known
-from tests.unit.feeds.binary.handler.kit import Channel
 from tests.unit.feeds.binary.publisher.desk import NOW, A, order, publisher
+from tests.unit.handler.kit import Channel
 
 
 def test_positions_then_prices() -> None:

@@ -12,9 +12,10 @@ import numpy as np
 
 from pregao.books import layout as t
 from pregao.books.store import BookStore
-from pregao.feeds.binary.handler.definitions import DefinitionReader
-from pregao.feeds.binary.handler.groups import Groups
-from pregao.feeds.binary.handler.kernels.rows import (
+from pregao.feeds.port import Array, NewsDesk, Reading, UnitReader
+from pregao.handler.definitions import DefinitionReader
+from pregao.handler.groups import Groups
+from pregao.handler.kernels.rows import (
     CONTEXT_FIELDS,
     NOT_DECIDED,
     NOTES_FULL,
@@ -25,13 +26,10 @@ from pregao.feeds.binary.handler.kernels.rows import (
     take_rows,
     whole_events,
 )
-from pregao.feeds.binary.handler.observer import Observer
-from pregao.feeds.binary.news import NewsAssembler
-from pregao.feeds.binary.news_parts import News, NewsPart
-from pregao.feeds.binary.reading.plain import PlainReader, news_of
-from pregao.feeds.binary.reading.rows import Array, Reading, RowReader
-from pregao.feeds.binary.workspace import Context
+from pregao.handler.observer import Observer
+from pregao.kernel_context import Context
 from pregao.model.errors import PregaoError
+from pregao.model.events import News
 from pregao.model.packets import UInt32s
 from pregao.model.rows import ROW, Kind, Rows
 from pregao.recovery.arbitration import Packet
@@ -49,8 +47,8 @@ class IncrementalReader:
         machine: ChannelMachine,
         store: BookStore,
         groups: Groups,
-        reader: RowReader,
-        plain: PlainReader,
+        reader: UnitReader,
+        news: NewsDesk,
         definitions: DefinitionReader,
         observer: Observer,
         *,
@@ -58,9 +56,8 @@ class IncrementalReader:
         align: Callable[[], None],
     ) -> None:
         self._machine, self._store, self._groups = machine, store, groups
-        self._reader, self._plain, self._definitions = reader, plain, definitions
+        self._reader, self._news, self._definitions = reader, news, definitions
         self._observer, self._whole, self._align = observer, whole, align
-        self._news = NewsAssembler()
         self._now_ns = 0
         self._waiting: Rows = np.empty(MOST_WAITING, ROW)
         self._waiting_count = 0
@@ -212,17 +209,15 @@ class IncrementalReader:
 
     def _take_news(self, row: Any) -> None:
         try:
-            told = self._plain.read(self._reader.decode(row), int(row["index"]))
+            news = self._news.receive(self._reader.message(row), self._now_ns)
         except PregaoError:
             self.damaged += 1
             return
-        for each in told:
-            if isinstance(each.update, NewsPart):
-                self._tell_news(self._news.receive(each.update, self._now_ns))
+        self._tell_news(news)
 
     def _tell_news(self, news: list[News]) -> None:
         for each in news:
-            self._observer.on_news(news_of(each, self._now_ns))
+            self._observer.on_news(each)
 
     # Time
 

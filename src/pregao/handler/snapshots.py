@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from pregao.feeds.binary.handler.groups import Groups
-from pregao.feeds.binary.handler.keeper import StoreKeeper
-from pregao.feeds.binary.packets import PacketHeader
-from pregao.feeds.binary.reading.rows import RowReader
+from pregao.feeds.port import Header, UnitReader
+from pregao.handler.groups import Groups
+from pregao.handler.keeper import StoreKeeper
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
+from pregao.model.units import FOREIGN, Unit
 from pregao.recovery.channel import ChannelMachine
 from pregao.recovery.feeds import SITE_OF, Feed
 from pregao.recovery.keeper import SnapshotHeader
@@ -63,9 +63,14 @@ class SnapshotReader:
     """Packets of the snapshot stream in; the machine is told what they come to."""
 
     def __init__(
-        self, channel: int, reader: RowReader, machine: ChannelMachine, keeper: StoreKeeper, groups: Groups
+        self,
+        headers: Header,
+        reader: UnitReader,
+        machine: ChannelMachine,
+        keeper: StoreKeeper,
+        groups: Groups,
     ) -> None:
-        self._channel, self._reader, self._machine = channel, reader, machine
+        self._headers, self._reader, self._machine = headers, reader, machine
         self._keeper, self._groups = keeper, groups
         self._half: _Half | None = None
         self._phases: list[Any] = []  # of this loop, until its first snapshot says how old they are
@@ -73,18 +78,18 @@ class SnapshotReader:
         self.damaged = 0
 
     def receive(self, payload: bytes, feed: Feed) -> None:
-        if len(payload) < PacketHeader.SIZE:
-            self.damaged += 1
-            return
-        header = PacketHeader.decode(payload)
-        if header.channel != self._channel:
-            self.damaged += 1
-            return
+        for unit in self._headers.split(payload):
+            if unit.number == FOREIGN or unit.channel != self._machine.channel:
+                self.damaged += 1
+            else:
+                self._receive(unit, feed)
+
+    def _receive(self, unit: Unit, feed: Feed) -> None:
         snapshots = self._machine.snapshots
-        if header.sequence_number == 0:
+        if unit.number == 0:
             snapshots.on_heartbeat()
             return
-        follow = snapshots.on_packet(SITE_OF[feed], header.sequence_version, header.sequence_number)
+        follow = snapshots.on_packet(SITE_OF[feed], unit.epoch, unit.number)
         if follow is Follow.REPEATED:
             return
         if follow is not Follow.FOLLOWED:
@@ -92,7 +97,7 @@ class SnapshotReader:
             self._phases.clear()
             if follow is Follow.BEGAN:
                 self._begun_at = self._machine.at
-        reading = self._reader.read_packet(payload)
+        reading = self._reader.read_unit(unit.payload)
         while True:
             if reading.faults:
                 self.damaged += 1

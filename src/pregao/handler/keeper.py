@@ -6,8 +6,8 @@ import numpy as np
 
 from pregao.books import layout as t
 from pregao.books.store import BookStore
-from pregao.feeds.binary.handler.groups import Groups
-from pregao.feeds.binary.handler.kernels.rows import apply_held
+from pregao.handler.groups import Groups
+from pregao.handler.kernels.rows import apply_held
 from pregao.model.rows import ROW, Kind, Rows
 from pregao.recovery.held import HeldRows
 from pregao.recovery.instruments import Part

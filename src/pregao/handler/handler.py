@@ -1,6 +1,6 @@
 """The feed handler of one channel: packets in, books that are right or say that they are not.
 
-    handler = ChannelHandler(84, load_builtin_schema())
+    handler = ChannelHandler(84, load_system("binary"))
     for notice in handler.receive(payload, Stream.INCREMENTAL, Feed.A, now_ns):
         print(notice)
     handler.book("PETR4").top
@@ -10,27 +10,24 @@ many packets, and the way to go when there are many.
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
 from pregao.books.store import BookStore
-from pregao.codecs.sbe import Schema
-from pregao.feeds.binary.handler.definitions import DefinitionReader
-from pregao.feeds.binary.handler.groups import Groups
-from pregao.feeds.binary.handler.heartbeats import Heartbeats
-from pregao.feeds.binary.handler.incremental import IncrementalReader
-from pregao.feeds.binary.handler.instruments import Instruments
-from pregao.feeds.binary.handler.keeper import StoreKeeper
-from pregao.feeds.binary.handler.kernels.heartbeats import take_beats
-from pregao.feeds.binary.handler.lines import Feeds, LineTable
-from pregao.feeds.binary.handler.observer import Observer
-from pregao.feeds.binary.handler.snapshots import SnapshotReader
-from pregao.feeds.binary.handler.views import HandledBook
-from pregao.feeds.binary.packets import PacketHeader
-from pregao.feeds.binary.reading.plain import PlainReader
-from pregao.feeds.binary.reading.rows import Array, RowReader
+from pregao.feeds.port import Array, MulticastSystem
+from pregao.handler.definitions import DefinitionReader
+from pregao.handler.groups import Groups
+from pregao.handler.incremental import IncrementalReader
+from pregao.handler.instruments import Instruments
+from pregao.handler.keeper import StoreKeeper
+from pregao.handler.lines import Feeds, LineTable
+from pregao.handler.observer import Observer
+from pregao.handler.snapshots import SnapshotReader
+from pregao.handler.views import HandledBook
 from pregao.model.packets import PacketBatch, UInt32s, batch_of
 from pregao.model.streams import Feed, Stream
+from pregao.model.units import FOREIGN, NO_NEXT, Units
 from pregao.recovery.arbitration_state import (
     ACCEPTED,
     OUT_AT,
@@ -60,7 +57,7 @@ class ChannelHandler:
     def __init__(
         self,
         channel: int,
-        schema: Schema,
+        system: MulticastSystem,
         settings: Settings | None = None,
         *,
         observer: Observer | None = None,
@@ -68,23 +65,24 @@ class ChannelHandler:
         quotes: bool = False,
     ) -> None:
         self.channel = channel
-        settings = settings or Settings()
+        settings = replace(settings or Settings(), policy=system.policy)
         self.store = BookStore(max_instruments=settings.instruments)
         self.groups, self.instruments = Groups(self.store), Instruments()
         self._keeper = StoreKeeper(self.store, self.groups, self._align, self._catch_up)
         self.machine = ChannelMachine(channel, self._keeper, settings)
-        plain, recovery_reader = PlainReader(channel), RowReader(schema)
+        self._headers, recovery_reader = system.headers(), system.reader(channel)
         observer = observer or Observer()
         self.definitions = DefinitionReader(
-            plain, recovery_reader, self.machine, self.instruments, self.groups, observer, self._align
+            self._headers, recovery_reader, self.machine, self.instruments, self.groups, observer, self._align
         )
         self.incremental = IncrementalReader(
-            self.machine, self.store, self.groups, RowReader(schema), plain, self.definitions, observer,
-            whole=whole_events, align=self._align,
+            self.machine, self.store, self.groups, system.reader(channel), system.news_desk(channel),
+            self.definitions, observer, whole=whole_events, align=self._align,
         )  # fmt: skip
-        self.snapshots = SnapshotReader(channel, recovery_reader, self.machine, self._keeper, self.groups)
+        self.snapshots = SnapshotReader(
+            self._headers, recovery_reader, self.machine, self._keeper, self.groups
+        )
         self._keeper.attach(self.incremental.context, self.machine.held)
-        self._beats = Heartbeats(schema, recovery_reader)
         self._out = (
             np.empty(ROOM, np.int64), np.empty(ROOM, np.uint32), np.empty(ROOM, np.int64),
             np.empty(ROOM, np.uint16),
@@ -177,15 +175,17 @@ class ChannelHandler:
 
     def _take_incremental(self, batch: PacketBatch, rows: UInt32s, feeds: Feeds) -> None:
         machine, out = self.machine, self._out
-        base, *columns = *batch.addresses, feeds.ctypes.data
-        index, last, place = 0, len(rows), rows.ctypes.data
+        base, offsets, lengths, sources, arrivals = batch.addresses
+        units = self._headers.read(base, offsets, lengths, len(rows), rows.ctypes.data)
+        columns = (base, *units.addresses, sources, arrivals, feeds.ctypes.data)
+        index, last = 0, units.count
         while index < last:
             state = machine.arbiter.state
             if state is not self._led:  # of another site
                 self._led = state
                 for field, place_of_column in self._out_places:
                     state.set(field, place_of_column)
-            index = take_in_sequence(state.address, base, *columns, place, index, last, ROOM)
+            index = take_in_sequence(state.address, *columns, index, last, ROOM)
             accepted = state.get(ACCEPTED)
             if accepted:
                 arrival_ns = int(batch.arrival_ns[self._out_rows[accepted - 1]])
@@ -195,34 +195,24 @@ class ChannelHandler:
                 for packet in machine.on_kernel_release():
                     self.incremental.take_packet(packet)
             elif stop == STOP_ODD:
-                start = index
-                index = take_beats(state.address, self._beats.shape, base, *columns, place, start, last)
-                if index > start:
-                    continue
-                row = int(rows[index])
-                feed, arrival_ns = int(feeds[batch.source[row]]), int(batch.arrival_ns[row])
-                self._take_odd(bytes(batch.payload(row)), SessionFeed(feed), arrival_ns)
+                self._take_odd(batch, units, index, feeds)
                 index += 1
 
-    def _take_odd(self, payload: bytes, feed: SessionFeed, now_ns: int) -> None:
-        """A packet that is not simply the next."""
-        machine = self.machine
-        if len(payload) < PacketHeader.SIZE:
+    def _take_odd(self, batch: PacketBatch, units: Units, index: int, feeds: Feeds) -> None:
+        """A unit that is not simply the next."""
+        machine, row, number = self.machine, int(units.row[index]), int(units.number[index])
+        feed, now_ns = SessionFeed(int(feeds[batch.source[row]])), int(batch.arrival_ns[row])
+        epoch, next_number = int(units.epoch[index]), int(units.next_number[index])
+        is_foreign = number == FOREIGN or (number == 0 and next_number == NO_NEXT)
+        if is_foreign or int(units.channel[index]) != self.channel:
             machine.arbiter.foreign()
             return
-        header = PacketHeader.decode(payload)
-        if header.channel != self.channel:
-            machine.arbiter.foreign()
-            return
-        if header.sequence_number:
-            number = header.sequence_number
-            packets = machine.on_packet(feed, header.sequence_version, number, payload, now_ns)
+        if number:
+            start = int(units.offset[index])
+            payload = bytes(batch.buffer.data[start : start + int(units.length[index])])
+            packets = machine.on_packet(feed, epoch, number, payload, now_ns)
         else:
-            next_number = self._beats.read(payload)
-            if next_number is None:
-                machine.arbiter.foreign()
-                return
-            packets = machine.on_heartbeat(feed, header.sequence_version, next_number, now_ns)
+            packets = machine.on_heartbeat(feed, epoch, next_number, now_ns)
         for packet in packets:
             self.incremental.take_packet(packet)
 

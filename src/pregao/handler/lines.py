@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pregao.feeds.binary.handler.kernels.sorting import (
+from pregao.handler.kernels.sorting import (
     FOLLOWED,
     NOT_OURS,
     RECOVERY,

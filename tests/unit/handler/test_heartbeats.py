@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pregao.feeds.binary.handler.handler import ChannelHandler
-from pregao.feeds.binary.handler.heartbeats import Heartbeats
-from pregao.feeds.binary.handler.lines import LineTable
+from pregao.feeds.binary.headers import PacketHeaders
 from pregao.feeds.binary.packets import frame
-from pregao.feeds.binary.reading.rows import RowReader
+from pregao.feeds.binary.system import BINARY
+from pregao.handler.handler import ChannelHandler
+from pregao.handler.lines import LineTable
 from pregao.model.packets import batch_of
 from pregao.model.streams import Feed, Stream, StreamId
+from pregao.model.units import NO_NEXT
 from pregao.recovery.arbitration_state import ACCEPTED, DEADLINE, OUT_AT, OUT_VERSION, RING, STOP
 from pregao.recovery.counters import feed_counters
 from pregao.recovery.events import Event, FeedAlive
@@ -46,21 +47,21 @@ def data(number: int, sequence: int = 46) -> bytes:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_run_that_says_what_is_known_is_not_read(version: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    handler = ChannelHandler(84, SCHEMA)
+    handler = ChannelHandler(84, BINARY)
     handler.receive(data(7), Stream.INCREMENTAL, Feed.A, NOW)
     handler.receive(beat(8, version=version), Stream.INCREMENTAL, Feed.A, NOW)
 
     def refuse(*_: object) -> NoReturn:
         raise AssertionError("it was read")
 
-    monkeypatch.setattr(Heartbeats, "read", refuse)
+    monkeypatch.setattr(PacketHeaders, "_next_number", refuse)
     run = batch_of((n % 2, NOW + n * MS, beat(8, version=version)) for n in range(1_000))
     handler.receive_batch(run, LINES, NOW + 999 * MS)
     counted = [feed_counters(handler.machine.arbiter, feed) for feed in (SessionFeed.A, SessionFeed.B)]
     assert [each.received for each in counted] == [502, 500]
     assert [each.heard_ns for each in counted] == [NOW + 998 * MS, NOW + 999 * MS]
     with pytest.raises(AssertionError, match="it was read"):
-        handler.receive(beat(9, version=version), Stream.INCREMENTAL, Feed.A, NOW + SECOND)
+        handler.receive(beat(9, version=version, more=1), Stream.INCREMENTAL, Feed.A, NOW + SECOND)
 
 
 packets = st.one_of(
@@ -80,7 +81,7 @@ packets = st.one_of(
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 40), packets), max_size=40))
 def test_whatever_comes_the_plain_handler_knows_the_same(arrived: list[tuple[int, int, bytes]]) -> None:
-    handler, plain = ChannelHandler(84, SCHEMA), PlainHandler(84, SCHEMA)
+    handler, plain = ChannelHandler(84, BINARY), PlainHandler(84, SCHEMA)
     now_ns, stamped = NOW, []
     for source, wait_ms, payload in [(0, 0, data(6)), *arrived]:
         now_ns += wait_ms * MS
@@ -109,6 +110,31 @@ def _told(events: list[Event]) -> list[str]:
 
 def test_a_schema_without_heartbeats_has_no_shape() -> None:
     schema = foreign("littleEndian", False)
-    beats = Heartbeats(schema, RowReader(schema))
-    assert beats._shape["size"] == -1
-    assert beats.read(beat(8)) is None
+    headers = PacketHeaders(schema)
+    assert headers._shape["size"] == -1
+    assert headers.split(beat(8))[0].next_number == NO_NEXT
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(packets, max_size=20), st.data())
+def test_headers_by_columns_are_those_of_each_packet(payloads: list[bytes], data: st.DataObject) -> None:
+    """The kernel and its plain twin, of all packets and of some of them."""
+    headers = PacketHeaders(SCHEMA)
+    batch = batch_of((0, NOW, payload) for payload in payloads)
+    chosen = data.draw(st.lists(st.integers(0, max(len(payloads) - 1, 0)), max_size=len(payloads)))
+    base, offsets, lengths, _, _ = batch.addresses
+    for rows in (range(len(payloads)), chosen):
+        picked = np.array([*rows], np.uint32)
+        meant = picked.ctypes.data if rows is chosen else 0
+        units = headers.read(base, offsets, lengths, len(rows), meant)
+        assert units.count == len(rows)
+        for index, row in enumerate(rows):
+            (unit,) = headers.split(payloads[row])
+            start = int(units.offset[index])
+            payload = bytes(batch.buffer[start : start + int(units.length[index])])
+            found = (units.channel, units.epoch, units.number, units.sent_ns)
+            assert int(units.row[index]) == row
+            assert payload == unit.payload == payloads[row]
+            assert tuple(int(each[index]) for each in found)[:3] == unit[:3]
+            assert int(units.sent_ns[index]) & (1 << 64) - 1 == unit.sent_ns
+            assert int(units.next_number[index]) == unit.next_number

@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
-from pregao.feeds.binary.handler.handler import ChannelHandler
 from pregao.feeds.binary.publisher import ChannelPublisher, Habits, OutgoingPacket, Pace, Paces
+from pregao.feeds.binary.system import BINARY
+from pregao.handler.handler import ChannelHandler
 from pregao.model import events as e
 from pregao.model.instruments import Instrument
 from pregao.model.market import DefinitionAction
@@ -14,7 +15,6 @@ from pregao.recovery.settings import Settings
 from tests.unit.feeds.binary.publisher.desk import (
     MS,
     NOW,
-    SCHEMA,
     SECOND,
     A,
     B,
@@ -42,7 +42,7 @@ class Channel:
     ) -> None:
         self.market = Market([instrument(A), instrument(B)], {A: Book(), B: Book()})
         self.publisher: ChannelPublisher = publisher(self.market, version, paces=FAST, habits=habits)
-        self.handler = ChannelHandler(84, SCHEMA, settings, **handler)
+        self.handler = ChannelHandler(84, BINARY, settings, **handler)
         self.now_ns, self.events = NOW, list[Event]()
         self.publisher.start_week(NOW)
         if hear:

@@ -8,8 +8,8 @@ from pregao.model import events as e
 from pregao.model.streams import Stream
 from pregao.recovery.events import Healer, InstrumentHealed, InstrumentsUnverified
 from pregao.recovery.instruments import Known
-from tests.unit.feeds.binary.handler.kit import CLEAN, Channel
 from tests.unit.feeds.binary.publisher.desk import SECOND, A, B, messages, order, state
+from tests.unit.handler.kit import CLEAN, Channel
 
 ORDERS = [order(A, number, price=100_000 - number, position=number) for number in range(1, 8)]
 

@@ -2,16 +2,16 @@
 
 import pytest
 
-from pregao.feeds.binary.handler.lines import LineTable
 from pregao.feeds.binary.publisher import OutgoingPacket
+from pregao.handler.lines import LineTable
 from pregao.model import events as e
 from pregao.model.market import DefinitionAction, Phase
 from pregao.model.packets import batch_of
 from pregao.model.streams import Feed, Stream, StreamId
 from pregao.recovery.events import DefinitionsComplete, InstrumentStale
 from pregao.recovery.instruments import Known
-from tests.unit.feeds.binary.handler.kit import CLEAN, Channel
 from tests.unit.feeds.binary.publisher.desk import SECOND, A, B, Book, C, instrument, order, phase, state
+from tests.unit.handler.kit import CLEAN, Channel
 
 
 def test_deleted_and_listed_again() -> None:

@@ -3,56 +3,55 @@
 from collections.abc import Callable
 from typing import Any
 
-from pregao.feeds.binary.handler.groups import Groups
-from pregao.feeds.binary.handler.instruments import Instruments
-from pregao.feeds.binary.handler.interest import SymbolInterest
-from pregao.feeds.binary.handler.observer import Observer
-from pregao.feeds.binary.packets import PacketHeader
-from pregao.feeds.binary.reading.plain import PlainReader
-from pregao.feeds.binary.reading.rows import RowReader
-from pregao.feeds.binary.reading.told import Told
+from pregao.feeds.port import Header, ListedDefinition, UnitReader
+from pregao.handler.groups import Groups
+from pregao.handler.instruments import Instruments
+from pregao.handler.interest import SymbolInterest
+from pregao.handler.observer import Observer
 from pregao.model.errors import PregaoError
 from pregao.model.events import Definition
 from pregao.model.instruments import Instrument
 from pregao.model.market import DefinitionAction
 from pregao.model.rows import Kind
+from pregao.model.units import FOREIGN, Unit
 from pregao.recovery.channel import ChannelMachine
 from pregao.recovery.loops import Follow
 
 
 class DefinitionReader:
-    """`plain` reads the message that a row points at; `reader` is for packets of the stream."""
+    """`headers` and `reader` are for packets of the stream."""
 
     def __init__(
         self,
-        plain: PlainReader,
-        reader: RowReader,
+        headers: Header,
+        reader: UnitReader,
         machine: ChannelMachine,
         instruments: Instruments,
         groups: Groups,
         observer: Observer,
         align: Callable[[], None],
     ) -> None:
-        self._plain, self._reader, self._machine = plain, reader, machine
+        self._headers, self._reader, self._machine = headers, reader, machine
         self._instruments, self._groups, self._observer = instruments, groups, observer
         self._align = align  # the book store with the machine's table
         self.damaged = 0
 
     def receive(self, payload: bytes) -> None:
         """A packet of the definition stream."""
-        if len(payload) < PacketHeader.SIZE:
-            self.damaged += 1
-            return
-        header, definitions = PacketHeader.decode(payload), self._machine.definitions
-        if header.channel != self._plain.channel:
-            self.damaged += 1
-            return
-        if header.sequence_number == 0:
+        for unit in self._headers.split(payload):
+            if unit.number == FOREIGN or unit.channel != self._machine.channel:
+                self.damaged += 1
+            else:
+                self._take(unit)
+
+    def _take(self, unit: Unit) -> None:
+        definitions = self._machine.definitions
+        if unit.number == 0:
             definitions.on_heartbeat()
             return
-        if definitions.on_packet(header.sequence_version, header.sequence_number) is Follow.REPEATED:
+        if definitions.on_packet(unit.epoch, unit.number) is Follow.REPEATED:
             return
-        reading = self._reader.read_packet(payload)
+        reading = self._reader.read_unit(unit.payload)
         while True:
             self.damaged += bool(reading.faults)
             for row in reading.rows:
@@ -66,12 +65,13 @@ class DefinitionReader:
             reading = self._reader.go_on()
 
     def _take_listed(self, row: Any) -> None:
-        told = self._read(self._reader, row)
-        if told is not None and isinstance(told.update, Definition):
-            self._learn(told.update.instrument)
-            index = self._machine.definitions.on_item(told.update.instrument.security_id, told.total or 0)
+        listed = self._read(self._reader, row)
+        if listed is not None:
+            definition = listed.definition
+            self._learn(definition.instrument)
+            index = self._machine.definitions.on_item(definition.instrument.security_id, listed.total)
             if index is not None:
-                self._put(told.update, index)
+                self._put(definition, index)
             self._remove_dropped()
 
     def _remove_dropped(self) -> None:
@@ -81,12 +81,12 @@ class DefinitionReader:
             if instrument is not None:
                 self._put(Definition(instrument, DefinitionAction.DELETE), index)
 
-    def take_incremental(self, reader: RowReader, row: Any) -> None:
+    def take_incremental(self, reader: UnitReader, row: Any) -> None:
         """A definition told on the incremental stream."""
-        told = self._read(reader, row)
-        if told is None or not isinstance(told.update, Definition):
+        listed = self._read(reader, row)
+        if listed is None:
             return
-        definition = told.update
+        definition = listed.definition
         self._learn(definition.instrument)
         index = self._machine.on_definition(
             definition.instrument.security_id,
@@ -102,13 +102,12 @@ class DefinitionReader:
         if isinstance(interest, SymbolInterest) and interest.learn(instrument):
             self._machine.on_interest()
 
-    def _read(self, reader: RowReader, row: Any) -> Told | None:
+    def _read(self, reader: UnitReader, row: Any) -> ListedDefinition | None:
         try:
-            told = self._plain.read(reader.decode(row), int(row["index"]))
+            return reader.definition(row)
         except PregaoError:
             self.damaged += 1
             return None
-        return told[0] if told and "security_id" not in told[0].lacks else None
 
     def _put(self, definition: Definition, index: int) -> None:
         instrument = definition.instrument

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pregao.feeds.binary.handler.handler import ChannelHandler
-from pregao.feeds.binary.handler.observer import Observer
+from pregao.handler.handler import ChannelHandler
+from pregao.handler.observer import Observer
 from pregao.model import events as e
 from pregao.model.market import Action
 from pregao.model.rows import Rows
@@ -11,8 +11,8 @@ from pregao.model.streams import Feed, Stream
 from pregao.recovery.events import GapDetected, InstrumentStale, PacketConflict, PacketDamaged, QueueOverflow
 from pregao.recovery.instruments import Known
 from pregao.recovery.settings import Settings
-from tests.unit.feeds.binary.handler.kit import CLEAN, Channel
 from tests.unit.feeds.binary.publisher.desk import MS, NOW, SECOND, A, B, order, state
+from tests.unit.handler.kit import CLEAN, Channel
 
 MANY = 40  # orders that take more than one packet
 
@@ -53,7 +53,7 @@ def test_who_does_not_ask_for_whole_events_sees_what_there_is() -> None:
 
 def test_an_event_without_an_end_does_not_wait_forever(monkeypatch: pytest.MonkeyPatch) -> None:
     channel = Channel()
-    monkeypatch.setattr("pregao.feeds.binary.handler.incremental.MOST_WAITING", 5)
+    monkeypatch.setattr("pregao.handler.incremental.MOST_WAITING", 5)
     first, *_ = channel.packets(*many_orders())
     channel.deliver([first])
     assert channel.ids() != []

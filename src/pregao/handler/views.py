@@ -10,7 +10,7 @@ from pregao.model.market import Phase, Side, State
 from pregao.recovery.instruments import BookStatus
 
 if TYPE_CHECKING:
-    from pregao.feeds.binary.handler.handler import ChannelHandler
+    from pregao.handler.handler import ChannelHandler
 
 
 class HandledBook:

@@ -5,8 +5,8 @@ import pytest
 from pregao.market.events import StateChanged
 from pregao.model import events as e
 from pregao.model.market import Phase, Session, State, StateEvent
-from tests.unit.feeds.binary.handler.kit import Channel
 from tests.unit.feeds.binary.publisher.desk import DATE, NOW, SECOND, A, B, Book, phase, state
+from tests.unit.handler.kit import Channel
 
 
 def told(security_id: int, of: State, event: StateEvent | None = None) -> e.StateChanged:

@@ -1,9 +1,9 @@
-"""The feed handler of a channel: arbitration and recovery (`recovery`), rows (`reading`) and books joined.
+"""The feed handler of a channel, of any system: arbitration and recovery (`recovery`), rows (`feeds.port`) and
+books joined.
 
 handler      packets in, books that are right or say that they are not; `views` is what people look at
-  lines        which stream and feed each source is; `sorting` by kernel
-  heartbeats   of the incremental stream; runs of them by kernel: `beats`
-  incremental  packets whose turn has come, to rows, to the books: `kernels`
+  lines        which stream and feed each source is; `kernels.sorting` by kernel
+  incremental  units whose turn has come, to rows, to the books: `kernels.rows`
   definitions, snapshots   the looping streams
   instruments, groups      what was defined, and the phases of groups
   interest     which instruments are followed, where they were chosen by symbol

@@ -1,0 +1,66 @@
+"""Packet headers (6.5.5.1) into the columns of `model.units`, and the next number of heartbeats (7.5). The
+plain twin is `feeds.binary.headers.PacketHeaders.split`.
+
+All arguments are numbers and addresses: see `pregao.kernels`.
+"""
+
+from pregao.feeds.binary.kernels.packets import PACKET_HEADER_SIZE
+from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u16, load_u32, store_32, store_64
+from pregao.model.units import FOREIGN, NO_CHANNEL, NO_NEXT
+
+# How a heartbeat looks: words of 64 bits.
+SHAPE_FIELDS = (
+    "size",  # of the whole packet
+    "framing",  # the framing header, 32 bits
+    "header",  # the SBE header without its version, 48 bits
+    "next_at",  # where in the packet the next number is, 32 bits
+)
+SIZE, FRAMING, HEADER, NEXT_AT = range(0, 8 * len(SHAPE_FIELDS), 8)
+
+FRAMING_AT = PACKET_HEADER_SIZE
+HEADER_AT = FRAMING_AT + 4
+_LOW_48 = (1 << 48) - 1
+
+
+@inlined
+def _next_number(packet, size, shape):
+    """What a heartbeat of the usual shape tells; NO_NEXT of any other packet."""
+    if size != load_i64(shape, SIZE) or load_u32(packet, FRAMING_AT) != load_i64(shape, FRAMING):
+        return NO_NEXT
+    if load_i64(packet, HEADER_AT) & _LOW_48 != load_i64(shape, HEADER):
+        return NO_NEXT
+    return load_u32(packet, load_i64(shape, NEXT_AT))
+
+
+@kernel
+def read_headers(
+    shape, base, packets_at, sizes, chosen, count,
+    rows, channels, epochs, numbers, offsets, lengths, sent, nexts,
+):  # fmt: skip
+    """Of the packets of a batch that `chosen` lists (0: of all), a unit each. How many heartbeats are of no
+    usual shape: their next number is for others to read."""
+    odd = 0
+    for i in range(count):
+        row = load_u32(chosen, i * 4) if chosen else i
+        at, size = load_i64(packets_at, row * 8), load_u32(sizes, row * 4)
+        store_32(rows, i * 4, row)
+        store_64(offsets, i * 8, at)
+        store_32(lengths, i * 4, size)
+        store_64(nexts, i * 8, NO_NEXT)
+        if size < PACKET_HEADER_SIZE:
+            store_64(channels, i * 8, NO_CHANNEL)
+            store_64(epochs, i * 8, 0)
+            store_64(numbers, i * 8, FOREIGN)
+            store_64(sent, i * 8, 0)
+            continue
+        packet = base + at
+        number = load_u32(packet, 4)
+        store_64(channels, i * 8, load_u8(packet, 0))
+        store_64(epochs, i * 8, load_u16(packet, 2))
+        store_64(numbers, i * 8, number)
+        store_64(sent, i * 8, load_i64(packet, 8))
+        if number == 0:
+            next_number = _next_number(packet, size, shape)
+            store_64(nexts, i * 8, next_number)
+            odd += next_number == NO_NEXT
+    return odd

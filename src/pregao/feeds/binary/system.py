@@ -1,0 +1,81 @@
+"""Binary UMDF as a system: see `feeds.port`."""
+
+from typing import Final
+
+from pregao.codecs.sbe import MessageDecoder, Schema, load_builtin_schema
+from pregao.feeds.binary.headers import PacketHeaders
+from pregao.feeds.binary.kernels.headers import read_headers
+from pregao.feeds.binary.news import NewsAssembler
+from pregao.feeds.binary.news_parts import NewsPart
+from pregao.feeds.binary.packets import PacketHeader
+from pregao.feeds.binary.reading.kernels.packets import read_rows
+from pregao.feeds.binary.reading.plain import PlainReader, news_of
+from pregao.feeds.binary.reading.rows import RowReader
+from pregao.feeds.port import Policy
+from pregao.kernels import Kernel
+from pregao.model.events import News
+
+# A packet has at most 1,400 bytes (6.5.4), 16 of them header; the shortest message with a rptSeq has 40.
+REPORTS_IN_A_PACKET: Final = 35
+
+
+class BinaryNewsDesk:
+    def __init__(self, channel: int, schema: Schema) -> None:
+        self._assembler, self._plain = NewsAssembler(), PlainReader(channel)
+        self._decoder = MessageDecoder(schema)
+        self._now_ns = 0
+
+    def receive(self, message: bytes, now_ns: int) -> list[News]:
+        self._now_ns = now_ns
+        parts = [each.update for each in self._plain.read(self._decoder.decode(message))]
+        return [
+            news_of(news, now_ns)
+            for part in parts
+            if isinstance(part, NewsPart)
+            for news in self._assembler.receive(part, now_ns)
+        ]
+
+    def next_timeout(self) -> int | None:
+        return self._assembler.next_timeout()
+
+    def on_timeout(self, now_ns: int) -> list[News]:
+        return [news_of(news, now_ns) for news in self._assembler.on_timeout(now_ns)]
+
+    def flush(self) -> list[News]:
+        return [news_of(news, self._now_ns) for news in self._assembler.flush()]
+
+
+class BinaryUmdf:
+    """`schema` is loaded when it is first needed; None: the packaged one."""
+
+    name = "binary"
+    title = "Binary UMDF"
+    policy = Policy(
+        own_bytes=PacketHeader.SIZE,  # 6.1, 6.5.3: SendingTime and Reserved may be each feed's own
+        last_epoch=65_534,  # 6.5.5.1
+        silent_intervals=3,  # 6.2
+        reports_in_a_unit=REPORTS_IN_A_PACKET,
+        definitions_end_by_count=True,  # 6.5.9
+    )
+
+    def __init__(self, schema: Schema | None = None) -> None:
+        self._schema = schema
+
+    @property
+    def schema(self) -> Schema:
+        return self._schema or load_builtin_schema()
+
+    def headers(self) -> PacketHeaders:
+        return PacketHeaders(self.schema)
+
+    def reader(self, channel: int) -> RowReader:
+        return RowReader(self.schema, channel=channel)
+
+    def news_desk(self, channel: int) -> BinaryNewsDesk:
+        return BinaryNewsDesk(channel, self.schema)
+
+    def live_kernels(self) -> tuple[Kernel, ...]:
+        return read_headers, read_rows
+
+
+BINARY: Final = BinaryUmdf()

@@ -1,0 +1,123 @@
+"""What a system must offer so that everything above can live on it: captures, the handler, the market, the
+lake, the simulator. A system says what it is, not how others should treat it.
+
+One vocabulary: whatever the wire says comes out as rows of `model.rows`, and as objects of `model` where
+there are few (definitions, news). Two speeds: headers and rows by columns, a unit by itself where something
+is odd.
+
+`feeds.registry` finds systems by name. Binary UMDF is the first; `tests/toy` has another, as an example.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from pregao.kernels import Kernel
+from pregao.model.events import Definition, News
+from pregao.model.faults import Fault
+from pregao.model.records import record
+from pregao.model.rows import Rows
+from pregao.model.units import Unit, Units
+from pregao.recovery.policy import Policy
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+__all__ = [
+    "Header", "ListedDefinition", "MulticastSystem", "NewsDesk", "Policy", "Reading", "RowFault",
+    "UnitReader",
+]  # fmt: skip
+
+
+@record
+class RowFault:
+    """What is wrong at a byte of a unit; `packet` is the unit's row, `index` that of the message in it."""
+
+    fault: Fault
+    packet: int
+    byte: int
+    index: int
+
+
+@record
+class Reading:
+    """Rows in the order of the stream, and what was wrong. Not `whole`: there are more to come."""
+
+    rows: Rows
+    faults: list[RowFault]
+    whole: bool
+
+
+class ListedDefinition(NamedTuple):
+    """A definition, and how many its loop has (0: not said)."""
+
+    definition: Definition
+    total: int
+
+
+class Header(Protocol):
+    """Packets to units: numbers, epochs, where each begins and how long it is."""
+
+    def read(self, base: int, offsets: int, lengths: int, count: int, rows: int = 0) -> Units:
+        """The units of `count` packets of a batch. Addresses: the buffer, int64 offsets of packets in it,
+        uint32 lengths, and uint32 numbers of those packets that are meant (0: the first `count`). The units
+        are valid until the next reading."""
+
+    def split(self, payload: bytes | memoryview) -> list[Unit]:
+        """The units of one packet."""
+
+
+class UnitReader(Protocol):
+    """Units to rows. Rows are the reader's own memory: the next reading overwrites them."""
+
+    def read(
+        self, address: int, offsets: Array, lengths: Array, at: Array, epochs: Array, count: int | None = None
+    ) -> Reading:
+        """The first `count` units of a buffer, as far as there is room: int64 offsets, uint32 lengths, int64
+        places in the stream (`model.rows.place`), uint16 epochs, all contiguous."""
+
+    def go_on(self) -> Reading:
+        """What did not fit the reading before."""
+
+    def read_unit(self, payload: bytes) -> Reading:
+        """One unit by itself."""
+
+    def definition(self, row: np.void) -> ListedDefinition | None:
+        """The definition that a DEFINITION row of the last reading points at; None: it is none that could be
+        used. PregaoError when its message cannot be decoded."""
+
+    def message(self, row: np.void) -> bytes:
+        """The message that a NEWS row of the last reading points at, for `NewsDesk.receive`."""
+
+
+class NewsDesk(Protocol):
+    """Parts of news put together."""
+
+    def receive(self, message: bytes, now_ns: int) -> list[News]:
+        """News that are whole with this part, or given up for it. PregaoError when it cannot be decoded."""
+
+    def next_timeout(self) -> int | None:
+        """When a news that lacks a part is to be told as it is."""
+
+    def on_timeout(self, now_ns: int) -> list[News]: ...
+
+    def flush(self) -> list[News]:
+        """Nothing more will come."""
+
+
+@runtime_checkable
+class MulticastSystem(Protocol):
+    """A system of channels with three streams: incremental, definitions and snapshots (both looping)."""
+
+    name: str  # as in `--system`, in tables and in file names
+    title: str  # for people
+    policy: Policy
+
+    def headers(self) -> Header: ...
+
+    def reader(self, channel: int) -> UnitReader: ...
+
+    def news_desk(self, channel: int) -> NewsDesk: ...
+
+    def live_kernels(self) -> Sequence[Kernel]:
+        """Those that headers and readers call: loaded before the first packet comes."""

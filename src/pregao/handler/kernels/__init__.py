@@ -1,0 +1,1 @@
+"""Batches of packets by kernel: sorted by source, rows applied to books."""

@@ -1,0 +1,36 @@
+"""What a multicast system says of its sequences, as data: `feeds.port` hands it on, machines obey it."""
+
+from dataclasses import dataclass
+
+from pregao.recovery.instruments import Part
+
+_SECOND = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A unit is what has a number of its own: a packet, or a message. An epoch is what numbers begin again
+    in: a sequence version."""
+
+    own_bytes: int = 0  # at the beginning of a unit, each feed's own: they promise the rest to be the same
+    first_epoch: int = 1
+    last_epoch: int = 65_534  # then the first again
+    heartbeat_ns: int = _SECOND
+    silent_intervals: int = 3  # of heartbeats: then a feed is silent
+    reports_in_a_unit: int = 1  # at most: so many reports of an instrument may be in one that is lost
+    definitions_end_by_count: bool = True  # a loop of definitions may end without a mark
+    reset_clears: Part = Part.BOOK  # what a channel reset empties of every instrument
+    ask_ns: int | None = None  # a gap so old is asked for from a replayer; None: there is none
+    answer_ns: int = 0  # so long an answer is waited for before the gap is given up
+
+    def next_epoch(self, epoch: int) -> int:
+        return self.first_epoch if epoch >= self.last_epoch else epoch + 1
+
+    def distance(self, epoch: int, since: int) -> int:
+        """How many epochs after `since`, by the shorter way round: negative where it is older."""
+        span = self.last_epoch - self.first_epoch + 1
+        steps = (epoch - since) % span
+        return steps if steps <= span // 2 else steps - span
+
+    def is_newer(self, epoch: int, than: int) -> bool:
+        return self.distance(epoch, than) > 0
