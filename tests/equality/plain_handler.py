@@ -40,6 +40,7 @@ class PlainKeeper(StoreKeeper):
 
     def apply_held(self, index: int, after_at: int, parts: Part) -> None:
         handler = self._handler
+        handler.groups.go_back(index, after_at)
         for row in list(handler.machine.held.chain(handler.machine.table.sync[index])):
             if row["at"] <= after_at or not part_of(int(row["kind"])) & parts:
                 continue
@@ -87,12 +88,14 @@ class PlainHandler:
         elif site is self.machine.sites.active:
             self.definitions.receive(payload)
         self.align()
+        self.snapshots.settle()
         self.machine.settle(now_ns)
         return self.machine.take_events()
 
     def on_timeout(self, now_ns: int) -> list[Event]:
         for packet in self.machine.on_timeout(now_ns):
             self._take(packet)
+        self.snapshots.settle()
         self.machine.settle(now_ns)
         return self.machine.take_events()
 
@@ -144,7 +147,7 @@ class PlainHandler:
         if not outcome & Decision.APPLY:
             return
         if instrument.apply(row):
-            ended = self.groups.infer(index)
+            ended = self.groups.infer(index, row)
             self.store.forget_auction(each for each in ended if machine.shows_statistics(each))
         if row["kind"] <= Kind.EMPTY_BOOK and instrument.book.suspect and record["book"] != Known.STALE:
             record["book"], record["bound"] = Known.STALE, NEVER

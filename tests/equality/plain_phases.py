@@ -44,6 +44,12 @@ class _Member:
 _PHASES: Final = {int(phase): phase for phase in Phase}
 
 
+def _may_be_auction(phase: Phase | None, own: State | None) -> bool:
+    """An instrument whose group's phase was not told may be in auction, unless its own state forbids it."""
+    rules = effective(phase, own)
+    return rules in AUCTIONS or (phase is None and rules in (None, State.OPEN))
+
+
 class PlainPhases:
     def __init__(self) -> None:
         self._groups: dict[GroupKey, _Group] = {}
@@ -105,7 +111,7 @@ class PlainPhases:
         """Of an instrument that was added."""
         security_id = update.security_id
         member = self._members[security_id]
-        was_auction = self.state(security_id) in AUCTIONS
+        was_auction = _may_be_auction(member.group.phase, member.own)
         new_day = member.told is not None and member.told.trade_date != update.trade_date
         own = own_after(member.own, member.group.phase, update.state, update.event, new_day)
         forget: tuple[int, ...] = ()
@@ -114,7 +120,7 @@ class PlainPhases:
             if phase is not member.group.phase:  # 14: it is safe to infer; one not known rules nothing
                 forget = tuple(each for each in self._enter(member.group, phase) if each != security_id)
         member.own, member.told = own, update
-        if was_auction and self.state(security_id) not in AUCTIONS:
+        if was_auction and not _may_be_auction(member.group.phase, member.own):
             forget = (*forget, security_id)
         reset = update.event is StateEvent.SESSION_CHANGE
         return Effects((security_id,) if reset else (), forget)
@@ -126,9 +132,9 @@ class PlainPhases:
         forget = []
         for security_id in entry.members:
             own = self._members[security_id].own
-            if effective(before, own) not in AUCTIONS:
+            if not _may_be_auction(before, own):
                 continue
-            ended = effective(phase, own) not in AUCTIONS
+            ended = not _may_be_auction(phase, own)
             if ended or (left_opening and own is not State.RESERVED):
                 forget.append(security_id)
         return tuple(forget)

@@ -17,7 +17,9 @@ from tests.equality.row_updates import update_of
 
 
 def _is_auction(phase: int, own: int) -> bool:
-    return effective(Phase(phase) if phase else None, State(own) if own else None) in AUCTIONS
+    """One whose phase is not known may be in auction."""
+    rules = effective(Phase(phase) if phase else None, State(own) if own else None)
+    return rules in AUCTIONS or (not phase and rules in (None, State.OPEN))
 
 
 class PlainInstrument:
@@ -78,11 +80,11 @@ class PlainStore:
             for row in rows[rows["kind"] == Kind.SNAPSHOT_ORDER]:
                 instrument.apply(row)
         if statistics:
+            instrument.statistics.told = {}
+            instrument.own = 0
             for row in rows[rows["kind"] == Kind.STATE]:
-                instrument.apply(row)
-            instrument.statistics.told = {
-                slot: told for slot, told in instrument.statistics.told.items() if slot is Slot.STATE
-            }
+                instrument.statistics.told[Slot.STATE] = update_of(row)
+                instrument.own = int(row["type"]) if row["detail"] == StateEvent.LEAVES_GROUP else 0
             for row in rows[(rows["kind"] >= Kind.TRADE) & (rows["kind"] <= Kind.QUANTITY_BAND)]:
                 instrument.apply(row)
 
@@ -91,6 +93,10 @@ class PlainStore:
     def set_phase(self, numbers: Iterable[int], phase: int) -> None:
         for number in numbers:
             self._instruments[number].phase = phase
+
+    def forget_phases(self) -> None:
+        for instrument in self._instruments:
+            instrument.phase = 0
 
     def forget_auction(self, numbers: Iterable[int]) -> None:
         for number in numbers:

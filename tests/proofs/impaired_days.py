@@ -21,7 +21,7 @@ from tests.proofs.impaired_scenarios import (
 )
 from tests.proofs.list_follower import ListFollower
 from tests.proofs.result import Result
-from tests.proofs.truth_follower import DifferenceError, TruthFollower
+from tests.proofs.truth_follower import DifferenceError, TruthFollower, check_phases_known
 
 NAME = "impaired-days"
 SEEDS = 300
@@ -86,6 +86,7 @@ class Listener:
     def _check(self, channel: int) -> None:
         self.handlers[channel].machine.check_invariants()
         fresh, point, handler = self._scenario.every_event, self._point(channel), self.handlers[channel]
+        check_phases_known(handler)
         self.truths[channel].at_point(point, handler, fresh=fresh)
         self.lists[channel].check(point, handler)
 

@@ -39,8 +39,12 @@ MESSAGES, QUIET_MESSAGES = 2_500, 250
 INSTRUMENTS, RELISTINGS = 60, 48
 # Packet by packet, or as a live market by default: what there is, all channels and streams together.
 _BATCHES = (0, 1, 64, 1_024)
-# A book told again in one event or in many; loops of definitions with and without a SequenceReset (6.5.8).
-_HABITS = (Habits(), Habits(1), Habits(4), Habits(0, False), Habits(3, False))
+# A book told again in one event or in many; loops of definitions with and without a SequenceReset (6.5.8);
+# snapshots that send the number of the phase as a state (14).
+_HABITS = (
+    Habits(), Habits(1), Habits(4), Habits(0, False), Habits(3, False),
+    Habits(phases_as_states=True), Habits(2, False, phases_as_states=True),
+)  # fmt: skip
 OWN_HEADERS_OF = 3  # SendingTime and Reserved of B are its own, but for one seed in so many
 OLD, NEW = 8, 16
 

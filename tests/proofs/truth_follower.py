@@ -10,6 +10,7 @@ from pregao.handler.views import HandledBook
 from pregao.model import events as e
 from pregao.model.market import Side, TradeSubType
 from pregao.recovery.instruments import Known
+from pregao.recovery.states import State
 from pregao.simulator.memory import Checkpoint, InstrumentTruth
 
 Point = tuple[int, int]
@@ -21,6 +22,16 @@ _SINCE_9 = (e.SettlementPrice, e.OpenInterest)  # the wire has no such message b
 
 class DifferenceError(AssertionError):
     """Something shown as clean is not the exchange's."""
+
+
+def check_phases_known(handler: ChannelHandler) -> None:
+    """A channel that says that all is well knows the phase of every group that somebody is of: the exchange's
+    loops tell them all (7.4)."""
+    if handler.machine.state is State.LIVE:
+        groups = [handler.groups[name] for name in handler.groups.names()]
+        unknown = [group.name for group in groups if group.members and not group.verified]
+        if unknown:
+            raise DifferenceError(f"channel {handler.channel} is live, phases not known of {unknown}")
 
 
 class TruthFollower:
@@ -55,12 +66,22 @@ class TruthFollower:
                 named = dict(checkpoint.instruments)
         self._passed = place + 1
         self.points += 1
+        self._compare_phases(handler)
         for security_id, truth in (named if fresh else self._known).items():
             self._compare(handler, security_id, truth)
 
     @property
     def is_over(self) -> bool:
         return self._passed == len(self._order)
+
+    def _compare_phases(self, handler: ChannelHandler) -> None:
+        known = set(handler.groups.names())
+        for name, truth in self._phases.items():
+            if name in known and handler.groups[name].verified:
+                self.states += 1
+                found = handler.groups[name].phase
+                if found is not truth.phase:
+                    raise DifferenceError(f"group {name}: phase {found!r}, truth {truth.phase!r}")
 
     def _compare(self, handler: ChannelHandler, security_id: int, truth: InstrumentTruth) -> None:
         try:

@@ -45,6 +45,24 @@ def shown(phase: Phase | None, own: State | None) -> Phase | State | None:
     return own if own is not None and effective(phase, own) is own else phase
 
 
+def may_be_auction(phase: int, own: int) -> bool:
+    """Whether an instrument is in auction, of numbers: 0 is a phase that is not known, which may be one, or
+    no state of its own. `figures.kernels.is_auction` is the same."""
+    if phase == 0:
+        return own in (0, State.OPEN) or own in AUCTIONS
+    if phase not in Phase._value2member_map_ or (own and own not in State._value2member_map_):
+        return False  # what has no name permits nothing
+    return effective(Phase(phase), State(own) if own else None) in AUCTIONS
+
+
+def own_in_snapshot(state: int, event: int) -> int:
+    """The state of its own that an instrument has by its snapshot, of numbers; 0: it follows its group.
+
+    Only 101 says that it has left its group (14). Without it the number is that of the phase at the
+    snapshot's lastMsgSeqNumProcessed (7.4.1, 14.4), from which the group may have moved on."""
+    return state if event == StateEvent.LEAVES_GROUP else 0
+
+
 def own_after(
     own: State | None, phase: Phase | None, state: State | None, event: StateEvent | None, new_day: bool
 ) -> State | None:

@@ -21,6 +21,7 @@ from pregao.books.kernels import rows as kernels
 from pregao.books.kernels.statistics import empty_slots, forget_auction, reset_session
 from pregao.books.lookup import Lookup
 from pregao.books.memory import Memory, address
+from pregao.books.phases import own_in_snapshot
 from pregao.model.rows import ROW, Kind, Rows
 
 MAX_INSTRUMENTS = 1 << 18
@@ -147,14 +148,17 @@ class BookStore(StoreViews):
     def load_snapshot(self, number: int, rows: Rows, *, book: bool = True, statistics: bool = True) -> None:
         """Put the rows of a snapshot in the place of what was known of an instrument.
 
-        The state comes first, for what it makes one forget is not what the snapshot brings."""
+        The state comes first, for what it makes one forget is not what the snapshot brings. The phase of its
+        group stays what it is."""
         if book:
             self.clear(number)
             self._load(number, rows, Kind.SNAPSHOT_ORDER, Kind.SNAPSHOT_ORDER)
         if statistics:
+            phase = self.group_phase(number)
+            empty_slots(self.context, self._header(number), 0, t.STATISTICS_SLOTS)
             self._load(number, rows, Kind.STATE, Kind.STATE)
-            empty_slots(self.context, self._header(number), 0, t.STATE)
-            empty_slots(self.context, self._header(number), t.BANDS, t.BAND_TYPES)
+            self._set(number, t.GROUP_PHASE, phase)
+            self._set(number, t.OWN_STATE, _own_state_in(rows))
             self._load(number, rows, Kind.TRADE, Kind.QUANTITY_BAND)
 
     def load_books(
@@ -198,9 +202,17 @@ class BookStore(StoreViews):
             forget_auction(self.context, self._header(number))
 
     def set_phase(self, numbers: Iterable[int], phase: int) -> None:
-        """The phase of their group: what a state of theirs means depends on it."""
+        """The phase of their group: what a state of theirs means depends on it. 0: it is not known."""
         headers = self._memory.headers.reshape(-1, t.HEADER_SIZE)
         headers[list(numbers), t.GROUP_PHASE] = phase
+
+    def forget_phases(self) -> None:
+        """No phase is known any more."""
+        self._memory.headers.reshape(-1, t.HEADER_SIZE)[:, t.GROUP_PHASE] = 0
+
+    def _set(self, number: int, field: int, value: int) -> None:
+        """A field of one byte."""
+        self._memory.headers[number * t.HEADER_SIZE + field] = value
 
     def settle(self) -> None:
         """What is now counts as told: the next quotes are of what changes from here on."""
@@ -211,3 +223,9 @@ class BookStore(StoreViews):
 
     def check_invariants(self) -> None:
         check_store(self._memory, len(self))
+
+
+def _own_state_in(snapshot: Rows) -> int:
+    """A snapshot without a state is of an instrument that follows its group (14)."""
+    states = snapshot[snapshot["kind"] == Kind.STATE]
+    return own_in_snapshot(int(states[-1]["type"]), int(states[-1]["detail"])) if len(states) else 0

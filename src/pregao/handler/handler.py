@@ -232,6 +232,7 @@ class ChannelHandler:
 
     def _settle(self, now_ns: int) -> list[Event]:
         self._align()
+        self.snapshots.settle()
         self.machine.settle(now_ns)
         return self.machine.take_events()
 

@@ -170,7 +170,7 @@ class IncrementalReader:
 
     def _rejoined(self, row: Any) -> None:
         index = self._machine.table.find(int(row["security_id"]))
-        ended = self._groups.infer(index)
+        ended = self._groups.infer(index, row)
         self._store.forget_auction([each for each in ended if self._machine.shows_statistics(each)])
 
     def _special(self, row: Any) -> None:

@@ -56,6 +56,7 @@ class StoreKeeper:
         store, held = self._store, self._held
         assert held is not None
         with_book, with_statistics = int(Part.BOOK in parts), int(Part.STATISTICS in parts)
+        self._groups.go_back(index, after_at)
         slot = _FROM_FIRST
         while True:
             code, slot = apply_held(self._context, index, slot, after_at, with_book, with_statistics)
@@ -71,4 +72,8 @@ class StoreKeeper:
     def lost(self, at: int) -> None:
         """Packets up to a place are lost: what has no rptSeq may be among them."""
         self.lost_at = at
-        self._groups.lost()
+        self._groups.lost(at)
+
+    @property
+    def phases_sought(self) -> int:
+        return self._groups.sought

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from pregao.feeds.port import Header, UnitReader
-from pregao.handler.groups import Groups
+from pregao.handler.groups import Groups, group_name
 from pregao.handler.keeper import StoreKeeper
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
 from pregao.model.units import FOREIGN, Unit
@@ -13,6 +13,7 @@ from pregao.recovery.channel import ChannelMachine
 from pregao.recovery.feeds import SITE_OF, Feed
 from pregao.recovery.keeper import SnapshotHeader
 from pregao.recovery.loops import Follow
+from pregao.recovery.snapshots import NOWHERE
 
 # What a hostile header may make us keep: books of real instruments have some ten thousand orders.
 MOST_ROWS = 1 << 20
@@ -73,8 +74,9 @@ class SnapshotReader:
         self._headers, self._reader, self._machine = headers, reader, machine
         self._keeper, self._groups = keeper, groups
         self._half: _Half | None = None
-        self._phases: list[Any] = []  # of this loop, until its first snapshot says how old they are
-        self._begun_at = 0  # where the channel was when the loop began
+        self._loop = 0  # that is heard
+        self._phases: list[Any] = []  # of this loop, until the channel is where its first snapshot stands
+        self._phases_at: int | None = None  # that place: the phases are not younger
         self.damaged = 0
 
     def receive(self, payload: bytes, feed: Feed) -> None:
@@ -94,9 +96,10 @@ class SnapshotReader:
             return
         if follow is not Follow.FOLLOWED:
             self._half = None
+        if snapshots.tracker.loops != self._loop:
+            self._loop = snapshots.tracker.loops
             self._phases.clear()
-            if follow is Follow.BEGAN:
-                self._begun_at = self._machine.at
+            self._phases_at = None
         reading = self._reader.read_unit(unit.payload)
         while True:
             if reading.faults:
@@ -107,9 +110,17 @@ class SnapshotReader:
                 return
             reading = self._reader.go_on()
 
-    def leave(self) -> None:
-        self._half = None
+    def settle(self) -> None:
+        """The channel may have come to where the phases of the loop stand. Later ones were told on the
+        incremental stream, and earlier ones no loss can have hidden, if the loop began after the last one:
+        so they are those of now."""
+        if self._phases_at is None or self._machine.at < self._phases_at:
+            return
+        after_loss = self._machine.snapshots.begun_at >= self._keeper.lost_at
+        for row in self._phases:
+            self._groups.tell_from_snapshot(row, after_loss=after_loss)
         self._phases.clear()
+        self._phases_at = None
 
     def _take(self, rows: Rows) -> None:
         """Runs of rows between those that begin or end something."""
@@ -133,13 +144,15 @@ class SnapshotReader:
             self._begin(row)
         else:
             self._half = None
-            self._machine.snapshots.on_sequence_reset()
+            self._end_loop()
 
     def _begin(self, row: Any) -> None:
-        half = _Half(row, wanted=True)
-        if self._phases:
-            self._tell_phases(half.header)
-        half.wanted = bool(self._machine.snapshots.on_begin(half.header))
+        snapshots, half = self._machine.snapshots, _Half(row, wanted=True)
+        half.wanted = bool(snapshots.on_begin(half.header))
+        if self._phases and self._phases_at is None:
+            at = snapshots.place(half.header)
+            self._phases_at = None if at == NOWHERE else at
+            self.settle()
         self._half = half
         if half.whole:
             self._end(half)
@@ -159,10 +172,7 @@ class SnapshotReader:
             self._keeper.snapshot = np.concatenate(half.rows) if half.rows else np.zeros(0, ROW)
             self._machine.snapshots.on_end(half.header)
 
-    def _tell_phases(self, header: SnapshotHeader) -> None:
-        at = self._machine.snapshots.place(header)
-        lost_at = self._keeper.lost_at
-        after_loss = self._begun_at >= lost_at and at >= lost_at
-        for row in self._phases:
-            self._groups.tell_from_snapshot(row, after_loss=after_loss)
-        self._phases.clear()
+    def _end_loop(self) -> None:
+        snapshots = self._machine.snapshots
+        if snapshots.on_sequence_reset() and snapshots.begun_at >= self._keeper.lost_at:
+            self._groups.on_whole_loop({group_name(int(row["id"])) for row in self._phases})

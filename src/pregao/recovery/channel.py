@@ -55,7 +55,7 @@ class ChannelMachine:
             channel, self.table, self._recovery, self.sites, self.settings, self._events
         )
         self._progress = Progress(
-            channel, self.table, self.sites, self.definitions, self.snapshots, self._events
+            channel, self.table, self.sites, self.definitions, self.snapshots, keeper, self._events
         )
         self._upsets = Upsets(
             channel, self.table, self.held, self.sites, self._recovery, self.definitions, self.snapshots,

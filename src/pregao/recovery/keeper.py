@@ -52,3 +52,8 @@ class Keeper(Protocol):
 
     def lost(self, at: int) -> None:
         """Some packets up to this place are lost, or nobody knows."""
+
+    @property
+    def phases_sought(self) -> int:
+        """Groups of instruments whose phase the snapshot stream has yet to tell: it belongs to no instrument,
+        and is told at the beginning of a loop (7.4)."""

@@ -4,6 +4,7 @@ from collections.abc import Set
 
 from pregao.recovery.events import ChannelReady, Event, JoinStream, LeaveStream
 from pregao.recovery.feeds import RecoveryStream, Site
+from pregao.recovery.keeper import Keeper
 from pregao.recovery.listing import Listing
 from pregao.recovery.sites import Sites
 from pregao.recovery.snapshots import Snapshots
@@ -19,10 +20,11 @@ class Progress:
         sites: Sites,
         definitions: Listing,
         snapshots: Snapshots,
+        keeper: Keeper,
         tell: list[Event],
     ) -> None:
         self._channel, self._table, self._sites, self._tell = channel, table, sites, tell
-        self._definitions, self._snapshots = definitions, snapshots
+        self._definitions, self._snapshots, self._keeper = definitions, snapshots, keeper
         self.state = State.WAITING_FOR_DEFINITIONS
         self.ready = False  # start-up is over (6.5.9)
         self._joined: set[RecoveryStream] = set()
@@ -39,19 +41,21 @@ class Progress:
         if self._snapshots.completed:
             self.enter(Input.LOOP_COMPLETE)
         unclean = self._table.unclean_count
+        missing = unclean + self._keeper.phases_sought
         started = self._sites.arbiter.version >= 0
-        self.enter(Input.SOMETHING_MISSING if unclean or not started else Input.ALL_CLEAN)
+        self.enter(Input.SOMETHING_MISSING if missing or not started else Input.ALL_CLEAN)
         if not self.ready and self.state in (State.LIVE, State.RECOVERING):
             self.ready = True
             self._tell.append(ChannelReady(self._channel, len(self._table), unclean))
         self._join(RecoveryStream.DEFINITIONS, wanted=not self._definitions.complete)
-        self._join(RecoveryStream.SNAPSHOTS, wanted=unclean > 0 or not self.ready)
+        self._join(RecoveryStream.SNAPSHOTS, wanted=missing > 0 or not self.ready)
 
     def check_invariants(self) -> None:
-        """After `settle`: whatever is not clean is being looked after."""
-        unclean = self._table.unclean()
-        assert not unclean or self.state is not State.LIVE, unclean
-        assert not unclean or RecoveryStream.SNAPSHOTS in self._joined, unclean
+        """After `settle`: whatever is not clean or not known is being looked after."""
+        unclean, sought = self._table.unclean(), self._keeper.phases_sought
+        missing = len(unclean) + sought
+        assert not missing or self.state is not State.LIVE, (unclean, sought)
+        assert not missing or RecoveryStream.SNAPSHOTS in self._joined, (unclean, sought)
         assert self._definitions.complete or RecoveryStream.DEFINITIONS in self._joined
 
     def enter(self, what: Input) -> None:

@@ -11,7 +11,7 @@ from pregao.recovery.settings import Settings
 from pregao.recovery.sites import Sites
 from pregao.recovery.table import NOT_FOLLOWED, InstrumentTable
 
-_NOWHERE = -1
+NOWHERE = -1  # of a snapshot of another sequence
 _NEITHER = Part(0)
 
 
@@ -31,8 +31,8 @@ class Snapshots:
         self._settings, self._tell = settings, tell
         self.tracker = LoopTracker(settings.policy)
         self.completed = False  # a complete loop was heard from this site
-        self._begun_at = _NOWHERE  # the loop's list of instruments is as of this place, or later
-        self._latest = _NOWHERE  # place of the last snapshot of any loop
+        self.begun_at = NOWHERE  # the loop lists what there was at this place, or later
+        self._latest = NOWHERE  # place of the last snapshot of any loop
         self._appearance = 0  # of the sequence version when the loop began
         self._recoveries = 0  # books told again, resets
         self._quiet_since: list[int | None] = [None, None]  # that count when the last two loops began
@@ -55,9 +55,9 @@ class Snapshots:
         """A header: which parts of what follows are wanted; none: no need to read it."""
         self.tracker.on_item(header.reports)
         at = self.place(header)
-        if at != _NOWHERE:
-            if self._begun_at == _NOWHERE and self.tracker.at_first_packet:
-                self._begun_at = at  # told in one moment with the list
+        if at != NOWHERE:
+            if self.begun_at == NOWHERE and self.tracker.at_first_packet:
+                self.begun_at = at  # told in one moment with the list
             self._latest = max(self._latest, at)
         index = self._table.add(header.security_id, self._recovery.missing)
         if index == NOT_FOLLOWED:
@@ -77,17 +77,18 @@ class Snapshots:
             self._recovery.load(index, header, at, parts)
         return bool(parts)
 
-    def on_sequence_reset(self) -> None:
-        """The loop is over (7.1)."""
+    def on_sequence_reset(self) -> bool:
+        """The loop is over (7.1). True when it was heard from its first to its last snapshot."""
         tracker, counters = self.tracker, self._recovery.counters
-        if tracker.on_sequence_reset():
+        if complete := tracker.on_sequence_reset():
             self.completed = True
             self._tell.append(SnapshotLoopComplete(self._channel, tracker.version, tracker.items))
             # Who waits for its book is in no loop, and may be the last to wait: two loops must be quiet.
             quiet = self._quiet_since[0] == self._recoveries
-            if quiet and self._begun_at != _NOWHERE:
-                self._recovery.absent(tracker.loops, self._begun_at)
+            if quiet and self.begun_at != NOWHERE:
+                self._recovery.absent(tracker.loops, self.begun_at)
         counters.loops_completed, counters.loops_broken = tracker.completed, tracker.broken
+        return complete
 
     def on_recovery(self) -> None:
         """Books are told again on the incremental stream: until then they are in no loop (6.5.12)."""
@@ -95,7 +96,7 @@ class Snapshots:
 
     def on_version(self) -> None:
         self._recoveries += 1
-        self._begun_at = self._latest = _NOWHERE
+        self.begun_at = self._latest = NOWHERE
 
     def on_site(self) -> None:
         self.completed = False
@@ -104,12 +105,12 @@ class Snapshots:
 
     def leave(self) -> None:
         self.tracker.leave()
-        self._begun_at = self._latest = _NOWHERE
+        self.begun_at = self._latest = NOWHERE
         self._quiet_since = [None, None]
 
     def _begin(self, *, heard: bool) -> None:
         """The list of a loop is not older than the last snapshot of the loop before it."""
-        self._begun_at = self._latest if heard else _NOWHERE
+        self.begun_at = self._latest if heard else NOWHERE
         self._appearance = self._sites.appearance if heard else 0
         self._quiet_since = [self._quiet_since[1], self._recoveries if heard else None]
 
@@ -118,17 +119,17 @@ class Snapshots:
         arbiter = self._sites.arbiter
         appearance = self._sites.appearance
         if arbiter.version < 0:
-            return _NOWHERE
+            return NOWHERE
         at = place_of(appearance, header.number)
         if header.version is None:
             # Below wire version 15: the loop must have begun in this sequence, and be no further.
-            return at if self._appearance == appearance and at <= arbiter.at else _NOWHERE
+            return at if self._appearance == appearance and at <= arbiter.at else NOWHERE
         if header.version != arbiter.version or at > arbiter.at + self._settings.snapshot_ahead:
-            return _NOWHERE
+            return NOWHERE
         return at
 
     def _wanted(self, index: int, header: SnapshotHeader, at: int) -> Part:
-        if at == _NOWHERE:
+        if at == NOWHERE:
             self._recovery.counters.snapshots_of_other_version += 1
             return _NEITHER
         return self._recovery.wanted(index, header, at, self._sites.arbiter.at)

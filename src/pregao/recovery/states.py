@@ -7,7 +7,7 @@ from typing import Final
 class State(Enum):
     WAITING_FOR_DEFINITIONS = auto()
     SYNCHRONISING = auto()  # definitions are known, not every snapshot was seen (6.5.9)
-    LIVE = auto()  # every instrument is clean
+    LIVE = auto()  # every instrument is clean, and the phase of every group is known that snapshots tell
     RECOVERING = auto()  # some are not; all others go on (7.4.1)
     SILENT = auto()  # nothing is heard: no book is to be trusted (6.2)
 

@@ -139,7 +139,8 @@ class LivePhases:
         code, done = self.store.apply(row_of(update))
         assert done == 1
         if code == t.REJOINED:
-            self.store.forget_auction(self.groups.infer(self._number(update.security_id)))
+            number = self._number(update.security_id)
+            self.store.forget_auction(self.groups.infer(number, row_of(update)[0]))
 
     def own(self, security_id: int) -> State | None:
         own = self.store.own_state(self._number(security_id))

@@ -6,7 +6,7 @@ import pytest
 
 from pregao.books.kernels.statistics import is_auction
 from pregao.books.kernels.statistics import own_after as kernel_own_after
-from pregao.books.phases import AUCTIONS, effective, own_after
+from pregao.books.phases import AUCTIONS, effective, may_be_auction, own_after
 from pregao.model.events import OpeningPrice, PhaseChanged, StateChanged, TheoreticalPrice
 from pregao.model.market import Phase, Session, State, StateEvent
 from tests.equality.plain_phases import PlainPhases
@@ -186,7 +186,20 @@ def test_the_kernel_s_rules_are_the_same() -> None:
     all_phases: tuple[Phase | None, ...] = (None, *Phase)
     states: tuple[State | None, ...] = (None, *State)
     for group, own in product(all_phases, states):
-        assert bool(is_auction(int(group or 0), int(own or 0))) == (effective(group, own) in AUCTIONS)
+        if group is not None:
+            assert bool(is_auction(int(group), int(own or 0))) == (effective(group, own) in AUCTIONS)
         for told, event, new_day in product(states, (None, *StateEvent), (False, True)):
             after = kernel_own_after(int(own or 0), int(group or 0), int(told or 0), int(event or 0), new_day)
             assert after == int(own_after(own, group, told, event, new_day) or 0)
+
+
+def test_the_kernel_s_auctions_are_the_same_for_numbers_without_a_name() -> None:
+    for group, own in product(range(256), repeat=2):
+        assert bool(is_auction(group, own)) == may_be_auction(group, own), (group, own)
+
+
+@pytest.mark.parametrize("own", [None, *State])
+def test_an_unknown_phase_may_be_an_auction_unless_its_own_state_forbids_it(own: State | None) -> None:
+    """14.1: whatever the phase is, the more restrictive rules."""
+    possible = any(effective(group, own) in AUCTIONS for group in Phase)
+    assert may_be_auction(0, int(own or 0)) == possible

@@ -208,6 +208,7 @@ class TestFigures:
 
     @pytest.mark.parametrize("by_group", [False, True])
     def test_a_new_session_resets_14_3(self, kept: Plain | Kernel, by_group: bool) -> None:
+        kept.apply(phase(Phase.CLOSE))  # so that no auction ends with the session
         for update in (*ALL, trade()):
             kept.apply(update)
         changed = StateEvent.SESSION_CHANGE

@@ -60,6 +60,11 @@ class ToyClient:
     def lost(self, at: int) -> None:
         """Instruments know it themselves."""
 
+    @property
+    def phases_sought(self) -> int:
+        """The toy's phases are of no group."""
+        return 0
+
     def apply_held(self, index: int, after_at: int, parts: Part) -> None:
         for row in self.machine.held.chain(self.machine.table.sync[index]):
             if row["at"] > after_at and part_of(int(row["kind"])) & parts:

@@ -58,12 +58,13 @@ def forget_auction(context, header):
 
 @inlined
 def is_auction(phase, own):
-    """Whether an instrument is in auction: the more restrictive of phase and state rules (14.1)."""
-    phase_is = phase in (RESERVED, FINAL_CLOSING_CALL)
+    """Whether an instrument is in auction: the more restrictive of phase and state rules (14.1). A phase that
+    is not known, 0, may be one. See `phases.may_be_auction`."""
+    phase_is = phase in (0, RESERVED, FINAL_CLOSING_CALL)
     if own in (0, OPEN):
         return phase_is
     own_is = own in (RESERVED, FINAL_CLOSING_CALL)
-    return own_is and (phase_is or phase in (0, OPEN, PRE_CLOSE))
+    return own_is and (phase_is or phase in (OPEN, PRE_CLOSE))
 
 
 @inlined

@@ -51,6 +51,7 @@ class Habits(NamedTuple):
 
     replenishment_orders: int = 0  # in an event of a book told again (6.5.13); 0: all, with its EmptyBook
     definitions_reset: bool = True  # a SequenceReset ends a loop of definitions (6.5.8); real loops lack it
+    phases_as_states: bool = False  # snapshots send the phase's number as the state of who follows it (14)
 
 
 class ChannelPublisher:
@@ -95,7 +96,9 @@ class ChannelPublisher:
             incremental, writer, rpt_seqs=rpt_seqs, booked=booked, listener=listener
         )
         snapshot_orders = SnapshotOrders(schema, version, paces.snapshot_entries)
-        snapshots = SnapshotLoop(source, writer, snapshot_orders, self.incremental)
+        snapshots = SnapshotLoop(
+            source, writer, snapshot_orders, self.incremental, phases_as_states=habits.phases_as_states
+        )
         definitions = DefinitionLoop(source, writer)
         self.definitions = LoopingStream(
             packets(Stream.DEFINITION, site.loops, loops), paces.definitions, definitions.begin,

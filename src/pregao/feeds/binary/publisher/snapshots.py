@@ -10,6 +10,7 @@ that wait for their book after a reset are in no new loop (6.5.12).
 """
 
 from collections.abc import Iterator, Sequence, Set
+from dataclasses import replace
 from typing import Final
 
 from pregao.feeds.binary.publisher.incremental import IncrementalStream
@@ -18,6 +19,7 @@ from pregao.feeds.binary.publisher.snapshot_orders import SnapshotOrders
 from pregao.feeds.binary.publisher.sources import BookSource, InstrumentBook
 from pregao.model import events as e
 from pregao.model.errors import EncodeError
+from pregao.model.market import State
 
 STATISTICS: Final = (
     e.OpeningPrice, e.TheoreticalPrice, e.ClosingPrice, e.Imbalance, e.PriceBand, e.QuantityBand, e.HighPrice,
@@ -34,9 +36,12 @@ class SnapshotLoop:
         writer: MessageWriter,
         orders: SnapshotOrders,
         incremental: IncrementalStream,
+        *,
+        phases_as_states: bool = False,
     ) -> None:
         self._source, self._writer, self._orders = source, writer, orders
-        self._incremental = incremental
+        self._incremental, self._phases_as_states = incremental, phases_as_states
+        self._group_of: dict[int, str] = {}  # where phases are sent as states
 
     def begin(self) -> Iterator[bytes] | None:
         """None while there is nothing: before the first phase is known, or all books are withdrawn."""
@@ -45,6 +50,8 @@ class SnapshotLoop:
         phases = list(self._source.phases())
         if not instruments and (waiting or not phases):
             return None
+        if self._phases_as_states:
+            self._group_of = {one.security_id: one.group for one in self._source.definitions()}
         empty = {one for one in instruments if rpt_seq(one) == 0}
         return self._messages(phases, instruments, empty)
 
@@ -63,7 +70,7 @@ class SnapshotLoop:
         emptied = security_id in self._incremental.muted or (rpt_seq == 0 and not was_empty)
         if book is None or emptied:
             return [self._header(security_id, reports, None, 0, 0, 0)]
-        statistics = self._statistics(book)
+        statistics = self._statistics(book, self._state(security_id, book))
         counts = len(book.bids), len(book.offers), len(statistics)
         return [
             self._header(security_id, reports, rpt_seq or None, *counts),
@@ -88,7 +95,17 @@ class SnapshotLoop:
         }
         return self._writer.encode_fields("SnapshotFullRefresh_Header_30", fields)
 
-    def _statistics(self, book: InstrumentBook) -> list[bytes]:
+    def _state(self, security_id: int, book: InstrumentBook) -> e.StateChanged | None:
+        """The state as it is sent: null while it follows its group, or the number of the group's phase."""
+        state = book.state
+        if not self._phases_as_states or state is None or state.state is not None:
+            return state
+        group = self._group_of.get(security_id)
+        phases = (each.phase for each in self._source.phases() if each.group == group)
+        phase = next(phases, None)
+        return state if phase is None else replace(state, state=State(int(phase)))
+
+    def _statistics(self, book: InstrumentBook, state: e.StateChanged | None) -> list[bytes]:
         """Statistics and state, without rptSeq; they belong to no event (4.2.2)."""
         end, writer = self._writer.flags.end, self._writer
         for update in book.statistics:
@@ -96,4 +113,4 @@ class SnapshotLoop:
                 raise EncodeError("is not sent in snapshots (7.1)", message=type(update).__name__)
         told = [update for update in book.statistics if writer.sends(type(update))]
         messages = [writer.encode(update, end) for update in told]
-        return messages if book.state is None else [*messages, writer.encode(book.state, end)]
+        return messages if state is None else [*messages, writer.encode(state, end)]

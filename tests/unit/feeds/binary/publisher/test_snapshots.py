@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pregao.feeds.binary.publisher import ChannelPublisher, Pace, Paces, SequencePoint
+from pregao.feeds.binary.publisher import ChannelPublisher, Habits, Pace, Paces, SequencePoint
 from pregao.model import events as e
 from pregao.model.errors import EncodeError
-from pregao.model.market import PriceOrigin, Session, Side, State, TradeCondition
+from pregao.model.market import Phase, PriceOrigin, Session, Side, State, StateEvent, TradeCondition
 from pregao.model.streams import Stream
 from tests.unit.feeds.binary.publisher.desk import (
     DATE,
@@ -25,10 +25,12 @@ from tests.unit.feeds.binary.publisher.desk import (
     C,
     Market,
     decoded,
+    instrument,
     messages,
     names,
     numbers,
     order,
+    phase,
     publisher,
     run,
     state,
@@ -248,3 +250,20 @@ def test_only_what_snapshots_carry() -> None:
     one = looping(Market(books={A: Book(statistics=[trade])}))
     with pytest.raises(EncodeError, match=r"7\.1"):
         one.on_timeout(NOW)
+
+
+def test_the_number_of_the_phase_as_the_state_of_who_follows() -> None:
+    """As real snapshots have it; a state of its own keeps its 101 (14)."""
+    own = e.StateChanged(B, Session.REGULAR, State.PAUSE, StateEvent.LEAVES_GROUP, DATE, NOW)
+    market = Market(
+        [instrument(A), instrument(B)],
+        {A: Book(state=state(A)), B: Book(state=own)},
+        [phase("01", Phase.PRE_CLOSE), phase("02")],
+    )
+    one = looping(market, habits=Habits(phases_as_states=True))
+    told = messages(run(one, NOW + SECOND // 2), STREAM)
+    states = [each for each in told if each["name"] == "SecurityStatus_3"]
+    assert [(each["securityTradingStatus"], each["securityTradingEvent"]) for each in states] == [
+        ("FORBIDDEN", None),
+        ("PAUSE", "SECURITY_STATUS_CHANGE"),
+    ]
