@@ -152,6 +152,11 @@ class ChannelHandler:
         self.incremental.on_timeout(now_ns)
         return self._settle(now_ns)
 
+    def on_end(self, now_ns: int) -> list[Event]:
+        """Nothing will come any more."""
+        self.incremental.on_end(now_ns)
+        return self._settle(now_ns)
+
     # What people ask
 
     def book(self, instrument: str | int) -> HandledBook:

@@ -229,6 +229,11 @@ class IncrementalReader:
         self._now_ns = now_ns
         self._tell_news(self._news.on_timeout(now_ns))
 
+    def on_end(self, now_ns: int) -> None:
+        """Nothing will come any more: what lacks a part will go on to lack it."""
+        self._now_ns = now_ns
+        self._tell_news(self._news.flush())
+
     # Quotes
 
     def tell_quotes(self, at: int, time_ns: int) -> None:

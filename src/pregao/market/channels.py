@@ -49,6 +49,7 @@ class Channels:
         self._settings, self._system = settings or Settings(), load_system(system)
         self._headers = self._system.headers()
         self._known_lines = -1
+        self._is_over = False  # captures have ended, and channels have said their last
         self._look_at_lines()
 
     def start(self) -> Iterator[tuple[int, list[Event]]]:
@@ -78,6 +79,8 @@ class Channels:
                 yield from self._receive(piece)
             self.times.take(batch, self._units(batch))  # after the books: nobody waits for it
         yield from self._wake()
+        if self.packets.ended and not self._is_over:
+            yield from self._end()
 
     def _units(self, batch: PacketBatch) -> Units:
         base, offsets, lengths, _, _ = batch.addresses
@@ -111,6 +114,11 @@ class Channels:
                 self._due_ns[channel] = handler.next_timeout()
                 self.packets.follow(events)
                 yield channel, events
+
+    def _end(self) -> Iterator[tuple[int, list[Event]]]:
+        self._is_over = True
+        for channel, handler in self.handlers.items():
+            yield channel, handler.on_end(self.now_ns)
 
     def _look_at_lines(self) -> None:
         """Captures show their streams as they are read."""
