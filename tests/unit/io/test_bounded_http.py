@@ -6,7 +6,7 @@ import resource
 import socket
 import time
 import urllib.request
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
 import pytest
@@ -69,9 +69,70 @@ def test_whoever_sends_no_whole_headers_is_let_go(data: bytes) -> None:
         async with serving(QUICK) as server:
             assert await answer(await connect(server, data)) == b""
             await asyncio.sleep(0)
-            assert len(server.connections) == 0
+            assert (len(server.connections), server.connections.overdue) == (0, 1)
 
     asyncio.run(go())
+
+
+class Clock:
+    """A clock that the test holds."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize("data", [b"", HALF, b"GET / HTTP/1.1\r\n", SLOW_BODY])
+def test_the_limit_is_that_of_headers_or_of_a_request(data: bytes) -> None:
+    """To the second, on a clock of the test's own: nobody else's limit comes first."""
+    limit_s = PATIENT.request_s if data == SLOW_BODY else PATIENT.idle_s
+
+    async def go() -> None:
+        async with serving(PATIENT) as server:
+            connections = server.connections
+            clock = connections.clock = Clock()
+            stream = await connect(server, data)
+            await _until(lambda: connections.count(busy=data == SLOW_BODY) == 1)
+            clock.now += limit_s
+            connections.sweep()
+            assert (len(connections), connections.overdue) == (1, 0)
+            clock.now += 0.001
+            connections.sweep()
+            assert (len(connections), connections.overdue) == (0, 1)
+            assert await answer(stream) == b""
+
+    asyncio.run(go())
+
+
+def test_time_begins_again_with_the_answer() -> None:
+    async def go() -> None:
+        async with serving(PATIENT) as server:
+            connections = server.connections
+            clock = connections.clock = Clock()
+            reader, writer = await connect(server, b"")
+            for _ in range(3):  # far more than one limit in all
+                clock.now += PATIENT.idle_s - 1
+                writer.write(WHOLE)
+                head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 10)
+                assert b" 200 OK" in head
+                await reader.readexactly(int(head.partition(b"Content-Length: ")[2].partition(b"\r")[0]))
+                await _until(lambda: connections.count(busy=False) == 1)
+                connections.sweep()
+            assert (len(connections), connections.overdue) == (1, 0)
+            clock.now += PATIENT.idle_s + 0.001
+            connections.sweep()
+            assert (len(connections), connections.overdue) == (0, 1)
+            writer.close()
+
+    asyncio.run(go())
+
+
+async def _until(true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not true():
+            await asyncio.sleep(0.001)
 
 
 def test_headers_that_come_byte_by_byte_have_no_more_time() -> None:
@@ -80,6 +141,7 @@ def test_headers_that_come_byte_by_byte_have_no_more_time() -> None:
             reader, writer = await connect(server, b"GET ")
             dripping = asyncio.create_task(_drip(writer))
             assert await answer((reader, writer)) == b""
+            assert server.connections.overdue == 1
             dripping.cancel()
 
     async def _drip(writer: asyncio.StreamWriter) -> None:
