@@ -26,8 +26,8 @@ _AT_ONCE: Final = 32  # accepted in one go, before any of them can be refused
 _BACKLOG: Final = 1024  # that the system lets wait
 _SHARE: Final = 4  # of the file descriptors there may be, a fourth
 _REPEAT_S: Final = 30.0
-# aiohttp has a limit of its own on idle connections. With the same span both were due at once, and which of them
-# came first, so whether `overdue` counted it, was chance: `sweep` decides, aiohttp's is behind it.
+# aiohttp has a limit of its own on idle connections. With the same span both were due at once, and which of
+# them came first, so whether `overdue` counted it, was chance: `sweep` decides, aiohttp's is behind it.
 _LATER: Final = 2
 
 

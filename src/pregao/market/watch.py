@@ -39,11 +39,12 @@ class Notice:
     alarming: bool
 
 
-def _told_of(book: HandledBook) -> tuple[int, int]:
-    """Trades of the session as its channel has counted them, and orders at the top of the book."""
+def _told_of(book: HandledBook) -> tuple[bool, int, int]:
+    """Whether there is anything in the book: one that trades may be empty just now, and shows nothing. Then
+    trades of the session as its channel has counted them, and orders at the top."""
     totals, top = book.statistics.totals, book.top
     orders = sum(level.orders for level in (top.bid, top.offer) if level is not None)
-    return 0 if totals is None else totals.trades, orders
+    return orders > 0, 0 if totals is None else totals.trades, orders
 
 
 class _WatchedTape(Tape):
@@ -93,8 +94,8 @@ class Watch:
         return self._tapes[book.channel].last(book.security_id, count)
 
     def busiest(self) -> HandledBook | None:
-        """The instrument with the most trades that were heard; as long as there is none, the one of which
-        its channel tells the most."""
+        """The instrument with the most trades that were heard; as long as there is none, the one with orders
+        of which its channel tells the most."""
         found = [(tape.counts[busy], busy, channel) for channel, tape in self._tapes.items()
                  if (busy := tape.busiest()) is not None]  # fmt: skip
         if not found:

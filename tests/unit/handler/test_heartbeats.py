@@ -18,7 +18,7 @@ from pregao.model.streams import Feed, Stream, StreamId
 from pregao.model.units import NO_NEXT
 from pregao.recovery.arbitration_state import ACCEPTED, DEADLINE, OUT_AT, OUT_VERSION, RING, STOP
 from pregao.recovery.counters import feed_counters
-from pregao.recovery.events import Event, FeedAlive
+from pregao.recovery.events import FeedAlive
 from pregao.recovery.feeds import Feed as SessionFeed
 from tests.equality.foreign import foreign
 from tests.equality.plain_handler import PlainHandler
@@ -92,20 +92,22 @@ def test_whatever_comes_the_plain_handler_knows_the_same(arrived: list[tuple[int
         for source, at_ns, payload in stamped
         for event in plain.receive(payload, Stream.INCREMENTAL, (Feed.A, Feed.B)[source], at_ns)
     ]
-    assert _told(ours) == _told(theirs)
+    # Who is heard is looked at now and then, and the plain one settles after every packet, so that its looks
+    # are at other times: both look once more.
+    looked_ns = now_ns + handler.machine.settings.heartbeat_ns // 2
+    ours += handler.on_timeout(looked_ns)
+    theirs += plain.on_timeout(looked_ns)
+    assert sorted(map(str, ours)) == sorted(map(str, theirs))
+    heard = [event.feed for event in ours if isinstance(event, FeedAlive)]
+    assert sorted(heard) == [
+        feed for feed in (SessionFeed.A, SessionFeed.B) if feed_counters(plain.machine.arbiter, feed).received
+    ]
     blocks = [each.machine.arbiter.state.block.copy() for each in (handler, plain)]
     for block in blocks:
         block[[place // 8 for place in _KERNELS_OWN]] = 0
     assert np.array_equal(*blocks)
     assert handler.machine.counters == plain.machine.counters
-    # To look too early does no harm.
-    assert (handler.next_timeout() or 0) <= (plain.machine.next_timeout() or 0)
-
-
-def _told(events: list[Event]) -> list[str]:
-    """In any order, and without who is heard: that is looked at now and then, and the plain one settles after
-    every packet, so that its looks are at other times."""
-    return sorted(str(event) for event in events if not isinstance(event, FeedAlive))
+    assert handler.next_timeout() == plain.machine.next_timeout()
 
 
 def test_a_schema_without_heartbeats_has_no_shape() -> None:
