@@ -113,6 +113,26 @@ def test_each_pair_of_arrivals_is_compared_once() -> None:
     assert times.delay(84, Feed.C) is None
 
 
+def test_each_feed_s_delay_is_from_its_own_header() -> None:
+    """SendingTime may be each feed's own (6.1): B's packet left 700 ns after A's, and was as long on its way."""
+    times = FeedTimes(LINES)
+    for number in range(1, 4):
+        sent_ns = number * 10_000
+        times.take(
+            batch_of(
+                (source, sent_ns + later_ns + 400, PacketHeader(84, 3, number, sent_ns + later_ns).encode())
+                for source, later_ns in ((A, 0), (B, 700))
+            )
+        )
+    for feed in (Feed.A, Feed.B):
+        delay = times.delay(84, feed)
+        assert delay is not None
+        assert (delay.count, delay.p50, delay.greatest) == (3, 400, 400)
+    race = times.race(84)
+    assert race is not None
+    assert race.lead.p50 == 700
+
+
 def test_captures_of_a_folder(tmp_path: Path) -> None:
     (tmp_path / "day" / "truth").mkdir(parents=True)
     for name in ("b.pcap", "a.pcap.zst", "truth/x.parquet", "notes.txt"):

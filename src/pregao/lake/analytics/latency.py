@@ -3,7 +3,7 @@
 - event to send: from the time of the packet's first event to its sendingTime; both are the exchange's
   clock.
 - send to receive: from sendingTime to capture; two clocks, so only its changes mean something unless
-  they are synchronised.
+  they are synchronised. The sendingTime is A's where A has the packet, for B too: a row of `packets` has one.
 - behind the other feed: capture time here less capture time there, of packets that came on both.
 - skew: the clock of this feed's capture less that of the other's, estimated as the difference of their
   shortest ways in the minute. Captures that share a clock show the difference of the ways instead.
