@@ -114,7 +114,7 @@ def test_each_pair_of_arrivals_is_compared_once() -> None:
 
 
 def test_each_feed_s_delay_is_from_its_own_header() -> None:
-    """SendingTime may be each feed's own (6.1): B's packet left 700 ns after A's, and was as long on its way."""
+    """SendingTime may be each feed's own (6.1): B's left 700 ns after A's, and was as long on its way."""
     times = FeedTimes(LINES)
     for number in range(1, 4):
         sent_ns = number * 10_000
