@@ -10,7 +10,9 @@ the same day on the same core. The market joins after it, in the middle of the d
 become whole. Rates are packets on each of A and B, over all channels.
 
 A market tells events of the exchange when they are whole (4.2), and some are spread over many packets: who is
-told of the first waits for the last. So a second listener, which does not wait, is measured at the same rate.
+told of the first waits for the last. So the wait is told in two parts as well (`live_events`): how long the
+event was on the wire, from its own packet to the one that ends it, and from there to the loop. And a second
+listener, which does not wait, is measured at the same rate.
 """
 
 import os
@@ -24,7 +26,7 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -33,6 +35,8 @@ from pregao.model.streams import Feed, Stream
 from . import live_sender
 from .baseline_receive import receive
 from .harness import Row
+from .live_day import live_day
+from .live_events import OTHER, QUOTE, ROW, ends_of, event_ends
 from .live_sender import INTERFACE, Destinations
 
 SECONDS = 10.0
@@ -52,6 +56,7 @@ class Heard:
 
     keys: Array  # channel << 32 | number
     came_ns: Array
+    made_of: Array  # as `live_events` has it
     lost: int
     drops: int
     unclean: int
@@ -62,16 +67,19 @@ class Heard:
 def listen(config: str, whole_events: bool, pipe: Connection) -> None:
     """The listener's process."""
     os.sched_setaffinity(0, {LISTENER_CPU})
-    from pregao import Market
+    from pregao import Market, Quote
+    from pregao.market.making import RowEvent
 
+    row_events = get_args(RowEvent)
     stopped = threading.Event()
     threading.Thread(target=lambda: (pipe.recv(), stopped.set()), daemon=True).start()
-    keys, came_ns = [], []
+    keys, came_ns, made_of = [], [], []
     with Market.live(config, whole_events=whole_events) as market:
         pipe.send("ready")
         for event in market:  # a user's loop
             came_ns.append(time.time_ns())
             keys.append((event.channel, event.stream_position))
+            made_of.append(type(event))
             if stopped.is_set():
                 break
         health = market.health()
@@ -81,6 +89,7 @@ def listen(config: str, whole_events: bool, pipe: Connection) -> None:
     pipe.send(
         Heard(
             places, np.array(came_ns, np.int64),
+            np.array([QUOTE if each is Quote else ROW if each in row_events else OTHER for each in made_of]),
             sum(each.counters["lost_packets"] for each in health.channels), reception.reader.drops or 0,
             sum(each.instruments - each.clean for each in health.channels),
             sum(each.instruments for each in health.channels),
@@ -112,6 +121,7 @@ def measure(seconds: float = SECONDS) -> list[Row]:
         sender.send(None)
         keys, sent_ns = sender.recv()
     rows += _rows(heard, keys, sent_ns, spans, seconds)
+    rows += _parts(heard, keys, sent_ns, spans["calm"], seconds, event_ends(live_day(packets)))
     name = f"live, {seconds:g} s at {RATE:,}/s, not waiting for the end of events"
     late_ns = _late(impatient, keys, sent_ns, [calm["calm"]])
     return [*rows, *_shares(name, late_ns, {50: 250.0, 99: 2_000.0, 99.9: None, 100: 50_000.0})]
@@ -204,6 +214,38 @@ def _late(heard: Heard, keys: Array, sent_ns: Array, spans: list[Span]) -> Array
     for began_ns, ended_ns, _ in spans:
         chosen |= (sent >= began_ns) & (sent <= ended_ns)
     return late_ns[chosen]
+
+
+def _parts(
+    heard: Heard, keys: Array, sent_ns: Array, span: Span, seconds: float, ends: dict[int, list[int]]
+) -> list[Row]:
+    """The wait of events in its two parts: the exchange's and ours."""
+    own, end = heard.keys, ends_of(heard.keys, heard.made_of, ends)
+    own_ns, end_ns = _sent(own, keys, sent_ns), _sent(end, keys, sent_ns)
+    began_ns, ended_ns, _ = span
+    during = (own_ns >= began_ns) & (own_ns <= ended_ns)
+    known = during & (end_ns > 0)
+    run = f"live, {seconds:g} s at {RATE:,}/s"
+    on_the_wire, ours = (end_ns - own_ns)[known] / 1e3, (heard.came_ns - end_ns)[known] / 1e3
+    shares = (50, 99, 99.9, 100)
+    bars = {50: 250.0, 99: 2_000.0, 100: 50_000.0}
+    return [
+        Row(f"{run}: events whose last packet is known", 100.0 * known.sum() / max(during.sum(), 1), "%"),
+        Row(f"{run}: events that wait for another packet", 100.0 * (on_the_wire > 0).mean(), "%"),
+        *(Row(f"{run}: the exchange's event on the wire, p{share:g}",
+              float(np.percentile(on_the_wire, share)), "µs") for share in shares),
+        *(Row(f"{run}: last packet of the exchange's event to event, p{share:g}",
+              float(np.percentile(ours, share)), "µs", bar=bars.get(share), better="lower")
+          for share in shares),
+    ]  # fmt: skip
+
+
+def _sent(wanted: Array, keys: Array, sent_ns: Array) -> Array:
+    """When packets were sent; 0 where they were not."""
+    order = np.argsort(keys)
+    keys, sent_ns = keys[order], sent_ns[order]
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[place] == wanted, sent_ns[place], 0)
 
 
 def _shares(name: str, late_ns: Array, bars: dict[float, float | None]) -> Iterator[Row]:
