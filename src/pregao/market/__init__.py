@@ -28,18 +28,12 @@ from pregao.market.channel_events import (
 )
 from pregao.market.collector import MarketEvent
 from pregao.market.events import (
-    BookEmptied,
     BookStatusChanged,
     Definition,
     Depth,
-    ExecutionSummary,
     News,
-    OrderAdded,
-    OrderChanged,
-    OrderDeleted,
     PhaseChanged,
     Quote,
-    SideDeleted,
     StateChanged,
     Trade,
     TradeBusted,
@@ -47,6 +41,14 @@ from pregao.market.events import (
 from pregao.market.market import Market
 from pregao.market.names import AmbiguousSymbolError, UnknownInstrumentError
 from pregao.market.numbers import price_of, price_text
+from pregao.market.order_events import (
+    BookEmptied,
+    ExecutionSummary,
+    OrderAdded,
+    OrderChanged,
+    OrderDeleted,
+    SideDeleted,
+)
 from pregao.market.statistic_events import (
     ClosingPrice,
     ExecutionStatistics,

@@ -6,25 +6,41 @@ NumPy takes twenty times as long as making the event. Busy kinds have an unpacke
 
 import struct
 from collections.abc import Callable
-from enum import IntEnum
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, cast
 
 from pregao.books import layout as t
 from pregao.books.row_updates import Row, row_at, wide
 from pregao.books.views import Level
 from pregao.handler.groups import group_name
 from pregao.market import events as e
+from pregao.market import order_events as o
 from pregao.market import statistic_events as s
+from pregao.market.row_values import (
+    ACTIONS,
+    AGGRESSORS,
+    BANDS,
+    IMBALANCES,
+    LIMITS,
+    MIDPOINTS,
+    ORIGINS,
+    PHASES,
+    PRICE_KINDS,
+    SESSIONS,
+    SETTLEMENT_KINDS,
+    SIDES,
+    STATE_EVENTS,
+    STATES,
+    SUB_TYPES,
+    Bytes,
+    condition_of,
+    unpacker,
+)
 from pregao.model import market as m
-from pregao.model.rows import NULL, ROW, Flag, Kind
+from pregao.model.rows import NULL, Flag, Kind
 from pregao.recovery.instruments import BookStatus
 
-Bytes = bytes | memoryview
-Unpack = Callable[[Bytes, int], tuple[int, ...]]
-_E = TypeVar("_E", bound=IntEnum)
 EXCHANGE: Final = "BVMF"  # a constant of the message
 _IMPLIED, _RECOVERY, _FORWARD = int(Flag.IMPLIED), int(Flag.RECOVERY), int(Flag.FORWARD)
-_FORMATS: Final = {"uint8": "B", "uint16": "H", "uint32": "I", "int64": "q"}
 
 
 class Symbols(dict[int, str]):
@@ -46,63 +62,16 @@ class Scene:
         return self.now_ns if time_ns == NULL else time_ns
 
 
-def _unpacker(*names: str) -> Unpack:
-    """Of these fields of a row, in the order in which they lie there."""
-    text, end = "<", 0
-    for name in names:
-        kind, offset = ROW.fields[name][:2]  # type: ignore[index]
-        assert offset >= end, name
-        text += f"{offset - end}x{_FORMATS[kind.name]}"
-        end = offset + kind.itemsize
-    return cast(Unpack, struct.Struct(text).unpack_from)
-
-
-# Numbers to members of enums: what has no name stays a number.
-
-
-def _members(kind: type[_E]) -> tuple[_E, ...]:
-    known = kind._value2member_map_
-    return tuple(cast(_E, known.get(value, value)) for value in range(256))
-
-
-def _optional(kind: type[_E]) -> tuple[_E | None, ...]:
-    """0 is null."""
-    return (None, *_members(kind)[1:])
-
-
-def _shifted(kind: type[_E]) -> tuple[_E | None, ...]:
-    """Of an enum that has a 0, kept plus one."""
-    return (None, *_members(kind)[:255])
-
-
-_SIDES, _ACTIONS, _SESSIONS = _members(m.Side), _members(m.Action), _members(m.Session)
-_AGGRESSORS, _PHASES, _STATES = _members(m.Aggressor), _members(m.Phase), _optional(m.State)
-_STATE_EVENTS, _SUB_TYPES = _optional(m.StateEvent), _optional(m.TradeSubType)
-_ORIGINS, _SETTLEMENT_KINDS = _shifted(m.PriceOrigin), _members(m.SettlementKind)
-_PRICE_KINDS, _BANDS, _LIMITS = _members(m.PriceKind), _optional(m.BandType), _shifted(m.LimitType)
-_MIDPOINTS: Final = _shifted(m.Midpoint)
-_IMBALANCES: Final = tuple(m.ImbalanceSide(bits << 8) for bits in range(4))
-STATUSES: Final = tuple(BookStatus)
-_conditions: dict[int, m.TradeCondition] = {}  # at most as many as two bytes have values
-
-
-def _condition(bits: int) -> m.TradeCondition:
-    found = _conditions.get(bits)
-    if found is None:
-        found = _conditions[bits] = m.TradeCondition(bits)
-    return found
-
-
 # Orders
 
-_ORDER: Final = _unpacker(
+_ORDER: Final = unpacker(
     "action", "side", "flags", "security_id", "id", "price", "size", "other", "time_ns", "inserted_ns",
     "firm", "position", "at",
 )  # fmt: skip
 _NEW, _CHANGE, _DELETE = int(m.Action.NEW), int(m.Action.CHANGE), int(m.Action.DELETE)
 
 
-def order(scene: Scene, data: Bytes, offset: int) -> e.OrderAdded | e.OrderChanged | e.OrderDeleted | None:
+def order(scene: Scene, data: Bytes, offset: int) -> o.OrderAdded | o.OrderChanged | o.OrderDeleted | None:
     """None: of an action that no order can have."""
     (
         action, side, flags, security_id, order_id, price, size, before, time_ns, inserted_ns, firm, position,
@@ -113,50 +82,50 @@ def order(scene: Scene, data: Bytes, offset: int) -> e.OrderAdded | e.OrderChang
         time_ns = scene.now_ns
     limit = None if price == NULL else price
     if action == _NEW:
-        return e.OrderAdded(
-            scene.channel, symbol, time_ns, at, security_id, _SIDES[side], order_id, limit, size,
+        return o.OrderAdded(
+            scene.channel, symbol, time_ns, at, security_id, SIDES[side], order_id, limit, size,
             None if inserted_ns == NULL else inserted_ns, position or None, firm or None, implied, recovery,
         )  # fmt: skip
     if action == _CHANGE:
-        return e.OrderChanged(
-            scene.channel, symbol, time_ns, at, security_id, _SIDES[side], order_id, limit, size,
+        return o.OrderChanged(
+            scene.channel, symbol, time_ns, at, security_id, SIDES[side], order_id, limit, size,
             None if before == NULL else before, None if inserted_ns == NULL else inserted_ns,
             position or None, firm or None, implied, recovery,
         )  # fmt: skip
     if action == _DELETE:
-        return e.OrderDeleted(
-            scene.channel, symbol, time_ns, at, security_id, _SIDES[side], order_id, limit,
+        return o.OrderDeleted(
+            scene.channel, symbol, time_ns, at, security_id, SIDES[side], order_id, limit,
             None if size == NULL else size, position or None, implied, recovery,
         )  # fmt: skip
     return None
 
 
-def _side(scene: Scene, data: Bytes, offset: int) -> e.SideDeleted:
+def _side(scene: Scene, data: Bytes, offset: int) -> o.SideDeleted:
     r = row_at(data, offset)
-    return e.SideDeleted(
+    return o.SideDeleted(
         scene.channel, scene.symbols[r.security_id], scene.time(r.time_ns), r.at, r.security_id,
-        _ACTIONS[r.action], _SIDES[r.side], r.position or None,
+        ACTIONS[r.action], SIDES[r.side], r.position or None,
     )  # fmt: skip
 
 
-def _emptied(scene: Scene, data: Bytes, offset: int) -> e.BookEmptied:
+def _emptied(scene: Scene, data: Bytes, offset: int) -> o.BookEmptied:
     r = row_at(data, offset)
-    return e.BookEmptied(
+    return o.BookEmptied(
         scene.channel, scene.symbols[r.security_id], scene.time(r.time_ns), r.at, r.security_id
     )
 
 
-def _execution(scene: Scene, data: Bytes, offset: int) -> e.ExecutionSummary:
+def _execution(scene: Scene, data: Bytes, offset: int) -> o.ExecutionSummary:
     r = row_at(data, offset)
-    return e.ExecutionSummary(
+    return o.ExecutionSummary(
         scene.channel, scene.symbols[r.security_id], scene.time(r.time_ns), r.at, r.security_id,
-        _AGGRESSORS[r.side], wide(r.price), wide(r.size), wide(r.low), wide(r.high), wide(r.other),
+        AGGRESSORS[r.side], wide(r.price), wide(r.size), wide(r.low), wide(r.high), wide(r.other),
     )  # fmt: skip
 
 
 # Trades
 
-_TRADE: Final = _unpacker(
+_TRADE: Final = unpacker(
     "flags", "security_id", "id", "price", "size", "other", "time_ns", "firm", "position", "trade_date",
     "condition", "sub_type", "session", "days", "at",
 )  # fmt: skip
@@ -169,8 +138,8 @@ def trade(scene: Scene, data: Bytes, offset: int) -> e.Trade:
     ) = _TRADE(data, offset)  # fmt: skip
     return e.Trade(
         scene.channel, scene.symbols[security_id], scene.now_ns if time_ns == NULL else time_ns, at,
-        security_id, trade_id, price, size, trade_date or None, _SESSIONS[session], _condition(condition),
-        _SUB_TYPES[sub_type], buyer or None, seller or None, flags & _IMPLIED != 0, flags & _FORWARD != 0,
+        security_id, trade_id, price, size, trade_date or None, SESSIONS[session], condition_of(condition),
+        SUB_TYPES[sub_type], buyer or None, seller or None, flags & _IMPLIED != 0, flags & _FORWARD != 0,
         days or None, None if rate == NULL else rate,
     )  # fmt: skip
 
@@ -179,7 +148,7 @@ def bust(scene: Scene, data: Bytes, offset: int) -> e.TradeBusted:
     r = row_at(data, offset)
     return e.TradeBusted(
         scene.channel, scene.symbols[r.security_id], scene.time(r.time_ns), r.at, r.security_id, r.id,
-        r.price, r.size, r.trade_date or None, _SESSIONS[r.session], r.flags & _IMPLIED != 0,
+        r.price, r.size, r.trade_date or None, SESSIONS[r.session], r.flags & _IMPLIED != 0,
     )  # fmt: skip
 
 
@@ -190,7 +159,7 @@ def _state(scene: Scene, data: Bytes, offset: int) -> e.StateChanged:
     r = row_at(data, offset)
     return e.StateChanged(
         scene.channel, scene.symbols[r.security_id], scene.time(r.time_ns), r.at, r.security_id,
-        _SESSIONS[r.session], _STATES[r.type], _STATE_EVENTS[r.detail], r.trade_date or None,
+        SESSIONS[r.session], STATES[r.type], STATE_EVENTS[r.detail], r.trade_date or None,
         wide(r.inserted_ns),
     )  # fmt: skip
 
@@ -198,8 +167,8 @@ def _state(scene: Scene, data: Bytes, offset: int) -> e.StateChanged:
 def _phase(scene: Scene, data: Bytes, offset: int) -> e.PhaseChanged:
     r = row_at(data, offset)
     return e.PhaseChanged(
-        scene.channel, None, scene.time(r.time_ns), r.at, group_name(r.id), EXCHANGE, _SESSIONS[r.session],
-        _PHASES[r.type], _STATE_EVENTS[r.detail], r.trade_date or None, wide(r.inserted_ns),
+        scene.channel, None, scene.time(r.time_ns), r.at, group_name(r.id), EXCHANGE, SESSIONS[r.session],
+        PHASES[r.type], STATE_EVENTS[r.detail], r.trade_date or None, wide(r.inserted_ns),
     )  # fmt: skip
 
 
@@ -208,37 +177,37 @@ def _phase(scene: Scene, data: Bytes, offset: int) -> e.PhaseChanged:
 
 def _own(kind: int, r: Row) -> tuple[type[Any], tuple[Any, ...]]:
     date = r.trade_date or None
-    action = _ACTIONS[r.action]
+    action = ACTIONS[r.action]
     match kind:
         case Kind.OPENING:
-            return s.OpeningPrice, (wide(r.price), wide(r.fine), date, _ORIGINS[r.origin], action)
+            return s.OpeningPrice, (wide(r.price), wide(r.fine), date, ORIGINS[r.origin], action)
         case Kind.THEORETICAL:
             return s.TheoreticalPrice, (wide(r.price), wide(r.size), date, action)
         case Kind.CLOSING:
-            return s.ClosingPrice, (wide(r.fine), date, _ORIGINS[r.origin], wide(r.other))
+            return s.ClosingPrice, (wide(r.fine), date, ORIGINS[r.origin], wide(r.other))
         case Kind.HIGH:
             return s.HighPrice, (wide(r.price), date, action)
         case Kind.LOW:
             return s.LowPrice, (wide(r.price), date, action)
         case Kind.LAST_TRADE:
             return s.LastTrade, (
-                wide(r.id), wide(r.price), wide(r.size), date, _SESSIONS[r.session], _condition(r.condition),
-                _SUB_TYPES[r.sub_type], r.firm or None, r.position or None, r.flags & _IMPLIED != 0,
+                wide(r.id), wide(r.price), wide(r.size), date, SESSIONS[r.session], condition_of(r.condition),
+                SUB_TYPES[r.sub_type], r.firm or None, r.position or None, r.flags & _IMPLIED != 0,
                 r.days or None, wide(r.other),
             )  # fmt: skip
         case Kind.TOTALS:
             figures = (wide(r.size), wide(r.price), wide(r.fine), wide(r.other))
-            return s.ExecutionStatistics, (_SESSIONS[r.session], date, *figures)
+            return s.ExecutionStatistics, (SESSIONS[r.session], date, *figures)
         case Kind.SETTLEMENT:
-            kinds = (_ORIGINS[r.origin], _SETTLEMENT_KINDS[r.detail], _PRICE_KINDS[r.type])
+            kinds = (ORIGINS[r.origin], SETTLEMENT_KINDS[r.detail], PRICE_KINDS[r.type])
             return s.SettlementPrice, (wide(r.price), date, *kinds, wide(r.other))
         case Kind.OPEN_INTEREST:
             return s.OpenInterest, (wide(r.size), date)
         case Kind.IMBALANCE:
-            return s.Imbalance, (_IMBALANCES[r.side & 3], wide(r.size), action)
+            return s.Imbalance, (IMBALANCES[r.side & 3], wide(r.size), action)
         case Kind.PRICE_BAND:
-            limits = (_LIMITS[r.detail], wide(r.low), wide(r.high), _MIDPOINTS[r.origin], wide(r.fine))
-            return s.PriceBand, (_BANDS[r.type], *limits)
+            limits = (LIMITS[r.detail], wide(r.low), wide(r.high), MIDPOINTS[r.origin], wide(r.fine))
+            return s.PriceBand, (BANDS[r.type], *limits)
         case _:
             return s.QuantityBand, (wide(r.other), wide(r.size))
 
@@ -251,7 +220,7 @@ def _statistic(scene: Scene, data: Bytes, offset: int) -> s.Statistic:
 
 
 RowEvent = (
-    e.OrderAdded | e.OrderChanged | e.OrderDeleted | e.SideDeleted | e.BookEmptied | e.ExecutionSummary
+    o.OrderAdded | o.OrderChanged | o.OrderDeleted | o.SideDeleted | o.BookEmptied | o.ExecutionSummary
     | e.Trade | e.TradeBusted | e.StateChanged | e.PhaseChanged | s.Statistic
 )  # fmt: skip
 Make = Callable[[Scene, Bytes, int], RowEvent | None]

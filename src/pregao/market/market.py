@@ -194,18 +194,11 @@ class Market:
         channels say are not in them."""
         from pregao.market.batches import RowBatches
 
-        gathered, due_ns = RowBatches(), system_time_ns() + int(wait_s * NS_PER_SECOND)
+        gathered = RowBatches()
         exact, self._channels.exact = self._channels.exact, False
         self._use(gathered.take)
         try:
-            while not self.ended:
-                self.poll()
-                late = self._packets.speed is None and system_time_ns() >= due_ns
-                if gathered.count >= rows or (late and gathered.count):
-                    due_ns = system_time_ns() + int(wait_s * NS_PER_SECOND)
-                    yield gathered.record_batch()
-            if gathered.count:
-                yield gathered.record_batch()
+            yield from gathered.gather(self, rows, wait_s if self._packets.speed is None else None)
         finally:
             self._channels.exact = exact
             self._use(None)

@@ -1,7 +1,8 @@
-"""Statistics of an instrument (13, 17), as events of the library: they begin as those of `events` do. Prices
+"""Statistics of an instrument (13, 17), as events of the library: they begin as all do (`event_head`). Prices
 called `fine` count hundred-millionths."""
 
 from pregao.captures.formats.text_values import printable
+from pregao.market.event_head import InstrumentEvent
 from pregao.market.numbers import fine_text, in_words, price_text
 from pregao.model.market import (
     Action,
@@ -20,12 +21,7 @@ from pregao.model.records import record
 
 
 @record
-class OpeningPrice:
-    channel: int
-    symbol: str
-    time_ns: int
-    stream_position: int
-    security_id: int
+class OpeningPrice(InstrumentEvent):
     price: int | None
     net_change_fine: int | None
     trade_date: int | None
@@ -37,14 +33,9 @@ class OpeningPrice:
 
 
 @record
-class TheoreticalPrice:
+class TheoreticalPrice(InstrumentEvent):
     """Price and quantity that an auction would have now (13.9.2); deleted when there is none."""
 
-    channel: int
-    symbol: str
-    time_ns: int
-    stream_position: int
-    security_id: int
     price: int | None
     size: int | None
     trade_date: int | None
@@ -56,12 +47,7 @@ class TheoreticalPrice:
 
 
 @record
-class ClosingPrice:
-    channel: int
-    symbol: str
-    time_ns: int
-    stream_position: int
-    security_id: int
+class ClosingPrice(InstrumentEvent):
     price_fine: int | None
     trade_date: int | None
     origin: PriceOrigin | None
@@ -72,12 +58,7 @@ class ClosingPrice:
 
 
 @record
-class HighPrice:
-    channel: int
-    symbol: str
-    time_ns: int
-    stream_position: int
-    security_id: int
+class HighPrice(InstrumentEvent):
     price: int | None
     trade_date: int | None
     action: Action
@@ -87,12 +68,7 @@ class HighPrice:
 
 
 @record
-class LowPrice:
-    channel: int
-    symbol: str
-    time_ns: int
-    stream_position: int
-    security_id: int
+class LowPrice(InstrumentEvent):
     price: int | None
     trade_date: int | None
     action: Action
@@ -102,14 +78,9 @@ class LowPrice:
 
 
 @record
-class LastTrade:
+class LastTrade(InstrumentEvent):
     """The last trade as a statistic, after a failure (13.6). Not a trade."""
 
-    channel: int
-    symbol: str
-    time_ns: int
-    stream_position: int
-    security_id: int
     trade_id: int | None
     price: int | None
     size: int | None
@@ -128,14 +99,9 @@ class LastTrade:
 
 
 @record
-class ExecutionStatistics:
+class ExecutionStatistics(InstrumentEvent):
     """Session totals after an execution (13.2, 17)."""
 
-    channel: int
-    symbol: str
-    time_ns: int
-    stream_position: int
-    security_id: int
     session: Session
     trade_date: int | None
     volume: int | None
@@ -149,12 +115,7 @@ class ExecutionStatistics:
 
 
 @record
-class SettlementPrice:
-    channel: int
-    symbol: str
-    time_ns: int
-    stream_position: int
-    security_id: int
+class SettlementPrice(InstrumentEvent):
     price: int | None
     trade_date: int | None
     origin: PriceOrigin | None
@@ -167,12 +128,7 @@ class SettlementPrice:
 
 
 @record
-class OpenInterest:
-    channel: int
-    symbol: str
-    time_ns: int
-    stream_position: int
-    security_id: int
+class OpenInterest(InstrumentEvent):
     size: int | None
     trade_date: int | None
 
@@ -181,14 +137,9 @@ class OpenInterest:
 
 
 @record
-class Imbalance:
+class Imbalance(InstrumentEvent):
     """What is left over at the theoretical price (13.10)."""
 
-    channel: int
-    symbol: str
-    time_ns: int
-    stream_position: int
-    security_id: int
     imbalance: ImbalanceSide
     size: int | None
     action: Action
@@ -203,14 +154,9 @@ class Imbalance:
 
 
 @record
-class PriceBand:
+class PriceBand(InstrumentEvent):
     """Limits of one type (13.11): as prices, ticks or percentages. `band` None: the reference price."""
 
-    channel: int
-    symbol: str
-    time_ns: int
-    stream_position: int
-    security_id: int
     band: BandType | None
     limit_type: LimitType | None
     low: int | None
@@ -227,12 +173,7 @@ class PriceBand:
 
 
 @record
-class QuantityBand:
-    channel: int
-    symbol: str
-    time_ns: int
-    stream_position: int
-    security_id: int
+class QuantityBand(InstrumentEvent):
     average_daily: int | None
     largest_order: int | None
 

@@ -32,11 +32,9 @@ from pregao.recovery.feeds import Feed
 from pregao.recovery.hashing import FEED_BITS, LOST, UNKNOWN, messages_hash
 from pregao.recovery.in_sequence import Output, Packet, Taking
 from pregao.recovery.settings import Settings
-from pregao.recovery.stray_packets import FEW, MANY, Elsewhere, Place, Waiting
+from pregao.recovery.stray_packets import BEATS_BACK, FEW, MANY, Elsewhere, Place, RepeatedBeats, Waiting
 
 __all__ = ["Arbiter", "Output", "Packet"]
-
-_BEATS_BACK = 10  # heartbeats that prove that the stream went back
 
 
 class Arbiter:
@@ -52,7 +50,7 @@ class Arbiter:
         self._elsewhere = Elsewhere(settings.hold_bytes)
         self._coming: Place | None = None  # the next version, while the end of this one may still come
         self._ended_at = -1  # a SequenceReset stood there
-        self._beat, self._beats = (0, 0, 0), 0
+        self._beats = RepeatedBeats()
 
     # What people ask
 
@@ -211,12 +209,9 @@ class Arbiter:
         self._hear_elsewhere(version, number, packet, need)
 
     def _add_coming(self, coming: Place, number: int, packet: Waiting) -> None:
-        known = coming.packets.get(number)
-        if known is not None:
-            known.feeds |= packet.feeds
+        if not coming.add(number, packet):
             self.state.add_feed(packet.feed, DUPLICATE)
             return
-        coming.packets[number] = packet
         settings = self._settings
         if len(coming.packets) > settings.hold_packets or coming.size > settings.hold_bytes:
             self._relocate(coming)
@@ -270,12 +265,10 @@ class Arbiter:
     # Heartbeats
 
     def _confirmed_beat(self, version: int, next_number: int) -> bool:
-        beat = (version, next_number, self.at)
-        self._beats = self._beats + 1 if beat == self._beat else 1
-        self._beat = beat
         same = version == self.version
         forward = next_number > self._taking.next if same else self._policy.is_newer(version, self.version)
-        return self._beats >= (FEW if forward or not self.state.get(PROVEN) else _BEATS_BACK)
+        need = FEW if forward or not self.state.get(PROVEN) else BEATS_BACK
+        return self._beats.hear(version, next_number, self.at) >= need
 
     def _reveal(self, version: int, next_number: int, now_ns: int) -> None:
         """The stream is idle and further than we are, or elsewhere."""

@@ -10,6 +10,7 @@ from typing import Final
 
 FEW: Final = 2  # packets that prove a place ahead
 MANY: Final = 64  # packets that prove that the stream went back
+BEATS_BACK: Final = 10  # heartbeats that do
 _PLACES: Final = 8
 _NEAR: Final = 1_024
 
@@ -35,6 +36,12 @@ class Place:
     since_ns: int
     heard: int = 0
     packets: dict[int, Waiting] = field(default_factory=dict)
+
+    def add(self, number: int, packet: Waiting) -> bool:
+        """False: it is there already, and was brought once more."""
+        known = self.packets.setdefault(number, packet)
+        known.feeds |= packet.feeds
+        return known is packet
 
     @property
     def lowest(self) -> int:
@@ -101,3 +108,17 @@ class Elsewhere:
     def _make_room(self) -> None:
         while len(self._places) > 1 and sum(place.size for place in self._places) > self._most_bytes:
             del self._places[0]
+
+
+class RepeatedBeats:
+    """Heartbeats that say something else than is known, one after the other."""
+
+    def __init__(self) -> None:
+        self._said, self._count = (0, 0, 0), 0
+
+    def hear(self, version: int, next_number: int, stood: int) -> int:
+        """How often the same was said in a row, while the stream was believed to be where it is."""
+        said = version, next_number, stood
+        self._count = self._count + 1 if said == self._said else 1
+        self._said = said
+        return self._count

@@ -1,0 +1,60 @@
+"""Values of rows: their fields unpacked in one call, and numbers to members of enums."""
+
+import struct
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Final, TypeVar, cast
+
+from pregao.model import market as m
+from pregao.model.rows import ROW
+
+Bytes = bytes | memoryview
+Unpack = Callable[[Bytes, int], tuple[int, ...]]
+_E = TypeVar("_E", bound=IntEnum)
+_FORMATS: Final = {"uint8": "B", "uint16": "H", "uint32": "I", "int64": "q"}
+
+
+def unpacker(*names: str) -> Unpack:
+    """Of these fields of a row, in the order in which they lie there."""
+    text, end = "<", 0
+    for name in names:
+        kind, offset = ROW.fields[name][:2]  # type: ignore[index]
+        assert offset >= end, name
+        text += f"{offset - end}x{_FORMATS[kind.name]}"
+        end = offset + kind.itemsize
+    return cast(Unpack, struct.Struct(text).unpack_from)
+
+
+# Numbers to members of enums: what has no name stays a number.
+
+
+def _members(kind: type[_E]) -> tuple[_E, ...]:
+    known = kind._value2member_map_
+    return tuple(cast(_E, known.get(value, value)) for value in range(256))
+
+
+def _optional(kind: type[_E]) -> tuple[_E | None, ...]:
+    """0 is null."""
+    return (None, *_members(kind)[1:])
+
+
+def _shifted(kind: type[_E]) -> tuple[_E | None, ...]:
+    """Of an enum that has a 0, kept plus one."""
+    return (None, *_members(kind)[:255])
+
+
+SIDES, ACTIONS, SESSIONS = _members(m.Side), _members(m.Action), _members(m.Session)
+AGGRESSORS, PHASES, STATES = _members(m.Aggressor), _members(m.Phase), _optional(m.State)
+STATE_EVENTS, SUB_TYPES = _optional(m.StateEvent), _optional(m.TradeSubType)
+ORIGINS, SETTLEMENT_KINDS = _shifted(m.PriceOrigin), _members(m.SettlementKind)
+PRICE_KINDS, BANDS, LIMITS = _members(m.PriceKind), _optional(m.BandType), _shifted(m.LimitType)
+MIDPOINTS: Final = _shifted(m.Midpoint)
+IMBALANCES: Final = tuple(m.ImbalanceSide(bits << 8) for bits in range(4))
+_conditions: dict[int, m.TradeCondition] = {}  # at most as many as two bytes have values
+
+
+def condition_of(bits: int) -> m.TradeCondition:
+    found = _conditions.get(bits)
+    if found is None:
+        found = _conditions[bits] = m.TradeCondition(bits)
+    return found
