@@ -101,6 +101,8 @@ def _point(packet: Packet) -> tuple[int, int]:
 
 
 class AttackedListener(Listener):
+    believes_phases = False
+
     def __init__(self, day: MemoryDay, scenario: Scenario) -> None:
         super().__init__(day, scenario)
         self._sent: dict[int, tuple[int, int]] = {}

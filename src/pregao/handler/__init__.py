@@ -1,5 +1,5 @@
-"""The feed handler of a channel, of any system: arbitration and recovery (`recovery`), rows (`feeds.port`) and
-books joined.
+"""The feed handler of a channel, of any system: arbitration and recovery (`recovery`), rows (`feeds.port`)
+and books joined.
 
 handler      packets in, books that are right or say that they are not; `views` is what people look at
   lines        which stream and feed each source is; `kernels.sorting` by kernel

@@ -75,6 +75,7 @@ class SnapshotReader:
         self._keeper, self._groups = keeper, groups
         self._half: _Half | None = None
         self._loop = 0  # that is heard
+        self._has_phases = False  # so far
         self._phases: list[Any] = []  # of this loop, until the channel is where its first snapshot stands
         self._phases_at: int | None = None  # that place: the phases are not younger
         self.damaged = 0
@@ -98,6 +99,7 @@ class SnapshotReader:
             self._half = None
         if snapshots.tracker.loops != self._loop:
             self._loop = snapshots.tracker.loops
+            self._has_phases = False
             self._phases.clear()
             self._phases_at = None
         reading = self._reader.read_unit(unit.payload)
@@ -139,6 +141,7 @@ class SnapshotReader:
     def _mark(self, row: Any) -> None:
         kind = row["kind"]
         if kind == Kind.PHASE:
+            self._has_phases = True
             self._phases.append(row.copy())
         elif kind == Kind.SNAPSHOT:
             self._begin(row)
@@ -174,5 +177,7 @@ class SnapshotReader:
 
     def _end_loop(self) -> None:
         snapshots = self._machine.snapshots
-        if snapshots.on_sequence_reset() and snapshots.begun_at >= self._keeper.lost_at:
+        whole = snapshots.on_sequence_reset()
+        # One without any phase is no loop as the exchange sends it (7.4).
+        if whole and self._has_phases and snapshots.begun_at >= self._keeper.lost_at:
             self._groups.on_whole_loop({group_name(int(row["id"])) for row in self._phases})

@@ -52,7 +52,7 @@ class ChannelMachine:
         self._recovery = Recovery(channel, self.table, self.held, keeper, self.counters, self._events)
         self.definitions = Listing(channel, self.table, self._recovery, self.settings.policy, self._events)
         self.snapshots = Snapshots(
-            channel, self.table, self._recovery, self.sites, self.settings, self._events
+            channel, self.table, self._recovery, self.definitions, self.sites, self.settings, self._events
         )
         self._progress = Progress(
             channel, self.table, self.sites, self.definitions, self.snapshots, keeper, self._events

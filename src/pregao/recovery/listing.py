@@ -71,6 +71,12 @@ class Listing:
             self._begin_again(index, max(self._recovery.missing, at), clean=new and self.complete)
         return index
 
+    def may_list(self, security_id: int) -> bool:
+        """Whether there may be an instrument that is not known. One that the incremental stream told of is
+        known, or was deleted; while the list is complete there are no others, but for those that a snapshot
+        ahead of the stream has, and these it will tell."""
+        return not self.complete and security_id not in self._told
+
     def on_loss(self) -> None:
         self.complete = False
         self._losses += 1

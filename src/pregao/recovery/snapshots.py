@@ -4,6 +4,7 @@ from pregao.recovery.events import Event, SnapshotLoopComplete
 from pregao.recovery.feeds import Site
 from pregao.recovery.instruments import Part
 from pregao.recovery.keeper import SnapshotHeader
+from pregao.recovery.listing import Listing
 from pregao.recovery.loops import Follow, LoopTracker
 from pregao.recovery.recovery import Recovery
 from pregao.recovery.sequence import place as place_of
@@ -23,12 +24,13 @@ class Snapshots:
         channel: int,
         table: InstrumentTable,
         recovery: Recovery,
+        definitions: Listing,
         sites: Sites,
         settings: Settings,
         tell: list[Event],
     ) -> None:
         self._channel, self._table, self._recovery, self._sites = channel, table, recovery, sites
-        self._settings, self._tell = settings, tell
+        self._definitions, self._settings, self._tell = definitions, settings, tell
         self.tracker = LoopTracker(settings.policy)
         self.completed = False  # a complete loop was heard from this site
         self.begun_at = NOWHERE  # the loop lists what there was at this place, or later
@@ -59,12 +61,24 @@ class Snapshots:
             if self.begun_at == NOWHERE and self.tracker.at_first_packet:
                 self.begun_at = at  # told in one moment with the list
             self._latest = max(self._latest, at)
-        index = self._table.add(header.security_id, self._recovery.missing)
+        index = self._table.find(header.security_id)
+        if index == NOT_FOLLOWED:
+            index = self._add(header)
         if index == NOT_FOLLOWED:
             return _NEITHER
         if not header.alone:
             self._table.in_snapshots[index] = self.tracker.loops
         return self._wanted(index, header, at)
+
+    def _add(self, header: SnapshotHeader) -> int:
+        """An instrument that is not known; a header alone is of one that was deleted (7.2). The list of a
+        definition loop that ends later drops it, if it is not in it."""
+        if header.alone or not self._definitions.may_list(header.security_id):
+            return NOT_FOLLOWED
+        index = self._table.add(header.security_id, self._recovery.missing)
+        if index != NOT_FOLLOWED:
+            self._table.in_definitions[index] = 0
+        return index
 
     def on_end(self, header: SnapshotHeader) -> bool:
         """All that the header counts is there. True when it was loaded; the loss of packets since the

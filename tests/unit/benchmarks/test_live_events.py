@@ -1,10 +1,10 @@
 """Which packet ends an event of the exchange, against packets whose events the test made itself."""
 
 import numpy as np
-from pregao.model.streams import Stream
 
 from pregao.model import events as e
 from pregao.model.market import Phase, Session, TradeCondition
+from pregao.model.streams import Stream
 from tests.benchmarks.live_day import LiveDay
 from tests.benchmarks.live_events import OTHER, QUOTE, ROW, ends_of, event_ends
 from tests.unit.feeds.binary.publisher.desk import DATE, NOW, A, order, phase, publisher

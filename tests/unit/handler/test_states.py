@@ -1,12 +1,12 @@
 """What an instrument follows is a phase, what it has of its own is a state (14)."""
 
 import pytest
-from pregao.model.streams import Stream
 
 from pregao.feeds.binary.publisher import OutgoingPacket
 from pregao.market.events import StateChanged
 from pregao.model import events as e
 from pregao.model.market import Phase, Session, State, StateEvent
+from pregao.model.streams import Stream
 from pregao.recovery.feeds import RecoveryStream
 from pregao.recovery.instruments import Known
 from pregao.recovery.states import State as ChannelState

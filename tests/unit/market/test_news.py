@@ -1,13 +1,13 @@
 """News that lacks a part is said to, by the event and by the line of `listen` (5.8)."""
 
 import pytest
-from pregao.model.streams import Feed
 
 from pregao import Market, News
 from pregao.cli.listening.lines import Lines
 from pregao.cli.output import Output
 from pregao.feeds.binary.publisher import OutgoingPacket
 from pregao.model import events as e
+from pregao.model.streams import Feed
 from pregao.simulator.memory import Packet
 from tests.unit.feeds.binary.publisher.desk import NOW, SECOND, A, instrument, publisher, run
 from tests.unit.feeds.binary.publisher.desk import Market as Desk

@@ -3,7 +3,8 @@
 import pytest
 
 from pregao.recovery.events import DefinitionsComplete
-from pregao.recovery.feeds import RecoveryStream
+from pregao.recovery.feeds import RecoveryStream, Site
+from pregao.recovery.keeper import SnapshotHeader
 from tests.unit.recovery.test_channel import client, packet
 from tests.unit.recovery.toy_client import ToyClient
 from tests.unit.recovery.toy_day import SETTINGS
@@ -118,3 +119,36 @@ def test_a_loop_whose_items_disagree_on_their_number_does_not_end_by_it() -> Non
     listing(one, 1, 1, ("listed", 1, 5))
     listing(one, 1, 2, ("listed", 2, 2))
     assert not one.machine.definitions.complete
+
+
+def snapshot(one: ToyClient, security_id: int, counted: int) -> None:
+    """The header of an instrument in a snapshot loop; `counted` 0: it comes alone."""
+    snapshots = one.machine.snapshots
+    snapshots.on_packet(Site.PRIMARY, 1, 1)
+    version = one.machine.arbiter.version
+    snapshots.on_begin(SnapshotHeader(security_id, 10, version, min(counted, 1), 3, counted))
+
+
+@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize("counted", [0, 5])
+def test_a_snapshot_brings_no_instrument_that_is_not_listed(counted: int, told: bool) -> None:
+    """7.2: it was deleted while the snapshot loop ran. Whoever joined after that has never known it, whether
+    or not the incremental stream told of its end."""
+    one = started()
+    whole_loop(one, 1, 1, 2)
+    if told:
+        one.receive("A", packet(11, ("define", 9, "deleted")), 1)
+    snapshot(one, 9, counted)
+    assert followed(one) == [1, 2]
+
+
+@pytest.mark.parametrize("counted", [0, 5])
+def test_a_snapshot_of_one_that_the_running_loop_does_not_list(counted: int) -> None:
+    """It may be one that the loop has yet to list, or one that was deleted before the loop began."""
+    one = started()
+    listing(one, 1, 1, ("listed", 1, 2))
+    snapshot(one, 9, counted)
+    listing(one, 1, 2, ("listed", 2, 2))
+    listing(one, 1, 3, ("sequence_reset",))
+    assert one.machine.definitions.complete
+    assert followed(one) == [1, 2]
