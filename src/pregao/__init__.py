@@ -24,7 +24,7 @@ _FACE = frozenset((
     "SequenceStarted", "SequenceVersionChanged", "Session", "SettlementKind", "SettlementPrice", "Side",
     "SideDeleted", "SideLevels", "SnapshotLoopComplete", "State", "StateChanged", "StateEvent", "Statistic",
     "StreamReset", "Subscription", "TheoreticalPrice", "Top", "Trade", "TradeBusted", "TradeCondition",
-    "TradeDateChanged", "TradeSubType", "UnknownInstrumentError", "price_of", "price_text",
+    "TradeDateChanged", "TradeSubType", "UnitsWanted", "UnknownInstrumentError", "price_of", "price_text",
 ))  # fmt: skip
 
 

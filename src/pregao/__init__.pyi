@@ -85,6 +85,7 @@ from pregao.market import TradeBusted as TradeBusted
 from pregao.market import TradeCondition as TradeCondition
 from pregao.market import TradeDateChanged as TradeDateChanged
 from pregao.market import TradeSubType as TradeSubType
+from pregao.market import UnitsWanted as UnitsWanted
 from pregao.market import UnknownInstrumentError as UnknownInstrumentError
 from pregao.market import price_of as price_of
 from pregao.market import price_text as price_text

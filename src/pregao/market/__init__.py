@@ -25,6 +25,7 @@ from pregao.market.channel_events import (
     SnapshotLoopComplete,
     StreamReset,
     TradeDateChanged,
+    UnitsWanted,
 )
 from pregao.market.collector import MarketEvent
 from pregao.market.events import (
@@ -182,6 +183,7 @@ __all__ = [
     "TradeCondition",
     "TradeDateChanged",
     "TradeSubType",
+    "UnitsWanted",
     "UnknownInstrumentError",
     "price_of",
     "price_text",

@@ -19,6 +19,13 @@ class GapDetected(e.GapDetected):
 
 
 @record
+class UnitsWanted(e.UnitsWanted):
+    symbol: str | None = None
+    time_ns: int = 0
+    stream_position: int = 0
+
+
+@record
 class PacketConflict(e.PacketConflict):
     symbol: str | None = None
     time_ns: int = 0
@@ -174,7 +181,7 @@ ChannelEvent = (
     GapDetected | PacketConflict | PacketDamaged | SequenceStarted | SequenceVersionChanged | StreamReset
     | ChannelWasCleared | FeedSilent | FeedAlive | ChannelSilent | FailedOver | InstrumentsUnverified
     | InstrumentStale | InstrumentHealed | QueueOverflow | DefinitionsComplete | SnapshotLoopComplete
-    | ChannelReady | JoinStream | LeaveStream | TradeDateChanged
+    | ChannelReady | JoinStream | LeaveStream | TradeDateChanged | UnitsWanted
 )  # fmt: skip
 
 

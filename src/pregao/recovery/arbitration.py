@@ -137,10 +137,11 @@ class Arbiter:
         return self._taken()
 
     def next_timeout(self) -> int | None:
-        since_ns = self._taking.waits_since_ns
+        due_ns = self._taking.next_timeout()
         if self._coming is not None:
-            since_ns = self._coming.since_ns if since_ns is None else min(since_ns, self._coming.since_ns)
-        return None if since_ns is None else since_ns + self._settings.hold_ns
+            come_ns = self._coming.since_ns + self._settings.hold_ns
+            due_ns = come_ns if due_ns is None else min(due_ns, come_ns)
+        return due_ns
 
     def on_timeout(self, now_ns: int) -> list[Output]:
         self._expire(now_ns)
@@ -187,7 +188,7 @@ class Arbiter:
             self._hear_elsewhere(self.version, number, packet, MANY)
 
     def _expire(self, now_ns: int) -> None:
-        self._taking.expire(now_ns, self._settings.hold_ns)
+        self._taking.expire(now_ns)
         if self._coming is not None:
             self._coming.since_ns = min(self._coming.since_ns, now_ns)
             if now_ns - self._coming.since_ns >= self._settings.hold_ns:

@@ -13,6 +13,7 @@ from pregao.recovery.events import (
     SequenceStarted,
     SequenceVersionChanged,
     StreamReset,
+    UnitsWanted,
 )
 from pregao.recovery.feeds import Site
 from pregao.recovery.held import HeldRows
@@ -53,6 +54,8 @@ class Upsets:
     def take(self, upset: Upset) -> None:
         """Something happened between two packets of the incremental stream."""
         self._tell.append(upset)
+        if isinstance(upset, UnitsWanted):
+            return  # nothing is lost yet
         self._keeper.catch_up()
         if isinstance(upset, GapDetected):
             self._on_gap(upset)

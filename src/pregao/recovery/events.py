@@ -45,6 +45,21 @@ class GapDetected:
 
 
 @record
+class UnitsWanted:
+    """To the shell, of a system that has a replayer: ask it for these. Not yet lost: what comes in time fills
+    the gap."""
+
+    channel: int
+    version: int
+    first: int  # at
+    last: int
+
+    def __str__(self) -> str:
+        first, last = number_of(self.first), number_of(self.last)
+        return f"channel {self.channel}: units {first} to {last} of version {self.version} are asked for"
+
+
+@record
 class PacketConflict:
     """The same number twice, with different bytes: nobody can say which was right."""
 
@@ -294,5 +309,5 @@ Event = (
     GapDetected | PacketConflict | PacketDamaged | SequenceStarted | SequenceVersionChanged | StreamReset
     | ChannelWasCleared | FeedSilent | FeedAlive | ChannelSilent | FailedOver | InstrumentsUnverified
     | InstrumentStale | InstrumentHealed | QueueOverflow | DefinitionsComplete | SnapshotLoopComplete
-    | ChannelReady | JoinStream | LeaveStream | TradeDateChanged
+    | ChannelReady | JoinStream | LeaveStream | TradeDateChanged | UnitsWanted
 )  # fmt: skip

@@ -22,7 +22,13 @@ from pregao.recovery.arbitration_state import (
     VERSION,
     State,
 )
-from pregao.recovery.events import GapDetected, PacketConflict, SequenceStarted, SequenceVersionChanged
+from pregao.recovery.events import (
+    GapDetected,
+    PacketConflict,
+    SequenceStarted,
+    SequenceVersionChanged,
+    UnitsWanted,
+)
 from pregao.recovery.feeds import Feed
 from pregao.recovery.hashing import LOST, UNKNOWN
 from pregao.recovery.sequence import place
@@ -42,7 +48,7 @@ class Packet:
     arrival_ns: int
 
 
-Upset = GapDetected | PacketConflict | SequenceStarted | SequenceVersionChanged
+Upset = GapDetected | PacketConflict | SequenceStarted | SequenceVersionChanged | UnitsWanted
 Output = Packet | Upset
 
 
@@ -52,6 +58,9 @@ class Taking:
     def __init__(self, state: State, feeds: tuple[Feed, ...], channel: int, settings: Settings) -> None:
         self.state, self._feeds, self._channel = state, feeds, channel
         self._most_packets, self._most_bytes = settings.hold_packets, settings.hold_bytes
+        self._ask_ns, self._hold_ns = settings.policy.ask_ns, settings.hold_ns
+        self._answer_ns = 0 if self._ask_ns is None else settings.policy.answer_ns
+        self._asked = 0  # units before this number were asked for, where they were missing
         self.held: dict[int, Waiting] = {}
         self._held_bytes = 0
         self.revealed = 0  # the next number by heartbeats
@@ -82,6 +91,7 @@ class Taking:
         state.set(VERSION, version)
         state.set(NEXT, number)
         state.set(PROVEN, 0)
+        self._asked = 0
         for feed in self._feeds:
             state.set_feed(feed, HIGHEST, 0)
         if before < 0:
@@ -159,14 +169,36 @@ class Taking:
         if self.revealed > self.next:
             self.give_up(self.revealed)
 
-    def expire(self, now_ns: int, hold_ns: int) -> None:
+    def next_timeout(self) -> int | None:
+        """When what is missing is to be asked for, or given up."""
+        if self.waits_since_ns is None:
+            return None
+        if self._ask_ns is not None and self._is_unasked:
+            return self.waits_since_ns + self._ask_ns
+        return self.waits_since_ns + self._hold_ns + self._answer_ns
+
+    @property
+    def _is_unasked(self) -> bool:
+        return self.next >= self._asked
+
+    def _ask(self, now_ns: int) -> None:
+        """Once for each gap: all before what is held, or before what a heartbeat told."""
+        if self._ask_ns is None or self.waits_since_ns is None or not self._is_unasked:
+            return
+        if now_ns - self.waits_since_ns >= self._ask_ns:
+            self._asked = min(self.held) if self.held else self.revealed
+            last = self.place(self._asked - 1)
+            self.out.append(UnitsWanted(self._channel, self.version, self.place(self.next), last))
+
+    def expire(self, now_ns: int) -> None:
         """What has waited long enough. A clock that was put back starts the wait again."""
         while self.waits_since_ns is not None:
             if not self.held and self.revealed <= self.next:
                 self.waits_since_ns = None  # the kernel took what was missing
                 break
             self.waits_since_ns = min(self.waits_since_ns, now_ns)
-            if now_ns - self.waits_since_ns < hold_ns:
+            self._ask(now_ns)
+            if now_ns - self.waits_since_ns < self._hold_ns + self._answer_ns:
                 break
             self.give_up(min(self.held) if self.held else self.revealed)
 

@@ -1,0 +1,78 @@
+"""A system with a replayer: a gap is asked for, held while the answer may come, and given up after that."""
+
+from pregao.recovery.arbitration import Arbiter, Output, Packet
+from pregao.recovery.events import GapDetected, UnitsWanted
+from pregao.recovery.feeds import Feed
+from pregao.recovery.policy import Policy
+from pregao.recovery.sequence import number_of
+from pregao.recovery.settings import Settings
+from tests.unit.recovery.streams import new_arbiter
+
+ASK, HOLD, ANSWER = 100, 1_000, 5_000
+SETTINGS = Settings(Policy(ask_ns=ASK, answer_ns=ANSWER), hold_ns=HOLD, hold_packets=64, hash_ring=64)
+
+
+def started(*numbers: int) -> Arbiter:
+    arbiter = new_arbiter(SETTINGS)
+    for number in numbers:
+        arbiter.receive(Feed.A, 1, number, bytes([number]), 0)
+    return arbiter
+
+
+def spans(outputs: list[Output], kind: type[UnitsWanted] | type[GapDetected]) -> list[tuple[int, int]]:
+    return [(number_of(each.first), number_of(each.last)) for each in outputs if isinstance(each, kind)]
+
+
+def taken(outputs: list[Output]) -> list[int]:
+    return [each.number for each in outputs if isinstance(each, Packet)]
+
+
+def test_a_gap_is_asked_for_once_and_filled() -> None:
+    arbiter = started(1, 2, 6)
+    assert arbiter.next_timeout() == ASK
+    asked = arbiter.on_timeout(ASK)
+    assert spans(asked, UnitsWanted) == [(3, 5)]
+    assert arbiter.on_timeout(2 * ASK) == []
+    assert arbiter.next_timeout() == HOLD + ANSWER
+    assert taken(arbiter.receive(Feed.A, 1, 3, b"\3", HOLD + 1)) == [3]
+    assert taken(arbiter.receive(Feed.A, 1, 5, b"\5", HOLD + 2)) == []
+    assert taken(arbiter.receive(Feed.A, 1, 4, b"\4", HOLD + 3)) == [4, 5, 6]
+    assert arbiter.next_timeout() is None
+    assert arbiter.whole
+
+
+def test_what_is_not_answered_is_given_up() -> None:
+    arbiter = started(1, 2, 6)
+    arbiter.on_timeout(ASK)
+    given_up = arbiter.on_timeout(HOLD + ANSWER)
+    assert spans(given_up, GapDetected) == [(3, 5)]
+    assert taken(given_up) == [6]
+
+
+def test_another_gap_is_asked_for_again() -> None:
+    arbiter = started(1, 3)
+    assert spans(arbiter.on_timeout(ASK), UnitsWanted) == [(2, 2)]
+    arbiter.receive(Feed.A, 1, 2, b"\2", 2 * ASK)
+    arbiter.receive(Feed.A, 1, 9, b"\x09", 3 * ASK)
+    assert spans(arbiter.on_timeout(4 * ASK), UnitsWanted) == [(4, 8)]
+
+
+def test_a_heartbeat_that_tells_of_more_is_asked_for_too() -> None:
+    arbiter = started(1, 2)
+    for now_ns in (10, 20):
+        arbiter.on_heartbeat(Feed.A, 1, 5, now_ns)
+    assert spans(arbiter.on_timeout(20 + ASK), UnitsWanted) == [(3, 4)]
+
+
+def test_a_clock_that_jumps_ahead_asks_before_it_gives_up() -> None:
+    arbiter = started(1, 4)
+    outputs = arbiter.on_timeout(1 << 50)
+    assert [type(each) for each in outputs][:2] == [UnitsWanted, GapDetected]
+
+
+def test_without_a_replayer_nobody_is_asked() -> None:
+    arbiter = new_arbiter(Settings(hold_ns=HOLD, hold_packets=64, hash_ring=64))
+    for number in (1, 2, 6):
+        arbiter.receive(Feed.A, 1, number, bytes([number]), 0)
+    assert arbiter.next_timeout() == HOLD
+    assert spans(arbiter.on_timeout(HOLD), GapDetected) == [(3, 5)]
