@@ -1,6 +1,8 @@
 """`exchange-kills`: a real `pregao exchange --state` killed at random moments while a client enters, cancels
-and fills orders. After each restart it must have what it had acknowledged, as a plain book of the client's
-has it; the command that was under way when it was killed may have happened or not. No number is given twice.
+and fills orders, and agrees upon trades at close and at average. After each restart it must have what it had
+acknowledged, as a plain book of the client's has it, and a close brings exactly the trades that the client
+has a record of; the command that was under way when it was killed may have happened or not. No number is
+given twice.
 
 With flow (every other seed) the client only buys, and where the flow does not reach it.
 """
@@ -21,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.integration.exchange_process import write_configuration
+from tests.proofs.agreement_record import Agreement, AgreementRecord
 from tests.proofs.result import Result
 
 NAME = "exchange-kills"
@@ -39,17 +42,21 @@ class PlainBook:
     buys: list[list[int]] = field(default_factory=list)
     sells: list[list[int]] = field(default_factory=list)
 
-    def enter(self, order_id: int, buys: bool, price: int, quantity: int) -> None:
+    def enter(self, order_id: int, buys: bool, price: int, quantity: int) -> list[tuple[int, int]]:
+        """Price and size of each trade."""
+        fills = []
         own, other, sign = (self.buys, self.sells, 1) if buys else (self.sells, self.buys, -1)
         while quantity and other and (other[0][1] - price) * sign <= 0:
             size = min(quantity, other[0][2])
             quantity -= size
             other[0][2] -= size
+            fills.append((other[0][1], size))
             if not other[0][2]:
                 other.pop(0)
         if quantity:
             own.append([order_id, price, quantity])
             own.sort(key=lambda row: -row[1] * sign)  # stable: by entry at the same price
+        return fills
 
     def cancel(self, order_id: int) -> None:
         self.buys = [row for row in self.buys if row[0] != order_id]
@@ -115,10 +122,16 @@ class Client:
     )
     twice: list[str] = field(default_factory=list)
     acknowledged: int = 0
+    agreements: AgreementRecord = field(default_factory=AgreementRecord)
+    wrong: list[str] = field(default_factory=list)
 
     def step(self, exchange: Exchange) -> None:
-        ids = self.book.ids()
-        if ids and self.dice.random() < 0.4:
+        ids, kind = self.book.ids(), self.dice.random()
+        if kind < 0.01 or self.agreements.is_full:
+            self.close(exchange)
+        elif kind < 0.15:
+            self._agree(exchange)
+        elif ids and kind < 0.5:
             self._cancel(exchange, self.dice.choice(ids))
         else:
             self._enter(exchange)
@@ -130,6 +143,43 @@ class Client:
         status, answer = exchange.ask("/v1/orders/cancel", {"order_id": order_id})
         assert status == 200, answer
         self._acknowledged(after)
+
+    def _agree(self, exchange: Exchange) -> None:
+        parties = self.dice.sample((BUYER, SELLER), 2)
+        agreement = Agreement(self.dice.choice(("TAC", "TAA")), 100 * self.dice.randint(1, 9), *parties)
+        path = "/v1/trades/at-close" if agreement.kind == "TAC" else "/v1/trades/at-average"
+        self.agreements.asked(agreement)
+        status, answer = exchange.ask(path, {"security_id": SYMBOL} | agreement.terms())
+        assert status == 200, answer
+        self.agreements.acknowledged()
+        self.acknowledged += 1
+
+    def close(self, exchange: Exchange) -> None:
+        """The closing price, after a trade out of sequence: so there is an average."""
+        trade = {"quantity": 100, "price": f"{self.middle / 100:.2f}", "buyer": BUYER, "seller": SELLER}
+        status, answer = exchange.ask("/v1/trades/manual", {"security_id": SYMBOL} | trade)
+        assert status == 200, answer
+        self._numbered(answer)
+        self.agreements.traded(100 * self.middle, 100, may_close=False)
+        self.agreements.closing()
+        status, answer = exchange.ask("/v1/figures/closing", {"security_id": SYMBOL})
+        assert status == 200, answer
+        updates = self._numbered(answer)
+        if problem := self.agreements.closed(updates, alone=self.sells):
+            self.wrong.append(problem)
+        for price, size in _prices_of_trades(updates):
+            self.agreements.traded(price, size, may_close=False)
+        self.acknowledged += 2
+
+    def _numbered(self, answer: dict[str, Any]) -> list[dict[str, Any]]:
+        """All updates of an answer; the numbers in them are given now."""
+        updates = [update for event in answer["events"] for update in event]
+        for update in updates:
+            if update["kind"] == "Trade":
+                self._given("trade", update["trade_id"])
+            elif update["kind"] == "OrderUpdate" and update["action"] == "NEW":
+                self._given("public", update["order_id"])
+        return updates
 
     def _enter(self, exchange: Exchange) -> None:
         buys, quantity = not self.sells or self.dice.random() < 0.5, 100 * self.dice.randint(1, 9)
@@ -146,13 +196,10 @@ class Client:
         assert status == 200, answer
         (order_id,) = answer["order_ids"]
         self._given("order", order_id)
-        for update in (update for event in answer["events"] for update in event):
-            if update["kind"] == "Trade":
-                self._given("trade", update["trade_id"])
-            elif update["kind"] == "OrderUpdate" and update["action"] == "NEW":
-                self._given("public", update["order_id"])
+        self._numbered(answer)
         after = deepcopy(self.book)
-        after.enter(order_id, buys, price, quantity)
+        for traded_at, size in after.enter(order_id, buys, price, quantity):
+            self.agreements.traded(100 * traded_at, size)
         self._acknowledged(after)
 
     def _given(self, kind: str, number: int) -> None:
@@ -189,6 +236,12 @@ class Client:
                     self._given("order", row[0])
                 return ""
         return f"has {sides}, may have {[each.rows() for each in self.possible]}"
+
+
+def _prices_of_trades(updates: list[dict[str, Any]]) -> Iterator[tuple[int, int]]:
+    for each in updates:
+        if each["kind"] == "Trade":
+            yield round(float(each["price"]) * 10_000), each["size"]
 
 
 def _without_ids(rows: list[list[int]], unknown: list[list[int]]) -> list[list[int]]:
@@ -229,6 +282,7 @@ def run_case(seed: int, kills: int = KILLS) -> tuple[Result, None]:
                     result.impairments += 1
                     continue
                 exchange.connect()
+                client.agreements.restarted()
                 problems = [client.compare(exchange)] if client.possible else []
                 _, channels = exchange.ask("/v1/channels")
                 for each in channels["incremental"]:
@@ -240,13 +294,16 @@ def run_case(seed: int, kills: int = KILLS) -> tuple[Result, None]:
                 if number < kills:
                     _trade_until_killed(client, exchange, dice.uniform(0.02, LONGEST_RUN_S))
                     result.impairments += 1
-                problems += client.twice
+                else:
+                    client.close(exchange)
+                problems += client.twice + client.wrong
                 for problem in filter(None, problems):
                     result.failures += 1
                     result.failed.append(f"{NAME} seed {seed} run {number}: {problem}")
             finally:
                 exchange.kill()
     result.comparisons += client.acknowledged
+    result.details["agreements"] = client.agreements.published
     return result, None
 
 

@@ -1,11 +1,13 @@
 """What outlives a restart of the platform: orders good till a date or cancelled, day orders that are named,
-who is forbidden (14), and the numbers that never start over: secondaryOrderIDs (12.1), tradeIDs on the same
-date (13.3), private order ids and the ids of news.
+trades at close and at average that wait for their price (13.3.2), who is forbidden (14), and the numbers that
+never start over: secondaryOrderIDs (12.1), tradeIDs on the same date (13.3), private order ids and the ids of
+news.
 
     carried = carry_over(engine, forbidden)       before the end
     restore(engine, carried, trade_date)          into an engine in which nothing has happened yet
 
-A day order is carried with its trade date as the date it is good till: it comes back on that date only.
+A day order is carried with its trade date as the date it is good till: it comes back on that date only. So
+does a trade that waits for the closing price or the average of that date.
 Restored orders have their place and their secondaryOrderID as before; where an instrument is now in another
 segment they get new ones, in their old order (12.1). Nothing is published: a platform that starts tells
 its books whole (6.5.11).
@@ -16,9 +18,9 @@ from collections.abc import Container, Iterable
 from pregao.exchange.checks import check_price
 from pregao.exchange.engine import Engine
 from pregao.exchange.identifiers import segment_of
-from pregao.exchange.market import Floor, Market
+from pregao.exchange.market import Agreed, Floor, Market
 from pregao.exchange.orders import Order, OrderType, Place, SelfTrade, TimeInForce
-from pregao.model.market import Side
+from pregao.model.market import Side, TradeSubType
 from pregao.model.records import record
 
 
@@ -50,6 +52,18 @@ class CarriedOrder:
 
 
 @record
+class CarriedAgreement:
+    """A trade at close or at average that waits for its price."""
+
+    security_id: int
+    trade_date: int
+    sub_type: TradeSubType
+    quantity: int
+    buyer: int
+    seller: int
+
+
+@record
 class LastIds:
     segment: int
     ordinary: int
@@ -71,6 +85,7 @@ class Carried:
     last_trades: tuple[LastTradeId, ...] = ()
     last_order_id: int = 0
     last_news_id: int = 0
+    agreements: tuple[CarriedAgreement, ...] = ()
 
 
 def carry_over(
@@ -86,7 +101,16 @@ def carry_over(
         tuple(last for security_id in floor.markets if (last := last_trade(floor, security_id)) is not None),
         floor.last_order_id,
         last_news_id,
+        tuple(each for security_id in floor.markets for each in carried_agreements(floor, security_id)),
     )
+
+
+def carried_agreements(floor: Floor, security_id: int) -> tuple[CarriedAgreement, ...]:
+    """Of one instrument, in the order in which they were agreed; none where it is not there."""
+    market = floor.markets.get(security_id)
+    if market is None:
+        return ()
+    return tuple(CarriedAgreement(security_id, market.trade_date, *each) for each in market.agreed)
 
 
 def last_ids(floor: Floor) -> tuple[LastIds, ...]:
@@ -121,9 +145,10 @@ def _carried(order: Order, good_till: int | None) -> CarriedOrder:
     )  # fmt: skip
 
 
-def restore(engine: Engine, carried: Carried, trade_date: int) -> tuple[CarriedOrder, ...]:
-    """The orders that could not be restored: their instrument is gone or has other rules, or their date
-    is past."""
+def restore(
+    engine: Engine, carried: Carried, trade_date: int
+) -> tuple[CarriedOrder | CarriedAgreement, ...]:
+    """What could not be restored: its instrument is gone or has other rules, or its date is past."""
     floor = engine.floor
     for last in carried.last_ids:
         floor.segment(last.segment).continue_after(last.ordinary, last.implied)
@@ -131,14 +156,23 @@ def restore(engine: Engine, carried: Carried, trade_date: int) -> tuple[CarriedO
         if trade.trade_date == trade_date:
             floor.continue_trades(trade.security_id, trade_date, trade.trade_id)
     floor.continue_after(carried.last_order_id)
-    left: list[CarriedOrder] = []
+    left: list[CarriedOrder | CarriedAgreement] = []
     for each in sorted(carried.orders, key=lambda order: (order.secondary_id, order.order_id)):
         market = floor.markets.get(each.security_id)
         if market is None or not _fits(market, each, trade_date):
             left.append(each)
         else:
             _put_back(engine, market, each)
+    left += [each for each in carried.agreements if not _agree_again(floor, each, trade_date)]
     return tuple(left)
+
+
+def _agree_again(floor: Floor, carried: CarriedAgreement, trade_date: int) -> bool:
+    market = floor.markets.get(carried.security_id)
+    if market is None or carried.trade_date != trade_date or carried.quantity % market.instrument.lot:
+        return False
+    market.agreed.append(Agreed(carried.sub_type, carried.quantity, carried.buyer, carried.seller))
+    return True
 
 
 def _fits(market: Market, order: CarriedOrder, trade_date: int) -> bool:

@@ -63,14 +63,15 @@ class Market:
 
     def start_session(self, trade_date: int, session: Session) -> None:
         """Statistics start over (14.3); tradeIDs only with a new trade date (13.3). What was agreed for a
-        close that never came has lapsed."""
+        close that never came has lapsed; that of the same session, begun again after a restart, may come."""
         self.past_trades.add(self.trade_date, self.statistics.trades)
+        if (trade_date, session) != (self.trade_date, self.session):
+            self.agreed.clear()
         if trade_date != self.trade_date:
             self.trade_ids.start_over()
             self.statistics.settled_net = {}
         self.trade_date, self.session = trade_date, session
         self.statistics.start_over()
-        self.agreed.clear()
 
 
 class Floor:

@@ -14,15 +14,31 @@ import pytest
 from pregao.codecs.sbe.builtin import load_builtin_schema
 from pregao.exchange.carried import carry_over
 from pregao.exchange.catalogue import load_default_catalogue
-from pregao.exchange.commands import CancelOrder, ChangeOrder, MassCancel, NewOrder, RlpOrder
-from pregao.exchange.control import ChangePhase, ChangeState, RejoinGroup, SendNews, StartAuction
+from pregao.exchange.commands import (
+    CancelOrder,
+    ChangeOrder,
+    MassCancel,
+    NewOrder,
+    RlpOrder,
+    TaaTrade,
+    TacTrade,
+)
+from pregao.exchange.control import (
+    ChangePhase,
+    ChangeState,
+    PublishClosing,
+    RejoinGroup,
+    SendNews,
+    StartAuction,
+)
 from pregao.exchange.orders import OrderType, Place, TimeInForce
 from pregao.feeds.binary.packets import PacketDecoder
 from pregao.feeds.binary.publisher import Site
 from pregao.feeds.binary.publisher.packets import LAST_VERSION
 from pregao.io.journal import decode_records, encode_record
 from pregao.model.errors import ConfigurationError
-from pregao.model.market import Phase, Side, State
+from pregao.model.events import Trade
+from pregao.model.market import Phase, Side, State, TradeSubType
 from pregao.model.streams import Stream
 from pregao.simulator.live import keeping
 from pregao.simulator.live.commands import ResetStream
@@ -44,7 +60,7 @@ from tests.unit.simulator.operator_kit import Wire, make_loop
 NOON_NS = 1_794_758_400_000_000_000
 DAY_NS = 86_400_000_000_000
 CATALOGUE = load_default_catalogue()
-PETR4, VALE3 = (CATALOGUE.instrument(symbol).security_id for symbol in ("PETR4", "VALE3"))
+PETR4, VALE3, ITUB4 = (CATALOGUE.instrument(symbol).security_id for symbol in ("PETR4", "VALE3", "ITUB4"))
 GTC = NewOrder(0, PETR4, Side.BUY, 100, 360_000, tif=TimeInForce.GTC, client_order_id="ç")
 SEQUENCE_RESET, CHANNEL_RESET, EMPTY_BOOK = 1, 11, 9
 
@@ -114,12 +130,46 @@ def test_day_orders_of_the_operator_are_there_on_their_date_only() -> None:
     assert set(ids) <= {each.order_id for each in tomorrow.left_behind}
 
 
+def agreed_trades(
+    market: LiveMarket, now_ns: int = NOON_NS
+) -> list[tuple[TradeSubType | None, int, int, int, int]]:
+    """What trades when the closing price of PETR4 is published: kind, quantity, buyer, seller, price."""
+    outcome = market.execute(PublishClosing(0, PETR4), now_ns)
+    assert outcome.rejection is None
+    trades = [each for event in outcome.events for each in event.updates if isinstance(each, Trade)]
+    return [(each.sub_type, each.size, each.buyer or 0, each.seller or 0, each.price) for each in trades]
+
+
+def test_trades_at_close_and_at_average_wait_for_their_price_across_restarts() -> None:
+    """13.3.2: they were acknowledged, and nothing of them is published before the close."""
+    first = start()
+    assert first.execute(TacTrade(0, PETR4, 300, 3, 8), NOON_NS).rejection is None
+    assert first.execute(TacTrade(0, VALE3, 700, 3, 8), NOON_NS).rejection is None
+    second = start(kept_by(first))
+    assert second.left_behind == ()
+    assert second.execute(TaaTrade(0, PETR4, 200, 8, 3), NOON_NS).rejection is None
+    assert second.execute(TacTrade(0, PETR4, 300, 3, 8), NOON_NS).rejection is None  # the same again
+    third = start(kept_by(second))
+    for side in (Side.SELL, Side.BUY):
+        third.execute(NewOrder(0, PETR4, side, 100, 382_500), NOON_NS)
+    kept = kept_by(third)
+    assert agreed_trades(third) == [
+        (TradeSubType.TAC, 300, 3, 8, 382_500), (TradeSubType.TAA, 200, 8, 3, 382_500),
+        (TradeSubType.TAC, 300, 3, 8, 382_500),
+    ]  # fmt: skip
+    assert agreed_trades(start(kept_by(third))) == []  # once, and not again after a kill
+    assert len(kept_by(third).agreements[VALE3]) == 1
+    tomorrow = start(kept, NOON_NS + DAY_NS)
+    assert len(tomorrow.left_behind) == 4
+    assert agreed_trades(tomorrow, NOON_NS + DAY_NS) == []
+
+
 def random_command(dice: random.Random, market: LiveMarket) -> object:
     """Mostly orders, good till cancelled or for the day, some of which trade with the flow's."""
     orders = open_orders(market)
     security_id, side = dice.choice((PETR4, VALE3)), dice.choice((Side.BUY, Side.SELL))
     last = market.engine.market(security_id).statistics.last_price or 380_000
-    kind, near = dice.randrange(12), last + 100 * dice.randint(-30, 30)
+    kind, near = dice.randrange(14), last + 100 * dice.randint(-30, 30)
     tif = dice.choice((TimeInForce.GTC, TimeInForce.DAY))
     if kind < 4:
         floor = 100 if dice.random() < 0.3 else None
@@ -140,7 +190,11 @@ def random_command(dice: random.Random, market: LiveMarket) -> object:
     if kind == 10:
         state = dice.choice((State.FORBIDDEN, State.CLOSE))
         return ChangeState(0, security_id, state) if dice.random() < 0.3 else RejoinGroup(0, security_id)
-    return ResetStream(0, dice.choice(list(market.books)))
+    if kind == 11:
+        return ResetStream(0, dice.choice(list(market.books)))
+    if dice.random() < 0.3:
+        return PublishClosing(0, ITUB4)  # which no other command halts
+    return dice.choice((TacTrade, TaaTrade))(0, ITUB4, 100 * dice.randint(1, 2), 3, 8)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -148,7 +202,7 @@ def test_the_changes_found_are_those_of_a_look_at_every_order(seed: int) -> None
     """The obvious twin: all orders and all numbers, after every turn."""
     dice, market = random.Random(seed), start(flow=400.0)
     following = tracker(market)
-    changes, operators, traded = [following.take()], set[int](), 0
+    changes, operators, traded, agreed = [following.take()], set[int](), 0, 0
     following.state.apply(changes[0])
     now_ns = NOON_NS
     for _ in range(120):
@@ -164,6 +218,8 @@ def test_the_changes_found_are_those_of_a_look_at_every_order(seed: int) -> None
         state = following.state
         assert state.orders == {order.order_id: order for order in twin.orders}
         assert state.forbidden == twin.forbidden
+        assert sorted(state.carried().agreements, key=repr) == sorted(twin.agreements, key=repr)
+        agreed = max(agreed, len(twin.agreements))
         assert 0 <= state.last_order_id - twin.last_order_id <= ORDER_IDS_AHEAD
         for trade in twin.last_trades:
             reserved = state.last_trades[trade.security_id]
@@ -178,6 +234,7 @@ def test_the_changes_found_are_those_of_a_look_at_every_order(seed: int) -> None
             assert 0 <= reserved_versions.definitions - sent.definitions <= LOOPS_AHEAD
         traded = sum(order.executed > 0 for order in state.orders.values()) or traded
     assert traded, "nothing that is kept has traded"
+    assert agreed > 1
     assert state_of(map(encode_change, changes)) == following.state
     # A market that starts with it has it all.
     again = start(state_of([encode_change(following.state.whole())]), now_ns)
@@ -353,6 +410,8 @@ GOOD = json.loads(encode_change(StateChange(forbidden=(1,), last_order_id=7)))
         json.dumps(GOOD | {"orders": 7}).encode(),
         json.dumps(GOOD | {"forbidden": ["x"]}).encode(),
         json.dumps(GOOD | {"gone": 3}).encode(),
+        json.dumps(GOOD | {"settled": 3}).encode(),
+        json.dumps(GOOD | {"agreements": [{"security_id": 1}]}).encode(),
         json.dumps(GOOD | {"what": 3}).encode(),
         json.dumps(GOOD | {"last_ids": [{"segment": 1, "ordinary": True, "implied": 2}]}).encode(),
     ],

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from pregao.exchange.carried import CarriedAgreement, CarriedOrder
 from pregao.exchange.catalogue import load_catalogue, load_default_catalogue
 from pregao.exchange.catalogues.entries import Catalogue
 from pregao.feeds.binary.publisher import Site
@@ -65,11 +66,17 @@ def _restored(
     file = StateFile(Path(settings.state))
     market = LiveMarket(catalogue, settings, sites, now_ns, file.state)
     if left := market.left_behind:
-        some = ", ".join(f"{order.order_id} of {order.security_id}" for order in left[:_NAMED])
-        LOG.warning("%d orders are over or could not be restored: %s", len(left), some)
+        some = ", ".join(map(_name, left[:_NAMED]))
+        LOG.warning("%d orders or agreements are over or could not be restored: %s", len(left), some)
     tracker = StateTracker(market, file.state)
     market.observer = tracker
     return market, StateKeeper(file, tracker)
+
+
+def _name(left: CarriedOrder | CarriedAgreement) -> str:
+    if isinstance(left, CarriedOrder):
+        return f"{left.order_id} of {left.security_id}"
+    return f"{left.sub_type.name} of {left.quantity} of {left.security_id}"
 
 
 async def _serve(settings: LiveSettings, catalogue: Catalogue, announce: Callable[[Running], None]) -> None:

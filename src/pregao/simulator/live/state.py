@@ -14,7 +14,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Final, TypeVar, cast, get_args, get_origin, get_type_hints
 
-from pregao.exchange.carried import Carried, CarriedOrder, LastIds, LastTradeId
+from pregao.exchange.carried import Carried, CarriedAgreement, CarriedOrder, LastIds, LastTradeId
 from pregao.model.records import record
 
 FORMAT: Final = 2
@@ -34,7 +34,8 @@ class SentVersions:
 
 @record
 class StateChange:
-    """None: as before. `orders` are new or changed, `gone` the private ids of those that are over."""
+    """None: as before. `orders` are new or changed, `gone` the private ids of those that are over.
+    `agreements` are new; those of the instruments in `settled` that were there before are over."""
 
     orders: tuple[CarriedOrder, ...] = ()
     gone: tuple[int, ...] = ()
@@ -44,6 +45,8 @@ class StateChange:
     last_order_id: int | None = None
     last_news_id: int | None = None
     versions: tuple[SentVersions, ...] = ()
+    agreements: tuple[CarriedAgreement, ...] = ()
+    settled: tuple[int, ...] = ()
 
 
 NO_CHANGE: Final = StateChange()
@@ -60,6 +63,7 @@ class KeptState:
     last_order_id: int = 0
     last_news_id: int = 0
     versions: dict[tuple[int, str], SentVersions] = field(default_factory=dict)
+    agreements: dict[int, tuple[CarriedAgreement, ...]] = field(default_factory=dict)  # by instrument
 
     def apply(self, change: StateChange) -> None:
         for order_id in change.gone:
@@ -68,6 +72,10 @@ class KeptState:
         self.last_ids.update((ids.segment, ids) for ids in change.last_ids)
         self.last_trades.update((trade.security_id, trade) for trade in change.last_trades)
         self.versions.update(((each.channel, each.site), each) for each in change.versions)
+        for security_id in change.settled:
+            self.agreements.pop(security_id, None)
+        for security_id, some in _by_security(change.agreements).items():
+            self.agreements[security_id] = self.agreements.get(security_id, ()) + tuple(some)
         if change.forbidden is not None:
             self.forbidden = change.forbidden
         if change.last_order_id is not None:
@@ -80,15 +88,25 @@ class KeptState:
         return StateChange(
             tuple(self.orders.values()), (), self.forbidden, tuple(self.last_ids.values()),
             tuple(self.last_trades.values()), self.last_order_id, self.last_news_id,
-            tuple(self.versions.values()),
+            tuple(self.versions.values()), self._all_agreements(),
         )  # fmt: skip
 
     def carried(self) -> Carried:
         """The part of the exchange."""
         return Carried(
             tuple(self.orders.values()), self.forbidden, tuple(self.last_ids.values()),
-            tuple(self.last_trades.values()), self.last_order_id, self.last_news_id,
+            tuple(self.last_trades.values()), self.last_order_id, self.last_news_id, self._all_agreements(),
         )  # fmt: skip
+
+    def _all_agreements(self) -> tuple[CarriedAgreement, ...]:
+        return tuple(each for some in self.agreements.values() for each in some)
+
+
+def _by_security(agreements: Iterable[CarriedAgreement]) -> dict[int, list[CarriedAgreement]]:
+    found: dict[int, list[CarriedAgreement]] = {}
+    for each in agreements:
+        found.setdefault(each.security_id, []).append(each)
+    return found
 
 
 def state_of(records: Iterable[bytes]) -> KeptState:
@@ -180,4 +198,6 @@ _PARTS: Final[dict[str, Any]] = {
     "last_order_id": _integer,
     "last_news_id": _integer,
     "versions": lambda rows: _rows(SentVersions, rows),
+    "agreements": lambda rows: _rows(CarriedAgreement, rows),
+    "settled": _integers,
 }

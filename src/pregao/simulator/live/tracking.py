@@ -4,6 +4,8 @@ An order changes in a command of its own, or in an event of its instrument. So a
 only those named in the answer, and those of instruments named in its events, are looked at; after any other
 command all that are kept.
 
+What two firms agreed at the close or at the average changes in no command about orders.
+
 Numbers are written ahead: what is kept is a number that has not been given yet, so that most orders and
 trades need not be kept at all. After a kill the numbers in between are left out; none is given twice.
 """
@@ -11,7 +13,15 @@ trades need not be kept at all. After a kill the numbers in between are left out
 from collections.abc import Iterator
 from typing import Any, Final
 
-from pregao.exchange.carried import LastIds, LastTradeId, carried_order, last_ids, last_trade
+from pregao.exchange.carried import (
+    CarriedAgreement,
+    LastIds,
+    LastTradeId,
+    carried_agreements,
+    carried_order,
+    last_ids,
+    last_trade,
+)
 from pregao.exchange.commands import CancelOrder, CancelSide, ChangeOrder, MassCancel, NewOrder
 from pregao.exchange.engine import Outcome
 from pregao.exchange.orders import TimeInForce
@@ -72,16 +82,32 @@ class StateTracker:
                     self._by_security[before.security_id].discard(order_id)
                     gone.append(order_id)
         trades = tuple(self._trades(0 if exact else TRADE_IDS_AHEAD))
+        agreements, settled = self._agreements() if self._everything or exact else ((), ())
         self._suspects.clear()
         self._touched.clear()
         self._everything = False
-        return StateChange(tuple(orders), tuple(gone), last_trades=trades, **self._numbers(exact=exact))
+        return StateChange(
+            tuple(orders), tuple(gone), last_trades=trades, agreements=agreements, settled=settled,
+            **self._numbers(exact=exact),
+        )  # fmt: skip
 
     def _looked_at(self) -> Iterator[tuple[int, Any]]:
         floor = self._market.engine.floor
         suspects = self._suspects.union(*(self._by_security.get(each, ()) for each in self._touched))
         for order_id in sorted(suspects):
             yield order_id, carried_order(floor, order_id, self._day_orders)
+
+    def _agreements(self) -> tuple[tuple[CarriedAgreement, ...], tuple[int, ...]]:
+        """The new ones, and the instruments whose earlier ones are over: all go at once, at the close."""
+        floor, new, settled = self._market.engine.floor, list[CarriedAgreement](), list[int]()
+        for security_id in sorted(floor.markets.keys() | self.state.agreements.keys()):
+            now, before = carried_agreements(floor, security_id), self.state.agreements.get(security_id, ())
+            if now[: len(before)] == before:
+                new += now[len(before) :]
+            else:
+                settled.append(security_id)
+                new += now
+        return tuple(new), tuple(settled)
 
     def _trades(self, ahead: int) -> Iterator[LastTradeId]:
         for security_id in self._touched:
