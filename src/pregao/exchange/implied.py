@@ -21,6 +21,7 @@ from pregao.exchange.market import Floor, Market
 from pregao.exchange.orders import Order
 from pregao.exchange.strategies import ImpliedOrder, LegMarket, Strategy, strategy_of
 from pregao.exchange.transaction import Draft, Execution, Transaction
+from pregao.model.events import Trade
 from pregao.model.market import Side, TradeSubType
 
 _BUY, _SELL = Side.BUY, Side.SELL
@@ -28,9 +29,10 @@ _BUY, _SELL = Side.BUY, Side.SELL
 
 @dataclass(frozen=True, slots=True)
 class LegFill:
-    """So many strategies, for the firm that trades the strategy; leg `moved` trades `by` off its price."""
+    """What one trade of the strategy takes, for the firm that trades it; leg `moved` trades `by` off its
+    price."""
 
-    size: int
+    trade: Trade
     firm: int | None
     moved: int = 0
     by: int = 0
@@ -59,7 +61,7 @@ class LegTrades:
 
     @property
     def taken(self) -> int:
-        return sum(fill.size for fill in self.fills)
+        return sum(fill.trade.size for fill in self.fills)
 
     def __call__(self, transaction: Transaction) -> None:
         # What the strategy traded without its legs' books in the same event belongs to the same events.
@@ -76,14 +78,17 @@ class LegTrades:
     def _fill(self, draft: Draft, leg: LegMarket, fill: LegFill, by: int) -> None:
         """Take ratio × size from the best level of a leg; `by` is added to the resting price."""
         assert draft.execution is not None
-        market, side, size = leg.market, leg.resting_side(self.side), fill.size * leg.ratio
+        market, side, size = leg.market, leg.resting_side(self.side), fill.trade.size * leg.ratio
         while size:
             order = _best_order(market, side)
             part = min(size, order.shown)
             size -= part
             price = _price(order) + by
             buyer, seller = (order.firm, fill.firm) if side is _BUY else (fill.firm, order.firm)
-            draft.trade(market, price, part, buyer, seller, sub_type=TradeSubType.LEG, implied=True)
+            of_leg = draft.trade(
+                market, price, part, buyer, seller, sub_type=TradeSubType.LEG, implied=True
+            )
+            self.strategy.market.add_leg_trade(fill.trade, of_leg)
             draft.execution.count(price, part, side.opposite, 0 if order.max_floor is None else part)
             draft.fill(market, order, part)
 
@@ -111,17 +116,17 @@ def _taken(draft: Draft, side: Side) -> int:
     return sum(each.taken for each in draft.consequences if isinstance(each, LegTrades) and each.side is side)
 
 
-def fill_implied(draft: Draft, order: ImpliedOrder, size: int, firm: int | None) -> None:
+def fill_implied(draft: Draft, order: ImpliedOrder, trade: Trade, firm: int | None) -> None:
     """An aggressor of the strategy matched its implied order: the legs trade at their own prices. What
     is left is changed in this event (18), or deleted in it to be restated in another (18.3)."""
     strategy = order.strategy
-    left = order.shown - size
+    left = order.shown - trade.size
     if left and not strategy.restate:
         order.leaves = order.quantity = left
         draft.resize(strategy.market, order, left)
     else:
         draft.remove(strategy.market, order)
-    LegTrades.after(draft, strategy, order.side).fills.append(LegFill(size, firm))
+    LegTrades.after(draft, strategy, order.side).fills.append(LegFill(trade, firm))
 
 
 def _best_order(market: Market, side: Side) -> Order:
@@ -239,9 +244,9 @@ class Implieds:
                 break
             size -= part
             buyer, seller = (None, order.firm) if side is _BUY else (order.firm, None)
-            draft.trade(market, at, part, buyer, seller, implied=True, from_legs=True)
+            trade = draft.trade(market, at, part, buyer, seller, implied=True, from_legs=True)
             execution.count(at, part, side, 0 if order.max_floor is None else part)
-            LegTrades.after(draft, strategy, side).fills.append(LegFill(part, order.firm, moved, by))
+            LegTrades.after(draft, strategy, side).fills.append(LegFill(trade, order.firm, moved, by))
             draft.fill(market, order, part)
         transaction.close(draft)
 

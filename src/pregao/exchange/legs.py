@@ -83,13 +83,13 @@ def _faults(leg: PricedLeg, parts: Parts) -> tuple[bool, bool, bool, bool]:
 class LegReport:
     """The leg trades of what one strategy traded in one event."""
 
-    __slots__ = ("_execution", "_markets", "_parts", "_strategy", "_trades")
+    __slots__ = ("_execution", "_market", "_markets", "_parts", "_trades")
 
     def __init__(self, draft: "Draft", market: Market, trades: Sequence[Trade]) -> None:
         execution, strategy = draft.execution, market.instrument
         is_its_own = execution is not None and execution.security_id == market.security_id
         self._execution = execution if is_its_own else None
-        self._strategy, self._trades = strategy, trades
+        self._market, self._trades = market, trades
         self._markets = _leg_markets(draft.floor, strategy)
         legs = [_stands(*each) for each in zip(strategy.legs, self._markets)]  # noqa: B905 (or there are none)
         counted = _SUMS.get(strategy.price_method)
@@ -111,13 +111,17 @@ class LegReport:
         """One leg's trades, into the event of that leg."""
         if not self._markets:
             return
-        market, leg, of_strategy = self._markets[place], self._strategy.legs[place], self._execution
+        strategy, of_strategy = self._market, self._execution
+        market, leg = self._markets[place], strategy.instrument.legs[place]
         execution = None if of_strategy is None else draft.execute(market)
         for trade, parts in zip(self._trades, self._parts, strict=True):
             buyer, seller = (trade.buyer, trade.seller) if leg.side is _BUY else (trade.seller, trade.buyer)
             bits = int(trade.condition) & (CROSSED | ON_BEHALF)
             for price, size in parts[place]:
-                draft.trade(market, price, size, buyer, seller, sub_type=TradeSubType.LEG, bits=bits)
+                of_leg = draft.trade(
+                    market, price, size, buyer, seller, sub_type=TradeSubType.LEG, bits=bits
+                )
+                strategy.add_leg_trade(trade, of_leg)
                 if execution is not None and of_strategy is not None:
                     execution.count(price, size, _as_seen_by(leg.side, of_strategy.sides))
         if execution is not None and of_strategy is not None:

@@ -7,9 +7,10 @@ from pregao.exchange.book import Book
 from pregao.exchange.hooks import Hooks
 from pregao.exchange.identifiers import SegmentIds, TradeIds
 from pregao.exchange.orders import Order, Place
-from pregao.exchange.past_trades import PastTrades
+from pregao.exchange.past_trades import LegTradeIndex, PastTrades
 from pregao.exchange.statistics import Statistics
 from pregao.exchange.stops import StopOrders
+from pregao.model.events import Trade
 from pregao.model.instruments import Instrument
 from pregao.model.market import FINE_SCALE, PRICE_SCALE, Session, TradeSubType
 
@@ -30,8 +31,8 @@ class Market:
     """One instrument: its book, what waits unseen beside it, and its session."""
 
     __slots__ = (
-        "agreed", "book", "cancelled", "entered", "executed", "hidden", "ids", "instrument", "on_close",
-        "past_trades", "security_id", "session", "statistics", "stops", "trade_date", "trade_ids",
+        "agreed", "book", "cancelled", "entered", "executed", "hidden", "ids", "instrument", "leg_trades",
+        "on_close", "past_trades", "security_id", "session", "statistics", "stops", "trade_date", "trade_ids",
     )  # fmt: skip
 
     def __init__(
@@ -50,6 +51,7 @@ class Market:
         self.session = Session.REGULAR
         self.trade_date = trade_date
         self.past_trades = PastTrades()
+        self.leg_trades = LegTradeIndex()
         self.entered = self.executed = self.cancelled = 0  # entered = resting + executed + cancelled
 
     @property
@@ -60,6 +62,25 @@ class Market:
             return last.price
         closing, tick = self.statistics.closing_fine, self.instrument.tick
         return None if closing is None else (closing // FINE + tick // 2) // tick * tick
+
+    def find_trade(self, trade_date: int, trade_id: int) -> Trade | None:
+        """None where it is not kept: busted, settled or never made."""
+        if trade_date == self.trade_date and trade_id in self.statistics.trades:
+            return self.statistics.trades[trade_id]
+        return self.past_trades.find(trade_date, trade_id)
+
+    def is_settled(self, trade: Trade) -> bool:
+        """Whether a trade of this session is counted and can no longer be taken back."""
+        is_of_session = (trade.trade_date, trade.session) == (self.trade_date, self.session)
+        return is_of_session and trade.trade_id <= self.statistics.last_settled_id
+
+    def add_leg_trade(self, trade: Trade, of_leg: Trade) -> None:
+        """A trade of this strategy has made one in a leg."""
+        self.leg_trades.add(trade, of_leg)
+        self.leg_trades.prune(
+            len(self.statistics.trades) + len(self.past_trades),
+            lambda trade_date, trade_id: self.find_trade(trade_date, trade_id) is not None,
+        )
 
     def start_session(self, trade_date: int, session: Session) -> None:
         """Statistics start over (14.3); tradeIDs only with a new trade date (13.3). What was agreed for a

@@ -9,6 +9,7 @@ from pregao.exchange.prevention import cancel_resting
 from pregao.exchange.retail import levels_for, provider_before, trade_with_provider
 from pregao.exchange.strategies import ImpliedOrder
 from pregao.exchange.transaction import Draft, Execution
+from pregao.model.events import Trade
 from pregao.model.market import Side, TradeSubType
 
 _BUY = Side.BUY
@@ -69,25 +70,26 @@ class Matching:
             self.draft.remove(self.market, resting)
             return True
         if size:
-            self._trade(order, resting, price, size, sub_type)
-            fill_implied(self.draft, resting, size, order.firm)
+            trade = self._trade(order, resting, price, size, sub_type)
+            fill_implied(self.draft, resting, trade, order.firm)
         if size < wanted:  # the next would be the investor's own order in a leg
             self.execution.cancelled += order.leaves
         return size == wanted
 
     def _trade(
         self, order: Order, resting: Order, price: int, size: int, sub_type: TradeSubType | None
-    ) -> None:
+    ) -> Trade:
         order.executed += size
         order.leaves -= size
         self.market.executed += size
         buyer, seller = (order.firm, resting.firm) if order.side is _BUY else (resting.firm, order.firm)
-        self.draft.trade(
+        trade = self.draft.trade(
             self.market, price, size, buyer, seller, sub_type=sub_type, implied=resting.implied,
             from_legs=resting.implied,
         )  # fmt: skip
         # All of an iceberg counts as hidden, not only what was unseen (13.1.1).
         self.execution.count(price, size, order.side, 0 if resting.max_floor is None else size)
+        return trade
 
     def _prevent(self, order: Order, resting: Order) -> bool:
         """Two orders of one investor met. Whether the incoming one goes on."""

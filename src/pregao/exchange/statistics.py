@@ -25,8 +25,9 @@ def average(value: int, volume: int) -> int:
 
 class Statistics:
     __slots__ = (
-        "_kept_trades", "_settled", "closing_fine", "corrected", "count", "high", "last", "low", "opening",
-        "opening_now", "settled_net", "swing", "told", "totals_told", "trades", "value", "volume",
+        "_kept_trades", "_settled", "closing_fine", "corrected", "count", "high", "last", "last_settled_id",
+        "low", "opening", "opening_now", "settled_net", "swing", "told", "totals_told", "trades",
+        "value", "volume",
     )  # fmt: skip
 
     def __init__(self, closing_fine: int | None, kept_trades: int | None = None) -> None:
@@ -40,6 +41,7 @@ class Statistics:
         self.trades: dict[int, Trade] = {}
         # Opening, high, low and last of the trades that are not kept.
         self._settled: tuple[int | None, int | None, int | None, Trade | None] = (None, None, None, None)
+        self.last_settled_id = 0  # tradeIDs rise
         self.opening: int | None = None
         self.high: int | None = None
         self.low: int | None = None
@@ -92,6 +94,7 @@ class Statistics:
 
     def _settle(self, trade: Trade) -> None:
         """The oldest trade can no longer be taken back."""
+        self.last_settled_id = trade.trade_id
         if trade.buyer is not None and trade.seller is not None:
             net = self.settled_net
             net[trade.buyer] = net.get(trade.buyer, 0) + trade.size

@@ -1,6 +1,7 @@
 """What market operations do: enter, bust and amend trades, delete a side, move an instrument. None of
 it has an ExecutionSummary (13.1), and the state of the instrument does not bind them."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from pregao.exchange.checks import check_price, check_quantity
@@ -17,7 +18,7 @@ from pregao.exchange.identifiers import LAST_SEGMENT
 from pregao.exchange.market import Floor, Market
 from pregao.exchange.orders import Place
 from pregao.exchange.rejections import Reason, Rejection
-from pregao.exchange.transaction import Transaction, tell
+from pregao.exchange.transaction import Draft, Transaction, tell
 from pregao.model.events import Definition, Trade, TradeBusted
 from pregao.model.market import DefinitionAction
 
@@ -66,23 +67,48 @@ def _bust(trade: Trade, now_ns: int) -> TradeBusted:
 
 
 def bust_trade(command: BustTrade, transaction: Transaction) -> Rejection | None:
-    """The session's statistics are counted again; a bust of an earlier session changes none."""
+    """The session's statistics are counted again; a bust of an earlier session changes none. The trades that
+    it made in the legs of a strategy are busted with it, as one event."""
     market = _find(transaction.floor, command.security_id, None, None)
     if isinstance(market, Rejection):
         return market
     date = market.trade_date if command.trade_date is None else command.trade_date
+    trade = market.find_trade(date, command.trade_id)
+    if trade is None:
+        return Rejection(Reason.UNKNOWN_TRADE)
+    busted = list(_with_legs(transaction.floor, market, trade))
+    for each, its_trade in busted:
+        if each.is_settled(its_trade):
+            return Rejection(Reason.UNKNOWN_TRADE, f"its leg {its_trade.security_id} is settled")
     draft = transaction.draft()
-    if date == market.trade_date and command.trade_id in market.statistics.trades:
-        draft.trades.append(_bust(market.statistics.uncount_trade(command.trade_id), command.now_ns))
-        draft.traded[market] = None
-    else:
-        trade = market.past_trades.find(date, command.trade_id)
-        if trade is None:
-            return Rejection(Reason.UNKNOWN_TRADE)
-        market.past_trades.remove(trade)
-        draft.trades.append(_bust(trade, command.now_ns))
+    for each, its_trade in busted:
+        _take_back(draft, each, its_trade)
     transaction.close(draft)
     return None
+
+
+def _with_legs(floor: Floor, market: Market, trade: Trade) -> Iterator[tuple[Market, Trade]]:
+    """A trade and those that it made, without those that were busted by themselves before."""
+    yield market, trade
+    for of_leg in market.leg_trades.of(trade):
+        its_market = floor.markets.get(of_leg.security_id)
+        if its_market is None:
+            continue
+        found = its_market.find_trade(of_leg.trade_date, of_leg.trade_id)
+        if found is not None:
+            yield from _with_legs(floor, its_market, found)
+        elif its_market.is_settled(of_leg):
+            yield its_market, of_leg
+
+
+def _take_back(draft: Draft, market: Market, trade: Trade) -> None:
+    if trade.trade_date == market.trade_date and trade.trade_id in market.statistics.trades:
+        market.statistics.uncount_trade(trade.trade_id)
+        draft.traded[market] = None
+    else:
+        market.past_trades.remove(trade)
+    market.leg_trades.remove(trade)
+    draft.trades.append(_bust(trade, draft.now_ns))
 
 
 def amend_trade(command: AmendTrade, transaction: Transaction) -> Rejection | None:
