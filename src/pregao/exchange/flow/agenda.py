@@ -26,8 +26,14 @@ class Agenda:
         self.due_ns = self._entries[0][0] if self._entries else _NEVER
         return entry
 
+    def forget_operations(self) -> None:
+        self._keep([entry for entry in self._entries if entry[1] >= 0])
+
     def keep_orders(self, living: "frozenset[int] | set[int]") -> None:
         """Forget operations, and orders that are gone."""
-        self._entries = [entry for entry in self._entries if entry[1] in living]
+        self._keep([entry for entry in self._entries if entry[1] in living])
+
+    def _keep(self, entries: list[Entry]) -> None:
+        self._entries = entries
         heapify(self._entries)
         self.due_ns = self._entries[0][0] if self._entries else _NEVER

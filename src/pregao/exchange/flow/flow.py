@@ -7,12 +7,13 @@ from typing import Final
 import numpy as np
 
 from pregao.exchange.catalogue import Catalogue
-from pregao.exchange.commands import CancelOrder, ChangeOrder, NewOrder
+from pregao.exchange.commands import CancelOrder, ChangeOrder, NewOrder, RlpOrder
 from pregao.exchange.flow.agenda import Agenda
 from pregao.exchange.flow.blocks import Blocks, Draw
 from pregao.exchange.flow.impact import Impact
+from pregao.exchange.flow.living import EMPTY_SPREADS, LivingOrders
 from pregao.exchange.flow.rare import Rare, RareCommand
-from pregao.exchange.flow.seen import Answer, Listed, OpenOrder, best_price, resting_orders
+from pregao.exchange.flow.seen import Answer, Listed, OpenOrder, best_price
 from pregao.exchange.flow.settings import FlowSettings, Intent
 from pregao.exchange.flow.special import STP_CHOICES, auction_order, special_order
 from pregao.exchange.orders import OrderType, TimeInForce
@@ -32,9 +33,9 @@ _UNPRICED: Final = frozenset({Intent.MARKET, Intent.STOP})
 _REMEMBERED_TRADES = 256
 _TAKEN = 31  # random bits: one of 32 orders that were left behind is taken, the others cancel
 _TOUCH_SPREADS = 3  # farther than so many half spreads nobody sends an order without a price
-_EMPTY_SPREADS = 2  # farther than so many, the next order comes to the touch
 _PATIENT = 50  # times as long live icebergs and stops
 _BRIEF, _STAYS = 6_000, 8  # parts of the day
+_ANYWHERE: Final = -1  # in place of the instrument of an order whose book does not matter
 _AUCTION_LIFE, _LATER, _SOON = 30, 60, 1_000  # parts of the day: after an auction, until a next look
 
 
@@ -64,16 +65,13 @@ class Flow:
         self._index = {security_id: n for n, security_id in enumerate(self._ids)}
         self._orders, self._trading_state = orders, trading_state
         self._markets: Mapping[int, Listed] = {} if markets is None else markets
-        self._live: list[Listed | None] = [None] * len(self._ids)
-        self._halves: list[int] = self._blocks.half_spreads.tolist()
-        self._books: list[list[int]] = [[] for _ in self._ids]  # ids of orders that may be gone by now
-        self._own: set[int] = set()  # the same of all: other people's orders are not the flow's to cancel
+        self._living = LivingOrders(orders, len(self._ids), self._settings.shallowest)
         self._agenda = Agenda()
         self._debt = 0  # cancels that came at their own time, each instead of a draw
         self._trades: deque[Trade] = deque(maxlen=_REMEMBERED_TRADES)
         self._states = [trading_state(security_id) for security_id in self._ids]
         self._rare = Rare(catalogue, self._blocks, self._states, self._trades, seed, self._markets)
-        self._asked: NewOrder | None = None
+        self._asked: NewOrder | RlpOrder | None = None
         self._life_ns = 0  # of the order that was asked for: 0 where nothing ends it
 
     def answered(self, answer: Answer) -> None:
@@ -96,16 +94,25 @@ class Flow:
             elif kind is StateChanged or kind is PhaseChanged:
                 self.refresh()
 
-    def _remember(self, order: NewOrder, order_id: int) -> None:
-        which = self._index[order.security_id]
-        self._books[which].append(order_id)
-        self._own.add(order_id)
-        if not (life_ns := self._life_ns):
+    def _remember(self, order: NewOrder | RlpOrder, order_id: int) -> None:
+        life_ns, day_ns = self._life_ns, self._settings.day_ns
+        which = self._index.get(order.security_id)
+        if which is None or self._is_outside(order, which):  # None: added in the session
+            self._living.add(order_id, None)
+            self._agenda.add(order.now_ns + life_ns, order_id, _ANYWHERE)
             return
-        day_ns = self._settings.day_ns
-        if life_ns > day_ns // _BRIEF and self._resting(which) <= self._blocks.thin[which]:
+        self._living.add(order_id, which)
+        if not life_ns:
+            return
+        if life_ns > day_ns // _BRIEF and self._living.resting(which) <= self._blocks.thin[which]:
             life_ns += day_ns // _STAYS  # who has time stays where there are few
         self._agenda.add(order.now_ns + life_ns, order_id, which)
+
+    def _is_outside(self, order: NewOrder | RlpOrder, which: int) -> bool:
+        """Whether an order waits beside the book: hidden, or for the closing call."""
+        if isinstance(order, RlpOrder):
+            return True
+        return order.type is OrderType.MARKET_ON_CLOSE and self._states[which] is _OPEN
 
     def refresh(self) -> None:
         """Look at the state of every instrument again."""
@@ -116,8 +123,8 @@ class Flow:
         self._trades.clear()
         self._rare.start_day()
         self._blocks.prices.end_day()
-        self._forget_gone(0)
-        self._agenda.keep_orders(self._own)
+        self._living.forget_gone(0)
+        self._agenda.keep_orders(self._living.own)
         self.refresh()
 
     def commands(self, start_ns: int, end_ns: int, count: int) -> Iterator[Timed]:
@@ -126,6 +133,7 @@ class Flow:
         if end_ns <= start_ns:
             return
         if self._blocks.prices.start(start_ns):
+            self._agenda.forget_operations()  # those of the day before that never found their time
             for when_ns, number in self._rare.plan(start_ns, self._settings.day_ns):
                 self._agenda.add(when_ns, -1 - number, 0)
         blocks = -(-count // self._settings.block) if count > 0 else 0
@@ -138,12 +146,12 @@ class Flow:
 
     def _block(self, start_ns: int, end_ns: int, count: int) -> Iterator[Timed]:
         active = np.array([state is _OPEN or state in _AUCTIONS for state in self._states])
-        self._live = [self._markets.get(security_id) for security_id in self._ids]
+        self._living.live = [self._markets.get(security_id) for security_id in self._ids]
         self._impact.fade(start_ns)
-        self._forget_gone(100)
+        self._living.forget_gone(100)
         states, agenda = self._states, self._agenda
         drawn = self._blocks.draw(start_ns, end_ns, count, active)
-        self._halves = self._blocks.half_spreads.tolist()
+        self._living.half_spreads = self._blocks.half_spreads.tolist()
         for draw in drawn:
             now_ns = draw[0]
             if agenda.due_ns <= now_ns:
@@ -155,7 +163,7 @@ class Flow:
 
     def _due(self, now_ns: int, earliest_ns: int) -> Iterator[Timed]:
         """Orders whose life is over, and operations whose time has come."""
-        agenda = self._agenda
+        agenda, living, day_ns = self._agenda, self._living, self._settings.day_ns
         while agenda.due_ns <= now_ns:
             when_ns, what, which = agenda.take()
             when_ns = max(when_ns, earliest_ns)
@@ -163,13 +171,17 @@ class Flow:
                 if (command := self._operation(when_ns, what)) is not None:
                     yield when_ns, command
             elif what not in self._orders:
-                self._own.discard(what)
-            elif self._states[which] is not _OPEN or self._is_thin(which):
-                agenda.add(when_ns + self._settings.day_ns // _LATER, what, which)
-            elif self._holds_touch(which, what):
-                agenda.add(when_ns + self._settings.day_ns // _SOON, what, which)
+                living.own.discard(what)
+            elif which == _ANYWHERE:
+                yield when_ns, CancelOrder(when_ns, what)
+                if what in self._orders:  # not now, said the exchange
+                    agenda.add(when_ns + day_ns // _LATER, what, which)
+            elif self._states[which] is not _OPEN or living.is_thin(which):
+                agenda.add(when_ns + day_ns // _LATER, what, which)
+            elif living.holds_touch(which, what):
+                agenda.add(when_ns + day_ns // _SOON, what, which)
             else:
-                self._own.discard(what)
+                living.own.discard(what)
                 self._debt += 1
                 yield when_ns, CancelOrder(when_ns, what)
 
@@ -177,8 +189,8 @@ class Flow:
         command = self._rare.make(-1 - what, when_ns) if _OPEN in self._states else None
         if command is None:
             self._agenda.add(when_ns + self._settings.day_ns // (3 * _LATER), what, 0)
-        if isinstance(command, NewOrder) and command.security_id in self._index:
-            self._asked, self._life_ns = command, 0  # not in what was added in the session
+        if isinstance(command, NewOrder | RlpOrder):
+            self._asked, self._life_ns = command, self._rare.life_ns(command)
         return command
 
     def _usual(self, draw: Draw) -> FlowCommand | None:
@@ -191,10 +203,10 @@ class Flow:
                 self._debt -= 1
                 return None
             order_id, price = self._look(which, buys, middle, price, pick)
-            if order_id is None and self._resting(which) > depth:
-                order_id = self._youngest_of_two(which, pick)
+            if order_id is None and self._living.resting(which) > depth:
+                order_id = self._living.youngest_of_two(which, pick)
             if order_id is not None:
-                self._own.discard(order_id)
+                self._living.own.discard(order_id)
                 return CancelOrder(now_ns, order_id)
         self._life_ns = life_ns
         self._asked = NewOrder(
@@ -209,19 +221,20 @@ class Flow:
     ) -> tuple[int | None, int]:
         """What somebody about to rest at a price does when he sees the book: an order to cancel, since the
         value has moved on and it was left behind; or the price, at the touch where nobody is near it."""
-        market = self._live[which]
+        living = self._living
+        market = living.live[which]
         if market is None:
             return None, price
         near, far = market.book.buys.orders, market.book.sells.orders
         if not buys:
             near, far = far, near
-        half = self._halves[which]
+        half = living.half_spreads[which]
         touch = near[0].price if near else None
-        if touch is None or abs(middle - touch) > _EMPTY_SPREADS * half:
+        if touch is None or abs(middle - touch) > EMPTY_SPREADS * half:
             price = max(middle - half if buys else middle + half, self._lowest[which])
         left = far[0].price if far else None
         if left is not None and _crosses(price, left, buys) and pick & _TAKEN:
-            if far[0].order_id in self._own:
+            if far[0].order_id in living.own:
                 return far[0].order_id, price
             price = max(left + (-1 if buys else 1) * self._ticks[which], self._lowest[which])
         return None, price
@@ -237,9 +250,9 @@ class Flow:
             return self._in_auction(draw)
         if intent == Intent.CHANGE:
             return self._change(draw)
-        touch = best_price(self._live[which], buys=not buys)
+        touch = best_price(self._living.live[which], buys=not buys)
         if intent == Intent.MARKET and touch is not None:
-            near = _TOUCH_SPREADS * self._halves[which]
+            near = _TOUCH_SPREADS * self._living.half_spreads[which]
             if abs(touch - middle) > near:
                 return None
         order = special_order(self._instruments[which], draw)
@@ -258,8 +271,8 @@ class Flow:
             return None
         if intent == Intent.CHANGE:
             return self._change(draw)
-        if pick % 5 == 0 or self._resting(which) > 2 * depth:
-            order_id = self._some_living(which, pick >> 3)
+        if pick % 5 == 0 or self._living.resting(which) > 2 * depth:
+            order_id = self._living.some(which, pick >> 3)
             return None if order_id is None else CancelOrder(now_ns, order_id)
         order = auction_order(self._instruments[which], state, draw)
         if order.price is not None and order.price < self._lowest[which]:
@@ -270,7 +283,7 @@ class Flow:
     def _change(self, draw: Draw) -> FlowCommand | None:
         """Less of it keeps its place; another price or more of it loses it (12.2.2)."""
         now_ns, which, _, _, middle, away, _, _, _, pick, _ = draw
-        order_id = self._some_living(which, pick)
+        order_id = self._living.some(which, pick)
         if order_id is None:
             return None
         order, instrument = self._orders[order_id], self._instruments[which]
@@ -284,58 +297,12 @@ class Flow:
         buys = order.side is _BUY
         inward = 1 if buys else -1
         price = middle - inward * away
-        touch = best_price(self._live[which], buys=not buys) if self._states[which] is _OPEN else None
+        touch = best_price(self._living.live[which], buys=not buys) if self._states[which] is _OPEN else None
         if touch is not None and _crosses(price, touch, buys):
             price = touch - inward * instrument.tick
         if price == order.price:
             price -= inward * instrument.tick
         return None if price < self._lowest[which] else ChangeOrder(now_ns, order_id, None, price)
-
-    # The orders that live
-
-    def _resting(self, which: int) -> int:
-        market = self._live[which]
-        return len(self._books[which]) if market is None else resting_orders(market)
-
-    def _is_thin(self, which: int) -> bool:
-        return self._resting(which) <= self._settings.shallowest
-
-    def _holds_touch(self, which: int, order_id: int) -> bool:
-        """Whether an order is alone at the front of its side: somebody must be there until another is."""
-        market = self._live[which]
-        if market is None:
-            return False
-        orders = (market.book.buys if self._orders[order_id].side is _BUY else market.book.sells).orders
-        if not orders or orders[0].order_id != order_id:
-            return False
-        price, following = orders[0].price, orders[1].price if len(orders) > 1 else None
-        apart = _EMPTY_SPREADS * self._halves[which]
-        return price is None or following is None or abs(price - following) > apart
-
-    def _some_living(self, which: int, pick: int) -> int | None:
-        """The id of some living order of an instrument, forgetting those that are gone on the way."""
-        mine = self._books[which]
-        while mine:
-            n = pick % len(mine)
-            if mine[n] in self._orders:
-                return mine[n]
-            mine[n] = mine[-1]
-            mine.pop()
-        return None
-
-    def _youngest_of_two(self, which: int, pick: int) -> int | None:
-        """Who has waited long goes on waiting: most cancels are of young orders."""
-        one, other = self._some_living(which, pick), self._some_living(which, pick >> 7)
-        return other if one is None or other is None else max(one, other)
-
-    def _forget_gone(self, spare: int) -> None:
-        """Lists of ids are cleaned once more than half of them may be gone."""
-        orders = self._orders
-        for n, mine in enumerate(self._books):
-            if len(mine) > 2 * self._resting(n) + spare or not spare:
-                self._books[n] = [order_id for order_id in mine if order_id in orders]
-        if len(self._own) > 2 * len(orders) + spare or not spare:
-            self._own = {order_id for order_id in self._own if order_id in orders}
 
 
 def _crosses(price: int, touch: int, buys: bool) -> bool:

@@ -42,6 +42,8 @@ RareCommand = (
 )  # fmt: skip
 _SECOND_NS = 1_000_000_000
 _EARLIEST, _LATEST = 0.17, 0.68  # of the day: while everything is open
+_PROVIDERS_LIFE = 40  # parts of the day
+_LATEST_RETAIL = 1_000  # parts of the day after its provider's order: a retail order has come
 _TO_AUCTION = 0.1
 _WILD = (_TO_AUCTION, 0.3, 0.8)  # of the value: past the auction band, the rejection band, the hard limits
 
@@ -81,7 +83,7 @@ class Rare:
         self._segments = sorted({self._listings[n].instrument.segment for n in self._shares})
         self._moved: dict[int, int] = {}
         self._retail: RlpOrder | None = None
-        self._now_ns = self._firm = 0
+        self._now_ns = self._firm = self._day_ns = 0
         # Those of which a day should have each, in turn.
         self._kinds = cycle(BlockKind)
         self._on_behalf = cycle((None, *BlockKind))
@@ -101,9 +103,10 @@ class Rare:
 
     def plan(self, start_ns: int, day_ns: int) -> Iterator[tuple[int, int]]:
         """When each is to be made in a day, and which: spread over the hours in which all is open."""
+        self._day_ns = day_ns
         for number, (_, times) in enumerate(self._makers):
             random = Random(f"{self._seed}/{start_ns}/{max(number, 1)}")  # a retail trade after its RLP order
-            late_ns = day_ns // 2_000 if number == 1 else 0
+            late_ns = day_ns // (2 * _LATEST_RETAIL) if number == 1 else 0
             for n in range(times):
                 share = _EARLIEST + (_LATEST - _EARLIEST) * (n + random.random()) / times
                 yield start_ns + int(day_ns * share) + late_ns, number
@@ -111,6 +114,14 @@ class Rare:
     def make(self, number: int, now_ns: int) -> RareCommand | None:
         self._now_ns, self._firm = now_ns, self._random.choice(FIRMS)
         return self._makers[number][0]()
+
+    def life_ns(self, order: NewOrder | RlpOrder) -> int:
+        """How long an order stays that was made here. Providers stay for minutes, at least until the retail
+        order comes that they are there for; others wait for a close, or for whoever takes them, for a day."""
+        if isinstance(order, RlpOrder):
+            minutes = self._random.lognormvariate(0, 0.8) * self._day_ns / _PROVIDERS_LIFE
+            return int(min(max(minutes, self._day_ns / _LATEST_RETAIL), self._day_ns))
+        return self._day_ns
 
     def _choose(self, among: Sequence[int]) -> tuple[int, int, int] | None:
         """An open one of them: its number, its security id and its value."""
