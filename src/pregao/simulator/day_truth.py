@@ -68,8 +68,10 @@ class DayTruth:
         )
 
     def traded(self, fewest: int) -> Iterator[tuple[dict[str, Any], Trades]]:
-        """Outright instruments of round lots with at least so many trades, the busiest first."""
-        ids, counts = np.unique(self.trades.security_id, return_counts=True)
+        """Outright instruments of round lots that traded at so many instants or more, those with the most
+        first. One order that meets many is one instant: its trades say no more of where prices went."""
+        instants = np.unique(np.stack((self.trades.security_id, self.trades.time_ns)), axis=1)
+        ids, counts = np.unique(instants[0], return_counts=True)
         for place in np.argsort(-counts, kind="stable").tolist():
             row = self.instruments.get(int(ids[place]))
             if counts[place] >= fewest and row is not None and not row["legs"] and not row["is_odd_lot"]:

@@ -16,7 +16,7 @@ from pregao.model.market import Action, Aggressor, DefinitionAction, State, Stat
 from pregao.simulator.day_truth import DayTruth, Floats, Ints, class_of
 
 FEWEST_MESSAGES: Final = 50_000
-_FEWEST_TRADES: Final = 30  # of an instrument that has a range
+_FEWEST_INSTANTS: Final = 20  # at which an instrument traded that has a range
 _BIN_S: Final = 120  # of returns
 _BUSIEST: Final = 6  # instruments whose returns are looked at
 _WIDEST_SPREAD: Final = 0.005  # a wider one has no middle
@@ -83,7 +83,7 @@ def _mean(values: Iterable[float]) -> float:
 def ranges(day: DayTruth) -> dict[str, dict[str, float]]:
     """High less low of a day by its first price, of every instrument that traded enough: class, symbol."""
     found: dict[str, dict[str, float]] = {}
-    for row, trades in day.traded(_FEWEST_TRADES):
+    for row, trades in day.traded(_FEWEST_INSTANTS):
         name = class_of(row)
         if name is not None and not row["is_test"]:
             wide = float((trades.price.max() - trades.price.min()) / trades.price[0])
@@ -99,7 +99,7 @@ def returns(day: DayTruth) -> list[Floats]:
     """Of the middles of the busiest books in continuous trading, in deviations."""
     edges = np.array(bin_edges(day, _BIN_S))
     found: list[Floats] = []
-    for row, _ in day.traded(_FEWEST_TRADES):
+    for row, _ in day.traded(_FEWEST_INSTANTS):
         if class_of(row) is None or len(found) == _BUSIEST:
             continue
         middles = day.middles(row["security_id"], edges, _WIDEST_SPREAD)

@@ -27,6 +27,7 @@ _SECOND_NS = 1_000_000_000
 _LIVES = ((0.12, 1.7), (20.0, 1.3), (2_400.0, 1.1))
 _USUAL = 0.62  # of those that are not brief
 _SHORTEST_LIFE_NS = 500_000
+_ACROSS = 0.001  # of the value, or a tick: so far beyond the other side does somebody go who wants to trade
 _THIN = 0.3  # of its usual depth: with so few orders a book is thin
 
 
@@ -96,7 +97,8 @@ class Blocks:
         reach = np.minimum(tail * wider, settings.farthest_ticks)
         limit = np.maximum(np.abs(middles) * self._farthest[which] / ticks, 4)
         behind = half + np.minimum(reach, limit).astype(np.int64) * ticks
-        across = -2 * half - np.minimum(rng.geometric(0.5, len(which)), 4) * ticks
+        beyond = np.clip((np.abs(middles) * _ACROSS / ticks).astype(np.int64), 1, 4)
+        across = -2 * half - np.minimum(rng.geometric(0.5, len(which)), beyond) * ticks
         away = np.where((intents >= Intent.AGGRESS) & (intents <= Intent.MINIMUM), across, behind)
         # An outright price stays at a tick or above; a spread may go below zero.
         outright = self.prices.outright[which]

@@ -15,7 +15,8 @@ Floats = npt.NDArray[np.float64]
 
 TRADING_DAY_NS: Final = 33_300_000_000_000  # from 8:55 to 18:10
 STEPS: Final = 3_330  # of ten seconds
-NARROWEST, WIDEST = 0.0135, 0.028  # ranges of a day, as fractions
+NARROWEST, WIDEST = 0.0135, 0.028  # ranges of a day while every group trades, as fractions
+WIDEST_WHOLE: Final = 0.033  # from the first to the last trade of any group
 _RANGE_OF_VOLATILITY: Final = 1.6  # expected range of a walk by its deviation
 _RANGE_DEVIATION: Final = 0.2  # from day to day, of its logarithm
 _CALM_STEPS: Final = 300.0  # in which a volatility forgets
@@ -24,6 +25,7 @@ _COMMON: Final = 0.6  # share of the market in the volatility of each
 _FREEDOM: Final = 10  # of Student's distribution
 _MARKET_SHARE: Final = 0.55  # of the index's move that every share takes part in
 _WINDOW: Final = slice(400, 2_880)  # in which every group trades: the range is of this
+_WHOLE: Final = slice(30, 3_270)  # in which some group trades, from 9:00 to 18:00
 
 
 def draw_paths(
@@ -44,11 +46,12 @@ def draw_paths(
         walks[shares] += _MARKET_SHARE / (1 - _MARKET_SHARE) * (
             walks[index] / volatility[index] * volatility[shares][:, None]
         )
-    window = walks[:, _WINDOW]
     spread = np.exp(_RANGE_DEVIATION * rng.standard_normal(factors))
     widest = np.maximum(WIDEST - coarse, NARROWEST)
     wanted = np.clip(_RANGE_OF_VOLATILITY * volatility * spread, NARROWEST, widest)
-    scaled: Floats = walks * (wanted / (window.max(axis=1) - window.min(axis=1)))[:, None]
+    walks *= (wanted / np.ptp(walks[:, _WINDOW], axis=1))[:, None]
+    whole = np.ptp(walks[:, _WHOLE], axis=1)
+    scaled: Floats = walks * np.minimum(WIDEST_WHOLE / whole, 1)[:, None]
     return scaled
 
 

@@ -95,7 +95,7 @@ def auction_order(instrument: Instrument, state: State, draw: Draw) -> NewOrder:
         closing = state is State.FINAL_CLOSING_CALL and pick >> 12 & 1
         kind = OrderType.MARKET_ON_CLOSE if closing else OrderType.MARKET_ON_AUCTION
         return NewOrder(now_ns, instrument.security_id, side, quantity, None, firm, kind)
-    eager = pick >> 13 & 3 == 0
+    eager = pick >> 13 & 1
     toward = -min(abs(away), 6 * instrument.tick) if eager else away
     price = middle - toward if buys else middle + toward
     return NewOrder(now_ns, instrument.security_id, side, quantity, price, firm)
