@@ -92,7 +92,8 @@ class LegReport:
         self._market, self._trades = market, trades
         self._markets = _leg_markets(draft.floor, strategy)
         legs = [_stands(*each) for each in zip(strategy.legs, self._markets)]  # noqa: B905 (or there are none)
-        counted = _SUMS.get(strategy.price_method)
+        method = strategy.price_method
+        counted = None if method is None else _SUMS.get(method)
         self._parts: list[list[Parts]] = [
             [((leg.price, leg.ratio * trade.size),) for leg in legs]
             if counted is None

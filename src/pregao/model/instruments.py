@@ -147,11 +147,11 @@ class Instrument:
     closing_price: int | None = None  # of the day before, in hundred-millionths (13)
     legs: tuple[Leg, ...] = field(default=())
     underlyings: tuple[Underlying, ...] = field(default=())
-    price_method: PriceMethod = PriceMethod.NET_PRICE  # of those with legs
+    price_method: PriceMethod | None = PriceMethod.NET_PRICE  # of those with legs
     strategy_type: str | None = None  # of those with legs, at most three letters
     price_kind: PriceKind | None = PriceKind.PER_UNIT
     governance: Governance | None = None
-    payout: Payout = Payout.VANILLA  # of options
+    payout: Payout | None = Payout.VANILLA  # of options
     is_buy_back: bool = False  # made for a special auction (securityMatchType)
     clearing_id: int | None = None  # what the clearing house calls it
     settlement_days: int | None = None  # from trade to settlement

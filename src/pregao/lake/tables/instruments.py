@@ -41,6 +41,7 @@ INSTRUMENTS: Final = Table(
         Column("lot", CODE),
         Column("minimum_quantity", CODE),
         Column("maximum_quantity", CODE),
+        Column("minimum_cross", CODE, "smallest quantity of a cross order; null: any"),
         Column("multiplier", FINE_PRICE),
         Column("price_divisor", FINE_PRICE),
         Column("strike", PRICE),
@@ -57,6 +58,15 @@ INSTRUMENTS: Final = Table(
         Column("user_defined", BOOL),
         Column("is_test", BOOL),
         Column("closing_price", FINE_PRICE, "of the day before"),
+        word("price_kind", words.PRICE_KINDS),
+        Column("price_method", NAME, "of those with legs: how their price follows from the legs'"),
+        Column("strategy_type", NAME, "of those with legs"),
+        Column("payout", NAME, "of options"),
+        Column("governance", NAME, "level of the company behind a share"),
+        Column("is_buy_back", BOOL, "made for a special auction"),
+        Column("clearing_id", LONG, "what the clearing house calls it"),
+        Column("settlement_days", INT, "from trade to settlement"),
+        Column("settlement_date", DATE, "where given, it counts and not the days"),
         Column("legs", list_of(
             struct_of(security_id=LONG, symbol=TEXT, side=TEXT, ratio=FINE_PRICE, security_type=TEXT)
         )),

@@ -72,7 +72,8 @@ def _instrument(unit: Unit, version: Version) -> Row:
         "security_id": one.security_id, "symbol": one.symbol, **_timed(version.from_ns),
         **_placed(unit, version.place, version.index),
         "valid_from": version.from_ns, "valid_to": version.to_ns,
-        "action": getattr(version.action, "name", None), **_terms(one), **_parts(one),
+        "action": getattr(version.action, "name", None), **_terms(one), **_details(one),
+        **_parts(one),
     }  # fmt: skip
 
 
@@ -84,12 +85,22 @@ def _terms(one: Instrument) -> Row:
         "segment": one.segment, "description": one.description or None, "isin": one.isin,
         "currency": one.currency, "cfi_code": one.cfi_code, "tick": _decimal(one.tick, 4), "lot": one.lot,
         "minimum_quantity": one.minimum_quantity, "maximum_quantity": one.maximum_quantity,
+        "minimum_cross": one.minimum_cross,
         "multiplier": _decimal(one.multiplier_fine, 8), "price_divisor": _decimal(one.price_divisor_fine, 8),
         "strike": _decimal(one.strike, 4), "is_put": one.is_put, "is_american": one.is_american,
         "issue_date": one.issue_date or None, "maturity_date": one.maturity_date, "maturity_year": year,
         "maturity_month": month, "shares_issued": one.shares_issued, "is_odd_lot": one.is_odd_lot,
         "accepts_gt": one.accepts_gt, "implied": one.implied, "user_defined": one.user_defined,
         "is_test": one.is_test, "closing_price": _decimal(one.closing_price, 8),
+    }  # fmt: skip
+
+
+def _details(one: Instrument) -> Row:
+    return {
+        "price_kind": _name(one.price_kind), "price_method": _name(one.price_method),
+        "strategy_type": one.strategy_type, "payout": _name(one.payout), "governance": _name(one.governance),
+        "is_buy_back": one.is_buy_back, "clearing_id": one.clearing_id,
+        "settlement_days": one.settlement_days, "settlement_date": one.settlement_date,
     }  # fmt: skip
 
 

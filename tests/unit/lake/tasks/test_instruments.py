@@ -1,6 +1,6 @@
 """Definitions from the wire to rows of the table of instruments."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import date
 from decimal import Decimal
 
@@ -14,10 +14,11 @@ from pregao.feeds.binary.reading.plain import PlainReader
 from pregao.lake.plan.index import Defined
 from pregao.lake.plan.instruments import versions
 from pregao.lake.plan.units import Unit
+from pregao.lake.tables.instruments import INSTRUMENTS
 from pregao.lake.tasks.plan_tables import instruments_table
 from pregao.model.events import Definition
-from pregao.model.instruments import Instrument
-from pregao.model.market import DefinitionAction
+from pregao.model.instruments import Governance, Instrument, Payout, PriceMethod
+from pregao.model.market import DefinitionAction, PriceKind
 
 SCHEMA = load_builtin_schema()
 UNIT = Unit(84, date(2026, 11, 16), versions=[46])
@@ -43,6 +44,60 @@ def test_fractional_multipliers_and_divisors_are_exact(version: int) -> None:
         (Decimal("0.2"), Decimal(1)),
         (Decimal("0.00000001"), Decimal("2.5")),
     ]
+
+
+# What the channel and the lineage say, and what has columns of another name: see below.
+ELSEWHERE = {
+    "channel": "channel", "group": "security_group", "multiplier_fine": "multiplier",
+    "price_divisor_fine": "price_divisor", "maturity": "maturity_year", "trade_types": "attributes",
+}  # fmt: skip
+
+
+def test_every_field_of_an_instrument_has_a_column() -> None:
+    columns = {column.name for column in INSTRUMENTS.columns}
+    missing = {field.name for field in fields(Instrument)} - columns
+    assert {ELSEWHERE.get(name, name) for name in missing} <= columns
+
+
+@pytest.mark.parametrize("version", [8, 16, 17])
+def test_smallest_crosses_settlement_and_what_a_price_means(version: int) -> None:
+    share = replace(
+        load_default_catalogue().instrument("PETR4"), minimum_cross=500, price_kind=PriceKind.PERCENTAGE,
+        governance=Governance.LEVEL_2, is_buy_back=True, clearing_id=77, settlement_days=2,
+        settlement_date=20_775,
+    )  # fmt: skip
+    without = replace(
+        share, minimum_cross=None, price_kind=None, governance=None, is_buy_back=False, clearing_id=None,
+        settlement_days=None, settlement_date=None,
+    )  # fmt: skip
+    names = (
+        "minimum_cross", "price_kind", "governance", "is_buy_back", "clearing_id", "settlement_days",
+        "settlement_date", "price_method", "strategy_type", "payout",
+    )  # fmt: skip
+    full, empty = instruments_table(
+        UNIT, versions([told(share, version, 1_000), told(without, version, 2_000)]), "build"
+    ).to_pylist()
+    assert [full[name] for name in names] == [
+        500, "PERCENTAGE", "LEVEL_2", True, 77, 2, date(2026, 11, 18), None, None, None,
+    ]  # fmt: skip
+    assert [empty[name] for name in names] == [None, None, None, False, *[None] * 6]
+
+
+@pytest.mark.parametrize("version", [8, 16, 17])
+def test_strategies_and_options(version: int) -> None:
+    catalogue = load_default_catalogue()
+    spread = next(each.instrument for each in catalogue.listings if len(each.instrument.legs) > 1)
+    spread = replace(spread, price_method=PriceMethod.YIELD_DIFFERENCE, strategy_type="FRA")
+    option = next(each.instrument for each in catalogue.listings if each.instrument.is_put)
+    option = replace(option, payout=Payout.BINARY)
+    both = versions([told(spread, version, 1_000), told(option, version, 1_000)])
+    rows = {row["symbol"]: row for row in instruments_table(UNIT, both, "build").to_pylist()}
+    found = [
+        [rows[each.symbol][name] for name in ("price_method", "strategy_type", "payout")]
+        for each in (spread, option)
+    ]
+    payout = "BINARY" if version >= 16 else None  # earlier ones have no such field
+    assert found == [["YIELD_DIFFERENCE", "FRA", None], [None, None, payout]]
 
 
 @pytest.mark.parametrize("version", [8, 16, 17])

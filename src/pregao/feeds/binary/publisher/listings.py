@@ -101,8 +101,10 @@ def _option(instrument: Instrument, known: frozenset[str]) -> Fields:
     }
 
 
-def _payout(payout: Payout, known: frozenset[str]) -> str:
+def _payout(payout: Payout | None, known: frozenset[str]) -> str | None:
     """Before 17 there is no word for cash settlement, and its number says something else."""
+    if payout is None:
+        return None
     if payout is Payout.VANILLA_CASH and _CASH_SETTLED in known:
         return _CASH_SETTLED
     return "BINARY" if payout is Payout.BINARY else "VANILLA"

@@ -17,6 +17,8 @@ def definition(v: Values, channel: int) -> e.Definition:
     instrument = Instrument(
         # Of these null is a value of its own.
         price_kind=v.word("priceType", w.PRICE_KINDS),
+        price_method=v.word("multiLegPriceMethod", w.PRICE_METHODS),
+        payout=v.word("optPayoutType", w.PAYOUTS),
         multiplier_fine=v.fine("contractMultiplier"),
         price_divisor_fine=v.fine("priceDivisor"),
         legs=tuple(_leg(leg) for leg in v.entries("noLegs")),
@@ -66,9 +68,7 @@ def _terms(v: Values) -> dict[str, Any]:
         "maturity": None if year is None or month is None else (year, month),
         "implied": v.get("impliedMarketIndicator") == "IMPLIED",
         "user_defined": v.get("multiLegModel") == "USER_DEFINED",
-        "price_method": v.word("multiLegPriceMethod", w.PRICE_METHODS),
         "strategy_type": v.get("securityStrategyType"),
-        "payout": v.word("optPayoutType", w.PAYOUTS),
     }
 
 

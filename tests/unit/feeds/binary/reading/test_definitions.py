@@ -29,7 +29,9 @@ def read(framed: bytes, channel: int = 84) -> Told:
 def as_sent(instrument: Instrument, version: int) -> Instrument:
     """As a version can say it; the closing price has a message of its own."""
     payout = instrument.payout
-    if version < 16 or instrument.is_put is None or (version < 17 and payout is Payout.VANILLA_CASH):
+    if version < 16 or instrument.is_put is None:
+        payout = None
+    elif version < 17 and payout is Payout.VANILLA_CASH:
         payout = Payout.VANILLA
     return replace(
         instrument,
@@ -38,6 +40,7 @@ def as_sent(instrument: Instrument, version: int) -> Instrument:
         is_test=instrument.is_test and version >= 17,
         user_defined=instrument.user_defined and bool(instrument.legs),
         payout=payout,
+        price_method=instrument.price_method if instrument.legs else None,
     )
 
 
