@@ -16,7 +16,8 @@ from pregao.model.market import Action, Aggressor, DefinitionAction, State, Stat
 from pregao.simulator.day_truth import DayTruth, Floats, Ints, class_of
 
 FEWEST_MESSAGES: Final = 50_000
-_FEWEST_INSTANTS: Final = 20  # at which an instrument traded that has a range
+_FEWEST_INSTANTS: Final = 30  # at which an instrument traded that has a range
+_SOME_INSTANTS: Final = 10  # the same of one whose book has returns
 _BIN_S: Final = 120  # of returns
 _BUSIEST: Final = 6  # instruments whose returns are looked at
 _WIDEST_SPREAD: Final = 0.005  # a wider one has no middle
@@ -60,13 +61,13 @@ def facts(days: Sequence[DayTruth]) -> list[Fact]:
     spans = np.concatenate([lives(day) for day in days] or [np.zeros(0)])
     spans = spans if len(spans) else np.full(1, np.nan)
     found += [
-        Fact("returns of 2 min: excess kurtosis", kurtosis(returned), 1.0, 60.0),
-        Fact("returns of 2 min: autocorrelation of sizes", clustering(returned), 0.02, 0.6),
+        Fact("returns of 2 min: excess kurtosis", kurtosis(returned), 1.0, 40.0),
+        Fact("returns of 2 min: autocorrelation of sizes", clustering(returned), 0.03, 0.6),
         Fact("trades near open and close by those at noon", _mean(map(u_shape, days)), 1.3, 5.0),
         Fact("cancelled orders: median life, s", float(np.median(spans)), 0.1, 30.0),
         Fact("cancelled orders: share under 1 s", float((spans < 1).mean()), 0.3, 0.8),
         Fact("cancelled orders: longest life, h", float(spans.max() / 3600), 1.0, 11.0),
-        Fact("impact of an execution, ticks", _mean(map(impact, days)), 0.0, 15.0),
+        Fact("impact of an execution, ticks", _mean(map(impact, days)), 0.05, 15.0),
         Fact("smile: wings by the middle", wings([point for day in days for point in smile(day)]), 1.02, 1.6),
     ]
     counts = [rare_operations(day) for day in days]
@@ -99,7 +100,7 @@ def returns(day: DayTruth) -> list[Floats]:
     """Of the middles of the busiest books in continuous trading, in deviations."""
     edges = np.array(bin_edges(day, _BIN_S))
     found: list[Floats] = []
-    for row, _ in day.traded(_FEWEST_INSTANTS):
+    for row, _ in day.traded(_SOME_INSTANTS):
         if class_of(row) is None or len(found) == _BUSIEST:
             continue
         middles = day.middles(row["security_id"], edges, _WIDEST_SPREAD)

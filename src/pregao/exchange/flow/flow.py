@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -32,6 +33,7 @@ _PASSIVE: Final = frozenset({Intent.ICEBERG, Intent.GOOD_TILL})
 _UNPRICED: Final = frozenset({Intent.MARKET, Intent.STOP})
 _REMEMBERED_TRADES = 256
 _TAKEN = 7 << 16  # random bits: one of 8 orders that were left behind is taken, the others cancel
+_LEFT_AT_ONCE, _AT_ONCE = 16, 100_000_000  # so many go together; parts of the day between two of them
 _TOUCH_SPREADS = 3  # farther than so many half spreads nobody sends an order without a price
 _PATIENT = 50  # times as long live icebergs and stops
 _BRIEF, _STAYS = 6_000, 8  # parts of the day
@@ -202,7 +204,7 @@ class Flow:
             if self._debt:
                 self._debt -= 1
                 return None
-            order_id, price = self._look(which, buys, middle, price, pick)
+            order_id, price = self._look(now_ns, which, buys, middle, price, pick)
             if order_id is None and self._living.resting(which) > depth:
                 order_id = self._living.youngest_of_two(which, pick)
             if order_id is not None:
@@ -217,10 +219,11 @@ class Flow:
         return self._asked
 
     def _look(
-        self, which: int, buys: bool, middle: int, price: int, pick: int
+        self, now_ns: int, which: int, buys: bool, middle: int, price: int, pick: int
     ) -> tuple[int | None, int]:
         """What somebody about to rest at a price does when he sees the book: an order to cancel, since the
-        value has moved on and it was left behind; or the price, at the touch where nobody is near it."""
+        value has moved on and it was left behind; or the price, at the touch where nobody is near it. Others
+        that were left behind see it too, and go at once."""
         living = self._living
         market = living.live[which]
         if market is None:
@@ -234,6 +237,11 @@ class Flow:
             price = max(middle - half if buys else middle + half, self._lowest[which])
         left = far[0].price if far else None
         if left is not None and _crosses(price, left, buys) and pick & _TAKEN:
+            for n, order in enumerate(islice(far, 1, _LEFT_AT_ONCE), 1):
+                if order.price is None or not _crosses(price, order.price, buys):
+                    break
+                if order.order_id in living.own:
+                    self._agenda.add(now_ns + n * self._settings.day_ns // _AT_ONCE, order.order_id, which)
             if far[0].order_id in living.own:
                 return far[0].order_id, price
             price = max(left + (-1 if buys else 1) * self._ticks[which], self._lowest[which])

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pregao.exchange.flow.seen import Listed, OpenOrder, resting_orders
 from pregao.model.market import Side
 
-EMPTY_SPREADS = 2  # farther than so many half spreads from the next, an order is alone
+EMPTY_SPREADS = 1.5  # farther than so many half spreads from the next, an order is alone
 
 
 class LivingOrders:

@@ -15,12 +15,12 @@ Floats = npt.NDArray[np.float64]
 
 TRADING_DAY_NS: Final = 33_300_000_000_000  # from 8:55 to 18:10
 STEPS: Final = 3_330  # of ten seconds
-NARROWEST, WIDEST = 0.0135, 0.028  # ranges of a day while every group trades, as fractions
+NARROWEST, WIDEST = 0.0145, 0.028  # ranges of a day while every group trades, as fractions
 WIDEST_WHOLE: Final = 0.033  # from the first to the last trade of any group
 _RANGE_OF_VOLATILITY: Final = 1.6  # expected range of a walk by its deviation
 _RANGE_DEVIATION: Final = 0.2  # from day to day, of its logarithm
 _CALM_STEPS: Final = 300.0  # in which a volatility forgets
-_VOLATILITY_DEVIATION: Final = 0.62  # of its logarithm
+_VOLATILITY_DEVIATION: Final = 0.75  # of its logarithm
 _COMMON: Final = 0.6  # share of the market in the volatility of each
 _FREEDOM: Final = 10  # of Student's distribution
 _MARKET_SHARE: Final = 0.55  # of the index's move that every share takes part in

@@ -12,42 +12,28 @@ from pregao.exchange.catalogue import Catalogue
 from pregao.exchange.commands import (
     AmendTrade,
     BlockKind,
-    BlockTrade,
     BustTrade,
     CancelSide,
-    CrossOrder,
-    ForwardTrade,
-    ManualTrade,
     MassCancel,
     MoveInstrument,
     NewOrder,
     RlpOrder,
-    SweepAndCross,
-    TaaTrade,
-    TacTrade,
-    TradeOnBehalf,
 )
 from pregao.exchange.flow.blocks import Blocks
+from pregao.exchange.flow.deals import Deal, Deals
 from pregao.exchange.flow.seen import Listed
 from pregao.exchange.flow.settings import FIRMS
-from pregao.exchange.orders import OrderType, TimeInForce
+from pregao.exchange.orders import OrderType
 from pregao.model.events import Trade
-from pregao.model.instruments import PriceMethod, SecurityType
+from pregao.model.instruments import PriceMethod
 from pregao.model.market import Side, State
 
-RareCommand = (
-    MassCancel | CancelSide | CrossOrder | SweepAndCross | RlpOrder | BlockTrade | TacTrade
-    | TaaTrade | ForwardTrade | TradeOnBehalf | ManualTrade | BustTrade | AmendTrade | MoveInstrument
-    | NewOrder
-)  # fmt: skip
-_SECOND_NS = 1_000_000_000
+RareCommand = Deal | MassCancel | CancelSide | BustTrade | AmendTrade | MoveInstrument
 _EARLIEST, _LATEST = 0.17, 0.68  # of the day: while everything is open
 _PROVIDERS_LIFE = 40  # parts of the day
 _LATEST_RETAIL = 1_000  # parts of the day after its provider's order: a retail order has come
 _TO_AUCTION = 0.1
 _WILD = (_TO_AUCTION, 0.3, 0.8)  # of the value: past the auction band, the rejection band, the hard limits
-
-
 _SUMMED = frozenset({PriceMethod.NET_PRICE, PriceMethod.YIELD_DIFFERENCE})
 
 
@@ -64,42 +50,30 @@ class Rare:
         markets: Mapping[int, Listed] | None = None,
     ) -> None:
         self._markets = {} if markets is None else markets
-        self._listings, self._states, self._trades = catalogue.listings, states, trades
-        self._blocks, self._prices = blocks, blocks.prices
-        self._random, self._seed = Random(seed), seed
-        self._numbers = {entry.instrument.security_id: n for n, entry in enumerate(self._listings)}
-        types = [listing.instrument.security_type for listing in self._listings]
-        everything = range(len(types))
-        self._shares = [n for n in everything if self._listings[n].average_daily is not None]
+        self._random, self._seed, self._trades = Random(seed), seed, trades
+        self._deals = deals = Deals(catalogue, blocks, states, self._random)
+        self._listings, self._numbers, self._shares = deals.listings, deals.numbers, deals.shares
         by_weight = sorted(self._shares, key=lambda n: self._listings[n].weight)
         self._quiet = by_weight[: len(by_weight) // 3 + 1]
-        self._traded = [n for n in everything if types[n] is not SecurityType.FORWARD]
-        self._forwards = [n for n in everything if types[n] is SecurityType.FORWARD]
-        self._futures = [n for n in everything if types[n] is SecurityType.FUT] or self._traded
-        self._popular = sorted(self._traded, key=lambda n: -self._listings[n].weight)[:12]
         legs = {leg.security_id for entry in self._listings for leg in entry.instrument.legs}
         # Moving away from what is matched with it would leave its spreads without a leg.
         self._movable = [n for n in self._shares if self._listings[n].instrument.security_id not in legs]
         self._segments = sorted({self._listings[n].instrument.segment for n in self._shares})
         self._moved: dict[int, int] = {}
-        self._retail: RlpOrder | None = None
         self._now_ns = self._firm = self._day_ns = 0
         # Those of which a day should have each, in turn.
-        self._kinds = cycle(BlockKind)
-        self._on_behalf = cycle((None, *BlockKind))
         self._far_off = cycle(_WILD)
         self._amends_firm = cycle((True, False))
-        self._wants_more = cycle((False, True))
         self._makers: tuple[tuple[Callable[[], RareCommand | None], int], ...] = (
-            (self._rlp_order, 6), (self._rlp_trade, 6), (self._mass_cancel, 3), (self._mass_cancel_some, 2),
-            (self._cancel_side, 1), (self._cross, 6), (self._sweep, 3), (self._block, 2 * len(BlockKind)),
-            (self._tac, 2), (self._taa, 2), (self._termo, 4), (self._vista, 2),
-            (self._behalf, 1 + len(BlockKind)), (self._manual, 2), (self._bust, 3), (self._amend, 4),
+            (deals.rlp_order, 6), (deals.rlp_trade, 6), (self._mass_cancel, 3), (self._mass_cancel_some, 2),
+            (self._cancel_side, 1), (deals.cross, 6), (deals.sweep, 3), (deals.block, 2 * len(BlockKind)),
+            (deals.tac, 2), (deals.taa, 2), (deals.termo, 4), (deals.vista, 2),
+            (deals.behalf, 1 + len(BlockKind)), (deals.manual, 2), (self._bust, 3), (self._amend, 4),
             (self._move, 1), (self._on_close, 4), (self._wild, 2 * len(_WILD)), (self._strategy, 6),
         )  # fmt: skip
 
     def start_day(self) -> None:
-        self._retail = None
+        self._deals.start_day()
 
     def plan(self, start_ns: int, day_ns: int) -> Iterator[tuple[int, int]]:
         """When each is to be made in a day, and which: spread over the hours in which all is open."""
@@ -113,6 +87,7 @@ class Rare:
 
     def make(self, number: int, now_ns: int) -> RareCommand | None:
         self._now_ns, self._firm = now_ns, self._random.choice(FIRMS)
+        self._deals.now_ns, self._deals.firm = now_ns, self._firm
         return self._makers[number][0]()
 
     def life_ns(self, order: NewOrder | RlpOrder) -> int:
@@ -123,126 +98,20 @@ class Rare:
             return int(min(max(minutes, self._day_ns / _LATEST_RETAIL), self._day_ns))
         return self._day_ns
 
-    def _choose(self, among: Sequence[int]) -> tuple[int, int, int] | None:
-        """An open one of them: its number, its security id and its value."""
-        for n in self._random.sample(among, min(len(among), 8)):
-            if self._states[n] is State.OPEN:
-                return n, self._listings[n].instrument.security_id, self._prices.value(n, self._now_ns)
-        return None
-
-    def _agreed(self, among: Sequence[int], lots: int) -> tuple[int, int, int, int, int] | None:
-        """What two firms agree upon: security id, quantity, price, buyer, seller."""
-        chosen = self._choose(among)
-        if chosen is None:
-            return None
-        number, security_id, value = chosen
-        instrument = self._listings[number].instrument
-        quantity = min(self._random.randint(1, lots) * instrument.lot, instrument.maximum_quantity)
-        return security_id, quantity, value, self._firm, self._random.choice(FIRMS)
-
     def _mass_cancel(self) -> RareCommand | None:
         """A small firm mostly: a large one would empty the market."""
         return MassCancel(self._now_ns, self._random.choice(FIRMS[len(FIRMS) // 2 :]))
 
     def _mass_cancel_some(self) -> RareCommand | None:
-        some = self._random.sample(self._traded, min(len(self._traded), 20))
+        some = self._random.sample(self._deals.traded, min(len(self._deals.traded), 20))
         ids = tuple(self._listings[n].instrument.security_id for n in some)
         side = self._random.choice((None, Side.BUY, Side.SELL))
         return MassCancel(self._now_ns, self._firm, ids, side)
 
     def _cancel_side(self) -> RareCommand | None:
         # Of a popular one: the others often have an empty side, and this comes once a day.
-        chosen = self._choose(self._popular)
+        chosen = self._deals.choose(self._deals.popular)
         return chosen and CancelSide(self._now_ns, chosen[1], self._random.choice(tuple(Side)))
-
-    def _cross(self) -> RareCommand | None:
-        terms = self._agreed(self._shares, 200)
-        return terms and CrossOrder(self._now_ns, *terms[:3], terms[3], terms[3])
-
-    def _sweep(self) -> RareCommand | None:
-        terms = self._agreed(self._popular, 50)
-        if terms is None:
-            return None
-        security_id, quantity, price, firm, _ = terms
-        number = self._numbers[security_id]
-        side = self._random.choice(tuple(Side))
-        reach = 2 * int(self._blocks.half_spreads[number])
-        price += reach if side is Side.BUY else -reach
-        return SweepAndCross(self._now_ns, security_id, side, quantity, price, firm)
-
-    def _rlp_order(self) -> RareCommand | None:
-        terms = self._agreed(self._popular, 100)
-        if terms is None:
-            return None
-        security_id, quantity, price, firm, _ = terms
-        self._retail = RlpOrder(
-            self._now_ns, security_id, self._random.choice(tuple(Side)), quantity, price, firm
-        )
-        return self._retail
-
-    def _rlp_trade(self) -> RareCommand | None:
-        """The retail order that the last liquidity of its firm is there for."""
-        rlp, self._retail = self._retail, None
-        if rlp is None or self._states[self._numbers[rlp.security_id]] is not State.OPEN:
-            return None
-        lot = self._listings[self._numbers[rlp.security_id]].instrument.lot
-        # Every other one is more than the provider has: the book gives the rest in the same event.
-        quantity = rlp.quantity + lot if next(self._wants_more) else max(rlp.quantity // lot // 3, 1) * lot
-        return NewOrder(
-            self._now_ns, rlp.security_id, rlp.side.opposite, quantity, None, rlp.firm, OrderType.MARKET,
-            TimeInForce.IOC, retail=True,
-        )  # fmt: skip
-
-    def _block(self) -> RareCommand | None:
-        terms = self._agreed(self._shares, 5000)
-        if terms is None:
-            return None
-        security_id, quantity, value, buyer, seller = terms
-        kind = next(self._kinds)
-        price = None if kind is BlockKind.MIDPOINT else value
-        return BlockTrade(self._now_ns, security_id, kind, quantity, buyer, seller, price)
-
-    def _tac(self) -> RareCommand | None:
-        terms = self._agreed(self._shares, 500)
-        return terms and TacTrade(self._now_ns, *terms[:2], *terms[3:])
-
-    def _taa(self) -> RareCommand | None:
-        terms = self._agreed(self._futures, 500)
-        return terms and TaaTrade(self._now_ns, *terms[:2], *terms[3:])
-
-    def _termo(self) -> RareCommand | None:
-        terms = self._agreed(self._forwards, 5000)
-        if terms is None:
-            return None
-        days = self._random.choice((16, 30, 60, 90, 180))
-        rate = self._random.randint(80, 140) * days // 30
-        security_id, quantity, price, buyer, seller = terms
-        price = self._on_tick(security_id, price * (10_000 + rate) // 10_000)
-        return ForwardTrade(self._now_ns, security_id, quantity, price, buyer, seller, days, rate)
-
-    def _vista(self) -> RareCommand | None:
-        """A forward with the sale of its cash instrument (13.1)."""
-        terms = self._agreed(self._forwards, 5000)
-        if terms is None:
-            return None
-        cash = self._listings[self._numbers[terms[0]]].instrument.underlyings[0].security_id
-        number = self._numbers[cash]
-        if self._states[number] is not State.OPEN:
-            return None
-        lot = self._listings[number].instrument.lot
-        security_id, quantity, price, buyer, seller = terms
-        forward = self._on_tick(security_id, price * 10_100 // 10_000)
-        return ForwardTrade(
-            self._now_ns, security_id, -(-quantity // lot) * lot, forward, buyer, seller, 30, 100, cash, price
-        )
-
-    def _behalf(self) -> RareCommand | None:
-        terms = self._agreed(self._shares, 100)
-        return terms and TradeOnBehalf(self._now_ns, *terms, next(self._on_behalf))
-
-    def _manual(self) -> RareCommand | None:
-        terms = self._agreed(self._traded, 50)
-        return terms and ManualTrade(self._now_ns, *terms, self._now_ns - 30 * _SECOND_NS)
 
     def _bust(self) -> RareCommand | None:
         if not self._trades:
@@ -263,7 +132,7 @@ class Rare:
 
     def _move(self) -> RareCommand | None:
         """To the next segment of the shares; the day after it may come back."""
-        chosen = self._choose(self._movable) if self._movable else None
+        chosen = self._deals.choose(self._movable) if self._movable else None
         if chosen is None or len(self._segments) < 2:
             return None
         number, security_id, _ = chosen
@@ -274,7 +143,7 @@ class Rare:
 
     def _on_close(self) -> RareCommand | None:
         """Sent during the day, it waits for the closing call."""
-        terms = self._agreed(self._shares, 20)
+        terms = self._deals.agreed(self._shares, 20)
         return terms and NewOrder(
             self._now_ns, terms[0], self._random.choice(tuple(Side)), terms[1], None, terms[3],
             OrderType.MARKET_ON_CLOSE,
@@ -283,13 +152,14 @@ class Rare:
     def _wild(self) -> RareCommand | None:
         """A slip of the finger: a price far off, which bands reject or, in a quiet share, send to auction."""
         far_off = next(self._far_off)
-        terms = self._agreed(self._quiet, 20) if far_off == _TO_AUCTION else self._agreed(self._shares, 1)
+        among, lots = (self._quiet, 20) if far_off == _TO_AUCTION else (self._shares, 1)
+        terms = self._deals.agreed(among, lots)
         if terms is None:
             return None
         security_id, quantity, value, firm, _ = terms
         side = self._random.choice(tuple(Side))
         off = int(value * far_off)
-        price = self._on_tick(security_id, value + off if side is Side.BUY else value - off)
+        price = self._deals.on_tick(security_id, value + off if side is Side.BUY else value - off)
         return NewOrder(self._now_ns, security_id, side, quantity, price, firm)
 
     def _strategy(self) -> RareCommand | None:
@@ -306,7 +176,7 @@ class Rare:
             return None
         chosen = self._random.choice(added)
         value = sum(
-            self._prices.value(self._numbers[leg.security_id], self._now_ns)
+            self._deals.prices.value(self._numbers[leg.security_id], self._now_ns)
             * leg.ratio
             * (1 if leg.side is Side.BUY else -1)
             for leg in chosen.legs
@@ -315,7 +185,3 @@ class Rare:
         quantity = self._random.randint(1, 5) * chosen.lot
         side = self._random.choice(tuple(Side))
         return NewOrder(self._now_ns, chosen.security_id, side, quantity, price, self._firm)
-
-    def _on_tick(self, security_id: int, price: int) -> int:
-        tick = self._listings[self._numbers[security_id]].instrument.tick
-        return max(price // tick, 1) * tick

@@ -1,0 +1,155 @@
+"""Updates of statistics, auctions' imbalances and bands. `pregao.model.events` has all kinds, and what their
+numbers mean."""
+
+from pregao.model.market import (
+    Action,
+    BandType,
+    ImbalanceSide,
+    LimitType,
+    Midpoint,
+    PriceKind,
+    PriceOrigin,
+    Session,
+    SettlementKind,
+    TradeCondition,
+    TradeSubType,
+)
+from pregao.model.records import record
+
+
+@record
+class ExecutionStatistics:
+    """Session totals after an execution (13.2, 17)."""
+
+    security_id: int
+    session: Session
+    trade_date: int
+    volume: int
+    vwap: int | None
+    net_change_fine: int | None
+    trades: int
+    time_ns: int
+
+
+@record
+class OpeningPrice:
+    security_id: int
+    price: int
+    net_change_fine: int | None
+    trade_date: int
+    time_ns: int
+    origin: PriceOrigin = PriceOrigin.DAILY
+    action: Action = Action.NEW
+
+
+@record
+class TheoreticalPrice:
+    """Price and quantity an auction would have now (13.9.2); deleted when there is none."""
+
+    security_id: int
+    price: int | None
+    size: int | None
+    trade_date: int
+    time_ns: int
+    action: Action = Action.NEW
+
+
+@record
+class ClosingPrice:
+    security_id: int
+    price_fine: int
+    trade_date: int
+    time_ns: int
+    origin: PriceOrigin
+    last_trade_date: int | None = None
+
+
+@record
+class HighPrice:
+    security_id: int
+    price: int
+    trade_date: int
+    time_ns: int
+    action: Action = Action.NEW
+
+
+@record
+class LowPrice:
+    security_id: int
+    price: int
+    trade_date: int
+    time_ns: int
+    action: Action = Action.NEW
+
+
+@record
+class LastTrade:
+    """The last trade as a statistic: in snapshots, and after a failure (13.6). Not a trade."""
+
+    security_id: int
+    trade_id: int
+    price: int
+    size: int
+    trade_date: int
+    session: Session
+    condition: TradeCondition
+    time_ns: int
+    sub_type: TradeSubType | None = None
+    buyer: int | None = None
+    seller: int | None = None
+    implied: bool = False
+    seller_days: int | None = None
+    interest_rate: int | None = None
+
+
+@record
+class SettlementPrice:
+    security_id: int
+    price: int
+    trade_date: int
+    time_ns: int
+    origin: PriceOrigin | None  # may be null since wire version 17
+    kind: SettlementKind
+    price_kind: PriceKind = PriceKind.PER_UNIT
+    settlement_date: int | None = None
+
+
+@record
+class OpenInterest:
+    security_id: int
+    size: int
+    trade_date: int
+    time_ns: int
+
+
+@record
+class Imbalance:
+    """What is left over at the theoretical price (13.10)."""
+
+    security_id: int
+    side: ImbalanceSide
+    size: int | None
+    time_ns: int
+    action: Action = Action.NEW
+
+
+@record
+class PriceBand:
+    """Limits of one type (13.11): as prices or as percentages, never both."""
+
+    security_id: int
+    type: BandType | None  # None: the reference price
+    time_ns: int
+    limit_type: LimitType | None = None
+    low: int | None = None
+    high: int | None = None
+    midpoint: Midpoint | None = None
+    reference_fine: int | None = None
+
+
+@record
+class QuantityBand:
+    security_id: int
+    average_daily: int | None
+    largest_order: int | None
+    time_ns: int
