@@ -18,6 +18,7 @@ from pregao.simulator.day_truth import DayTruth
 from pregao.simulator.settings import days_since_1970
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BELOW = 420, 250, 48, 14, 34, 34
+NAME_WIDTH = 54
 COLOURS = ("#2563eb", "#d97706", "#059669", "#9333ea")
 Points = Sequence[tuple[float, float]]
 
@@ -64,8 +65,9 @@ class Panel:
             self.parts.append(f'<rect {place} {size} fill="{COLOURS[colour]}"/>')
 
     def _name(self, name: str, colour: int) -> None:
+        """Beside the title, where no line goes."""
         if name:
-            place = f'x="{WIDTH - RIGHT}" y="{TOP + 12 + 13 * colour}"'
+            place = f'x="{WIDTH - RIGHT - NAME_WIDTH * colour}" y="18"'
             style = f'class="end" style="fill:{COLOURS[colour]}"'
             self.parts.append(f"<text {place} {style}>{name}</text>")
 

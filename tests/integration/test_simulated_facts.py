@@ -34,22 +34,24 @@ def test_a_day_is_like_a_market(days: dict[int, DayTruth]) -> None:
 
 
 def test_volatility_does_not_depend_on_messages(days: dict[int, DayTruth]) -> None:
-    """Three times as many messages, the same day: ranges and returns of the middles of the same books."""
+    """Three times as many messages, the same day: ranges of the middles of the same books. That of a single
+    book with few orders is off by its spread; all together must not be wider or narrower."""
     few, many = days[FEW], days[MANY]
     edges = np.array(facts.bin_edges(few, 900))
-    compared = 0
-    for row, _ in many.traded(25):
-        if class_of(row) is None:
+    ratios = []
+    for row, trades in many.traded(1):
+        if class_of(row) is None or len(trades.price) < 25:
             continue
         one, other = (day.middles(row["security_id"], edges, 0.02) for day in (few, many))
         both = np.isfinite(one) & np.isfinite(other)
         if both.sum() < 20:
             continue
         wide, narrow = (float(np.ptp(each[both]) / each[both][0]) for each in (one, other))
-        assert wide == pytest.approx(narrow, rel=0.35), row["symbol"]
+        assert 0.6 < wide / narrow < 1.6, row["symbol"]
         assert 0.007 < narrow < 0.04, row["symbol"]
-        compared += 1
-    assert compared >= 5
+        ratios.append(wide / narrow)
+    assert len(ratios) >= 5
+    assert np.mean(np.log(ratios)) == pytest.approx(0, abs=0.15)
 
 
 def test_rare_operations_do_not_depend_on_messages(days: dict[int, DayTruth]) -> None:
