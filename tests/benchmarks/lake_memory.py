@@ -1,6 +1,6 @@
 """The most memory of their own that Spark's Python workers have had, looked at while they work.
 
-Of their own: what is mapped of captures is the system's to take back."""
+Of their own: what is mapped of files is the system's to take back."""
 
 import threading
 from pathlib import Path

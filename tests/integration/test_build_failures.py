@@ -15,11 +15,12 @@ from pregao.lake.build import Builder, BuildSettings
 from pregao.lake.errors import LakeConflictError, LakeDamagedError, LakeError, LakeFullError
 from pregao.lake.lake import Lake
 from pregao.lake.maintenance.vacuum import vacuum
+from pregao.lake.plan.stored import LocalFile
 from pregao.lake.store import committer
 from pregao.lake.store.intent import write_intent
 from pregao.lake.store.ledger import Ledger
 from pregao.lake.store.location import Location
-from pregao.lake.tasks.runners import SparkRunner
+from pregao.lake.tasks.runners import InlineRunner, SparkRunner
 from pregao.model.errors import CaptureError
 
 from .lake_kit import all_tables, build, make_days
@@ -129,6 +130,52 @@ def test_what_is_whole_of_a_truncated_capture_is_used(captures: Path, tmp_path: 
     assert 0.3 < sum(state != "MISSING" for state in states) / sum(s != "MISSING" for s in before) < 0.7
     orders = [row["seq_num"] for row in lake.arrow("orders").to_pylist()]
     assert max(orders) == max(row["seq_num"] for row in Lake(tmp_path / "before").arrow("orders").to_pylist())
+
+
+@pytest.mark.parametrize("reads", [1, 2, 5, 9, 14, 20])
+def test_a_capture_that_is_truncated_while_it_is_read_is_named(
+    captures: Path, plain: Path, lake: Path, monkeypatch: pytest.MonkeyPatch, reads: int
+) -> None:
+    """By the scan or by the slices, before one piece of it or another."""
+    file, done = captures / FEED_B, []
+    size, read = file.stat().st_size, LocalFile.bytes_between
+
+    def truncate_and_read(self: LocalFile, start: int, end: int) -> Any:
+        if self._name == str(file):
+            done.append(start)
+            if len(done) == reads:
+                os.truncate(file, size // 3)
+        return read(self, start, end)
+
+    monkeypatch.setattr(LocalFile, "bytes_between", truncate_and_read)
+    with pytest.raises(CaptureError, match=r"has become shorter|has changed since|changes while") as error:
+        build([captures], lake)
+    assert len(done) >= reads
+    assert error.value.file == str(file)
+    assert all_tables(lake) == all_tables(plain)
+
+
+def test_a_capture_that_is_truncated_between_scan_and_slices_is_named(
+    captures: Path, plain: Path, lake: Path
+) -> None:
+    file = captures / FEED_B
+
+    class Truncating(InlineRunner):
+        """Before the slices, which come after the scan."""
+
+        stages = 0
+
+        def run(self, task: Any, items: Any, progress: Any) -> list[Any]:
+            self.stages += 1
+            if self.stages == 2:
+                os.truncate(file, file.stat().st_size // 3)
+            return super().run(task, items, progress)
+
+    builder = Builder(Location(lake), Truncating(), BuildSettings(piece_packets=16, derive=False))
+    with pytest.raises(CaptureError, match="has changed since it was planned") as error:
+        builder.build([str(captures)])
+    assert error.value.file == str(file)
+    assert all_tables(lake) == all_tables(plain)
 
 
 # A full disk

@@ -1,7 +1,7 @@
 """Capture files in pieces that can be read on their own, by whoever has the index of the file.
 
 A piece is a run of ordinary records: of a plain file by its offsets, of our recordings a zstd frame. Files
-of this machine are mapped; those of a store are read by ranges, by each slice those of its own pieces.
+are read by ranges, by each slice those of its own pieces.
 A record that the kernel does not take (a fragment, IPv6, a block of pcapng that is no packet) ends a piece;
 its datagram, if it has one, is kept in the index itself, for there are few.
 """
@@ -24,7 +24,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 PIECE_PACKETS: Final = 4096
 _MOST_BYTES: Final = 1 << 40
-_WINDOW: Final = 32 << 20  # of a plain file in a store, at its first reading
+# Of a plain file at its first reading: of this machine, and of a store, where a request takes long.
+_WINDOW: Final = 4 << 20
+_REMOTE_WINDOW: Final = 32 << 20
 
 
 class NotInFramesError(CaptureError):
@@ -163,25 +165,23 @@ def walk_capture(layout: CaptureLayout, piece_packets: int = PIECE_PACKETS) -> I
 
 
 def _arrays(content: Content, runs: CaptureRuns) -> Iterator[tuple[int, Array]]:
-    """The capture frame by frame, as a whole, or in windows that each begin with a record."""
+    """The capture frame by frame, or in windows that each begin with a record."""
     if content.frames is not None:
         for number in range(len(content.frames.frames)):
             yield number, content.frame(number)
-    elif content.mapped is not None:
-        yield -1, content.mapped
     else:
-        yield from _windows(content, runs)
+        yield from _windows(content, runs, _REMOTE_WINDOW if content.is_remote else _WINDOW)
 
 
-def _windows(content: Content, runs: CaptureRuns) -> Iterator[tuple[int, Array]]:
-    size = _WINDOW
+def _windows(content: Content, runs: CaptureRuns, least: int) -> Iterator[tuple[int, Array]]:
+    size = least
     while True:
         start = runs.position
         end = min(start + size, content.size)
         yield -1, content.between(start, end)
         if end == content.size:
             return
-        size = _WINDOW if runs.position > start else 2 * size  # a record longer than the window
+        size = least if runs.position > start else 2 * size  # a record longer than the window
 
 
 def _walk(

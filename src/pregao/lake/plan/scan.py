@@ -19,14 +19,13 @@ from pregao.lake.plan.captures import (
     open_layout,
     walk_capture,
 )
-from pregao.lake.plan.contents import map_file
 from pregao.lake.plan.index import NUMBER_BITS, PIECE, Array, FileIndex, LeftOutFlow, StreamIndex
-from pregao.lake.plan.kernels import content_hash
+from pregao.lake.plan.kernels import STRIPE, begin_hash, end_hash, hash_stripes
 from pregao.lake.plan.loops import LoopReader
 from pregao.lake.plan.marks import MarkReader
 from pregao.lake.plan.presence import runs_of, union
 from pregao.lake.plan.scratch import Form
-from pregao.lake.plan.stored import Stored, look
+from pregao.lake.plan.stored import LocalFile, Stored, look
 from pregao.lake.store.location import is_remote
 from pregao.model.channel_map import ChannelMap
 from pregao.model.errors import CaptureError
@@ -35,6 +34,7 @@ from pregao.model.streams import Destination, Stream, StreamId
 
 _RARE: Final = (1, 4, 5, 9, 10, 11, 12)  # templates of messages that the plan itself must know
 _HASH_SEED: Final = 1
+_HASHED_AT_ONCE: Final = 1 << 20  # bytes, of whole stripes
 _NO_CAPTURE: Final = f"{Fault.NOT_A_CAPTURE.label} at byte 0"
 _PAUSE_NS: Final = 1_800_000_000_000  # no market is silent for so long: a night may lie in it
 
@@ -87,8 +87,22 @@ def content_of(stored: Stored) -> str:
         return f"version {stored.version}"
     if not stored.size:
         return "empty"
-    content = map_file(stored.path)
-    return f"{content_hash(content.ctypes.data, len(content), _HASH_SEED):016x}"
+    file = LocalFile(stored.path, stored.size)
+    try:
+        return f"{_hash_of(file):016x}"
+    finally:
+        file.close()
+
+
+def _hash_of(file: LocalFile) -> int:
+    """As `content_hash` of all of it."""
+    state, whole = np.zeros(4, np.int64), file.size // STRIPE * STRIPE
+    begin_hash(state.ctypes.data, file.size, _HASH_SEED)
+    for start in range(0, whole, _HASHED_AT_ONCE):
+        piece = file.bytes_between(start, min(start + _HASHED_AT_ONCE, whole))
+        hash_stripes(state.ctypes.data, piece.ctypes.data, len(piece))
+    rest = file.bytes_between(whole, file.size)
+    return int(end_hash(state.ctypes.data, rest.ctypes.data, len(rest)))
 
 
 @dataclass(slots=True)

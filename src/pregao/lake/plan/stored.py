@@ -40,7 +40,7 @@ def look(path: str) -> Stored:
             return file.stored
     with told(path):
         about = Path(path).stat()
-        if not stat.S_ISREG(about.st_mode):  # opening a pipe could wait for ever, and it cannot be mapped
+        if not stat.S_ISREG(about.st_mode):  # opening a pipe could wait for ever, and it has no places
             raise CaptureError("is not a regular file", file=path)
         return Stored(path, about.st_size, str(about.st_mtime_ns))
 
@@ -51,6 +51,39 @@ def open_stored(path: str) -> BinaryIO:
         return cast(BinaryIO, open_remote(path))
     with told(path):
         return Path(path).open("rb")
+
+
+class LocalFile:
+    """A file of this machine, read in pieces that are each somebody's own. `size` is what it had when it was
+    planned, `name` what errors call it."""
+
+    def __init__(self, path: str, size: int | None = None, name: str = "") -> None:
+        self._name = name or path
+        with told(self._name):
+            self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self.size = os.fstat(self._descriptor).st_size if size is None else size
+
+    def bytes_between(self, start: int, end: int) -> Array:
+        """CaptureError with the byte at which the file ends, if it has become too short for them."""
+        piece = np.empty(end - start, np.uint8)
+        done = 0
+        while done < len(piece):
+            with told(self._name):
+                read = os.preadv(self._descriptor, [piece[done:].data], start + done)
+            if not read:
+                raise self._too_short(start + done)
+            done += read
+        return piece
+
+    def _too_short(self, wanted: int) -> CaptureError:
+        end = min(wanted, os.fstat(self._descriptor).st_size)
+        reason = f"has become shorter while it was read: {self.size - end} bytes are missing"
+        return CaptureError(reason, file=self._name, offset=end)
+
+    def close(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+        self._descriptor = -1
 
 
 class RemoteFile(io.RawIOBase):

@@ -9,7 +9,13 @@ import numpy as np
 from pregao.lake.plan.captures import PieceReader
 from pregao.lake.plan.index import NUMBER_BITS, Array
 from pregao.lake.plan.slicing import COOL_PACKETS, TO_LAST, FilePart, Slice
-from pregao.lake.slices.kernels.merging import MERGED_FIELDS, PLACED_FIELDS, merge_feeds, place_packets
+from pregao.lake.slices.kernels.merging import (
+    ABSENT,
+    MERGED_FIELDS,
+    PLACED_FIELDS,
+    merge_feeds,
+    place_packets,
+)
 from pregao.model.streams import Feed
 
 
@@ -57,12 +63,13 @@ def read_placed(parts: Sequence[FilePart], after: int, before: int, owners: list
     for part in parts:
         reader, stream = PieceReader(part.layout), _stream(part, after, before)
         for number in range(len(part.layout.pieces)):
-            packets = reader.read(number)
-            owners.append(packets.owner)
+            packets, before_it = reader.read(number), done
             done = place_packets(
                 packets.ts.ctypes.data, packets.address.ctypes.data, packets.length.ctypes.data,
                 packets.flow.ctypes.data, len(packets), stream.ctypes.data, targets.ctypes.data, done,
             )  # fmt: skip
+            if done > before_it:
+                owners.append(packets.owner)
         reader.close()
     return Placed(*(each[:done] for each in columns))
 
@@ -89,12 +96,12 @@ def _feed(parts: Sequence[FilePart], first: int, end: int, owners: list[Any]) ->
 
 
 def merge(slice_: Slice) -> Merged:
-    owners: list[Any] = []
+    owners: dict[Feed, list[Any]] = {Feed.A: [], Feed.B: []}
     end = slice_.stop if slice_.stop == TO_LAST else slice_.stop + COOL_PACKETS
     none = Placed(*(np.zeros(0, np.int64) for _ in PLACED_FIELDS))
     a, b = (
-        _feed(slice_.feeds[feed], slice_.warm, end, owners) if slice_.feeds.get(feed) else none
-        for feed in (Feed.A, Feed.B)
+        _feed(slice_.feeds[feed], slice_.warm, end, owners[feed]) if slice_.feeds.get(feed) else none
+        for feed in owners
     )
     room = len(a.place) + len(b.place)
     out = np.empty((len(MERGED_FIELDS), max(room, 1)), np.int64)
@@ -106,7 +113,17 @@ def merge(slice_: Slice) -> Merged:
     )
     merged = dict(zip(MERGED_FIELDS, (each[:count] for each in out), strict=True))
     versions = np.array(slice_.versions, np.uint16)[merged["place"] >> NUMBER_BITS]
-    return Merged(**merged, version=versions, owners=owners)
+    alone = merged["address"][merged["state_a"] == ABSENT]  # whose packets are those of B
+    return Merged(**merged, version=versions, owners=owners[Feed.A] + _holding(owners[Feed.B], alone))
+
+
+def _holding(owners: list[Any], addresses: Array) -> list[Any]:
+    """Those in which an address is: the others' memory is given back."""
+    found = np.sort(addresses)
+    starts = np.array([owner.ctypes.data for owner in owners], np.int64)
+    ends = starts + np.array([len(owner) for owner in owners], np.int64)
+    counts = np.searchsorted(found, ends) - np.searchsorted(found, starts)
+    return [owner for owner, count in zip(owners, counts.tolist(), strict=True) if count]
 
 
 def gaps_of(merged: Merged, warm: int) -> list[tuple[int, int]]:

@@ -125,6 +125,19 @@ def test_hashes_are_equal(content: bytes, seed: int) -> None:
     assert _hash(content, seed) == plain.content_hash(content, seed)
 
 
+@given(st.binary(max_size=400), st.integers(1, 4), st.integers(0, 1 << 62))
+def test_hashes_piece_by_piece_are_equal(content: bytes, stripes: int, seed: int) -> None:
+    array = np.frombuffer(content + b"\0", np.uint8)
+    base, state = array.ctypes.data, np.zeros(4, np.int64)
+    whole = len(content) // kernels.STRIPE * kernels.STRIPE
+    kernels.begin_hash(state.ctypes.data, len(content), seed)
+    for start in range(0, whole, stripes * kernels.STRIPE):
+        size = min(stripes * kernels.STRIPE, whole - start)
+        kernels.hash_stripes(state.ctypes.data, base + start, size)
+    found = kernels.end_hash(state.ctypes.data, base + whole, len(content) - whole)
+    assert found == plain.content_hash(content, seed)
+
+
 @given(st.binary(min_size=1, max_size=200), st.integers(0, 1 << 30))
 def test_a_changed_bit_changes_the_hash(content: bytes, bit: int) -> None:
     changed = bytearray(content)

@@ -1,4 +1,4 @@
-"""Captures where they are stored: read by ranges as when mapped, unpacked once, found by path or URI."""
+"""Captures where they are stored: read by ranges, unpacked once, found by path or URI."""
 
 import gzip
 import os
@@ -12,7 +12,7 @@ from pregao.io.seek_table import FrameTimes
 from pregao.lake.plan import captures, contents, stored
 from pregao.lake.plan.captures import CaptureLayout, PieceReader, open_layout, walk_capture
 from pregao.lake.plan.fingerprints import Input, find_captures, from_json, to_json
-from pregao.lake.plan.scan import ScanSettings, scan_capture
+from pregao.lake.plan.scan import ScanSettings, content_of, scan_capture
 from pregao.lake.plan.scratch import Form, unpacked
 from pregao.lake.plan.stored import RemoteFile, look
 from pregao.model.errors import CaptureError
@@ -43,9 +43,13 @@ def test_a_file_of_a_store_is_the_same_pieces(
 ) -> None:
     here, there = open_layout(str(sample)), open_layout(str(sample))
     expected = walked(here)
+    monkeypatch.setattr(captures, "_WINDOW", window)
+    again = open_layout(str(sample))
+    assert times(walked(again)) == times(expected)
+    assert not again.damage
     monkeypatch.setattr(contents, "is_remote", lambda path: True)
     monkeypatch.setattr(contents, "open_remote", far_away)
-    monkeypatch.setattr(captures, "_WINDOW", window)
+    monkeypatch.setattr(captures, "_REMOTE_WINDOW", window)
     monkeypatch.setattr(stored, "_FIRST_READ", 100)
     found = walked(there)
     assert times(found) == times(expected)
@@ -176,3 +180,90 @@ def test_inputs_are_compared_by_content_when_their_time_is_another(sample: Path,
     assert not known.unchanged()
     path.unlink()
     assert not known.unchanged()
+
+
+# Truncated while it is read: mapped, this would end the process by SIGBUS
+
+
+@pytest.fixture
+def own(sample: Path, tmp_path: Path) -> Path:
+    """A copy that can be spoilt."""
+    path = tmp_path / sample.name
+    path.write_bytes(sample.read_bytes())
+    return path
+
+
+def read_all(reader: PieceReader, layout: CaptureLayout) -> None:
+    for number in range(len(layout.pieces)):
+        reader.read(number)
+
+
+def check_told(error: CaptureError, path: Path, cut: int, size: int) -> None:
+    assert (error.file, error.offset) == (str(path), cut)
+    assert f"has become shorter while it was read: {size - cut} bytes are missing" in str(error)
+
+
+def test_truncated_between_two_pieces(sample: Path, own: Path) -> None:
+    size, cut = own.stat().st_size, 5_000
+    layout = scan_capture(str(own), ScanSettings(piece_packets=16)).layout
+    reader = PieceReader(layout)
+    first = reader.read(0)
+    os.truncate(own, cut)
+    with pytest.raises(CaptureError) as error:
+        read_all(reader, layout)
+    check_told(error.value, own, cut, size)
+    piece = layout.pieces[0]
+    assert bytes(first.owner) == sample.read_bytes()[piece.start : piece.end]
+    reader.close()
+
+
+def test_truncated_between_the_scan_and_the_slices(own: Path) -> None:
+    layout = scan_capture(str(own), ScanSettings(piece_packets=16)).layout
+    os.truncate(own, 5_000)
+    with pytest.raises(CaptureError, match="has changed since it was planned") as error:
+        PieceReader(layout).read(0)
+    assert error.value.file == str(own)
+
+
+@pytest.mark.parametrize("form", [Form.PLAIN, Form.UNPACKED])
+def test_truncated_during_the_scan(
+    own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: Form
+) -> None:
+    """The copy of a packed one too."""
+    monkeypatch.setattr(captures, "_WINDOW", 4_000)
+    size, scratch = own.stat().st_size, tmp_path / "scratch"
+    path = own if form is Form.PLAIN else own.with_suffix(".gz")
+    if path is not own:
+        path.write_bytes(gzip.compress(own.read_bytes()))
+    layout = open_layout(str(path), str(scratch))
+    assert layout.form is form
+    walk = walk_capture(layout, 16)
+    next(walk)
+    spoilt = own if form is Form.PLAIN else next(scratch.iterdir())
+    os.truncate(spoilt, 9_000)
+    with pytest.raises(CaptureError) as error:
+        list(walk)
+    check_told(error.value, path, 9_000, size)
+
+
+def test_truncated_while_its_content_is_hashed(own: Path) -> None:
+    about = look(str(own))
+    os.truncate(own, 1_000)
+    with pytest.raises(CaptureError) as error:
+        content_of(about)
+    check_told(error.value, own, 1_000, about.size)
+
+
+def test_a_recording_truncated_between_two_frames(sample: Path, tmp_path: Path) -> None:
+    path = tmp_path / f"{sample.name}.zst"
+    record(sample, path)
+    layout = scan_capture(str(path)).layout
+    reader = PieceReader(layout)
+    reader.read(0)
+    os.truncate(path, path.stat().st_size // 2)
+    with pytest.raises(CaptureError, match="frame") as error:
+        read_all(reader, layout)
+    assert error.value.file == str(path)
+    assert error.value.offset is not None
+    assert error.value.offset <= path.stat().st_size
+    reader.close()
