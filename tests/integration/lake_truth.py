@@ -1,5 +1,6 @@
 """Books that follow from the rows of a lake, held against the exchange's own account of them."""
 
+from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -27,23 +28,32 @@ class LakeBooks:
         for security_id in {each for each in ids if each is not None}:
             mine = np.array([each in (security_id, None) for each in ids])
             self._rows[security_id] = table.filter(mine)
+        self._none = table.slice(0, 0)
+        stored = lake.arrow("book_checkpoints", f"channel = {channel}{of_day} and order_id is null")
+        self._empty = [row for row in stored.to_pylist() if row["anchor"] != "STORED"]
 
     @property
     def security_ids(self) -> list[int]:
         return sorted(self._rows)
 
     def walk(self, security_id: int) -> "Walk":
-        return Walk(self._rows[security_id], security_id)
+        return Walk(self._rows.get(security_id, self._none), security_id, self._empty)
 
 
 class Walk:
-    """Places only go forward."""
+    """Places only go forward. `empty` are the stored books without an order: of a book of which no row has
+    told yet they say whether it is known to be empty, its own before those of all others."""
 
-    def __init__(self, rows: Any, security_id: int) -> None:
+    def __init__(self, rows: Any, security_id: int, empty: Sequence[Mapping[str, Any]] = ()) -> None:
         self._rows, self._security_id = rows, security_id
         self._places = list(zip(rows["seq_version"].to_pylist(), rows["seq_num"].to_pylist(), strict=True))
         self._quality = rows["quality"].to_pylist()
         self._done = 0
+        self._empty = sorted(
+            ((row["seq_version"], row["seq_num"]), row["security_id"] is not None, row["quality"])
+            for row in empty
+            if row["security_id"] in (None, security_id)
+        )
         self.store = BookStore()
         self.number = self.store.add_instrument(security_id) or 0
         self.clean = False
@@ -54,6 +64,10 @@ class Walk:
         while end < len(self._places) and self._places[end] <= (version, number):
             self.clean, self.last_place = not self._quality[end] & DOUBTS, self._places[end]
             end += 1
+        if not end:
+            told = [each for each in self._empty if each[0] <= (version, number)]
+            own = [each for each in told if each[1]]
+            self.clean = bool(told) and not (own or told)[-1][2] & DOUBTS
         part = self._rows.slice(self._done, end - self._done)
         if part.num_rows:
             _apply(self.store, self.number, part, self._security_id)

@@ -160,12 +160,26 @@ def test_the_same_number_with_other_bytes(monday: dict[str, Path], whole: Lake, 
     assert (found["seq_num"], found["severity"]) == (place, "ERROR")
     without = _OF_FEEDS | {"quality"}
     assert _rows(lake, "orders", without) == _rows(whole, "orders", without)
+    before = {row["seq_num"] for row in whole.arrow("orders").to_pylist() if row["quality"]}
+    assert before == {row["seq_num"] for row in whole.arrow("orders").to_pylist() if _tells_again(row)}
     flagged = {row["seq_num"]: row["quality"] for row in lake.arrow("orders").to_pylist() if row["quality"]}
+    flagged = {number: quality for number, quality in flagged.items() if number not in before}
     assert flagged[place] & Quality.FEEDS_DIFFER
     assert min(flagged) == place
     later = [row["quality"] for row in lake.arrow("orders").to_pylist() if row["seq_num"] > max(flagged)]
     assert later  # healed long before the end
     assert not any(later)
+
+
+def _tells_again(row: dict[str, Any]) -> bool:
+    """Of a book, or that all will be (6.5.12)."""
+    return bool(row["recovery"]) or row["action"] == "EMPTY"
+
+
+def _last_change(orders: list[dict[str, Any]], sample: dict[str, Any]) -> dict[str, Any]:
+    mine = [row for row in orders if row["security_id"] == sample["security_id"]]
+    before = [row for row in mine if row["seq_num"] <= sample["seq_num"]]
+    return max(before, key=lambda row: (row["seq_num"], row["msg_index"]))
 
 
 # Snapshots
@@ -181,15 +195,20 @@ def test_every_clean_book_matches_at_every_loop(whole: Lake) -> None:
 
 
 def test_captures_without_snapshots(monday: dict[str, Path], whole: Lake, tmp_path: Path) -> None:
-    """On a Monday the channel's reset tells that all books are empty, so they are known. What statistics were
-    before is not; but nothing is missing, and no row says so."""
+    """On a Monday the channel's reset tells that books are empty, and those with orders are told again, so
+    they are known. What statistics were before is not; but nothing is missing, and no row says so."""
     build([monday["a"], monday["b"], monday["definitions"]], tmp_path / "lake")
     lake = Lake(tmp_path / "lake")
     for table in BOOKS:
         of_books = table in ("orders", "quotes", "depth")
-        without = _OF_FEEDS if of_books else _OF_FEEDS | {"quality"}
+        without = _OF_FEEDS if table in ("orders", "quotes") else _OF_FEEDS | {"quality"}
         assert _rows(lake, table, without) == _rows(whole, table, without), table
-        assert set(lake.arrow(table)["quality"].to_pylist()) <= {0, int(Quality.BOOK_UNKNOWN)}
+        of_others = {0, int(Quality.AFTER_GAP if of_books else Quality.BOOK_UNKNOWN)}
+        assert set(lake.arrow(table)["quality"].to_pylist()) <= of_others, table
+    orders = lake.arrow("orders").to_pylist()
+    assert [row for row in orders if row["quality"]] == [row for row in orders if _tells_again(row)]
+    for row in lake.arrow("depth").to_pylist():
+        assert bool(row["quality"]) == _tells_again(_last_change(orders, row))  # no snapshot has proven it
     assert set(lake.arrow("book_checkpoints")["anchor"].to_pylist()) == {"STORED"}  # for the day after
     assert not _findings(lake)
 

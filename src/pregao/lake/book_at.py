@@ -41,7 +41,9 @@ class BookAt:
     at_ns: int
     last_ns: int | None  # time of the book's own last change, if one was seen on that day
     last_place: tuple[int, int] | None  # sequenceVersion and number of its packet
-    known_ns: int | None  # of what tells the book last: that change, or a stored book after it; None: nothing
+    # Of what tells the book last: that change, a stored book after it, or one that tells of all others that
+    # they are empty. None: nothing.
+    known_ns: int | None
     known_place: tuple[int, int] | None
     quality: int  # of what tells the book last
     bids: list[Level]
@@ -62,6 +64,8 @@ def book_at(lake: Lake, symbol: str, at_ns: int, depth: int | None = None) -> Bo
     of_all = f"trade_date = '{day}' and channel = {channel} and security_id is null"
     resets = lake.arrow("orders", f"{of_all} and action = 'RESET' and ts_event <= {at_ns}", columns=_COLUMNS)
     changes = pa.concat_tables([orders, resets])
+    if stored is None and not orders.num_rows:  # then what holds for all others holds for it
+        stored = _checkpoint(lake, f"{of_all} and ts_checkpoint <= {at_ns}")
     changes = changes.filter(_after(changes, stored)) if stored is not None else changes
     changes = _in_order(changes)
     store = BookStore()
@@ -78,8 +82,15 @@ def book_at(lake: Lake, symbol: str, at_ns: int, depth: int | None = None) -> Bo
     own = _last(_own(changes)) or _last_change(lake, (where, of_all), at_ns)
     return BookAt(
         symbol, security_id, channel, day, at_ns, *_when(own), *_when(told),
-        int(told["quality"]) if told else int(Quality.BOOK_UNKNOWN), bids, offers, bid_orders, offer_orders,
+        _quality(told), bids, offers, bid_orders, offer_orders,
     )  # fmt: skip
+
+
+def _quality(told: dict[str, Any] | None) -> int:
+    """Of a book as a row tells it; what that says of statistics is left out."""
+    if told is None:
+        return int(Quality.BOOK_UNKNOWN)
+    return int(told["quality"]) & ~int(Quality.INCOMPLETE)
 
 
 def _last(changes: Any) -> dict[str, Any] | None:

@@ -15,7 +15,6 @@ from pregao.model.rows import Kind
 NEVER: Final = 1 << 62  # a bound that no rptSeq exceeds: only a snapshot can tell
 NO_REPORT: Final = -1  # no rptSeq of it is known
 NOBODY: Final = -1  # end of a chain
-UNMARKED: Final = -1  # for `decide`: RecoveryMsg is not looked at, an EmptyBook is a whole replenishment
 
 
 class BookStatus(IntEnum):
@@ -102,7 +101,7 @@ def new_record(sync: Sync, index: int, missing: int) -> None:
     record["head"] = record["tail"] = NOBODY
 
 
-def decide(record: Record, kind: int, rpt_seq: int, at: int, recovery: int = UNMARKED) -> int:
+def decide(record: Record, kind: int, rpt_seq: int, at: int, recovery: int = 0) -> int:
     """What to do with a row, in bits of `Decision`. `rpt_seq` 0: it has none, and does not count. `recovery`:
     whether it is marked RecoveryMsg."""
     if record["marks"] & Mark.IGNORED or at <= record["covered"]:
@@ -110,7 +109,7 @@ def decide(record: Record, kind: int, rpt_seq: int, at: int, recovery: int = UNM
     outcome = 0
     is_book = kind <= _LAST_BOOK_KIND
     # Only an update of the book without the mark says that the book is not being told again.
-    over = recovery < 0 or (recovery == 0 and is_book and kind != Kind.EMPTY_BOOK)
+    over = recovery == 0 and is_book and kind != Kind.EMPTY_BOOK
     if kind == Kind.EMPTY_BOOK:
         outcome = _empty(record, over)
         record["last"], record["last_at"] = 0, at

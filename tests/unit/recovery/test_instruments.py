@@ -92,13 +92,15 @@ def test_nobody_knows_how_many_were_lost() -> None:
     assert record["bound"] == NEVER
 
 
-def test_empty_book_heals_the_book() -> None:
+def test_empty_book_heals_the_book_when_its_orders_are_told() -> None:
+    """6.5.12 step 6, 6.5.13."""
     _, record = one(Known.STALE, Known.STALE)
-    expected = Decision.EMPTIED | Decision.HEALED | Decision.APPLY | Decision.HOLD
-    assert decide(record, EMPTY, 0, 10) == expected
+    assert decide(record, EMPTY, 0, 10) == Decision.EMPTIED | Decision.APPLY | Decision.HOLD
+    assert decide(record, ORDER, 1, 10, recovery=1) == Decision.APPLY
+    assert parts(record) == (Known.UNVERIFIED, Known.STALE)
+    assert decide(record, ORDER, 2, 11) == Decision.VERIFIED | Decision.HEALED | Decision.APPLY
     assert parts(record) == (Known.CLEAN, Known.STALE)
-    assert decide(record, ORDER, 1, 10) == Decision.APPLY
-    assert decide(record, TRADE, 2, 10) == Decision.HOLD
+    assert decide(record, TRADE, 3, 11) == Decision.HOLD
 
 
 def test_first_report_is_an_empty_book_that_was_lost() -> None:

@@ -38,6 +38,7 @@ class Loop:
     begun: int = NOWHERE
     quiet: bool = False
     saved: Array | None = None  # which books are stored; None: none
+    tells_others: bool = False  # it is stored that whoever is not in it has an empty book
 
     @property
     def first(self) -> int:
@@ -70,6 +71,7 @@ def find_loops(unit: Unit) -> list[Loop]:
     found.sort(key=lambda loop: (loop.sent_ns, loop.stream, loop.loop))
     _judge(unit, found)
     _choose_saved(found)
+    _choose_tellers(found)
     return found
 
 
@@ -150,3 +152,12 @@ def _choose_saved(loops: list[Loop]) -> None:
             saved[row] = place != NOWHERE and told.get(security_id) != key
             told[security_id] = key
         loop.saved = saved
+
+
+def _choose_tellers(loops: list[Loop]) -> None:
+    """The first anchor of each ten minutes, for only an anchor tells anything by silence."""
+    last_bucket = -1
+    for loop in loops:
+        bucket = loop.sent_ns // _CHECKPOINT_NS
+        if loop.is_anchor and loop.whole.all() and bucket != last_bucket:
+            last_bucket, loop.tells_others = bucket, True

@@ -17,8 +17,7 @@ from pregao.lake.slices.known import UNHEARD
 from pregao.lake.slices.loops import LoadedLoop
 from pregao.lake.slices.made_rows import FROM_SNAPSHOT, RowMaker, make_empty
 from pregao.lake.slices.rows import LAKE_ROW
-from pregao.lake.slices.stored import StoredBook, StoredBooks
-from pregao.lake.tables.quality import Quality
+from pregao.lake.slices.stored import CarriedOver
 from pregao.model.market import Side
 from pregao.model.rows import ROW, Kind, Rows
 from pregao.recovery.instruments import Known, Mark
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from pregao.lake.slices.machine import SliceMachine
 
 ABSENT = 4  # as `machine` has it
-_CLEAN, _AWAITED = int(Known.CLEAN), int(Mark.AWAITED)
+_CLEAN, _TOLD_AGAIN = int(Known.CLEAN), int(Mark.AWAITED | Mark.REPLENISHING)
 _BEGINS_AGAIN: Final = int(Mark.AWAITED | Mark.RESTART)  # its rptSeq may begin anew
 
 
@@ -37,8 +36,8 @@ class Healing:
         self._findings, self._made = machine.findings, RowMaker(machine.store, machine.merged)
         self._stale: dict[int, int] = {}  # since which place, by number
         self.losses: list[int] = []  # first places after what is lost or not to be trusted, in order
-        self._untold: dict[int, StoredBook] = {}  # books of the day before that no row has told yet
-        self.checkpoints: list[Rows] = []
+        self.carried = CarriedOver(machine, self._made)
+        self.checkpoints: list[Rows] = []  # of loops
 
     # Loops
 
@@ -52,37 +51,6 @@ class Healing:
         self._known.covered[UNHEARD] = 0
         self._store.settle()
 
-    def begin_with_stored(self, stored: StoredBooks) -> None:
-        """The books of the day before, each as far as it could be believed."""
-        place = self._machine.slice.warm
-        if not stored.others & Quality.BOOK_UNKNOWN:
-            self._known.begin(UNHEARD, place, 0, stored.others)
-        for book in stored.books:
-            if not self._machine.slice.has(book.security_id):
-                continue
-            number = self._machine.number(book.security_id)
-            self._store.load_snapshot(number, book.orders, statistics=False)
-            self._known.begin(number, place, book.rpt_seq, book.quality)
-            self._untold[number] = book
-
-    def tell_stored(self, stored: StoredBooks) -> None:
-        """As rows of this day what it has begun with, where no loop had anything else to tell of that place:
-        whoever follows the rows of a day needs no other."""
-        machine = self._machine
-        place = machine.slice.warm
-        for number, book in self._untold.items():
-            if not len(book.orders):
-                continue
-            quality = self._known.doubt(number) | FROM_SNAPSHOT
-            note_change(machine.samples.address, number)
-            changed = settle_one(self._store.context, number)
-            rows = self._made.of_snapshot(number, place, book.orders, max(book.rpt_seq, 0), stored.sent_ns)
-            rows.view(LAKE_ROW)["quality"] = quality
-            machine.buffers_append(place, rows)
-            if changed:
-                machine.quotes.append(self._made.quote(number, rows[0], changed, quality))
-        self._untold.clear()
-
     def follow(self, loaded: LoadedLoop) -> None:
         """Its snapshots, each at its place, and what it says by silence."""
         loop, machine = loaded.loop, self._machine
@@ -91,6 +59,9 @@ class Healing:
             machine.push(max(loop.begun, 0), ABSENT, loaded)
         if loop.saved is not None:
             self._save(loaded, loop.saved)
+        begun = max(loop.begun, 0)
+        if loop.tells_others and machine.emits(begun) and machine.slice.is_first_shard:
+            self.checkpoints.append(self._made.of_others(begun, 0, FROM_SNAPSHOT, loop.sent_ns))
 
     def _save(self, loaded: LoadedLoop, saved: Array) -> None:
         """The books of a loop that is stored: after its snapshot each is what the snapshot says."""
@@ -135,8 +106,8 @@ class Healing:
         if place < known.covered[number]:
             return
         alone = bool(loop.alone[row])
-        if alone and known.marks[number] & _AWAITED and not loop.is_anchor:
-            return  # a book that is to be told again is withheld, not empty
+        if alone and known.marks[number] & _TOLD_AGAIN and not loop.is_anchor:
+            return  # a book that is to be told again, or just is, is withheld, not empty
         orders, rpt_seq = loaded.orders(row), int(loop.rpt_seqs[row])
         same = bool(same_book(self._store.context, number, orders.ctypes.data, len(orders)))
         self._judge(number, place, loop.number, rpt_seq, same=same)
@@ -215,7 +186,7 @@ class Healing:
     def _replace(self, number: int, place: int, orders: Rows, rpt_seq: int) -> None:
         machine = self._machine
         self._store.load_snapshot(number, orders, statistics=False)
-        self._untold.pop(number, None)
+        self.carried.forget(number)
         note_change(machine.samples.address, number)
         changed = settle_one(self._store.context, number)
         if not machine.emits(place):

@@ -97,6 +97,7 @@ class KnownInstruments:
         sync = self.used
         concerned = sync["covered"] < place
         sync["book"][concerned & (sync["book"] == Known.CLEAN)] = Known.UNVERIFIED
+        sync["marks"][concerned] &= ~np.uint8(Mark.REPLENISHING)
         sync["marks"][concerned] |= np.uint8(Mark.AWAITED)
         sync["bound"][concerned] = NEVER
 

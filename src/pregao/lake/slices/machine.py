@@ -33,6 +33,9 @@ from pregao.lake.slices.kernels.books import (
     NOT_DECIDED,
     NOTES_FULL,
     SAMPLES_FULL,
+    SUSPECTED,
+    VERIFIED,
+    WENT_STALE,
     take_rows,
 )
 from pregao.lake.slices.kernels.merging import CONFLICT
@@ -42,6 +45,7 @@ from pregao.lake.slices.rows import LAKE_ROW
 from pregao.lake.slices.samples import Samples
 from pregao.lake.slices.stored import Ending, StoredBooks, ending_of
 from pregao.lake.slices.waiting import NEVER, Waiting
+from pregao.lake.tables.quality import Quality
 from pregao.model.market import DefinitionAction
 from pregao.model.rows import NULL, Kind, Rows
 
@@ -59,7 +63,7 @@ class Stretch:
     buffers: RowBuffers
     quotes: Array
     samples: Array  # SAMPLE_WORDS each
-    checkpoints: list[Rows]
+    checkpoints: dict[str, list[Rows]]  # by anchor
 
 
 class SliceMachine:
@@ -128,13 +132,15 @@ class SliceMachine:
 
     def _stretch(self) -> Stretch:
         quotes = np.concatenate(self.quotes) if self.quotes else np.zeros(0, t.QUOTE)
-        return Stretch(self.buffers, quotes, self.samples.taken(), self.healing.checkpoints)
+        checkpoints = {"SNAPSHOT": self.healing.checkpoints, "CARRIED": self.healing.carried.checkpoints}
+        return Stretch(self.buffers, quotes, self.samples.taken(), checkpoints)
 
     def _begin_stretch(self) -> None:
         self.buffers.clear()
         self.samples.clear()
         self.quotes.clear()
         self.healing.checkpoints.clear()
+        self.healing.carried.checkpoints.clear()
 
     def emits(self, place: int) -> bool:
         return self.slice.start <= place < self.slice.stop
@@ -165,9 +171,9 @@ class SliceMachine:
             self.healing.begin_with(LoadedLoop(slice_.anchor))
         if self._stored is not None:
             self.findings.seam(self)
-            self.healing.begin_with_stored(self._stored)
+            self.healing.carried.begin(self._stored)
             self._do_until(slice_.warm + 1)  # loops that tell of the same place
-            self.healing.tell_stored(self._stored)
+            self.healing.carried.tell(self._stored)
         self._do_until(FROM_FIRST)
 
     def _lose(self, last: int, packets: int, told: Array) -> None:
@@ -266,9 +272,10 @@ class SliceMachine:
         count = self.context["note_count"]
         self.context.set(note_count=0)
         for number, outcome, place in self._notes[:count].tolist():
-            if outcome & HEALED:
-                self.healing.healed(number, place, "EmptyBook or first report")
-            else:
+            if outcome & (HEALED | VERIFIED):
+                how = "EmptyBook or first report" if outcome & HEALED else "rptSeq without a hole"
+                self.healing.healed(number, place, how)
+            if outcome & (WENT_STALE | SUSPECTED):
                 self.healing.went_stale(number, place)
 
     def _special(self, rows: Rows) -> None:
@@ -279,7 +286,9 @@ class SliceMachine:
                 if number != UNHEARD:
                     self.healing.emptied(number, row)
             if self.slice.is_first_shard:
-                rows.view(LAKE_ROW)["number"] = 0
+                lake = rows.view(LAKE_ROW)
+                # Books are empty now, and then told again one by one (6.5.12).
+                lake["number"], lake["quality"] = 0, int(Quality.AFTER_GAP)
                 self.buffers_append(place, rows)
         elif row["action"] == DefinitionAction.DELETE:
             number = self.store.number(int(row["security_id"]))

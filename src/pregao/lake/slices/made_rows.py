@@ -9,6 +9,7 @@ from pregao.books.store import BookStore
 from pregao.lake.plan.index import Array
 from pregao.lake.slices.feeds import Merged
 from pregao.lake.slices.kernels.books import QUOTE_QUALITY
+from pregao.lake.slices.known import UNHEARD
 from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX, NO_PACKET
 from pregao.lake.tables.quality import Quality
 from pregao.model.rows import NULL, ROW, Kind, Rows
@@ -31,6 +32,13 @@ class RowMaker:
             rows, np.full(count, number), np.full(count, place), np.full(count, rpt_seq), np.arange(count),
             sent_ns,
         )  # fmt: skip
+        return rows
+
+    def of_others(self, place: int, rpt_seq: int, quality: int, sent_ns: int) -> Rows:
+        """One row: all that are not told of have empty books."""
+        rows = self.of_snapshot(UNHEARD, place, np.zeros(0, ROW), rpt_seq, sent_ns)
+        lake = rows.view(LAKE_ROW)
+        lake["security_id"], lake["number"], lake["quality"] = NULL, 0, quality
         return rows
 
     def place(

@@ -15,9 +15,10 @@ import numpy as np
 from pregao.books import layout as t
 from pregao.lake.plan.carried import Carried
 from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK, Array
-from pregao.lake.slices.kernels.sampling import BOOK_ONCE
+from pregao.lake.slices.kernels.books import settle_one
+from pregao.lake.slices.kernels.sampling import BOOK_ONCE, note_change
 from pregao.lake.slices.known import UNHEARD, KnownInstruments
-from pregao.lake.slices.made_rows import make_empty
+from pregao.lake.slices.made_rows import FROM_SNAPSHOT, RowMaker, make_empty
 from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX
 from pregao.lake.tables.quality import Quality
 from pregao.model.market import Side
@@ -53,6 +54,69 @@ class StoredBooks:
     sent_ns: int
     others: int
     books: list[StoredBook] = field(default_factory=list)
+
+
+class CarriedOver:
+    """The books of the day before in a slice that begins with them, each as far as it could be believed."""
+
+    def __init__(self, machine: "SliceMachine", made: RowMaker) -> None:
+        self._machine, self._made = machine, made
+        self._untold: dict[int, StoredBook] = {}  # those that no row has told yet
+        self.checkpoints: list[Rows] = []  # of books that are empty
+
+    def begin(self, stored: StoredBooks) -> None:
+        machine, known = self._machine, self._machine.known
+        place = machine.slice.warm
+        if not stored.others & Quality.BOOK_UNKNOWN:
+            known.begin(UNHEARD, place, 0, stored.others)
+        for book in stored.books:
+            if not machine.slice.has(book.security_id):
+                continue
+            number = machine.number(book.security_id)
+            machine.store.load_snapshot(number, book.orders, statistics=False)
+            known.begin(number, place, book.rpt_seq, book.quality)
+            self._untold[number] = book
+
+    def forget(self, number: int) -> None:
+        """A loop has told something else of its place."""
+        self._untold.pop(number, None)
+
+    def tell(self, stored: StoredBooks) -> None:
+        """As rows of this day what it has begun with, where no loop had anything else to tell of that place:
+        whoever follows the rows of a day needs no other. A book without orders is stored as such, or nobody
+        could tell an empty one from one of which nothing is known."""
+        for number, book in self._untold.items():
+            quality = self._machine.known.doubt(number) | FROM_SNAPSHOT
+            place, rpt_seq = self._machine.slice.warm, max(book.rpt_seq, 0)
+            rows = self._made.of_snapshot(number, place, book.orders, rpt_seq, stored.sent_ns)
+            rows.view(LAKE_ROW)["quality"] = quality
+            if len(book.orders):
+                self._tell_orders(number, rows, quality)
+            else:
+                rows["rpt_seq"] = _told_rpt_seq(book.rpt_seq)
+                self.checkpoints.append(rows)
+        self._untold.clear()
+        self._tell_others(stored)
+
+    def _tell_orders(self, number: int, rows: Rows, quality: int) -> None:
+        machine = self._machine
+        note_change(machine.samples.address, number)
+        changed = settle_one(machine.store.context, number)
+        machine.buffers_append(machine.slice.warm, rows)
+        if changed:
+            machine.quotes.append(self._made.quote(number, rows[0], changed, quality))
+
+    def _tell_others(self, stored: StoredBooks) -> None:
+        machine = self._machine
+        doubt = machine.known.doubt(UNHEARD)
+        if machine.slice.is_first_shard and not doubt & Quality.BOOK_UNKNOWN:
+            rpt_seq = _told_rpt_seq(int(machine.known.last[UNHEARD]))
+            others = self._made.of_others(machine.slice.warm, rpt_seq, doubt | FROM_SNAPSHOT, stored.sent_ns)
+            self.checkpoints.append(others)
+
+
+def _told_rpt_seq(last: int) -> int:
+    return NO_RPT_SEQ if last == NO_REPORT else last
 
 
 @dataclass(slots=True)
@@ -99,9 +163,9 @@ def _book(orders: Rows, number: int, security_id: int, known: KnownInstruments) 
     rows = orders if len(orders) else np.zeros(1, ROW)
     if not len(orders):
         make_empty(rows, np.ones(1, np.bool_))
-    last, lake = int(known.last[number]), rows.view(LAKE_ROW)
+    lake = rows.view(LAKE_ROW)
     lake["security_id"], lake["number"] = security_id, 0 if number == UNHEARD else number + 1
-    lake["rpt_seq"] = NO_RPT_SEQ if last == NO_REPORT else last
+    lake["rpt_seq"] = _told_rpt_seq(int(known.last[number]))
     lake["quality"], lake["low"] = known.doubts(number), np.arange(len(rows))
     return rows
 

@@ -49,7 +49,10 @@ BOOK_CHECKPOINTS: Final = Table(
     " security_id: so are those of all others",
     with_lineage(
         Column("ts_checkpoint", NANOSECONDS, skip=True),
-        word("anchor", words.ANCHORS, "SNAPSHOT: told by a loop; STORED: as we had it at the end of the day"),
+        word(
+            "anchor", words.ANCHORS, "SNAPSHOT: told by a loop; STORED: as we had it at the end of the day;"
+            " CARRIED: the day began with it, only of empty books: the others are told by orders",
+        ),
         Column("applied_seq_num", LONG, "last packet in this book"),
         Column("applied_rpt_seq", LONG, "last rptSeq in this book"),
         word("side", words.SIDES),

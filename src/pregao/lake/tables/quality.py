@@ -6,7 +6,7 @@ from enum import IntFlag
 class Quality(IntFlag):
     GOOD = 0
     BOOK_UNKNOWN = 1  # no anchor yet: nobody knows what the book held before
-    AFTER_GAP = 2  # messages are missing and the instrument is not healed yet
+    AFTER_GAP = 2  # messages are missing, or the book is being told again (6.5.12, 6.5.13): not proven yet
     FEEDS_DIFFER = 4  # the same sequence number with other messages on the other feed
     UNKNOWN_VALUE = 8  # a value that the schema does not know
     FROM_SNAPSHOT = 16  # told by a snapshot or kept from the day before, not by the incremental stream

@@ -1,6 +1,6 @@
 """Rows that change books, as tables: orders, and the orders of stored books."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -52,16 +52,19 @@ def _orders(rows: Rows, order: Array, lineage: Lineage) -> Any:
     return record(ORDERS, columns, len(sorted_rows))
 
 
-def checkpoints_table(parts: list[Rows], lineage: Lineage, anchor: str) -> Any:
+def checkpoints_table(by_anchor: Mapping[str, list[Rows]], lineage: Lineage) -> Any:
     # As bytes: to join structured arrays numpy compares their types field by field.
-    joined = [np.zeros(0, np.uint8), *(part.view(np.uint8) for part in parts)]
-    rows: Rows = np.concatenate(joined).view(ROW)
-    sorted_rows = ColumnRows(rows, _order(rows, lineage), _ORDER_FIELDS)
+    parts = [part.view(np.uint8) for parts in by_anchor.values() for part in parts]
+    rows: Rows = np.concatenate([np.zeros(0, np.uint8), *parts]).view(ROW)
+    order = _order(rows, lineage)
+    sorted_rows = ColumnRows(rows, order, _ORDER_FIELDS)
+    counts = [sum(len(part) for part in parts) for parts in by_anchor.values()]
+    anchors = np.repeat(np.array([ANCHORS.index(anchor) for anchor in by_anchor], np.int8), counts)
     columns = lineage.of_rows(sorted_rows, sorted_rows["low"])
     unreported = sorted_rows["rpt_seq"] == NO_RPT_SEQ
     columns |= {
         "ts_checkpoint": columns["ts_event"],
-        "anchor": np.full(len(sorted_rows), ANCHORS.index(anchor), np.int8),
+        "anchor": anchors[order],
         "rpt_seq": np.where(unreported, NULL, columns["rpt_seq"]), "applied_seq_num": columns["seq_num"],
         "applied_rpt_seq": np.where(unreported, NULL, sorted_rows["rpt_seq"].astype(np.int64)),
         "side": _SIDES[sorted_rows["side"]], "order_id": sorted_rows["id"], "price": sorted_rows["price"],

@@ -137,9 +137,7 @@ def _write_stretch(target: _Target, stretch: Stretch, lineage: Lineage) -> None:
         target.write(table, partial(make, stretch.buffers.rows(buffer), lineage))
     target.write(book_tables.QUOTES, partial(quotes_table, stretch.quotes, lineage))
     target.write(book_tables.DEPTH, partial(depth_tables, stretch.samples, lineage))
-    target.write(
-        book_tables.BOOK_CHECKPOINTS, partial(checkpoints_table, stretch.checkpoints, lineage, "SNAPSHOT")
-    )
+    target.write(book_tables.BOOK_CHECKPOINTS, partial(checkpoints_table, stretch.checkpoints, lineage))
 
 
 def _write_rest(target: _Target, machine: SliceMachine, lineage: Lineage) -> None:
@@ -150,7 +148,7 @@ def _write_rest(target: _Target, machine: SliceMachine, lineage: Lineage) -> Non
     if ending is not None:
         before = len(done.files)
         target.write(
-            book_tables.BOOK_CHECKPOINTS, partial(checkpoints_table, [ending.rows], lineage, "STORED")
+            book_tables.BOOK_CHECKPOINTS, partial(checkpoints_table, {"STORED": [ending.rows]}, lineage)
         )
         done.ends = replace(ending.carried, files=tuple(done.files[before:]))
     if machine.slice.is_first_shard:

@@ -140,7 +140,7 @@ def decide(sync, kind, rpt_seq, at, recovery):
         return 0
     outcome = 0
     is_book = kind <= EMPTY_BOOK
-    over = recovery < 0 or (recovery == 0 and is_book and kind != EMPTY_BOOK)
+    over = recovery == 0 and is_book and kind != EMPTY_BOOK
     if kind == EMPTY_BOOK:
         outcome = _empty(sync, over)
         store_64(sync, LAST, 0)

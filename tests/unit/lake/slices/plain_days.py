@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING
 
 from pregao.lake.slices.kernels.sampling import BOOK_ONCE, STATISTICS_ONCE
 from pregao.lake.slices.known import UNHEARD
+from pregao.lake.slices.stored import NO_RPT_SEQ
 from pregao.lake.tables.quality import Quality
 from pregao.model.market import Side
-from pregao.recovery.instruments import NEVER, Known, Mark
+from pregao.model.rows import NULL
+from pregao.recovery.instruments import NEVER, NO_REPORT, Known, Mark
 
 from .plain_parts import Stored, Told
 
@@ -54,6 +56,8 @@ def go_on(plain: "PlainSlice", before: Told) -> None:
     for each in stored:
         if each.security_id not in replaced:
             _tell(plain, each, place)
+    if not plain.doubt(UNHEARD, book=True) & Quality.BOOK_UNKNOWN:
+        _tell_empty(plain, UNHEARD, NULL, int(plain.known.last[UNHEARD]))
 
 
 def _begin(plain: "PlainSlice", number: int, stored: Stored, place: int) -> None:
@@ -75,6 +79,7 @@ def _tell(plain: "PlainSlice", stored: Stored, place: int) -> None:
     number = plain.number(stored.security_id)
     orders = [*stored.book.orders(Side.BUY), *stored.book.orders(Side.SELL)]
     if not orders:
+        _tell_empty(plain, number, stored.security_id, stored.rpt_seq)
         return
     changed = plain.instruments[number].settle()
     plain.changed.add(number)
@@ -82,3 +87,10 @@ def _tell(plain: "PlainSlice", stored: Stored, place: int) -> None:
     plain.told.snapshots.append((place, stored.security_id, max(stored.rpt_seq, 0), orders))
     quality = plain.doubt(number, book=True) | int(Quality.FROM_SNAPSHOT)
     plain.quote((place, None), number, changed, quality)
+
+
+def _tell_empty(plain: "PlainSlice", number: int, security_id: int, rpt_seq: int) -> None:
+    """A book that is known to have no orders; NULL: all of which nobody has heard."""
+    told = NO_RPT_SEQ if rpt_seq == NO_REPORT else rpt_seq
+    quality = plain.doubt(number, book=True) | int(Quality.FROM_SNAPSHOT)
+    plain.told.carried.append((plain.slice.warm, security_id, told, quality))

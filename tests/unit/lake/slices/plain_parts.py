@@ -63,6 +63,7 @@ class Told:
     rows: dict[str, list[Emitted]] = field(default_factory=dict)
     snapshots: list[tuple[int, int, int, list[Order]]] = field(default_factory=list)
     checkpoints: list[tuple[int, int, int, list[Order]]] = field(default_factory=list)
+    carried: list[tuple[int, int, int, int]] = field(default_factory=list)  # books that are known to be empty
     stored: list[Stored] = field(default_factory=list)
     quotes: list[Quote] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)

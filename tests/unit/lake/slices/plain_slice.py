@@ -177,7 +177,7 @@ class PlainSlice:
         for number in self.known.clear_all(int(row["at"])).tolist():
             if number != UNHEARD:
                 self._empty(number, row)
-        self._emit(row, Kind.CHANNEL_RESET, 0)
+        self._emit(row, Kind.CHANNEL_RESET, int(Quality.AFTER_GAP))
 
     def _delete(self, row: Any) -> None:
         number = self._numbers.get(int(row["security_id"]))
@@ -200,7 +200,7 @@ class PlainSlice:
         """How far the row can be believed."""
         number, at = self.number(int(row["security_id"])), int(row["at"])
         record, instrument = self.known.sync[number], self.instruments[number]
-        outcome = decide(record, int(kind), int(row["rpt_seq"]), at)
+        outcome = decide(record, int(kind), int(row["rpt_seq"]), at, int(row["flags"]) & Flag.RECOVERY)
         is_book = kind in BOOK_KINDS
         if outcome & Decision.EMPTIED and kind is not Kind.EMPTY_BOOK:
             instrument.book.clear()
@@ -215,12 +215,15 @@ class PlainSlice:
                 record["book"], record["bound"] = Known.STALE, NEVER
                 record["missing"] = max(int(record["missing"]), at)
                 went_stale = True
-        if outcome & Decision.HEALED:
+        if outcome & Decision.EMPTIED:
             record["spare"] |= BOOK_ONCE
+        if outcome & Decision.HEALED:
             self._healed(number, at, "EmptyBook or first report")
-        elif went_stale:
+        elif outcome & Decision.VERIFIED:
+            self._healed(number, at, "rptSeq without a hole")
+        if went_stale:
             self._stale.setdefault(number, at)
-        if outcome & Decision.WENT_STALE and not outcome & Decision.HEALED:
+        if outcome & Decision.WENT_STALE:
             record["spare"] |= STATISTICS_ONCE
         return self.doubt(number, book=is_book)
 
@@ -288,6 +291,8 @@ class PlainSlice:
                 self.told.checkpoints.append((place, security_id, rpt_seq, orders))
         if loop.is_anchor:
             self._push(max(loop.begun, 0), ABSENT, loaded)
+        if loop.tells_others and self.emits(max(loop.begun, 0)):
+            self.told.checkpoints.append((max(loop.begun, 0), NULL, 0, []))
 
     def _absent(self, place: int, loaded: LoadedLoop) -> None:
         """Who is not in a list that leaves out nobody has an empty book."""
@@ -311,7 +316,8 @@ class PlainSlice:
         loop, known = loaded.loop, self.known
         number = self.number(int(loop.security_ids[row]))
         alone = bool(loop.alone[row])
-        withheld = alone and known.marks[number] & Mark.AWAITED and not loop.is_anchor
+        told_again = known.marks[number] & (Mark.AWAITED | Mark.REPLENISHING)
+        withheld = alone and told_again and not loop.is_anchor
         if place < known.covered[number] or withheld:
             return
         orders, rpt_seq = loaded.orders(row), int(loop.rpt_seqs[row])

@@ -5,7 +5,6 @@ anchor and slices that begin with nothing.
 """
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,10 @@ import pytest
 
 from pregao.books import layout as t
 from pregao.codecs.sbe import load_builtin_schema
+from pregao.feeds.binary.publisher import Habits
 from pregao.feeds.binary.reading.rows import RowReader
-from pregao.lake.plan.anchors import find_loops
 from pregao.lake.plan.readers import row_reader
-from pregao.lake.plan.scan import ScanSettings, scan_capture
-from pregao.lake.plan.slicing import FROM_FIRST, Slice, cut_unit
-from pregao.lake.plan.units import find_units
+from pregao.lake.plan.slicing import FROM_FIRST, Slice
 from pregao.lake.slices import buffers as b
 from pregao.lake.slices.feeds import Merged, merge
 from pregao.lake.slices.kernels.books import QUOTE_QUALITY, QUOTE_TRANSACTED
@@ -33,6 +30,7 @@ from pregao.model.market import Side
 from pregao.model.rows import NULL, ROW, Kind, Rows
 from tests.integration.lake_kit import make_days
 
+from .kit import TABLES, Found, slices_of
 from .plain_parts import Told, order_of
 from .plain_slice import PlainSlice
 
@@ -44,6 +42,7 @@ DAYS = {
     "version17": {"version": 17, "faults": ""},
     "resets16": {"version": 16, "faults": RESETS},
     "resets8": {"version": 8, "faults": RESETS},
+    "told in parts": {"version": 16, "faults": f"{RESETS},loss=1%", "habits": Habits(1)},
 }
 WEEKS = {  # two days each; the second has loops where it says so
     "no loops": {"version": 16, "seed": 17},
@@ -52,7 +51,6 @@ WEEKS = {  # two days each; the second has loops where it says so
     "resets": {"version": 8, "seed": 19, "faults": RESETS},
 }
 SHORT = 255  # rows that are read at once, the least that can be
-TABLES = ("orders", "trades", "executions", "statistics", "bands", "imbalances", "states")
 
 
 @pytest.fixture(scope="module", params=DAYS)
@@ -60,14 +58,7 @@ def slices(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     settings = DAYS[request.param]
     folder = tmp_path_factory.mktemp(request.param)
     days = make_days(folder, seed=17, messages=900, **settings)
-    return list(_slices(sorted(path for day in days for path in day.glob("*.pcap"))))
-
-
-def _slices(captures: list[Path]) -> Iterator[Slice]:
-    indexes = [scan_capture(str(path), ScanSettings(piece_packets=16)) for path in captures]
-    for unit in find_units(indexes):
-        loops = find_loops(unit)
-        yield from cut_unit(unit, loops, indexes, 3)
+    return list(slices_of(sorted(path for day in days for path in day.glob("*.pcap"))))
 
 
 def _rows(merged: Merged) -> Rows:
@@ -80,26 +71,6 @@ def _rows(merged: Merged) -> Rows:
         if reading.whole:
             return np.concatenate(parts)
         reading = reader.go_on()
-
-
-class Found:
-    """All stretches of a slice, one after the other."""
-
-    def __init__(self, machine: SliceMachine, most_orders: int = NEVER) -> None:
-        rows: list[list[Rows]] = [[] for _ in TABLES]
-        quotes, samples, checkpoints = [], [], []
-        self.stretches = 0
-        for stretch in machine.stretches(most_orders):
-            for number, mine in enumerate(rows):
-                mine.append(stretch.buffers.rows(number).copy())
-            quotes.append(stretch.quotes.copy())
-            samples.append(stretch.samples.copy())
-            checkpoints += stretch.checkpoints
-            self.stretches += 1
-        self.rows = [np.concatenate(mine) for mine in rows]
-        self.quotes, self.samples = np.concatenate(quotes), np.concatenate(samples)
-        self.checkpoints, self.ending = checkpoints, machine.ending
-        self.findings, self.store = machine.findings, machine.store
 
 
 def test_slices_are_equal(slices: list[Slice]) -> None:
@@ -174,7 +145,7 @@ def test_slices_that_begin_with_the_day_before_are_equal(week: str, tmp_path: Pa
     captures[1] = [path for path in captures[1] if week == "loops" or "Snapshot" not in path.name]
     before: dict[int, tuple[PlainSlice, Found]] = {}
     begun = 0
-    for slice_ in _slices([*captures[0], *captures[1]]):
+    for slice_ in slices_of([*captures[0], *captures[1]]):
         plain, stored = None, None
         if slice_.start == FROM_FIRST and slice_.channel in before:
             plain, result = before.pop(slice_.channel)
@@ -265,8 +236,11 @@ def _same_snapshots(found: Found, expected: Told) -> None:
     """Orders that healed a book, and those of stored books."""
     orders = found.rows[b.ORDERS]
     assert _books(orders[orders["kind"] == Kind.SNAPSHOT_ORDER]) == _sorted(expected.snapshots)
-    stored = [np.zeros(0, ROW), *found.checkpoints]
-    assert _books(np.concatenate(stored)) == _sorted(expected.checkpoints)
+    assert _books(found.checkpoints["SNAPSHOT"]) == _sorted(expected.checkpoints)
+    carried = found.checkpoints["CARRIED"].view(LAKE_ROW)
+    assert (carried["id"] == NULL).all()
+    told = ("at", "security_id", "rpt_seq", "quality")
+    assert sorted(tuple(int(row[name]) for name in told) for row in carried) == sorted(expected.carried)
 
 
 def _sorted(books: list[Any]) -> list[Any]:

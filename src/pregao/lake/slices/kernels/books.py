@@ -41,7 +41,7 @@ from pregao.lake.slices.kernels.sampling import (
 )
 from pregao.lake.slices.kernels.snapshots import settle_told
 from pregao.model import rows as r
-from pregao.model.rows import Kind
+from pregao.model.rows import Flag, Kind
 from pregao.recovery.instruments import (
     BOOK,
     BOUND,
@@ -49,7 +49,6 @@ from pregao.recovery.instruments import (
     NEVER,
     STATISTICS,
     SYNC_SIZE,
-    UNMARKED,
     Decision,
     Known,
 )
@@ -88,12 +87,11 @@ NOTES_FULL = 17
 SAMPLES_FULL = 18
 
 SUSPECTED = 256  # in a note: an update did not fit the book
-APPLY, EMPTIED, WENT_STALE, HEALED = (
-    int(Decision.APPLY), int(Decision.EMPTIED), int(Decision.WENT_STALE), int(Decision.HEALED),
-)  # fmt: skip
-NOTED = WENT_STALE | HEALED | SUSPECTED
+APPLY, EMPTIED, WENT_STALE = int(Decision.APPLY), int(Decision.EMPTIED), int(Decision.WENT_STALE)
+VERIFIED, HEALED = int(Decision.VERIFIED), int(Decision.HEALED)
+NOTED = WENT_STALE | VERIFIED | HEALED | SUSPECTED
 STALE = int(Known.STALE)
-END_OF_EVENT = 1
+END_OF_EVENT, RECOVERY = int(Flag.END_OF_EVENT), int(Flag.RECOVERY)
 ORDER, SIDE, EMPTY_BOOK, TRADE, EXECUTION = 1, 2, 3, 4, 6
 STATE, PHASE = int(Kind.STATE), int(Kind.PHASE)  # they tell transactTime in every version
 CHANNEL_RESET, DEFINITION = int(Kind.CHANNEL_RESET), int(Kind.DEFINITION)
@@ -135,7 +133,8 @@ def _take_row(context, books, number, row, kind):
     outcome = load_i64(context, DECIDED)
     store_64(context, DECIDED, NOT_DECIDED)
     if outcome == NOT_DECIDED:
-        outcome = decide(sync, kind, load_u32(row, r.RPT_SEQ), at, UNMARKED)
+        recovery = load_u8(row, r.FLAGS) & RECOVERY
+        outcome = decide(sync, kind, load_u32(row, r.RPT_SEQ), at, recovery)
     if outcome & EMPTIED and kind != EMPTY_BOOK:
         clear_book(books, header)
         touch(books, header, number)
@@ -147,9 +146,10 @@ def _take_row(context, books, number, row, kind):
             return t.NEEDS_MEMORY
         mark_changed(load_i64(context, SAMPLING), number)
         outcome |= _suspect(sync, header, at)
-    if outcome & (HEALED | WENT_STALE):
-        # Statistics that were never known are not in doubt for what is missing, until something is.
-        once = BOOK_ONCE if outcome & HEALED else STATISTICS_ONCE
+    if outcome & (EMPTIED | WENT_STALE):
+        # Statistics that were never known are not in doubt for what is missing, until something is. What a
+        # book held before it was emptied is of no interest, though it may be told again by half.
+        once = BOOK_ONCE if outcome & EMPTIED else STATISTICS_ONCE
         store_8(sync, KNOWN_ONCE, load_u8(sync, KNOWN_ONCE) | once)
     store_8(row, SPARE, doubt(sync, BOOK if is_book else STATISTICS))
     if outcome & NOTED:
