@@ -22,6 +22,7 @@ from .lake_truth import LakeBooks, told_orders, truth_books
 from .stream_kit import feed, rotate, streamer
 
 CHANNEL = 72  # of two futures that trade all day
+SEEDS = {16: 13, 8: 39}  # by wire version
 MONDAY, TUESDAY = date(2026, 11, 16), date(2026, 11, 17)
 ON_TUESDAY = f"trade_date = '{TUESDAY}'"
 BY_MESSAGES = (
@@ -38,13 +39,28 @@ BY_MESSAGES = (
 
 
 class Week:
-    """Monday and Tuesday of one channel; Tuesday's captures without snapshots too."""
+    """Monday and Tuesday of one channel; Tuesday's captures without snapshots too. In Monday's evening one
+    book has orders and one has none: `evening` has them as the exchange does."""
 
     def __init__(self, folder: Path, version: int) -> None:
         self.version = version
-        self.days = make_days(folder, seed=8, days=2, messages=3_000, version=version, checkpoint_events=20)
+        settings: dict[str, Any] = {"seed": SEEDS[version], "messages": 1_500, "version": version}
+        self.days = make_days(folder, days=2, checkpoint_events=20, **settings)
         self.monday, self.tuesday = (sorted(day.glob(f"{CHANNEL:03}_*.pcap")) for day in self.days)
         self.blind = [path for path in self.tuesday if "Snapshot" not in path.name]
+        self.evening = {
+            (security_id, side): next(
+                (told_orders(row, version) for row in reversed(sides) if row["side"] == side), []
+            )
+            for security_id, sides in truth_books(self.days[0], CHANNEL).items()
+            for side in Side
+        }
+        counts = {
+            security_id: sum(len(self.evening[security_id, side]) for side in Side)
+            for security_id, _ in self.evening
+        }
+        (self.emptied,) = [security_id for security_id, count in counts.items() if not count]
+        assert sum(counts.values()) > 2
 
 
 @pytest.fixture(scope="module", params=[16, 8], ids=["version16", "version8"])
@@ -65,26 +81,23 @@ def _seams(lake: Path) -> list[tuple[str, int]]:
     return [(row["severity"], row["count"]) for row in rows if row["trade_date"] == TUESDAY]
 
 
-def _compare(week: Week, lake: Path, *, moved: int = 0) -> tuple[int, int]:
-    """Sides of Tuesday's books held against the truth, and those in doubt. `moved`: by how much packets have
+def _compare(week: Week, lake: Path, *, moved: int = 0) -> None:
+    """All sides of Tuesday's books are without doubt, and the exchange's. `moved`: by how much packets have
     greater numbers than in truth."""
-    books, compared, doubtful = LakeBooks(Lake(lake), CHANNEL, TUESDAY), 0, 0
-    for security_id, sides in truth_books(week.days[1], CHANNEL).items():
+    books = LakeBooks(Lake(lake), CHANNEL, TUESDAY)
+    compared = truth_books(week.days[1], CHANNEL)
+    for security_id, sides in compared.items():
         walk = books.walk(security_id)
         for row in sides:
             walk.go_to(row["seq_version"], row["seq_num"] + moved)
-            if not walk.clean:
-                doubtful += 1
-                continue
+            assert walk.clean, row["seq_num"]
             assert walk.orders(Side(row["side"])) == told_orders(row, week.version), row["seq_num"]
-            compared += 1
-    return compared, doubtful
+    assert compared.keys() == {security_id for security_id, _ in week.evening}
+    assert all(len(sides) > 20 for sides in compared.values())
 
 
 def test_a_tuesday_without_snapshots_has_the_exchange_s_books(week: Week, blind: Path) -> None:
-    compared, doubtful = _compare(week, blind)
-    assert compared > 80
-    assert not doubtful
+    _compare(week, blind)
     assert _seams(blind) == [("INFO", 0)]
     lake = Lake(blind)
     for table in ("trades", "statistics", "quotes", "depth"):
@@ -96,8 +109,8 @@ def test_orders_that_are_good_till_cancelled_stay(week: Week, blind: Path) -> No
     lake = Lake(blind)
     rows = lake.arrow("orders", ON_TUESDAY).to_pylist()
     carried = {row["order_id"] for row in rows if row["action"] == "SNAPSHOT"}
+    assert carried == {order[0] for orders in week.evening.values() for order in orders}
     entered = set(lake.arrow("orders", f"trade_date = '{MONDAY}'")["order_id"].to_pylist())
-    assert len(carried) > 2
     assert carried <= entered
     assert carried & {row["order_id"] for row in rows if row["action"] in ("CHANGE", "DELETE")}
 
@@ -202,9 +215,7 @@ def test_after_a_gap_between_the_days_books_are_in_doubt_until_proven(week: Week
     tuesday = _changed(week.blind, tmp_path / "captures", renumber)
     build([*week.monday, *tuesday], tmp_path / "lake")
     assert _seams(tmp_path / "lake") == [("WARNING", 2)]
-    compared, doubtful = _compare(week, tmp_path / "lake", moved=2)
-    assert compared > 80
-    assert not doubtful
+    _compare(week, tmp_path / "lake", moved=2)
     lake = Lake(tmp_path / "lake")
     told = [row for row in lake.arrow("orders", ON_TUESDAY).to_pylist() if row["action"] != "SNAPSHOT"]
     assert {row["quality"] for row in told} == {0}  # the first update of each book proves it
@@ -253,22 +264,59 @@ def test_the_book_before_the_first_loop(week: Week, blind: Path) -> None:
     packets = lake.arrow("packets").to_pylist()
     ended = max(row["ts_send"] for row in packets if row["trade_date"] == MONDAY)
     begun = min(row["ts_send"] for row in packets if row["trade_date"] == TUESDAY)
-    names = {row["security_id"]: row["symbol"] for row in lake.arrow("instruments").to_pylist()}
-    known = 0
-    for security_id, sides in truth_books(week.days[0], CHANNEL).items():
-        if security_id not in names:
-            continue
-        for side in Side:
-            told = [row for row in sides if row["side"] == side]
-            expected = told_orders(told[-1], week.version) if told else []
-            for at_ns in (ended, begun - 1):
-                book = book_at(lake, names[security_id], at_ns)
-                assert not book.quality & (Quality.BOOK_UNKNOWN | Quality.AFTER_GAP)
-                orders: Any = book.bid_orders if side is Side.BUY else book.offer_orders
-                found = [(o.order_id, o.price, o.size, o.inserted_ns, o.firm, o.implied) for o in orders]
-                assert found == expected
-            known += len(expected)
-    assert known > 2
+    names = _names(lake)
+    assert names.keys() == {security_id for security_id, _ in week.evening}
+    for (security_id, side), expected in week.evening.items():
+        for at_ns in (ended, begun - 1):
+            book = book_at(lake, names[security_id], at_ns)
+            assert not book.quality & (Quality.BOOK_UNKNOWN | Quality.AFTER_GAP)
+            assert book.known_ns == ended
+            orders: Any = book.bid_orders if side is Side.BUY else book.offer_orders
+            found = [(o.order_id, o.price, o.size, o.inserted_ns, o.firm, o.implied) for o in orders]
+            assert found == expected
+
+
+def _before_first_order(lake: Lake, security_id: int) -> int:
+    orders = lake.arrow("orders", f"{ON_TUESDAY} and security_id = {security_id}")["ts_event"].to_pylist()
+    return int(min(orders)) - 1
+
+
+def test_an_empty_book_is_not_an_unknown_one(week: Week, blind: Path, tmp_path: Path) -> None:
+    """Carried over without an order: it is known to be empty, and without the day before it is not."""
+    lake = Lake(blind)
+    (symbol,) = set(lake.arrow("instruments", f"security_id = {week.emptied}")["symbol"].to_pylist())
+    stored = lake.arrow("book_checkpoints", f"{ON_TUESDAY} and anchor = 'CARRIED'").to_pylist()
+    assert {row["security_id"] for row in stored} == {week.emptied, None}
+    assert {(row["order_id"], row["quality"]) for row in stored} == {(None, int(Quality.FROM_SNAPSHOT))}
+    at_ns = _before_first_order(lake, week.emptied)
+    book = book_at(lake, symbol, at_ns)
+    assert (book.bids, book.offers, book.last_ns) == ([], [], None)
+    assert book.quality == Quality.FROM_SNAPSHOT
+    build(week.blind, tmp_path / "lake")
+    unknown = book_at(Lake(tmp_path / "lake"), symbol, at_ns)
+    assert (unknown.known_ns, unknown.quality) == (None, Quality.BOOK_UNKNOWN)
+
+
+def test_a_loop_tells_by_silence_who_is_empty(week: Week, tmp_path: Path) -> None:
+    """Whoever is not in a complete loop has nothing (6.3)."""
+    build(week.days[0].glob("078_*.pcap"), tmp_path / "lake")
+    lake = Lake(tmp_path / "lake")
+    told = lake.arrow("book_checkpoints", "anchor = 'SNAPSHOT'").to_pylist()
+    others = [row for row in told if row["security_id"] is None]
+    assert {(row["order_id"], row["quality"]) for row in others} == {(None, int(Quality.FROM_SNAPSHOT))}
+    first_ns = min(row["ts_checkpoint"] for row in others)
+    heard = {row["security_id"] for row in told if row["ts_checkpoint"] <= first_ns}
+    heard |= {row["security_id"] for row in lake.arrow("orders").to_pylist()}
+    silent = {symbol for security_id, symbol in _names(lake).items() if security_id not in heard}
+    assert silent
+    for symbol in silent:
+        book = book_at(lake, symbol, first_ns)
+        assert (book.bids, book.offers, book.known_ns) == ([], [], first_ns)
+        assert book.quality == Quality.FROM_SNAPSHOT
+
+
+def _names(lake: Lake) -> dict[int, str]:
+    return {row["security_id"]: row["symbol"] for row in lake.arrow("instruments").to_pylist()}
 
 
 def test_streamed_it_is_the_same(week: Week, blind: Path, tmp_path: Path) -> None:
