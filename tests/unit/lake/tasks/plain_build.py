@@ -28,7 +28,7 @@ class PlainBuild:
     proves it before its second is over. All else has the quality 0."""
 
     def __init__(self, channel: PlainChannel, trade_date: date) -> None:
-        self._channel, self._date = channel, trade_date
+        self.channel, self._date = channel, trade_date
         self.tables: dict[str, list[Row]] = {table: [] for table in TABLES}
         self._books: dict[int, ReferenceBook] = {}
         self._best: dict[int, tuple[Level | None, Level | None]] = {}  # as last told
@@ -51,7 +51,7 @@ class PlainBuild:
         self, table: str, packet: PlainPacket, ts_ns: int, kind: str, told: Told | None, own: Row, **more: Any
     ) -> Row:
         row = {
-            "trade_date": self._date, "channel": self._channel.channel, **packet.lineage, "quality": 0,
+            "trade_date": self._date, "channel": self.channel.channel, **packet.lineage, "quality": 0,
             "ts_event": ts_ns, "time": moment(ts_ns), "ts_event_kind": kind,
             "msg_index": None if told is None else told.index, "entry": 0,
             "rpt_seq": None if told is None else told.rpt_seq or None, **own, **more,
@@ -60,7 +60,7 @@ class PlainBuild:
         return row
 
     def _who(self, security_id: int | None, packet: PlainPacket) -> Row:
-        symbol = self._channel.symbol(security_id, packet.header.sending_time_ns)
+        symbol = self.channel.symbol(security_id, packet.header.sending_time_ns)
         return {"security_id": security_id, "symbol": symbol}
 
     def _take(self, packet: PlainPacket) -> None:

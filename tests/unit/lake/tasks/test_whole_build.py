@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from pregao.codecs.sbe import load_builtin_schema
+from pregao.feeds.binary.packets import PacketDecoder
 from pregao.lake.lake import Lake
 from pregao.lake.tables.catalogue import find_table
 from pregao.simulator.settings import FIRST_DATE
@@ -54,8 +56,33 @@ def test_rows_and_columns_are_the_plain_ones(table: str, lake: Lake, expected: d
         for key, row in told.items():
             assert row.keys() == columns
             assert {name: found[key][name] for name in columns} == row
-            compared += 1
-    assert compared > 1  # imbalances are few
+            compared += found[key].get("entry") in (0, None)
+    assert compared == _counted(expected, table) > 0
+
+
+# The messages that a table is made of, a row or several each.
+_MESSAGES = {
+    "orders": {"Order_MBO_50", "DeleteOrder_MBO_51", "MassDeleteOrders_MBO_52", "EmptyBook_9",
+               "ChannelReset_11"},
+    "trades": {"Trade_53", "ForwardTrade_54", "TradeBust_57"},
+    "executions": {"ExecutionSummary_55"},
+    "statistics": {"ExecutionStatistics_56", "OpeningPrice_15", "TheoreticalOpeningPrice_16",
+                   "ClosingPrice_17", "HighPrice_24", "LowPrice_25", "LastTradePrice_27",
+                   "SettlementPrice_28", "OpenInterest_29"},
+    "bands": {"PriceBand_20", "PriceBand_22", "QuantityBand_21"},
+    "imbalances": {"AuctionImbalance_19"},
+    "states": {"SecurityStatus_3", "SecurityGroupPhase_10"},
+}  # fmt: skip
+
+
+def _counted(expected: dict[int, PlainBuild], table: str) -> int:
+    """Messages of the captures by their names, each packet once; what books come to only the twin knows."""
+    if table not in _MESSAGES:
+        return sum(len(plain.tables[table]) for plain in expected.values())
+    decoder = PacketDecoder(load_builtin_schema())
+    payloads = (packet.payload for plain in expected.values() for packet in plain.channel.packets)
+    messages = (placed.message for payload in payloads for placed in decoder.decode(payload).messages)
+    return sum(message.name in _MESSAGES[table] for message in messages)
 
 
 def _by_key(rows: list[dict[str, Any]]) -> dict[Key, dict[str, Any]]:
