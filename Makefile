@@ -6,15 +6,18 @@ READY  := $(VENV)/.ready
 RUN    := build/run
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench proof clean
+.PHONY: help run test check bench proof lock clean
 
 help: ## what each verb does
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 14
 
-# Everything is installed from the package index, once for each state of pyproject.toml.
-$(READY): pyproject.toml
+# Everything is installed from the package index, once for each state of these two files: pyproject.toml has the ranges
+# that a user may have, requirements.lock the exact versions that are tested, also of what builds the package.
+INSTALL := -m pip install --quiet --disable-pip-version-check
+$(READY): pyproject.toml requirements.lock
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[develop]'
+	$(BIN)/python $(INSTALL) --constraint requirements.lock hatchling editables
+	$(BIN)/python $(INSTALL) --constraint requirements.lock --no-build-isolation --editable '.[all,develop]'
 	@$(BIN)/pregao doctor --compile > /dev/null
 	@touch $@
 
@@ -35,6 +38,13 @@ bench: $(READY) ## measure, print the table, write build/bench.json
 proof: $(READY) ## the long proofs; writes build/proof.json
 	$(BIN)/python -m pytest -m long
 	$(BIN)/python -m tests.proofs
+
+lock: ## take the newest versions that pyproject.toml allows; writes requirements.lock
+	$(PYTHON) -m venv --clear build/lock
+	build/lock/bin/python $(INSTALL) '.[all,develop]'
+	{ echo '# Made by `make lock`: the exact versions that `make` and CI install. Names and versions only.'; \
+	  build/lock/bin/python -m pip freeze --exclude pregao; } > build/requirements.lock
+	mv build/requirements.lock requirements.lock
 
 clean: ## remove what was made
 	rm -rf $(VENV) build .hypothesis .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

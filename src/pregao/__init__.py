@@ -9,15 +9,25 @@
 
 __version__ = "0.1.0"
 
-# Of `pregao.market`; `__init__.pyi` tells type checkers the same.
-_FACE = frozenset((
+# Where each public name lives; `__init__.pyi` tells type checkers the same.
+_HOMES = {
+    "DecodedMessage": "pregao.captures.decode",
+    "Finding": "pregao.captures.decode",
+    "Lake": "pregao.lake.lake",
+    "Replay": "pregao.captures.replay",
+    "decode_capture": "pregao.captures.decode",
+    "local_session": "pregao.lake.spark.session",
+    "read_columns": "pregao.captures.columns",
+}
+_HOMES |= dict.fromkeys((
     "Action", "Aggressor", "AmbiguousSymbolError", "BandType", "Book", "BookEmptied", "BookLevels",
     "BookStatus", "BookStatusChanged", "CaptureError", "ChannelReady", "ChannelSilent", "ChannelWasCleared",
     "ClosingPrice", "ConfigurationError", "DecodeError", "Definition", "DefinitionAction",
     "DefinitionsComplete", "Depth", "EncodeError", "ExecutionStatistics", "ExecutionSummary", "FailedOver",
     "FeedAlive", "FeedSilent", "GapDetected", "HighPrice", "Imbalance", "ImbalanceSide", "Instrument",
     "InstrumentHealed", "InstrumentStale", "InstrumentsUnverified", "JoinStream", "LastTrade",
-    "LeaveStream", "Level", "LimitType", "LowPrice", "Market", "MarketEvent", "Midpoint", "NO_PRICE",
+    "LeaveStream", "Level", "LimitType", "LowPrice", "Market", "MarketEvent", "Midpoint",
+    "MissingExtraError", "NO_PRICE",
     "News", "OpenInterest", "OpeningPrice", "Order", "OrderAdded", "OrderChanged", "OrderDeleted",
     "PacketConflict", "PacketDamaged", "Phase", "PhaseChanged", "PregaoError", "PriceBand", "PriceKind",
     "PriceOrigin", "QuantityBand", "QueueOverflow", "QueuePosition", "Quote", "SchemaError",
@@ -25,19 +35,23 @@ _FACE = frozenset((
     "SideDeleted", "SideLevels", "SnapshotLoopComplete", "State", "StateChanged", "StateEvent", "Statistic",
     "StreamReset", "Subscription", "TheoreticalPrice", "Top", "Trade", "TradeBusted", "TradeCondition",
     "TradeDateChanged", "TradeSubType", "UnitsWanted", "UnknownInstrumentError", "price_of", "price_text",
-))  # fmt: skip
+), "pregao.market")  # fmt: skip
 
 
 def __getattr__(name: str) -> object:
-    """Only who asks for the library loads it: `pregao --help` answers at once."""
-    if name not in _FACE:
+    """Load a public name when it is asked for: `pregao --help` answers at once, and the lake's libraries are
+    needed only by those who use the lake."""
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    found = getattr(import_module("pregao.market"), name)
+    from pregao.extras import name_missing_extra
+
+    with name_missing_extra():
+        found = getattr(import_module(_HOMES[name]), name)
     globals()[name] = found
     return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_FACE})
+    return sorted({*globals(), *_HOMES})

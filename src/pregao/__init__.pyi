@@ -1,4 +1,11 @@
 # The types of what `__getattr__` gives: its module is loaded when somebody asks.
+from pregao.captures.columns import read_columns as read_columns
+from pregao.captures.decode import DecodedMessage as DecodedMessage
+from pregao.captures.decode import Finding as Finding
+from pregao.captures.decode import decode_capture as decode_capture
+from pregao.captures.replay import Replay as Replay
+from pregao.lake.lake import Lake as Lake
+from pregao.lake.spark.session import local_session as local_session
 from pregao.market import NO_PRICE as NO_PRICE
 from pregao.market import Action as Action
 from pregao.market import Aggressor as Aggressor
@@ -43,6 +50,7 @@ from pregao.market import LowPrice as LowPrice
 from pregao.market import Market as Market
 from pregao.market import MarketEvent as MarketEvent
 from pregao.market import Midpoint as Midpoint
+from pregao.market import MissingExtraError as MissingExtraError
 from pregao.market import News as News
 from pregao.market import OpeningPrice as OpeningPrice
 from pregao.market import OpenInterest as OpenInterest

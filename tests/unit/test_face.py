@@ -25,15 +25,27 @@ def test_the_face_is_there_when_asked_for() -> None:
     assert BookStatus.CLEAN > BookStatus.STALE
     assert Side.BUY.opposite is Side.SELL
     assert issubclass(market.UnknownInstrumentError, PregaoError)
-    assert {"Market", "Trade"} <= set(dir(pregao))
+    assert {"Market", "Trade", "Lake"} <= set(dir(pregao))
+
+
+def test_every_name_is_where_it_is_said_to_be() -> None:
+    for name in pregao._HOMES:
+        assert getattr(pregao, name) is not None
+    from pregao import Lake
+    from pregao.lake import Lake as LakeOfTheLake
+
+    assert Lake is LakeOfTheLake
 
 
 def test_the_face_is_the_same_for_type_checkers() -> None:
     from pregao import market
 
     stub = (Path(pregao.__file__).parent / "__init__.pyi").read_text(encoding="utf-8")
-    told = re.findall(r"^from pregao\.market import (\w+) as \1$", stub, re.MULTILINE)
-    assert sorted(told) == sorted(pregao._FACE) == sorted(market.__all__)
+    told = re.findall(r"^from ([\w.]+) import (\w+) as \2$", stub, re.MULTILINE)
+    homes = {name: home for home, name in told}
+    assert homes == pregao._HOMES
+    of_market = {name for name, home in homes.items() if home == "pregao.market"}
+    assert of_market == set(market.__all__)
     assert (Path(pregao.__file__).parent / "py.typed").exists()
 
 

@@ -28,6 +28,7 @@ from pregao.cli import (
     vacuum,
 )
 from pregao.environment import SAY_COMPILING
+from pregao.extras import name_missing_extra
 from pregao.model.errors import ConfigurationError, PregaoError
 
 _LOCALE = ("LC_ALL", "LC_CTYPE", "LANG")
@@ -56,7 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     os.environ[SAY_COMPILING] = str(os.getpid())
     try:
         _need_nameable(args)
-        status = chosen(args)
+        with name_missing_extra():
+            status = chosen(args)
         sys.stdout.flush()
         return status
     except PregaoError as error:

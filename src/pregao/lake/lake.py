@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from pregao.extras import name_missing_extra
 from pregao.lake.errors import LakeError, NoLakeError
 from pregao.lake.reading import arrow
 from pregao.lake.reading.conditions import Condition, Where, conditions
@@ -66,7 +67,8 @@ class Lake:
         self, name: str, where: Where = None, *, as_of: int | None = None,
         columns: Sequence[str] | None = None,
     ) -> "DataFrame":  # fmt: skip
-        from pregao.lake.reading.sparkframes import frame
+        with name_missing_extra():
+            from pregao.lake.reading.sparkframes import frame
 
         table = find_table(name)
         wanted = conditions(table, where)
@@ -88,14 +90,16 @@ class Lake:
     ) -> "pandas.DataFrame":  # fmt: skip
         """`floats`: prices as float64, fast but rounded; otherwise as exact Decimals."""
         found = self.arrow(name, where, as_of=as_of, columns=columns)
-        frame: pandas.DataFrame = (_with_floats(found) if floats else found).to_pandas()
+        with name_missing_extra():
+            frame: pandas.DataFrame = (_with_floats(found) if floats else found).to_pandas()
         return frame
 
     def to_polars(
         self, name: str, where: Where = None, *, as_of: int | None = None,
         columns: Sequence[str] | None = None,
     ) -> "polars.DataFrame":  # fmt: skip
-        import polars
+        with name_missing_extra():
+            import polars
 
         found = polars.from_arrow(self.arrow(name, where, as_of=as_of, columns=columns))
         assert isinstance(found, polars.DataFrame)
@@ -106,7 +110,8 @@ class Lake:
     ) -> "duckdb.DuckDBPyConnection":
         """A connection in which every table is a view; DuckDB reads only the columns and row groups it
         needs."""
-        import duckdb
+        with name_missing_extra():
+            import duckdb
 
         opened = duckdb.connect() if connection is None else connection
         for name, table in TABLES.items():

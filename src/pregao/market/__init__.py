@@ -71,6 +71,7 @@ from pregao.model.errors import (
     ConfigurationError,
     DecodeError,
     EncodeError,
+    MissingExtraError,
     PregaoError,
     SchemaError,
 )
@@ -141,6 +142,7 @@ __all__ = [
     "Market",
     "MarketEvent",
     "Midpoint",
+    "MissingExtraError",
     "News",
     "OpenInterest",
     "OpeningPrice",

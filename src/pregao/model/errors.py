@@ -4,6 +4,7 @@
     ├── SchemaError            a schema file contradicts itself, or is hostile
     ├── CaptureError           a capture file cannot be opened or read at all
     ├── ConfigurationError     a channel configuration is wrong
+    ├── MissingExtraError      a library that an extra of the package brings is not installed
     ├── EncodeError            our side asked for a message that cannot be encoded
     └── DecodeError            bytes from outside are wrong; carries a Fault and an offset
 """
@@ -38,6 +39,14 @@ class ConfigurationError(PregaoError):
     def __init__(self, reason: str, *, file: str = "", key: str = "") -> None:
         self.reason, self.file, self.key = reason, file, key
         super().__init__(": ".join(part for part in (file, key, reason) if part))
+
+
+class MissingExtraError(PregaoError, ImportError):
+    """A library is not installed that `pip install 'pregao[extra]'` brings."""
+
+    def __init__(self, library: str, extra: str) -> None:
+        self.library, self.extra = library, extra
+        super().__init__(f"{library} is not installed: pip install 'pregao[{extra}]'")
 
 
 class EncodeError(PregaoError):

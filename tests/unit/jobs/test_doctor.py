@@ -15,6 +15,21 @@ def test_what_is_here() -> None:
     assert {"memory", "receive buffer", "tshark", "browser", "disk free here"} <= set(checks)
 
 
+def test_without_the_lake_nothing_is_lacking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its libraries are an extra: what lacks then is noted, with what to install."""
+
+    def none() -> None:
+        raise JavaError("Spark needs Java")
+
+    monkeypatch.setattr(doctor, "find_java", none)
+    monkeypatch.setattr(doctor, "find_spec", lambda name: None)
+    monkeypatch.setattr(doctor, "_OF_LAKE", ("no-such-library",))
+    checks = {check.what: check for check in doctor.examine()}
+    for what in ("java", "no-such-library"):
+        assert checks[what].state == "note"
+        assert "pip install 'pregao[lake]'" in checks[what].advice
+
+
 def test_what_is_lacking_comes_with_advice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def none() -> None:
         raise JavaError("Spark needs Java")

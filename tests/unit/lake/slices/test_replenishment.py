@@ -63,7 +63,7 @@ def told_in(captures: Iterable[Path]) -> tuple[set[Place], set[Place]]:
     """What the messages themselves say: which packets change a book, and where the last of them is marked
     RecoveryMsg or an EmptyBook."""
     (feed_a,) = [path for path in captures if "Incremental_FeedA" in path.name]
-    decoder, told_again = PacketDecoder(load_builtin_schema()), dict[Place, bool]()
+    decoder, told_again = PacketDecoder(BINARY.schema), dict[Place, bool]()
     for packet in read_capture(feed_a):
         header = packet.header
         for placed in decoder.decode(packet.payload).messages:
