@@ -28,7 +28,7 @@ test: $(READY) ## every test, with a short slice of each proof
 	$(BIN)/python -m tests.halves
 
 check: $(READY) ## style, types, and the direction of imports
-	$(BIN)/ruff check src tests
+	$(BIN)/ruff check src tests examples
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

@@ -3,12 +3,9 @@
 import argparse
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from pregao.cli.lake_arguments import OK, add_parser
-
-if TYPE_CHECKING:
-    from pregao.cli.output import Output
 
 _DESCRIPTION: Final = "What this machine has and lacks for each thing pregao can do."
 _SIGNS: Final = {"ok": "✓", "note": "·", "lacks": "✗"}
@@ -29,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
 
     output = Output()
     if args.compile:
-        _compile(output)
+        _compile()
     checks = examine()
     if args.format == "json":
         output.data("".join(json.dumps(asdict(check), ensure_ascii=False) + "\n" for check in checks))
@@ -44,10 +41,9 @@ def run(args: argparse.Namespace) -> int:
     return OK
 
 
-def _compile(output: "Output") -> None:
+def _compile() -> None:
+    """What is compiled says so itself."""
     from pregao.jobs.compiled import compile_all, is_compiled
-    from pregao.kernels import COMPILING
 
     if not is_compiled():
-        output.talk(f"{COMPILING} …")
         compile_all()
