@@ -6,10 +6,10 @@ READY  := $(VENV)/.ready
 RUN    := build/run
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench proof lock clean
+.PHONY: help run test check bench proof screenshots lock clean
 
 help: ## what each verb does
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 14
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
 
 # Everything is installed from the package index, once for each state of these two files: pyproject.toml has the ranges
 # that a user may have, requirements.lock the exact versions that are tested, also of what builds the package.
@@ -38,6 +38,9 @@ bench: $(READY) ## measure, print the table, write build/bench.json
 proof: $(READY) ## the long proofs; writes build/proof.json
 	$(BIN)/python -m pytest -m long
 	$(BIN)/python -m tests.proofs
+
+screenshots: run ## draw the pictures of the README again, from the report of `make run`
+	$(BIN)/python docs/screenshots.py $(RUN)/report.html docs/images
 
 lock: ## take the newest versions that pyproject.toml allows; writes requirements.lock
 	$(PYTHON) -m venv --clear build/lock

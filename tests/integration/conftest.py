@@ -1,4 +1,4 @@
-"""What several tests look at: the main job, run once on a small day."""
+"""What several tests look at: the sample, and the main job, run once on a small day."""
 
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from pregao.jobs.main_job import JobDone, JobSettings, run_main_job
+from pregao.simulator.sample import write_sample
 
 # As `make run` has them, and enough of them for a day of 4,000 messages in sixteen minutes.
 FAULTS = "loss=1%,gap=2x8@A,cut=B@14:20+20s,both=4x8,dup=0.5%,delay=0.5%:5ms,skew=B:+180us"
@@ -19,6 +20,14 @@ class Ran(NamedTuple):
     settings: JobSettings
     done: JobDone
     steps: list[str]
+
+
+@pytest.fixture(scope="session")
+def sample_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where examples are run: with the sample in `build/sample`."""
+    root = tmp_path_factory.mktemp("sample")
+    write_sample(root / "build" / "sample")
+    return root
 
 
 @pytest.fixture(scope="session")

@@ -61,12 +61,13 @@ class Page:
 
     def _settled(self, printed: str) -> str:
         for name, pattern in self._varying.items():
-            printed = pattern.sub(lambda found, name=name: name.ljust(len(found[0]), "…"), printed)  # type: ignore[misc]
+            printed = pattern.sub(name, printed)
         return printed
 
 
 def printed_by(code: str, folder: Path, name: str = "example") -> str:
-    """All that it prints when it is run in this folder, without spaces at the end of lines."""
+    """All that it prints when it is run in this folder, without spaces at the end of lines and empty lines at
+    its end."""
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch, f"{name}.py")
         file.write_text(code, encoding="utf-8")
@@ -77,4 +78,5 @@ def printed_by_file(file: Path, folder: Path) -> str:
     out = StringIO()
     with chdir(folder), redirect_stdout(out):
         runpy.run_path(str(file), run_name="__main__")
-    return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
+    lines = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+    return f"{lines.rstrip()}\n"

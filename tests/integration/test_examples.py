@@ -13,8 +13,6 @@ from typing import Any
 
 import pytest
 
-from pregao.simulator.sample import write_sample
-
 from .exchange_process import write_configuration
 from .loopback import need_multicast
 from .pages import ROOT, WRITE, printed_by_file
@@ -33,13 +31,6 @@ VARYING = {
 }
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("examples")
-    write_sample(made / "build" / "sample")
-    return made
-
-
 def check(name: str, folder: Path) -> None:
     printed = printed_by_file(FOLDER / f"{name}.py", folder)
     for pattern, instead in VARYING.get(name, ()):
@@ -52,19 +43,19 @@ def check(name: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_example_prints_what_it_should(name: str, folder: Path) -> None:
-    check(name, folder)
+def test_example_prints_what_it_should(name: str, sample_root: Path) -> None:
+    check(name, sample_root)
 
 
-def test_a_live_market(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_live_market(sample_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     need_multicast("a live market")
     monkeypatch.setattr(sys, "argv", ["live_market.py", *map(str, write_configuration(tmp_path))])
-    check(LIVE, folder)
+    check(LIVE, sample_root)
 
 
-def test_a_lake(spark: Any, folder: Path) -> None:
+def test_a_lake(spark: Any, sample_root: Path) -> None:
     for name in ON_LAKE:
-        check(name, folder)
+        check(name, sample_root)
 
 
 def test_there_are_ten_short_programs_that_say_what_they_show() -> None:

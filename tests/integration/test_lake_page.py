@@ -1,35 +1,44 @@
-"""The examples of docs/lake.md, as they stand there, on the lake of the main job."""
+"""The examples of docs/lake.md, as they stand there, on the lake of the main job: what each prints is
+compared with what stands behind it.
+
+The lake is of the same day each time; `VARYING` names what differs from run to run.
+"""
 
 import re
 import shlex
-from pathlib import Path
 
 import pytest
 
 from pregao.cli.main import _parser, main
 
 from .conftest import Ran
+from .pages import Example, Page, printed_by
 
-PAGE = (Path(__file__).parents[2] / "docs" / "lake.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+VARYING = {
+    "<time>": r"(?<=1 build )\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}\+00:00",  # when a version was committed
+    "<file>": r"[\w.-]+\.parquet",  # a name that no other attempt has
+}
+PAGE = Page("docs/lake.md", VARYING)
 COMMANDS = [
     shlex.split(line, comments=True)[1:]
-    for block in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
+    for block in re.findall(r"```sh\n(.*?)```", PAGE.text, re.DOTALL)
     for line in block.splitlines()
 ]
 # These start a Spark of their own, write, or want captures that only stand on the page.
 ONLY_READ = ("build", "query", "compact")
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
-def test_example_runs_and_prints(
-    example: str, main_job: Ran, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(main_job.root)
-    if "umdf" in example:  # read by Spark's own processes, which are where the tests were started
-        example = example.replace('"build/', f'"{main_job.root}/build/')
-    exec(compile(example, "lake.md", "exec"), {})
-    assert re.search(r"\d", capsys.readouterr().out)
+@pytest.mark.parametrize("example", PAGE.examples, ids=range(len(PAGE.examples)))
+def test_examples_print_what_the_page_shows(example: Example, main_job: Ran) -> None:
+    code = example.code
+    if "umdf" in code:  # read by Spark's own processes, which are where the tests were started
+        code = code.replace('"build/', f'"{main_job.root}/build/')
+    PAGE.check(example, printed_by(code, main_job.root))
+
+
+def test_every_example_shows_its_output() -> None:
+    assert (PAGE.unshown, len(PAGE.examples)) == (0, 8)
+    assert all(re.search(r"\w", example.shown) for example in PAGE.examples)
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
@@ -46,7 +55,7 @@ def test_command_is_understood(
 
 def test_each_face_has_an_example() -> None:
     for word in ("table(", "to_pandas", "to_polars", "to_duckdb", "at(1)", 'format("umdf")'):
-        assert any(word in example for example in EXAMPLES), word
+        assert any(word in example.code for example in PAGE.examples), word
     assert {"build", "tables", "query", "book", "report", "compact", "vacuum"} == {
         each[0] for each in COMMANDS
     }

@@ -1,5 +1,5 @@
-"""The examples of docs/library.md, as they stand there: those of captures print what stands behind them,
-those of live markets are only read (`test_listen` runs the like).
+"""The examples of docs/library.md and docs/captures.md, as they stand there: those of captures print what
+stands behind them, those of live markets are only read (`test_listen` runs the like).
 
 Nothing of what they print varies: the sample is the same day each time.
 """
@@ -9,32 +9,29 @@ from pathlib import Path
 
 import pytest
 
-from pregao.simulator.sample import write_sample
-
 from .pages import Example, Page, printed_by
 
-PAGE = Page("docs/library.md")
+LIBRARY, CAPTURES = Page("docs/library.md"), Page("docs/captures.md")
+CASES = [
+    pytest.param(page, example, id=f"{page.path.stem}-{number}")
+    for page in (LIBRARY, CAPTURES)
+    for number, example in enumerate(page.examples)
+]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("library")
-    write_sample(made / "build" / "sample")
-    return made
+@pytest.mark.parametrize(("page", "example"), CASES)
+def test_examples_print_what_the_page_shows(page: Page, example: Example, sample_root: Path) -> None:
+    page.check(example, printed_by(example.code, sample_root))
 
 
-@pytest.mark.parametrize("example", PAGE.examples, ids=range(len(PAGE.examples)))
-def test_examples_print_what_the_page_shows(example: Example, folder: Path) -> None:
-    PAGE.check(example, printed_by(example.code, folder))
-
-
-def test_every_example_of_captures_shows_its_output() -> None:
-    assert (PAGE.unshown, len(PAGE.examples)) == (0, 6)
-    assert all(example.shown for example in PAGE.examples)
+@pytest.mark.parametrize(("page", "count"), [(LIBRARY, 6), (CAPTURES, 3)])
+def test_every_example_of_captures_shows_its_output(page: Page, count: int) -> None:
+    assert (page.unshown, len(page.examples)) == (0, count)
+    assert all(example.shown for example in page.examples)
 
 
 def test_live_examples_can_be_read() -> None:
-    live = re.findall(r"```py\n(.*?)```", PAGE.text, re.DOTALL)
+    live = re.findall(r"```py\n(.*?)```", LIBRARY.text, re.DOTALL)
     assert len(live) == 2
     for code in live:
         compile(code, "library.md", "exec")

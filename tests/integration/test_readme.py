@@ -1,35 +1,43 @@
-"""The README's examples are run as they stand there."""
+"""The README: its example prints what it shows, and everything it names is there."""
 
 import re
 from pathlib import Path
 
-import pytest
+from pregao.cli.main import _parser
 
-from pregao.simulator.sample import write_sample
+from .pages import ROOT, Page, printed_by
 
-from .conftest import Ran
-
-ROOT = Path(__file__).parents[2]
-EXAMPLES = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+PAGE = Page("README.md")
 
 
-@pytest.fixture(scope="module")
-def made(main_job: Ran) -> Path:
-    """Where `make run` was run and the sample was made."""
-    write_sample(main_job.root / "build" / "sample")
-    return main_job.root
+def test_the_example_prints_what_the_readme_shows(sample_root: Path) -> None:
+    (example,) = PAGE.examples
+    assert PAGE.unshown == 0
+    assert example.shown
+    assert len(example.code.splitlines()) <= 12
+    PAGE.check(example, printed_by(example.code, sample_root))
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
-def test_example_runs_and_prints(
-    example: str, made: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(made)
-    exec(compile(example, "README.md", "exec"), {})
-    assert re.search(r"\d", capsys.readouterr().out)
+def test_links_lead_somewhere_and_every_document_is_listed() -> None:
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "examples" / "README.md"]
+    pages += (ROOT / "docs").glob("*.md")
+    for page in pages:
+        for link in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / link).exists(), (page.name, link)
+    listed = set(re.findall(r"\(docs/([\w-]+\.md)\)", PAGE.text))
+    assert listed == {path.name for path in (ROOT / "docs").glob("*.md")}
 
 
-def test_there_are_examples_of_both_faces() -> None:
-    assert ["read_columns" in EXAMPLES[0], "decode_capture" in EXAMPLES[1]] == [True, True]
-    assert any("lake.table(" in example for example in EXAMPLES)
-    assert any("to_duckdb" in example for example in EXAMPLES)
+def test_every_command_has_its_line_in_the_commands_page() -> None:
+    page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    (commands,) = _parser()._subparsers._group_actions  # type: ignore[union-attr]
+    assert commands.choices is not None
+    for name in commands.choices:
+        assert f"`pregao {name}" in page, name
+
+
+def test_every_verb_of_make_that_it_names_is_there() -> None:
+    verbs = set(re.findall(r"^([a-z]+):.*## ", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    for page in ("README.md", "CONTRIBUTING.md"):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        assert set(re.findall(r"(?:`|^)make ([a-z]+)", text, re.MULTILINE)) <= verbs, page
