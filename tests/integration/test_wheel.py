@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import venv
 import zipfile
 from collections.abc import Iterator
@@ -36,8 +37,8 @@ class Done(NamedTuple):
 class Installed:
     """An environment with the wheel in it, and nothing of the checkout."""
 
-    def __init__(self, folder: Path, wheel: Path) -> None:
-        self.folder, self._wheel = folder, wheel
+    def __init__(self, folder: Path, wheel: Path, constraints: Path = ROOT / "requirements.lock") -> None:
+        self.folder, self._wheel, self._constraints = folder, wheel, constraints
         self._python = folder / "venv" / "bin" / "python"
         venv.create(folder / "venv", with_pip=True)
         self._pip("install", str(wheel))
@@ -52,9 +53,8 @@ class Installed:
         return run([str(self._python), "-c", code], self.folder)
 
     def _pip(self, *line: str) -> None:
-        constraint = ("--constraint", str(ROOT / "requirements.lock"))
-        options = ("--quiet", "--disable-pip-version-check", "--no-warn-script-location")
-        done = run([str(self._python), "-m", "pip", *line, *options, *constraint], self.folder)
+        options = ("--quiet", "--disable-pip-version-check", "--constraint", str(self._constraints))
+        done = run([str(self._python), "-m", "pip", *line, *options], self.folder)
         assert done.status == 0, done.err
 
 
@@ -182,6 +182,32 @@ def test_the_lake_names_its_extra(installed: Installed, days: tuple[Path, Done])
     assert checked.err == "pregao: all that is needed is here\n"
     for name in ("pyspark", "pandas", "deltalake", "duckdb", "polars"):
         assert re.search(rf"^· {name} +not installed$", checked.out, re.MULTILINE), name
+
+
+@pytest.mark.long
+def test_the_oldest_versions_of_the_base_do_the_same(
+    wheel: Path, days: tuple[Path, Done], tmp_path: Path
+) -> None:
+    """Those at which the ranges of pyproject.toml begin."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    oldest = [re.sub(r">=([\d.]+).*", r"==\1", line) for line in project["dependencies"]]
+    constraints = tmp_path / "oldest.txt"
+    constraints.write_text("\n".join(oldest))
+    old = Installed(tmp_path, wheel, constraints)
+    versions = old.python("import numba, numpy, pyarrow; print(numba.__version__, numpy.__version__)").out
+    assert versions == "0.61.0 2.0.1\n"
+    for line in (
+        ("listen", str(days[0])),
+        ("decode", "--no-progress", "--format", "json", *map(str, sorted(days[0].glob("*_FeedA.pcap")))),
+    ):
+        assert old.run(*line).out == of_checkout(tmp_path, *line).out
+    code = (
+        "from pregao import read_columns\n"
+        f"for batch in read_columns({str(days[0] / '084_Incremental_FeedA.pcap')!r}):\n"
+        "    print({name: table.to_pylist() for name, table in batch.to_arrow().items()})\n"
+    )
+    here = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert old.python(code).out == here.stdout != ""
 
 
 @pytest.mark.long

@@ -87,10 +87,15 @@ def test_everything_else_loads() -> None:
 def test_the_library_names_it_too() -> None:
     told = without_extras(
         "import pregao\n"
+        "from importlib import import_module\n"
         "from pregao import Market, MissingExtraError\n"
         "import pregao.lake\n"
         "said = []\n"
-        "for ask in (lambda: pregao.Lake, lambda: pregao.lake.Lake):\n"
+        "for ask in (\n"
+        "    lambda: pregao.Lake, lambda: pregao.lake.Lake,\n"
+        "    lambda: import_module('pregao.jobs.build'),\n"
+        "    lambda: pregao.local_session(), lambda: import_module('pregao.lake.analytics.bars'),\n"
+        "):\n"
         "    try:\n"
         "        ask()\n"
         "    except MissingExtraError as error:\n"
@@ -101,7 +106,8 @@ def test_the_library_names_it_too() -> None:
         "    said.append(str(error))\n"
         "print(json.dumps(said))"
     )
-    assert told == [LACKS] * 3
+    spark = "pyspark is not installed: pip install 'pregao[lake]'"
+    assert told == [LACKS, LACKS, LACKS, spark, spark, LACKS]
 
 
 def test_polars_has_an_extra_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

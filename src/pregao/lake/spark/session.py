@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from pregao.extras import need
 from pregao.lake.source import register
 from pregao.lake.spark.failures import quiet_accumulators, quiet_py4j
 from pregao.lake.spark.java import java_home
@@ -63,6 +64,7 @@ def local_session(
     """The session of this process; made if there is none. `archive` is what `pregao pack` made, for
     machines without our environment; `quick` prefers a fast start on this machine to fast machine code
     in the JVM; `settings` go over all of ours."""
+    need("pyspark")
     is_local = master.startswith("local")
     os.environ["JAVA_HOME"] = str(java_home())
     if is_local:

@@ -11,15 +11,18 @@ from functools import cached_property
 from typing import Any, Final
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Schema, Transaction
-from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
-from deltalake.transaction import AddAction, RemoveAction
 
+from pregao.extras import name_missing_extra
 from pregao.lake.errors import LakeConflictError, LakeDamagedError, named
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.livefile import LiveFile
 from pregao.lake.store.location import Location
 from pregao.lake.tables.table import Table
+
+with name_missing_extra():
+    from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Schema, Transaction
+    from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+    from deltalake.transaction import AddAction, RemoveAction
 
 APPLICATION: Final = "pregao.lake"
 _MARK: Final = "pregao.lakeVersion"
