@@ -12,10 +12,11 @@ import pytest
 from pregao.cli.main import _parser, main
 
 from .conftest import Ran
-from .pages import Example, Page, printed_by
+from .pages import Example, Page, printed_by, without_spaces
 
 VARYING = {
     "<time>": r"(?<=1 build )\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}\+00:00",  # when a version was committed
+    "<build>           <time>                   ": r"[0-9a-f]{16}  2\d{3}-\d\d-\d\dT[\d:]{8}\+00:00",
     "<file>": r"[\w.-]+\.parquet",  # a name that no other attempt has
 }
 PAGE = Page("docs/lake.md", VARYING)
@@ -53,9 +54,19 @@ def test_command_is_understood(
     assert command[0] == "vacuum" or capsys.readouterr().out  # on a new lake there is nothing to delete
 
 
+@pytest.mark.parametrize("command", PAGE.commands, ids=lambda command: command.code.strip())
+def test_command_prints_what_the_page_shows(
+    command: Example, main_job: Ran, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(main_job.root)
+    assert main(shlex.split(command.code)[1:]) == 0
+    PAGE.check(command, without_spaces(capsys.readouterr().out))
+
+
 def test_each_face_has_an_example() -> None:
     for word in ("table(", "to_pandas", "to_polars", "to_duckdb", "at(1)", 'format("umdf")'):
         assert any(word in example.code for example in PAGE.examples), word
+    assert len(PAGE.commands) == 2
     assert {"build", "tables", "query", "book", "report", "compact", "vacuum"} == {
         each[0] for each in COMMANDS
     }
