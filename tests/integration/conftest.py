@@ -1,5 +1,6 @@
 """What several tests look at: the sample, and the main job, run once on a small day."""
 
+import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,9 +15,10 @@ SMALL = {"instruments": 12, "squeeze": 40, "loops": 40, "trading": 5.0}
 
 
 class Ran(NamedTuple):
-    """`root` is where `make run` was run, so to say."""
+    """`root` is where `make run` was run, and may be run again; `copy` is as the first run left it."""
 
     root: Path
+    copy: Path
     settings: JobSettings
     done: JobDone
     steps: list[str]
@@ -36,4 +38,6 @@ def main_job(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Ran:
     settings = JobSettings(root / "build" / "run", 4_000, faults=FAULTS, simulation=SMALL)
     steps: list[str] = []
     done = run_main_job(settings, lambda step, _, __: steps.append(step), spark=spark)
-    return Ran(root, settings, done, steps)
+    copy = tmp_path_factory.mktemp("main-job-copy")
+    shutil.copytree(root, copy, dirs_exist_ok=True)
+    return Ran(root, copy, settings, done, steps)

@@ -33,8 +33,8 @@ ONLY_READ = ("build", "query", "compact")
 def test_examples_print_what_the_page_shows(example: Example, main_job: Ran) -> None:
     code = example.code
     if "umdf" in code:  # read by Spark's own processes, which are where the tests were started
-        code = code.replace('"build/', f'"{main_job.root}/build/')
-    PAGE.check(example, printed_by(code, main_job.root))
+        code = code.replace('"build/', f'"{main_job.copy}/build/')
+    PAGE.check(example, printed_by(code, main_job.copy))
 
 
 def test_every_example_shows_its_output() -> None:
@@ -46,7 +46,7 @@ def test_every_example_shows_its_output() -> None:
 def test_command_is_understood(
     command: list[str], main_job: Ran, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(main_job.root)
+    monkeypatch.chdir(main_job.copy)
     if command[0] in ONLY_READ:
         assert _parser().parse_args(command).lake
         return
@@ -58,7 +58,7 @@ def test_command_is_understood(
 def test_command_prints_what_the_page_shows(
     command: Example, main_job: Ran, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(main_job.root)
+    monkeypatch.chdir(main_job.copy)
     assert main(shlex.split(command.code)[1:]) == 0
     PAGE.check(command, without_spaces(capsys.readouterr().out))
 
