@@ -17,7 +17,7 @@ _ALONE = sorted(
 )
 HALVES = (
     ("tests/integration", "tests/proofs", *(f"--ignore={path}" for path in _ALONE)),
-    ("tests/unit", "tests/conformance", "tests/oracle", *_ALONE),
+    ("tests/unit", "tests/conformance", "tests/benchmarks", *_ALONE),
 )
 OUTPUT = Path("build/test-second-half.txt")
 

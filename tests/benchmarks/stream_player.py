@@ -14,7 +14,7 @@ import numpy as np
 from pregao.codecs.pcap.writer import pcap_header
 from pregao.io.recording import RecordingWriter
 from pregao.io.seek_table import FrameTimes
-from tests.integration.stream_kit import records
+from tests.kits.streams import records
 
 SECOND_NS = 1_000_000_000
 _RECEIVED = Struct("<II")  # in the head of a record

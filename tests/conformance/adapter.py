@@ -16,8 +16,8 @@ from typing import Any
 from pregao.codecs.sbe import MessageDecoder, MessageEncoder, load_builtin_schema
 from pregao.codecs.sbe.declarations import EnumType, SetType
 from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, Kind
-from tests.oracle.sbe_oracle import OracleSchema
-from tests.oracle.sbe_schema import Block, Field
+from tests.twins.sbe_oracle import OracleSchema
+from tests.twins.sbe_schema import Block, Field
 
 PART = {Kind.DECIMAL: "mantissa", Kind.TIME: "time"}
 

@@ -20,7 +20,7 @@ from tests.conformance.adapter import (
     our_view,
     reference_view,
 )
-from tests.oracle.sbe_oracle import OracleSchema
+from tests.twins.sbe_oracle import OracleSchema
 
 REFERENCE = Path(__file__).resolve().parents[2] / ".." / "shared" / "reference" / "sbe"
 FILES = {7: "1.6.0", 8: "1.7.0", 9: "1.8.0", 10: "1.9.0", 15: "2.1.0", 16: "2.2.0", 17: "2.3.1"}

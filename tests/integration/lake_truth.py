@@ -11,8 +11,7 @@ from pregao.books.store import BookStore
 from pregao.lake.book_at import _apply, _in_order
 from pregao.lake.lake import Lake
 from pregao.model.market import Side
-
-from .lake_kit import truth
+from tests.kits.lakes import truth
 
 DOUBTS = 1 | 2  # unknown, or after a gap
 

@@ -6,7 +6,7 @@ python -m tests.integration.stream_process FOLDER LAKE CHECKPOINT
 import sys
 from pathlib import Path
 
-from .stream_kit import feed, streamer
+from tests.kits.streams import feed, streamer
 
 FILES = 6  # of a batch
 

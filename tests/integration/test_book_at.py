@@ -9,9 +9,8 @@ import pytest
 from pregao.cli.main import main
 from pregao.lake.lake import Lake
 from pregao.lake.verbs.book import local_time
-
-from .captures_kit import Captured, copy_capture, read_capture
-from .lake_kit import build, make_days
+from tests.kits.captures import Captured, copy_capture, read_capture
+from tests.kits.lakes import build, make_days
 
 CHANNEL = 84
 SECOND = 1_000_000_000

@@ -13,8 +13,8 @@ from pregao.lake.book_at import book_at
 from pregao.lake.lake import Lake
 from pregao.lake.store import committer
 from pregao.model.market import Side
+from tests.kits.lakes import all_tables, build, make_days, truth
 
-from .lake_kit import all_tables, build, make_days, truth
 from .lake_truth import LakeBooks, told_orders, truth_books
 
 FAULTS = "loss=1%,both=6,gap=2x5@A,dup=0.5%,reorder=10:4"

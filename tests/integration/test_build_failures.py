@@ -22,8 +22,7 @@ from pregao.lake.store.ledger import Ledger
 from pregao.lake.store.location import Location
 from pregao.lake.tasks.runners import InlineRunner, SparkRunner
 from pregao.model.errors import CaptureError
-
-from .lake_kit import all_tables, build, make_days
+from tests.kits.lakes import all_tables, build, make_days
 
 CHANNEL, OTHER = 84, 78
 FEED_B = f"{CHANNEL:03}_Incremental_FeedB.pcap"

@@ -15,11 +15,11 @@ from pregao.lake.lake import Lake
 from pregao.lake.maintenance.compact import compact
 from pregao.lake.tables.quality import Quality
 from pregao.model.market import Side
+from tests.kits.captures import Captured, copy_capture, read_capture
+from tests.kits.lakes import all_tables, build, make_days, rows_of
+from tests.kits.streams import feed, rotate, streamer
 
-from .captures_kit import Captured, copy_capture, read_capture
-from .lake_kit import all_tables, build, make_days, rows_of
 from .lake_truth import LakeBooks, told_orders, truth_books
-from .stream_kit import feed, rotate, streamer
 
 CHANNEL = 72  # of two futures that trade all day
 SEEDS = {16: 13, 8: 39}  # by wire version

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from .lake_kit import all_tables, build, make_days
+from tests.kits.lakes import all_tables, build, make_days
+
 from .spark_cluster import Cluster, cluster
 
 PATIENCE_S = 900  # a machine may be busy

@@ -11,8 +11,7 @@ from pregao.environment import CACHE_DIR
 from pregao.jobs import compiled
 from pregao.jobs.compiled import STEP, compiling
 from pregao.kernels import COMPILING
-
-from .lake_kit import make_days
+from tests.kits.lakes import make_days
 
 LINE = f"pregao: {COMPILING} …\n"
 

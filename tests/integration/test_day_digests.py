@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.lake_kit import all_tables, build, make_days
+from tests.kits.lakes import all_tables, build, make_days
 
 STORED = Path(__file__).with_name("day_digests.json")
 # Seed, wire version and faults: the two orders of books, both kinds of replenishment, headers of B its own.

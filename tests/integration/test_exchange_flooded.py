@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.exchange_process import write_configuration
+from tests.kits.exchange_process import write_configuration
 
 CONNECTIONS = 1_200
 DESCRIPTORS = 256  # of the exchange

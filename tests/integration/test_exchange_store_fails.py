@@ -9,8 +9,8 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from tests.integration.exchange_process import write_configuration
 from tests.integration.test_exchange_flooded import ORDER, _address, _ask
+from tests.kits.exchange_process import write_configuration
 
 ROOM = 24 * 1024  # for every file it writes
 

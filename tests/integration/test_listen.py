@@ -24,8 +24,8 @@ from pregao.feeds.binary.packets import PacketHeader
 from pregao.io.multicast import MulticastReceiver
 from pregao.model.channel_map import load_channels
 from pregao.model.streams import Feed, Stream
-from tests.integration.exchange_process import PATIENCE_S, exchange, process, until, write_configuration
-from tests.integration.loopback import need_multicast
+from tests.kits.exchange_process import PATIENCE_S, exchange, process, until, write_configuration
+from tests.kits.loopback import need_multicast
 
 CHANNEL = 84
 

@@ -24,7 +24,7 @@ from pregao.model.channel_map import channels_toml, default_channels
 from pregao.model.errors import ConfigurationError
 from pregao.model.streams import Feed, Stream
 from pregao.simulator.live.settings import load_settings
-from tests.unit.simulator.operator_kit import load_default_catalogue
+from tests.kits.operator import load_default_catalogue
 
 CHANNEL = 84  # has PETR4
 HEARTBEAT = 2

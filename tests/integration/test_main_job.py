@@ -12,9 +12,9 @@ import pytest
 from pregao.jobs.main_job import run_main_job
 from pregao.lake.lake import Lake
 from pregao.report.numbers import compact, count, of, price
+from tests.kits.lakes import all_tables
 
 from .conftest import Ran
-from .lake_kit import all_tables
 
 
 @pytest.fixture(scope="module")

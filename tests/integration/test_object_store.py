@@ -17,8 +17,8 @@ from pregao.lake.store.deltalog import DeltaLog, FasterError, ready_log
 from pregao.lake.store.location import Location
 from pregao.lake.tables.messages import TRADES
 from pregao.model.errors import CaptureError
+from tests.kits.lakes import all_tables, build, make_days
 
-from .lake_kit import all_tables, build, make_days
 from .object_store import ObjectStore, object_store
 
 CHANNEL = "084"

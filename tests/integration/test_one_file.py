@@ -15,9 +15,8 @@ from pregao.lake.lake import Lake
 from pregao.lake.source.messages import batches
 from pregao.lake.source.options import Request
 from pregao.market import Market
-
-from .captures_kit import Captured, read_capture, write_capture
-from .lake_kit import all_tables, build, make_days
+from tests.kits.captures import Captured, read_capture, write_capture
+from tests.kits.lakes import all_tables, build, make_days
 
 MESSAGES = 900
 # By one clock it is known which feed came first: that is the only difference there may be.

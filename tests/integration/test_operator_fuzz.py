@@ -23,7 +23,7 @@ from pregao.simulator.operator.api import BODY_LIMIT, start_server
 from pregao.simulator.operator.calls import CALLS, Call
 from pregao.simulator.operator.reading import slots
 from pregao.simulator.operator.views import VIEWS
-from tests.unit.simulator.operator_kit import Wire, make_loop
+from tests.kits.operator import Wire, make_loop
 
 BOUNDED = settings(
     max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -8,7 +8,7 @@ import pytest
 
 from pregao.io.multicast import MulticastReceiver, MulticastSender
 from pregao.io.packet_poller import PacketPoller
-from tests.integration.loopback import LOOPBACK, need_multicast
+from tests.kits.loopback import LOOPBACK, need_multicast
 
 GROUPS = ("239.255.0.21", "239.255.0.22")
 WAIT_S = 5.0

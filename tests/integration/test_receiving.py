@@ -12,7 +12,7 @@ from pregao.io.drain import SocketDrain
 from pregao.io.multicast import MulticastReceiver, MulticastSender
 from pregao.io.packet_reader import PacketReader
 from pregao.model.packets import PacketBatch
-from tests.integration.loopback import LOOPBACK, need_multicast
+from tests.kits.loopback import LOOPBACK, need_multicast
 
 GROUPS = ("239.255.0.11", "239.255.0.12")
 WAIT_S = 5.0

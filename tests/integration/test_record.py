@@ -19,8 +19,8 @@ from pregao.io.multicast import MulticastReceiver
 from pregao.io.seekable import open_seekable
 from pregao.model.channel_map import channels_toml, default_channels
 from pregao.model.streams import StreamId
-from tests.integration.loopback import need_multicast
-from tests.unit.simulator.operator_kit import load_default_catalogue
+from tests.kits.loopback import need_multicast
+from tests.kits.operator import load_default_catalogue
 
 CHANNEL = 84
 PATIENCE_S = 20.0

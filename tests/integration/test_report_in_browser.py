@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from pregao.report import make_report
-from tests.unit.report.hand_made import HOSTILE, hand_made_lake
+from tests.kits.hand_made_lake import HOSTILE, hand_made_lake
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 CHARTS = 9

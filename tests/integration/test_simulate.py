@@ -19,7 +19,7 @@ from pregao.simulator.coverage import coverage, coverage_text
 from pregao.simulator.settings import days_since_1970
 from pregao.simulator.sizes import REAL, nearness
 from tests.integration.never_on_the_wire import NEVER
-from tests.integration.rebuild_naively import messages, rebuild
+from tests.twins.naive_day import messages, rebuild
 
 MONDAY = date(2026, 11, 16)
 CHANNELS = (68, 72, 78, 84)

@@ -13,7 +13,7 @@ from pregao.model import events as e
 from pregao.model.streams import Feed, Stream
 from pregao.simulator.faults import RESETS
 from pregao.simulator.memory import MemoryDay, short_day, simulate_in_memory
-from tests.integration.naive_wire import rebuild, wire
+from tests.twins.naive_wire import rebuild, wire
 
 MONDAY, WEDNESDAY = date(2026, 11, 16), date(2026, 11, 18)
 CHANNELS = (68, 72, 78, 84)

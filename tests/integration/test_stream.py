@@ -18,9 +18,8 @@ from pregao.lake.store.ledger import Ledger
 from pregao.lake.store.location import Location
 from pregao.lake.streaming.settings import BatchReport
 from pregao.lake.tasks.runners import InlineRunner
-
-from .lake_kit import all_tables, build, make_days
-from .stream_kit import SECOND_NS, BuiltDay, KilledError, feed, rotate, streamer
+from tests.kits.lakes import all_tables, build, make_days
+from tests.kits.streams import SECOND_NS, BuiltDay, KilledError, feed, rotate, streamer
 
 TWO_CHANNELS = "0[67]8"
 

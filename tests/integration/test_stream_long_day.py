@@ -12,9 +12,8 @@ from pregao.lake.plan.scan import ScanSettings, scan_capture
 from pregao.lake.store.ledger import Ledger
 from pregao.lake.store.location import Location
 from pregao.lake.streaming.state import Segment, StreamState
-
-from .lake_kit import all_tables, build
-from .stream_kit import BuiltDay, KilledError, feed, streamer
+from tests.kits.lakes import all_tables, build
+from tests.kits.streams import BuiltDay, KilledError, feed, streamer
 
 FAN = 3
 DIGITS = 4  # of the number of batches, to the base of the fan

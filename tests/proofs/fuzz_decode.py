@@ -21,12 +21,12 @@ from pregao.codecs.pcap.writer import pcap_header, pcap_record
 from pregao.codecs.sbe import Schema, load_builtin_schema
 from pregao.io.captures import CaptureSource, Window
 from pregao.io.compression import compression_of
-from tests.equality.b3 import B3Messages
-from tests.equality.captures import START_NS, mixed_pcap, mixed_pcapng, packet, pcap, udp_frame
-from tests.equality.compare import Comparer
-from tests.equality.foreign import ForeignMessages, foreign
-from tests.proofs.mutations import PacketMutator, Sound, damage_file, damage_frame
+from tests.kits.mutations import PacketMutator, Sound, damage_file, damage_frame
 from tests.proofs.result import Result
+from tests.twins.b3 import B3Messages
+from tests.twins.captures import START_NS, mixed_pcap, mixed_pcapng, packet, pcap, udp_frame
+from tests.twins.compare import Comparer
+from tests.twins.foreign import ForeignMessages, foreign
 
 NAME = "fuzz-decode"
 DEFAULT_TRIALS = 1_000_000

@@ -20,7 +20,7 @@ from pregao.lake.maintenance.vacuum import vacuum
 from pregao.lake.store.ledger import Ledger
 from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import DATA_TABLES
-from tests.integration.lake_kit import all_tables
+from tests.kits.lakes import all_tables
 from tests.proofs.kills_build import STEPS, BuildProcess
 from tests.proofs.kills_processes import Tree, kill, kill_group
 from tests.proofs.kills_reader import Reader

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pregao.lake.lake import Lake
-from tests.integration.lake_kit import all_tables, build, make_days
+from tests.kits.lakes import all_tables, build, make_days
 from tests.proofs.kills_build import BuildProcess, Cluster, Pace
 from tests.proofs.kills_reader import NOTHING, Counts, counts_of
 

@@ -22,8 +22,8 @@ from pregao.lake.lake import Lake
 from pregao.lake.maintenance.vacuum import vacuum
 from pregao.lake.store.ledger import Ledger
 from pregao.lake.store.location import Location
-from tests.integration.lake_kit import all_tables, build, make_days, rows_of
-from tests.integration.stream_kit import rotate
+from tests.kits.lakes import all_tables, build, make_days, rows_of
+from tests.kits.streams import rotate
 from tests.proofs.kills_build import BuildProcess
 from tests.proofs.kills_processes import kill_group
 from tests.proofs.pregao_process import PATIENCE_S, PregaoProcess

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.integration.loopback import need_multicast
+from tests.kits.loopback import need_multicast
 from tests.proofs.live_days import run_case
 
 SPEED = 90.0

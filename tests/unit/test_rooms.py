@@ -1,5 +1,6 @@
 """Rules of the house that import-linter cannot say."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -55,3 +56,58 @@ def test_exceptions_of_the_port_only_get_fewer() -> None:
     """Imports of Binary UMDF above `feeds`: what is left of the time when it was the only system."""
     contracts = (SOURCE.parents[1] / "pyproject.toml").read_text(encoding="utf-8")
     assert contracts.count(" -> pregao.feeds.binary") <= 49
+
+
+# The tests have rooms too.
+
+TESTS = Path(__file__).parents[1]
+
+
+def imported(file: Path) -> set[str]:
+    """Full names of the modules that a file imports, and of what it takes from them."""
+    place = file.relative_to(TESTS.parent if TESTS in file.parents else SOURCE.parent).with_suffix("").parts
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {each.name for each in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = place[: len(place) - node.level] if node.level else ()
+            module = ".".join([*above, *([node.module] if node.module else [])])
+            found |= {f"{module}.{each.name}" for each in node.names}
+    return found
+
+
+def importing(room: str, *others: str) -> list[tuple[str, str]]:
+    return [
+        (str(file.relative_to(TESTS)), name)
+        for file in sorted((TESTS / room).rglob("*.py"))
+        for name in sorted(imported(file))
+        if name.startswith(tuple(f"tests.{other}." for other in others))
+    ]
+
+
+def test_folders_of_unit_tests_are_those_of_the_source() -> None:
+    unit = TESTS / "unit"
+    folders = {file.parent.relative_to(unit) for file in unit.rglob("*.py")}
+    assert len(folders) > 30
+    assert [str(folder) for folder in sorted(folders) if not (SOURCE / folder).is_dir()] == []
+
+
+def test_unit_tests_take_nothing_from_longer_ones() -> None:
+    assert importing("unit", "integration", "proofs", "benchmarks") == []
+
+
+def test_twins_and_kits_take_nothing_from_tests() -> None:
+    tests = ("unit", "integration", "proofs", "benchmarks", "conformance")
+    assert importing("twins", *tests) == []
+    assert importing("kits", *tests) == []
+
+
+def test_plain_twins_live_with_the_twins() -> None:
+    named = {str(file.relative_to(TESTS)) for file in TESTS.rglob("*.py") if is_twin(file.stem)}
+    assert len(named) > 10
+    assert {name for name in named if not name.startswith("twins/")} == set()
+
+
+def is_twin(name: str) -> bool:
+    return name.startswith(("plain_", "naive_")) or (name.endswith("_twin") and not name.startswith("test_"))

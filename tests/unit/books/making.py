@@ -15,7 +15,7 @@ from pregao.handler.groups import Groups
 from pregao.model import events as e
 from pregao.model.market import Action, ImbalanceSide, Phase, Side, State
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
-from tests.equality.plain_book import BookUpdate, ReferenceBook
+from tests.twins.plain_book import BookUpdate, ReferenceBook
 
 SECURITY = 200_000_000_001
 WIDE = ("price", "size", "other", "fine", "low", "high", "inserted_ns")

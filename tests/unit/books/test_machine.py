@@ -10,8 +10,8 @@ from pregao.books.levels import LevelBook
 from pregao.books.views import NO_PRICE, Level, SideLevels
 from pregao.model.events import BookEmptied, SideDeleted
 from pregao.model.market import Action, Side
-from tests.equality.lookups import DepthTeller, find_order, queue_position
-from tests.equality.plain_book import BookUpdate, ReferenceBook
+from tests.twins.lookups import DepthTeller, find_order, queue_position
+from tests.twins.plain_book import BookUpdate, ReferenceBook
 from tests.unit.books.making import SECURITY, KernelBook, order
 
 SIDES = st.sampled_from(Side)

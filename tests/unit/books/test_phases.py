@@ -9,7 +9,7 @@ from pregao.books.kernels.statistics import own_after as kernel_own_after
 from pregao.books.phases import AUCTIONS, effective, may_be_auction, own_after
 from pregao.model.events import OpeningPrice, PhaseChanged, StateChanged, TheoreticalPrice
 from pregao.model.market import Phase, Session, State, StateEvent
-from tests.equality.plain_phases import PlainPhases
+from tests.twins.plain_phases import PlainPhases
 from tests.unit.books.making import LivePhases, row_of
 
 LEAVES, REJOINS, SESSION = StateEvent.LEAVES_GROUP, StateEvent.REJOINS_GROUP, StateEvent.SESSION_CHANGE

@@ -25,7 +25,7 @@ from pregao.model.market import (
     TradeCondition,
     TradeSubType,
 )
-from tests.equality.plain_phases import PlainPhases
+from tests.twins.plain_phases import PlainPhases
 from tests.unit.books.making import SECURITY, LivePhases, row_of
 
 DATE, NOW = 20_000, 1_700_000_000_000_000_000

@@ -11,7 +11,7 @@ from pregao.books.store import BookStore
 from pregao.books.views import Level
 from pregao.model.market import Action, Phase, Side, State, StateEvent
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
-from tests.equality.plain_book import ReferenceBook
+from tests.twins.plain_book import ReferenceBook
 from tests.unit.books.making import SECURITY, order, row_of
 from tests.unit.books.test_statistics import OPENING, THEORETICAL, TOTALS, state
 

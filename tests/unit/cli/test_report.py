@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pregao.cli.main import main
-from tests.unit.report.hand_made import hand_made_lake
+from tests.kits.hand_made_lake import hand_made_lake
 
 
 @pytest.fixture

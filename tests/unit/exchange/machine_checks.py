@@ -38,9 +38,9 @@ from pregao.model.market import (
     TradeCondition,
     TradeSubType,
 )
+from tests.twins.plain_implied import implied_of_books, implied_of_engine
 from tests.unit.exchange.condition_table import is_allowed
 from tests.unit.exchange.desk import Reader
-from tests.unit.exchange.implied_twin import implied_of_books, implied_of_engine
 
 LEADS, SUMMARY, TRADES, BOOK, AUCTION, STATISTICS = range(6)
 RANKS = {

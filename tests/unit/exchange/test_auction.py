@@ -16,7 +16,7 @@ from pregao.exchange.auction import (
 )
 from pregao.model.events import OrderUpdate, Trade
 from pregao.model.market import Action, ImbalanceSide, Phase, Side
-from tests.unit.exchange.auction_twin import levels_of_orders, slow_theoretical
+from tests.twins.plain_auction import levels_of_orders, slow_theoretical
 from tests.unit.exchange.desk_kit import ABC, TEMPLATE, Exchange, catalogue, listing
 
 TICK = 5

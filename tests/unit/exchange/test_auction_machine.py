@@ -24,7 +24,7 @@ from pregao.model.market import (
     Side,
     State,
 )
-from tests.unit.exchange.auction_twin import slow_theoretical_of
+from tests.twins.plain_auction import slow_theoretical_of
 from tests.unit.exchange.desk_kit import ABC, SECOND, TEMPLATE, XYZ, Exchange, catalogue, clock, listing
 from tests.unit.exchange.machine_checks import Checks
 

@@ -14,8 +14,8 @@ from pregao.exchange.transaction import Transaction
 from pregao.model.events import Event, ExecutionSummary, OrderUpdate, Trade
 from pregao.model.instruments import Instrument, Leg, SecurityType
 from pregao.model.market import Action, Side, State
+from tests.twins.plain_implied import implied_of_books, implied_of_engine
 from tests.unit.exchange.desk import BUY, SELL, Desk, Reader, of, px, stock
-from tests.unit.exchange.implied_twin import implied_of_books, implied_of_engine
 
 A, B, C, FLY, RATIO, PAIR = 1, 2, 3, 10, 11, 12
 

@@ -10,7 +10,7 @@ from pregao.exchange.catalogues.entries import BandRule
 from pregao.exchange.levels import side_levels
 from pregao.exchange.orders import Order, OrderType, TimeInForce
 from pregao.model.market import BandType, LimitType, Midpoint, Side
-from tests.unit.exchange.auction_twin import slow_theoretical
+from tests.twins.plain_auction import slow_theoretical
 from tests.unit.exchange.desk_kit import ABC, Exchange
 
 TICK = 5

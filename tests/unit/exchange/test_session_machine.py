@@ -14,7 +14,7 @@ from pregao.exchange.orders import OrderType, SelfTrade, TimeInForce
 from pregao.exchange.phases import AUCTION_STATES
 from pregao.model.instruments import Instrument, Leg, Product, SecurityType
 from pregao.model.market import BandType, LimitType, Midpoint, Phase, Session, Side, State
-from tests.unit.exchange.auction_twin import slow_theoretical_of
+from tests.twins.plain_auction import slow_theoretical_of
 from tests.unit.exchange.desk_kit import DATE, EXCHANGE, SECOND, TEMPLATE
 from tests.unit.exchange.machine_checks import Checks, check_midpoint
 

@@ -20,8 +20,8 @@ from pregao.recovery.arbitration_state import ACCEPTED, DEADLINE, OUT_AT, OUT_VE
 from pregao.recovery.counters import feed_counters
 from pregao.recovery.events import FeedAlive
 from pregao.recovery.feeds import Feed as SessionFeed
-from tests.equality.foreign import foreign
-from tests.equality.plain_handler import PlainHandler
+from tests.twins.foreign import foreign
+from tests.twins.plain_handler import PlainHandler
 from tests.unit.feeds.binary.publisher.desk import MS, NOW, SCHEMA
 
 SECOND = 1_000 * MS

@@ -5,7 +5,7 @@ import pytest
 from pregao.recovery.events import FailedOver, GapDetected
 from pregao.recovery.settings import Settings
 from pregao.simulator.memory import Packet, short_day, simulate_in_memory
-from tests.equality.handlers import HandlerPair
+from tests.twins.handlers import HandlerPair
 
 # Four minutes of the clock: heartbeats are most of a quiet day.
 QUICK = {"messages": 800, "squeeze": 160, "loops": 24, "truth": False}

@@ -14,7 +14,7 @@ import pytest
 from pregao.io.bounded_http import Connections, Limits, OneLineForMany
 from pregao.market.metrics import MetricsServer
 from pregao.simulator.operator.api import Server, start_server
-from tests.unit.simulator.operator_kit import Wire, make_loop
+from tests.kits.operator import Wire, make_loop
 
 QUICK = Limits(connections=8, idle_s=0.4, request_s=0.8, lingering_s=0.2)
 PATIENT = Limits(connections=8, idle_s=30.0)

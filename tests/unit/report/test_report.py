@@ -11,7 +11,7 @@ import pytest
 
 from pregao.lake.errors import LakeError
 from pregao.report import make_report
-from tests.unit.report.hand_made import HOSTILE, hand_made_lake
+from tests.kits.hand_made_lake import HOSTILE, hand_made_lake
 
 CHARTS = (
     "lanes", "messages", "trades", "prices", "depth", "auction", "latency-send", "latency-receive",

@@ -1,5 +1,5 @@
 """What people ask of one book, answered without walking it in Python. The plain twins are the lists of
-`tests.equality.plain_book` and what `tests.equality.lookups` finds in them."""
+`tests.twins.plain_book` and what `tests.twins.lookups` finds in them."""
 
 from pregao.books import layout as t
 from pregao.books.kernels.arena import address_of

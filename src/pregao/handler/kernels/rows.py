@@ -1,6 +1,6 @@
 """Rows in the order of the stream onto the books: what is to be done with each is decided by what is
 known of its instrument (`recovery`), and done by `books`. The plain twin is `ChannelMachine.on_row` with
-`tests/equality/plain_book.py`.
+`tests/twins/plain_book.py`.
 
 A book waits for memory more than it computes, so rows are gone through in pieces, as in `books.kernels.rows`.
 """

@@ -19,8 +19,8 @@ from pregao.codecs.pcap.writer import (
     pcapng_packet,
     pcapng_section_header,
 )
-from tests.equality.captures import LINKTYPES, FrameMaker, mixed_pcap, mixed_pcapng, pcap, udp_frame
-from tests.equality.windows import GuardedMemory
+from tests.twins.captures import LINKTYPES, FrameMaker, mixed_pcap, mixed_pcapng, pcap, udp_frame
+from tests.twins.windows import GuardedMemory
 
 ROOM = 7  # packets a run: few, so that runs end often
 MIXED = {"pcap": mixed_pcap, "pcapng": mixed_pcapng}

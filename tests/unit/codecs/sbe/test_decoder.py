@@ -9,7 +9,7 @@ import pytest
 from pregao.codecs.sbe import Message, MessageDecoder, MessageEncoder, MessageHeader, Schema
 from pregao.model.errors import DecodeError
 from pregao.model.faults import Fault
-from tests.unit.codecs.sbe.schemas import HEADER, load, message, plain_values, rich
+from tests.kits.sbe_schemas import HEADER, load, message, plain_values, rich
 
 BODY = (
     '<field name="a" id="1" type="uint8"/><field name="b" id="2" type="uint32" offset="2"/>'

@@ -10,7 +10,7 @@ import pytest
 
 from pregao.codecs.sbe import MessageDecoder, MessageEncoder, Schema, load_builtin_schema
 from pregao.model.errors import EncodeError
-from tests.unit.codecs.sbe.schemas import HEADER, RICH_TYPES, load, message, plain_values, rich
+from tests.kits.sbe_schemas import HEADER, RICH_TYPES, load, message, plain_values, rich
 
 
 def one(kind: str, more: str = "") -> Schema:

@@ -14,7 +14,7 @@ from pregao.codecs.sbe.declarations import DataDeclaration
 from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, Kind
 from pregao.feeds.binary.packets import PacketDecoder, PacketHeader, frame
 from pregao.model.errors import DecodeError, SchemaError
-from tests.unit.codecs.sbe.schemas import RICH_MESSAGES, RICH_TYPES, plain_values, rich, schema_text
+from tests.kits.sbe_schemas import RICH_MESSAGES, RICH_TYPES, plain_values, rich, schema_text
 
 ORDERS = st.sampled_from(["littleEndian", "bigEndian"])
 VERSIONS = st.sampled_from([0, 4, 5, 9])

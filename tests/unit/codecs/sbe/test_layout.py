@@ -2,7 +2,7 @@
 
 from pregao.codecs.sbe.declarations import Presence
 from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, Kind
-from tests.unit.codecs.sbe.schemas import HEADER, RICH_TYPES, load, message, rich
+from tests.kits.sbe_schemas import HEADER, RICH_TYPES, load, message, rich
 
 
 def layout_of(body: str, version: int = 5, types: str = RICH_TYPES, attributes: str = "") -> BlockLayout:

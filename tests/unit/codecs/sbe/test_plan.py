@@ -21,8 +21,8 @@ from pregao.codecs.sbe.layout import BlockLayout
 from pregao.codecs.sbe.plan import Plan, Table, make_plan
 from pregao.codecs.sbe.values import leaves
 from pregao.model.errors import SchemaError
-from tests.equality.foreign import foreign
-from tests.unit.codecs.sbe.schemas import load, message
+from tests.kits.sbe_schemas import load, message
+from tests.twins.foreign import foreign
 
 SCHEMAS = {
     "b3": load_builtin_schema,

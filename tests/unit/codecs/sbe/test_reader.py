@@ -7,8 +7,8 @@ import pytest
 from pregao.codecs.sbe import load_builtin_schema, parse_schema
 from pregao.codecs.sbe.declarations import EncodedType, EnumType, Presence, SetType
 from pregao.model.errors import SchemaError
+from tests.kits.sbe_schemas import HEADER, load, message, rich, schema_text
 from tests.unit.codecs.sbe.contradictions import CONTRADICTIONS, ENUM, GROUP, field
-from tests.unit.codecs.sbe.schemas import HEADER, load, message, rich, schema_text
 
 REFERENCE = Path(__file__).parents[5] / "shared" / "reference" / "sbe"
 PUBLISHED = sorted(REFERENCE.glob("b3-market-data-messages-*.xml"))

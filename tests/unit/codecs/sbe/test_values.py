@@ -9,7 +9,7 @@ import pytest
 
 from pregao.codecs.sbe import Message, MessageDecoder, Schema
 from pregao.codecs.sbe.values import is_null, text_of
-from tests.unit.codecs.sbe.schemas import RICH_TYPES, message
+from tests.kits.sbe_schemas import RICH_TYPES, message
 
 
 def one(kind: str, more: str = "", order: str = "littleEndian") -> Schema:

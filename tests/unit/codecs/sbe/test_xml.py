@@ -14,7 +14,7 @@ import pytest
 from pregao.codecs.sbe import parse_schema
 from pregao.codecs.sbe.xml import MAX_BYTES, MAX_DEPTH, MAX_ELEMENTS, parse
 from pregao.model.errors import SchemaError
-from tests.unit.codecs.sbe.schemas import schema_text
+from tests.kits.sbe_schemas import schema_text
 
 LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
 

@@ -19,10 +19,10 @@ from pregao.codecs.pcap.writer import (
 from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.packets import PacketHeader, frame
 from pregao.model.faults import Fault
-from tests.equality.captures import GROUP, SOURCE, pcap, udp_frame
-from tests.equality.compare import Comparer
-from tests.equality.foreign import foreign
-from tests.equality.wire import MessageWriter
+from tests.twins.captures import GROUP, SOURCE, pcap, udp_frame
+from tests.twins.compare import Comparer
+from tests.twins.foreign import foreign
+from tests.twins.wire import MessageWriter
 
 HEADER = PacketHeader(1, 1, 1, 1).encode()
 BODY_AT = 24 + 16 + 42 + 16  # of the first message's framing in an ordinary capture

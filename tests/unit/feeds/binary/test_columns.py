@@ -17,14 +17,14 @@ from pregao.codecs.sbe.kernel_tables import ENTRY_OFFSET
 from pregao.feeds.binary.columns import ColumnDecoder
 from pregao.io.captures import CaptureSource
 from pregao.model.errors import CaptureError, EncodeError
-from tests.equality.b3 import UNKNOWN_TEMPLATES, VERSIONS, B3Messages, pool
-from tests.equality.captures import mixed_pcap, mixed_pcapng, packet, pcap
-from tests.equality.compare import Comparer, same_sight
-from tests.equality.foreign import ForeignMessages, foreign
-from tests.equality.plain import PlainPath
-from tests.equality.windows import cut
-from tests.equality.wire import MessageWriter
-from tests.unit.codecs.sbe.schemas import HEADER, load
+from tests.kits.sbe_schemas import HEADER, load
+from tests.twins.b3 import UNKNOWN_TEMPLATES, VERSIONS, B3Messages, pool
+from tests.twins.captures import mixed_pcap, mixed_pcapng, packet, pcap
+from tests.twins.compare import Comparer, same_sight
+from tests.twins.foreign import ForeignMessages, foreign
+from tests.twins.plain import PlainPath
+from tests.twins.windows import cut
+from tests.twins.wire import MessageWriter
 
 FORMS: dict[str, Callable[[list[bytes], random.Random], bytes]] = {
     "ordinary": lambda payloads, _: pcap(payloads),

@@ -6,7 +6,7 @@ import pytest
 
 from pregao.lake.analytics.auctions import auctions
 from pregao.lake.tables.catalogue import find_table
-from tests.unit.lake.analytics.frames import at, found, frame
+from tests.kits.lake_rows import at, found, frame
 
 REGULAR, CROSSED = 1 << 13, 1 << 1
 

@@ -8,7 +8,7 @@ from pregao.lake.analytics.daily import daily
 from pregao.lake.analytics.reconciliation import reconciliation
 from pregao.lake.tables.catalogue import find_table
 from pregao.lake.tables.quality import Quality
-from tests.unit.lake.analytics.frames import MONDAY, at, found, frame
+from tests.kits.lake_rows import MONDAY, at, found, frame
 
 # Two trades in the regular session, one after hours: 100 at 10, 200 at 13; 100 at 9.
 TRADES = [

@@ -2,7 +2,7 @@ from typing import Any
 
 from pregao.lake.analytics.latency import latency
 from pregao.lake.tables.catalogue import find_table
-from tests.unit.lake.analytics.frames import at, found, frame
+from tests.kits.lake_rows import at, found, frame
 
 
 def packet(number: int, a: int | None, b: int | None, **other: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pregao.lake.reading.sparkframes import spark_schema
 from pregao.lake.tables.catalogue import find_table
 from pregao.model.market import PRICE_SCALE
 from pregao.simulator.memory import MemoryDay
-from tests.unit.lake.analytics.simulated import simulated_day, tables_of
+from tests.kits.simulated_rows import simulated_day, tables_of
 
 
 @pytest.fixture(scope="module")

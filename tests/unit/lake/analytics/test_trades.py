@@ -10,7 +10,7 @@ from pregao.lake.analytics.market_totals import market_totals
 from pregao.lake.analytics.trades_clean import trades_clean
 from pregao.lake.errors import LakeError
 from pregao.lake.tables.catalogue import find_table
-from tests.unit.lake.analytics.frames import MONDAY, SECOND, START, TUESDAY, at, found, frame
+from tests.kits.lake_rows import MONDAY, SECOND, START, TUESDAY, at, found, frame
 
 REGULAR, OUT_OF_SEQUENCE, LEG_BIT = 1 << 13, 1 << 3, 1 << 5
 

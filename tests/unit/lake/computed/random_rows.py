@@ -10,7 +10,7 @@ from typing import Any
 
 from pregao.lake.tables import words
 from pregao.lake.tables.quality import Quality
-from tests.unit.lake.analytics.frames import MONDAY, TUESDAY, at, rows_as_arrow
+from tests.kits.lake_rows import MONDAY, TUESDAY, at, rows_as_arrow
 
 INSTRUMENTS = 150
 GROUPS = ("01", "02", None)

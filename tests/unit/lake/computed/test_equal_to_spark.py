@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pregao.lake.tables.catalogue import find_table
-from tests.unit.lake.analytics.simulated import day_of, simulated_day, tables_of
+from tests.kits.simulated_rows import day_of, simulated_day, tables_of
 from tests.unit.lake.computed.kit import Rows, by_spark, by_tasks, in_order
 from tests.unit.lake.computed.random_rows import UNITS, Market
 

@@ -14,11 +14,10 @@ from pregao.captures import kernels as looks
 from pregao.codecs.sbe import load_builtin_schema
 from pregao.lake.plan import kernels
 from pregao.simulator.memory import short_day, simulate_in_memory
-from tests.equality.b3 import pool
-from tests.equality.captures import packet
-from tests.proofs.mutations import PacketMutator, Sound
-
-from . import plain
+from tests.kits.mutations import PacketMutator, Sound
+from tests.twins.b3 import pool
+from tests.twins.captures import packet
+from tests.twins.lake import plain_scan as plain
 
 PAYLOADS = st.lists(st.binary(max_size=90), max_size=12)
 RARE = (1, 4, 5, 9, 10, 11, 12)

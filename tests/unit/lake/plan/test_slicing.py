@@ -14,7 +14,7 @@ from pregao.lake.plan.slicing import COOL_PACKETS, FROM_FIRST, TO_LAST, Slice, c
 from pregao.lake.plan.units import Unit, find_units
 from pregao.lake.slices.feeds import merge
 from pregao.model.streams import Feed
-from tests.integration.lake_kit import make_days
+from tests.kits.lakes import make_days
 
 FAULTS = "loss=1%,both=4,gap=2x5@A,dup=0.5%,reorder=10:4"
 CUTS = (1, 2, 5, 1000)

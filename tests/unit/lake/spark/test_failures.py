@@ -1,13 +1,16 @@
 """Failures of Spark in one line; all others stay what they are."""
 
 import logging
+import sys
+from socketserver import BaseRequestHandler, TCPServer
+from types import SimpleNamespace
 
 import pytest
 from py4j.protocol import Py4JNetworkError
 from pyspark.errors import PythonException
 
 from pregao.lake.errors import LakeError, LakeFullError
-from pregao.lake.spark.failures import in_one_line, quiet_py4j, stop
+from pregao.lake.spark.failures import in_one_line, quiet_accumulators, quiet_py4j, stop
 
 STACK = "\n\tat org.apache.spark.scheduler.Task.run(Task.scala:147)\n\tat java.base/java.lang.Thread.run"
 
@@ -64,3 +67,25 @@ def test_py4j_does_not_write_its_stacks(capsys: pytest.CaptureFixture[str]) -> N
     record = logging.LogRecord("root", logging.ERROR, "py4j/java_gateway.py", 1, "Exception", None, None)
     logging.getLogger().handle(record)
     assert "Exception" not in capsys.readouterr().err
+
+
+def test_the_death_of_java_is_not_told_by_the_server_of_accumulators(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """`make proof` (kills) saw its stack once beside our one line."""
+    with TCPServer(("127.0.0.1", 0), BaseRequestHandler) as server:
+        session = SimpleNamespace(sparkContext=SimpleNamespace(_accumulatorServer=server))
+        for quiet in (False, True):
+            if quiet:
+                quiet_accumulators(session)
+            try:
+                raise EOFError
+            except EOFError:
+                server.handle_error(None, ("127.0.0.1", 1))  # type: ignore[arg-type]
+            sys.stderr.flush()
+            assert ("EOFError" in capsys.readouterr().err) is not quiet
+
+
+def test_a_session_without_one(capsys: pytest.CaptureFixture[str]) -> None:
+    quiet_accumulators(SimpleNamespace(sparkContext=SimpleNamespace()))
+    assert capsys.readouterr().err == ""

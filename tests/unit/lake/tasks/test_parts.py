@@ -16,7 +16,7 @@ from pregao.lake.tasks import books, orders, packets, run
 from pregao.lake.tasks.arrays import record
 from pregao.lake.tasks.memory import without_collector
 from pregao.model.rows import NULL
-from tests.integration.lake_kit import all_tables, build, make_days
+from tests.kits.lakes import all_tables, build, make_days
 
 
 def _rows(sizes: list[int]) -> Any:

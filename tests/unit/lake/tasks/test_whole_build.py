@@ -11,10 +11,9 @@ from pregao.feeds.binary.packets import PacketDecoder
 from pregao.lake.lake import Lake
 from pregao.lake.tables.catalogue import find_table
 from pregao.simulator.settings import FIRST_DATE
-from tests.integration.lake_kit import OF_THE_BUILD, build, make_days
-
-from .plain_build import TABLES, PlainBuild
-from .plain_capture import PlainChannel
+from tests.kits.lakes import OF_THE_BUILD, build, make_days
+from tests.twins.lake.plain_build import TABLES, PlainBuild
+from tests.twins.lake.plain_capture import PlainChannel
 
 Key = tuple[Any, ...]
 _KEY = ("seq_version", "seq_num", "msg_index", "entry", "security_id")

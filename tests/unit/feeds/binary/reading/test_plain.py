@@ -40,7 +40,7 @@ from pregao.model.market import (
     StateEvent,
 )
 from pregao.model.rows import Flag
-from tests.equality.wire import MessageWriter as RandomWriter
+from tests.twins.wire import MessageWriter as RandomWriter
 from tests.unit.feeds.binary.publisher.desk import DATE, NOW, A, order
 from tests.unit.feeds.binary.publisher.test_laws import FREQUENT, others
 

@@ -19,13 +19,13 @@ from pregao.model.rows import NO_ACTION, NULL, Flag, Kind, place
 from pregao.model.streams import Feed
 from pregao.simulator.sample import sample_packets
 from tests.conformance.test_specification_bytes import ONE_MESSAGE, PACKET_HEADER, SEQUENCE, TWO_MESSAGES
-from tests.equality.b3 import UNKNOWN_TEMPLATES, VERSIONS, B3Messages, pool
-from tests.equality.captures import packet
-from tests.equality.foreign import foreign
-from tests.equality.reading import RowComparer
-from tests.equality.rows import row_of
-from tests.equality.wire import MessageWriter
-from tests.proofs.mutations import PacketMutator, Sound
+from tests.kits.mutations import PacketMutator, Sound
+from tests.twins.b3 import UNKNOWN_TEMPLATES, VERSIONS, B3Messages, pool
+from tests.twins.captures import packet
+from tests.twins.foreign import foreign
+from tests.twins.reading import RowComparer
+from tests.twins.rows import row_of
+from tests.twins.wire import MessageWriter
 
 SCHEMA = load_builtin_schema()
 ALL_VERSIONS = (*range(7, 18), 0, 3, 20, 65_535)

@@ -1,1 +1,0 @@
-"""Two speeds, one truth: the plain decoders and the column kernels held against each other."""

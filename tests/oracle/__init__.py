@@ -1,1 +1,0 @@
-"""Slow, obvious second implementations that the tests hold the real ones against."""

@@ -1,0 +1,1 @@
+"""The lake built the plainest way: packets, slices and rows one by one, in Python."""

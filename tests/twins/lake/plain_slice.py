@@ -1,0 +1,380 @@
+"""A slice in plain Python: the twin of the kernels of books, sampling and snapshots, and of what calls them.
+
+Rows come from the row kernel, whose own twin is `feeds.binary.reading.plain`; what is known of instruments is
+`slices.known`, which is plain; what to do with a row says `recovery.instruments.decide`, books are
+`ReferenceBook`. All else is written again, one thing at a time.
+"""
+
+import heapq
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from pregao.feeds.binary.system import REPORTS_IN_A_PACKET
+from pregao.lake.plan.index import NUMBER_BITS
+from pregao.lake.plan.slicing import Slice
+from pregao.lake.plan.units import NOWHERE
+from pregao.lake.slices.feeds import Merged, gaps_of
+from pregao.lake.slices.kernels.merging import CONFLICT
+from pregao.lake.slices.kernels.sampling import BOOK_ONCE, STATISTICS_ONCE
+from pregao.lake.slices.known import UNHEARD, KnownInstruments
+from pregao.lake.slices.loops import LoadedLoop
+from pregao.lake.tables.quality import Quality
+from pregao.model.market import Side
+from pregao.model.rows import FIRST_SPECIAL, NULL, ROW, Flag, Kind, Rows
+from pregao.recovery.instruments import NEVER, Decision, Known, Mark, decide
+from tests.twins.lake.plain_days import go_on, stored_by
+from tests.twins.lake.plain_parts import Emitted, Instrument, Quote, Sample, Told, order_of
+from tests.twins.row_updates import update_of
+
+# Of things that happen at one place, in this order; then its second may end.
+LOAD, LOST, CONFLICTING, BEGUN, ABSENT, TOLD, SECOND_ENDS = range(7)
+# What tells a transactTime; the last two in every version.
+TRANSACTED = (Kind.ORDER, Kind.SIDE, Kind.TRADE, Kind.BUST, Kind.EXECUTION, Kind.STATE, Kind.PHASE)
+BOOK_KINDS = (Kind.ORDER, Kind.SIDE, Kind.EMPTY_BOOK)
+TABLES = {
+    **dict.fromkeys((Kind.ORDER, Kind.SIDE, Kind.EMPTY_BOOK, Kind.CHANNEL_RESET), "orders"),
+    **dict.fromkeys((Kind.TRADE, Kind.BUST), "trades"),
+    Kind.EXECUTION: "executions",
+    **dict.fromkeys((Kind.PRICE_BAND, Kind.QUANTITY_BAND), "bands"),
+    Kind.IMBALANCE: "imbalances",
+    **dict.fromkeys((Kind.STATE, Kind.PHASE), "states"),
+}
+
+
+def _emptying(definition: Any) -> Any:
+    """What is told of the book of an instrument that is deleted."""
+    row = np.zeros(1, ROW)[0]
+    for name in ("at", "index", "packet", "version", "flags", "time_ns", "security_id"):
+        row[name] = definition[name]
+    for name in ("id", "price", "size", "other", "inserted_ns", "fine", "high"):
+        row[name] = NULL
+    row["kind"] = Kind.EMPTY_BOOK
+    return row
+
+
+class PlainSlice:
+    """`before` is what comes of the last slice of the day before, when it begins with that."""
+
+    def __init__(self, slice_: Slice, merged: Merged, before: "PlainSlice | None" = None) -> None:
+        self.slice, self.merged, self.known = slice_, merged, KnownInstruments(REPORTS_IN_A_PACKET)
+        self._before = before
+        self.instruments: list[Instrument] = [Instrument(-1)]  # the first stands for all unheard of
+        self._numbers: dict[int, int] = {}
+        self.told = Told()
+        self._happens: list[tuple[int, int, int, Any]] = []
+        self._pushed = 0
+        self.changed: set[int] = set()  # since the last second
+        self._touched: list[int] = []  # in this event
+        self._execution: Emitted | None = None
+        self._stale: dict[int, int] = {}
+        self._last_lost: list[int] = []  # the last place of each loss
+
+    def run(self, rows: Rows) -> Told:
+        self._prepare()
+        for row in rows:
+            self.until(int(row["at"]))
+            self._take(row)
+        if len(self.merged):
+            self.until(int(self.merged.place[-1]) + 1)
+            if self.slice.is_last:
+                self._leave(int(self.merged.place[-1]))
+                self.told.stored = list(stored_by(self))
+        return self.told
+
+    def emits(self, place: int) -> bool:
+        return self.slice.start <= place < self.slice.stop
+
+    # What happens between rows
+
+    def _prepare(self) -> None:
+        merged, slice_ = self.merged, self.slice
+        told = sorted({int(place) for part in slice_.loops for place in part.loop.places})
+        for last, packets in gaps_of(merged, slice_.warm):
+            self._last_lost.append(last)
+            done = last - packets
+            # What a snapshot tells in the middle of a gap is as of there.
+            for place in [each for each in told if done < each < last] + [last]:
+                self._push(place, LOST, place - done)
+                done = place
+        for place in merged.place[merged.state_a & CONFLICT != 0].tolist():
+            self._last_lost.append(place)
+            self._push(place, CONFLICTING, None)
+        for appearance in range(1, len(slice_.versions)):
+            if appearance << NUMBER_BITS > slice_.warm:
+                self._push(appearance << NUMBER_BITS, BEGUN, None)
+        for part in slice_.loops:
+            self._push(max(part.loop.first, 0), LOAD, part)
+        self._push_seconds()
+        if slice_.anchor is not None:
+            self._begin_with(LoadedLoop(slice_.anchor))
+        if self._before is not None:
+            go_on(self, self._before.told)
+
+    def _push_seconds(self) -> None:
+        """A second ends after its last packet; sending times that go back do not begin one again."""
+        current = -1
+        for number, sent_ns in enumerate(self.merged.sent.tolist()):
+            if number and sent_ns // 10**9 > current:
+                self._push(int(self.merged.place[number - 1]), SECOND_ENDS, number - 1)
+            current = max(current, sent_ns // 10**9)
+        if self.slice.is_last and len(self.merged):
+            self._push(int(self.merged.place[-1]), SECOND_ENDS, len(self.merged) - 1)
+
+    def _push(self, place: int, what: int, about: Any) -> None:
+        self._pushed += 1
+        heapq.heappush(self._happens, (place, what, self._pushed, about))
+
+    def until(self, place: int) -> None:
+        while self._happens and self._happens[0][0] < place:
+            here, what, _, about = heapq.heappop(self._happens)
+            if what == LOAD:
+                self._follow(LoadedLoop(about))
+            elif what == LOST:
+                self.known.lose(here, about)
+            elif what == CONFLICTING:
+                self.known.lose(here, None)
+                self.find(here, "FEEDS_DIFFER", None)
+            elif what == BEGUN:
+                self.known.unsettle(here)
+            elif what == ABSENT:
+                self._absent(here, about)
+            elif what == TOLD:
+                self._told(here, *about)
+            else:
+                self._sample(here, about)
+
+    # Rows
+
+    def number(self, security_id: int) -> int:
+        if security_id not in self._numbers:
+            self._numbers[security_id] = len(self.instruments)
+            self.known.add(len(self.instruments))
+            self.instruments.append(Instrument(security_id))
+        return self._numbers[security_id]
+
+    def doubt(self, number: int, *, book: bool) -> int:
+        known = self.known
+        if (known.book if book else known.statistics)[number] == Known.CLEAN:
+            return 0
+        once = known.once[number] & (BOOK_ONCE if book else STATISTICS_ONCE)
+        return int(Quality.AFTER_GAP if once else Quality.BOOK_UNKNOWN)
+
+    def _take(self, row: Any) -> None:
+        kind = Kind(int(row["kind"]))
+        if kind in (Kind.CHANNEL_RESET, Kind.DEFINITION):
+            (self._reset if kind is Kind.CHANNEL_RESET else self._delete)(row)
+            return
+        if kind is Kind.PHASE:
+            self._emit(row, kind, 0)
+        elif kind < FIRST_SPECIAL:
+            self._emit(row, kind, self._apply(row, kind))
+        if row["flags"] & Flag.END_OF_EVENT:
+            self._end_event(row)
+
+    def _reset(self, row: Any) -> None:
+        for number in self.known.clear_all(int(row["at"])).tolist():
+            if number != UNHEARD:
+                self._empty(number, row)
+        self._emit(row, Kind.CHANNEL_RESET, int(Quality.AFTER_GAP))
+
+    def _delete(self, row: Any) -> None:
+        number = self._numbers.get(int(row["security_id"]))
+        if chr(row["action"]) == "D" and number is not None:
+            self.known.begin_again(number)
+            if any(self.instruments[number].book.orders(side) for side in Side):
+                self._emit(_emptying(row), Kind.EMPTY_BOOK, self.doubt(number, book=True))
+            self._empty(number, row)
+
+    def _empty(self, number: int, row: Any) -> None:
+        """By a message that is an event of its own."""
+        self.instruments[number].book.clear()
+        changed = self.instruments[number].settle()
+        if changed:
+            self.changed.add(number)
+            by = int(row["at"]), int(row["index"])
+            self.quote(by, number, changed, self.doubt(number, book=True))
+
+    def _apply(self, row: Any, kind: Kind) -> int:
+        """How far the row can be believed."""
+        number, at = self.number(int(row["security_id"])), int(row["at"])
+        record, instrument = self.known.sync[number], self.instruments[number]
+        outcome = decide(record, int(kind), int(row["rpt_seq"]), at, int(row["flags"]) & Flag.RECOVERY)
+        is_book = kind in BOOK_KINDS
+        if outcome & Decision.EMPTIED and kind is not Kind.EMPTY_BOOK:
+            instrument.book.clear()
+            self.touch(number)
+            self.changed.add(number)
+        went_stale = bool(outcome & Decision.WENT_STALE)
+        if is_book and outcome & Decision.APPLY:
+            instrument.book.apply(update_of(row), int(row["version"]))  # type: ignore[arg-type]
+            self.touch(number)
+            self.changed.add(number)
+            if instrument.book.suspect and record["book"] != Known.STALE:
+                record["book"], record["bound"] = Known.STALE, NEVER
+                record["missing"] = max(int(record["missing"]), at)
+                went_stale = True
+        if outcome & Decision.EMPTIED:
+            record["spare"] |= BOOK_ONCE
+        if outcome & Decision.HEALED:
+            self._healed(number, at, "EmptyBook or first report")
+        elif outcome & Decision.VERIFIED:
+            self._healed(number, at, "rptSeq without a hole")
+        if went_stale:
+            self._stale.setdefault(number, at)
+        if outcome & Decision.WENT_STALE:
+            record["spare"] |= STATISTICS_ONCE
+        return self.doubt(number, book=is_book)
+
+    def _emit(self, row: Any, kind: Kind, quality: int) -> None:
+        if self._execution is not None:
+            self._execution.trades += kind is Kind.TRADE
+            self._execution.changes += kind in (Kind.ORDER, Kind.SIDE)
+        emitted = Emitted(row.copy(), quality)
+        here = self.emits(int(row["at"]))
+        if here:
+            self.told.rows.setdefault(TABLES.get(kind, "statistics"), []).append(emitted)
+        if kind is Kind.EXECUTION:
+            self._execution = emitted if here else None
+
+    def touch(self, number: int) -> None:
+        if number not in self._touched:
+            self._touched.append(number)
+
+    def _end_event(self, row: Any) -> None:
+        by, kind = (int(row["at"]), int(row["index"])), Kind(int(row["kind"]))
+        transacted = kind in TRANSACTED and (kind in (Kind.STATE, Kind.PHASE) or row["version"] >= 15)
+        for number in self._touched:
+            changed = self.instruments[number].settle()
+            if changed:
+                quality = self.doubt(number, book=True)
+                self.quote(by, number, changed, quality, transacted=transacted)
+        self._touched, self._execution = [], None
+
+    def quote(
+        self, by: tuple[int, int | None], number: int, changed: int, quality: int, *, transacted: bool = False
+    ) -> None:
+        if self.emits(by[0]):
+            one = self.instruments[number]
+            self.told.quotes.append(Quote(by, one.security_id, changed, quality, one.told, transacted))
+
+    def _sample(self, place: int, packet: int) -> None:
+        for number in sorted(self.changed) if self.emits(place) else ():
+            instrument = self.instruments[number]
+            bids, offers = (instrument.book.levels(side)[:10] for side in Side)
+            quality = self.doubt(number, book=True)
+            self.told.samples.append(Sample(packet, instrument.security_id, quality, bids, offers))
+        self.changed.clear()
+
+    # Snapshots
+
+    def _begin_with(self, loaded: LoadedLoop) -> None:
+        loop = loaded.loop
+        self.known.empty(np.array([UNHEARD]), loop.begun)
+        for row, security_id in enumerate(loop.security_ids.tolist()):
+            number = self.number(security_id)
+            self.instruments[number].load(loaded.orders(row))
+            self.instruments[number].settle()
+            self.known.settle(number, int(loop.places[row]), int(loop.rpt_seqs[row]), statistics=True)
+        self.known.covered[UNHEARD] = 0
+
+    def _follow(self, loaded: LoadedLoop) -> None:
+        loop = loaded.loop
+        for row, place in enumerate(loop.places.tolist()):
+            if place == NOWHERE or not loop.whole[row]:
+                continue
+            self._push(place, TOLD, (loaded, row))
+            if loop.saved is not None and loop.saved[row] and self.emits(place):
+                orders = [order_of(each) for each in loaded.orders(row)]
+                security_id, rpt_seq = int(loop.security_ids[row]), int(loop.rpt_seqs[row])
+                self.told.checkpoints.append((place, security_id, rpt_seq, orders))
+        if loop.is_anchor:
+            self._push(max(loop.begun, 0), ABSENT, loaded)
+        if loop.tells_others and self.emits(max(loop.begun, 0)):
+            self.told.checkpoints.append((max(loop.begun, 0), NULL, 0, []))
+
+    def _absent(self, place: int, loaded: LoadedLoop) -> None:
+        """Who is not in a list that leaves out nobody has an empty book."""
+        listed = {self.number(security_id) for security_id in loaded.loop.security_ids.tolist()}
+        for number in range(len(self.instruments)):
+            if number in listed or self.known.covered[number] > place:
+                continue
+            book = self.instruments[number].book
+            if any(book.orders(side) for side in Side):
+                overnight = self._before is not None and self.known.last_at[number] <= self.slice.warm
+                if self.known.book[number] == Known.CLEAN:
+                    if not overnight:  # it may have gone between the days
+                        self._mismatch(number, place, loaded.loop.number)
+                else:
+                    self._find_hole(number, place)
+                self._replace(number, place, loaded.orders(0)[:0], 0)
+            self._healed(number, place, "absent from a snapshot loop")
+            self.known.empty(np.array([number]), place)
+
+    def _told(self, place: int, loaded: LoadedLoop, row: int) -> None:
+        loop, known = loaded.loop, self.known
+        number = self.number(int(loop.security_ids[row]))
+        alone = bool(loop.alone[row])
+        told_again = known.marks[number] & (Mark.AWAITED | Mark.REPLENISHING)
+        withheld = alone and told_again and not loop.is_anchor
+        if place < known.covered[number] or withheld:
+            return
+        orders, rpt_seq = loaded.orders(row), int(loop.rpt_seqs[row])
+        same = self.instruments[number].equals(orders)
+        if known.book[number] != Known.CLEAN:
+            if known.last[number] not in (-1, rpt_seq):
+                self._find_hole(number, place)
+            word = "unknown" if not known.once[number] & BOOK_ONCE else "equal" if same else "healed"
+            self._count_in(loop.number, word, place)
+        elif same and int(known.last[number]) == rpt_seq:
+            self._count_in(loop.number, "matches", place)
+        elif known.once[number] & BOOK_ONCE:
+            self._mismatch(number, place, loop.number)
+        self._healed(number, place, "snapshot")
+        if not same:
+            self._replace(number, place, orders, rpt_seq)
+        known.settle(number, place, rpt_seq, statistics=not alone or loop.is_anchor)
+
+    def _replace(self, number: int, place: int, orders: Rows, rpt_seq: int) -> None:
+        instrument = self.instruments[number]
+        instrument.load(orders)
+        self.changed.add(number)
+        self.touch(number)
+        changed = instrument.settle()
+        if self.emits(place):
+            told = [order_of(row) for row in orders]
+            self.told.snapshots.append((place, instrument.security_id, rpt_seq, told))
+        if changed:
+            self.quote((place, None), number, changed, int(Quality.FROM_SNAPSHOT))
+
+    # Findings
+
+    def _count_in(self, loop: int, word: str, place: int) -> None:
+        if self.emits(place):
+            self.told.loops.setdefault(loop, Counter())[word] += 1
+
+    def _mismatch(self, number: int, place: int, loop: int) -> None:
+        self._count_in(loop, "differences", place)
+        self.find(place, "SNAPSHOT_MISMATCH", number)
+
+    def find(self, place: int, finding: str, number: int | None, *more: Any) -> None:
+        if self.emits(place):
+            security_id = None if number is None else self.instruments[number].security_id
+            self.told.findings.append((place, finding, security_id, *more))
+
+    def _find_hole(self, number: int, place: int) -> None:
+        """A snapshot is the first to show that something of it was lost: after what came of it last."""
+        record = self.known.sync[number]
+        if number not in self._stale and not record["marks"] & (Mark.AWAITED | Mark.RESTART):
+            later = [lost + 1 for lost in self._last_lost if lost >= record["last_at"]]
+            self._stale[number] = min([*later, place])
+
+    def _healed(self, number: int, place: int, how: str) -> None:
+        if number in self._stale:
+            since = self._stale.pop(number)
+            self.find(place, "HEAL", number, since & 0xFFFFFFFF, how)
+
+    def _leave(self, last: int) -> None:
+        for number, since in sorted(self._stale.items()):
+            self.find(last, "STALE_SPAN", number, since & 0xFFFFFFFF, "until the end")
