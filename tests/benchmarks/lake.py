@@ -12,9 +12,9 @@ from pathlib import Path
 from time import perf_counter
 
 from pregao.lake.build import Builder, BuildReport, BuildSettings
+from pregao.lake.running.runners import Runner, SparkRunner
 from pregao.lake.spark.session import local_session
 from pregao.lake.store.location import Location
-from pregao.lake.tasks.runners import Runner, SparkRunner
 
 from . import lake_book
 from .baseline_lake import PlainLake

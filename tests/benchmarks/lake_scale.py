@@ -9,8 +9,8 @@ import subprocess
 import sys
 from time import perf_counter
 
+from pregao.lake.running.runners import SparkRunner
 from pregao.lake.spark.session import local_session
-from pregao.lake.tasks.runners import SparkRunner
 
 from .harness import Row
 from .lake import PLAIN_MESSAGES, build

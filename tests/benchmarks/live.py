@@ -120,7 +120,7 @@ def measure(seconds: float = SECONDS) -> list[Row]:
             impatient, calm = _listen(sender, str(config), seconds, whole_events=False)
         sender.send(None)
         keys, sent_ns = sender.recv()
-    rows += _rows(heard, keys, sent_ns, spans, seconds)
+    rows += rows_of(heard, keys, sent_ns, spans, seconds)
     rows += _parts(heard, keys, sent_ns, spans["calm"], seconds, event_ends(live_day(packets)))
     name = f"live, {seconds:g} s at {RATE:,}/s, not waiting for the end of events"
     late_ns = _late(impatient, keys, sent_ns, [calm["calm"]])
@@ -176,7 +176,7 @@ def _send(sender: Connection, rate: float, seconds: float) -> Span:
     return began_ns, time.time_ns(), late_ns
 
 
-def _rows(
+def rows_of(
     heard: Heard, keys: Array, sent_ns: Array, spans: dict[str, Span], seconds: float
 ) -> list[Row]:
     def during(*names: str) -> Array:

@@ -5,8 +5,8 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from typing import Any
 
-from pregao.lake.tasks.memory import only_tasks
-from pregao.lake.tasks.runners import Progress, Task
+from pregao.lake.running.memory import only_tasks
+from pregao.lake.running.runners import Progress, Task
 
 
 class ProcessRunner:

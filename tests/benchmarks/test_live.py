@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tests.benchmarks.live import Heard, _parts, _rows
+from tests.benchmarks.live import Heard, _parts, _rows, rows_of
 from tests.benchmarks.live_events import OTHER, QUOTE, ROW
 from tests.benchmarks.live_sender import NS, due_times, group_of, streams_of
 
@@ -29,7 +29,7 @@ def test_an_event_is_as_late_as_the_packet_it_came_with() -> None:
         0, 0, 1, 10, 4096,
     )  # fmt: skip
     spans = {"calm": (500, 5_000, 7), "burst 0": (2_000_000, 4_000_000, 0), "fast": (2_000_000, 4_000_000, 0)}
-    rows = {row.name: row for row in _rows(heard, keys, sent_ns, spans, 1.0)}
+    rows = {row.name: row for row in rows_of(heard, keys, sent_ns, spans, 1.0)}
     assert rows["live, 1 s at 5,000/s: wire to event, p50"].value == 5.0
     assert rows["live, 1 s at 5,000/s: wire to event, p100"].value == 7.0
     assert rows["live, 1 s at 5,000/s: events"].value == 3

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pregao.books.store import BookStore
-from pregao.lake.book_at import _apply, _in_order
+from pregao.lake.book_at import apply_changes, in_stream_order
 from pregao.lake.lake import Lake
 from pregao.model.market import Side
 from tests.kits.lakes import truth
@@ -21,7 +21,7 @@ class LakeBooks:
 
     def __init__(self, lake: Lake, channel: int, day: date | None = None) -> None:
         of_day = "" if day is None else f" and trade_date = '{day}'"
-        table = _in_order(lake.arrow("orders", f"channel = {channel}{of_day}"))
+        table = in_stream_order(lake.arrow("orders", f"channel = {channel}{of_day}"))
         self._rows: dict[int, Any] = {}
         ids = table["security_id"].to_pylist()
         for security_id in {each for each in ids if each is not None}:
@@ -69,7 +69,7 @@ class Walk:
             self.clean = bool(told) and not (own or told)[-1][2] & DOUBTS
         part = self._rows.slice(self._done, end - self._done)
         if part.num_rows:
-            _apply(self.store, self.number, part, self._security_id)
+            apply_changes(self.store, self.number, part, self._security_id)
         self._done = end
 
     def orders(self, side: Side) -> list[tuple[Any, ...]]:

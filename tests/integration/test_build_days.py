@@ -10,10 +10,11 @@ import pytest
 from pregao.lake.book_at import NoBookError, book_at
 from pregao.lake.build import USUAL_BARS, Builder, BuildReport, BuildSettings
 from pregao.lake.lake import Lake
+from pregao.lake.running.runners import InlineRunner
 from pregao.lake.store.location import Location
-from pregao.lake.tasks.runners import InlineRunner
 from .captures_kit import Messages, copy_capture, read_capture
 from .lake_kit import all_tables, build, make_days, rows_of, truth
+from pregao.lake.tasks.runners import InlineRunner
 from pregao.model.market import TradeCondition, TradeSubType
 from tests.kits.captures import Messages, copy_capture, read_capture
 from tests.kits.lakes import all_tables, build, make_days, rows_of

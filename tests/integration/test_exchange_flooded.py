@@ -1,20 +1,18 @@
 """`pregao exchange --state` under more half-sent requests than it has file descriptors."""
 
 import json
-import re
 import resource
 import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from tests.kits.exchange_process import write_configuration
+from tests.kits.exchange_process import enter_order, operator_address, write_configuration
 
 CONNECTIONS = 1_200
 DESCRIPTORS = 256  # of the exchange
@@ -46,13 +44,13 @@ def test_it_answers_keeps_its_state_and_says_little(tmp_path: Path) -> None:
         process = subprocess.Popen(command, stderr=log, preexec_fn=few_descriptors)
         stack.callback(process.wait)
         stack.callback(process.kill)
-        address = _address(tmp_path / "stderr")
+        address = operator_address(tmp_path / "stderr")
         url = f"http://{address[0]}:{address[1]}"
-        assert _ask(url, ORDER)["order_ids"]
+        assert enter_order(url, ORDER)["order_ids"]
         for _ in range(CONNECTIONS):
             half = stack.enter_context(socket.create_connection(address, timeout=30))
             half.sendall(HALF)
-        assert _ask(url, ORDER)["order_ids"]
+        assert enter_order(url, ORDER)["order_ids"]
         with urllib.request.urlopen(f"{url}/v1/session", timeout=30) as answer:
             assert json.load(answer)["open_orders"] == 2
         process.send_signal(signal.SIGTERM)
@@ -60,21 +58,3 @@ def test_it_answers_keeps_its_state_and_says_little(tmp_path: Path) -> None:
         said = (tmp_path / "stderr").read_text()
         assert "Traceback" not in said
         assert len(said.partition("operator interface")[2].splitlines()) < 6, said[-2000:]
-
-
-def _address(log: Path) -> tuple[str, int]:
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        found = re.search(r"operator interface: http://([0-9.]+):([0-9]+)/\n", log.read_text())
-        if found is not None:
-            return found[1], int(found[2])
-        time.sleep(0.1)
-    raise AssertionError(log.read_text())
-
-
-def _ask(url: str, body: dict[str, object]) -> dict[str, object]:
-    headers = {"Content-Type": "application/json"}
-    request = urllib.request.Request(f"{url}/v1/orders/new", json.dumps(body).encode(), headers)
-    with urllib.request.urlopen(request, timeout=30) as answer:
-        found: dict[str, object] = json.load(answer)
-        return found

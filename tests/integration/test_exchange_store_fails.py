@@ -9,8 +9,8 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from tests.integration.test_exchange_flooded import ORDER, _address, _ask
-from tests.kits.exchange_process import write_configuration
+from tests.integration.test_exchange_flooded import ORDER
+from tests.kits.exchange_process import enter_order, operator_address, write_configuration
 
 ROOM = 24 * 1024  # for every file it writes
 
@@ -32,10 +32,10 @@ def test_it_stops_with_a_line_and_has_what_it_acknowledged(tmp_path: Path) -> No
     write_configuration(tmp_path)
     process, acknowledged, refused = start(tmp_path, little=True), list[object](), ""
     try:
-        host, port = _address(tmp_path / "stderr")
+        host, port = operator_address(tmp_path / "stderr")
         while not refused:
             try:
-                acknowledged += _ask(f"http://{host}:{port}", ORDER)["order_ids"]
+                acknowledged += enter_order(f"http://{host}:{port}", ORDER)["order_ids"]
             except urllib.error.HTTPError as error:
                 refused = f"{error.code} {error.read().decode()}"
         assert process.wait(30) == 2
@@ -52,8 +52,8 @@ def test_it_stops_with_a_line_and_has_what_it_acknowledged(tmp_path: Path) -> No
     ]
     again = start(tmp_path, little=False)
     try:
-        host, port = _address(tmp_path / "stderr")
-        (newest,) = _ask(f"http://{host}:{port}", ORDER)["order_ids"]
+        host, port = operator_address(tmp_path / "stderr")
+        (newest,) = enter_order(f"http://{host}:{port}", ORDER)["order_ids"]
         assert newest > max(acknowledged)
         kept = {each["order_id"] for each in _orders(f"http://{host}:{port}")}
         assert kept - {newest} >= set(acknowledged)

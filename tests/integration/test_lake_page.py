@@ -9,7 +9,7 @@ import shlex
 
 import pytest
 
-from pregao.cli.main import _parser, main
+from pregao.cli.main import main, make_parser
 
 from .conftest import Ran
 from .pages import Example, Page, printed_by, without_spaces
@@ -48,7 +48,7 @@ def test_command_is_understood(
 ) -> None:
     monkeypatch.chdir(main_job.copy)
     if command[0] in ONLY_READ:
-        assert _parser().parse_args(command).lake
+        assert make_parser().parse_args(command).lake
         return
     assert main(command) == 0
     assert command[0] == "vacuum" or capsys.readouterr().out  # on a new lake there is nothing to delete

@@ -127,12 +127,12 @@ def test_captures_that_were_touched_are_made_again(main_job: Ran, spark: Any, tm
 
     stamp, (path, *_) = main_job.settings.stamp, main_job.done.captures.paths
     wanted = {"seed": 1, "messages": 4_000, "faults": main_job.settings.faults} | main_job.settings.simulation
-    assert list(module._kept(stamp, wanted)) == main_job.done.captures.paths
-    assert module._kept(stamp, wanted | {"seed": 2}) == {}
-    assert module._kept(tmp_path / "none.json", wanted) == {}
+    assert list(module.kept_captures(stamp, wanted)) == main_job.done.captures.paths
+    assert module.kept_captures(stamp, wanted | {"seed": 2}) == {}
+    assert module.kept_captures(tmp_path / "none.json", wanted) == {}
     content = Path(path).read_bytes()
     try:
         Path(path).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-        assert module._kept(stamp, wanted) == {}
+        assert module.kept_captures(stamp, wanted) == {}
     finally:
         Path(path).write_bytes(content)

@@ -14,10 +14,10 @@ import pytest
 from pregao.jobs.stream import StreamRequest, stream_lake
 from pregao.lake.build import Builder, BuildSettings
 from pregao.lake.lake import Lake
+from pregao.lake.running.runners import InlineRunner
 from pregao.lake.store.ledger import Ledger
 from pregao.lake.store.location import Location
 from pregao.lake.streaming.settings import BatchReport
-from pregao.lake.tasks.runners import InlineRunner
 from tests.kits.lakes import all_tables, build, make_days
 from tests.kits.streams import SECOND_NS, BuiltDay, KilledError, feed, rotate, streamer
 

@@ -1,9 +1,12 @@
 """`pregao exchange` as a process on loopback groups with ports that are free."""
 
+import json
 import os
+import re
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -60,3 +63,21 @@ def until(done: Callable[[], bool], what: str) -> None:
     while not done():
         assert time.monotonic() < end, f"took too long: {what}"
         time.sleep(0.1)
+
+
+def operator_address(log: Path) -> tuple[str, int]:
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        found = re.search(r"operator interface: http://([0-9.]+):([0-9]+)/\n", log.read_text())
+        if found is not None:
+            return found[1], int(found[2])
+        time.sleep(0.1)
+    raise AssertionError(log.read_text())
+
+
+def enter_order(url: str, body: dict[str, object]) -> dict[str, object]:
+    headers = {"Content-Type": "application/json"}
+    request = urllib.request.Request(f"{url}/v1/orders/new", json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        found: dict[str, object] = json.load(answer)
+        return found

@@ -1,4 +1,4 @@
-"""Rows of any table as Spark frames: what a row does not say is the least thing, or null."""
+"""Rows of any table as Arrow: what a row does not say is the least thing, or null."""
 
 from datetime import date
 from decimal import Decimal
@@ -6,7 +6,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from pregao.lake.reading.sparkframes import spark_schema
 from pregao.lake.tables.catalogue import find_table
 
 MONDAY, TUESDAY = date(2026, 11, 16), date(2026, 11, 17)
@@ -36,10 +35,6 @@ def rows_as_arrow(name: str, rows: list[dict[str, Any]]) -> Any:
     return pa.Table.from_pylist(made, schema=table.schema)
 
 
-def frame(spark: Any, name: str, rows: list[dict[str, Any]]) -> Any:
-    return spark.createDataFrame(rows_as_arrow(name, rows), schema=spark_schema(find_table(name)))
-
-
 def _typed(value: Any, type_: Any) -> Any:
     """Decimals may be given as numbers or text, also inside lists and structs."""
     if value is None:
@@ -51,13 +46,3 @@ def _typed(value: Any, type_: Any) -> Any:
     if pa.types.is_struct(type_):
         return {field.name: _typed(value.get(field.name), field.type) for field in type_}
     return value
-
-
-def found(frame: Any, *names: str, by: str = "security_id") -> list[tuple[Any, ...]]:
-    """Chosen columns of a result as plain values, decimals without trailing zeroes, in order of `by`."""
-    rows = frame.orderBy(*by.split(",")).select(*names).collect()
-    return [tuple(_plain(value) for value in row) for row in rows]
-
-
-def _plain(value: Any) -> Any:
-    return float(value) if isinstance(value, Decimal) else value

@@ -10,10 +10,10 @@ from pregao.codecs.pcap.writer import pcap_header
 from pregao.io.recording import RecordingWriter
 from pregao.io.seek_table import FrameTimes
 from pregao.lake.plan.stored import look
+from pregao.lake.running.runners import InlineRunner
 from pregao.lake.store.location import Location
 from pregao.lake.streaming.settings import BatchReport, StreamSettings
 from pregao.lake.streaming.streamer import Streamer
-from pregao.lake.tasks.runners import InlineRunner
 from tests.kits.lakes import all_tables, build, make_days
 
 _RECORD = Struct("<IIII")

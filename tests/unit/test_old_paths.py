@@ -13,6 +13,7 @@ import pytest
         ("pregao.services.decode", "pregao.captures.decode"),
         ("pregao.services.replay", "pregao.captures.replay"),
         ("pregao.services.sample", "pregao.simulator.sample"),
+        ("pregao.lake.analytics.bars", "pregao.lake.bars"),
     ],
 )
 def test_an_old_path_is_the_new_module_and_warns(old: str, new: str) -> None:

@@ -2,11 +2,14 @@
 
 import ast
 import re
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from pregao.kernel_cache import kernel_files
 
-SOURCE = Path(__file__).parents[2] / "src" / "pregao"
+TESTS = Path(__file__).parents[1]
+SOURCE = TESTS.parent / "src" / "pregao"
 
 
 def importers(package: str) -> set[str]:
@@ -42,6 +45,59 @@ def test_no_room_is_only_for_a_kernel() -> None:
     assert not cupboards
 
 
+@cache
+def nodes(file: Path) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+
+
+def ours(name: str) -> bool:
+    return name.startswith(("pregao.", "tests."))
+
+
+def is_private(name: str) -> bool:
+    """Not so what tuples and enums call `_replace` or `_value2member_map_`: those are their face."""
+    public = ("_asdict", "_fields", "_make", "_replace")
+    return name.startswith("_") and not name.endswith("_") and name not in public
+
+
+def private_names_taken(file: Path) -> Iterator[str]:
+    """What a file imports or asks of a module that its own module calls private."""
+    taken: set[str] = set()
+    for node in nodes(file):
+        if isinstance(node, ast.ImportFrom) and (node.level or ours(f"{node.module}.")):
+            taken |= {each.asname or each.name for each in node.names}
+            yield from (each.name for each in node.names if is_private(each.name))
+        elif isinstance(node, ast.Import):
+            taken |= {each.asname for each in node.names if each.asname and ours(each.name)}
+    for node in nodes(file):
+        if isinstance(node, ast.Attribute) and is_private(node.attr) and ast.unparse(node.value) in taken:
+            yield ast.unparse(node)
+
+
+def private_names_of_others(file: Path) -> Iterator[str]:
+    """Private attributes of an object that no class of the file has."""
+    asked = [node for node in nodes(file) if isinstance(node, ast.Attribute) and is_private(node.attr)]
+    own = {node.attr for node in asked if ast.unparse(node.value) in ("self", "cls")}
+    for node in nodes(file):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            own.add(node.name)
+        elif isinstance(node, ast.AnnAssign):
+            own.add(ast.unparse(node.target))
+    yield from (ast.unparse(node) for node in asked if node.attr not in own)
+
+
+def test_no_module_takes_a_private_name_of_another() -> None:
+    files = [*SOURCE.rglob("*.py"), *TESTS.rglob("*.py")]
+    assert len(files) > 800
+    assert [(file.name, *found) for file in files if (found := list(private_names_taken(file)))] == []
+
+
+def test_no_object_is_asked_for_what_its_class_calls_private() -> None:
+    found = {(file.name, name) for file in SOURCE.rglob("*.py") for name in private_names_of_others(file)}
+    jvm = {("sparkframes.py", "spark._jvm"), ("sparkframes.py", "spark._jsc")}  # pyspark has no other way
+    assert found == jvm
+
+
 def test_only_the_lake_imports_pyspark() -> None:
     assert all(name.startswith("lake/") for name in importers("pyspark"))
 
@@ -60,14 +116,12 @@ def test_exceptions_of_the_port_only_get_fewer() -> None:
 
 # The tests have rooms too.
 
-TESTS = Path(__file__).parents[1]
-
 
 def imported(file: Path) -> set[str]:
     """Full names of the modules that a file imports, and of what it takes from them."""
     place = file.relative_to(TESTS.parent if TESTS in file.parents else SOURCE.parent).with_suffix("").parts
     found = set()
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in nodes(file):
         if isinstance(node, ast.Import):
             found |= {each.name for each in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -101,6 +155,16 @@ def test_twins_and_kits_take_nothing_from_tests() -> None:
     tests = ("unit", "integration", "proofs", "benchmarks", "conformance")
     assert importing("twins", *tests) == []
     assert importing("kits", *tests) == []
+
+
+def test_twins_of_computed_tables_share_no_code_with_them() -> None:
+    """What a table's columns are is all that both are told."""
+    files = sorted((TESTS / "twins" / "analytics").glob("*.py"))
+    assert len(files) > 10
+    taken = {name for file in files for name in imported(file) if name.startswith(("pregao", "tests"))}
+    assert {name for name in taken if not name.startswith("tests.twins.analytics.")} == {
+        "pregao.lake.tables.catalogue.find_table"
+    }
 
 
 def test_plain_twins_live_with_the_twins() -> None:

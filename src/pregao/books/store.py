@@ -67,6 +67,12 @@ class BookStore(StoreViews):
     def security_id(self, number: int) -> int:
         return int(self._memory.security_ids[number])
 
+    def top_words(self, number: int) -> NDArray[np.int64]:
+        """Best bid and best offer: price, size and orders of each."""
+        start = number * t.TOP_SIZE
+        words: NDArray[np.int64] = self._memory.tops[start : start + 2 * t.TOP_SIDE].view(np.int64)
+        return words
+
     def add_instrument(self, security_id: int) -> int | None:
         """Its number; None when there are as many as there may be."""
         number = self._lookup.get(security_id)

@@ -95,7 +95,7 @@ def _kinds(text: str) -> frozenset[str]:
 def run(args: argparse.Namespace) -> int:
     symbols = [symbol.upper() for symbol in args.symbol]
     on_screen = sys.stdout.isatty() and not args.plain
-    with _stopping() as stop:
+    with stop_on_signals() as stop:
         try:
             packets = _packets(args, on_screen)
             try:
@@ -130,7 +130,7 @@ def _complain_of_absent(packets: "Packets") -> None:
 
 
 @contextmanager
-def _stopping() -> Iterator[Event]:
+def stop_on_signals() -> Iterator[Event]:
     """Set by SIGINT or SIGTERM. Whatever has not ended a moment later is interrupted, and at once by a
     second one: a capture may unpack to more than anyone wants to wait for."""
     stop = Event()

@@ -51,7 +51,7 @@ Data goes to stdout, talk to stderr.
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; the exit status."""
     _settle_encodings()
-    parser = _parser()
+    parser = make_parser()
     args = parser.parse_args(argv)
     chosen: Callable[[argparse.Namespace], int] = args.run
     os.environ[SAY_COMPILING] = str(os.getpid())
@@ -109,7 +109,7 @@ def _need_nameable(args: argparse.Namespace) -> None:
                 raise ConfigurationError("cannot be named in this locale: set LC_ALL=C.UTF-8", file=shown)
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pregao",
         description=_DESCRIPTION,

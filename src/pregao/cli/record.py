@@ -47,22 +47,24 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--channel", type=int, action="append", metavar="N", help="only this channel")
     parser.add_argument("--interface", metavar="IP", help="for streams whose configuration names none")
     parser.add_argument(
-        "--rotate-size", type=_size, default=1 << 30, metavar="N", help="as 500M; default: 1G on disk"
+        "--rotate-size", type=as_bytes, default=1 << 30, metavar="N", help="as 500M; default: 1G on disk"
     )
-    parser.add_argument("--rotate-time", type=_span, default=3600, metavar="T", help="as 15m; default: 1h")
-    parser.add_argument("--frame-size", type=_size, default=4 << 20, metavar="N", help="default: 4M")
-    parser.add_argument("--frame-time", type=_span, default=1, metavar="T", help="default: 1s")
+    parser.add_argument(
+        "--rotate-time", type=as_seconds, default=3600, metavar="T", help="as 15m; default: 1h"
+    )
+    parser.add_argument("--frame-size", type=as_bytes, default=4 << 20, metavar="N", help="default: 4M")
+    parser.add_argument("--frame-time", type=as_seconds, default=1, metavar="T", help="default: 1s")
     parser.add_argument("--level", type=int, default=3, metavar="N", help="of zstd, 1 to 22; default: 3")
-    parser.add_argument("--for", type=_span, dest="duration", metavar="T", help="stop by itself, as 10s")
+    parser.add_argument("--for", type=as_seconds, dest="duration", metavar="T", help="stop by itself, as 10s")
     parser.add_argument("--no-progress", action="store_true", help="no lines about how it goes")
     parser.set_defaults(run=run)
 
 
-def _size(text: str) -> int:
+def as_bytes(text: str) -> int:
     return _with_unit(text, _BYTES)
 
 
-def _span(text: str) -> int:
+def as_seconds(text: str) -> int:
     return _with_unit(text, _SECONDS)
 
 

@@ -11,10 +11,10 @@ from pregao.captures.readable import EMPTY, need_readable, why_unreadable
 from pregao.jobs.compiled import compiling
 from pregao.lake.build import USUAL_BARS, Builder, BuildReport, BuildSettings
 from pregao.lake.plan.fingerprints import find_captures
+from pregao.lake.running.runners import LazySparkRunner
 from pregao.lake.spark.failures import in_one_line, stop
 from pregao.lake.spark.session import LOCAL, local_session
 from pregao.lake.store.location import Location, is_remote
-from pregao.lake.tasks.runners import LazySparkRunner
 from pregao.model.errors import ConfigurationError
 
 Told = Callable[[str, int, int], None]

@@ -20,6 +20,9 @@ from pregao.captures.survey import survey
 from pregao.extras import is_installed
 from pregao.kernel_cache import cache_root, state_of_all
 from pregao.kernels import is_kernel
+from pregao.lake.build import BuildSettings, Builder
+from pregao.lake.running.runners import InlineRunner
+from pregao.lake.store.location import Location
 from pregao.market import Market
 from pregao.simulator.memory import short_day
 from pregao.simulator.run import Simulation

@@ -118,7 +118,7 @@ def _captures(settings: JobSettings, told: Told) -> Captures:
     wanted: dict[str, Any] = {
         "seed": settings.seed, "messages": settings.messages, "faults": settings.faults
     } | settings.simulation  # fmt: skip
-    kept = {} if settings.anew else _kept(settings.stamp, wanted)
+    kept = {} if settings.anew else kept_captures(settings.stamp, wanted)
     if kept:
         return _those(kept, used_again=True)
     settings.stamp.unlink(missing_ok=True)
@@ -137,7 +137,7 @@ def _those(captures: dict[str, str], *, used_again: bool) -> Captures:
     return Captures(list(captures), sum(Path(path).stat().st_size for path in captures), used_again)
 
 
-def _kept(stamp: Path, wanted: dict[str, Any]) -> dict[str, str]:
+def kept_captures(stamp: Path, wanted: dict[str, Any]) -> dict[str, str]:
     """The captures of the last run, by path, if it was told the same and every byte is what it was."""
     try:
         known = json.loads(stamp.read_bytes())

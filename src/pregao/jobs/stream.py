@@ -13,6 +13,7 @@ from pregao.captures.decode import load_channel_map
 from pregao.jobs.compiled import OnProgress, compiling
 from pregao.lake.build import USUAL_BARS
 from pregao.lake.plan.fingerprints import find_captures
+from pregao.lake.running.runners import SparkRunner
 from pregao.lake.spark.failures import in_one_line
 from pregao.lake.spark.failures import stop as stop_session
 from pregao.lake.spark.session import LOCAL, local_session
@@ -20,7 +21,6 @@ from pregao.lake.store.location import Location
 from pregao.lake.streaming.query import Query, alone
 from pregao.lake.streaming.settings import BatchReport, StreamSettings
 from pregao.lake.streaming.streamer import Streamer
-from pregao.lake.tasks.runners import SparkRunner
 from pregao.model.errors import ConfigurationError
 
 Told = Callable[[BatchReport], None]

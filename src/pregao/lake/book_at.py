@@ -67,13 +67,13 @@ def book_at(lake: Lake, symbol: str, at_ns: int, depth: int | None = None) -> Bo
     if stored is None and not orders.num_rows:  # then what holds for all others holds for it
         stored = _checkpoint(lake, f"{of_all} and ts_checkpoint <= {at_ns}")
     changes = changes.filter(_after(changes, stored)) if stored is not None else changes
-    changes = _in_order(changes)
+    changes = in_stream_order(changes)
     store = BookStore()
     number = store.add_instrument(security_id)
     assert number is not None
     if stored is not None:
         store.load_snapshot(number, order_rows(stored, security_id, Kind.SNAPSHOT_ORDER), statistics=False)
-    _apply(store, number, changes, security_id)
+    apply_changes(store, number, changes, security_id)
     bids, offers = (store.levels(number, side, depth) for side in Side)
     bid_orders, offer_orders = (store.orders(number, side) for side in Side)
     told = _last(changes) or (None if stored is None else stored.slice(0, 1).to_pylist()[0])
@@ -110,7 +110,7 @@ def _last_change(lake: Lake, wheres: tuple[str, str], at_ns: int) -> dict[str, A
         lake.arrow("orders", f"{mine} and ts_event <= {at_ns}", columns=_COLUMNS),
         lake.arrow("orders", f"{of_all} and action = 'RESET' and ts_event <= {at_ns}", columns=_COLUMNS),
     ]
-    return _last(_own(_in_order(pa.concat_tables(read))))
+    return _last(_own(in_stream_order(pa.concat_tables(read))))
 
 
 def _when(row: dict[str, Any] | None) -> tuple[int | None, tuple[int, int] | None]:
@@ -208,7 +208,7 @@ def _after(changes: Any, stored: Any) -> Any:
     return pc.if_else(same, later, pc.fill_null(newer, False))
 
 
-def _in_order(changes: Any) -> Any:
+def in_stream_order(changes: Any) -> Any:
     keys = [
         changes["entry"].to_numpy(),
         pc.fill_null(changes["msg_index"], _LAST_INDEX).to_numpy(),
@@ -218,7 +218,7 @@ def _in_order(changes: Any) -> Any:
     return changes.take(pa.array(np.lexsort(keys)))
 
 
-def _apply(store: BookStore, number: int, changes: Any, security_id: int) -> None:
+def apply_changes(store: BookStore, number: int, changes: Any, security_id: int) -> None:
     """Runs of ordinary changes at once; between them what replaces the book."""
     if not changes.num_rows:
         return

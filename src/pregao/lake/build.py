@@ -33,6 +33,7 @@ from pregao.lake.plan.slicing import Slice, cut_unit, share_out
 from pregao.lake.plan.units import Unit, find_units
 from pregao.lake.planned import PLAN, Planned
 from pregao.lake.replacing import Built, live_of, write_units
+from pregao.lake.running.runners import Runner
 from pregao.lake.store.committer import Committer
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.intent import Change, Label
@@ -42,7 +43,6 @@ from pregao.lake.tables.analytics import QUALITY
 from pregao.lake.tables.table import CHANNEL, TRADE_DATE, UnitKey
 from pregao.lake.tasks.plan_tables import quality_table
 from pregao.lake.tasks.run import SliceDone, build_slice
-from pregao.lake.tasks.runners import Runner
 from pregao.lake.waves import Ready, UnitWork, Waves
 from pregao.model.channel_map import ChannelMap
 

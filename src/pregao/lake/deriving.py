@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 
 from pregao.lake.computed.run import Counted, derive
 from pregao.lake.replacing import Built, late_units, trades_that_speak_of
+from pregao.lake.running.runners import Runner
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.livefile import LiveFile, live
 from pregao.lake.tables.table import UnitKey
-from pregao.lake.tasks.runners import Runner
 
 
 def derive_units(

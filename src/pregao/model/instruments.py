@@ -2,8 +2,11 @@
 
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Final
 
 from pregao.model.market import FINE_SCALE, PriceKind, Side
+
+_GROUP_BYTES: Final = 8
 
 
 class SecurityType(IntEnum):
@@ -157,3 +160,8 @@ class Instrument:
     settlement_days: int | None = None  # from trade to settlement
     settlement_date: int | None = None  # days since 1970; where given, it counts and not the days
     trade_types: tuple[TradeType, ...] = (TradeType.ELECTRONIC,)
+
+
+def group_name(number: int) -> str:
+    """The name of a security group, from the number that rows keep of it: its bytes, the first the lowest."""
+    return number.to_bytes(_GROUP_BYTES, "little", signed=True).split(b"\0")[0].decode("latin-1").strip()

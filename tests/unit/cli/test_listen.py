@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 
 from pregao.cli.listening.keys import Key, Keys, keys_in
-from pregao.cli.listening.ladder import _bar
+from pregao.cli.listening.ladder import size_bar
 from pregao.cli.listening.screen import Screen
 from pregao.cli.listening.words import duration_text
 from pregao.cli.main import main
@@ -176,7 +176,7 @@ def test_keys(typed: str, keys: list[Key]) -> None:
 def test_bars_are_never_longer_than_the_longest_and_never_nothing() -> None:
     for size in (1, 3, 50, 99, 100):
         for left in (True, False):
-            assert 1 <= len(_bar(size, 100, to_the_left=left)) <= 10
+            assert 1 <= len(size_bar(size, 100, to_the_left=left)) <= 10
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from pregao.captures.recording.record import RecordHealth
 from pregao.captures.recording.streams import FileCounts
 from pregao.cli.main import main
-from pregao.cli.record import _size, _span
+from pregao.cli.record import as_bytes, as_seconds
 from pregao.cli.record_line import HealthLine, amount, summary
 from pregao.io.packet_reader import ReaderHealth
 
@@ -29,11 +29,11 @@ class Terminal(io.StringIO):
 
 
 def test_sizes_and_spans() -> None:
-    assert [_size(text) for text in ("7", "500M", "1g", "2k")] == [7, 500 << 20, 1 << 30, 2048]
-    assert [_span(text) for text in ("7", "10s", "15m", "1h", "1D")] == [7, 10, 900, 3600, 86_400]
+    assert [as_bytes(text) for text in ("7", "500M", "1g", "2k")] == [7, 500 << 20, 1 << 30, 2048]
+    assert [as_seconds(text) for text in ("7", "10s", "15m", "1h", "1D")] == [7, 10, 900, 3600, 86_400]
     for wrong in ("", "0", "-1", "1.5", "1x", "m", "1" * 30):
         with pytest.raises(argparse.ArgumentTypeError):
-            _size(wrong)
+            as_bytes(wrong)
 
 
 def test_summary_says_what_matters() -> None:

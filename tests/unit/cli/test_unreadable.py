@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pregao.cli.listen import _stopping
+from pregao.cli.listen import stop_on_signals
 from pregao.cli.main import main
 from pregao.codecs.pcap.writer import pcap_header, pcap_record
 from pregao.jobs import build
@@ -128,7 +128,7 @@ def test_a_capture_truncated_while_it_is_decoded_is_an_error_with_a_name(tmp_pat
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_even_what_does_not_look_at_it(number: int) -> None:
     started = time.monotonic()
-    with pytest.raises(KeyboardInterrupt), _stopping() as stop:  # noqa: PT012
+    with pytest.raises(KeyboardInterrupt), stop_on_signals() as stop:  # noqa: PT012
         os.kill(os.getpid(), number)
         while time.monotonic() - started < 60:
             pass
@@ -136,10 +136,10 @@ def test_a_signal_ends_even_what_does_not_look_at_it(number: int) -> None:
 
 
 def test_two_signals_end_it_at_once_and_none_comes_later() -> None:
-    with pytest.raises(KeyboardInterrupt), _stopping():  # noqa: PT012
+    with pytest.raises(KeyboardInterrupt), stop_on_signals():  # noqa: PT012
         for _ in range(2):
             os.kill(os.getpid(), signal.SIGINT)
-    with _stopping() as stop:
+    with stop_on_signals() as stop:
         os.kill(os.getpid(), signal.SIGTERM)
         assert stop.wait(10)
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)

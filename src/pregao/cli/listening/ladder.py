@@ -42,14 +42,14 @@ def _cells(level: Level | None, most: int, places: int, style: str) -> list[Text
     """From the middle outwards."""
     if level is None:
         return [Text("")] * 4
-    bar = _bar(level.size, most, to_the_left=style == _BID)
+    bar = size_bar(level.size, most, to_the_left=style == _BID)
     return [
         Text(price_text(level.price, places), f"bold {style}"), Text(bar, style),
         Text(f"{level.size:,}"), Text(f"{level.orders:,}", "dim"),
     ]  # fmt: skip
 
 
-def _bar(size: int, most: int, *, to_the_left: bool) -> str:
+def size_bar(size: int, most: int, *, to_the_left: bool) -> str:
     """At least a sliver: a level that is there is seen."""
     eighths = max(round(size * _BAR * 8 / most), 1)
     whole, rest = divmod(eighths, 8)

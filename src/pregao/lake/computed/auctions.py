@@ -1,4 +1,9 @@
-"""An auction from its start to its uncross (`lake.analytics.auctions`)."""
+"""An auction from its start to its uncross: what it would have done, and what it did.
+
+The uncross are the first trades without ExecutionSummary (13.1 sends none when an auction ends) from the
+start of the auction to shortly after its end: the state that ends it may come before its trades or after
+them (14.1 and 4.2.1 differ). Crosses, blocks and trades entered by the marketplace are not of the book.
+"""
 
 from typing import Final
 

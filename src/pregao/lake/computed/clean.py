@@ -1,6 +1,12 @@
-"""Trades as they stand in the end (13.4): SQL of what `lake.analytics.trades_clean` says.
+"""Trades as they stand in the end: what was busted is gone, what was amended has its last figures.
 
-Nearly all trades are told once and stay: only the others are put together from their messages.
+There is no amendment message: a trade is busted and sent again under its tradeID (13.4), in one event or
+days later. So of all messages of one (security_id, of_date, trade_id) the last one decides. A trade stays
+where it was first told, in the sequence and in time: the time of an amendment is written by hand. A trade
+that is told again as it was (after a failure) is not amended.
+
+A trade sets the price unless it is out of sequence (13.3) or of a leg (19). Nearly all trades are told once
+and stay: only the others are put together from their messages.
 """
 
 from typing import Final
@@ -18,6 +24,15 @@ _OUT_OF_SEQUENCE: Final = int(TradeCondition.OUT_OF_SEQUENCE)
 _LEG: Final = 1 << 5  # 19; since wire version 15 a leg is known by its sub-type
 _CHANGED: Final = " OR ".join(f"{name} IS DISTINCT FROM lag({name}) OVER told_in_order" for name in _AMENDED)
 _KEY: Final = "PARTITION BY security_id, trade_id ORDER BY trade_date, " + IN_ORDER
+
+
+def with_rank(*unit: str) -> str:
+    """What is computed from clean trades goes by: money, and the place among trades of the instrument."""
+    keys = ", ".join((*unit, "security_id"))
+    return f"""
+    price_mantissa(price)::HUGEINT * size AS amount,
+    row_number() OVER (PARTITION BY {keys} ORDER BY {IN_ORDER}) AS rank"""
+
 
 # All that was told of this day, on whichever day it was told.
 TOLD: Final = """
@@ -59,9 +74,7 @@ WITH again AS (
 SELECT *, $day AS of_date,
     price IS NOT NULL AND sub_type IS DISTINCT FROM 'LEG'
         AND coalesce(condition, 0) & {_LEG | _OUT_OF_SEQUENCE} = 0 AS sets_price,
-    size IS NOT NULL AS in_volume,
-    price_mantissa(price)::HUGEINT * size AS amount,
-    row_number() OVER (PARTITION BY security_id ORDER BY {IN_ORDER}) AS rank
+    size IS NOT NULL AS in_volume, {with_rank()}
 FROM rows_of_day
 """
 TRADES_CLEAN: Final = "SELECT * EXCLUDE (amount, rank) FROM clean"

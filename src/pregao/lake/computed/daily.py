@@ -1,5 +1,10 @@
-"""A trading day of an instrument (`lake.analytics.daily`), as the table `days`; where ours and B3's figures
-differ, a row of `quality` each (`lake.analytics.reconciliation`)."""
+"""A trading day of an instrument, as the table `days`: our figures from clean trades, B3's beside them, and
+whether they agree. Our opening price is that of the first trade that may open: no block, no sweep (13.3.3).
+
+Where they differ, a row of `quality` for each figure: an ERROR when nothing was missing, a WARNING when the
+instrument was stale for a while (trades may be lost), and an INFO when the trade was changed on a later date,
+which B3's figures of the day cannot know (13.4).
+"""
 
 from typing import Final
 

@@ -1,4 +1,15 @@
-"""Latencies of the packets of one file (`lake.analytics.latency` says which)."""
+"""Latency per minute, channel and feed, from packets of the incremental stream.
+
+- event to send: from the time of the packet's first event to its sendingTime; both are the exchange's
+  clock.
+- send to receive: from sendingTime to capture; two clocks, so only its changes mean something unless
+  they are synchronised.
+- behind the other feed: capture time here less capture time there, of packets that came on both.
+- skew: the clock of this feed's capture less that of the other's, estimated as the difference of their
+  shortest ways in the minute. Captures that share a clock show the difference of the ways instead.
+
+Tasks count values in histograms (`lake.latencies`), and only those are put together.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from pregao.lake.computed.damage import naming_damage
-from pregao.lake.computed.histograms import PACKET_COLUMNS, Minutes
+from pregao.lake.latencies.histograms import PACKET_COLUMNS, Minutes
 from pregao.lake.reading.arrow import dataset
 from pregao.lake.store.livefile import LiveFile
 from pregao.lake.store.location import Location

@@ -10,13 +10,13 @@ from pregao.lake.computed.latency import PacketFiles, count_packets, latencies, 
 from pregao.lake.computed.totals import market_totals
 from pregao.lake.computed.unit import INPUTS, UnitPart, compute, parts_of, write_rows
 from pregao.lake.reading.arrow import read
+from pregao.lake.running.memory import give_back
+from pregao.lake.running.runners import Runner
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.livefile import LiveFile, key_of
 from pregao.lake.store.location import Location
 from pregao.lake.tables.messages import TRADES
 from pregao.lake.tables.table import UnitKey
-from pregao.lake.tasks.memory import give_back
-from pregao.lake.tasks.runners import Runner
 
 # A task holds the trades of its part in memory, about 400 bytes each.
 PART_TRADES: Final = 250_000

@@ -1,4 +1,11 @@
-"""When each instrument was in auction (`lake.analytics.auction_spans`), as the table `spans`."""
+"""When each instrument was in auction, as the table `spans`: from the phases of its group and states of its
+own (14).
+
+The rule is that of `books.phases`, as windows: an instrument follows its group until it is told a state
+of its own (101), and again when it rejoins (102) or is told a null state; an auction of its own rests
+while the group is halted or closed. What is told at one moment counts together: a group that opens and
+an instrument of it whose auction goes on are not the end of that auction and the start of another.
+"""
 
 from typing import Final
 

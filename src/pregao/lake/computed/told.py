@@ -1,4 +1,11 @@
-"""What B3 said of an instrument's day (`lake.analytics.told_figures`), as the table `figures`."""
+"""What B3 said of an instrument's day, as the table `figures`: the last word of each of its statistics.
+
+Statistics are of a session and start over with the next (14.3), the day has both: volumes and trades are
+added, high and low compared, VWAPs weighted. HighPrice and LowPrice do not say their session; they come
+before the ExecutionStatistics of the same event, so one that comes after the last totals of the regular
+session belongs to the after-market, if there was one. B3 tells the net change to the day before with every
+execution (13.2): that is the last price. LastTradePrice is for snapshots and failures (13.6).
+"""
 
 from typing import Final
 

@@ -1,4 +1,5 @@
-"""Gross amount, volume and trades of a security group (`lake.analytics.market_totals`).
+"""Gross amount, volume and trades of a security group. The amount is money: price × size × contract
+multiplier ÷ price divisor, where the definition that was valid at the trade has them.
 
 Instruments of a group may be in several tasks: each finds sums of those that are alike, and what they add up
 to is made of these. Few enough to multiply exactly, one by one.

@@ -109,10 +109,10 @@ def _forget(location: Location, old: list[int]) -> None:
     """Out of the logs first, so that nobody opens a version whose files are about to go. Intents before
     commits: an intent without its commit would look as if it were under way."""
     for table in (INTENTS, COMMITS):
-        _remove_versions(location, table, set(old))
+        remove_versions(location, table, set(old))
 
 
-def _remove_versions(location: Location, table: Table, old: set[int]) -> None:
+def remove_versions(location: Location, table: Table, old: set[int]) -> None:
     for _ in range(_ATTEMPTS):
         log = DeltaLog(location, table)
         gone = [file.data_file() for file in log.files if file.partition["lake_version"] in old]

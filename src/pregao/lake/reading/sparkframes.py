@@ -34,7 +34,7 @@ def frame(
     wanted = list(conditions)
     if not files:
         found = spark.createDataFrame([], spark_schema(table))
-    elif location.is_local or _spark_knows(spark, location.uri):
+    elif location.is_local or spark_knows(spark, location.uri):
         found = _parquet(spark, location, table, files)
     else:
         found = _through_arrow(spark, location, table, files, wanted)
@@ -50,7 +50,7 @@ def _parquet(spark: SparkSession, location: Location, table: Table, files: Seque
     return reader.parquet(*paths).select(*table.schema.names)
 
 
-def _spark_knows(spark: SparkSession, uri: str) -> bool:
+def spark_knows(spark: SparkSession, uri: str) -> bool:
     """Whether this Spark has the connector for a kind of store (s3a, gs, …): pyspark alone brings none."""
     jvm: Any = spark._jvm
     configuration = spark._jsc.hadoopConfiguration()

@@ -62,9 +62,7 @@ class RowMaker:
         for name in ("at", "time_ns", "packet", "rpt_seq", "index"):
             quote[name] = row[name]
         quote["instrument"], quote["sides"] = number, changed | quality << QUOTE_QUALITY
-        start = number * t.TOP_SIZE
-        words = self._store._memory.tops[start : start + 2 * t.TOP_SIDE].view(np.int64)
-        for name, value in zip(_TOP, words.tolist(), strict=True):
+        for name, value in zip(_TOP, self._store.top_words(number).tolist(), strict=True):
             quote[name] = value
         return quote
 

@@ -16,7 +16,7 @@ from pregao.lake.plan.fingerprints import CODE_VERSION
 from pregao.lake.plan.index import FileIndex
 from pregao.lake.plan.scan import ScanSettings, scan_capture
 from pregao.lake.plan.stored import Stored
-from pregao.lake.tasks.runners import Runner
+from pregao.lake.running.runners import Runner
 from pregao.model.errors import CaptureError
 
 _NAME: Final = "indexes.log"

@@ -24,6 +24,7 @@ from pregao.lake.errors import LakeConflictError
 from pregao.lake.plan.scan import ScanSettings
 from pregao.lake.plan.stored import Stored
 from pregao.lake.replacing import Built, live_of, write_units
+from pregao.lake.running.runners import Runner
 from pregao.lake.store.committer import Committer
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.intent import Change, Label
@@ -41,7 +42,6 @@ from pregao.lake.streaming.upkeep import Upkeep
 from pregao.lake.streaming.writing import awaits_deriving, changed_row, step_files, unit_row
 from pregao.lake.tables.table import CHANNEL, TRADE_DATE, UnitKey
 from pregao.lake.tasks.run import SliceDone, build_slice
-from pregao.lake.tasks.runners import Runner
 
 _ATTEMPTS: Final = 3
 

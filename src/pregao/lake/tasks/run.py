@@ -12,6 +12,7 @@ import numpy as np
 from pregao.lake.plan.carried import Carried
 from pregao.lake.plan.kernels import count_messages
 from pregao.lake.plan.slicing import Slice
+from pregao.lake.running.memory import without_collector
 from pregao.lake.slices import buffers as b
 from pregao.lake.slices.feeds import Merged, merge
 from pregao.lake.slices.machine import SliceMachine, Stretch
@@ -24,7 +25,6 @@ from pregao.lake.tables.table import CHANNEL, TRADE_DATE, Table
 from pregao.lake.tasks import messages
 from pregao.lake.tasks.books import depth_tables, quotes_table
 from pregao.lake.tasks.lineage import Lineage
-from pregao.lake.tasks.memory import without_collector
 from pregao.lake.tasks.orders import checkpoints_table, orders_tables
 from pregao.lake.tasks.packets import PacketColumns, count_latencies, packets_tables
 from pregao.lake.tasks.stored import read_stored
@@ -47,7 +47,7 @@ class SliceDone:
     counts: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     unnamed: list[int] = field(default_factory=list)  # ids of which no definition is known
-    latency: list[Any] = field(default_factory=list)  # of its packets, counted: see `computed.histograms`
+    latency: list[Any] = field(default_factory=list)  # of its packets, counted: see `latencies.histograms`
     ends: Carried | None = None  # of the last slice of a unit
 
 
@@ -69,12 +69,12 @@ def build_slice(slice_: Slice, location: Location, build_id: str) -> SliceDone:
 
 def _build(slice_: Slice, location: Location, build_id: str) -> SliceDone:
     done = SliceDone()
-    clock = _Clock(done.seconds)
+    clock = StepClock(done.seconds)
     merged = merge(slice_)
     clock.lap("read")
     stored = None if slice_.begins is None else read_stored(location, slice_.begins)
     machine = SliceMachine(slice_, merged, stored)
-    target = _Target(slice_, location, done, clock)
+    target = SliceTarget(slice_, location, done, clock)
     for stretch in machine.stretches(STRETCH_ORDERS):
         clock.lap("books")
         lineage = Lineage.of(slice_, merged, machine.store, build_id)
@@ -85,7 +85,7 @@ def _build(slice_: Slice, location: Location, build_id: str) -> SliceDone:
     return done
 
 
-class _Clock:
+class StepClock:
     def __init__(self, seconds: dict[str, float]) -> None:
         self._seconds, self._since = seconds, perf_counter()
 
@@ -96,11 +96,11 @@ class _Clock:
 
 
 @dataclass(slots=True)
-class _Target:
+class SliceTarget:
     slice: Slice
     location: Location
     done: SliceDone
-    clock: _Clock
+    clock: StepClock
 
     def write(self, table: Table, make: Callable[[], Any]) -> None:
         """`make` gives all rows, or an iterator of parts of them in the order of the file."""
@@ -132,7 +132,7 @@ class _Target:
         return FileWriter(self.location, table, partition, label=label, schema=schema)
 
 
-def _write_stretch(target: _Target, stretch: Stretch, lineage: Lineage) -> None:
+def _write_stretch(target: SliceTarget, stretch: Stretch, lineage: Lineage) -> None:
     for buffer, table, make in _ROW_TABLES:
         target.write(table, partial(make, stretch.buffers.rows(buffer), lineage))
     target.write(book_tables.QUOTES, partial(quotes_table, stretch.quotes, lineage))
@@ -140,7 +140,7 @@ def _write_stretch(target: _Target, stretch: Stretch, lineage: Lineage) -> None:
     target.write(book_tables.BOOK_CHECKPOINTS, partial(checkpoints_table, stretch.checkpoints, lineage))
 
 
-def _write_rest(target: _Target, machine: SliceMachine, lineage: Lineage) -> None:
+def _write_rest(target: SliceTarget, machine: SliceMachine, lineage: Lineage) -> None:
     """What is known when the slice is done. What the day ends with is a file of its own: the next day begins
     with it."""
     done, ending = target.done, machine.ending
@@ -155,7 +155,7 @@ def _write_rest(target: _Target, machine: SliceMachine, lineage: Lineage) -> Non
         _write_packets(target, machine, lineage)
 
 
-def _write_packets(target: _Target, machine: SliceMachine, lineage: Lineage) -> None:
+def _write_packets(target: SliceTarget, machine: SliceMachine, lineage: Lineage) -> None:
     done = target.done
     told = _messages(machine.merged)
     packets = PacketColumns.of(machine.merged, machine.first_rows, lineage)

@@ -1,29 +1,62 @@
-"""Computed tables of given rows, by tasks and by Spark."""
+"""Computed tables of given rows, by tasks and by the twin on Spark."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pregao.lake import analytics
 from pregao.lake.computed.run import PART_TRADES, derive
 from pregao.lake.reading.sparkframes import spark_schema
+from pregao.lake.running.runners import InlineRunner
 from pregao.lake.store.files import write_file
 from pregao.lake.store.livefile import live
 from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import find_table
-from pregao.lake.tasks.runners import InlineRunner
+from tests.twins.analytics.run import run
 
+BUILD = "test"
 INTERVALS = (1_000_000_000, 60_000_000_000, 86_400_000_000_000)
 Units = Sequence[tuple[date, int]]
-Rows = dict[str, list[dict[str, Any]]]
+Row = dict[str, Any]
 
 
-def by_tasks(folder: Path, tables: Mapping[str, Any], units: Units, part_trades: int = PART_TRADES) -> Rows:
+class Computed(dict[str, list[Row]]):
+    """Rows by table; a table without rows has none."""
+
+    def __missing__(self, name: str) -> list[Row]:
+        return []
+
+
+class ByTwin(Computed):
+    """A table is computed when it is asked for."""
+
+    def __init__(self, frames: Mapping[str, Any]) -> None:
+        super().__init__()
+        self._frames = frames
+
+    def __missing__(self, name: str) -> list[Row]:
+        self[name] = self._frames[name].toArrow().to_pylist()
+        return self[name]
+
+
+def units_of(tables: Mapping[str, Any]) -> Units:
+    keys = {key for each in tables.values() for key in zip(*_partitions(each), strict=True)}
+    return sorted(keys)
+
+
+def _partitions(table: Any) -> list[list[Any]]:
+    return [table[name].to_pylist() for name in ("trade_date", "channel")]
+
+
+def by_tasks(
+    folder: Path, tables: Mapping[str, Any], units: Units | None = None, part_trades: int = PART_TRADES
+) -> Computed:
     """`tables` are Arrow tables with the columns of the lake, partition and all."""
+    units = units_of(tables) if units is None else units
     location = Location(folder)
     files: dict[str, list[Any]] = {}
     for name, table in tables.items():
@@ -39,10 +72,10 @@ def by_tasks(folder: Path, tables: Mapping[str, Any], units: Units, part_trades:
                 written = write_file(location, find_table(name), partition, mine)
                 files.setdefault(name, []).append(live(written))
     made = derive(
-        InlineRunner(), location, files, units, [], INTERVALS, "test", lambda done, total: None,
+        InlineRunner(), location, files, units, [], INTERVALS, BUILD, lambda done, total: None,
         part_trades=part_trades,
     )  # fmt: skip
-    found: Rows = {}
+    found = Computed()
     for file in made:
         rows = pq.ParquetFile(location.path(file.table, file.path)).read()
         key = {
@@ -53,18 +86,25 @@ def by_tasks(folder: Path, tables: Mapping[str, Any], units: Units, part_trades:
     return found
 
 
-def by_spark(spark: Any, tables: Mapping[str, Any], units: Units) -> Rows:
+def by_twin(spark: Any, tables: Mapping[str, Any], units: Units | None = None) -> Computed:
     frames = {
         name: spark.createDataFrame(table, schema=spark_schema(find_table(name)))
         for name, table in tables.items()
     }
-    made = analytics.run(frames, units=units, intervals=INTERVALS, build_id="test")
-    try:
-        return {name: frame.toArrow().to_pylist() for name, frame in made.items()}
-    finally:
-        made.release()
+    return ByTwin(run(frames, units=units, intervals=INTERVALS, build_id=BUILD))
 
 
-def in_order(rows: list[dict[str, Any]]) -> list[str]:
+def in_order(rows: list[Row]) -> list[str]:
     """Comparable: neither order nor the order of columns matters."""
     return sorted(str(sorted(row.items())) for row in rows)
+
+
+def found(rows: list[Row], *names: str, by: str = "security_id") -> list[tuple[Any, ...]]:
+    """Chosen columns as plain values, decimals as floats, in order of `by`, null first."""
+    keys = by.split(",")
+    ordered = sorted(rows, key=lambda row: [(row[key] is not None, row[key] or 0) for key in keys])
+    return [tuple(_plain(row[name]) for name in names) for row in ordered]
+
+
+def _plain(value: Any) -> Any:
+    return float(value) if isinstance(value, Decimal) else value

@@ -136,14 +136,14 @@ def test_a_vacuum_that_died_half_way_can_be_run_again(kit: Kit, monkeypatch: pyt
     compact(kit.lake())
     from pregao.lake.maintenance import vacuum as module
 
-    real = module._remove_versions
+    real = module.remove_versions
 
     def only_intents(location: object, table: object, old: set[int]) -> None:
         real(kit.location, module.INTENTS, old)
         raise KilledError
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, "_remove_versions", only_intents)
+        patch.setattr(module, "remove_versions", only_intents)
         with pytest.raises(KilledError):
             vacuum(kit.location, keep_ns=0, grace_ns=0)
     assert Ledger(kit.location).pending == []

@@ -81,13 +81,13 @@ def test_spark_reads_through_our_file_systems_where_it_has_no_connector(
 
     lake = Lake(kit.location, spark)
     monkeypatch.setattr(lake.location, "is_local", False)
-    monkeypatch.setattr(sparkframes, "_spark_knows", lambda spark, uri: False)
+    monkeypatch.setattr(sparkframes, "spark_knows", lambda spark, uri: False)
     found = lake.table("orders", {"security_id": [1, 2]})
     assert found.count() == 9
     assert {row.symbol for row in found.select("symbol").collect()} == {"S1", "S2"}
     monkeypatch.undo()
-    assert not sparkframes._spark_knows(spark, "nothing://bucket/lake")
-    assert sparkframes._spark_knows(spark, "file:///tmp")
+    assert not sparkframes.spark_knows(spark, "nothing://bucket/lake")
+    assert sparkframes.spark_knows(spark, "file:///tmp")
 
 
 @given(

@@ -8,8 +8,8 @@ import pytest
 from pregao.codecs.pcap.writer import pcap_header
 from pregao.lake.plan.scan import ScanSettings
 from pregao.lake.plan.stored import look
+from pregao.lake.running.runners import InlineRunner
 from pregao.lake.streaming.indexes import IndexCache
-from pregao.lake.tasks.runners import InlineRunner
 
 
 class CountingRunner(InlineRunner):

@@ -10,11 +10,11 @@ import pytest
 
 from pregao.lake.lake import Lake
 from pregao.lake.plan.slicing import Slice
+from pregao.lake.running.memory import without_collector
 from pregao.lake.store.location import Location
 from pregao.lake.tables.messages import IMBALANCES
 from pregao.lake.tasks import books, orders, packets, run
 from pregao.lake.tasks.arrays import record
-from pregao.lake.tasks.memory import without_collector
 from pregao.model.rows import NULL
 from tests.kits.lakes import all_tables, build, make_days
 
@@ -24,10 +24,10 @@ def _rows(sizes: list[int]) -> Any:
     return record(IMBALANCES, columns, len(sizes))
 
 
-def _target(folder: Path) -> run._Target:
+def _target(folder: Path) -> run.SliceTarget:
     slice_ = Slice(84, "2026-11-16", 0, -1, 9, -1, [1], {}, [], None, False)
     done = run.SliceDone()
-    return run._Target(slice_, Location(folder), done, run._Clock(done.seconds))
+    return run.SliceTarget(slice_, Location(folder), done, run.StepClock(done.seconds))
 
 
 def test_nulls_that_come_late_begin_another_file(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import pyarrow as pa
 
 from pregao.lake.errors import LakeError
+from pregao.lake.running.memory import only_tasks
 from pregao.lake.spark.failures import in_one_line
-from pregao.lake.tasks.memory import only_tasks
 from pregao.model.errors import PregaoError
 
 if TYPE_CHECKING:

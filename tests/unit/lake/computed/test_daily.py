@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from pregao.lake.analytics.daily import daily
-from pregao.lake.analytics.reconciliation import reconciliation
 from pregao.lake.tables.catalogue import find_table
 from pregao.lake.tables.quality import Quality
-from tests.kits.lake_rows import MONDAY, at, found, frame
+from tests.kits.lake_rows import MONDAY, TUESDAY, at
+from tests.unit.lake.computed.conftest import Compute
+from tests.unit.lake.computed.kit import found
 
 # Two trades in the regular session, one after hours: 100 at 10, 200 at 13; 100 at 9.
 TRADES = [
@@ -18,8 +18,8 @@ TRADES = [
 ]
 
 
-def clean(security_id: int, symbol: str, rows: list[dict[str, Any]] = TRADES) -> list[dict[str, Any]]:
-    common = {"security_id": security_id, "symbol": symbol, "sets_price": True, "in_volume": True}
+def trades(security_id: int, symbol: str, rows: list[dict[str, Any]] = TRADES) -> list[dict[str, Any]]:
+    common = {"security_id": security_id, "symbol": symbol, "action": "TRADE", "of_date": MONDAY}
     return [{**common, **row} for row in rows]
 
 
@@ -60,7 +60,7 @@ def of(security_id: int, symbol: str, rows: list[dict[str, Any]]) -> list[dict[s
 
 
 @pytest.fixture(scope="module")
-def made(spark: Any) -> Any:
+def made(compute: Compute) -> Any:
     """1 agrees; 2 lost a trade while it was stale; 3 is wrong without excuse; 4 was busted on Tuesday; 5
     has a block before its opening and its only other trade was busted: B3 deleted the prices; 6 has no
     word of B3; 7 no trade of ours."""
@@ -69,26 +69,24 @@ def made(spark: Any) -> Any:
         told("HIGH", 5, price=60), told("HIGH", 6, price=60, action="DELETE"),
         told("OPENING", 6, price=60, action="DELETE", origin="DAILY"), *totals(6, 5, 50, 1),
     ]  # fmt: skip
-    trades = [
-        *clean(1, "A"), *clean(2, "B", TRADES[1:]), *clean(3, "C", TRADES), *clean(4, "D", TRADES[:1]),
-        *clean(5, "E", [block]), *clean(6, "F", TRADES[:1]),
+    busted = {"action": "BUST", "trade_date": TUESDAY, "ts_event": at(86_410)}
+    told_trades = [
+        *trades(1, "A"), *trades(2, "B", TRADES[1:]), *trades(3, "C", TRADES), *trades(4, "D", TRADES),
+        *trades(5, "E", [block]), *trades(6, "F", TRADES[:1]),
+        *trades(4, "D", [{"trade_id": 2, **busted}, {"trade_id": 3, **busted}]),
     ]  # fmt: skip
     statistics = [
         *of(1, "A", whole_day()), *of(2, "B", whole_day()), *of(3, "C", whole_day(301)),
         *of(4, "D", whole_day()), *of(5, "E", deleted), *of(7, "G", totals(5, 10, 1, 1)),
     ]  # fmt: skip
-    stale = frame(spark, "quality", [{"security_id": 2, "finding": "STALE_SPAN"}])
-    late = frame(spark, "quality", [{"security_id": 4, "finding": "OTHER"}])
-    late = late.select("trade_date", "channel", "security_id")
-    days = daily(frame(spark, "trades_clean", trades), frame(spark, "statistics", statistics), stale, "b1")
-    days = days.persist()
-    return days, reconciliation(days, late, "b1").persist()
+    stale = [{"security_id": 2, "finding": "STALE_SPAN"}]
+    return compute(trades=told_trades, statistics=statistics, quality=stale)
 
 
 def test_ours_and_theirs(made: Any) -> None:
     names = ("open", "high", "low", "last", "vwap", "volume", "trades")
-    ours = found(made[0], "security_id", *names, "agrees")
-    theirs = found(made[0], "security_id", *(f"b3_{name}" for name in names))
+    ours = found(made["daily"], "security_id", *names, "agrees")
+    theirs = found(made["daily"], "security_id", *(f"b3_{name}" for name in names))
     assert ours[0] == (1, 10.0, 13.0, 9.0, 9.0, 11.25, 400, 3, True)
     assert theirs[0] == (1, 10.0, 13.0, 9.0, 9.0, 11.25, 400, 3)
     assert ours[4] == (5, None, 50.0, 50.0, 50.0, 50.0, 5, 1, True)
@@ -96,19 +94,20 @@ def test_ours_and_theirs(made: Any) -> None:
     assert ours[5][-1] is None  # nothing to compare with
     assert ours[6] == (7, None, None, None, None, None, 0, 0, False)
     assert [row[-1] for row in ours] == [True, False, False, False, True, None, False]
-    assert made[0].columns == find_table("daily").schema.names
+    assert list(made["daily"][0]) == find_table("daily").schema.names
 
 
 def test_what_only_b3_says(made: Any) -> None:
     names = ("b3_close", "b3_settlement", "b3_open_interest")
-    assert found(made[0], *names)[0] == (13.0, 12.5, 77)
+    assert found(made["daily"], *names)[0] == (13.0, 12.5, 77)
 
 
 def test_differences_are_findings(made: Any) -> None:
     rows = found(
-        made[1], "security_id", "finding", "severity", "expected", "found", "detail", by="security_id,detail"
-    )
-    assert made[1].columns == find_table("quality").schema.names
+        made["quality"], "security_id", "finding", "severity", "expected", "found", "detail",
+        by="security_id,detail",
+    )  # fmt: skip
+    assert list(made["quality"][0]) == find_table("quality").schema.names
     wrong = "STATISTIC_DIFFERS"
     assert [row for row in rows if row[0] == 3] == [
         (3, wrong, "ERROR", "401", "400", "volume"),
@@ -124,5 +123,5 @@ def test_differences_are_findings(made: Any) -> None:
 
 
 def test_a_stale_instrument_is_marked(made: Any) -> None:
-    quality = found(made[0], "security_id", "quality")
+    quality = found(made["daily"], "security_id", "quality")
     assert [number for number, bits in quality if bits & Quality.INCOMPLETE] == [2]

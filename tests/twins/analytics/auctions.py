@@ -10,13 +10,11 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from pregao.lake.analytics.auction_spans import SPAN, auction_spans
-from pregao.lake.analytics.places import INSTRUMENT, bits, conform, place, with_lineage
-from pregao.lake.tables.analytics import AUCTIONS
-from pregao.model.market import TradeCondition
+from tests.twins.analytics.auction_spans import SPAN, auction_spans
+from tests.twins.analytics.places import INSTRUMENT, bits, conform, place, with_lineage
 
 AFTER_END_NS: Final = 1_000_000_000
-_NOT_OF_THE_BOOK: Final = int(TradeCondition.CROSSED | TradeCondition.BLOCK | TradeCondition.ON_BEHALF)
+_NOT_OF_THE_BOOK: Final = 1 << 1 | 1 << 14 | 1 << 6  # crossed, block, on behalf (13.3.1)
 
 
 def auctions(
@@ -39,7 +37,7 @@ def auctions(
     facts = facts.unionByName(_facts("TRADE", _book_trades(trades_clean)))
     happened = _without_continuous(_in_spans(facts, spans), executions)
     made = _joined(spans, _summary(happened))
-    return conform(with_lineage(made), AUCTIONS, build_id)
+    return conform(with_lineage(made), "auctions", build_id)
 
 
 def _stands() -> Column:

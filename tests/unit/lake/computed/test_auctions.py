@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from pregao.lake.analytics.auctions import auctions
 from pregao.lake.tables.catalogue import find_table
-from tests.kits.lake_rows import at, found, frame
+from tests.kits.lake_rows import MONDAY, at
+from tests.unit.lake.computed.conftest import Compute
+from tests.unit.lake.computed.kit import found
 
 REGULAR, CROSSED = 1 << 13, 1 << 1
 
@@ -27,8 +28,11 @@ def theoretical(seconds: float, price: float | None, size: int | None, **other: 
 
 
 def trade(seconds: float, price: float, size: int, **other: Any) -> dict[str, Any]:
-    given = {"trade_id": round(seconds * 10), "price": price, "size": size, "condition": REGULAR}
-    return given | {"ts_event": at(seconds), "sets_price": True, "in_volume": True} | other
+    given = {
+        "action": "TRADE", "trade_id": 10_000 * round(seconds * 10) + size, "price": price, "size": size,
+        "of_date": MONDAY, "condition": REGULAR,
+    }  # fmt: skip
+    return given | {"ts_event": at(seconds)} | other
 
 
 VALE: dict[str, Any] = {"security_id": 2, "symbol": "VALE3"}
@@ -69,12 +73,11 @@ INSTRUMENTS = [
 
 
 @pytest.fixture(scope="module")
-def made(spark: Any) -> Any:
-    given = {
-        "states": STATES, "instruments": INSTRUMENTS, "statistics": STATISTICS, "imbalances": IMBALANCES,
-        "executions": EXECUTIONS, "trades_clean": TRADES,
-    }  # fmt: skip
-    return auctions(**{name: frame(spark, name, rows) for name, rows in given.items()}).persist()
+def made(compute: Compute) -> Any:
+    return compute(
+        states=STATES, instruments=INSTRUMENTS, statistics=STATISTICS, imbalances=IMBALANCES,
+        executions=EXECUTIONS, trades=TRADES,
+    )["auctions"]  # fmt: skip
 
 
 def test_spans(made: Any) -> None:
@@ -86,7 +89,7 @@ def test_spans(made: Any) -> None:
         (1, "CLOSING", at(70), at(80), 0),
         (2, "OPENING", at(10), at(20), 0),  # halted later: no closing call for it
     ]
-    assert made.columns == find_table("auctions").schema.names
+    assert list(made[0]) == find_table("auctions").schema.names
 
 
 def test_uncross_path_and_what_is_left(made: Any) -> None:
@@ -99,8 +102,8 @@ def test_uncross_path_and_what_is_left(made: Any) -> None:
         (None, None, 0, None, None),
     ]
     paths = [
-        [(point.ts, float(point.price), point.size) for point in row.path or ()]
-        for row in made.orderBy("security_id", "ts_start").collect()
+        [(point["ts"], float(point["price"]), point["size"]) for point in path or ()]
+        for (path,) in found(made, "path", by="security_id,ts_start")
     ]
     assert paths == [
         [(at(11), 30.0, 100), (at(25), 31.0, 300)],

@@ -8,7 +8,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from pregao.lake.analytics.places import (
+from tests.twins.analytics.places import (
     INSTRUMENT,
     all_doubts,
     conform,
@@ -16,8 +16,6 @@ from pregao.lake.analytics.places import (
     ranked,
     with_lineage,
 )
-from pregao.lake.errors import LakeError
-from pregao.lake.tables.analytics import BARS
 
 SECOND_NS: Final = 1_000_000_000
 MINUTE_NS: Final = 60 * SECOND_NS
@@ -26,18 +24,15 @@ USUAL: Final = (SECOND_NS, MINUTE_NS, DAY_NS)
 
 
 def bars(trades_clean: DataFrame, intervals: Sequence[int] = USUAL, build_id: str = "") -> DataFrame:
-    """`intervals` in nanoseconds, at most a day. A bar starts at a multiple of its length since 1970;
-    the bar of a day at 00:00 UTC of its trade date, whatever the hours."""
-    wrong = [interval for interval in intervals if not 0 < interval <= DAY_NS]
-    if wrong:
-        raise LakeError(f"a bar of {wrong[0]} ns: bars are longer than nothing and no longer than a day")
+    """`intervals` in nanoseconds. A bar starts at a multiple of its length since 1970; the bar of a day at
+    00:00 UTC of its trade date, whatever the hours."""
     lengths = F.explode(F.array(*(F.lit(interval).cast("bigint") for interval in dict.fromkeys(intervals))))
     rows = ranked(trades_clean).select("*", lengths.alias("interval")).withColumn("ts_start", _start())
     made = rows.groupBy(*INSTRUMENT, "interval", "ts_start").agg(
         *price_figures(), *volume_figures(), lineage_by_rank(), all_doubts()
     )
     made = made.withColumns({"close": F.col("last"), "vwap": average()})
-    return conform(with_lineage(made), BARS, build_id)
+    return conform(with_lineage(made), "bars", build_id)
 
 
 def _start() -> Column:

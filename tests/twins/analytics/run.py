@@ -7,16 +7,15 @@ from typing import Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from pregao.lake.analytics.auctions import auctions
-from pregao.lake.analytics.bars import USUAL, bars
-from pregao.lake.analytics.daily import daily
-from pregao.lake.analytics.latency import latency
-from pregao.lake.analytics.market_totals import market_totals
-from pregao.lake.analytics.places import only_units, ranked
-from pregao.lake.analytics.reconciliation import reconciliation
-from pregao.lake.analytics.trades_clean import changed_late, trades_clean
-from pregao.lake.reading.sparkframes import spark_schema
 from pregao.lake.tables.catalogue import find_table
+from tests.twins.analytics.auctions import auctions
+from tests.twins.analytics.bars import USUAL, bars
+from tests.twins.analytics.daily import daily
+from tests.twins.analytics.latency import latency
+from tests.twins.analytics.market_totals import market_totals
+from tests.twins.analytics.places import only_units, ranked
+from tests.twins.analytics.reconciliation import reconciliation
+from tests.twins.analytics.trades_clean import changed_late, trades_clean
 
 Unit = tuple[date, int]
 INPUTS: Final = (
@@ -87,4 +86,4 @@ def _session(frames: Mapping[str, DataFrame]) -> SparkSession:
 
 
 def _empty(spark: SparkSession, name: str) -> DataFrame:
-    return spark.createDataFrame([], spark_schema(find_table(name)))
+    return spark.createDataFrame([], find_table(name).spark_ddl)

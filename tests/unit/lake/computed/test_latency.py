@@ -1,8 +1,9 @@
 from typing import Any
 
-from pregao.lake.analytics.latency import latency
 from pregao.lake.tables.catalogue import find_table
-from tests.kits.lake_rows import at, found, frame
+from tests.kits.lake_rows import at
+from tests.unit.lake.computed.conftest import Compute
+from tests.unit.lake.computed.kit import found
 
 
 def packet(number: int, a: int | None, b: int | None, **other: Any) -> dict[str, Any]:
@@ -13,7 +14,7 @@ def packet(number: int, a: int | None, b: int | None, **other: Any) -> dict[str,
     return given | received | other
 
 
-def test_latency_per_minute_and_feed(spark: Any) -> None:
+def test_latency_per_minute_and_feed(compute: Compute) -> None:
     """A takes 100 to 199 ns, B always 40 more by a clock that is 1,000,000 ahead, and loses one packet;
     a packet without event (a heartbeat) and other streams do not count where they have nothing to say."""
     ahead = 1_000_000
@@ -25,28 +26,18 @@ def test_latency_per_minute_and_feed(spark: Any) -> None:
         packet(600, 300, 340 + ahead, ts_send=at(61), ts_event=at(61) - 9, ts_recv_a=at(61) + 300,
                ts_recv_b=at(61) + 340 + ahead),
     ]  # fmt: skip
-    made = latency(frame(spark, "packets", rows)).persist()
+    made = compute(packets=rows)["latency"]
+    minutes = {start: [row for row in made if row["ts_minute"] == start] for start in (at(0), at(60))}
     names = ("feed", "packets", "event_to_send_p50", "event_to_send_p99", "event_to_send_max")
     ways = ("send_to_receive_p50", "send_to_receive_p99", "send_to_receive_max")
     behind = ("behind_other_feed_p50", "behind_other_feed_max", "skew")
-    first, second = found(made.where(f"ts_minute = {at(0)}"), *names, *ways, *behind, by="feed")
+    first, second = found(minutes[at(0)], *names, *ways, *behind, by="feed")
     assert first == ("A", 101, 99, 148, 149, 149, 198, 199, -1_000_448, -1_000_040, -1_000_040)
     # Percentiles are of ten bits: 1,000,189 and its like are told as 999,424.
     assert second[:5] == ("B", 99, 100, 149, 149)
     assert abs(second[5] - 1_000_190) < 1_024
     assert second[7:] == (1_000_239, 999_424, 1_000_040, 1_000_040)
-    assert found(made.where(f"ts_minute = {at(60)}"), "feed", "packets", "skew", by="feed") == [
+    assert found(minutes[at(60)], "feed", "packets", "skew", by="feed") == [
         ("A", 1, -1_000_040), ("B", 1, 1_000_040),
     ]  # fmt: skip
-    assert made.columns == find_table("latency").schema.names
-
-
-def test_however_packets_are_spread(spark: Any) -> None:
-    """Tasks find parts of a minute; what they add up to is the same."""
-    rows = [packet(n, 100 + 37 * n % 501, 90 + 53 * n % 701) for n in range(400)]
-    packets = frame(spark, "packets", rows)
-    whole, spread = (
-        latency(packets.repartition(parts)).orderBy("feed").collect() for parts in (1, 3)
-    )  # fmt: skip
-    assert whole == spread
-    assert whole[0].seq_num == 399
+    assert list(made[0]) == find_table("latency").schema.names

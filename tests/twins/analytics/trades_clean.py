@@ -10,13 +10,10 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from pregao.lake.analytics.places import LINEAGE, bits, conform
-from pregao.lake.tables.lineage import CARRIED, PLACE
-from pregao.lake.tables.messages import TRADES_CLEAN
-from pregao.model.market import TradeCondition
+from tests.twins.analytics.places import CARRIED, LINEAGE, PLACE, bits, conform
 
 KEY: Final = ("security_id", "of_date", "trade_id")
-OUT_OF_SEQUENCE: Final = int(TradeCondition.OUT_OF_SEQUENCE)
+OUT_OF_SEQUENCE: Final = 1 << 3  # 13.3.1
 LEG_BIT: Final = 1 << 5  # of 19; since wire version 15 a leg is known by its sub-type
 _FIGURES: Final = (
     "price", "size", "session", "condition", "conditions", "sub_type", "buyer", "seller", "implied",
@@ -38,7 +35,7 @@ def trades_clean(trades: DataFrame, build_id: str = "") -> DataFrame:
     several = _put_together(told.join(again, [*KEY], "left_semi"))
     rows = once.select(*several.columns).unionByName(several)
     made = rows.withColumns({"sets_price": sets_price(), "in_volume": F.col("size").isNotNull()})
-    return conform(made, TRADES_CLEAN, build_id)
+    return conform(made, "trades_clean", build_id)
 
 
 def _told_again(told: DataFrame) -> DataFrame:
@@ -94,16 +91,6 @@ def sets_price() -> Column:
     """Neither out of sequence (13.3) nor a leg's (19)."""
     leg = F.col("sub_type").eqNullSafe("LEG") | bits("condition", LEG_BIT)
     return F.col("price").isNotNull() & ~leg & ~bits("condition", OUT_OF_SEQUENCE)
-
-
-def late_units(trades: DataFrame) -> DataFrame:
-    """(trade_date, channel) of other dates of which these messages speak: their tables that come from
-    trades must be made again. Ask before and after a unit's trades are replaced."""
-    return (
-        trades.where(F.col("of_date") != F.col("trade_date"))
-        .select(F.col("of_date").alias("trade_date"), "channel")
-        .distinct()
-    )
 
 
 def changed_late(trades: DataFrame) -> DataFrame:

@@ -1,4 +1,4 @@
-"""Latencies of packets counted in slots, for `lake.computed.histograms`.
+"""Latencies of packets counted in slots, for `lake.latencies.histograms`.
 
 All arguments are numbers and addresses: see `pregao.kernels`.
 """

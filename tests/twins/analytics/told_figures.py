@@ -11,13 +11,10 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from pregao.lake.analytics.places import INSTRUMENT, all_doubts, last_lineage, place
-from pregao.lake.tables.lineage import MESSAGE
-from pregao.lake.tables.quality import Quality
+from tests.twins.analytics.places import FROM_SNAPSHOT, INSTRUMENT, MESSAGE, all_doubts, last_lineage, place
 
 TOTALS: Final = ("VOLUME", "VWAP", "TRADES")
 _SESSIONS: Final = ("REGULAR", "NON_REGULAR")
-_SNAPSHOT: Final = int(Quality.FROM_SNAPSHOT)
 
 
 def told_figures(statistics: DataFrame) -> DataFrame:
@@ -49,7 +46,7 @@ def _latest(rows: DataFrame) -> DataFrame:
     the last of them by its whole place means to sort them all; by time alone it does not. Theoretical
     prices are of no day. High and low are few, and all are needed."""
     rows = rows.where(F.col("kind") != "THEORETICAL")
-    rows = rows.withColumn("live", F.col("quality").bitwiseAND(_SNAPSHOT) == 0)
+    rows = rows.withColumn("live", F.col("quality").bitwiseAND(FROM_SNAPSHOT) == 0)
     slot = [*INSTRUMENT, "kind", "session", "origin", "live"]
     newest = rows.groupBy(*slot).agg(F.max("ts_send").alias("newest"), all_doubts().alias("doubts"))
     newest = newest.select(*(F.col(name).alias(f"of_{name}") for name in slot), "newest", "doubts")
@@ -66,7 +63,7 @@ def _previous() -> Column:
 
 def _ordered(*also: str) -> Column:
     """What a snapshot repeats is older than it looks: any word of the incremental stream is newer."""
-    live = (F.col("quality").bitwiseAND(_SNAPSHOT) == 0).alias("live")
+    live = (F.col("quality").bitwiseAND(FROM_SNAPSHOT) == 0).alias("live")
     return F.struct(live, place().alias("place"), *also)
 
 
@@ -96,7 +93,7 @@ def _totals() -> list[Column]:
         for name in TOTALS
         for which in _SESSIONS
     ]
-    live = F.col("quality").bitwiseAND(_SNAPSHOT) == 0
+    live = F.col("quality").bitwiseAND(FROM_SNAPSHOT) == 0
     message = F.struct(live.alias("live"), *MESSAGE, "net_change")
     return [*made, F.max(F.when(kind.isin(*TOTALS), message)).alias("totals")]
 

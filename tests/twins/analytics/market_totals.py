@@ -6,9 +6,8 @@ from typing import Final
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from pregao.lake.analytics.bars import volume_figures
-from pregao.lake.analytics.places import UNIT, all_doubts, conform, lineage_by_rank, ranked, with_lineage
-from pregao.lake.tables.analytics import MARKET_TOTALS
+from tests.twins.analytics.bars import volume_figures
+from tests.twins.analytics.places import UNIT, all_doubts, conform, lineage_by_rank, ranked, with_lineage
 
 _BEFORE, _AFTER = -(1 << 63), (1 << 63) - 1
 _KEY: Final = ("trade_date", "channel", "security_id")
@@ -38,7 +37,7 @@ def market_totals(trades_clean: DataFrame, instruments: DataFrame, build_id: str
         F.max("lineage").alias("lineage"),
         all_doubts(),
     )
-    return conform(with_lineage(made), MARKET_TOTALS, build_id)
+    return conform(with_lineage(made), "market_totals", build_id)
 
 
 def _definitions(instruments: DataFrame) -> DataFrame:

@@ -8,8 +8,10 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from pregao.lake.analytics.bars import average, price_figures, volume_figures
-from pregao.lake.analytics.places import (
+from pregao.lake.tables.catalogue import find_table
+from tests.twins.analytics.bars import average, price_figures, volume_figures
+from tests.twins.analytics.places import (
+    INCOMPLETE,
     INSTRUMENT,
     all_doubts,
     conform,
@@ -17,9 +19,7 @@ from pregao.lake.analytics.places import (
     ranked,
     with_lineage,
 )
-from pregao.lake.analytics.told_figures import told_figures
-from pregao.lake.tables.analytics import DAILY
-from pregao.lake.tables.quality import Quality
+from tests.twins.analytics.told_figures import told_figures
 
 COMPARED: Final = ("open", "high", "low", "last", "vwap", "volume", "trades")
 _CANNOT_OPEN: Final = ("MIDPOINT", "BLOCK_BOOK", "RFQ", "SWEEP")
@@ -42,7 +42,7 @@ def daily(
         all_doubts(),
     )
     made = _with_zeroes(made).withColumn("agrees", _agrees())
-    return conform(_marked(with_lineage(made), incomplete), DAILY, build_id)
+    return conform(_marked(with_lineage(made), incomplete), "daily", build_id)
 
 
 def _our_figures(trades_clean: DataFrame) -> DataFrame:
@@ -56,7 +56,7 @@ def _our_figures(trades_clean: DataFrame) -> DataFrame:
 
 
 def _in_one_shape(frame: DataFrame) -> DataFrame:
-    types = {column.name: column.type.spark for column in DAILY.columns}
+    types = {column.name: column.type.spark for column in find_table("daily").columns}
     given = set(frame.columns)
     figures = [
         (F.col(name) if name in given else F.lit(None)).cast(types[name]).alias(name)
@@ -93,6 +93,6 @@ def _marked(made: DataFrame, incomplete: DataFrame | None) -> DataFrame:
     if incomplete is None:
         return made
     marks = incomplete.select("trade_date", "channel", "security_id").distinct()
-    marks = F.broadcast(marks.withColumn("mark", F.lit(int(Quality.INCOMPLETE))))
+    marks = F.broadcast(marks.withColumn("mark", F.lit(INCOMPLETE)))
     joined = made.join(marks, ["trade_date", "channel", "security_id"], "left")
     return joined.withColumn("quality", F.col("quality").bitwiseOR(F.coalesce("mark", F.lit(0))))

@@ -11,8 +11,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F  # noqa: N812
 
-from pregao.lake.analytics.places import INSTRUMENT, LINEAGE, UNIT, all_doubts, last_lineage
-from pregao.lake.tables.lineage import PLACE
+from tests.twins.analytics.places import INSTRUMENT, LINEAGE, PLACE, UNIT, all_doubts, last_lineage
 
 SPAN: Final = (*INSTRUMENT, "span")
 _OWN_AUCTIONS: Final = ("RESERVED", "PRE_OPEN", "FINAL_CLOSING_CALL")

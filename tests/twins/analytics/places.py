@@ -11,9 +11,13 @@ from typing import Any, Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows it by
 
-from pregao.lake.tables.lineage import CARRIED, EVENT_TIME_KINDS, PLACE
-from pregao.lake.tables.table import Table
+from pregao.lake.tables.catalogue import find_table
 
+MESSAGE: Final = ("ts_send", "seq_version", "seq_num", "msg_index")
+PLACE: Final = (*MESSAGE, "entry")
+CARRIED: Final = ("rpt_seq", "ts_event", "ts_event_kind", "ts_recv_a", "ts_recv_b")
+EVENT_TIME_KINDS: Final = ("ENTRY", "TRANSACT", "SEND", "RECEIVE")
+FROM_SNAPSHOT, INCOMPLETE, DOUBTS = 16, 32, 1 | 2 | 32  # bits of `quality`; doubts are no book, a gap, a sum
 UNIT: Final = ("trade_date", "channel")
 INSTRUMENT: Final = (*UNIT, "security_id", "symbol")  # an id used again for another symbol is another
 LINEAGE: Final = (*PLACE, *CARRIED)
@@ -26,7 +30,7 @@ def place(*also: str) -> Column:
 
 
 def last_lineage(condition: Column | None = None) -> Column:
-    """Of a group of rows: where the last of them came from (`lake.tables.lineage`)."""
+    """Of a group of rows: where the last of them came from."""
     row = place(*CARRIED)
     return F.max(row if condition is None else F.when(condition, row)).alias("lineage")
 
@@ -66,7 +70,7 @@ def with_lineage(frame: DataFrame) -> DataFrame:
     return frame.select(*[name for name in frame.columns if name != "lineage"], *fields)
 
 
-def conform(frame: DataFrame, table: Table, build_id: str) -> DataFrame:
+def conform(frame: DataFrame, table: str, build_id: str) -> DataFrame:
     """Exactly the table's columns, in its order and of its types; null for what the frame lacks."""
     given = set(frame.columns)
     made: dict[str, Column] = {
@@ -76,7 +80,7 @@ def conform(frame: DataFrame, table: Table, build_id: str) -> DataFrame:
     if "quality" not in given:
         made["quality"] = F.lit(0)
     columns: list[Any] = []
-    for column in table.columns:
+    for column in find_table(table).columns:
         source = made.get(column.name)
         if source is None:
             source = F.col(column.name) if column.name in given else F.lit(None)

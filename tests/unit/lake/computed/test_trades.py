@@ -4,14 +4,12 @@ from typing import Any
 
 import pytest
 
-from pregao.lake.analytics import late_units
-from pregao.lake.analytics.bars import DAY_NS, MINUTE_NS, SECOND_NS, bars
-from pregao.lake.analytics.market_totals import market_totals
-from pregao.lake.analytics.trades_clean import trades_clean
-from pregao.lake.errors import LakeError
 from pregao.lake.tables.catalogue import find_table
-from tests.kits.lake_rows import MONDAY, SECOND, START, TUESDAY, at, found, frame
+from tests.kits.lake_rows import MONDAY, SECOND, START, TUESDAY, at
+from tests.unit.lake.computed.conftest import Compute
+from tests.unit.lake.computed.kit import BUILD, INTERVALS, found
 
+SECOND_NS, MINUTE_NS, DAY_NS = INTERVALS
 REGULAR, OUT_OF_SEQUENCE, LEG_BIT = 1 << 13, 1 << 3, 1 << 5
 
 
@@ -28,7 +26,7 @@ def bust(trade_id: int, seconds: float, **other: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def clean(spark: Any) -> Any:
+def clean(compute: Compute) -> Any:
     """Instrument 1: 10 busted the same day, 20 amended at once, 30 busted on Tuesday, 40 amended on
     Tuesday, 50 told again as it was, 60 busted and told again days later, as it was."""
     rows = [
@@ -45,13 +43,12 @@ def clean(spark: Any) -> Any:
         bust(60, 86_405, trade_date=TUESDAY), trade(60, 35, 600, 86_405, trade_date=TUESDAY),
         bust(99, 86_406, trade_date=TUESDAY),  # of a trade nobody saw
     ]  # fmt: skip
-    trades = frame(spark, "trades", rows).persist()
-    return trades, trades_clean(trades, "b1").persist()
+    return compute(trades=rows)["trades_clean"]
 
 
 def test_the_last_word_of_a_trade_counts(clean: Any) -> None:
     rows = found(
-        clean[1], "trade_date", "security_id", "trade_id", "price", "size", "amendments",
+        clean, "trade_date", "security_id", "trade_id", "price", "size", "amendments",
         by="trade_date,security_id,trade_id",
     )  # fmt: skip
     assert rows == [
@@ -65,37 +62,31 @@ def test_the_last_word_of_a_trade_counts(clean: Any) -> None:
 
 
 def test_an_amended_trade_stays_where_it_was(clean: Any) -> None:
-    amended = clean[1].where("trade_id = 40").collect()[0]
-    assert (amended.ts_event, amended.seq_num) == (at(6), 7)
-    assert amended.ts_amended == at(86_404)
-    assert amended.build_id == "b1"
-    assert amended.time.timestamp() * SECOND == at(6)
+    (amended,) = [row for row in clean if row["trade_id"] == 40]
+    assert (amended["ts_event"], amended["seq_num"]) == (at(6), 7)
+    assert amended["ts_amended"] == at(86_404)
+    assert amended["build_id"] == BUILD
+    assert amended["time"].timestamp() * SECOND == at(6)
 
 
-def test_schema_is_that_of_the_table(clean: Any) -> None:
-    table = find_table("trades_clean")
-    assert clean[1].columns == table.schema.names
-    assert dict(clean[1].dtypes) == {column.name: column.type.spark for column in table.columns}
+def test_columns_are_those_of_the_table(clean: Any) -> None:
+    assert list(clean[0]) == find_table("trades_clean").schema.names
 
 
-def test_dates_to_write_again(clean: Any) -> None:
-    assert [tuple(row) for row in late_units(clean[0]).collect()] == [(MONDAY, 84)]
-
-
-def test_who_sets_the_price(spark: Any) -> None:
+def test_who_sets_the_price(compute: Compute) -> None:
     rows = [
         trade(1, 10, 1, 1), trade(2, 10, 1, 2, condition=REGULAR | OUT_OF_SEQUENCE),
         trade(3, 10, 1, 3, condition=0, sub_type="LEG"), trade(4, 10, 1, 4, condition=LEG_BIT),
         trade(5, 10, 1, 5, condition=1 << 14, sub_type="RFQ"), trade(6, 10, 1, 6, condition=None),
     ]  # fmt: skip
-    clean = trades_clean(frame(spark, "trades", rows))
+    clean = compute(trades=rows)["trades_clean"]
     assert found(clean, "trade_id", "sets_price", "in_volume", by="trade_id") == [
         (1, True, True), (2, False, True), (3, False, True), (4, False, True), (5, True, True),
         (6, True, True),
     ]  # fmt: skip
 
 
-def test_bars(spark: Any) -> None:
+def test_bars(compute: Compute) -> None:
     """In the minute 60–120: a leg at 99 and one out of sequence at 1 count in volume only, the order is
     that of the stream and not of the times, 12 came last."""
     rows = [
@@ -105,42 +96,37 @@ def test_bars(spark: Any) -> None:
         trade(7, 20, 10, 120),
         trade(8, 5, 7, 121, sub_type="LEG", condition=0, security_id=2, symbol="X"),
     ]  # fmt: skip
-    made = bars(trades_clean(frame(spark, "trades", rows)), (SECOND_NS, MINUTE_NS, DAY_NS)).persist()
+    made = compute(trades=rows)["bars"]
+    by_length = {length: [row for row in made if row["interval"] == length] for length in INTERVALS}
     names = ("ts_start", "open", "high", "low", "close", "volume", "amount", "vwap", "trades")
-    minutes = found(made.where(f"interval = {MINUTE_NS}"), *names, by="security_id,ts_start")
+    minutes = found(by_length[MINUTE_NS], *names, by="security_id,ts_start")
     amount = 1000 + 1400 + 4950 + 50 + 900 + 3600
     assert minutes == [
         (at(60), 10.0, 14.0, 9.0, 12.0, 700, amount, 17.0, 6),
         (at(120), 20.0, 20.0, 20.0, 20.0, 10, 200.0, 20.0, 1),
         (at(120), None, None, None, None, 7, 35.0, 5.0, 1),
     ]
-    day = found(made.where(f"interval = {DAY_NS} and security_id = 1"), *names)
+    day = found(by_length[DAY_NS], *names)[:1]
     assert day == [(START, 10.0, 20.0, 9.0, 20.0, 710, amount + 200.0, 17.04225352, 7)]
-    assert made.where(f"interval = {SECOND_NS} and security_id = 1").count() == 6
-    assert made.columns == find_table("bars").schema.names
+    assert len([row for row in by_length[SECOND_NS] if row["security_id"] == 1]) == 6
+    assert list(made[0]) == find_table("bars").schema.names
 
 
-@pytest.mark.parametrize("length", [0, -1, DAY_NS + 1])
-def test_bars_that_cannot_be(spark: Any, length: int) -> None:
-    with pytest.raises(LakeError, match="no longer than a day"):
-        bars(frame(spark, "trades_clean", []), (length,))
-
-
-def test_market_totals(spark: Any) -> None:
+def test_market_totals(compute: Compute) -> None:
     """An id that goes to another instrument in the day counts in both groups; a contract is worth
     price × multiplier, a lot of a thousand price ÷ divisor."""
-    instruments = frame(spark, "instruments", [
+    instruments = [
         {"security_group": "01", "valid_from": at(5), "valid_to": at(100)},
         {"symbol": "NEW", "security_group": "02", "valid_from": at(100), "price_divisor": 1000},
         {"security_id": 2, "symbol": "WINZ26", "security_group": "01", "valid_from": 0, "multiplier": 0.2},
-    ])  # fmt: skip
-    trades = trades_clean(frame(spark, "trades", [
+    ]  # fmt: skip
+    trades = [
         trade(1, 10, 100, 1), trade(2, 10, 100, 50), trade(3, 10, 100, 150, symbol="NEW"),
         trade(1, 130_000, 3, 50, security_id=2, symbol="WINZ26"),
         trade(1, 1, 1, 50, security_id=3, symbol="UNKNOWN"),
-    ]))  # fmt: skip
-    totals = market_totals(trades, instruments)
+    ]  # fmt: skip
+    totals = compute(trades=trades, instruments=instruments)["market_totals"]
     assert found(totals, "security_group", "amount", "volume", "trades", by="security_group") == [
         (None, 1.0, 1, 1), ("01", 2000 + 78_000.0, 203, 3), ("02", 1.0, 100, 1),
     ]  # fmt: skip
-    assert totals.columns == find_table("market_totals").schema.names
+    assert list(totals[0]) == find_table("market_totals").schema.names

@@ -7,12 +7,8 @@ day cannot know (13.4)."""
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from pregao.lake.analytics.daily import COMPARED, differs
-from pregao.lake.analytics.places import INSTRUMENT, LINEAGE, bits, conform
-from pregao.lake.tables.analytics import QUALITY
-from pregao.lake.tables.quality import Quality
-
-_DOUBTS = int(Quality.INCOMPLETE | Quality.AFTER_GAP | Quality.BOOK_UNKNOWN)
+from tests.twins.analytics.daily import COMPARED, differs
+from tests.twins.analytics.places import DOUBTS, INSTRUMENT, LINEAGE, bits, conform
 
 
 def reconciliation(daily: DataFrame, late: DataFrame | None = None, build_id: str = "") -> DataFrame:
@@ -33,7 +29,7 @@ def reconciliation(daily: DataFrame, late: DataFrame | None = None, build_id: st
         F.col("difference.found").alias("found"),
         F.concat("difference.name", _reason()).alias("detail"),
     )  # fmt: skip
-    return conform(made, QUALITY, build_id)
+    return conform(made, "quality", build_id)
 
 
 def _difference(name: str) -> Column:
@@ -50,12 +46,12 @@ def _is_late() -> Column:
 
 
 def _severity() -> Column:
-    return F.when(_is_late(), "INFO").when(bits("quality", _DOUBTS), "WARNING").otherwise("ERROR")
+    return F.when(_is_late(), "INFO").when(bits("quality", DOUBTS), "WARNING").otherwise("ERROR")
 
 
 def _reason() -> Column:
     return (
         F.when(_is_late(), ": a trade was busted or amended on a later date")
-        .when(bits("quality", _DOUBTS), ": messages are missing")
+        .when(bits("quality", DOUBTS), ": messages are missing")
         .otherwise("")
     )

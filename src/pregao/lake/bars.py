@@ -1,0 +1,59 @@
+"""Bars of any length from a DataFrame of clean trades: the SQL of the lake's own bars, in Spark's tasks.
+
+    trades = Lake("lake", spark).table("trades_clean", where={"symbol": "PETR4"})
+    bars(trades, [15 * MINUTE_NS])
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from pregao.lake.computed.bars import DAY_NS, bars_query
+from pregao.lake.computed.clean import with_rank
+from pregao.lake.computed.conform import conform
+from pregao.lake.computed.engine import engine
+from pregao.lake.computed.pieces import LINEAGE
+from pregao.lake.errors import LakeError
+from pregao.lake.tables.analytics import BARS
+from pregao.lake.tables.table import CHANNEL, TRADE_DATE
+
+SECOND_NS: Final = 1_000_000_000
+MINUTE_NS: Final = 60 * SECOND_NS
+USUAL: Final = (SECOND_NS, MINUTE_NS, DAY_NS)
+_UNIT: Final = (TRADE_DATE, CHANNEL)
+_READ: Final = (
+    *_UNIT, "security_id", "symbol", "price", "size", "sets_price", "in_volume", "quality", *LINEAGE
+)  # fmt: skip
+_CLEAN: Final = f"CREATE TEMP TABLE clean AS SELECT *, {with_rank(*_UNIT)} FROM trades"
+_BARS: Final = bars_query(f"date_diff('day', DATE '1970-01-01', {TRADE_DATE}) * {DAY_NS}", *_UNIT)
+
+
+def bars(trades_clean: DataFrame, intervals: Sequence[int] = USUAL, build_id: str = "") -> DataFrame:
+    """The columns of the table `bars`. `intervals` in nanoseconds, at most a day. A bar starts at a multiple
+    of its length since 1970; the bar of a day at 00:00 UTC of its trade date, whatever the hours."""
+    wrong = [interval for interval in intervals if not 0 < interval <= DAY_NS]
+    if wrong:
+        raise LakeError(f"a bar of {wrong[0]} ns: bars are longer than nothing and no longer than a day")
+    made = partial(_bars_of_partition, intervals=list(dict.fromkeys(intervals)), build_id=build_id)
+    # All trades of an instrument and day in one task, whichever.
+    rows = trades_clean.select(*_READ).repartition(*_UNIT, "security_id")
+    return rows.mapInArrow(made, BARS.spark_ddl)
+
+
+def _bars_of_partition(batches: Iterable[Any], intervals: list[int], build_id: str) -> Iterator[Any]:
+    given = list(batches)
+    if not any(batch.num_rows for batch in given):
+        return
+    with engine() as connection:
+        connection.register("trades", pa.Table.from_batches(given))
+        connection.execute(_CLEAN)
+        connection.unregister("trades")
+        given.clear()
+        made: Any = connection.execute(_BARS, {"intervals": intervals}).to_arrow_table()
+    rows = conform(made, BARS, build_id)
+    for name in reversed(_UNIT):
+        rows = rows.add_column(0, BARS.schema.field(name), made[name].cast(BARS.schema.field(name).type))
+    yield from rows.to_batches()

@@ -1,0 +1,1 @@
+"""Latencies of packets, counted: by whoever builds a slice, or from files that were written before."""
