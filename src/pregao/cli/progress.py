@@ -1,6 +1,10 @@
-"""A progress bar on stderr for work that takes its time; gone when it is done."""
+"""Progress on stderr: bars on a terminal, gone when all is done; elsewhere a line at the start, or none.
 
-from collections.abc import Callable
+rich is imported only when there is something to show.
+"""
+
+import sys
+from collections.abc import Callable, Mapping
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -12,7 +16,7 @@ SHOW_AFTER_S = 0.5
 
 
 class Bar:
-    """rich is imported only when there is something to show."""
+    """Bytes of captures that are read; shown when it takes its time."""
 
     def __init__(self, *, enabled: bool, files: int = 1) -> None:
         self._enabled = enabled
@@ -73,3 +77,114 @@ class Bar:
     ) -> None:
         if self._shown is not None:
             self._shown[0].stop()
+
+
+class MessagesBar:
+    """Messages made."""
+
+    def __init__(self, *, enabled: bool) -> None:
+        self._enabled = enabled
+        self._shown: tuple[Progress, TaskID] | None = None
+
+    def update(self, done: int, total: int) -> None:
+        if self._enabled:
+            progress, task = self._shown or self._start()
+            progress.update(task, completed=min(done, total), total=total)
+
+    def _start(self) -> "tuple[Progress, TaskID]":
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        progress = Progress(
+            TextColumn("messages"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+            console=Console(stderr=True), transient=True, redirect_stdout=False,
+        )  # fmt: skip
+        self._shown = (progress, progress.add_task(""))
+        progress.start()
+        return self._shown
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._shown is not None:
+            self._shown[0].stop()
+
+
+class StepsBar:
+    """`what` is done so many times of so many."""
+
+    def __init__(self, what: str, *, enabled: bool = True) -> None:
+        self._what, self._enabled = what, enabled
+        self._shown: tuple[Progress, TaskID] | None = None
+
+    def update(self, done: int, total: int) -> None:
+        if self._shown is not None:
+            self._shown[0].update(self._shown[1], completed=done, total=total)
+
+    def __enter__(self) -> Self:
+        if not self._enabled:
+            return self
+        if not sys.stderr.isatty():
+            sys.stderr.write(f"pregao: {self._what} …\n")
+            return self
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+        from rich.progress import TimeElapsedColumn as Elapsed
+
+        progress = Progress(
+            SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Elapsed(),
+            console=Console(stderr=True), transient=True, redirect_stdout=False,
+        )  # fmt: skip
+        self._shown = progress, progress.add_task(self._what, total=None)
+        progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._shown is not None:
+            self._shown[0].stop()
+
+
+class StepsLine:
+    """Work in named steps: a bar for each, or a line for each."""
+
+    def __init__(self, names: Mapping[str, str], *, enabled: bool = True) -> None:
+        self._names, self._enabled = names, enabled
+        self._shown: Progress | None = None
+        self._tasks: dict[str, TaskID] = {}
+        self._told: set[str] = set()
+
+    def update(self, step: str, done: int, total: int) -> None:
+        if not self._enabled:
+            return
+        if self._shown is None:
+            if step not in self._told:
+                self._told.add(step)
+                sys.stderr.write(f"pregao: {self._names.get(step, step)} …\n")
+            return
+        if step not in self._tasks:
+            self._tasks[step] = self._shown.add_task(self._names.get(step, step), total=total)
+        self._shown.update(self._tasks[step], completed=done, total=total)
+
+    def __enter__(self) -> Self:
+        if self._enabled and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+            from rich.progress import TimeElapsedColumn as Elapsed
+
+            self._shown = Progress(
+                TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Elapsed(),
+                console=Console(stderr=True), transient=True, redirect_stdout=False,
+            )  # fmt: skip
+            self._shown.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._shown is not None:
+            self._shown.stop()

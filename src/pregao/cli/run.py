@@ -38,8 +38,8 @@ def add_command(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from pregao.cli.build import STEPS
     from pregao.cli.output import Output
+    from pregao.cli.progress import StepsLine
     from pregao.cli.report import tell
-    from pregao.cli.steps_line import StepsLine
     from pregao.jobs.main_job import FAULTS, MESSAGES, JobSettings, run_main_job
 
     settings = JobSettings(

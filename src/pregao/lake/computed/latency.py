@@ -19,9 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from pregao.lake.computed.damage import naming_damage
 from pregao.lake.latencies.histograms import PACKET_COLUMNS, Minutes
-from pregao.lake.reading.arrow import dataset
+from pregao.lake.reading.arrow import dataset, naming_damage
 from pregao.lake.store.livefile import LiveFile
 from pregao.lake.store.location import Location
 from pregao.lake.tables.messages import PACKETS

@@ -13,12 +13,11 @@ from pregao.lake.computed.bars import BARS, DAY_NS
 from pregao.lake.computed.clean import CLEAN, TOLD, TRADES_CLEAN
 from pregao.lake.computed.conform import conform
 from pregao.lake.computed.daily import DAILY, DAYS, DIFFERENCES, FINE_TEXT, STALE
-from pregao.lake.computed.damage import naming_damage
 from pregao.lake.computed.engine import engine
 from pregao.lake.computed.spans import SPANS
 from pregao.lake.computed.told import FIGURES
 from pregao.lake.computed.totals import ALIKE
-from pregao.lake.reading.arrow import dataset
+from pregao.lake.reading.arrow import dataset, naming_damage
 from pregao.lake.store.files import DataFile, write_file
 from pregao.lake.store.livefile import LiveFile
 from pregao.lake.store.location import Location

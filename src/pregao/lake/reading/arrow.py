@@ -1,6 +1,7 @@
 """Files of a lake version through Arrow, without Spark."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import reduce
 from operator import and_
 from typing import Any, Protocol
@@ -10,10 +11,12 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from pregao.lake.errors import LakeDamagedError, LakeFullError, named
+from pregao.lake.errors import LakeDamagedError, LakeFullError, is_full, named
 from pregao.lake.reading.conditions import Condition
 from pregao.lake.store.location import Location
+from pregao.lake.tables.catalogue import find_table
 from pregao.lake.tables.table import Table
+from pregao.model.errors import PregaoError
 
 _CHECKED = ds.ParquetFileFormat(
     default_fragment_scan_options=ds.ParquetFragmentScanOptions(page_checksum_verification=True)
@@ -74,6 +77,22 @@ def find_damage(location: Location, table: Table, files: Iterable[StoredFile]) -
         with named(name), location.filesystem.open_input_file(location.path(table.name, file.path)) as source:
             for batch in pq.ParquetFile(source, page_checksum_verification=True).iter_batches():
                 del batch
+
+
+@contextmanager
+def naming_damage(location: Location, files: Mapping[str, Iterable[StoredFile]]) -> Iterator[None]:
+    """LakeDamagedError names the file that is the reason of an error: an engine that reads many does not say.
+    Any other error stays what it is."""
+    try:
+        yield
+    except PregaoError:
+        raise
+    except Exception as error:
+        if is_full(error):
+            raise LakeFullError(location.full()) from error
+        for name, each in files.items():
+            find_damage(location, find_table(name), each)
+        raise
 
 
 def expression(table: Table, conditions: Iterable[Condition]) -> Any:

@@ -12,7 +12,6 @@ from pregao.feeds.binary.batch import ColumnBatch, TableColumns
 from pregao.feeds.binary.columns import ColumnDecoder
 from pregao.io.captures import open_capture
 from pregao.lake.source.options import Request
-from pregao.lake.source.spark_types import as_spark, spark_schema
 from pregao.model.errors import ConfigurationError
 
 # Where a row came from; rows of a group take it from their message.
@@ -20,6 +19,9 @@ _LINEAGE: Final = (
     "channel", "sequence_version", "sequence_number", "packet", "flow", "ts_recv_ns", "message_index",
     "wire_version", "flags", "ts_send_ns", "ts_event_ns", "ts_event_kind",
 )  # fmt: skip
+# Spark has no unsigned numbers, no narrow decimals, no dictionaries.
+_LARGEST: Final = (1 << 63) - 1
+_WIDER: Final = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}
 _HIDDEN: Final = "unknown"  # messages of unknown templates: rows of all messages show them
 
 
@@ -84,3 +86,37 @@ class TableReader:
 
 def schema_of(request: Request) -> Any:
     return spark_schema(TableReader(request, rows=1).schema)
+
+
+def spark_type(given: Any) -> Any:
+    """The Arrow type that Spark reads in its place."""
+    if pa.types.is_dictionary(given):
+        return spark_type(given.value_type)
+    if pa.types.is_decimal(given):
+        return pa.decimal128(given.precision, given.scale)
+    if given == pa.uint64():
+        return pa.int64()
+    if pa.types.is_struct(given):
+        return pa.struct([(member.name, spark_type(member.type)) for member in given])
+    return _WIDER.get(given, given)
+
+
+def spark_schema(given: Any) -> Any:
+    return pa.schema([(member.name, spark_type(member.type)) for member in given])
+
+
+def as_spark(column: Any) -> Any:
+    """A column of that type. What needs the 64th bit of an unsigned number is null: never a wrap."""
+    wanted = spark_type(column.type)
+    if column.type == wanted:
+        return column
+    if pa.types.is_dictionary(column.type):
+        return as_spark(column.dictionary_decode())
+    if pa.types.is_struct(column.type):
+        members = [as_spark(column.field(place)) for place in range(column.type.num_fields)]
+        mask = pc.is_null(column) if column.null_count else None
+        return pa.StructArray.from_arrays(members, fields=list(wanted), mask=mask)
+    if column.type == pa.uint64():
+        fits = pc.less_equal(column, pa.scalar(_LARGEST, pa.uint64()))
+        column = pc.if_else(fits, column, pa.scalar(None, pa.uint64()))
+    return column.cast(wanted)

@@ -6,7 +6,7 @@ manifest.append(writer.file)
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -17,7 +17,6 @@ import pyarrow.parquet as pq
 
 from pregao.lake.errors import LakeError, named
 from pregao.lake.store.location import Location
-from pregao.lake.store.statistics import file_statistics
 from pregao.lake.tables.parquet import ROW_GROUP_ROWS, parquet_options
 from pregao.lake.tables.table import Table
 
@@ -147,3 +146,36 @@ def write_file(
     with writer:
         writer.write(stored)
     return writer.file
+
+
+def file_statistics(metadata: Any, columns: Iterable[str]) -> str:
+    """What the Delta log says of a file, so that readers skip it: rows, least, greatest, nulls. From the
+    footer that Parquet has made anyway. A column without figures in any row group gets none: no figure means
+    that the file must be read."""
+    wanted = set(columns)
+    places = {
+        metadata.schema.column(index).path: index
+        for index in range(metadata.num_columns)
+        if metadata.schema.column(index).path in wanted
+    }
+    least: dict[str, Any] = {}
+    greatest: dict[str, Any] = {}
+    nulls: dict[str, int] = {}
+    for name, index in places.items():
+        groups = [metadata.row_group(group).column(index) for group in range(metadata.num_row_groups)]
+        figures = [column.statistics for column in groups]
+        if any(each is None or not each.has_null_count for each in figures):
+            continue
+        nulls[name] = sum(each.null_count for each in figures)
+        filled = [
+            each for each, column in zip(figures, groups, strict=True) if each.null_count < column.num_values
+        ]
+        if filled and all(each.has_min_max for each in filled):
+            least[name] = min(each.min for each in filled)
+            greatest[name] = max(each.max for each in filled)
+    return statistics_json(metadata.num_rows, least, greatest, nulls)
+
+
+def statistics_json(rows: int, least: dict[str, Any], greatest: dict[str, Any], nulls: dict[str, int]) -> str:
+    figures = {"numRecords": rows, "minValues": least, "maxValues": greatest, "nullCount": nulls}
+    return json.dumps(figures, ensure_ascii=False)

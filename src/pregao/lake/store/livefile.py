@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from pregao.lake.store.files import DataFile
-from pregao.lake.store.statistics import to_json
+from pregao.lake.store.files import DataFile, statistics_json
 from pregao.lake.tables.table import CHANNEL, TRADE_DATE, UnitKey
 
 
@@ -25,7 +24,7 @@ class LiveFile:
 
     def data_file(self) -> DataFile:
         texts = {name: None if value is None else str(value) for name, value in self.partition.items()}
-        statistics = to_json(self.rows, self.least, self.greatest, self.nulls)
+        statistics = statistics_json(self.rows, self.least, self.greatest, self.nulls)
         return DataFile(self.table, self.path, self.size, self.rows, texts, statistics)
 
 

@@ -1,4 +1,4 @@
-"""Columns of numbers as the Arrow arrays that a table wants."""
+"""Rows of a slice by column, and columns of numbers as the Arrow arrays that a table wants."""
 
 from enum import IntEnum
 from typing import Any, Final
@@ -6,10 +6,12 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from pregao.lake.slices.rows import LAKE_ROW
 from pregao.lake.tables.arrays import decimals, integers, narrow, words
 from pregao.lake.tables.table import Column, Table
 from pregao.lake.tables.types import NAME
-from pregao.model.rows import NULL
+from pregao.lake.tasks.kernels import take_fields
+from pregao.model.rows import NULL, Rows
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -78,3 +80,30 @@ def or_null(values: Array, null: int = 0) -> Array:
     """Narrow numbers of rows, whose null is 0."""
     wide = values.astype(np.int64)
     return np.where(wide == null, NULL, wide)
+
+
+class ColumnRows:
+    """Rows in an order, by column; those that are needed are all taken at once."""
+
+    def __init__(self, rows: Rows, order: Array, names: tuple[str, ...]) -> None:
+        self.count = len(order)
+        fields = {name: LAKE_ROW.fields[name][:2] for name in names}  # type: ignore[index]
+        self._columns = made = {name: np.empty(len(order), kind) for name, (kind, _) in fields.items()}
+        plan = np.array(
+            [(at, kind.itemsize, made[name].ctypes.data) for name, (kind, at) in fields.items()], np.int64
+        )
+        order = np.ascontiguousarray(order, np.int64)
+        take_fields(rows.ctypes.data, order.ctypes.data, len(order), plan.ctypes.data, len(plan))
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, name: str) -> Array:
+        return self._columns[name]
+
+    def repeat_each(self, times: Array) -> None:
+        """Each row as often as is said for it."""
+        if (times == 1).all():
+            return
+        self.count = int(times.sum())
+        self._columns = {name: np.repeat(column, times) for name, column in self._columns.items()}

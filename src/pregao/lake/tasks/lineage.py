@@ -14,8 +14,7 @@ from pregao.lake.slices.kernels.merging import CONFLICT
 from pregao.lake.slices.rows import NO_INDEX, NO_PACKET
 from pregao.lake.tables.arrays import microseconds, moments
 from pregao.lake.tables.quality import Quality
-from pregao.lake.tasks.arrays import Array, constant, names, or_null
-from pregao.lake.tasks.columns.rows import ColumnRows
+from pregao.lake.tasks.arrays import Array, ColumnRows, constant, names, or_null
 from pregao.lake.tasks.kernels import (
     BY_VERSION,
     ENTRY,

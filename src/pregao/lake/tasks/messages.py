@@ -7,8 +7,7 @@ import numpy as np
 from pregao.lake.slices.rows import LAKE_ROW, by_instrument
 from pregao.lake.tables import words
 from pregao.lake.tables.messages import BANDS, EXECUTIONS, IMBALANCES, STATES, STATISTICS, TRADES
-from pregao.lake.tasks.arrays import NO_WORD, Array, codes_of, names, or_null, record
-from pregao.lake.tasks.columns.rows import ColumnRows
+from pregao.lake.tasks.arrays import NO_WORD, Array, ColumnRows, codes_of, names, or_null, record
 from pregao.lake.tasks.lineage import FIELDS, Lineage
 from pregao.model import market
 from pregao.model.instruments import group_name

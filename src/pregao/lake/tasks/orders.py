@@ -11,8 +11,7 @@ from pregao.lake.tables.books import BOOK_CHECKPOINTS
 from pregao.lake.tables.messages import ORDERS
 from pregao.lake.tables.parquet import PART_ROWS
 from pregao.lake.tables.words import ANCHORS, BOOK_ACTIONS
-from pregao.lake.tasks.arrays import NO_WORD, Array, or_null, record
-from pregao.lake.tasks.columns.rows import ColumnRows
+from pregao.lake.tasks.arrays import NO_WORD, Array, ColumnRows, or_null, record
 from pregao.lake.tasks.lineage import FIELDS, Lineage
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
 

@@ -1,1 +1,0 @@
-"""Columns of tables from rows, samples and packets of a slice."""
