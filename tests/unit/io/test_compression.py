@@ -161,6 +161,7 @@ def test_damaged_zstd_loses_only_the_bad_block() -> None:
 @pytest.mark.parametrize(
     ("chunks", "data"),
     [(gzip_chunks, gzip.compress(b"good") + b"garbage"), (zstd_chunks, zstd(b"good") + b"garbage")],
+    ids=["gzip", "zstd"],
 )
 def test_garbage_behind_the_end_is_named(chunks: Chunks, data: bytes) -> None:
     content, error = read(chunks, data)
