@@ -121,7 +121,7 @@ def measure(seconds: float = SECONDS) -> list[Row]:
         sender.send(None)
         keys, sent_ns = sender.recv()
     rows += rows_of(heard, keys, sent_ns, spans, seconds)
-    rows += _parts(heard, keys, sent_ns, spans["calm"], seconds, event_ends(live_day(packets)))
+    rows += parts_of_the_wait(heard, keys, sent_ns, spans["calm"], seconds, event_ends(live_day(packets)))
     name = f"live, {seconds:g} s at {RATE:,}/s, not waiting for the end of events"
     late_ns = _late(impatient, keys, sent_ns, [calm["calm"]])
     return [*rows, *_shares(name, late_ns, {50: 250.0, 99: 2_000.0, 99.9: None, 100: 50_000.0})]
@@ -216,7 +216,7 @@ def _late(heard: Heard, keys: Array, sent_ns: Array, spans: list[Span]) -> Array
     return late_ns[chosen]
 
 
-def _parts(
+def parts_of_the_wait(
     heard: Heard, keys: Array, sent_ns: Array, span: Span, seconds: float, ends: dict[int, list[int]]
 ) -> list[Row]:
     """The wait of events in its two parts: the exchange's and ours."""

@@ -13,12 +13,11 @@ from pregao.jobs.build import unreadable_captures
 from pregao.lake.lake import Lake
 from pregao.lake.tables.catalogue import DATA_TABLES
 from pregao.lake.tables.quality import Quality
-from .captures_kit import Captured, copy_capture, read_capture, write_capture
-from .lake_kit import all_tables, build, make_days
-from .lake_truth import DOUBTS, told_orders, truth_books
 from pregao.model.market import Side
 from tests.kits.captures import Captured, copy_capture, read_capture, write_capture
 from tests.kits.lakes import all_tables, build, make_days
+
+from .lake_truth import DOUBTS, told_orders, truth_books
 
 CHANNEL = 72
 MONDAY, TUESDAY = date(2026, 11, 16), date(2026, 11, 17)

@@ -12,12 +12,9 @@ from pregao.lake.build import USUAL_BARS, Builder, BuildReport, BuildSettings
 from pregao.lake.lake import Lake
 from pregao.lake.running.runners import InlineRunner
 from pregao.lake.store.location import Location
-from .captures_kit import Messages, copy_capture, read_capture
-from .lake_kit import all_tables, build, make_days, rows_of, truth
-from pregao.lake.tasks.runners import InlineRunner
 from pregao.model.market import TradeCondition, TradeSubType
 from tests.kits.captures import Messages, copy_capture, read_capture
-from tests.kits.lakes import all_tables, build, make_days, rows_of
+from tests.kits.lakes import all_tables, build, make_days, rows_of, truth
 
 CHANNEL = 72  # of two futures that trade all day
 MONDAY, TUESDAY = date(2026, 11, 16), date(2026, 11, 17)

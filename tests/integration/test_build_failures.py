@@ -16,12 +16,11 @@ from pregao.lake.errors import LakeConflictError, LakeDamagedError, LakeError, L
 from pregao.lake.lake import Lake
 from pregao.lake.maintenance.vacuum import vacuum
 from pregao.lake.plan.stored import LocalFile
-from pregao.lake.running.runners import SparkRunner
+from pregao.lake.running.runners import InlineRunner, SparkRunner
 from pregao.lake.store import committer
 from pregao.lake.store.intent import write_intent
 from pregao.lake.store.ledger import Ledger
 from pregao.lake.store.location import Location
-from pregao.lake.tasks.runners import InlineRunner, SparkRunner
 from pregao.model.errors import CaptureError
 from tests.kits.lakes import all_tables, build, make_days
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from .exchange_process import write_configuration
-from .loopback import need_multicast
+from tests.kits.exchange_process import write_configuration
+from tests.kits.loopback import need_multicast
+
 from .pages import ROOT, WRITE, printed_by_file
 
 FOLDER = ROOT / "examples"

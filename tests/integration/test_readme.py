@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from pregao.cli.main import _parser
+from pregao.cli.main import make_parser
 
 from .pages import ROOT, Page, printed_by
 
@@ -30,7 +30,7 @@ def test_links_lead_somewhere_and_every_document_is_listed() -> None:
 
 def test_every_command_has_its_line_in_the_commands_page() -> None:
     page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
-    (commands,) = _parser()._subparsers._group_actions  # type: ignore[union-attr]
+    (commands,) = make_parser()._subparsers._group_actions  # type: ignore[union-attr]
     assert commands.choices is not None
     for name in commands.choices:
         assert f"`pregao {name}" in page, name

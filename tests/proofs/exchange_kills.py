@@ -22,7 +22,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.integration.exchange_process import write_configuration
 from tests.kits.exchange_process import write_configuration
 from tests.proofs.agreement_record import Agreement, AgreementRecord
 from tests.proofs.result import Result

@@ -20,8 +20,7 @@ from pregao.captures.survey import survey
 from pregao.extras import is_installed
 from pregao.kernel_cache import cache_root, state_of_all
 from pregao.kernels import is_kernel
-from pregao.lake.build import BuildSettings, Builder
-from pregao.lake.running.runners import InlineRunner
+from pregao.lake.build import Builder, BuildSettings
 from pregao.lake.store.location import Location
 from pregao.market import Market
 from pregao.simulator.memory import short_day
@@ -52,9 +51,7 @@ def compile_all() -> None:
 
 
 def _build(captures: Path, lake: Path) -> None:
-    from pregao.lake.build import Builder, BuildSettings
-    from pregao.lake.store.location import Location
-    from pregao.lake.tasks.runners import InlineRunner
+    from pregao.lake.running.runners import InlineRunner
 
     Builder(Location(lake), InlineRunner(), BuildSettings(derive=False)).build([str(captures)])
 

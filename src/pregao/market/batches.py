@@ -32,8 +32,7 @@ from pregao.market.batch_columns import (
 from pregao.market.making import EXCHANGE, Scene
 from pregao.model import market as m
 from pregao.model.instruments import group_name
-from pregao.model.market import FINE_EXPONENT, PRICE_EXPONENT
-from pregao.model.rows import Flag, Kind, NULL, ROW, Rows
+from pregao.model.rows import NULL, ROW, Kind, Rows
 from pregao.recovery.instruments import BookStatus
 
 _STATUS_WORDS: Final = pa.array([status.name for status in BookStatus])

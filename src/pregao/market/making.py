@@ -36,7 +36,7 @@ from pregao.market.row_values import (
 )
 from pregao.model import market as m
 from pregao.model.instruments import group_name
-from pregao.model.rows import Flag, Kind, NULL, ROW
+from pregao.model.rows import NULL, Flag, Kind
 from pregao.recovery.instruments import BookStatus
 
 EXCHANGE: Final = "BVMF"  # a constant of the message

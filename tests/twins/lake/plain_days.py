@@ -8,10 +8,10 @@ from pregao.lake.slices.known import UNHEARD
 from pregao.lake.slices.stored import NO_RPT_SEQ
 from pregao.lake.tables.quality import Quality
 from pregao.model.market import Side
-from .plain_parts import Stored, Told
 from pregao.model.rows import NULL
-from pregao.recovery.instruments import Known, Mark, NEVER, NO_REPORT
-from tests.twins.lake.plain_parts import Stored, Told
+from pregao.recovery.instruments import NEVER, NO_REPORT, Known, Mark
+
+from .plain_parts import Stored, Told
 
 if TYPE_CHECKING:
     from tests.twins.lake.plain_slice import PlainSlice

@@ -28,13 +28,11 @@ from pregao.lake.slices.stored import NO_RPT_SEQ, Ending, StoredBook, StoredBook
 from pregao.lake.slices.waiting import NEVER
 from pregao.model.market import Side
 from pregao.model.rows import NULL, ROW, Kind, Rows
-from .kit import Found, TABLES, slices_of
-from .plain_parts import Told, order_of
-from .plain_slice import PlainSlice
-from tests.integration.lake_kit import make_days
 from tests.kits.lakes import make_days
 from tests.twins.lake.plain_parts import Told, order_of
 from tests.twins.lake.plain_slice import PlainSlice
+
+from .kit import TABLES, Found, slices_of
 
 LOSSES = "loss=1%,both=6x2,gap=2x5@A,dup=0.5%,reorder=10:4,loss=1%@S,header=B"
 RESETS = "both=0.5%,reset=channel@?,reset=2xbook@?,reset=failover@?,reset=stream@?"

@@ -20,8 +20,8 @@ from pregao.lake.slices.rows import LAKE_ROW
 from pregao.lake.tables.quality import Quality
 from pregao.model.rows import Kind
 from pregao.recovery.instruments import BookStatus
-from tests.integration.captures_kit import read_capture
-from tests.integration.lake_kit import make_days
+from tests.kits.captures import read_capture
+from tests.kits.lakes import make_days
 
 from .kit import Found, slices_of
 
