@@ -44,7 +44,8 @@ def test_a_wait_has_two_parts() -> None:
     heard = Heard(
         np.array([one, two]), np.array([5_000, 5_000]), np.array([ROW, QUOTE]), 0, 0, 0, 10, 4096
     )
-    rows = {row.name: row.value for row in parts_of_the_wait(heard, keys, sent_ns, (500, 5_000, 0), 1.0, {one: [two]})}
+    parts = parts_of_the_wait(heard, keys, sent_ns, (500, 5_000, 0), 1.0, {one: [two]})
+    rows = {row.name: row.value for row in parts}
     run = "live, 1 s at 5,000/s:"
     assert rows[f"{run} events that wait for another packet"] == 50.0
     assert rows[f"{run} the exchange's event on the wire, p100"] == 1.0
