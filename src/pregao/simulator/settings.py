@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 
-from pregao.feeds.binary.publisher import Habits
+from pregao.feeds.publishing import Habits
+from pregao.feeds.registry import DEFAULT
 from pregao.model.errors import ConfigurationError
 
 EPOCH = date(1970, 1, 1)
@@ -39,6 +40,7 @@ class Settings:
     relistings: int = 0  # times that instruments are added, changed, renamed or deleted in a day
     habits: Habits = _HABITS  # of the publisher, where feeds differ
     one_file: bool = False  # all streams of all channels in one capture a day
+    system: str = DEFAULT  # that publishes, as `feeds.registry` knows it
 
     def __post_init__(self) -> None:
         if self.version not in VERSIONS:

@@ -35,7 +35,8 @@ from ipaddress import IPv4Address
 from pathlib import Path
 
 from pregao.exchange.catalogues.tables import Table
-from pregao.feeds.binary.publisher import Pace, Paces
+from pregao.feeds.publishing import Pace, Paces
+from pregao.feeds.registry import DEFAULT
 from pregao.io.files import read_small_file
 from pregao.io.writing import write_whole
 from pregao.model.channel_map import LOOPBACK, ChannelMap, load_channels
@@ -66,6 +67,7 @@ class LiveSettings:
     queue: int = 1000
     bind_anywhere: bool = False
     state: str | None = None  # None: a restart forgets everything
+    system: str = DEFAULT  # that publishes, as `feeds.registry` knows it
 
     def __post_init__(self) -> None:
         if self.version not in VERSIONS:

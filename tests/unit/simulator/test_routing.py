@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 from pregao.exchange.catalogue import load_default_catalogue
+from pregao.feeds.binary.system import BINARY
 from pregao.model import events as e
 from pregao.model.market import Action, DefinitionAction, Side
-from pregao.simulator.parts import Parts
+from pregao.simulator.routing import Routing
 from pregao.simulator.sources import OBSERVED
 
 CATALOGUE = load_default_catalogue()
@@ -16,35 +17,35 @@ def deleted(security_id: int) -> e.OrderUpdate:
 
 
 def test_an_event_of_one_channel_stays_whole() -> None:
-    parts = Parts(CATALOGUE)
+    routing = Routing(CATALOGUE, BINARY.channels_of)
     one = CATALOGUE.instruments[0]
     event = e.Event((deleted(one.security_id), deleted(one.security_id)))
-    assert list(parts.of(event)) == [(one.channel, event)]
+    assert list(routing.split(event)) == [(one.channel, event)]
 
 
 def test_a_mass_cancel_is_cut_by_channel_and_keeps_its_order() -> None:
-    parts = Parts(CATALOGUE)
-    chosen = [next(each for each in CATALOGUE.instruments if each.channel == n) for n in parts.channels]
+    routing = Routing(CATALOGUE, BINARY.channels_of)
+    chosen = [next(each for each in CATALOGUE.instruments if each.channel == n) for n in routing.channels]
     updates = [deleted(each.security_id) for each in (*chosen, *chosen)]
-    found = parts.of(e.Event(tuple(updates)))
-    assert [channel for channel, _ in found] == list(parts.channels)
+    found = routing.split(e.Event(tuple(updates)))
+    assert [channel for channel, _ in found] == list(routing.channels)
     assert [part.updates for _, part in found] == [
         (deleted(each.security_id), deleted(each.security_id)) for each in chosen
     ]
 
 
 def test_news_of_no_instrument_is_for_all() -> None:
-    parts = Parts(CATALOGUE)
+    routing = Routing(CATALOGUE, BINARY.channels_of)
     news = e.Event((e.News(1, "headline", "text", 0),))
-    assert list(parts.of(news)) == [(channel, news) for channel in parts.channels]
+    assert list(routing.split(news)) == [(channel, news) for channel in routing.channels]
 
 
 def test_an_instrument_that_is_added_gets_its_channel() -> None:
-    parts = Parts(CATALOGUE)
+    routing = Routing(CATALOGUE, BINARY.channels_of)
     added = replace(CATALOGUE.instruments[0], security_id=7, symbol="NEW3")
     event = e.Event((e.Definition(added, DefinitionAction.ADD),))
-    assert list(parts.of(event)) == [(added.channel, event)]
-    assert parts.by_id[7] == added.channel
+    assert list(routing.split(event)) == [(added.channel, event)]
+    assert routing.by_id[7] == (added.channel,)
 
 
 def test_a_deleted_instrument_is_heard_of() -> None:
