@@ -51,3 +51,35 @@ def test_an_instrument_that_is_added_gets_its_channel() -> None:
 def test_a_deleted_instrument_is_heard_of() -> None:
     """Its id may go to another, which has not its closing price."""
     assert e.Definition in OBSERVED
+
+
+def test_an_instrument_may_be_on_two_channels() -> None:
+    """As in FIX/FAST, where one carries orders and the other levels."""
+    routing = Routing(CATALOGUE, lambda each: (each.channel, each.channel + 100))
+    one = CATALOGUE.instruments[0]
+    event = e.Event((deleted(one.security_id),))
+    assert list(routing.split(event)) == [(one.channel, event), (one.channel + 100, event)]
+    homes = CATALOGUE.channels
+    assert routing.channels == tuple(sorted((*homes, *(channel + 100 for channel in homes))))
+    assert routing.of_group((one.group, one.exchange)) == (one.channel, one.channel + 100)
+
+
+def test_two_instruments_may_share_one_of_their_channels() -> None:
+    """An event over both is cut: the shared channel has it whole."""
+    first, other = CATALOGUE.instruments[:2]
+    routing = Routing(CATALOGUE, lambda each: (1, 2) if each is first else (1,))
+    updates = (deleted(first.security_id), deleted(other.security_id))
+    assert list(routing.split(e.Event(updates))) == [(1, e.Event(updates)), (2, e.Event(updates[:1]))]
+
+
+def test_a_group_without_instruments_has_the_channels_of_its_neighbours() -> None:
+    empty = replace(CATALOGUE.groups[0], code="??")
+    catalogue = replace(CATALOGUE, groups=(*CATALOGUE.groups, empty))
+    routing = Routing(catalogue, lambda each: (each.channel + 100,))
+    assert routing.of_group(empty.key) == (empty.channel + 100,)
+    alone = replace(empty, channel=9)
+    assert Routing(replace(CATALOGUE, groups=(alone,)), BINARY.channels_of).of_group(alone.key) == (9,)
+
+
+def test_the_default_routing_is_the_catalogues() -> None:
+    assert Routing(CATALOGUE, BINARY.channels_of).channels == CATALOGUE.channels
