@@ -10,6 +10,7 @@ from pregao.feeds.binary.news import NewsAssembler
 from pregao.feeds.binary.news_parts import NewsPart
 from pregao.feeds.binary.packets import PacketHeader
 from pregao.feeds.binary.publisher.channel import ChannelPublisher
+from pregao.feeds.binary.publisher.packets import LAST_VERSION
 from pregao.feeds.binary.reading.kernels.packets import read_rows
 from pregao.feeds.binary.reading.plain import PlainReader, news_of
 from pregao.feeds.binary.reading.rows import RowReader
@@ -56,7 +57,7 @@ class BinaryUmdf:
     title = "Binary UMDF"
     policy = Policy(
         own_bytes=PacketHeader.SIZE,  # 6.1, 6.5.3: SendingTime and Reserved may be each feed's own
-        last_epoch=65_534,  # 6.5.5.1
+        last_epoch=LAST_VERSION,
         silent_intervals=3,  # 6.2
         reports_in_a_unit=REPORTS_IN_A_PACKET,
         definitions_end_by_count=True,  # 6.5.9
