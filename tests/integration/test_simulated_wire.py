@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pregao.feeds.binary.publisher import Site
+from pregao.feeds.publishing import Site
 from pregao.model import events as e
 from pregao.model.streams import Feed, Stream
 from pregao.simulator.faults import RESETS

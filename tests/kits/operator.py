@@ -9,7 +9,7 @@ from typing import Any
 from aiohttp.test_utils import TestClient, TestServer
 
 from pregao.exchange.catalogue import load_default_catalogue
-from pregao.feeds.binary.publisher import Site
+from pregao.feeds.publishing import Site
 from pregao.io.clock import WallClock
 from pregao.model.channel_map import default_channels
 from pregao.simulator.live.loop import LiveLoop, routes_of

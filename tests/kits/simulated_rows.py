@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from struct import unpack_from
 from typing import Any
 
-from pregao.feeds.binary.publisher import Site
+from pregao.feeds.publishing import Site
 from pregao.model import events
 from pregao.model.market import FINE_SCALE, PRICE_SCALE
 from pregao.model.streams import Feed

@@ -10,7 +10,7 @@ contents of packets are left as they are, and everything else is done to them.
 from collections import deque
 from random import Random
 
-from pregao.feeds.binary.publisher import Habits
+from pregao.feeds.publishing import Habits
 from pregao.model.streams import Feed, Stream
 from pregao.simulator.memory import MemoryDay, Packet, short_day, simulate_in_memory
 from tests.proofs.day_report import DayReport

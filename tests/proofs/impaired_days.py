@@ -3,8 +3,8 @@ go wrong on the way, against the exchange's own truth at the same sequence numbe
 
 from datetime import date
 
-from pregao.feeds.binary.publisher import Site as PublisherSite
 from pregao.feeds.binary.system import BINARY
+from pregao.feeds.publishing import Site as PublisherSite
 from pregao.handler.handler import ChannelHandler
 from pregao.handler.lines import LineTable
 from pregao.model.packets import batch_of

@@ -4,7 +4,7 @@ can fill."""
 from dataclasses import dataclass
 from random import Random
 
-from pregao.feeds.binary.publisher import Habits
+from pregao.feeds.publishing import Habits
 
 _UNFILLABLE = ("both=4", "both=3x3", "both=2x12", "both=1%", "both=1x60,both=6")
 _SCENARIOS = (

@@ -5,7 +5,7 @@ names, and whether it shows a book as clean."""
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from pregao.feeds.binary.publisher import Site
+from pregao.feeds.publishing import Site
 from pregao.handler.handler import ChannelHandler
 from pregao.model import events as e
 from pregao.model.market import DefinitionAction

@@ -6,7 +6,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from pregao.captures.subscriptions import load_subscriptions
-from pregao.feeds.binary.publisher import Site
+from pregao.feeds.publishing import Site
 from pregao.handler.observer import Observer
 from pregao.market.channels import Channels
 from pregao.market.live import LivePackets

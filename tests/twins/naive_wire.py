@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.packets import PacketDecoder, PacketHeader
-from pregao.feeds.binary.publisher import Site
+from pregao.feeds.publishing import Site
 from pregao.model.streams import Feed, Stream
 from pregao.simulator.memory import MemoryDay, Packet
 from pregao.simulator.sources import Resting

@@ -148,7 +148,7 @@ class Statistics:
     ) -> ExecutionStatistics:
         net = self.net_change_fine
         return ExecutionStatistics(
-            security_id, session, trade_date, self.volume, self.vwap, net, self.count, now_ns
+            security_id, session, trade_date, self.volume, self.vwap, net, self.count, now_ns, self.value
         )
 
     def _publish_prices(

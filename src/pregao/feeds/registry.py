@@ -7,6 +7,7 @@ from importlib.metadata import entry_points
 from typing import Final
 
 from pregao.feeds.port import MulticastSystem
+from pregao.feeds.publishing import PublishingSystem
 from pregao.model.errors import ConfigurationError
 
 DEFAULT: Final = "binary"
@@ -32,6 +33,14 @@ def load_system(name: str = DEFAULT) -> MulticastSystem:
         raise ConfigurationError(f"system {name!r} cannot be loaded: {error}", key="system") from error
     if not isinstance(found, MulticastSystem):
         raise ConfigurationError(f"{place} is not a system", key="system")
+    return found
+
+
+def load_publishing_system(name: str = DEFAULT) -> PublishingSystem:
+    """The same of one that can publish; ConfigurationError where it only listens."""
+    found: object = load_system(name)
+    if not isinstance(found, PublishingSystem):
+        raise ConfigurationError(f"the system {name!r} publishes nothing", key="system")
     return found
 
 

@@ -19,7 +19,8 @@ from pregao.model.records import record
 
 @record
 class ExecutionStatistics:
-    """Session totals after an execution (13.2, 17)."""
+    """Session totals after an execution (13.2, 17). `value` is the money that changed hands, price times size
+    of every trade, without a contract's multiplier; None where a system does not say it, as Binary UMDF."""
 
     security_id: int
     session: Session
@@ -29,6 +30,7 @@ class ExecutionStatistics:
     net_change_fine: int | None
     trades: int
     time_ns: int
+    value: int | None = None
 
 
 @record

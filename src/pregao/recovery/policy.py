@@ -26,9 +26,17 @@ class Policy:
     def next_epoch(self, epoch: int) -> int:
         return self.first_epoch if epoch >= self.last_epoch else epoch + 1
 
+    def later(self, epoch: int, count: int) -> int:
+        """So many epochs after it."""
+        return self.first_epoch + (epoch - self.first_epoch + count) % self._span
+
+    @property
+    def _span(self) -> int:
+        return self.last_epoch - self.first_epoch + 1
+
     def distance(self, epoch: int, since: int) -> int:
         """How many epochs after `since`, by the shorter way round: negative where it is older."""
-        span = self.last_epoch - self.first_epoch + 1
+        span = self._span
         steps = (epoch - since) % span
         return steps if steps <= span // 2 else steps - span
 

@@ -2,7 +2,9 @@
 
     settings   what to simulate
     venue      catalogue, engine, desk and order flow together
-    sources    the engine's books as the publisher asks for them
+    sources    the engine's books as publishers ask for them
+    routing    which channels an instrument is on, and what of an event goes to each
+    distribution  every event to the books and publishers of its channels: days and live alike
     line       one channel on its way out: publisher, sinks, and where every update went
     driver     the clock: flow, day script, auctions, loops and heartbeats, each in its turn
     pace       how a day is spread over the clock

@@ -12,7 +12,7 @@ from pregao.captures.columns import read_columns
 from pregao.codecs.sbe import Schema, load_builtin_schema
 from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, Kind
 from pregao.feeds.binary.batch import TableColumns
-from pregao.feeds.binary.publisher import Site
+from pregao.feeds.publishing import Site
 from pregao.model.events import Update
 from pregao.model.streams import Feed, Stream
 from pregao.simulator.captures import CONTINGENCY_FILES, STREAM_FILES

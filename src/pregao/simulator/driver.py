@@ -8,13 +8,14 @@ from pregao.exchange.control import Control, PassTime
 from pregao.exchange.engine import Command
 from pregao.exchange.rejections import Reason
 from pregao.model.events import Event, OrderUpdate, PhaseChanged, Update
+from pregao.model.streams import Stream
+from pregao.simulator.distribution import Distribution, only_order
 from pregao.simulator.latency import SEND_EVERY_NS, EntryQueue
 from pregao.simulator.line import Line
 from pregao.simulator.outputs import TruthKeeper
 from pregao.simulator.pace import Slice
-from pregao.simulator.parts import Parts
 from pregao.simulator.published import Told
-from pregao.simulator.sources import OBSERVED
+from pregao.simulator.routing import Routing
 from pregao.simulator.venue import Venue
 
 _GRID_NS: Final = 50_000_000
@@ -27,7 +28,9 @@ Task = tuple[int, Callable[[int], None]]  # when, and what to call with the time
 class Driver:
     """Plays days on the lines. `truth` is None while nothing is to be kept."""
 
-    def __init__(self, venue: Venue, lines: Sequence[Line], checkpoint_events: int) -> None:
+    def __init__(
+        self, venue: Venue, routing: Routing, lines: Sequence[Line], checkpoint_events: int
+    ) -> None:
         self.venue, self.lines = venue, lines
         self.truth: TruthKeeper | None = None
         self.watch: Callable[[int], None] | None = None
@@ -36,9 +39,14 @@ class Driver:
         self.kinds: Counter[type] = Counter()
         self._submit, self._answered = venue.engine.submit, venue.flow.answered
         self._entered = EntryQueue(venue.seed).entered
-        self._parts = Parts(venue.catalogue)
         self._by_channel = {line.channel: line for line in lines}
-        self._ticking = [*lines, *(line.standby for line in lines if line.standby is not None)]
+        self._routing = routing
+        self._distribution = Distribution(
+            routing,
+            {line.channel: line.books for line in lines},
+            {line.channel: line.sites for line in lines},
+        )
+        self._ticking: list[Line] = [*lines, *(line.standby for line in lines if line.standby is not None)]
         self._checkpoint_events = checkpoint_events
         self._script: list[Task] = []
         self._next = 0
@@ -91,18 +99,9 @@ class Driver:
         if outcome.rejection is not None:
             self.rejections[outcome.rejection.reason] += 1
             return
-        events = outcome.events
-        if len(events) == 1 and len(events[0].updates) == 1:
-            update = events[0].updates[0]
-            if type(update) is OrderUpdate:
-                line = self._by_channel[self._parts.by_id[update.security_id]]
-                line.tell(events[0], line.send_at(now_ns))
-                if line.standby is not None:
-                    line.standby.tell(events[0], line.standby.send_at(now_ns))
-                if line.events >= line.checkpoint_at:
-                    self.checkpoint(line, now_ns)
-                return
-        self._tell_all(events, now_ns, apart_ns=SEND_EVERY_NS)
+        self._publish(outcome.events, now_ns, SEND_EVERY_NS)
+        if only_order(outcome.events) is None:
+            self._look_ahead()
 
     def submit(self, command: Any) -> None:
         """A command from elsewhere than the flow."""
@@ -111,28 +110,14 @@ class Driver:
         if outcome.rejection is not None:
             self.rejections[outcome.rejection.reason] += 1
             return
-        self._tell_all(outcome.events, command.now_ns)
+        self._publish(outcome.events, command.now_ns)
+        self._look_ahead()
         self.venue.flow.refresh()
 
-    def _tell_all(self, events: Sequence[Event], now_ns: int, apart_ns: int = 0) -> None:
+    def _publish(self, events: Sequence[Event], now_ns: int, apart_ns: int = 0) -> None:
         """The consequences of an order leave one after the other, `apart_ns`; those of a phase together."""
-        changed: dict[Line, None] = {}
-        starts: dict[Line, int] = {}  # when the first of them leaves
-        for place, event in enumerate(events):
-            for channel, part in self._parts.of(event):
-                line = self._by_channel[channel]
-                for site in (line,) if line.standby is None else (line, line.standby):
-                    send_ns = starts.get(site) or starts.setdefault(site, site.send_at(now_ns))
-                    site.tell(part, max(send_ns + place * apart_ns, site.instant_ns))
-                line.books.now_ns = now_ns
-                for update in part.updates:
-                    if type(update) in OBSERVED:
-                        line.books.observe(update)
-                if type(part.updates[0]) is PhaseChanged or line.events >= line.checkpoint_at:
-                    changed[line] = None
-        for line in changed:
-            self.checkpoint(line, now_ns)
-        self._look_ahead()
+        for channel in self._distribution.publish(events, now_ns, apart_ns):
+            self.checkpoint(self._by_channel[channel], now_ns)
 
     # Time
 
@@ -159,10 +144,10 @@ class Driver:
         if due_ns <= send_ns:
             line.tick(send_ns)
             due_ns = line.publisher.next_timeout()
-            if line.ambushes and line.publisher.snapshots.under_way:
+            if line.ambushes and line.publisher.is_in_loop(Stream.SNAPSHOT):
                 line.ambushes.pop(0)(now_ns)
                 due_ns = line.publisher.next_timeout()
-            if line.list_ambushes and line.publisher.definitions.under_way:
+            if line.list_ambushes and line.publisher.is_in_loop(Stream.DEFINITION):
                 line.list_ambushes.pop(0)(now_ns)
         # A loop keeps its pace; heartbeats may come a little late, all on the same grid.
         return due_ns if due_ns < now_ns + _GRID_NS else -(-due_ns // _GRID_NS) * _GRID_NS
@@ -201,7 +186,7 @@ class Driver:
         touched = dict.fromkeys(line.books.instruments()) if whole else self._touched(line.pending)
         touched |= line.left_out
         # What was not told again after a reset is not what the stream says: its turn comes.
-        muted = line.publisher.incremental.muted
+        muted = line.publisher.muted
         line.left_out = {each: None for each in touched if each in muted}
         touched = {each: None for each in touched if each not in muted}
         told = line.collect()
@@ -220,6 +205,6 @@ class Driver:
                 touched[update.security_id] = None
             else:
                 security_id = getattr(update, "security_id", None)
-                if security_id in self._parts.by_id:
+                if security_id in self._routing.by_id:
                     touched[security_id] = None
         return touched

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Final
 
-from pregao.feeds.binary.publisher import ChannelPublisher, Site
+from pregao.feeds.publishing import Publisher, Site
+from pregao.model.streams import Stream
 from pregao.simulator.applied_faults import Deed, DeedLog
 from pregao.simulator.driver import Driver, Task
 from pregao.simulator.fault_plan import TAKES_OVER_NS, DayOfWrongs
@@ -12,7 +13,7 @@ from pregao.simulator.faults import IN_LOOP, FaultPlan
 from pregao.simulator.line import Line
 
 _Act = Callable[[int], None]
-_CARRY_OUT: Final[dict[str, Callable[[ChannelPublisher, int, bool], None]]] = {
+_CARRY_OUT: Final[dict[str, Callable[[Publisher, int, bool], None]]] = {
     "channel": lambda publisher, ns, slowly: publisher.reset_channel(ns, gradually=slowly),
     "definitions": lambda publisher, ns, slowly: publisher.reset_channel(
         ns, definitions=True, gradually=slowly
@@ -57,7 +58,7 @@ class Injector:
             line.books.now_ns = now_ns
             driver.checkpoint(line, now_ns)
             send_ns = line.send_at(now_ns)
-            before = publisher.incremental.packets.point
+            before = publisher.point(Stream.INCREMENTAL)
             security_id = None
             if kind == "book":
                 security_id = _some_book(line, pick)
@@ -66,7 +67,7 @@ class Injector:
                 _CARRY_OUT[kind](publisher, send_ns, slowly)
             driver.checkpoint(line, now_ns)
             driver.look_again(line)
-            after = publisher.incremental.packets.point
+            after = publisher.point(Stream.INCREMENTAL)
             point = (after.version, 1) if kind in _NEXT_VERSION else before
             feed = "A" if line.site is Site.PRIMARY else "C"
             how = kind if kind == "book" else f"{kind} {'gradually' if slowly else 'at once'}"

@@ -7,32 +7,17 @@ from typing import Final, Protocol
 
 import numpy as np
 
-from pregao.codecs.sbe import Schema
-from pregao.feeds.binary.publisher import ChannelPublisher, Habits, Paces, SequencePoint, Site
-from pregao.feeds.binary.publisher.messages import MessageWriter
-from pregao.feeds.binary.publisher.packets import OutgoingPacket
-from pregao.feeds.binary.publisher.sweeps import swept
+from pregao.feeds.publishing import Habits, OutgoingPacket, Paces, PublishingSystem, SequencePoint, Site
 from pregao.model.errors import PregaoError
-from pregao.model.events import (
-    Event,
-    IndexValue,
-    News,
-    OpenInterest,
-    OrderUpdate,
-    SettlementPrice,
-    SideDeleted,
-    Update,
-)
-from pregao.model.market import Action
+from pregao.model.events import Event, PhaseChanged, Update
 from pregao.model.streams import Stream
 from pregao.simulator.captures import CaptureFile
 from pregao.simulator.latency import SEND_EVERY_NS, Departures
-from pregao.simulator.published import NOT_SENT, Told, places_of_messages, places_of_updates
+from pregao.simulator.published import Told, places_of_messages, places_of_updates
 from pregao.simulator.sources import ChannelBooks
 
 _APART_NS: Final = 500  # between packets that had to wait for the one before
 _ENOUGH: Final = 512  # packets that go to a file together
-_ODD = frozenset((News, IndexValue, SettlementPrice, OpenInterest))
 
 
 class SimulationError(PregaoError):
@@ -44,12 +29,12 @@ class Sink(Protocol):
 
 
 class Line:
-    """Events in by `tell`, packets out to the sinks by `deliver`."""
+    """Events in by `publish`, packets out to the sinks by `deliver`."""
 
     def __init__(
         self,
+        system: PublishingSystem,
         channel: int,
-        schema: Schema,
         version: int,
         books: ChannelBooks,
         *,
@@ -66,8 +51,8 @@ class Line:
         self.standby = standby  # the same channel at the contingency site
         self.ambushes: list[Callable[[int], None]] = []  # to do in the middle of a snapshot loop
         self.list_ambushes: list[Callable[[int], None]] = []  # in the middle of a loop of definitions
-        self.publisher = ChannelPublisher(
-            channel, schema, version, books, now_ns=now_ns, paces=paces, start=start, loops=loops, site=site,
+        self.publisher = system.publisher(
+            channel, version, books, now_ns=now_ns, paces=paces, start=start, loops=loops, site=site,
             listener=self._note, habits=habits,
         )  # fmt: skip
         self.sinks = dict.fromkeys(Stream, ())
@@ -78,10 +63,14 @@ class Line:
         self.instant_ns = now_ns  # when what was told last is sent
         self._departs_after = departures.after
         self._cell = 0  # the stretch of time in which it happened
-        self._writer = MessageWriter(schema, version)
-        self._muted = self.publisher.incremental.muted
-        self.tell = self.publisher.incremental.publish  # an event, and when to send it
+        self._message_counts = self.publisher.message_counts
+        self.publish = self.publisher.publish  # an event, and when to send it
         self._forget()
+
+    @property
+    def sites(self) -> "tuple[Line, ...]":
+        """This one, and the contingency site's where there is one."""
+        return (self,) if self.standby is None else (self, self.standby)
 
     def _forget(self) -> None:
         self._updates: list[Update] = []
@@ -124,41 +113,20 @@ class Line:
         self.instant_ns = send_ns
         updates = event.updates
         self.events += 1
+        counts = self._message_counts(updates)
+        if counts is not None:
+            places = enumerate(counts, len(self._updates))
+            self._takes.update((place, count) for place, count in places if count != 1)
         if len(updates) == 1:
-            if type(updates[0]) in _ODD or self._muted:
-                self._note_takes(updates)
             self._updates.append(updates[0])
             self._numbers.append(self.events)
         else:
-            if self._writer.by_position or self._muted or type(updates[0]) in _ODD:
-                self._note_takes(updates)
             self._updates.extend(updates)
             self._numbers.extend(repeat(self.events, len(updates)))
 
-    def _note_takes(self, updates: tuple[Update, ...]) -> None:
-        """How many messages each update became: a news several, a sweep of deletions one for all."""
-        at, takes = len(self._updates), self._takes
-        sent = []
-        for place, update in enumerate(updates, at):
-            muted = isinstance(update, OrderUpdate | SideDeleted) and update.security_id in self._muted
-            if muted or not self._writer.sends(type(update)):
-                takes[place] = NOT_SENT
-            else:
-                sent.append((place, update))
-            if isinstance(update, News):
-                takes[place] = len(self._writer.news(update, 0, 0))
-        if self._writer.by_position and len(updates) > 1:
-            self._note_sweeps(sent)
-
-    def _note_sweeps(self, sent: list[tuple[int, Update]]) -> None:
-        place = 0
-        for said in swept([update for _, update in sent]):
-            run = 1
-            if isinstance(said, SideDeleted) and said.action is Action.DELETE_FROM:
-                run = said.position or 1
-            for at, _ in sent[place + 1 : place + run]:
-                self._takes[at] = 0
-            place += run
+    def is_checkpoint_due(self, event: Event) -> bool:
+        """After every change of a phase, and after so many events."""
+        return self.events >= self.checkpoint_at or type(event.updates[0]) is PhaseChanged
 
     def deliver(self) -> None:
         """What the publisher has sent so far goes to the sinks."""

@@ -19,7 +19,7 @@ from random import Random
 from typing import Any, Final, NamedTuple
 
 from pregao.exchange.catalogues.entries import Catalogue
-from pregao.feeds.binary.publisher import Site
+from pregao.feeds.publishing import Site
 from pregao.model.events import PhaseChanged, StateChanged, Update
 from pregao.model.instruments import Instrument
 from pregao.model.market import State
@@ -129,18 +129,18 @@ class _MemoryTruth:
         self._day.updates.extend(Placed(line.channel, line.site, *row) for row in columns)
 
     def checkpoint(self, line: Line, security_ids: Iterable[int], now_ns: int) -> None:
-        incremental, books = line.publisher.incremental, line.books
+        publisher, books = line.publisher, line.books
         books.now_ns = now_ns
         found: dict[int, InstrumentTruth] = {}
         for security_id in security_ids:
             book = books.book(security_id)
             if book is not None:
                 state = self._trading_state(security_id)
-                found[security_id] = InstrumentTruth(incremental.rpt_seq(security_id), *book, state)
-        packets = incremental.packets
+                found[security_id] = InstrumentTruth(publisher.rpt_seq(security_id), *book, state)
+        point = publisher.point(Stream.INCREMENTAL)
         self._day.checkpoints.append(
             Checkpoint(
-                line.channel, line.site, packets.version, packets.next_number - 1, line.events, now_ns,
+                line.channel, line.site, point.version, point.next_number - 1, line.events, now_ns,
                 found, books.phases(),
             )
         )  # fmt: skip

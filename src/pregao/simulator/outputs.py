@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from pregao.feeds.binary.publisher import Site
+from pregao.feeds.publishing import Site
 from pregao.model.streams import Feed, Stream
 from pregao.simulator.applied_faults import DeedFile, DeedLog
 from pregao.simulator.captures import CaptureFile, close_all

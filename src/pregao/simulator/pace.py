@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pregao.exchange.day import SECOND_NS
-from pregao.feeds.binary.publisher import Pace, Paces
+from pregao.feeds.publishing import Pace, Paces
 from pregao.simulator.dayclock import DayClock
 from pregao.simulator.settings import Settings
 

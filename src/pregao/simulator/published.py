@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from pregao.feeds.publishing import NOT_SENT
 from pregao.model.events import Update
 
 Ints = npt.NDArray[np.int64]
-NOT_SENT = -1
 
 
 class Told:

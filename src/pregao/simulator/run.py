@@ -7,12 +7,12 @@ from pathlib import Path
 from random import Random
 from time import perf_counter
 
-from pregao.codecs.sbe import load_builtin_schema
 from pregao.exchange.catalogues.entries import Catalogue
 from pregao.exchange.flow.paths import TRADING_DAY_NS
 from pregao.exchange.flow.settings import FlowSettings
 from pregao.exchange.timetable import local_midnight_ns
-from pregao.feeds.binary.publisher import SequencePoint, Site
+from pregao.feeds.publishing import SequencePoint, Site
+from pregao.feeds.registry import load_publishing_system
 from pregao.model.streams import Feed, Stream
 from pregao.simulator.applied_faults import Deed
 from pregao.simulator.captures import CONTINGENCY_FILES, STREAM_FILES
@@ -28,6 +28,7 @@ from pregao.simulator.line import Line, Sink
 from pregao.simulator.outputs import Files, Output
 from pregao.simulator.pace import paces, slices, with_bursts
 from pregao.simulator.relisting import Relisting
+from pregao.simulator.routing import Routing
 from pregao.simulator.settings import Settings, as_date, starts_week
 from pregao.simulator.sources import ChannelBooks
 from pregao.simulator.venue import Venue, default_catalogue
@@ -75,8 +76,10 @@ class Simulation:
         if settings.squeeze > 1:  # books of a short day fill up, so that snapshots are worth looking at
             flow = replace(flow, day_ns=TRADING_DAY_NS // settings.squeeze, brief=_BRIEF_IN_SHORT_DAYS)
         self.venue = Venue(catalogue, settings.seed, before, flow)
-        self.lines = [self._line(channel, before) for channel in catalogue.channels]
-        self.driver = Driver(self.venue, self.lines, settings.checkpoint_events)
+        self._system = load_publishing_system(settings.system)
+        self._routing = Routing(catalogue, self._system.channels_of)
+        self.lines = [self._line(channel, before) for channel in self._routing.channels]
+        self.driver = Driver(self.venue, self._routing, self.lines, settings.checkpoint_events)
         self.summary = Summary()
         sites = tuple(Site) if self._contingency else (Site.PRIMARY,)
         self.output: Output = Files(settings, sites) if output is None else output
@@ -85,14 +88,14 @@ class Simulation:
 
     def _line(self, channel: int, trade_date: int) -> Line:
         settings, venue = self.settings, self.venue
-        books = ChannelBooks(channel, venue.catalogue, venue.engine, venue.desk)
+        books = ChannelBooks(channel, venue.catalogue, self._routing, venue.engine, venue.desk)
         week = as_date(trade_date).isocalendar().week
 
         def line(site: Site, version: int, standby: Line | None = None) -> Line:
             return Line(
-                channel, load_builtin_schema(), settings.version, books,
+                self._system, channel, settings.version, books,
                 now_ns=self._clock(trade_date).starts_ns,
-                paces=paces(settings, len(venue.catalogue.channels)),
+                paces=paces(settings, len(self._routing.channels)),
                 start=SequencePoint(version, 1), loops=SequencePoint(1000 + version, 1),
                 site=site, standby=standby, habits=settings.habits,
                 departures=Departures(f"{settings.seed}/{channel}/{site.name}"),

@@ -25,11 +25,11 @@ from pregao.codecs.sbe.layout import BlockLayout
 from pregao.exchange.catalogues.entries import Catalogue
 from pregao.exchange.timetable import local_midnight_ns
 from pregao.feeds.binary.packets import FRAMING_SIZE, MAX_PACKET, PacketDecoder, PacketHeader, encode_packet
+from pregao.feeds.registry import load_publishing_system
 from pregao.model.streams import Feed, Stream
 from pregao.simulator.captures import STREAM_FILES, CaptureFile, close_all, file_name
 from pregao.simulator.dayclock import DayClock
 from pregao.simulator.memory import Packet, short_day, simulate_in_memory
-from pregao.simulator.settings import VERSIONS
 from pregao.simulator.venue import default_catalogue
 
 MESSAGES: Final = 24_000  # from here on every template of a version occurs
@@ -138,7 +138,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m pregao.simulator.sample", description="A small capture.")
     parser.add_argument("directory", type=Path)
     parser.add_argument("--messages", type=int, default=MESSAGES, help="of a whole day, incremental")
-    parser.add_argument("--version", type=int, choices=VERSIONS, default=VERSION, help="wire version")
+    versions = load_publishing_system().versions
+    parser.add_argument("--version", type=int, choices=versions, default=VERSION, help="wire version")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
     paths = write_sample(

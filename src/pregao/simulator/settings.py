@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 
-from pregao.feeds.binary.publisher import Habits
+from pregao.feeds.publishing import Habits
+from pregao.feeds.registry import DEFAULT, load_publishing_system
 from pregao.model.errors import ConfigurationError
 
 EPOCH = date(1970, 1, 1)
 FIRST_DATE = date(2026, 11, 16)  # a Monday the packaged catalogue is made for
-VERSIONS = (7, 8, 9, 10, 15, 16, 17)
 LARGEST_SEED = (1 << 63) - 1
 MOST_SQUEEZED = 200
 MOST_TRADING = 20
@@ -39,10 +39,12 @@ class Settings:
     relistings: int = 0  # times that instruments are added, changed, renamed or deleted in a day
     habits: Habits = _HABITS  # of the publisher, where feeds differ
     one_file: bool = False  # all streams of all channels in one capture a day
+    system: str = DEFAULT  # that publishes, as `feeds.registry` knows it
 
     def __post_init__(self) -> None:
-        if self.version not in VERSIONS:
-            raise ConfigurationError(f"must be one of {VERSIONS}, not {self.version}", key="schema-version")
+        versions = load_publishing_system(self.system).versions
+        if self.version not in versions:
+            raise ConfigurationError(f"must be one of {versions}, not {self.version}", key="schema-version")
         if self.date.weekday() >= 5:
             raise ConfigurationError(f"{self.date} is not a trading day", key="date")
         if not (self.days >= 1 and self.messages >= 1 and 0 <= self.seed <= LARGEST_SEED):

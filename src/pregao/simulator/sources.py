@@ -1,9 +1,10 @@
-"""The engine's books as the publisher asks for them: one channel, now, in the words of the model."""
+"""The engine's books as publishers of any system ask for them (`feeds.publishing.BookSource`): one channel,
+now, in the words of the model."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from pregao.exchange.catalogues.entries import Catalogue, Group
+from pregao.exchange.catalogues.entries import Catalogue
 from pregao.exchange.desk import Desk
 from pregao.exchange.engine import Engine
 from pregao.exchange.market import Market
@@ -21,6 +22,7 @@ from pregao.model.events import (
 )
 from pregao.model.instruments import Instrument
 from pregao.model.market import DefinitionAction, PriceOrigin
+from pregao.simulator.routing import Routing
 
 FIGURES = (ClosingPrice, SettlementPrice, OpenInterest)
 Figure = ClosingPrice | SettlementPrice | OpenInterest
@@ -50,11 +52,14 @@ class ChannelBooks:
     """Books, bands, auctions and session statistics are the engine's own. What the engine only tells
     (closing and settlement prices, open interest, times of phases) is kept as it was told."""
 
-    def __init__(self, channel: int, catalogue: Catalogue, engine: Engine, desk: Desk) -> None:
+    def __init__(
+        self, channel: int, catalogue: Catalogue, routing: Routing, engine: Engine, desk: Desk
+    ) -> None:
         self.channel = channel
         self.now_ns = 0  # set by whoever has the clock
         self._markets, self._surveillance = engine.floor.markets, desk.surveillance
-        self._groups: list[Group] = [group for group in catalogue.groups if group.channel == channel]
+        self._channels_of = routing.channels_of
+        self._groups = [group for group in catalogue.groups if channel in routing.of_group(group.key)]
         self._figures: dict[int, dict[tuple[type, bool], Figure]] = {}
         self._told_ns: dict[tuple[str, str], int] = {}
 
@@ -116,7 +121,8 @@ class ChannelBooks:
         )
 
     def _own_markets(self) -> list[Market]:
-        return [market for market in self._markets.values() if market.instrument.channel == self.channel]
+        channel, channels_of = self.channel, self._channels_of
+        return [market for market in self._markets.values() if channel in channels_of(market.instrument)]
 
     def _statistics(self, market: Market) -> list[Update]:
         security_id, now_ns = market.security_id, self.now_ns

@@ -27,6 +27,7 @@ from pregao.exchange.desk import Desk
 from pregao.exchange.engine import Engine
 from pregao.exchange.market import Market
 from pregao.model.market import Side
+from pregao.model.streams import Stream
 from pregao.simulator.instruments import instrument_table
 from pregao.simulator.line import Line
 from pregao.simulator.published import Told
@@ -84,8 +85,8 @@ class Truth:
 
     def checkpoint(self, line: Line, security_ids: Iterable[int], now_ns: int) -> None:
         """The books and statistics of some instruments of a channel, as of its last packet."""
-        packets = line.publisher.incremental.packets
-        at = (line.channel, packets.version, packets.next_number - 1, line.events)
+        point = line.publisher.point(Stream.INCREMENTAL)
+        at = (line.channel, point.version, point.next_number - 1, line.events)
         self._details.checkpoint(at, line, security_ids)
         count = 0
         for security_id in security_ids:
@@ -95,7 +96,7 @@ class Truth:
             count += 1
             self._side(at, market, Side.BUY)
             self._side(at, market, Side.SELL)
-            rpt_seq = line.publisher.incremental.rpt_seq(security_id)
+            rpt_seq = line.publisher.rpt_seq(security_id)
             self._figures.append((*at, *self._figures_of(market, rpt_seq)))
         self._taken.append((*at, now_ns, count))
         if self._ends[-1] >= 4 * ROWS:

@@ -168,6 +168,7 @@ class Checks:
             assert told.volume == sum(t.size for t in trades)
             assert told.trades == len(trades)
             value = sum(t.size * t.price for t in trades)
+            assert told.value == value
             assert told.vwap == (average(value, told.volume) if trades else None)
             last = [t for t in trades if forms_price(t.sub_type, t.condition)]
             closing = self.closing_fine.get(told.security_id)

@@ -204,7 +204,7 @@ def test_statistics_of_a_session() -> None:
     desk = traded(20, 21, 19)
     desk.order(SELL, 30, 20)
     *_, told = only_event(desk.order(BUY, 30, 20))
-    assert told == ExecutionStatistics(A, Session.REGULAR, 20_000, 60, px(20), 0, 4, desk.now_ns)
+    assert told == ExecutionStatistics(A, Session.REGULAR, 20_000, 60, px(20), 0, 4, desk.now_ns, px(1200))
     snapshot = desk.engine.market(A).statistics.snapshot(A, Session.REGULAR, 1, 1)
     assert names(snapshot) == [
         "OpeningPrice", "HighPrice", "LowPrice", "LastTrade", "ExecutionStatistics",

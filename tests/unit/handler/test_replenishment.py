@@ -3,7 +3,7 @@ event or in many; and definition loops that just end (6.5.9)."""
 
 import pytest
 
-from pregao.feeds.binary.publisher import Habits, OutgoingPacket
+from pregao.feeds.publishing import Habits, OutgoingPacket
 from pregao.model import events as e
 from pregao.model.streams import Stream
 from pregao.recovery.events import Healer, InstrumentHealed, InstrumentsUnverified

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pregao.feeds.binary.publisher import OutgoingPacket
+from pregao.feeds.publishing import OutgoingPacket
 from pregao.market.events import StateChanged
 from pregao.model import events as e
 from pregao.model.market import Phase, Session, State, StateEvent

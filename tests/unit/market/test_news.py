@@ -5,7 +5,7 @@ import pytest
 from pregao import Market, News
 from pregao.cli.listening.lines import Lines
 from pregao.cli.output import Output
-from pregao.feeds.binary.publisher import OutgoingPacket
+from pregao.feeds.publishing import OutgoingPacket
 from pregao.model import events as e
 from pregao.model.streams import Feed
 from pregao.simulator.memory import Packet

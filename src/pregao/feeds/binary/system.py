@@ -1,5 +1,6 @@
 """Binary UMDF as a system: see `feeds.port`."""
 
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from pregao.codecs.sbe import MessageDecoder, Schema, load_builtin_schema
@@ -8,12 +9,16 @@ from pregao.feeds.binary.kernels.headers import read_headers
 from pregao.feeds.binary.news import NewsAssembler
 from pregao.feeds.binary.news_parts import NewsPart
 from pregao.feeds.binary.packets import PacketHeader
+from pregao.feeds.binary.publisher.channel import ChannelPublisher
+from pregao.feeds.binary.publisher.packets import LAST_VERSION
 from pregao.feeds.binary.reading.kernels.packets import read_rows
 from pregao.feeds.binary.reading.plain import PlainReader, news_of
 from pregao.feeds.binary.reading.rows import RowReader
 from pregao.feeds.port import Policy
+from pregao.feeds.publishing import BookSource, Habits, Listener, Paces, SequencePoint, Site
 from pregao.kernels import Kernel
 from pregao.model.events import News
+from pregao.model.instruments import Instrument
 
 # A packet has at most 1,400 bytes (6.5.4), 16 of them header; the shortest message with a rptSeq has 40.
 REPORTS_IN_A_PACKET: Final = 35
@@ -52,11 +57,13 @@ class BinaryUmdf:
     title = "Binary UMDF"
     policy = Policy(
         own_bytes=PacketHeader.SIZE,  # 6.1, 6.5.3: SendingTime and Reserved may be each feed's own
-        last_epoch=65_534,  # 6.5.5.1
+        last_epoch=LAST_VERSION,
         silent_intervals=3,  # 6.2
         reports_in_a_unit=REPORTS_IN_A_PACKET,
         definitions_end_by_count=True,  # 6.5.9
     )
+
+    versions = (7, 8, 9, 10, 15, 16, 17)
 
     def __init__(self, schema: Schema | None = None) -> None:
         self._schema = schema
@@ -76,6 +83,31 @@ class BinaryUmdf:
 
     def live_kernels(self) -> tuple[Kernel, ...]:
         return read_headers, read_rows
+
+    def channels_of(self, instrument: Instrument) -> tuple[int, ...]:
+        """One (6.1)."""
+        return (instrument.channel,)
+
+    def publisher(
+        self,
+        channel: int,
+        version: int,
+        source: BookSource,
+        *,
+        now_ns: int,
+        site: Site = Site.PRIMARY,
+        paces: Paces | None = None,
+        habits: Habits | None = None,
+        start: SequencePoint | None = None,
+        loops: SequencePoint | None = None,
+        rpt_seqs: Mapping[int, int] | None = None,
+        booked: Iterable[int] = (),
+        listener: Listener | None = None,
+    ) -> ChannelPublisher:
+        return ChannelPublisher(
+            channel, self.schema, version, source, now_ns=now_ns, site=site, paces=paces, habits=habits,
+            start=start, loops=loops, rpt_seqs=rpt_seqs, booked=booked, listener=listener,
+        )  # fmt: skip
 
 
 BINARY: Final = BinaryUmdf()

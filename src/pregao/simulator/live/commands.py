@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pregao.feeds.binary.publisher import Site
+from pregao.feeds.publishing import Site
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from typing import Final
 from pregao.exchange.carried import CarriedAgreement, CarriedOrder
 from pregao.exchange.catalogue import load_catalogue, load_default_catalogue
 from pregao.exchange.catalogues.entries import Catalogue
-from pregao.feeds.binary.publisher import Site
+from pregao.feeds.publishing import Site
+from pregao.feeds.registry import load_publishing_system
 from pregao.io.clock import WallClock
 from pregao.io.files import read_small_file
 from pregao.io.multicast import MulticastSender
@@ -22,6 +23,7 @@ from pregao.simulator.live.market import LiveMarket, version_at
 from pregao.simulator.live.settings import LiveSettings
 from pregao.simulator.live.tracking import StateTracker
 from pregao.simulator.operator.api import start_server
+from pregao.simulator.routing import Routing
 
 _NAMED: Final = 10  # orders in a line
 
@@ -49,7 +51,14 @@ def read_catalogue(path: str | None) -> Catalogue:
 
 
 def channels_of(settings: LiveSettings, catalogue: Catalogue) -> ChannelMap:
-    return default_channels(catalogue.channels) if settings.channels is None else settings.channels
+    if settings.channels is not None:
+        return settings.channels
+    return default_channels(_published(settings, catalogue))
+
+
+def _published(settings: LiveSettings, catalogue: Catalogue) -> tuple[int, ...]:
+    """The channels that the system has the catalogue on."""
+    return Routing(catalogue, load_publishing_system(settings.system).channels_of).channels
 
 
 def run_exchange(settings: LiveSettings, catalogue: Catalogue, announce: Callable[[Running], None]) -> None:
@@ -62,7 +71,8 @@ def _restored(
 ) -> tuple[LiveMarket, StateKeeper | None]:
     """The market as a run before left it, and who keeps it."""
     if settings.state is None:
-        return LiveMarket(catalogue, settings, sites, now_ns, version_before=version_at(now_ns)), None
+        before = version_at(now_ns, load_publishing_system(settings.system).policy)
+        return LiveMarket(catalogue, settings, sites, now_ns, version_before=before), None
     file = StateFile(Path(settings.state))
     market = LiveMarket(catalogue, settings, sites, now_ns, file.state)
     if left := market.left_behind:
@@ -81,7 +91,7 @@ def _name(left: CarriedOrder | CarriedAgreement) -> str:
 
 async def _serve(settings: LiveSettings, catalogue: Catalogue, announce: Callable[[Running], None]) -> None:
     clock, channels = WallClock(), channels_of(settings, catalogue)
-    routes = routes_of(channels, catalogue.channels)
+    routes = routes_of(channels, _published(settings, catalogue))
     with MulticastSender(settings.interface, ttl=settings.ttl) as sender:
         market, keeper = _restored(settings, catalogue, sites_of(routes), clock.now_ns())
         loop = LiveLoop(market, sender, routes, clock, waiting=settings.queue, keeper=keeper)

@@ -6,7 +6,7 @@ from collections import deque
 from typing import Any
 
 from pregao.exchange.engine import Outcome
-from pregao.feeds.binary.publisher import Site
+from pregao.feeds.publishing import Site
 from pregao.io.clock import Timer, WallClock
 from pregao.io.multicast import Destination, MulticastSender
 from pregao.model.channel_map import ChannelMap

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, assert_never
 
-from pregao.codecs.sbe.builtin import load_builtin_schema
 from pregao.exchange.carried import restore
 from pregao.exchange.catalogues.entries import Catalogue
 from pregao.exchange.control import PassTime
@@ -21,19 +20,23 @@ from pregao.exchange.desk import Desk
 from pregao.exchange.engine import Engine, Outcome
 from pregao.exchange.flow import Flow
 from pregao.exchange.rejections import Reason, Rejection
-from pregao.feeds.binary.publisher import ChannelPublisher, OutgoingPacket, SequencePoint, Site
-from pregao.feeds.binary.publisher.packets import LAST_VERSION, following_version
+from pregao.feeds.publishing import OutgoingPacket, Publisher, SequencePoint, Site
+from pregao.feeds.registry import load_publishing_system
 from pregao.model.market import State
+from pregao.model.streams import Stream
+from pregao.recovery.policy import Policy
+from pregao.simulator.distribution import Distribution, Immediate
 from pregao.simulator.live.commands import FailOver, Reset, ResetBook, ResetChannel, ResetStream, StartWeek
 from pregao.simulator.live.orders import AT_ONCE, BackgroundFlow
 from pregao.simulator.live.schedule import Schedule, trade_date_at
 from pregao.simulator.live.settings import LiveSettings
 from pregao.simulator.live.state import KeptState, SentVersions
-from pregao.simulator.parts import Parts
+from pregao.simulator.routing import Routing
 from pregao.simulator.sources import ChannelBooks
 
 KEPT_TRADES = 1_000  # of each instrument, for busts: what runs for months must not keep them all
 _VERSION_STEP_NS = 4_000_000_000
+_STREAMS = (Stream.INCREMENTAL, Stream.DEFINITION, Stream.SNAPSHOT)  # as SentVersions has them
 _RESETS = (ResetStream, ResetChannel, ResetBook, FailOver, StartWeek)
 
 
@@ -71,22 +74,31 @@ class LiveMarket:
         self.desk.last_news_id = carried.last_news_id
         self.instruments = self.desk.listings
         self.schedule = Schedule(settings.day, catalogue, trade_date, settings.seed)
+        system = load_publishing_system(settings.system)
+        self.policy, self.routing = system.policy, Routing(catalogue, system.channels_of)
         self.books = {
-            channel: ChannelBooks(channel, catalogue, self.engine, self.desk)
-            for channel in catalogue.channels
+            channel: ChannelBooks(channel, catalogue, self.routing, self.engine, self.desk)
+            for channel in self.routing.channels
         }
-        schema = load_builtin_schema()
-        self.publishers: dict[tuple[int, Site], ChannelPublisher] = {}
+        self.publishers: dict[tuple[int, Site], Publisher] = {}
         for channel, books in self.books.items():
             for site in sites:
-                start, loops = _starts(kept.versions.get((channel, site.value)), version_before)
-                self.publishers[channel, site] = ChannelPublisher(
-                    channel, schema, settings.version, books, now_ns=now_ns, site=site, paces=settings.paces,
+                sent = kept.versions.get((channel, site.value))
+                start, loops = _starts(sent, version_before, system.policy)
+                self.publishers[channel, site] = system.publisher(
+                    channel, settings.version, books, now_ns=now_ns, site=site, paces=settings.paces,
                     start=start, loops=loops,
                 )  # fmt: skip
+        self._distribution = Distribution(
+            self.routing,
+            self.books,
+            {
+                channel: [Immediate(self.publishers[channel, site]) for site in sites]
+                for channel in self.books
+            },
+        )
         self.observer: CommandObserver | None = None
         self.commands = self.rejected = 0
-        self._parts = Parts(catalogue)
         self._flow = self._background(settings.flow) if settings.flow else None
 
     def _background(self, rate: float) -> BackgroundFlow:
@@ -109,8 +121,8 @@ class LiveMarket:
     def sent_versions(self) -> Iterator[SentVersions]:
         """The sequenceVersion of every stream, as it is now."""
         for (channel, site), publisher in self.publishers.items():
-            streams = (publisher.incremental, publisher.definitions, publisher.snapshots)
-            yield SentVersions(channel, site.value, *(stream.packets.version for stream in streams))
+            versions = (publisher.point(stream).version for stream in _STREAMS)
+            yield SentVersions(channel, site.value, *versions)
 
     def execute(self, command: Any, now_ns: int) -> Outcome:
         """One command, as of now, published; what it did or why it was refused."""
@@ -119,7 +131,7 @@ class LiveMarket:
             outcome = Outcome(rejection=self._reset(command, now_ns))
         else:
             outcome = self.engine.submit(replace(command, now_ns=now_ns))
-            self._publish(outcome, now_ns)
+            self._distribution.publish(outcome.events, now_ns)
             if self._flow is not None:
                 # `answered` is only for its own: the flow may hold a command that is not sent yet.
                 self._flow.flow.refresh()
@@ -167,17 +179,7 @@ class LiveMarket:
             background.flow.answered(outcome)
             if self.observer is not None:
                 self.observer.note(command, outcome, by_operator=False)
-            self._publish(outcome, now_ns)
-
-    def _publish(self, outcome: Outcome, now_ns: int) -> None:
-        for event in outcome.events:
-            for channel, part in self._parts.of(event):
-                books = self.books[channel]
-                for update in part.updates:
-                    books.observe(update)
-                for (number, _), publisher in self.publishers.items():
-                    if number == channel:
-                        publisher.publish(part, now_ns)
+            self._distribution.publish(outcome.events, now_ns)
 
     def _set_time(self, now_ns: int) -> None:
         for books in self.books.values():
@@ -188,33 +190,35 @@ class LiveMarket:
             market = self.engine.floor.markets.get(command.security_id)
             if market is None:
                 return Rejection(Reason.UNKNOWN_INSTRUMENT, str(command.security_id))
-            channel = market.instrument.channel
+            channels = self.routing.channels_of(market.instrument)
         else:
-            channel = command.channel
-        publisher = self.publishers.get((channel, command.site))
-        if publisher is None:
-            return Rejection(Reason.NOT_NOW, f"no channel {channel} at the {command.site.value} site")
-        _carry_out(command, publisher, now_ns)
+            channels = (command.channel,)
+        publishers = [self.publishers.get((channel, command.site)) for channel in channels]
+        for channel, publisher in zip(channels, publishers, strict=True):
+            if publisher is None:
+                return Rejection(Reason.NOT_NOW, f"no channel {channel} at the {command.site.value} site")
+            _carry_out(command, publisher, now_ns)
         return None
 
 
-def _starts(sent: SentVersions | None, version_before: int) -> tuple[SequencePoint, SequencePoint]:
+def _starts(
+    sent: SentVersions | None, version_before: int, policy: Policy
+) -> tuple[SequencePoint, SequencePoint]:
     """Where the incremental stream and the loops begin: behind every version that was sent (6.5.5.1)."""
     if sent is None:
-        first = SequencePoint(following_version(version_before))
+        first = SequencePoint(policy.next_epoch(version_before))
         return first, first
-    is_later = (sent.definitions - sent.snapshots) % LAST_VERSION <= LAST_VERSION // 2
-    loops = sent.definitions if is_later else sent.snapshots
-    return SequencePoint(following_version(sent.incremental)), SequencePoint(following_version(loops))
+    loops = sent.snapshots if policy.is_newer(sent.snapshots, sent.definitions) else sent.definitions
+    return SequencePoint(policy.next_epoch(sent.incremental)), SequencePoint(policy.next_epoch(loops))
 
 
-def version_at(now_ns: int) -> int:
+def version_at(now_ns: int, policy: Policy) -> int:
     """A sequenceVersion that grows with the clock, for an exchange that keeps nothing: it rolls over after
     three days, and a restart within four seconds may give one again."""
-    return now_ns // _VERSION_STEP_NS % LAST_VERSION + 1
+    return policy.later(policy.first_epoch, now_ns // _VERSION_STEP_NS)
 
 
-def _carry_out(command: Reset, publisher: ChannelPublisher, now_ns: int) -> None:
+def _carry_out(command: Reset, publisher: Publisher, now_ns: int) -> None:
     if isinstance(command, ResetStream):
         publisher.reset_stream(now_ns, gradually=command.gradually)
     elif isinstance(command, ResetChannel):

@@ -35,13 +35,14 @@ from ipaddress import IPv4Address
 from pathlib import Path
 
 from pregao.exchange.catalogues.tables import Table
-from pregao.feeds.binary.publisher import Pace, Paces
+from pregao.feeds.publishing import Pace, Paces
+from pregao.feeds.registry import DEFAULT, load_publishing_system
 from pregao.io.files import read_small_file
 from pregao.io.writing import write_whole
 from pregao.model.channel_map import LOOPBACK, ChannelMap, load_channels
 from pregao.model.errors import ConfigurationError
 from pregao.simulator.live.schedule import DayKind
-from pregao.simulator.settings import LARGEST_SEED, VERSIONS
+from pregao.simulator.settings import LARGEST_SEED
 
 DEFAULT_PORT = 8384
 MOST_FLOW = 20_000
@@ -66,10 +67,12 @@ class LiveSettings:
     queue: int = 1000
     bind_anywhere: bool = False
     state: str | None = None  # None: a restart forgets everything
+    system: str = DEFAULT  # that publishes, as `feeds.registry` knows it
 
     def __post_init__(self) -> None:
-        if self.version not in VERSIONS:
-            raise ConfigurationError(f"must be one of {VERSIONS}, not {self.version}", key="schema_version")
+        versions = load_publishing_system(self.system).versions
+        if self.version not in versions:
+            raise ConfigurationError(f"must be one of {versions}, not {self.version}", key="schema_version")
         if not 0 <= self.flow <= MOST_FLOW:
             raise ConfigurationError(f"must be from 0 to {MOST_FLOW}, not {self.flow}", key="flow")
         if not 0 <= self.seed <= LARGEST_SEED:

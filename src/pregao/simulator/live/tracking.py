@@ -25,7 +25,7 @@ from pregao.exchange.carried import (
 from pregao.exchange.commands import CancelOrder, CancelSide, ChangeOrder, MassCancel, NewOrder
 from pregao.exchange.engine import Outcome
 from pregao.exchange.orders import TimeInForce
-from pregao.feeds.binary.publisher.packets import LAST_VERSION
+from pregao.recovery.policy import Policy
 from pregao.simulator.live.market import LiveMarket
 from pregao.simulator.live.state import KeptState, SentVersions, StateChange
 
@@ -141,12 +141,17 @@ class StateTracker:
                 yield LastIds(ids.segment, ids.ordinary + ahead, ids.implied + ahead)
 
     def _versions(self, ahead: int) -> Iterator[SentVersions]:
+        policy = self._market.policy
         for sent in self._market.sent_versions():
             kept = self.state.versions.get((sent.channel, sent.site))
-            if kept is None or kept.incremental != sent.incremental or not _covers(kept, sent, ahead):
+            if (
+                kept is None
+                or kept.incremental != sent.incremental
+                or not _covers(policy, kept, sent, ahead)
+            ):
                 yield SentVersions(
-                    sent.channel, sent.site, sent.incremental, _later(sent.definitions, ahead),
-                    _later(sent.snapshots, ahead),
+                    sent.channel, sent.site, sent.incremental, policy.later(sent.definitions, ahead),
+                    policy.later(sent.snapshots, ahead),
                 )  # fmt: skip
 
 
@@ -154,11 +159,7 @@ def _is_covered(last: LastTradeId, kept: LastTradeId) -> bool:
     return kept.trade_date == last.trade_date and last.trade_id <= kept.trade_id
 
 
-def _covers(kept: SentVersions, sent: SentVersions, ahead: int) -> bool:
+def _covers(policy: Policy, kept: SentVersions, sent: SentVersions, ahead: int) -> bool:
     """Whether the versions kept of the loops are those sent, or at most so many later."""
     pairs = ((kept.definitions, sent.definitions), (kept.snapshots, sent.snapshots))
-    return all((one - other) % LAST_VERSION <= ahead for one, other in pairs)
-
-
-def _later(version: int, count: int) -> int:
-    return (version - 1 + count) % LAST_VERSION + 1
+    return all(0 <= policy.distance(one, other) <= ahead for one, other in pairs)

@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 from pregao.exchange.market import Market
 from pregao.exchange.orders import Order
 from pregao.exchange.rejections import Reason, Rejection
+from pregao.model.streams import Stream
 from pregao.simulator.live.loop import LiveLoop
 from pregao.simulator.operator.kinds import KINDS, RefusedError, RequestError
 from pregao.simulator.operator.writing import as_json, day_text, price_text
@@ -82,10 +83,11 @@ def _channels(loop: LiveLoop, _: str) -> Any:
         {
             "channel": channel,
             "site": site.name,
-            "sequence_version": publisher.incremental.packets.version,
-            "next_sequence_number": publisher.incremental.packets.next_number,
+            "sequence_version": point.version,
+            "next_sequence_number": point.next_number,
         }
         for (channel, site), publisher in loop.market.publishers.items()
+        for point in [publisher.point(Stream.INCREMENTAL)]
     ]
     return {"streams": streams, "incremental": sequences}
 
@@ -163,7 +165,7 @@ def _state(loop: LiveLoop, which: str) -> Any:
 
 def _statistics(loop: LiveLoop, which: str) -> Any:
     market = find_market(loop, which)
-    books = loop.market.books[market.instrument.channel]
+    books = loop.market.books[loop.market.routing.channels_of(market.instrument)[0]]
     books.now_ns = loop.clock.now_ns()
     book = books.book(market.security_id)
     return _brief(loop, market) | {"statistics": [] if book is None else as_json(tuple(book.statistics))}

@@ -2,7 +2,7 @@
 
 from pregao.exchange.catalogue import load_default_catalogue
 from pregao.exchange.engine import Outcome
-from pregao.feeds.binary.publisher import Site
+from pregao.feeds.publishing import Site
 from pregao.model.events import ExecutionSummary
 from pregao.simulator.live.market import LiveMarket
 from pregao.simulator.live.settings import LiveSettings

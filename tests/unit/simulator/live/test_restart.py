@@ -6,7 +6,8 @@ import pytest
 
 from pregao.exchange.commands import NewOrder
 from pregao.exchange.orders import TimeInForce
-from pregao.feeds.binary.publisher import Site
+from pregao.feeds.binary.system import BINARY
+from pregao.feeds.publishing import Site
 from pregao.market import Market
 from pregao.model.market import Side
 from pregao.simulator.live.market import LiveMarket, version_at
@@ -57,7 +58,7 @@ def test_the_books_of_a_listener_are_those_of_the_exchange_after_a_restart(keeps
         if keeps:
             market = LiveMarket(CATALOGUE, settings, (Site.PRIMARY,), start_ns, kept)
         else:
-            before = version_at(start_ns)
+            before = version_at(start_ns, BINARY.policy)
             market = LiveMarket(CATALOGUE, settings, (Site.PRIMARY,), start_ns, version_before=before)
         tracker = StateTracker(market, kept)
         market.observer = tracker

@@ -7,7 +7,7 @@ import pytest
 from pregao.exchange import control
 from pregao.exchange.catalogue import load_default_catalogue
 from pregao.exchange.timetable import local_midnight_ns
-from pregao.feeds.binary.publisher import Site
+from pregao.feeds.publishing import Site
 from pregao.model.channel_map import channels_toml, default_channels, load_channels
 from pregao.model.errors import ConfigurationError
 from pregao.model.market import Phase

@@ -33,8 +33,9 @@ from pregao.exchange.control import (
 )
 from pregao.exchange.orders import OrderType, Place, TimeInForce
 from pregao.feeds.binary.packets import PacketDecoder
-from pregao.feeds.binary.publisher import Site
 from pregao.feeds.binary.publisher.packets import LAST_VERSION
+from pregao.feeds.binary.system import BINARY
+from pregao.feeds.publishing import Site
 from pregao.io.journal import decode_records, encode_record
 from pregao.model.errors import ConfigurationError
 from pregao.model.events import Trade
@@ -355,7 +356,7 @@ def test_versions_roll_over_behind_the_last_one() -> None:
 
 
 def test_without_a_state_the_clock_makes_them_grow() -> None:
-    versions = [version_at(NOON_NS + step * 10_000_000_000) for step in range(3)]
+    versions = [version_at(NOON_NS + step * 10_000_000_000, BINARY.policy) for step in range(3)]
     assert versions[0] < versions[1] < versions[2] <= LAST_VERSION
     market = LiveMarket(CATALOGUE, LiveSettings(), (Site.PRIMARY,), NOON_NS, version_before=versions[0])
     market.start(NOON_NS)

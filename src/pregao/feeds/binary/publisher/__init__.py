@@ -6,14 +6,23 @@ messages     one update -> one message of one wire version
 packets      messages -> numbered packets of one stream, with heartbeats
 incremental  events -> messages: rptSeq, event boundaries
 loops        a stream that says everything again and again; `definitions`, `snapshots`
+counts       how many messages each update became
 resets       what is sent when sequence, channel, book or publisher start over
 channel      all of it: `ChannelPublisher`
 """
 
-from pregao.feeds.binary.publisher.channel import ChannelPublisher, Habits, Paces, Site
-from pregao.feeds.binary.publisher.loops import Pace
-from pregao.feeds.binary.publisher.packets import OutgoingPacket, SequencePoint
-from pregao.feeds.binary.publisher.sources import BookOrder, BookSource, InstrumentBook
+from pregao.feeds.binary.publisher.channel import ChannelPublisher
+from pregao.feeds.publishing import (
+    BookOrder,
+    BookSource,
+    Habits,
+    InstrumentBook,
+    OutgoingPacket,
+    Pace,
+    Paces,
+    SequencePoint,
+    Site,
+)
 
 __all__ = [
     "BookOrder",

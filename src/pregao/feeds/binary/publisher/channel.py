@@ -1,67 +1,33 @@
 """One channel at one site: the three streams, their timers and resets, tied together (6.1)."""
 
-from collections.abc import Iterable, Mapping
-from enum import Enum
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 from pregao.codecs.sbe import Schema
+from pregao.feeds.binary.publisher.counts import MessageCounts
 from pregao.feeds.binary.publisher.definitions import DefinitionLoop
-from pregao.feeds.binary.publisher.incremental import IncrementalStream, Listener
-from pregao.feeds.binary.publisher.loops import LoopingStream, Pace
+from pregao.feeds.binary.publisher.incremental import IncrementalStream
+from pregao.feeds.binary.publisher.loops import LoopingStream
 from pregao.feeds.binary.publisher.messages import MessageWriter
-from pregao.feeds.binary.publisher.packets import HEARTBEAT_NS, OutgoingPacket, PacketStream, SequencePoint
-from pregao.feeds.binary.publisher.resets import RECOVERY_INTERVAL_NS, Resets
+from pregao.feeds.binary.publisher.packets import PacketStream
+from pregao.feeds.binary.publisher.resets import Resets
 from pregao.feeds.binary.publisher.snapshot_orders import ENTRIES, SnapshotOrders
 from pregao.feeds.binary.publisher.snapshots import SnapshotLoop
-from pregao.feeds.binary.publisher.sources import BookSource
-from pregao.model.events import Event
+from pregao.feeds.publishing import (
+    BookSource,
+    Habits,
+    Listener,
+    OutgoingPacket,
+    Paces,
+    SequencePoint,
+    Site,
+)
+from pregao.model.events import Event, Update
 from pregao.model.streams import Feed, Stream
 
 
-class Site(Enum):
-    """Who sends: which feeds carry the incremental stream, and which the loops (6.1, 6.5.3).
-
-    The contingency site is a publisher of its own, with its own sequence and its own resets.
-    """
-
-    PRIMARY = "primary"
-    CONTINGENCY = "contingency"
-
-    @property
-    def incremental(self) -> tuple[Feed, ...]:
-        return (Feed.A, Feed.B) if self is Site.PRIMARY else (Feed.C,)
-
-    @property
-    def loops(self) -> tuple[Feed, ...]:
-        return (Feed.A,) if self is Site.PRIMARY else (Feed.C,)
-
-
-class Paces(NamedTuple):
-    """How fast everything that repeats is repeated."""
-
-    definitions: Pace = Pace()
-    snapshots: Pace = Pace()
-    heartbeat_ns: int = HEARTBEAT_NS
-    recovery_ns: int = RECOVERY_INTERVAL_NS  # between two books that come back gradually
-    snapshot_entries: int = ENTRIES
-
-
-class Habits(NamedTuple):
-    """What the guidelines leave open, or real feeds do otherwise."""
-
-    replenishment_orders: int = 0  # in an event of a book told again (6.5.13); 0: all, with its EmptyBook
-    definitions_reset: bool = True  # a SequenceReset ends a loop of definitions (6.5.8); real loops lack it
-    phases_as_states: bool = False  # snapshots send the phase's number as the state of who follows it (14)
-
-
 class ChannelPublisher:
-    """Events in, packets out through `take`.
-
-    Give it every event right after the source has it, then `flush` when the instant is over, and
-    call `on_timeout` when `next_timeout` is reached. `start`, `rpt_seqs` and `booked` let a day in
-    mid-week go on where the last one ended; `loops` the other two streams. `listener` is told of every
-    event that is published, those that a reset makes as well.
-    """
+    """A `Publisher` of Binary UMDF: events in, packets out through `take`. `PublishingSystem.publisher` says
+    what its arguments are."""
 
     def __init__(
         self,
@@ -95,7 +61,7 @@ class ChannelPublisher:
         self.incremental = IncrementalStream(
             incremental, writer, rpt_seqs=rpt_seqs, booked=booked, listener=listener
         )
-        snapshot_orders = SnapshotOrders(schema, version, paces.snapshot_entries)
+        snapshot_orders = SnapshotOrders(schema, version, paces.snapshot_entries or ENTRIES)
         snapshots = SnapshotLoop(
             source, writer, snapshot_orders, self.incremental, phases_as_states=habits.phases_as_states
         )
@@ -112,6 +78,12 @@ class ChannelPublisher:
             channel, self.incremental, source, writer.sequence_reset, paces.recovery_ns,
             habits.replenishment_orders,
         )  # fmt: skip
+        self._counts = MessageCounts(writer, self.incremental.muted)
+        self._streams = {
+            Stream.INCREMENTAL: incremental,
+            Stream.DEFINITION: self.definitions.packets,
+            Stream.SNAPSHOT: self.snapshots.packets,
+        }
 
     def publish(self, event: Event, now_ns: int) -> None:
         self.incremental.publish(event, now_ns)
@@ -148,6 +120,22 @@ class ChannelPublisher:
         self.incremental.packets.on_timeout(now_ns)
         self.definitions.advance(now_ns)
         self.snapshots.advance(now_ns)
+
+    def message_counts(self, updates: Sequence[Update]) -> Sequence[int] | None:
+        return self._counts.of(updates)
+
+    def point(self, stream: Stream) -> SequencePoint:
+        return self._streams[stream].point
+
+    def is_in_loop(self, stream: Stream) -> bool:
+        return (self.definitions if stream is Stream.DEFINITION else self.snapshots).under_way
+
+    def rpt_seq(self, security_id: int) -> int | None:
+        return self.incremental.rpt_seq(security_id)
+
+    @property
+    def muted(self) -> Set[int]:
+        return self.incremental.muted
 
     def reset_stream(self, now_ns: int, *, gradually: bool = False) -> None:
         """6.5.11."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from pregao.feeds.binary.publisher.messages import MessageWriter
-from pregao.feeds.binary.publisher.sources import BookSource
+from pregao.feeds.publishing import BookSource
 from pregao.model.instruments import Instrument
 from pregao.model.market import DefinitionAction
 

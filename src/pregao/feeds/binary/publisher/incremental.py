@@ -11,7 +11,7 @@
 An event is encoded whole before any of it is sent: one that cannot be encoded changes nothing.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from struct import error as StructError  # noqa: N812
 from types import MappingProxyType
@@ -20,7 +20,8 @@ from typing import Any, Final
 from pregao.feeds.binary.publisher.blocks import Packer
 from pregao.feeds.binary.publisher.messages import MessageWriter
 from pregao.feeds.binary.publisher.packets import PacketStream
-from pregao.feeds.binary.publisher.sweeps import swept
+from pregao.feeds.publishing import Listener
+from pregao.feeds.sweeps import swept
 from pregao.model import events as e
 from pregao.model.errors import EncodeError
 from pregao.model.instruments import Instrument
@@ -31,8 +32,6 @@ _MAKE_AN_EVENT: Final[Set[type]] = frozenset(
     (e.OrderUpdate, e.SideDeleted, e.BookEmptied, e.Trade, e.TradeBusted, e.ExecutionSummary)
 )
 _NEVER_LAST: Final[Set[type]] = frozenset((e.ExecutionSummary, e.Definition))
-# Told of every event once it is published, with its time; those of a reset the publisher makes itself.
-Listener = Callable[[e.Event, int], None]
 _WITHOUT_RPT_SEQ: Final[Set[type]] = frozenset(
     (e.BookEmptied, e.ChannelWasReset, e.PhaseChanged, e.Definition, e.News, e.IndexValue)
 )

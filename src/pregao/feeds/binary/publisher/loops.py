@@ -1,19 +1,12 @@
 """A stream that says everything, from the first packet to a SequenceReset, again and again (6.5.8, 7.4)."""
 
 from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from pregao.feeds.binary.publisher.packets import PacketStream
+from pregao.feeds.publishing import Pace
 
-_MILLISECOND: Final = 1_000_000
 _CATCH_UP: Final = 64  # packets that a late call may send at once
-
-
-class Pace(NamedTuple):
-    """How fast a loop goes: time between its packets, and between its end and the next."""
-
-    interval_ns: int = 2 * _MILLISECOND
-    pause_ns: int = 1_000 * _MILLISECOND
 
 
 class LoopingStream:

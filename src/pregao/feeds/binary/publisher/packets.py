@@ -2,37 +2,17 @@
 
 from collections.abc import Callable
 from struct import Struct
-from typing import Final, NamedTuple
+from typing import Final
 
 from pregao.feeds.binary.packets import MAX_PACKET, PacketHeader
+from pregao.feeds.publishing import OutgoingPacket, SequencePoint
 from pregao.model.streams import Feed, Stream
 
-HEARTBEAT_NS: Final = 1_000_000_000
 LAST_VERSION: Final = 65_534  # 65535 is the null of the field (6.5.5.1)
 PACKET_ROOM: Final = MAX_PACKET - PacketHeader.SIZE
 
 _HEADER: Final = Struct("<BBHIQ")
 _new_tuple: Final = tuple.__new__
-
-
-class OutgoingPacket(NamedTuple):
-    """Bytes to send, the same on each of `feeds`; what its header says (number 0 is a heartbeat's), and
-    how many messages it has: 0 where it is about the sequence alone (Sequence, SequenceReset)."""
-
-    stream: Stream
-    feeds: tuple[Feed, ...]
-    payload: bytes
-    sending_ns: int
-    version: int
-    number: int
-    messages: int
-
-
-class SequencePoint(NamedTuple):
-    """Where a stream goes on: mid-week neither begins at 1."""
-
-    version: int = 1
-    next_number: int = 1
 
 
 def following_version(version: int) -> int:
@@ -55,8 +35,8 @@ class PacketStream:
         out: list[OutgoingPacket],
         *,
         now_ns: int,
+        heartbeat_ns: int,
         start: SequencePoint | None = None,
-        heartbeat_ns: int = HEARTBEAT_NS,
     ) -> None:
         self._channel, self._stream, self._feeds = channel, stream, feeds
         self._sequence, self._out = sequence, out

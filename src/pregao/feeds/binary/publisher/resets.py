@@ -16,14 +16,11 @@ withdrawn. Statistics are never reset by any of this.
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Final
 
 from pregao.feeds.binary.publisher.incremental import IncrementalStream
-from pregao.feeds.binary.publisher.sources import BookOrder, BookSource, InstrumentBook
+from pregao.feeds.publishing import BookOrder, BookSource, InstrumentBook
 from pregao.model import events as e
 from pregao.model.market import Action, DefinitionAction, Side
-
-RECOVERY_INTERVAL_NS: Final = 1_000_000
 
 
 class Resets:
@@ -35,7 +32,7 @@ class Resets:
         incremental: IncrementalStream,
         source: BookSource,
         sequence_reset: bytes,
-        interval_ns: int = RECOVERY_INTERVAL_NS,
+        interval_ns: int,
         event_orders: int = 0,
     ) -> None:
         self._event_orders = event_orders  # in an event and packet of their own; 0: one event for a book

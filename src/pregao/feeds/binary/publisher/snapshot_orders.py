@@ -10,7 +10,7 @@ from pregao.codecs.sbe import Schema
 from pregao.codecs.sbe.declarations import Dimension
 from pregao.feeds.binary.publisher.blocks import Block, Template, indicators
 from pregao.feeds.binary.publisher.packets import PACKET_ROOM
-from pregao.feeds.binary.publisher.sources import BookOrder
+from pregao.feeds.publishing import BookOrder
 from pregao.model.errors import EncodeError
 from pregao.model.market import Side
 

@@ -16,7 +16,7 @@ from typing import Final
 from pregao.feeds.binary.publisher.incremental import IncrementalStream
 from pregao.feeds.binary.publisher.messages import MessageWriter
 from pregao.feeds.binary.publisher.snapshot_orders import SnapshotOrders
-from pregao.feeds.binary.publisher.sources import BookSource, InstrumentBook
+from pregao.feeds.publishing import BookSource, InstrumentBook
 from pregao.model import events as e
 from pregao.model.errors import EncodeError
 from pregao.model.market import State

@@ -1,0 +1,98 @@
+"""Events by channel: which of an event's updates go where. The system says which channels an instrument is on
+(`PublishingSystem.channels_of`): one, or several that carry it in different forms."""
+
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Final
+
+from pregao.exchange.catalogues.entries import Catalogue
+from pregao.model.events import (
+    ChannelWasReset,
+    Definition,
+    Event,
+    ExecutionStatistics,
+    ExecutionSummary,
+    HighPrice,
+    Imbalance,
+    IndexValue,
+    LowPrice,
+    News,
+    OpeningPrice,
+    OrderUpdate,
+    PhaseChanged,
+    TheoreticalPrice,
+    Trade,
+    Update,
+)
+from pregao.model.instruments import Instrument
+
+ChannelsOf = Callable[[Instrument], tuple[int, ...]]
+
+_OF_INSTRUMENTS: Final = frozenset(
+    (OrderUpdate, Trade, ExecutionSummary, ExecutionStatistics, HighPrice, LowPrice, OpeningPrice,
+     TheoreticalPrice, Imbalance)
+)  # fmt: skip
+_security_id: Final = attrgetter("security_id")
+
+
+class Routing:
+    """Knows the channels of every instrument there is or was (`by_id`), and of every group: those of its
+    instruments."""
+
+    def __init__(self, catalogue: Catalogue, channels_of: ChannelsOf) -> None:
+        self.channels_of = channels_of
+        self.by_id: dict[int, tuple[int, ...]] = {}
+        self._by_group: dict[tuple[str, str], tuple[int, ...]] = {}
+        by_home: dict[int, tuple[int, ...]] = {}
+        for instrument in catalogue.instruments:
+            channels = self._add(instrument)
+            by_home[instrument.channel] = _joined(by_home.get(instrument.channel, ()), channels)
+        for group in catalogue.groups:  # one without instruments has phases: they go where its neighbours' go
+            self._by_group.setdefault(group.key, by_home.get(group.channel, (group.channel,)))
+        self.channels = tuple(sorted({each for some in self._by_group.values() for each in some}))
+
+    def _add(self, instrument: Instrument) -> tuple[int, ...]:
+        channels = self.channels_of(instrument)
+        self.by_id[instrument.security_id] = channels
+        key = instrument.group, instrument.exchange
+        self._by_group[key] = _joined(self._by_group.get(key, ()), channels)
+        return channels
+
+    def of_group(self, key: tuple[str, str]) -> tuple[int, ...]:
+        """The channels that have the phases of a group, by its code and exchange."""
+        return self._by_group[key]
+
+    def split(self, event: Event) -> Sequence[tuple[int, Event]]:
+        """What each channel gets of an event. A mass cancel is over several channels, a news without
+        instrument for all of them."""
+        updates = event.updates
+        if _OF_INSTRUMENTS.issuperset(map(type, updates)):  # what orders and trades bring about
+            places = {*map(self.by_id.__getitem__, map(_security_id, updates))}
+            if len(places) == 1:
+                return [(channel, event) for channel in places.pop()]
+        homes = [self._homes(update) for update in updates]
+        first = homes[0]
+        if all(home == first for home in homes):
+            return [(channel, event) for channel in first]
+        parts: dict[int, list[Update]] = {}
+        for channels, update in zip(homes, event.updates, strict=True):
+            for channel in channels:
+                parts.setdefault(channel, []).append(update)
+        return [(channel, Event(tuple(updates))) for channel, updates in parts.items()]
+
+    def _homes(self, update: Update) -> tuple[int, ...]:
+        if isinstance(update, PhaseChanged):
+            return self._by_group[update.group, update.exchange]
+        if isinstance(update, Definition):
+            return self._add(update.instrument)
+        if isinstance(update, ChannelWasReset):
+            return (update.channel,)
+        if isinstance(update, IndexValue):
+            return self.channels[:1]  # Binary UMDF does not send it: one place to count it is enough
+        if isinstance(update, News) and update.security_id is None:
+            return self.channels
+        return self.by_id[update.security_id or 0]
+
+
+def _joined(some: tuple[int, ...], others: tuple[int, ...]) -> tuple[int, ...]:
+    return some if some == others else tuple(sorted({*some, *others}))
