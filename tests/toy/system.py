@@ -71,12 +71,14 @@ class ToyReader:
     def __init__(self, channel: int) -> None:
         self._channel = channel
         self._texts: list[bytes] = []
+        self._places: Array = np.zeros(0, np.int64)
 
     def read(
         self, address: int, offsets: Array, lengths: Array, at: Array, epochs: Array, count: int | None = None
     ) -> Reading:
         count = len(offsets) if count is None else count
         self._texts = [string_at(address + int(offsets[i]), int(lengths[i])) for i in range(count)]
+        self._places = address + offsets[:count]
         rows: Rows = np.zeros(count, ROW)
         faults: list[RowFault] = []
         kept = []
@@ -106,6 +108,10 @@ class ToyReader:
             int(words[1]), words[2], self._channel, "TOYS", "TOY", SecurityType.CS, Product.EQUITY
         )
         return ListedDefinition(Definition(instrument, DefinitionAction.ADD), int(words[3]))
+
+    def messages_at(self, rows: Rows) -> tuple[Array, Array]:
+        sizes = [len(self._texts[packet]) for packet in rows["packet"].tolist()]
+        return self._places[rows["packet"]], np.array(sizes, np.int64)
 
     def message(self, row: np.void) -> bytes:
         return self._texts[int(row["packet"])]

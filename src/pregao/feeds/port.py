@@ -86,6 +86,10 @@ class UnitReader(Protocol):
         """The definition that a DEFINITION row of the last reading points at; None: it is none that could be
         used. PregaoError when its message cannot be decoded."""
 
+    def messages_at(self, rows: Rows) -> tuple[Array, Array]:
+        """Where the messages are that DEFINITION rows of the last reading point at, and how long they are:
+        absolute addresses and sizes, int64, contiguous. So that what is told again need not be decoded."""
+
     def message(self, row: np.void) -> bytes:
         """The message that a NEWS row of the last reading points at, for `NewsDesk.receive`."""
 

@@ -14,16 +14,11 @@ import numpy as np
 
 from pregao.books.phases import may_be_auction
 from pregao.books.store import BookStore
+from pregao.model.instruments import group_name
 from pregao.model.market import Phase, State, StateEvent
 from pregao.model.packets import UInt32s
 
-_NAME_BYTES = 8
 _MOST_TOLD: Final = 32  # phases of a group that are remembered: snapshots are seconds old, not hours
-
-
-def group_name(number: int) -> str:
-    """A group's name from the number that rows keep."""
-    return number.to_bytes(_NAME_BYTES, "little", signed=True).split(b"\0")[0].decode("latin-1").strip()
 
 
 @dataclass(slots=True)

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from pregao.feeds.port import Header, UnitReader
-from pregao.handler.groups import Groups, group_name
+from pregao.handler.groups import Groups
 from pregao.handler.keeper import StoreKeeper
+from pregao.model.instruments import group_name
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
 from pregao.model.units import FOREIGN, Unit
 from pregao.recovery.channel import ChannelMachine

@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pregao.handler.groups import group_name
 from pregao.handler.incremental import AFTER_ALL
 from pregao.io.clock import NS_PER_SECOND, system_time_ns
 from pregao.market.batch_columns import (
@@ -32,6 +31,7 @@ from pregao.market.batch_columns import (
 )
 from pregao.market.making import EXCHANGE, Scene
 from pregao.model import market as m
+from pregao.model.instruments import group_name
 from pregao.model.rows import NULL, ROW, Kind, Rows
 from pregao.recovery.instruments import BookStatus
 

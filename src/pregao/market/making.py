@@ -11,7 +11,6 @@ from typing import Any, Final, cast
 from pregao.books import layout as t
 from pregao.books.row_updates import Row, row_at, wide
 from pregao.books.views import Level
-from pregao.handler.groups import group_name
 from pregao.market import events as e
 from pregao.market import order_events as o
 from pregao.market import statistic_events as s
@@ -36,6 +35,7 @@ from pregao.market.row_values import (
     unpacker,
 )
 from pregao.model import market as m
+from pregao.model.instruments import group_name
 from pregao.model.rows import NULL, Flag, Kind
 from pregao.recovery.instruments import BookStatus
 

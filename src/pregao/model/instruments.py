@@ -5,6 +5,13 @@ from enum import IntEnum
 
 from pregao.model.market import FINE_SCALE, PriceKind, Side
 
+_NAME_BYTES = 8
+
+
+def group_name(number: int) -> str:
+    """A group's name from the number that rows keep."""
+    return number.to_bytes(_NAME_BYTES, "little", signed=True).split(b"\0")[0].decode("latin-1").strip()
+
 
 class SecurityType(IntEnum):
     """Numbers of Binary UMDF."""

@@ -26,8 +26,8 @@ class BinaryNewsDesk:
         self._now_ns = 0
 
     def receive(self, message: bytes, now_ns: int) -> list[News]:
-        self._now_ns = now_ns
         parts = [each.update for each in self._plain.read(self._decoder.decode(message))]
+        self._now_ns = now_ns
         return [
             news_of(news, now_ns)
             for part in parts

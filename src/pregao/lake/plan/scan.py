@@ -11,6 +11,7 @@ from pregao.captures.streams import identify
 from pregao.codecs.pcap.formats import MAGIC_SIZE
 from pregao.feeds.binary.flows import FlowFacts
 from pregao.feeds.binary.streams import stream_of_templates
+from pregao.feeds.registry import DEFAULT
 from pregao.lake.plan.captures import (
     PIECE_PACKETS,
     CaptureLayout,
@@ -44,6 +45,7 @@ class ScanSettings:
     channels: ChannelMap | None = None
     scratch: str = ""
     piece_packets: int = PIECE_PACKETS
+    system: str = DEFAULT
 
 
 def scan_capture(path: str, settings: ScanSettings | None = None) -> FileIndex:
@@ -56,7 +58,9 @@ def scan_capture(path: str, settings: ScanSettings | None = None) -> FileIndex:
     if stored.size >= MAGIC_SIZE and not layout.pieces and _NO_CAPTURE in layout.damage:
         raise CaptureError("is not a capture", file=path)
     streams, left_out = scanner.finish()
-    index = FileIndex(path, stored.size, stored.version, content_of(stored), layout, streams, left_out)
+    index = FileIndex(
+        path, stored.size, stored.version, content_of(stored), layout, streams, left_out, settings.system
+    )
     if look(path) != stored:
         raise CaptureError("changes while it is read", file=path)
     return index
@@ -135,6 +139,7 @@ class _Scanner:
     def __init__(self, path: str, settings: ScanSettings, verdicts: Verdicts) -> None:
         self._by_name, self._channels = stream_of_file_name(path), settings.channels
         self._told, self._facts = verdicts, list[FlowFacts]()
+        self._system = settings.system
         self._flows: dict[tuple[int, int], _Flow] = {}
         self._wanted = np.zeros(TEMPLATES, np.uint8)
         self._wanted[list(_RARE)] = 1
@@ -185,10 +190,10 @@ class _Scanner:
         stream = self._stream_of(flow)
         flow.read_as.add(stream)
         if stream is Stream.SNAPSHOT:
-            flow.loops = flow.loops or LoopReader()
+            flow.loops = flow.loops or LoopReader(self._system)
             flow.loops.take(packets, keys, sent)
         elif stream in (Stream.INCREMENTAL, Stream.DEFINITION):
-            flow.marks = flow.marks or MarkReader(flow.channel, stream)
+            flow.marks = flow.marks or MarkReader(flow.channel, stream, self._system)
             chosen = notes[:noted]
             if len(chosen):
                 flow.marks.take(packets.pick(chosen), keys[chosen], sent[chosen])

@@ -4,7 +4,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from pregao.handler.groups import group_name
 from pregao.lake.slices.rows import LAKE_ROW, by_instrument
 from pregao.lake.tables import words
 from pregao.lake.tables.messages import BANDS, EXECUTIONS, IMBALANCES, STATES, STATISTICS, TRADES
@@ -12,6 +11,7 @@ from pregao.lake.tasks.arrays import NO_WORD, Array, codes_of, names, or_null, r
 from pregao.lake.tasks.columns.rows import ColumnRows
 from pregao.lake.tasks.lineage import FIELDS, Lineage
 from pregao.model import market
+from pregao.model.instruments import group_name
 from pregao.model.rows import NULL, Flag, Kind, Rows
 
 _SESSIONS: Final = codes_of(market.Session)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from pregao.feeds.binary.system import REPORTS_IN_A_PACKET
 from pregao.lake.plan.index import NUMBER_BITS
 from pregao.lake.plan.slicing import Slice
 from pregao.lake.plan.units import NOWHERE
@@ -58,7 +59,7 @@ class PlainSlice:
     """`before` is what comes of the last slice of the day before, when it begins with that."""
 
     def __init__(self, slice_: Slice, merged: Merged, before: "PlainSlice | None" = None) -> None:
-        self.slice, self.merged, self.known = slice_, merged, KnownInstruments()
+        self.slice, self.merged, self.known = slice_, merged, KnownInstruments(REPORTS_IN_A_PACKET)
         self._before = before
         self.instruments: list[Instrument] = [Instrument(-1)]  # the first stands for all unheard of
         self._numbers: dict[int, int] = {}

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from pregao.captures.file_names import stream_of_file_name
 
+from pregao.captures.file_names import stream_of_file_name
 from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.packets import PacketDecoder
 from pregao.feeds.binary.publisher import Habits
+from pregao.feeds.binary.system import BINARY
 from pregao.handler.handler import ChannelHandler
 from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK
 from pregao.lake.slices import buffers as b
@@ -77,7 +78,7 @@ def told_in(captures: Iterable[Path]) -> tuple[set[Place], set[Place]]:
 
 def live_statuses(captures: Iterable[Path], wanted: Iterable[Place]) -> dict[Place, BookStatus]:
     """What the handler says of a book right after the packet that changed it, be its event over or not."""
-    handler = ChannelHandler(CHANNEL, load_builtin_schema(), whole_events=False)
+    handler = ChannelHandler(CHANNEL, BINARY, whole_events=False)
     found = dict[Place, BookStatus]()
     touched: dict[tuple[int, int], list[int]] = {}
     for version, number, security_id in wanted:
