@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from pregao.feeds.binary.flows import FlowFacts, name_feeds
+from pregao.captures.feeds import FlowFacts, name_feeds
 from pregao.feeds.registry import DEFAULT
 from pregao.lake.plan.dates import DateRange, Timeline, as_date, date_ranges
 from pregao.lake.plan.index import (
@@ -100,7 +100,7 @@ def _name_feeds(streams: Iterable[tuple[int, StreamIndex]]) -> None:
     facts = [
         FlowFacts(
             stream.channel, Destination(4, stream.flow >> 16, stream.flow & 0xFFFF),
-            versions=set(stream.versions), packets=stream.packets, stream=stream.stream, feed=stream.feed,
+            versions=set(stream.versions), units=stream.packets, stream=stream.stream, feed=stream.feed,
         )
         for stream in indexes
     ]  # fmt: skip
