@@ -1,11 +1,13 @@
 """The toy system: wire to model. Plain Python, as slow as it likes."""
 
+from collections.abc import Collection
 from ctypes import c_int64, c_uint32, string_at
 from typing import Any, Final
 
 import numpy as np
 
-from pregao.feeds.port import ListedDefinition, Policy, Reading, RowFault
+from pregao.feeds.identity import Glimpse
+from pregao.feeds.port import ListedDefinition, Looked, Policy, Reading, RowFault
 from pregao.kernels import Kernel
 from pregao.model.errors import DecodeError
 from pregao.model.events import Definition, News
@@ -13,10 +15,15 @@ from pregao.model.faults import Fault
 from pregao.model.instruments import Instrument, Product, SecurityType
 from pregao.model.market import Action, DefinitionAction
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
+from pregao.model.streams import Stream
 from pregao.model.units import FOREIGN, NO_CHANNEL, NO_NEXT, Unit, Units
 
 Array = np.ndarray[Any, np.dtype[Any]]
 MAGIC: Final = b"TOY"
+_STREAM_OF: Final = (
+    dict.fromkeys(b"OXT", Stream.INCREMENTAL) | dict.fromkeys(b"D", Stream.DEFINITION)
+    | dict.fromkeys(b"Ss", Stream.SNAPSHOT)
+)  # fmt: skip
 _ORDERED_BY_PRICE: Final = 16  # what rows of books that are ordered by price have for a version
 
 
@@ -71,12 +78,14 @@ class ToyReader:
     def __init__(self, channel: int) -> None:
         self._channel = channel
         self._texts: list[bytes] = []
+        self._places: Array = np.zeros(0, np.int64)
 
     def read(
         self, address: int, offsets: Array, lengths: Array, at: Array, epochs: Array, count: int | None = None
     ) -> Reading:
         count = len(offsets) if count is None else count
         self._texts = [string_at(address + int(offsets[i]), int(lengths[i])) for i in range(count)]
+        self._places = address + offsets[:count]
         rows: Rows = np.zeros(count, ROW)
         faults: list[RowFault] = []
         kept = []
@@ -107,13 +116,17 @@ class ToyReader:
         )
         return ListedDefinition(Definition(instrument, DefinitionAction.ADD), int(words[3]))
 
+    def messages_at(self, rows: Rows) -> tuple[Array, Array]:
+        sizes = [len(self._texts[packet]) for packet in rows["packet"].tolist()]
+        return self._places[rows["packet"]], np.array(sizes, np.int64)
+
     def message(self, row: np.void) -> bytes:
         return self._texts[int(row["packet"])]
 
 
 def _fill(row: Any, words: list[str]) -> None:
     """The row of one message; ValueError or KeyError where it is none."""
-    for name in ("security_id", "id", "price", "size", "other", "fine", "low", "high"):
+    for name in ("security_id", "id", "price", "size", "other", "time_ns", "fine", "low", "high"):
         row[name] = NULL
     row["version"], row["flags"] = _ORDERED_BY_PRICE, Flag.END_OF_EVENT
     kind, numbers = words[0], [int(word) for word in words[1:] if word.isdigit()]
@@ -140,6 +153,41 @@ def _fill(row: Any, words: list[str]) -> None:
         row["kind"] = {"R": Kind.SEQUENCE_RESET, "B": Kind.SEQUENCE}[kind]
 
 
+class ToyIdentity:
+    """Marks are the first letters of messages."""
+
+    def channel_of(self, payload: bytes | memoryview) -> int | None:
+        channels = {unit.channel for _, unit in _split(bytes(payload))} - {NO_CHANNEL}
+        return channels.pop() if channels else None
+
+    def glimpse(self, payload: bytes | memoryview) -> Glimpse | None:
+        units = [unit for _, unit in _split(bytes(payload)) if unit.number > 0]
+        if not units:
+            return None
+        marks = frozenset(mark for unit in units for mark in unit.payload[:1])
+        return Glimpse(units[0].channel, units[0].epoch, len(units), marks)
+
+    def stream_of(self, marks: Collection[int]) -> Stream:
+        found = {_STREAM_OF[mark] for mark in marks if mark in _STREAM_OF}
+        return found.pop() if len(found) == 1 else Stream.UNKNOWN
+
+    def settled_stream(self, marks: Collection[int], units: int) -> Stream:
+        return self.stream_of(marks)
+
+
+class ToyInspector:
+    def look(self, base: int, offsets: Array, lengths: Array, seen: Array) -> Looked:
+        places = zip(offsets.tolist(), lengths.tolist(), strict=True)
+        marks = [string_at(base + at, min(size, 1)) for at, size in places]
+        for mark in set(marks) - {b""}:
+            seen[ord(mark)] = 1
+        noted = [index for index, mark in enumerate(marks) if mark in (b"D", b"R")]
+        return Looked(len(marks), np.array(noted, np.int64))
+
+    def count(self, addresses: Array, lengths: Array) -> Array:
+        return np.ones(len(addresses), np.int64)
+
+
 class NoNews:
     def receive(self, message: bytes, now_ns: int) -> list[News]:
         return []
@@ -158,9 +206,13 @@ class Toy:
     name = "toy"
     title = "Toy lines"
     policy = Policy(own_bytes=0, last_epoch=1_000, reports_in_a_unit=1, definitions_end_by_count=False)
+    identity = ToyIdentity()
 
-    def headers(self) -> ToyHeaders:
+    def headers(self, *, heartbeats: bool = True) -> ToyHeaders:
         return ToyHeaders()
+
+    def inspector(self) -> ToyInspector:
+        return ToyInspector()
 
     def reader(self, channel: int) -> ToyReader:
         return ToyReader(channel)

@@ -185,7 +185,7 @@ class _FileReader:
         channel = packet.header.channel
         if self._wanted and channel not in self._wanted:
             return []
-        flow = self._flows.of(datagram, packet)
+        flow = self._flows.of(datagram, packet.header.channel)
         found: list[DecodedPacket | Finding] = [
             DecodedPacket(self._file, datagram.number, datagram.ts_ns, flow, datagram.payload_offset, packet)
         ]

@@ -3,7 +3,6 @@
 from pregao.captures.decoded import Endpoint, Flow
 from pregao.captures.streams import CaptureStreams
 from pregao.codecs.pcap.outcomes import Datagram
-from pregao.feeds.binary.packets import Packet
 from pregao.model.channel_map import ChannelMap
 from pregao.model.streams import Destination
 
@@ -20,12 +19,12 @@ class Flows:
         self._flows: dict[_Key, Flow] = {}
         self._others = Flow(Endpoint(4, 0, 0), Endpoint(4, 0, 0))
 
-    def of(self, datagram: Datagram, packet: Packet) -> Flow:
-        """The flow of a packet."""
+    def of(self, datagram: Datagram, channel: int) -> Flow:
+        """The flow of a packet of a channel."""
         key = (datagram.ip_version, datagram.src, datagram.src_port, datagram.dst, datagram.dst_port)
         flow = self._flows.get(key)
         if flow is None:
-            flow = self._begin(key, datagram, packet.header.channel)
+            flow = self._begin(key, datagram, channel)
         return flow
 
     @property

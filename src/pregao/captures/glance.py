@@ -3,24 +3,20 @@
 Plain, and without arrays: `survey` is the same by kernel, for many packets.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from struct import Struct
 from typing import Final
 
+from pregao.captures.feeds import FlowFacts
 from pregao.codecs.pcap.datagrams import DatagramReader
 from pregao.codecs.pcap.outcomes import Datagram
-from pregao.feeds.binary.flows import FlowFacts
-from pregao.feeds.binary.packets import FRAMING_SIZE, PacketHeader
+from pregao.feeds.identity import Identity
+from pregao.feeds.registry import DEFAULT, load_identity
 from pregao.io.captures import open_capture
 from pregao.model.errors import CaptureError
 from pregao.model.streams import Destination
 
 MOST_FLOWS: Final = 4096  # what further ones carry is not looked at
-MOST_TEMPLATE: Final = 255  # greater ones are looked up as this
 _WINDOW: Final = 1 << 20
-_FRAME: Final = Struct("<HHHH")  # length, encoding; blockLength, templateId
-_LEAST: Final = FRAMING_SIZE + 8
 
 FlowKey = tuple[Destination, int]  # and the channel
 
@@ -39,16 +35,16 @@ class Survey:
         return known
 
 
-def glance(path: str, most_packets: int) -> Survey:
+def glance(path: str, most_packets: int, system: str = DEFAULT) -> Survey:
     """Of so many packets. What cannot be read ends it in silence: whoever reads the file will say so;
     CaptureError only where it cannot be opened."""
-    found, reader = Survey(), DatagramReader()
+    found, reader, identity = Survey(), DatagramReader(), load_identity(system)
     with open_capture(path) as source:
         try:
             for window in source.windows(_WINDOW):
                 for outcome in reader.outcomes(window.data):
                     if isinstance(outcome, Datagram):
-                        _take(found, outcome)
+                        _take(found, outcome, identity)
                         if found.packets >= most_packets:
                             found.whole = False
                             return found
@@ -58,26 +54,13 @@ def glance(path: str, most_packets: int) -> Survey:
     return found
 
 
-def _take(found: Survey, datagram: Datagram) -> None:
+def _take(found: Survey, datagram: Datagram, identity: Identity) -> None:
     found.packets += 1
-    payload = datagram.payload
-    if len(payload) < PacketHeader.SIZE:
+    seen = identity.glimpse(datagram.payload)
+    if seen is None:
         return
-    header = PacketHeader.decode(payload)
-    if not header.sequence_number:  # a heartbeat is no part of the sequence (6.5.10)
-        return
-    flow = found.flow(Destination(datagram.ip_version, datagram.dst, datagram.dst_port), header.channel)
+    flow = found.flow(Destination(datagram.ip_version, datagram.dst, datagram.dst_port), seen.channel)
     if flow is not None:
-        flow.packets += 1
-        flow.versions.add(header.sequence_version)
-        flow.templates.update(_templates(payload))
-
-
-def _templates(payload: memoryview) -> Iterator[int]:
-    at = PacketHeader.SIZE
-    while at + _LEAST <= len(payload):
-        length, _, _, template = _FRAME.unpack_from(payload, at)
-        if length < _LEAST or at + length > len(payload):
-            return
-        yield min(template, MOST_TEMPLATE)
-        at += length
+        flow.units += seen.units
+        flow.versions.add(seen.epoch)
+        flow.marks.update(seen.marks)

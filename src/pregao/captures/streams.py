@@ -1,7 +1,7 @@
 """Which stream, feed and channel each destination of captures is.
 
 In this order: the channel configuration; what is inside, where that proves a stream; the file's name; what
-is inside, where that only makes a stream likely (`feeds.binary.flows`). So a name is believed as long as
+is inside, where that only makes a stream likely (`feeds.identity`). So a name is believed as long as
 nothing contradicts it, and files of any name, with one stream or all of them, are read all the same.
 """
 
@@ -9,10 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
+from pregao.captures.feeds import FlowFacts, name_feeds
 from pregao.captures.file_names import stream_of_file_name
-from pregao.captures.glance import FlowKey, Survey, glance
-from pregao.feeds.binary.flows import FlowFacts, name_feeds, settled_stream
-from pregao.feeds.binary.streams import stream_of_templates
+from pregao.captures.glance import MOST_FLOWS, FlowKey, Survey, glance
+from pregao.feeds.identity import Identity
+from pregao.feeds.registry import DEFAULT, load_identity
 from pregao.model.channel_map import ChannelMap
 from pregao.model.errors import CaptureError
 from pregao.model.streams import Destination, Feed, Stream, StreamId
@@ -26,16 +27,29 @@ _EVERYTHING: Final = 1 << 62
 class CaptureStreams:
     """Of some files, which are looked at when this is made: shortly where their names say all."""
 
-    def __init__(self, paths: Iterable[str], channels: ChannelMap | None = None) -> None:
-        self._channels = channels
+    def __init__(
+        self, paths: Iterable[str], channels: ChannelMap | None = None, system: str = DEFAULT
+    ) -> None:
+        self._channels, self._system = channels, system
+        self.identity = load_identity(system)
         self._surveys: dict[str, Survey] = {}
         self._missed: set[tuple[str, FlowKey]] = set()
+        self._known: dict[tuple[str, Destination, int], StreamId] = {}
         for path in paths:
             self._surveys[path] = self._look(path)
         self._settle()
 
     def of(self, path: str, destination: Destination, channel: int) -> StreamId:
         """What packets of a channel to a destination are in a file."""
+        key = path, destination, channel
+        known = self._known.get(key)
+        if known is None:
+            known = self._find(path, destination, channel)
+            if len(self._known) < MOST_FLOWS:
+                self._known[key] = known
+        return known
+
+    def _find(self, path: str, destination: Destination, channel: int) -> StreamId:
         configured = self._configured(destination)
         if configured is not None:
             return configured
@@ -72,34 +86,36 @@ class CaptureStreams:
         """A file whose name says stream and feed is believed when its beginning is one flow, and fits."""
         named = stream_of_file_name(path)
         try:
-            found = glance(path, _GLANCE)
-            if not found.whole and not _fits(found, named):
-                found = glance(path, _PLAIN)
-                found = found if found.whole else _survey(path, SURVEYED)
+            found = glance(path, _GLANCE, self._system)
+            if not found.whole and not _fits(found, named, self.identity):
+                found = glance(path, _PLAIN, self._system)
+                found = found if found.whole else _survey(path, SURVEYED, self._system)
         except CaptureError:  # whoever reads it says why
             return Survey()
         return found
 
     def _all(self, path: str) -> Survey:
         try:
-            return _survey(path, _EVERYTHING)
+            return _survey(path, _EVERYTHING, self._system)
         except CaptureError:
             return Survey()
 
     def _settle(self) -> None:
         """Again from the beginning: one more flow of a channel may change which feed the others are."""
+        self._known.clear()
         everything = []
         for path, found in self._surveys.items():
             named = stream_of_file_name(path)
             flows = list(found.flows.values())
-            identify(flows, named, self._configured)
+            identify(flows, named, self._configured, self.identity)
             everything += flows
         name_feeds(everything)
 
 
 def identify(
-    flows: Collection[FlowFacts], named: StreamId, configured: Callable[[Destination], StreamId | None]
-) -> None:
+    flows: Collection[FlowFacts], named: StreamId, configured: Callable[[Destination], StreamId | None],
+    identity: Identity,
+) -> None:  # fmt: skip
     """Streams and feeds of the flows of one file, by all that can tell them; either may stay UNKNOWN."""
     of_channel = Counter(flow.channel for flow in flows)
     for flow in flows:
@@ -108,9 +124,9 @@ def identify(
             flow.stream, flow.feed = told.stream, told.feed
             continue
         flow.feed = named.feed
-        likely = settled_stream(flow.templates, flow.packets)
+        likely = identity.settled_stream(flow.marks, flow.units)
         # A name means the only flow there is; of several it is the last that is asked.
-        answers = [stream_of_templates(flow.templates), named.stream, likely]
+        answers = [identity.stream_of(flow.marks), named.stream, likely]
         if of_channel[flow.channel] > 1:
             answers = [likely, named.stream]
         flow.stream = next((stream for stream in answers if stream is not Stream.UNKNOWN), Stream.UNKNOWN)
@@ -128,15 +144,15 @@ def _forget_shared_feeds(flows: Iterable[FlowFacts]) -> None:
                 flow.feed = Feed.UNKNOWN
 
 
-def _survey(path: str, most_packets: int) -> Survey:
+def _survey(path: str, most_packets: int, system: str) -> Survey:
     """Kernels take a while to load, and most files need none."""
     from pregao.captures.survey import survey
 
-    return survey(path, most_packets)
+    return survey(path, most_packets, system)
 
 
-def _fits(found: Survey, named: StreamId) -> bool:
+def _fits(found: Survey, named: StreamId, identity: Identity) -> bool:
     if len(found.flows) > 1 or named.stream is Stream.UNKNOWN or named.feed is Feed.UNKNOWN:
         return False
-    streams = {stream_of_templates(flow.templates) for flow in found.flows.values()}
+    streams = {identity.stream_of(flow.marks) for flow in found.flows.values()}
     return streams <= {Stream.UNKNOWN, named.stream}

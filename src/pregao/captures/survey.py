@@ -7,10 +7,12 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from pregao.captures.glance import Survey
-from pregao.captures.kernels import TEMPLATES, find_messages, read_headers
 from pregao.codecs.pcap.kernels import ENDED_FULL, Run, take_run
 from pregao.codecs.pcap.outcomes import Datagram
 from pregao.codecs.pcap.runs import CaptureRuns
+from pregao.feeds.identity import MARKS
+from pregao.feeds.port import Header, Inspector
+from pregao.feeds.registry import DEFAULT, load_system
 from pregao.io.captures import Window, open_capture
 from pregao.model.errors import CaptureError
 from pregao.model.streams import Destination
@@ -22,41 +24,47 @@ _WINDOW: Final = 1 << 20
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def _add(found: Survey, destination: Destination, payloads: Array, offsets: Array, lengths: Array) -> None:
-    """Packets of one destination, by where they lie in `payloads`."""
-    headers = np.empty((len(offsets), 4), np.int64)
-    read_headers(
-        payloads.ctypes.data, offsets.ctypes.data, lengths.ctypes.data, len(offsets), headers.ctypes.data
-    )
-    numbered = (headers[:, 0] >= 0) & (headers[:, 2] > 0)  # no heartbeats (6.5.10)
-    for channel in np.unique(headers[numbered, 0]).tolist():
-        flow = found.flow(destination, channel)
-        if flow is not None:
-            mine = numbered & (headers[:, 0] == channel)
-            flow.packets += int(mine.sum())
-            flow.versions.update(np.unique(headers[mine, 1]).tolist())
-            flow.templates.update(_templates(payloads, offsets[mine], lengths[mine]))
+class _Adder:
+    """Packets of a system to what is known of their flows."""
+
+    def __init__(self, found: Survey, system: str) -> None:
+        chosen = load_system(system)
+        self._found = found
+        self._headers: Header = chosen.headers(heartbeats=False)
+        self._inspector: Inspector = chosen.inspector()
+
+    def add(self, run: "_Taken") -> None:
+        for number, destination in enumerate(run.destinations):
+            mine = run.which == number
+            self._add(destination, run.payloads, run.offsets[mine], run.lengths[mine])
+
+    def _add(self, destination: Destination, payloads: Array, offsets: Array, lengths: Array) -> None:
+        """Packets of one destination, by where they lie in `payloads`."""
+        base = payloads.ctypes.data
+        units = self._headers.read(base, offsets.ctypes.data, lengths.ctypes.data, len(offsets))
+        channels, numbers = units.channel[: units.count], units.number[: units.count]
+        numbered = numbers > 0  # no heartbeats
+        for channel in np.unique(channels[numbered]).tolist():
+            flow = self._found.flow(destination, channel)
+            if flow is not None:
+                mine = np.flatnonzero(numbered & (channels == channel))
+                flow.units += len(mine)
+                flow.versions.update(np.unique(units.epoch[mine]).tolist())
+                seen = np.zeros(MARKS, np.uint8)
+                self._inspector.look(base, units.offset[mine], units.length[mine], seen)
+                flow.marks.update(np.flatnonzero(seen).tolist())
 
 
-def _templates(payloads: Array, offsets: Array, lengths: Array) -> list[int]:
-    seen, none, noted = np.zeros(TEMPLATES, np.uint8), np.zeros(TEMPLATES, np.uint8), np.zeros(1, np.int64)
-    find_messages(
-        payloads.ctypes.data, offsets.ctypes.data, lengths.ctypes.data, len(offsets), none.ctypes.data,
-        seen.ctypes.data, noted.ctypes.data, 0,
-    )  # fmt: skip
-    found: list[int] = np.flatnonzero(seen).tolist()
-    return found
-
-
-def survey(path: str, most_packets: int) -> Survey:
+def survey(path: str, most_packets: int, system: str = DEFAULT) -> Survey:
     """Of so many packets from the beginning, a little more where the last come together; as `glance`."""
     found = Survey()
+    adder = _Adder(found, system)
     with open_capture(path) as source:
         reader = _Reader()
         try:
             for window in source.windows(_WINDOW):
                 for run in reader.runs(window):
-                    _take_run(found, run)
+                    adder.add(run)
                     found.packets += len(run.lengths)
                     if found.packets >= most_packets:
                         found.whole = False
@@ -73,12 +81,6 @@ class _Taken(NamedTuple):
     lengths: Array
     destinations: list[Destination]
     which: Array  # of them, for each packet
-
-
-def _take_run(found: Survey, run: _Taken) -> None:
-    for number, destination in enumerate(run.destinations):
-        mine = run.which == number
-        _add(found, destination, run.payloads, run.offsets[mine], run.lengths[mine])
 
 
 class _Reader:

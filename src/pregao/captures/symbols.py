@@ -82,7 +82,7 @@ def _holds_definitions(path: str) -> bool:
 
 
 def _has_definitions(found: Survey) -> bool:
-    return any(not DEFINITIONS.isdisjoint(flow.templates) for flow in found.flows.values())
+    return any(not DEFINITIONS.isdisjoint(flow.marks) for flow in found.flows.values())
 
 
 def _messages(payload: bytes, decoder: PacketDecoder) -> list[Message]:

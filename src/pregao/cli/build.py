@@ -42,6 +42,8 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--bars", type=_interval, action="append", default=[], metavar="T",
                         help="bars of this length besides 1s, 1m and 1d")  # fmt: skip
     parser.add_argument("--config", metavar="TOML", help="which address carries which stream")
+    parser.add_argument("--system", default="binary", metavar="NAME",
+                        help="whose packets they are: binary (default), or module:name")  # fmt: skip
     parser.add_argument("--scratch", default="", metavar="DIR", help="where .gz captures are unpacked")
     parser.add_argument("--slices", type=natural, metavar="N", help="of each unit (default: by its size)")
     parser.add_argument("--no-computed", action="store_true",
@@ -73,7 +75,8 @@ def run(args: argparse.Namespace) -> int:
     request = BuildRequest(
         args.captures, args.lake, frozenset(args.channel) if args.channel else None,
         frozenset(args.date) if args.date else None, args.rebuild, tuple(args.bars), args.config,
-        args.scratch, args.slices or None, {"derive": False} if args.no_computed else {},
+        args.scratch, args.slices or None,
+        {"system": args.system} | ({"derive": False} if args.no_computed else {}),
     )  # fmt: skip
     unreadable = unreadable_captures(args.captures)
     with StepsLine(STEPS, enabled=not args.no_progress) as line:

@@ -58,6 +58,8 @@ def add_command(commands: Any) -> None:
         "--speed", type=_speed, metavar="N",
         help="of captures: 1 as recorded, 0 as fast as possible; default: 1 on a terminal, 0 in a pipe",
     )  # fmt: skip
+    parser.add_argument("--system", default="binary", metavar="NAME",
+                        help="whose packets they are: binary (default), or module:name")  # fmt: skip
     parser.add_argument("--symbol", action="append", default=[], metavar="S", help="may be given repeatedly")
     parser.add_argument("--depth", type=_depth, default=10, metavar="N", help="price levels; default: 10")
     parser.add_argument("--metrics", metavar="HOST:PORT", help="for Prometheus; a port alone is on loopback")
@@ -161,7 +163,9 @@ def _packets(args: argparse.Namespace, on_screen: bool) -> "Packets":
         speed = default if args.speed is None else args.speed
         captures = captures_in(args.captures)
         need_readable(captures)
-        packets = ReplayedPackets(captures, speed=speed, config=args.config, channels=args.channel or ())
+        packets = ReplayedPackets(
+            captures, speed=speed, config=args.config, channels=args.channel or (), system=args.system
+        )
         for line in packets.untold:
             sys.stderr.write(f"pregao: {line}; left out\n")
         return packets
@@ -180,7 +184,7 @@ def _screen(args: argparse.Namespace, packets: "Packets", symbols: list[str], st
     from pregao.cli.listening.screen import Screen
     from pregao.market.watch import Watch
 
-    watch = Watch(packets)
+    watch = Watch(packets, system=args.system)
     with _publishing(args.metrics, watch.health) as tick, Keys() as keys:
         Screen(watch, symbols, args.depth).run(stop, keys, tick)
 
@@ -201,6 +205,7 @@ def _lines(args: argparse.Namespace, packets: "Packets", symbols: list[str], sto
         statistics="statistics" in args.show,
         depth=args.depth if "depth" in args.show else 0,
         exact=exact,
+        system=args.system,
     )
     with _publishing(args.metrics, market.health) as tick:
         Lines(market, symbols, args.show, Output()).run(stop, tick)

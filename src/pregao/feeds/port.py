@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from pregao.feeds.identity import Identity
 from pregao.kernels import Kernel
 from pregao.model.events import Definition, News
 from pregao.model.faults import Fault
@@ -24,8 +25,8 @@ from pregao.recovery.policy import Policy
 Array = np.ndarray[Any, np.dtype[Any]]
 
 __all__ = [
-    "Header", "ListedDefinition", "MulticastSystem", "NewsDesk", "Policy", "Reading", "RowFault",
-    "UnitReader",
+    "Header", "Identity", "Inspector", "ListedDefinition", "Looked", "MulticastSystem", "NewsDesk", "Policy",
+    "Reading", "RowFault", "UnitReader",
 ]  # fmt: skip
 
 
@@ -67,6 +68,24 @@ class Header(Protocol):
         """The units of one packet."""
 
 
+class Looked(NamedTuple):
+    """What was seen in units; `noted` are those that have what concerns a whole day: resets, phases,
+    definitions, news."""
+
+    messages: int
+    noted: Array  # int64: which of them
+
+
+class Inspector(Protocol):
+    """What units carry, without reading them. Arrays are contiguous: int64 places, uint32 lengths."""
+
+    def look(self, base: int, offsets: Array, lengths: Array, seen: Array) -> Looked:
+        """`seen` has a byte for each of `feeds.identity.MARKS`: what is met is set to 1."""
+
+    def count(self, addresses: Array, lengths: Array) -> Array:
+        """How many messages each unit has, int64."""
+
+
 class UnitReader(Protocol):
     """Units to rows. Rows are the reader's own memory: the next reading overwrites them."""
 
@@ -85,6 +104,10 @@ class UnitReader(Protocol):
     def definition(self, row: np.void) -> ListedDefinition | None:
         """The definition that a DEFINITION row of the last reading points at; None: it is none that could be
         used. PregaoError when its message cannot be decoded."""
+
+    def messages_at(self, rows: Rows) -> tuple[Array, Array]:
+        """Where the messages are that DEFINITION rows of the last reading point at, and how long they are:
+        absolute addresses and sizes, int64, contiguous. So that what is told again need not be decoded."""
 
     def message(self, row: np.void) -> bytes:
         """The message that a NEWS row of the last reading points at, for `NewsDesk.receive`."""
@@ -112,8 +135,12 @@ class MulticastSystem(Protocol):
     name: str  # as in `--system`, in tables and in file names
     title: str  # for people
     policy: Policy
+    identity: Identity
 
-    def headers(self) -> Header: ...
+    def headers(self, *, heartbeats: bool = True) -> Header:
+        """`heartbeats`: whether the next numbers that they tell are wanted; to find them may take long."""
+
+    def inspector(self) -> Inspector: ...
 
     def reader(self, channel: int) -> UnitReader: ...
 

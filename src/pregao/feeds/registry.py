@@ -4,15 +4,20 @@ called by its module as `module:name`: Spark's workers and other processes find 
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
+from pregao.feeds.identity import Identity
 from pregao.feeds.port import MulticastSystem
 from pregao.feeds.publishing import PublishingSystem
 from pregao.model.errors import ConfigurationError
 
+if TYPE_CHECKING:
+    from pregao.feeds.port import MulticastSystem
+
 DEFAULT: Final = "binary"
 GROUP: Final = "pregao.systems"
 _OURS: Final = {"binary": "pregao.feeds.binary.system:BINARY"}
+_IDENTITIES: Final = {"binary": "pregao.feeds.binary.identity:IDENTITY"}
 
 
 def system_names() -> list[str]:
@@ -20,17 +25,15 @@ def system_names() -> list[str]:
 
 
 @cache
-def load_system(name: str = DEFAULT) -> MulticastSystem:
+def load_system(name: str = DEFAULT) -> "MulticastSystem":
     """By name, or `module:name`; ConfigurationError says which there are."""
+    from pregao.feeds.port import MulticastSystem
+
     place = name if ":" in name else _OURS.get(name) or _entry_point(name)
     if place is None:
         known = ", ".join(system_names())
         raise ConfigurationError(f"there is no system {name!r}; there are {known}", key="system")
-    module, _, attribute = place.partition(":")
-    try:
-        found = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ConfigurationError(f"system {name!r} cannot be loaded: {error}", key="system") from error
+    found = _load(name, place)
     if not isinstance(found, MulticastSystem):
         raise ConfigurationError(f"{place} is not a system", key="system")
     return found
@@ -42,6 +45,24 @@ def load_publishing_system(name: str = DEFAULT) -> PublishingSystem:
     if not isinstance(found, PublishingSystem):
         raise ConfigurationError(f"the system {name!r} publishes nothing", key="system")
     return found
+
+
+@cache
+def load_identity(name: str = DEFAULT) -> Identity:
+    """How a system's packets are known in captures. Of our own it comes without the rest of them, which takes
+    long to load."""
+    if name not in _IDENTITIES:
+        return load_system(name).identity
+    found: Identity = _load(name, _IDENTITIES[name])
+    return found
+
+
+def _load(name: str, place: str) -> Any:
+    module, _, attribute = place.partition(":")
+    try:
+        return getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ConfigurationError(f"system {name!r} cannot be loaded: {error}", key="system") from error
 
 
 def _entry_point(name: str) -> str | None:

@@ -15,6 +15,7 @@ from time import perf_counter
 from typing import Final
 from uuid import uuid4
 
+from pregao.feeds.registry import DEFAULT
 from pregao.io.clock import WallClock
 from pregao.lake.deriving import derive_units
 from pregao.lake.plan.captures import PIECE_PACKETS
@@ -62,6 +63,7 @@ class BuildSettings:
     slices: int | None = None  # of each unit; None: by its size
     piece_packets: int = PIECE_PACKETS
     derive: bool = True
+    system: str = DEFAULT  # whose captures they are: see `feeds.registry`
 
 
 @dataclass(slots=True)
@@ -148,13 +150,12 @@ class Builder:
 
     def _fingerprint(self, inputs: Iterable[Input], begins: str | None) -> str:
         chosen = self._settings
-        return unit_fingerprint(inputs, begins, bars=chosen.bars, derive=chosen.derive)
+        return unit_fingerprint(inputs, begins, bars=chosen.bars, derive=chosen.derive, system=chosen.system)
 
     def _plan(self, files: list[str], built: Built, report: BuildReport) -> Waves:
         settings = self._settings
-        scan = partial(
-            scan_capture, settings=ScanSettings(settings.map, settings.scratch, settings.piece_packets)
-        )
+        chosen = ScanSettings(settings.map, settings.scratch, settings.piece_packets, settings.system)
+        scan = partial(scan_capture, settings=chosen)
         indexes = self._runner.run(scan, files, partial(self._told, "scan"))
         known = {(row[TRADE_DATE], row[CHANNEL]): row for row in built.units()}
         units = find_units(indexes)

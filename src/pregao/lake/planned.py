@@ -75,7 +75,7 @@ class Planned:
         return INSTRUMENTS, instruments_table(self.unit, self.versions, build_id)
 
     def news(self, build_id: str, until: int = TO_LAST) -> tuple[Table, Any]:
-        told = assemble(self.unit.channel, self.unit.news)
+        told = assemble(self.unit.channel, self.unit.news, self.unit.system)
         before = [news for news in told if news.place < until]
         return NEWS, news_table(self.unit, before, self.symbols, build_id)
 

@@ -101,7 +101,9 @@ class Market:
     ) -> Self:
         """Captures (or folders of them), merged by time. `speed` 1.0: at the recorded pace; 0: as fast as
         possible. `config` names the streams of captures whose file names do not."""
-        packets = ReplayedPackets(captures_in(paths), speed=speed, config=config, channels=channels)
+        packets = ReplayedPackets(
+            captures_in(paths), speed=speed, config=config, channels=channels, system=system
+        )
         return cls(
             packets, symbols=symbols, orders=orders, quotes=quotes, statistics=statistics, depth=depth,
             exact=exact, whole_events=whole_events, settings=settings, system=system,

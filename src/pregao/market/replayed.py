@@ -8,6 +8,7 @@ from pregao.captures.decode import load_channel_map
 from pregao.captures.decoded import Finding
 from pregao.captures.file_names import stream_of_file_name
 from pregao.captures.replay import Pace, Replay
+from pregao.feeds.registry import DEFAULT
 from pregao.io.clock import NS_PER_SECOND, Metronome
 from pregao.model.errors import ConfigurationError
 from pregao.model.packets import PacketBatch
@@ -33,12 +34,15 @@ class ReplayedPackets:
         channels: Collection[int] = (),
         pace: Pace | None = None,
         packets: int = BATCH_PACKETS,
+        system: str = DEFAULT,
     ) -> None:
         self.speed: float | None = speed
         self._wanted = frozenset(channels)
         if self._wanted and config is None:
             paths = self._of_wanted(paths)
-        self._replay = Replay(paths, channels=load_channel_map(config), speed=speed, packets=packets)
+        self._replay = Replay(
+            paths, channels=load_channel_map(config), speed=speed, packets=packets, system=system
+        )
         self._pace = pace or Metronome()
         self._played: tuple[int, int] | None = None  # a recorded time, and when it was played
         self._dues = 0  # in a row, since packets came

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Final
 
 from pregao.captures.formats.text_values import printable
+from pregao.feeds.registry import DEFAULT
 from pregao.handler.views import HandledBook
 from pregao.market.channels import Channels
 from pregao.market.events import Trade, TradeBusted
@@ -61,11 +62,13 @@ class _WatchedTape(Tape):
 
 
 class Watch:
-    def __init__(self, packets: Packets, settings: Settings | None = None) -> None:
+    def __init__(
+        self, packets: Packets, settings: Settings | None = None, *, system: str = DEFAULT
+    ) -> None:
         self.packets = packets
         self.notices: deque[Notice] = deque(maxlen=_KEPT)
         self._tapes: dict[int, Tape] = {}
-        self._channels = Channels(packets, self._observe, quotes=False, settings=settings)
+        self._channels = Channels(packets, self._observe, quotes=False, settings=settings, system=system)
         if packets.speed is None:
             for _, events in self._channels.start():
                 self._take(events)

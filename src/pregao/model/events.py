@@ -5,6 +5,8 @@ event carries endOfEvent on the wire (4.2). Times are nanoseconds since 1970, tr
 since 1970, prices ten-thousandths unless a name says `fine` (hundred-millionths).
 """
 
+from dataclasses import field
+
 from pregao.model.figure_events import (
     ClosingPrice,
     ExecutionStatistics,
@@ -123,6 +125,7 @@ class News:
     url: str | None = None
     security_id: int | None = None
     complete: bool = True
+    parts: int = field(default=1, compare=False)  # how the feed cut it: no part of what it says
 
 
 @record

@@ -9,6 +9,7 @@ from pregao.captures.decoded import Finding
 from pregao.captures.replay.merging import NEVER, Merge, Waiting
 from pregao.captures.replay.runs import FileRuns, Findings, PacketRun
 from pregao.captures.replay.sources import ReplaySource, Sources
+from pregao.feeds.registry import DEFAULT
 from pregao.io.clock import Metronome
 from pregao.model.channel_map import ChannelMap
 from pregao.model.errors import ConfigurationError
@@ -44,13 +45,14 @@ class Replay:
         pace: Pace | None = None,
         packets: int = BATCH_PACKETS,
         buffer_size: int = BATCH_BYTES,
+        system: str = DEFAULT,
     ) -> None:
         if not 0.0 <= speed < float("inf"):
             raise ConfigurationError(f"must be 0 or more, not {speed}", key="speed")
         self.speed = speed
         self._pace = pace or Metronome()
         files = [str(path) for path in paths]
-        self._sources, self._findings = Sources(files, channels), Findings()
+        self._sources, self._findings = Sources(files, channels, system), Findings()
         self._batch = empty_batch(packets, max(buffer_size, _LONGEST_DATAGRAM))
         self._merge = Merge([self._waiting(order, file) for order, file in enumerate(files)])
         self._origin: tuple[int, int] | None = None  # a recorded time, and when it was played

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pregao.captures.decoded import Endpoint
 from pregao.captures.file_names import stream_of_file_name
 from pregao.captures.streams import CaptureStreams
-from pregao.feeds.binary.packets import PacketHeader
+from pregao.feeds.registry import DEFAULT
 from pregao.model.channel_map import ChannelMap
 from pregao.model.packets import MAX_SOURCES
 from pregao.model.streams import Destination, StreamId
@@ -24,9 +24,11 @@ class ReplaySource:
 class Sources:
     """Numbered as they are met. Rotated files of one stream have one source."""
 
-    def __init__(self, files: Sequence[str], channels: ChannelMap | None) -> None:
+    def __init__(
+        self, files: Sequence[str], channels: ChannelMap | None, system: str = DEFAULT
+    ) -> None:
         self.all: list[ReplaySource] = []
-        self.streams = CaptureStreams(files, channels)
+        self.streams = CaptureStreams(files, channels, system)
         self._numbers: dict[tuple[StreamId, Endpoint, str], int] = {}
 
     def of_file(self, file: str) -> "FileSources":
@@ -61,7 +63,8 @@ class FileSources:
         return number
 
     def _identify(self, destination: Endpoint, payload: memoryview) -> StreamId:
-        if len(payload) < PacketHeader.SIZE:
+        channel = self._sources.streams.identity.channel_of(payload)
+        if channel is None:
             return stream_of_file_name(self._file)
         place = Destination(destination.ip_version, destination.address, destination.port)
-        return self._sources.streams.of(self._file, place, PacketHeader.decode(payload).channel)
+        return self._sources.streams.of(self._file, place, channel)

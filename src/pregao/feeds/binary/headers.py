@@ -20,8 +20,8 @@ _NO_SHAPE: Final = -1  # the size of no packet
 class PacketHeaders:
     """A unit is a packet. Heartbeats of an unusual shape are read as any other packet is."""
 
-    def __init__(self, schema: Schema) -> None:
-        self._schema, self._units = schema, Units(64)
+    def __init__(self, schema: Schema, *, heartbeats: bool = True) -> None:
+        self._schema, self._units, self._heartbeats = schema, Units(64), heartbeats
         self._reader: RowReader | None = None  # to make one takes a quarter of a second, and few need it
         self._shape = Context(SHAPE_FIELDS)
         self._shape.set(**_shape_of(schema))
@@ -32,7 +32,8 @@ class PacketHeaders:
         if count > units.room:
             units.make_room(max(count, 2 * units.room))
         units.count = count
-        if read_headers(self._shape_address, base, offsets, lengths, rows, count, *units.addresses):
+        odd = read_headers(self._shape_address, base, offsets, lengths, rows, count, *units.addresses)
+        if odd and self._heartbeats:
             self._read_odd(base, units)
         return units
 
@@ -42,7 +43,7 @@ class PacketHeaders:
             return [Unit(NO_CHANNEL, 0, FOREIGN, 0, content)]
         header = PacketHeader.decode(content)
         number, sent_ns = header.sequence_number, header.sending_time_ns
-        next_number = NO_NEXT if number else self._next_number(content)
+        next_number = NO_NEXT if number or not self._heartbeats else self._next_number(content)
         return [Unit(header.channel, header.sequence_version, number, sent_ns, content, next_number)]
 
     def _read_odd(self, base: int, units: Units) -> None:

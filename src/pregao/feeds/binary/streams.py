@@ -6,7 +6,7 @@ The packet header does not name the stream, so it is taken, in this order, from
 1. the channel configuration (`pregao.model.channel_map`),
 2. what is inside, where that proves a stream: `stream_of_templates`,
 3. the capture's file name, when it is one of B3's usual ones: `pregao.captures.file_names`,
-4. what is inside, where that makes a stream likely: `pregao.feeds.binary.flows`.
+4. what is inside, where that makes a stream likely: `pregao.feeds.binary.identity`.
 
 `pregao.captures.streams` asks them for the flows of files.
 

@@ -5,6 +5,8 @@ from typing import Final
 
 from pregao.codecs.sbe import MessageDecoder, Schema, load_builtin_schema
 from pregao.feeds.binary.headers import PacketHeaders
+from pregao.feeds.binary.identity import IDENTITY
+from pregao.feeds.binary.inspector import PacketInspector
 from pregao.feeds.binary.kernels.headers import read_headers
 from pregao.feeds.binary.news import NewsAssembler
 from pregao.feeds.binary.news_parts import NewsPart
@@ -31,8 +33,8 @@ class BinaryNewsDesk:
         self._now_ns = 0
 
     def receive(self, message: bytes, now_ns: int) -> list[News]:
-        self._now_ns = now_ns
         parts = [each.update for each in self._plain.read(self._decoder.decode(message))]
+        self._now_ns = now_ns
         return [
             news_of(news, now_ns)
             for part in parts
@@ -55,6 +57,7 @@ class BinaryUmdf:
 
     name = "binary"
     title = "Binary UMDF"
+    identity = IDENTITY
     policy = Policy(
         own_bytes=PacketHeader.SIZE,  # 6.1, 6.5.3: SendingTime and Reserved may be each feed's own
         last_epoch=LAST_VERSION,
@@ -72,8 +75,11 @@ class BinaryUmdf:
     def schema(self) -> Schema:
         return self._schema or load_builtin_schema()
 
-    def headers(self) -> PacketHeaders:
-        return PacketHeaders(self.schema)
+    def headers(self, *, heartbeats: bool = True) -> PacketHeaders:
+        return PacketHeaders(self.schema, heartbeats=heartbeats)
+
+    def inspector(self) -> PacketInspector:
+        return PacketInspector()
 
     def reader(self, channel: int) -> RowReader:
         return RowReader(self.schema, channel=channel)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pregao.feeds.registry import load_system
+from pregao.feeds.registry import DEFAULT, load_system
 from pregao.lake.store.files import DataFile
 from pregao.lake.tables.table import UnitKey
 
@@ -26,18 +26,19 @@ class Carried:
     sent_ns: int
     reports: int  # the greatest rptSeq of a book without doubt
     digest: str
+    system: str = DEFAULT
     files: tuple[DataFile, ...] = ()
 
     def runs_on_to(self, start: Start) -> bool:
         """Whether what begins there goes on from here. After a gap in which any rptSeq could have come round
         again (a whole day, say) no book could be proven, so there is nothing to go on from."""
         lost = start[1] - self.number - 1
-        reports = lost * load_system().policy.reports_in_a_unit
+        reports = lost * load_system(self.system).policy.reports_in_a_unit
         return self.version == start[0] and lost >= 0 and reports < max(self.reports, 1)
 
     def to_plan(self) -> list[Any]:
         """As the column `plan` of the unit's row has it: where the files are is known to the log."""
-        return [self.version, self.number, self.sent_ns, self.reports, self.digest]
+        return [self.version, self.number, self.sent_ns, self.reports, self.digest, self.system]
 
 
 def together(parts: Sequence[Carried | None]) -> Carried | None:

@@ -48,10 +48,10 @@ def fingerprint(inputs: Iterable[Input], settings: Any = None) -> str:
 
 
 def unit_fingerprint(
-    inputs: Iterable[Input], begins: str | None, *, bars: Sequence[int], derive: bool
+    inputs: Iterable[Input], begins: str | None, *, bars: Sequence[int], derive: bool, system: str
 ) -> str:
     """`begins`: digest of the books of the day before that it was built upon."""
-    return fingerprint(inputs, {"bars": bars, "derive": derive, "begins": begins})
+    return fingerprint(inputs, {"bars": bars, "derive": derive, "begins": begins, "system": system})
 
 
 def to_json(inputs: Iterable[Input]) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from pregao.feeds.registry import DEFAULT
 from pregao.lake.plan.captures import CaptureLayout
 from pregao.model.instruments import Instrument
 from pregao.model.market import DefinitionAction
@@ -118,3 +119,4 @@ class FileIndex:
     layout: CaptureLayout
     streams: list[StreamIndex] = field(default_factory=list)
     left_out: list[LeftOutFlow] = field(default_factory=list)
+    system: str = DEFAULT  # whose packets they are: for `feeds.registry`, in any process

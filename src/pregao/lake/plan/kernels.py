@@ -1,13 +1,11 @@
-"""Hashes of files and messages, and how many messages packets carry.
+"""Hashes of files and messages.
 
 All arguments are numbers and addresses: see `pregao.kernels`.
 """
 
 import numpy as np
 
-from pregao.captures.kernels import HEADERS
-from pregao.feeds.binary.kernels.packets import PACKET_HEADER_SIZE
-from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u16, store_64
+from pregao.kernels import inlined, kernel, load_i64, load_u8, store_64
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # unsigned numbers wrap
 STRIPE = 32  # bytes: a word for each of four lanes
@@ -93,20 +91,3 @@ def hash_messages(places, sizes, count, out):
     """Of messages at absolute addresses, to tell those that are repeated."""
     for i in range(count):
         store_64(out, i * 8, content_hash(load_i64(places, i * 8), load_i64(sizes, i * 8), 7))
-
-
-@kernel
-def count_messages(offsets, lengths, count, out):
-    """Framed messages of each packet."""
-    for i in range(count):
-        at = load_i64(offsets, i * 8)
-        end = at + load_i64(lengths, i * 8)
-        at += PACKET_HEADER_SIZE
-        found = 0
-        while at + HEADERS <= end:
-            length = load_u16(at, 0)
-            if length < HEADERS or at + length > end:
-                break
-            found += 1
-            at += length
-        store_64(out, i * 8, found)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from pregao.feeds.registry import DEFAULT
 from pregao.lake.plan.captures import Packets
 from pregao.lake.plan.index import LOOP, NUMBER_BITS, NUMBER_MASK, SNAPSHOT, Array
 from pregao.lake.plan.readers import row_reader
@@ -26,8 +27,8 @@ def in_order(packets: Packets, keys: Array, sent: Array) -> tuple[Packets, Array
 
 
 class LoopReader:
-    def __init__(self) -> None:
-        self._reader = row_reader("loops")
+    def __init__(self, system: str = DEFAULT) -> None:
+        self._reader = row_reader("loops", system)
         self._headers: list[Array] = []
         self._totals: list[Array] = []  # entries of all snapshots up to each header
         self._running = np.zeros(len(_COUNTS), np.int64)

@@ -1,19 +1,17 @@
 """Messages that the plan itself must know: resets, phases, definitions, parts of news."""
 
-from ctypes import string_at
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
-from pregao.codecs.sbe import load_builtin_schema
-from pregao.feeds.binary.reading.plain import PlainReader
+from pregao.feeds.registry import DEFAULT
 from pregao.lake.plan.captures import Packets
 from pregao.lake.plan.dates import calendar_day
 from pregao.lake.plan.index import MARK, Array, Defined, NewsMessage
 from pregao.lake.plan.kernels import hash_messages
 from pregao.lake.plan.readers import row_reader
 from pregao.model.errors import PregaoError
-from pregao.model.events import Definition
 from pregao.model.rows import Kind, Rows
 from pregao.model.streams import Stream
 
@@ -21,9 +19,8 @@ _MARKED: Final = (Kind.PHASE, Kind.CHANNEL_RESET, Kind.EMPTY_BOOK, Kind.SEQUENCE
 
 
 class MarkReader:
-    def __init__(self, channel: int, stream: Stream) -> None:
-        self._reader, self._plain, self._stream = row_reader("marks"), PlainReader(channel), stream
-        self._header_size = load_builtin_schema().header.size
+    def __init__(self, channel: int, stream: Stream, system: str = DEFAULT) -> None:
+        self._reader, self._channel, self._stream = row_reader("marks", system), channel, stream
         self._marks: list[Array] = []
         self._definitions: list[Defined] = []
         self._news: list[NewsMessage] = []
@@ -56,7 +53,7 @@ class MarkReader:
     def _take_definitions(self, rows: Any, sent: Array) -> None:
         if not len(rows):
             return
-        places, sizes = np.ascontiguousarray(rows["price"]), np.ascontiguousarray(rows["size"])
+        places, sizes = self._reader.messages_at(rows)
         hashes = np.empty(len(rows), np.int64)
         hash_messages(places.ctypes.data, sizes.ctypes.data, len(rows), hashes.ctypes.data)
         for row, value in zip(rows, hashes.tolist(), strict=True):
@@ -71,20 +68,18 @@ class MarkReader:
 
     def _define(self, row: Any, sent_ns: int) -> None:
         try:
-            told = self._plain.read(self._reader.decode(row), int(row["index"]))
+            listed = self._reader.definition(row)
         except PregaoError:
             return
-        update = told[0].update if told and "security_id" not in told[0].lacks else None
-        if isinstance(update, Definition):
+        if listed is not None:
+            instrument = replace(listed.definition.instrument, channel=self._channel)
             key = int(row["at"]) if self._stream is Stream.INCREMENTAL else -1
             self._definitions.append(
-                Defined(update.instrument, update.action, sent_ns, key, int(row["index"]))
+                Defined(instrument, listed.definition.action, sent_ns, key, int(row["index"]))
             )
 
     def _part(self, row: Any, sent_ns: int) -> NewsMessage:
-        start = int(row["price"]) - self._header_size
-        message = string_at(start, int(row["size"]) + self._header_size)
-        return NewsMessage(int(row["at"]), int(row["index"]), sent_ns, message)
+        return NewsMessage(int(row["at"]), int(row["index"]), sent_ns, self._reader.message(row))
 
     def finish(self) -> tuple[Array, list[Defined], list[NewsMessage]]:
         marks = np.concatenate(self._marks) if self._marks else np.zeros(0, MARK)

@@ -1,16 +1,16 @@
 """One capture file to its index: a task of its own."""
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
+from pregao.captures.feeds import FlowFacts
 from pregao.captures.file_names import stream_of_file_name
-from pregao.captures.kernels import TEMPLATES, find_messages, read_headers
 from pregao.captures.streams import identify
 from pregao.codecs.pcap.formats import MAGIC_SIZE
-from pregao.feeds.binary.flows import FlowFacts
-from pregao.feeds.binary.streams import stream_of_templates
+from pregao.feeds.identity import MARKS
+from pregao.feeds.registry import DEFAULT, load_system
 from pregao.lake.plan.captures import (
     PIECE_PACKETS,
     CaptureLayout,
@@ -24,6 +24,7 @@ from pregao.lake.plan.kernels import STRIPE, begin_hash, end_hash, hash_stripes
 from pregao.lake.plan.loops import LoopReader
 from pregao.lake.plan.marks import MarkReader
 from pregao.lake.plan.presence import runs_of, union
+from pregao.lake.plan.readers import unit_headers
 from pregao.lake.plan.scratch import Form
 from pregao.lake.plan.stored import LocalFile, Stored, look
 from pregao.lake.store.location import is_remote
@@ -31,8 +32,8 @@ from pregao.model.channel_map import ChannelMap
 from pregao.model.errors import CaptureError
 from pregao.model.faults import Fault
 from pregao.model.streams import Destination, Stream, StreamId
+from pregao.model.units import Units
 
-_RARE: Final = (1, 4, 5, 9, 10, 11, 12)  # templates of messages that the plan itself must know
 _HASH_SEED: Final = 1
 _HASHED_AT_ONCE: Final = 1 << 20  # bytes, of whole stripes
 _NO_CAPTURE: Final = f"{Fault.NOT_A_CAPTURE.label} at byte 0"
@@ -44,6 +45,7 @@ class ScanSettings:
     channels: ChannelMap | None = None
     scratch: str = ""
     piece_packets: int = PIECE_PACKETS
+    system: str = DEFAULT
 
 
 def scan_capture(path: str, settings: ScanSettings | None = None) -> FileIndex:
@@ -56,7 +58,9 @@ def scan_capture(path: str, settings: ScanSettings | None = None) -> FileIndex:
     if stored.size >= MAGIC_SIZE and not layout.pieces and _NO_CAPTURE in layout.damage:
         raise CaptureError("is not a capture", file=path)
     streams, left_out = scanner.finish()
-    index = FileIndex(path, stored.size, stored.version, content_of(stored), layout, streams, left_out)
+    index = FileIndex(
+        path, stored.size, stored.version, content_of(stored), layout, streams, left_out, settings.system
+    )
     if look(path) != stored:
         raise CaptureError("changes while it is read", file=path)
     return index
@@ -114,7 +118,7 @@ class _Flow:
     flow: int
     stream: Stream
     read_as: set[Stream] = field(default_factory=set)
-    seen: Array = field(default_factory=lambda: np.zeros(TEMPLATES, np.uint8))
+    seen: Array = field(default_factory=lambda: np.zeros(MARKS, np.uint8))
     versions: dict[int, int] = field(default_factory=dict)
     version_ns: list[int] = field(default_factory=list)
     pieces: list[tuple[int, ...]] = field(default_factory=list)
@@ -123,6 +127,30 @@ class _Flow:
     last_ns: int | None = None
     loops: LoopReader | None = None
     marks: MarkReader | None = None
+
+
+class _Read(NamedTuple):
+    """Units of a piece, as packets of their own, with what their headers say. Numbers are the reader's: they
+    hold until the next piece is read."""
+
+    packets: Packets
+    channel: Array
+    epoch: Array
+    number: Array
+    sent_ns: Array
+
+    @classmethod
+    def of(cls, packets: Packets, units: Units) -> "_Read":
+        count = units.count
+        told = (units.channel[:count], units.epoch[:count], units.number[:count], units.sent_ns[:count])
+        rows = units.row[:count]
+        if count == len(packets) and bool((rows == np.arange(count, dtype=np.uint32)).all()):
+            return cls(packets, *told)  # a packet is a unit
+        address, length = units.offset[:count].copy(), units.length[:count].copy()
+        return cls(Packets(packets.ts[rows], address, length, packets.flow[rows], packets.owner), *told)
+
+    def pick(self, which: Array) -> "_Read":
+        return _Read(self.packets.pick(which), *(column[which] for column in self[1:]))
 
 
 Verdicts = dict[tuple[int, int], Stream]  # by flow and channel
@@ -135,24 +163,22 @@ class _Scanner:
     def __init__(self, path: str, settings: ScanSettings, verdicts: Verdicts) -> None:
         self._by_name, self._channels = stream_of_file_name(path), settings.channels
         self._told, self._facts = verdicts, list[FlowFacts]()
+        self._system = settings.system
         self._flows: dict[tuple[int, int], _Flow] = {}
-        self._wanted = np.zeros(TEMPLATES, np.uint8)
-        self._wanted[list(_RARE)] = 1
+        chosen = load_system(settings.system)
+        self._headers, self._identity = unit_headers(settings.system), chosen.identity
+        self._inspector = chosen.inspector()
 
     def take(self, piece: int, packets: Packets) -> None:
-        headers = np.empty((len(packets), 4), np.int64)
-        read_headers(
-            0, packets.address.ctypes.data, packets.length.ctypes.data, len(packets), headers.ctypes.data
-        )
-        counted = headers[:, 0] >= 0
-        counted &= headers[:, 2] > 0  # heartbeats are no part of the sequence (6.5.10)
+        units = self._headers.read(0, packets.address.ctypes.data, packets.length.ctypes.data, len(packets))
+        read = _Read.of(packets, units)
+        counted = read.number > 0  # heartbeats are no part of the sequence
         whole = bool(counted.all())
-        flows = packets.flow if whole else packets.flow[counted]
-        channels = headers[:, 0] if whole else headers[counted, 0]
+        flows = read.packets.flow if whole else read.packets.flow[counted]
+        channels = read.channel if whole else read.channel[counted]
         for flow, channel in _pairs(flows, channels):
-            mine = counted & (packets.flow == flow) & (headers[:, 0] == channel)
-            only = packets if bool(mine.all()) else packets.pick(mine)
-            self._take(self._flow(flow, channel), piece, only, headers[mine])
+            mine = counted & (read.packets.flow == flow) & (read.channel == channel)
+            self._take(self._flow(flow, channel), piece, read if bool(mine.all()) else read.pick(mine))
 
     def _flow(self, flow: int, channel: int) -> _Flow:
         key = flow, channel
@@ -168,30 +194,28 @@ class _Scanner:
     def _stream_of(self, flow: _Flow) -> Stream:
         if flow.stream is not Stream.UNKNOWN:
             return flow.stream
-        proven = stream_of_templates(set(np.flatnonzero(flow.seen).tolist()))
+        proven = self._identity.stream_of(set(np.flatnonzero(flow.seen).tolist()))
         return self._by_name.stream if proven is Stream.UNKNOWN else proven
 
-    def _take(self, flow: _Flow, piece: int, packets: Packets, headers: Array) -> None:
-        notes = np.empty(len(packets), np.int64)
-        messages, noted = find_messages(
-            0, packets.address.ctypes.data, packets.length.ctypes.data, len(packets),
-            self._wanted.ctypes.data, flow.seen.ctypes.data, notes.ctypes.data, len(notes),
-        )  # fmt: skip
-        keys, sent = self._keys(flow, headers), np.ascontiguousarray(headers[:, 3])
+    def _take(self, flow: _Flow, piece: int, read: "_Read") -> None:
+        units, sent = read.packets, read.sent_ns
+        looked = self._inspector.look(0, units.address, units.length, flow.seen)
+        keys = self._keys(flow, read)
         flow.pieces.append(
-            (piece, len(packets), messages, int(keys.min()), int(keys.max()), int(sent[0]), int(sent[-1]))
-        )
+            (piece, len(units), looked.messages, int(keys.min()), int(keys.max()), int(sent[0]),
+             int(sent[-1]))
+        )  # fmt: skip
         self._take_presence(flow, keys, sent)
         stream = self._stream_of(flow)
         flow.read_as.add(stream)
         if stream is Stream.SNAPSHOT:
-            flow.loops = flow.loops or LoopReader()
-            flow.loops.take(packets, keys, sent)
+            flow.loops = flow.loops or LoopReader(self._system)
+            flow.loops.take(units, keys, sent)
         elif stream in (Stream.INCREMENTAL, Stream.DEFINITION):
-            flow.marks = flow.marks or MarkReader(flow.channel, stream)
-            chosen = notes[:noted]
+            flow.marks = flow.marks or MarkReader(flow.channel, stream, self._system)
+            chosen = looked.noted
             if len(chosen):
-                flow.marks.take(packets.pick(chosen), keys[chosen], sent[chosen])
+                flow.marks.take(units.pick(chosen), keys[chosen], sent[chosen])
 
     def _take_presence(self, flow: _Flow, keys: Array, sent: Array) -> None:
         """Which numbers are there, and where nothing was sent for long."""
@@ -200,20 +224,20 @@ class _Scanner:
         flow.pauses += zip(keys[after].tolist(), sent[after].tolist(), strict=True)
         flow.last_ns = int(sent[-1])
 
-    def _keys(self, flow: _Flow, headers: Array) -> Array:
-        versions = headers[:, 1]
+    def _keys(self, flow: _Flow, read: "_Read") -> Array:
+        versions = read.epoch
         if versions[0] not in flow.versions or (versions != versions[0]).any():
             _, firsts = np.unique(versions, return_index=True)
             for first in sorted(firsts.tolist()):
                 if int(versions[first]) not in flow.versions:
                     flow.versions[int(versions[first])] = len(flow.versions)
-                    flow.version_ns.append(int(headers[first, 3]))
+                    flow.version_ns.append(int(read.sent_ns[first]))
         if (versions == versions[0]).all():
-            places: Array = headers[:, 2] + (flow.versions[int(versions[0])] << NUMBER_BITS)
+            places: Array = read.number + (flow.versions[int(versions[0])] << NUMBER_BITS)
             return places
         known, which = np.unique(versions, return_inverse=True)
         numbers = np.array([flow.versions[int(version)] for version in known], np.int64)
-        mixed: Array = headers[:, 2] + (numbers[which] << NUMBER_BITS)
+        mixed: Array = read.number + (numbers[which] << NUMBER_BITS)
         return mixed
 
     def judge(self) -> None:
@@ -225,7 +249,7 @@ class _Scanner:
             )
             for flow in self._flows.values()
         ]  # fmt: skip
-        identify(self._facts, self._by_name, self._configured)
+        identify(self._facts, self._by_name, self._configured, self._identity)
 
     @property
     def verdicts(self) -> Verdicts:

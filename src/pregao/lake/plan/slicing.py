@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from pregao.feeds.registry import DEFAULT
 from pregao.lake.plan.anchors import Loop
 from pregao.lake.plan.captures import CaptureLayout
 from pregao.lake.plan.carried import Carried
@@ -38,6 +39,7 @@ class FilePart:
     end: int
     versions: list[int]
     appearances: Array
+    system: str = DEFAULT
 
 
 @dataclass(slots=True)
@@ -66,6 +68,7 @@ class Slice:
     begins: Carried | None = None  # the books of the day before
     shard: int = 0
     shards: int = 1
+    system: str = DEFAULT  # for `feeds.registry`: slices go to other processes
 
     @property
     def is_first_shard(self) -> bool:
@@ -210,6 +213,7 @@ def _slice(
         [_loop_part(unit, files, loop) for loop in wanted],
         None if anchor is None else _loop_part(unit, files, anchor), stop == TO_LAST,
         one_clock=len({stream.file for streams in unit.feeds.values() for stream in streams}) == 1,
+        system=unit.system,
     )  # fmt: skip
 
 
@@ -220,6 +224,7 @@ def _part(files: list[FileIndex], stream: UnitStream, warm: int, reach: int) -> 
     return FilePart(
         _only(files[stream.file].layout, pieces["piece"][near].tolist()), stream.index.flow,
         stream.index.channel, stream.first, stream.end, stream.index.versions, stream.appearances,
+        files[stream.file].system,
     )  # fmt: skip
 
 
@@ -233,7 +238,7 @@ def _loop_part(unit: Unit, files: list[FileIndex], loop: Loop) -> LoopPart:
         replace(loop),
         FilePart(
             _only(files[loop.file].layout, pieces["piece"][near].tolist()), stream.flow, stream.channel,
-            first, end, stream.versions, versions,
+            first, end, stream.versions, versions, unit.system,
         ),
     )  # fmt: skip
 

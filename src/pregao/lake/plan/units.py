@@ -8,7 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from pregao.feeds.binary.flows import FlowFacts, name_feeds
+from pregao.captures.feeds import FlowFacts, name_feeds
+from pregao.feeds.registry import DEFAULT
 from pregao.lake.plan.dates import DateRange, Timeline, as_date, date_ranges
 from pregao.lake.plan.index import (
     MARK,
@@ -63,6 +64,7 @@ class Unit:
     files: set[int] = field(default_factory=set)  # all that feed it
     since_ns: int = 0  # recovery streams from here to there are of this unit
     until_ns: int = (1 << 63) - 1
+    system: str = DEFAULT
 
     @property
     def first_ns(self) -> int:
@@ -78,13 +80,13 @@ class Unit:
 
 
 def find_units(files: Sequence[FileIndex]) -> list[Unit]:
-    """In order of channel and date."""
+    """In order of channel and date. All files are of one system: it is that of the build."""
     streams = [(number, stream) for number, file in enumerate(files) for stream in file.streams]
     _name_feeds(streams)
     units: list[Unit] = []
     for channel in sorted({stream.channel for _, stream in streams}):
         mine = [(number, stream) for number, stream in streams if stream.channel == channel]
-        found = _incremental_units(channel, mine)
+        found = _incremental_units(channel, mine, files[mine[0][0]].system)
         _share_times(found)
         for unit in found:
             _add_recovery(unit, mine)
@@ -98,7 +100,7 @@ def _name_feeds(streams: Iterable[tuple[int, StreamIndex]]) -> None:
     facts = [
         FlowFacts(
             stream.channel, Destination(4, stream.flow >> 16, stream.flow & 0xFFFF),
-            versions=set(stream.versions), packets=stream.packets, stream=stream.stream, feed=stream.feed,
+            versions=set(stream.versions), units=stream.packets, stream=stream.stream, feed=stream.feed,
         )
         for stream in indexes
     ]  # fmt: skip
@@ -107,7 +109,7 @@ def _name_feeds(streams: Iterable[tuple[int, StreamIndex]]) -> None:
         stream.feed = flow.feed
 
 
-def _incremental_units(channel: int, streams: list[tuple[int, StreamIndex]]) -> list[Unit]:
+def _incremental_units(channel: int, streams: list[tuple[int, StreamIndex]], system: str) -> list[Unit]:
     timeline = Timeline(stream for _, stream in streams)
     units: dict[int, Unit] = {}
     for number, stream in streams:
@@ -117,7 +119,7 @@ def _incremental_units(channel: int, streams: list[tuple[int, StreamIndex]]) -> 
         for first, end, trade_date in date_ranges(stream, timeline):
             if not _has_packets(stream, DateRange(first, end, trade_date)):
                 continue
-            unit = units.setdefault(trade_date, Unit(channel, as_date(trade_date)))
+            unit = units.setdefault(trade_date, Unit(channel, as_date(trade_date), system=system))
             unit.feeds.setdefault(stream.feed, []).append(UnitStream(number, stream, first, end))
             unit.files.add(number)
     found = [units[trade_date] for trade_date in sorted(units)]

@@ -1,4 +1,4 @@
-"""Packets of a slice: those of both feeds merged by sequence number (design, "Arbitration in files")."""
+"""Units of a slice: those of both feeds merged by sequence number (design, "Arbitration in files")."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,15 +6,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pregao.feeds.registry import load_system
 from pregao.lake.plan.captures import PieceReader
 from pregao.lake.plan.index import NUMBER_BITS, Array
+from pregao.lake.plan.readers import unit_headers
 from pregao.lake.plan.slicing import COOL_PACKETS, TO_LAST, FilePart, Slice
 from pregao.lake.slices.kernels.merging import (
     ABSENT,
     MERGED_FIELDS,
     PLACED_FIELDS,
     merge_feeds,
-    place_packets,
+    place_units,
 )
 from pregao.model.streams import Feed
 
@@ -54,19 +56,26 @@ class Placed(NamedTuple):
 
 
 def read_placed(parts: Sequence[FilePart], after: int, before: int, owners: list[Any]) -> Placed:
-    """Packets with places above `after` and below `before`. What their addresses point to belongs to
+    """Units with places above `after` and below `before`. What their addresses point to belongs to
     `owners`."""
-    room = sum(piece.packets for part in parts for piece in part.layout.pieces)
-    columns = np.empty((len(PLACED_FIELDS), max(room, 1)), np.int64)
-    targets = np.array([each.ctypes.data for each in columns], np.int64)
+    packets_in_all = sum(piece.packets for part in parts for piece in part.layout.pieces)
+    columns = np.empty((len(PLACED_FIELDS), max(packets_in_all, 1)), np.int64)
+    targets = _addresses(columns)
     done = 0
     for part in parts:
-        reader, stream = PieceReader(part.layout), _stream(part, after, before)
+        reader, headers = PieceReader(part.layout), unit_headers(part.system)
+        stream = _stream(part, after, before)
         for number in range(len(part.layout.pieces)):
             packets, before_it = reader.read(number), done
-            done = place_packets(
-                packets.ts.ctypes.data, packets.address.ctypes.data, packets.length.ctypes.data,
-                packets.flow.ctypes.data, len(packets), stream.ctypes.data, targets.ctypes.data, done,
+            units = headers.read(
+                0, packets.address.ctypes.data, packets.length.ctypes.data, len(packets)
+            )
+            if done + units.count > columns.shape[1]:  # a packet may have several
+                columns = _grown(columns, done, units.count)
+                targets = _addresses(columns)
+            done = place_units(
+                packets.ts.ctypes.data, packets.flow.ctypes.data, *units.addresses[:7], units.count,
+                stream.ctypes.data, targets.ctypes.data, done,
             )  # fmt: skip
             if done > before_it:
                 owners.append(packets.owner)
@@ -74,8 +83,18 @@ def read_placed(parts: Sequence[FilePart], after: int, before: int, owners: list
     return Placed(*(each[:done] for each in columns))
 
 
+def _addresses(columns: Array) -> Array:
+    return np.array([each.ctypes.data for each in columns], np.int64)
+
+
+def _grown(columns: Array, done: int, more: int) -> Array:
+    grown = np.empty((len(columns), 2 * (done + more)), np.int64)
+    grown[:, :done] = columns[:, :done]
+    return grown
+
+
 def _stream(part: FilePart, after: int, before: int) -> Array:
-    """As `place_packets` wants it."""
+    """As `place_units` wants it."""
     about = [part.flow, part.channel, part.first, part.end, after, before, len(part.versions), -1]
     both = zip(part.versions, part.appearances.tolist(), strict=True)
     return np.array([*about, *(word for each in both for word in each)], np.int64)
@@ -109,8 +128,9 @@ def merge(slice_: Slice) -> Merged:
     addresses = np.array([0 if each is None else each.ctypes.data for each in kept], np.int64)
     targets = np.array([each.ctypes.data for each in out], np.int64)
     count = merge_feeds(
-        addresses.ctypes.data, len(a.place), len(b.place), targets.ctypes.data, int(slice_.one_clock)
-    )
+        addresses.ctypes.data, len(a.place), len(b.place), targets.ctypes.data, int(slice_.one_clock),
+        load_system(slice_.system).policy.own_bytes,
+    )  # fmt: skip
     merged = dict(zip(MERGED_FIELDS, (each[:count] for each in out), strict=True))
     versions = np.array(slice_.versions, np.uint16)[merged["place"] >> NUMBER_BITS]
     alone = merged["address"][merged["state_a"] == ABSENT]  # whose packets are those of B

@@ -42,7 +42,7 @@ class LoadedLoop:
 
 
 def _read(part: LoopPart) -> tuple[Rows, Array]:
-    reader = row_reader("loops")
+    reader = row_reader("loops", part.part.system)
     owners: list[Any] = []
     packets = read_placed([part.part], -1, TO_LAST, owners)
     keys, address, length = packets.place, packets.address, packets.length

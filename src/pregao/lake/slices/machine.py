@@ -16,7 +16,7 @@ import numpy as np
 
 from pregao.books import layout as t
 from pregao.books.store import BookStore
-from pregao.feeds.binary.reading.rows import RowReader
+from pregao.feeds.port import UnitReader
 from pregao.feeds.registry import load_system
 from pregao.kernel_context import Context
 from pregao.lake.plan.index import NUMBER_BITS, Array
@@ -73,12 +73,12 @@ class SliceMachine:
 
     def __init__(
         self, slice_: Slice, merged: Merged, stored: StoredBooks | None = None, *,
-        reader: RowReader | None = None,
+        reader: UnitReader | None = None,
     ) -> None:  # fmt: skip
         self.slice, self.merged, self._stored = slice_, merged, stored
-        self._reader = reader or row_reader("packets")
+        self._reader = reader or row_reader("packets", slice_.system)
         self.store = BookStore(max_instruments=MOST_INSTRUMENTS)
-        self.known = KnownInstruments(load_system().policy.reports_in_a_unit)
+        self.known = KnownInstruments(load_system(slice_.system).policy.reports_in_a_unit)
         self.buffers = RowBuffers(int(merged.length.sum()) // _SHORTEST_MESSAGE)
         self.findings = Findings()
         assert self.store.add_instrument(_NOBODY) == UNHEARD

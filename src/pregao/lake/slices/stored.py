@@ -143,7 +143,7 @@ def ending_of(machine: "SliceMachine") -> Ending | None:
     digest = _digest(rows, (version, number, sent_ns))
     good = (lake["quality"] & _IN_DOUBT == 0) & (lake["rpt_seq"] != NO_RPT_SEQ)
     reports = int(lake["rpt_seq"][good].max(initial=0))
-    return Ending(rows, Carried(key, version, number, sent_ns, reports, digest))
+    return Ending(rows, Carried(key, version, number, sent_ns, reports, digest, machine.slice.system))
 
 
 def _books(store: "BookStore", known: KnownInstruments) -> Iterator[Rows]:

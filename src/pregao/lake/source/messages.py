@@ -14,7 +14,7 @@ from pregao.feeds.binary.packets import PacketDecoder
 from pregao.io.captures import CaptureSource, open_capture
 from pregao.lake.source.options import Request
 from pregao.model.errors import CaptureError, DecodeError
-from pregao.model.streams import Destination, Feed, Stream, StreamId
+from pregao.model.streams import Destination, Feed, Stream
 
 SCHEMA: Final = pa.schema(
     [
@@ -54,7 +54,7 @@ class MessageReader:
         self._request, self._path = request, path
         self._decoder = PacketDecoder(request.load_schema())
         self._reader = DatagramReader()
-        self._flows = _Flows(path, request)
+        self._streams = CaptureStreams([path], request.load_channels())
 
     def rows(self) -> Iterator[Row]:
         with open_capture(self._path) as source:
@@ -85,7 +85,10 @@ class MessageReader:
         header = packet.header
         if self._request.channels and header.channel not in self._request.channels:
             return
-        stream, feed = self._flows.of(datagram, header.channel)
+        destination = Destination(datagram.ip_version, datagram.dst, datagram.dst_port)
+        known = self._streams.of(self._path, destination, header.channel)
+        stream = None if known.stream is Stream.UNKNOWN else known.stream.name
+        feed = None if known.feed is Feed.UNKNOWN else known.feed.name
         sent = header.sending_time_ns if header.sending_time_ns <= _LARGEST else None
         for placed in packet.messages:
             message = placed.message
@@ -109,20 +112,3 @@ class MessageReader:
     def _fault(self, number: int, text: str, channel: int | None = None) -> Row:
         return (self._path, number, channel, *(None,) * 12, text)
 
-
-class _Flows:
-    """Stream and feed of each destination: see `captures.streams`."""
-
-    def __init__(self, path: str, request: Request) -> None:
-        self._path, self._streams = path, CaptureStreams([path], request.load_channels())
-        self._known: dict[tuple[Destination, int], StreamId] = {}
-
-    def of(self, datagram: Datagram, channel: int) -> tuple[str | None, str | None]:
-        key = Destination(datagram.ip_version, datagram.dst, datagram.dst_port), channel
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = self._streams.of(self._path, *key)
-        return (
-            None if known.stream is Stream.UNKNOWN else known.stream.name,
-            None if known.feed is Feed.UNKNOWN else known.feed.name,
-        )

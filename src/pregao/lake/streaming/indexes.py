@@ -46,7 +46,9 @@ def _silent(done: int, total: int) -> None:
 class IndexCache:
     def __init__(self, folder: Path, runner: Runner, settings: ScanSettings) -> None:
         self._path, self._runner, self._settings = folder / _NAME, runner, settings
-        self._made_by = repr((CODE_VERSION, settings.piece_packets, settings.scratch, settings.channels))
+        self._made_by = repr(
+            (CODE_VERSION, settings.piece_packets, settings.scratch, settings.channels, settings.system)
+        )
         self._known: dict[str, FileIndex] = {}
         self._records = 0
         folder.mkdir(parents=True, exist_ok=True)

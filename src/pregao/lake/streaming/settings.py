@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Final
 
+from pregao.feeds.registry import DEFAULT
 from pregao.lake.build import USUAL_BARS
 from pregao.lake.streaming.indexes import LeftOut
 from pregao.lake.tables.table import UnitKey
@@ -24,6 +25,7 @@ class StreamSettings:
     derive: bool = True
     compact: bool = True
     join: int = 16  # so many neighbouring segments of a running day become one
+    system: str = DEFAULT
 
 
 @dataclass(slots=True)

@@ -86,7 +86,7 @@ class Streamer:
     ) -> None:  # fmt: skip
         self._location, self._runner, self._after = location, runner, after
         self._settings = chosen = settings or StreamSettings()
-        scan = ScanSettings(chosen.map, chosen.scratch, chosen.piece_packets)
+        scan = ScanSettings(chosen.map, chosen.scratch, chosen.piece_packets, chosen.system)
         self._indexes = IndexCache(checkpoint, runner, scan)
         joiner = Joiner(Committer(location, after), chosen.join)
         self._upkeep = Upkeep(location, self._indexes, joiner, compacts=chosen.compact)

@@ -141,8 +141,8 @@ def news_table(unit: Unit, news: Iterable[PlacedNews], symbols: Symbols, build_i
                 **_timed(each.sent_ns), "ts_event": told.time_ns, "time": told.time_ns // 1000,
                 "ts_event_kind": "ENTRY", **_placed(unit, each.place, each.index), "news_id": told.news_id,
                 "headline": told.headline, "text": told.text, "source": int(told.source or 0),
-                "language": told.language, "url": told.url, "parts": each.parts,
-                "quality": 0 if each.complete else int(Quality.INCOMPLETE),
+                "language": told.language, "url": told.url, "parts": told.parts,
+                "quality": 0 if told.complete else int(Quality.INCOMPLETE),
             }
         )  # fmt: skip
     return _table(NEWS, rows, build_id)

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from pregao.feeds.registry import load_system
 from pregao.lake.plan.carried import Carried
-from pregao.lake.plan.kernels import count_messages
 from pregao.lake.plan.slicing import Slice
 from pregao.lake.running.memory import without_collector
 from pregao.lake.slices import buffers as b
-from pregao.lake.slices.feeds import Merged, merge
+from pregao.lake.slices.feeds import merge
 from pregao.lake.slices.machine import SliceMachine, Stretch
 from pregao.lake.store.files import DataFile, FileWriter
 from pregao.lake.store.location import Location
@@ -157,15 +157,10 @@ def _write_rest(target: SliceTarget, machine: SliceMachine, lineage: Lineage) ->
 
 def _write_packets(target: SliceTarget, machine: SliceMachine, lineage: Lineage) -> None:
     done = target.done
-    told = _messages(machine.merged)
-    packets = PacketColumns.of(machine.merged, machine.first_rows, lineage)
+    merged, inspector = machine.merged, load_system(machine.slice.system).inspector()
+    told = inspector.count(merged.address, merged.length.astype(np.uint32))
+    packets = PacketColumns.of(merged, machine.first_rows, lineage)
     target.write(message_tables.PACKETS, partial(packets_tables, packets, told, lineage))
     done.latency = count_latencies(packets, lineage)
     target.clock.lap("latency")
     done.counts["messages"] = int(told[packets.numbers].sum())
-
-
-def _messages(merged: Merged) -> Any:
-    told = np.zeros(len(merged), np.int64)
-    count_messages(merged.address.ctypes.data, merged.length.ctypes.data, len(merged), told.ctypes.data)
-    return told

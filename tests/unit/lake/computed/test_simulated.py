@@ -5,10 +5,7 @@ from typing import Any
 
 import pytest
 
-from pregao.feeds.binary.publisher import Site
 from pregao.feeds.publishing import Site
-from pregao.lake.analytics import run
-from pregao.lake.reading.sparkframes import spark_schema
 from pregao.lake.tables.catalogue import find_table
 from pregao.model.market import PRICE_SCALE
 from pregao.simulator.memory import MemoryDay

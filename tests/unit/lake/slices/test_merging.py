@@ -30,6 +30,7 @@ class Heard:
         return struct.pack("<BBHIQ", 84, self.ts & 1, 1, 1, self.sent) + self.messages
 
 
+OWN = 16  # bytes, each feed's own: of a header
 PLACE = st.builds(
     lambda version, number: version << NUMBER_BITS | number, st.integers(0, 2), st.integers(1, 12)
 )
@@ -69,7 +70,7 @@ def kernel_merge(a: dict[int, Heard], b: dict[int, Heard], one_clock: bool) -> l
     given_at = np.array([each.ctypes.data for each in columns], np.int64)
     given_at[[at for at, only in zip((6, 13), once, strict=True) if only]] = 0
     put_at = np.array([each.ctypes.data for each in out], np.int64)
-    count = merge_feeds(given_at.ctypes.data, len(a), len(b), put_at.ctypes.data, int(one_clock))
+    count = merge_feeds(given_at.ctypes.data, len(a), len(b), put_at.ctypes.data, int(one_clock), OWN)
     rows = [dict(zip(MERGED_FIELDS, column, strict=True)) for column in out[:, :count].T.tolist()]
     for row in rows:
         row["payload"] = bytes(owners[row.pop("address")][: row["length"]])

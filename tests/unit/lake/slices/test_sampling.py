@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pregao.books.store import BookStore
+from pregao.feeds.binary.system import REPORTS_IN_A_PACKET
 from pregao.lake.plan.slicing import FROM_FIRST, TO_LAST, Slice
 from pregao.lake.slices import samples as samples_module
 from pregao.lake.slices.feeds import Merged
@@ -53,7 +54,7 @@ def _plain(packets: list[Any], merged: Merged, slice_: Slice) -> list[tuple[int,
 
 
 def _by_kernel(packets: list[Any], merged: Merged, slice_: Slice) -> list[list[int]]:
-    store, known = BookStore(), KnownInstruments(35)
+    store, known = BookStore(), KnownInstruments(REPORTS_IN_A_PACKET)
     for number in range(INSTRUMENTS):
         assert store.add_instrument(100 + number) == number
         known.add(number)
@@ -90,7 +91,7 @@ def test_ten_levels_of_each_side(orders: list[tuple[int, int, int]]) -> None:
     for number, (side, price, size) in enumerate(orders):
         rows[number]["kind"], rows[number]["side"], rows[number]["version"] = Kind.SNAPSHOT_ORDER, side, 16
         rows[number]["id"], rows[number]["price"], rows[number]["size"] = number + 1, price, size
-    store, known, merged = BookStore(), KnownInstruments(35), _merged([(0, 0, {0})])
+    store, known, merged = BookStore(), KnownInstruments(REPORTS_IN_A_PACKET), _merged([(0, 0, {0})])
     store.add_instrument(100)
     store.load_snapshot(0, rows, statistics=False)
     samples = Samples(_slice(FROM_FIRST, TO_LAST), merged, store, known)

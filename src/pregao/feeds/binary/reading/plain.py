@@ -117,4 +117,5 @@ def news_of(news: News, received_ns: int = 0) -> e.News:
         url=news.url,
         security_id=news.security_id,
         complete=news.complete,
+        parts=news.part_count,
     )

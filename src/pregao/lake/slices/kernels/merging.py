@@ -1,15 +1,14 @@
-"""Packets of a stream to their places; feeds A and B by sequence number, both in order: one packet of each
-number, with what each feed has of it.
+"""Units of a stream to their places; feeds A and B by sequence number, both in order: one unit of each
+number, with what each feed has of it. Of headers only what a system has read of them is known: `model.units`.
 
 All arguments are numbers and addresses: see `pregao.kernels`.
 """
 
-from pregao.feeds.binary.kernels.packets import PACKET_HEADER_SIZE
-from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u16, load_u32, store_64
+from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u32, store_64
 from pregao.lake.plan.index import NUMBER_BITS
 from pregao.model.rows import NULL
 
-# What `place_packets` makes of a packet: a column each.
+# What `place_units` makes of a unit: a column each.
 PLACED_FIELDS = ("place", "ts", "sent", "address", "length", "state")
 # What it knows of the stream: words of 64 bits, then its sequenceVersions and where each appears in the unit.
 STREAM_FIELDS = ("flow", "channel", "first", "end", "after", "before", "versions", "reach")
@@ -34,21 +33,23 @@ def _version_number(stream, version):
 
 
 @kernel
-def place_packets(ts, addresses, lengths, flows, count, stream, out, done):
-    """Datagrams of a piece that are packets of the stream, with keys from `first` to before `end` and places
-    above `after` and below `before`: written to columns from row `done` on; how many rows there are then."""
+def place_units(
+    ts, flows, rows, channels, epochs, numbers, addresses, lengths, sent, count, stream, out, done
+):  # fmt: skip
+    """Units of a piece that are of the stream, with keys from `first` to before `end` and places above
+    `after` and below `before`: written to columns from row `done` on; how many rows there are then.
+
+    `ts` and `flows` are of packets, which `rows` number; the others are of units. A number below 1 is no part
+    of a sequence."""
     wanted_flow, channel = load_i64(stream, FLOW), load_i64(stream, CHANNEL)
     first, end = load_i64(stream, FIRST), load_i64(stream, END)
     after, before = load_i64(stream, AFTER), load_i64(stream, BEFORE)
     reach, known, number_of_known = load_i64(stream, REACH), -1, -1
     for i in range(count):
-        at, length = load_i64(addresses, i * 8), load_u32(lengths, i * 4)
-        if length < PACKET_HEADER_SIZE or load_i64(flows, i * 8) != wanted_flow or load_u8(at, 0) != channel:
+        number, packet = load_i64(numbers, i * 8), load_u32(rows, i * 4)
+        if number < 1 or load_i64(flows, packet * 8) != wanted_flow or load_i64(channels, i * 8) != channel:
             continue
-        number = load_u32(at, 4)
-        if number == 0:  # heartbeats are no part of the sequence (6.5.10)
-            continue
-        version = load_u16(at, 2)
+        version = load_i64(epochs, i * 8)
         if version != known:
             known, number_of_known = version, _version_number(stream, version)
         key = number_of_known << NUMBER_BITS | number
@@ -58,10 +59,10 @@ def place_packets(ts, addresses, lengths, flows, count, stream, out, done):
         if place <= after or place >= before:
             continue
         _put(out, 0, done, place)
-        _put(out, 1, done, load_i64(ts, i * 8))
-        _put(out, 2, done, load_i64(at, 8))
-        _put(out, 3, done, at)
-        _put(out, 4, done, length)
+        _put(out, 1, done, load_i64(ts, packet * 8))
+        _put(out, 2, done, load_i64(sent, i * 8))
+        _put(out, 3, done, load_i64(addresses, i * 8))
+        _put(out, 4, done, load_u32(lengths, i * 4))
         _put(out, 5, done, LATE if place < reach else 0)
         reach = max(reach, place)
         done += 1
@@ -80,10 +81,10 @@ def _put(out, field, row, value):
 
 
 @inlined
-def _same_messages(one, other, size):
-    """Two packets of one size. A and B promise the same messages (6.1, 6.5.3): SendingTime and Reserved of
-    the header may be each feed's own, all else of it is what they were found by."""
-    at = PACKET_HEADER_SIZE
+def _same_messages(one, other, size, own_bytes):
+    """Two units of one size. A and B promise the same messages; of the first bytes some may be each feed's
+    own, and all else of them is what they were found by (`recovery.policy`)."""
+    at = own_bytes
     while at + 8 <= size:
         if load_i64(one, at) != load_i64(other, at):
             return False
@@ -109,8 +110,8 @@ def _packet(out, row, columns, at):
 
 
 @kernel
-def merge_feeds(columns, count_a, count_b, out, one_clock):
-    """`columns` has the addresses of the columns of A, then of B; how many packets there are. Where there
+def merge_feeds(columns, count_a, count_b, out, one_clock, own_bytes):
+    """`columns` has the addresses of the columns of A, then of B; how many units there are. Where there
     is no column of copies each came once.
 
     Which came first is only known with one clock; otherwise it is A. The packet itself, with its
@@ -130,7 +131,8 @@ def merge_feeds(columns, count_a, count_b, out, one_clock):
         if has_a and has_b:
             length = _get(columns, LENGTH, a)
             same = length == _get(feed_b, LENGTH, b)
-            if not same or not _same_messages(_get(columns, ADDRESS, a), _get(feed_b, ADDRESS, b), length):
+            one, other = _get(columns, ADDRESS, a), _get(feed_b, ADDRESS, b)
+            if not same or not _same_messages(one, other, length, own_bytes):
                 state_a |= CONFLICT
                 state_b |= CONFLICT
             if one_clock and _get(feed_b, TS, b) < _get(columns, TS, a):

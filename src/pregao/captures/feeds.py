@@ -1,27 +1,15 @@
-"""What flows of packets are, told from all that was seen of them: streams by templates, feeds by sequences.
+"""What is known of flows, and which feeds they are, told by sequences.
 
-A flow is what one destination gets of one channel. `streams` says what single templates prove; here a whole
-capture, or its beginning, has been looked at, so that what did not come counts too:
-
-    only definitions            the definition stream: the incremental one has more to say than these
-    states or statistics, but   the incremental stream: each snapshot begins with its header (7.2), so of
-    no header of a snapshot     a few packets of the snapshot stream one has it
-
-Feeds are not told by packets. A and B have the same sequenceVersions (6.1), C numbers by itself (6.5.3):
-flows of a channel that share no version are of different sites, and the site with more flows is the primary.
-Of one site the lower address is A, the next B: which is which is a matter of names, but always the same.
+A flow is what one destination gets of one channel. Feeds are not told by packets. A and B have the same
+sequenceVersions (6.1), C numbers by itself (6.5.3): flows of a channel that share no version are of different
+sites, and the site with more flows is the primary. Of one site the lower address is A, the next B: which is
+which is a matter of names, but always the same.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
-from pregao.feeds.binary.streams import DEFINITIONS, stream_of_templates
 from pregao.model.streams import Destination, Feed, Stream
-
-_NO_EVIDENCE: Final = frozenset((0, 1, 2))  # what every stream carries
-_ORDER: Final = 50  # only the incremental stream has it: with it templates of two streams become one's
-_ENOUGH: Final = 64  # packets among which a snapshot stream has headers
 
 
 @dataclass(slots=True)
@@ -30,31 +18,19 @@ class FlowFacts:
 
     channel: int
     destination: Destination
-    templates: set[int] = field(default_factory=set)
+    marks: set[int] = field(default_factory=set)  # see `feeds.identity`
     versions: set[int] = field(default_factory=set)
-    packets: int = 0  # that have a number: without heartbeats
+    units: int = 0  # that have a number: without heartbeats
     stream: Stream = Stream.UNKNOWN
     feed: Feed = Feed.UNKNOWN
 
     def why_untold(self) -> str:
         """For people, of a flow that has packets and whose stream cannot be told."""
-        seen = ", ".join(map(str, sorted(self.templates))) or "none"
+        seen = ", ".join(map(str, sorted(self.marks))) or "none"
         return (
-            f"the stream of {self.packets:,} packets of channel {self.channel} to {self.destination}"
+            f"the stream of {self.units:,} packets of channel {self.channel} to {self.destination}"
             f" cannot be told from templates {seen}"
         )
-
-
-def settled_stream(templates: Collection[int], packets: int) -> Stream:
-    """What a flow of so many packets with these templates is; UNKNOWN where that cannot be told."""
-    proven = stream_of_templates(templates)
-    evidence = set(templates) - _NO_EVIDENCE
-    if proven is not Stream.UNKNOWN or not evidence:
-        return proven
-    if evidence <= DEFINITIONS:
-        return Stream.DEFINITION
-    without_header = stream_of_templates({*templates, _ORDER}) is Stream.INCREMENTAL
-    return Stream.INCREMENTAL if without_header and packets >= _ENOUGH else Stream.UNKNOWN
 
 
 def name_feeds(flows: Iterable[FlowFacts]) -> None:

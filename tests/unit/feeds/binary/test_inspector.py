@@ -1,0 +1,119 @@
+"""A look at packets by kernel and with nothing but `struct` are equal: on sound packets, damaged ones and any
+bytes."""
+
+import random
+from collections.abc import Iterator, Sequence
+from functools import cache
+from struct import unpack_from
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pregao.codecs.sbe import load_builtin_schema
+from pregao.feeds.binary.identity import IDENTITY
+from pregao.feeds.binary.inspector import CONCERN_ALL, PacketInspector
+from pregao.feeds.binary.kernels.looks import find_messages as find_by_kernel
+from pregao.feeds.identity import MARKS
+from pregao.simulator.memory import short_day, simulate_in_memory
+from tests.kits.mutations import PacketMutator, Sound
+from tests.twins.b3 import pool
+from tests.twins.captures import packet
+
+PAYLOADS = st.lists(st.binary(max_size=90), max_size=12)
+HEADER, FRAMING, SBE = 16, 4, 8
+
+
+def templates(payload: bytes) -> Iterator[int]:
+    """Of each framed message, as far as the lengths of the framing make sense (6.5.5.2)."""
+    at = HEADER
+    while at + FRAMING + SBE <= len(payload):
+        length, _, _, template = unpack_from("<HHHH", payload, at)
+        if length < FRAMING + SBE or at + length > len(payload):
+            return
+        yield template
+        at += length
+
+
+def find_messages(payloads: Sequence[bytes], wanted: Sequence[int]) -> tuple[int, list[int], set[int]]:
+    """Messages in all, which packets carry a wanted template, all templates seen; 255 is any above."""
+    found = [[min(template, 255) for template in templates(payload)] for payload in payloads]
+    chosen = set(wanted)
+    noted = [number for number, each in enumerate(found) if chosen & set(each)]
+    return sum(map(len, found)), noted, {template for each in found for template in each}
+
+
+@cache
+def simulated(version: int) -> list[bytes]:
+    """Packets of all streams and both feeds of a short day."""
+    (day,) = simulate_in_memory(short_day(seed=3, version=version, messages=600, faults="dup=2%,loss=1%"))
+    return [each.payload for each in day.packets]
+
+
+@cache
+def damaged(seed: int) -> list[bytes]:
+    rng, schema = random.Random(f"look {seed}"), load_builtin_schema()
+    messages = pool(seed, 200)
+    sound = [
+        Sound(schema, packet(schema, rng.choices(messages, k=rng.choice((1, 1, 2, 4))), rng))
+        for _ in range(60)
+    ]
+    mutator = PacketMutator(sound, rng)
+    return [mutator.packet() for _ in range(400)]
+
+
+class Laid:
+    """Payloads one behind the other, as kernels take them."""
+
+    def __init__(self, payloads: Sequence[bytes]) -> None:
+        self.raw = np.frombuffer(b"".join(payloads) or b"\0", np.uint8)
+        sizes = np.array([len(each) for each in payloads], np.int64)
+        self.offsets, self.lengths = np.cumsum(sizes) - sizes, sizes.astype(np.uint32)
+        self.base = self.raw.ctypes.data
+
+
+def _check(payloads: Sequence[bytes]) -> int:
+    """How many messages there are."""
+    laid, seen = Laid(payloads), np.zeros(MARKS, np.uint8)
+    looked = PacketInspector().look(laid.base, laid.offsets, laid.lengths, seen)
+    marks = set(np.flatnonzero(seen).tolist())
+    assert (looked.messages, looked.noted.tolist(), marks) == find_messages(payloads, CONCERN_ALL)
+    counts = PacketInspector().count(laid.offsets + laid.base, laid.lengths)
+    assert counts.tolist() == [len(list(templates(each))) for each in payloads]
+    for payload in payloads:
+        seen_in_it = IDENTITY.glimpse(payload)
+        if seen_in_it is not None:
+            assert seen_in_it.marks == {min(each, MARKS - 1) for each in templates(payload)}
+            assert seen_in_it[:3] == (payload[0], int.from_bytes(payload[2:4], "little"), 1)
+        else:
+            assert len(payload) < HEADER or payload[4:8] == bytes(4)
+    return looked.messages
+
+
+@given(PAYLOADS)
+def test_any_bytes(payloads: list[bytes]) -> None:
+    _check(payloads)
+
+
+@pytest.mark.parametrize("version", [8, 16, 17])
+def test_packets_of_a_simulated_day(version: int) -> None:
+    assert _check(simulated(version)) > 1_000
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_damaged_packets(seed: int) -> None:
+    assert _check(damaged(seed)) > 50
+
+
+def test_notes_stop_where_their_room_ends() -> None:
+    payloads = simulated(16)[:300]
+    laid, expected = Laid(payloads), find_messages(payloads, CONCERN_ALL)
+    wanted, seen, notes = np.zeros(MARKS, np.uint8), np.zeros(MARKS, np.uint8), np.full(4, -7, np.int64)
+    wanted[list(CONCERN_ALL)] = 1
+    found = find_by_kernel(
+        laid.base, laid.offsets.ctypes.data, laid.lengths.ctypes.data, len(payloads), wanted.ctypes.data,
+        seen.ctypes.data, notes.ctypes.data, 3,
+    )  # fmt: skip
+    assert found == (expected[0], 3)
+    assert notes.tolist() == [*expected[1][:3], -7]
