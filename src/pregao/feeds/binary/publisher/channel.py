@@ -1,6 +1,6 @@
 """One channel at one site: the three streams, their timers and resets, tied together (6.1)."""
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Set
 
 from pregao.codecs.sbe import Schema
 from pregao.feeds.binary.publisher.counts import MessageCounts
@@ -21,7 +21,6 @@ from pregao.feeds.publishing import (
     SequencePoint,
     Site,
 )
-from pregao.model.events import Event, Update
 from pregao.model.streams import Feed, Stream
 
 
@@ -78,15 +77,14 @@ class ChannelPublisher:
             channel, self.incremental, source, writer.sequence_reset, paces.recovery_ns,
             habits.replenishment_orders,
         )  # fmt: skip
-        self._counts = MessageCounts(writer, self.incremental.muted)
+        # Called for every event: no call in between.
+        self.publish = self.incremental.publish
+        self.message_counts = MessageCounts(writer, self.incremental.muted).of
         self._streams = {
             Stream.INCREMENTAL: incremental,
             Stream.DEFINITION: self.definitions.packets,
             Stream.SNAPSHOT: self.snapshots.packets,
         }
-
-    def publish(self, event: Event, now_ns: int) -> None:
-        self.incremental.publish(event, now_ns)
 
     def flush(self, now_ns: int) -> None:
         """The instant is over: what was published leaves."""
@@ -120,9 +118,6 @@ class ChannelPublisher:
         self.incremental.packets.on_timeout(now_ns)
         self.definitions.advance(now_ns)
         self.snapshots.advance(now_ns)
-
-    def message_counts(self, updates: Sequence[Update]) -> Sequence[int] | None:
-        return self._counts.of(updates)
 
     def point(self, stream: Stream) -> SequencePoint:
         return self._streams[stream].point

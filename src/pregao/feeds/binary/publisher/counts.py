@@ -25,11 +25,11 @@ class MessageCounts:
     """Of one wire version. `muted` are the instruments whose book updates are not sent now."""
 
     def __init__(self, writer: MessageWriter, muted: Set[int]) -> None:
-        self._writer, self._muted = writer, muted
+        self._writer, self._muted, self._by_position = writer, muted, writer.by_position
 
     def of(self, updates: Sequence[Update]) -> Sequence[int] | None:
         """As `Publisher.message_counts`: None where each became one."""
-        by_position = self._writer.by_position and len(updates) > 1
+        by_position = self._by_position and len(updates) > 1
         if not updates or not (by_position or self._muted or type(updates[0]) in _ODD):
             return None
         counts = [self._alone(update) for update in updates]
