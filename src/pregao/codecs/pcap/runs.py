@@ -16,12 +16,13 @@ _LARGEST_OFFSET_S = 1 << 32  # beyond it a time might leave int64, and the plain
 
 
 class CaptureRuns:
-    """What the kernel must know of a capture, kept in step with the plain reader."""
+    """What the kernel must know of a capture, kept in step with the plain reader. `shape` points at
+    `interfaces`, which belong to it."""
 
     def __init__(self) -> None:
         self.reader = DatagramReader()
         self.shape = Shape(PCAP, 0, 1, 0, 0, 0)
-        self._interfaces: Interfaces = np.zeros((0, INTERFACE_SIZE), np.int64)
+        self.interfaces: Interfaces = np.zeros((0, INTERFACE_SIZE), np.int64)
         self._described: tuple[str, int] | None = None
 
     @property
@@ -63,8 +64,8 @@ class CaptureRuns:
         if described != self._described:
             self._described = described
             rows = [_interface_row(interface) for interface in blocks.interfaces]
-            self._interfaces = np.array(rows, np.int64).reshape(-1, INTERFACE_SIZE)
-            address = self._interfaces.ctypes.data
+            self.interfaces = np.array(rows, np.int64).reshape(-1, INTERFACE_SIZE)
+            address = self.interfaces.ctypes.data
             self.shape = Shape(PCAPNG, int(blocks.order == ">"), 0, 0, address, len(rows))
 
 

@@ -86,7 +86,7 @@ def open_layout(path: str, scratch: str = "") -> CaptureLayout:
 
 
 def _kept_shape(runs: CaptureRuns) -> tuple[Any, ...]:
-    return (*runs.shape[:4], runs._interfaces.tobytes())
+    return (*runs.shape[:4], runs.interfaces.tobytes())
 
 
 class PieceReader:
