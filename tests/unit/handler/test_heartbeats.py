@@ -94,7 +94,7 @@ def test_whatever_comes_the_plain_handler_knows_the_same(arrived: list[tuple[int
     ]
     # Who is heard is looked at now and then, and the plain one settles after every packet, so that its looks
     # are at other times: both look once more.
-    looked_ns = now_ns + handler.machine.settings.heartbeat_ns // 2
+    looked_ns = now_ns + handler.machine.settings.beat_ns // 2
     ours += handler.on_timeout(looked_ns)
     theirs += plain.on_timeout(looked_ns)
     assert sorted(map(str, ours)) == sorted(map(str, theirs))

@@ -16,7 +16,8 @@ _LARGEST_OFFSET_S = 1 << 32  # beyond it a time might leave int64, and the plain
 
 
 class CaptureRuns:
-    """What the kernel must know of a capture, kept in step with the plain reader."""
+    """What the kernel must know of a capture, kept in step with the plain reader. `shape` points at
+    `interfaces`, which belong to it."""
 
     def __init__(self) -> None:
         self.reader = DatagramReader()

@@ -50,7 +50,7 @@ from pregao.model.market import DefinitionAction
 from pregao.model.rows import NULL, Kind, Rows
 
 _NOTE_ROOM: Final = 1 << 12
-_SHORTEST_MESSAGE: Final = 40  # that tells a row
+_BYTES_OF_AN_ORDER: Final = 40  # or more, in systems of bytes; where they are fewer, buffers grow
 _NOBODY: Final = -1  # security id of number 0
 # What happens at one place, in this order; snapshots of it are last.
 LOAD, LOST, CONFLICTING, BEGUN, ABSENT = range(5)
@@ -79,7 +79,7 @@ class SliceMachine:
         self._reader = reader or row_reader("packets", slice_.system)
         self.store = BookStore(max_instruments=MOST_INSTRUMENTS)
         self.known = KnownInstruments(load_system(slice_.system).policy.reports_in_a_unit)
-        self.buffers = RowBuffers(int(merged.length.sum()) // _SHORTEST_MESSAGE)
+        self.buffers = RowBuffers(int(merged.length.sum()) // _BYTES_OF_AN_ORDER)
         self.findings = Findings()
         assert self.store.add_instrument(_NOBODY) == UNHEARD
         self.store.want_quotes()
