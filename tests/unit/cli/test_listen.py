@@ -195,7 +195,7 @@ def captures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from pregao.simulator.sample import write_sample
 
     folder = tmp_path_factory.mktemp("listen")
-    write_sample(folder, messages=8_000)
+    write_sample(folder, messages=9_000)  # with auctions
     return folder
 
 
