@@ -7,12 +7,11 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Final
 
 from pregao.feeds.identity import Identity
-from pregao.feeds.port import MulticastSystem
-from pregao.feeds.publishing import PublishingSystem
 from pregao.model.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from pregao.feeds.port import MulticastSystem
+    from pregao.feeds.publishing import PublishingSystem
 
 DEFAULT: Final = "binary"
 GROUP: Final = "pregao.systems"
@@ -39,14 +38,6 @@ def load_system(name: str = DEFAULT) -> "MulticastSystem":
     return found
 
 
-def load_publishing_system(name: str = DEFAULT) -> PublishingSystem:
-    """The same of one that can publish; ConfigurationError where it only listens."""
-    found: object = load_system(name)
-    if not isinstance(found, PublishingSystem):
-        raise ConfigurationError(f"the system {name!r} publishes nothing", key="system")
-    return found
-
-
 @cache
 def load_identity(name: str = DEFAULT) -> Identity:
     """How a system's packets are known in captures. Of our own it comes without the rest of them, which takes
@@ -63,6 +54,16 @@ def _load(name: str, place: str) -> Any:
         return getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise ConfigurationError(f"system {name!r} cannot be loaded: {error}", key="system") from error
+
+
+def load_publishing_system(name: str = DEFAULT) -> "PublishingSystem":
+    """The same of one that can publish; ConfigurationError where it only listens."""
+    from pregao.feeds.publishing import PublishingSystem
+
+    found: object = load_system(name)
+    if not isinstance(found, PublishingSystem):
+        raise ConfigurationError(f"the system {name!r} publishes nothing", key="system")
+    return found
 
 
 def _entry_point(name: str) -> str | None:
