@@ -136,7 +136,7 @@ class SideByLevel:
         self._levels: list[Level] = []
 
     def apply(self, update: LevelUpdate, found: Found) -> None:
-        place, level = update.position - 1, Level(update.price, update.size, update.orders)
+        place, level = update.position - 1, Level(update.price, update.size, update.orders or 1)
         is_there = 0 <= place < len(self._levels)
         overlaid = update.action is Action.OVERLAY
         if overlaid and update.price is None:

@@ -1,5 +1,5 @@
 """The plain statistics of one instrument: the last update that told each. The kernel's twin is
-`figures.kernels`.
+`books.kernels.statistics`.
 
 - A DELETE takes its figure away. Bands are kept per type; the reference price, which has no type, is
   one of its own (13.11). What is a percentage stays one: its `limit_type` says so.

@@ -12,7 +12,8 @@ ORDER           action, side, id, price, size, inserted_ns, firm, position; othe
                 Of a lending contract: high (ExpireDate, days since 1970), fine (EarlyTermination,
                 BTBCertIndicator and BTBContractInfo, a byte each from the lowest, plus 1). The flag
                 BY_POSITION says what orders its side
-LEVEL           action, side, price, size, position (of the level), firm (orders that it has)
+LEVEL           action, side, price, size, position (of the level), firm (orders that it has; books take 0,
+                which is not told, for 1: a level without orders is none)
 SIDE            action (DELETE_THRU, DELETE_FROM), side, position; BY_POSITION as an ORDER
 TRADE           id, price, size, firm (buyer), position (seller), condition, detail (sub-type), session,
                 trade_date, type (tick direction + 1); other: interest rate; low: days of the seller;

@@ -238,6 +238,11 @@ def test_a_smaller_depth_drops_what_is_beyond(book: AnyBook) -> None:
     assert not book.suspect
 
 
+def test_a_level_whose_orders_are_not_told_has_one(book: AnyBook) -> None:
+    book.apply(level(NEW, SELL, 1, 1100, 5, 0))
+    assert book.top.offer == Level(1100, 5, 1), "a quote without orders would be none"
+
+
 def test_no_price_is_above_all_others_and_extremes_are_prices(book: AnyBook) -> None:
     lowest, highest = -(1 << 63) + 1, (1 << 63) - 1
     book.apply(BookEmptied(SECURITY, 0))

@@ -32,7 +32,7 @@ def _write(context, header, side, sign, row, place):
     level, key = levels + place * t.LEVEL_SIZE, key_of(sign, load_i64(row, r.PRICE))
     store_64(level, t.LEVEL_KEY, key)
     store_64(level, t.LEVEL_TOTAL, load_i64(row, r.SIZE))
-    store_64(level, t.LEVEL_ORDERS, load_u32(row, r.FIRM))
+    store_64(level, t.LEVEL_ORDERS, max(load_u32(row, r.FIRM), 1))
     if place == count - 1:
         store_8(side, t.SIDE_DIRTY, 1)
     is_wrong = place > 0 and load_i64(level - t.LEVEL_SIZE, t.LEVEL_KEY) >= key
