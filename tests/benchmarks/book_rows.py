@@ -19,7 +19,7 @@ from pregao.simulator import Settings, simulate
 INSTRUMENTS = 2_000
 MESSAGES = 200_000
 SEED = 8
-_KEPT = Path("build/bench-orders-1.npy")
+_KEPT = Path("build/bench-orders-2.npy")
 _NEW, _CHANGE, _DELETE = 0, 1, 2
 ID_STEP = 1 << 34  # between two lives of a day: ids of one do not span more
 

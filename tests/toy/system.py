@@ -24,7 +24,7 @@ _STREAM_OF: Final = (
     dict.fromkeys(b"OXT", Stream.INCREMENTAL) | dict.fromkeys(b"D", Stream.DEFINITION)
     | dict.fromkeys(b"Ss", Stream.SNAPSHOT)
 )  # fmt: skip
-_ORDERED_BY_PRICE: Final = 16  # what rows of books that are ordered by price have for a version
+_ORDERED_BY_PRICE: Final = 16  # wire version that tables have of books that are ordered by price
 
 
 class ToyHeaders:

@@ -1,77 +1,128 @@
 """The plain book of one instrument: slow, obvious, what the kernel is held against.
 
-How a side is ordered is said by the wire version of each message for it, so a feed may change its
-version in mid-stream: the side is then put in the other order first.
+How a side is ordered is said with each update for it, so a feed may change its mind in mid-stream: the side
+is then put in the other order first.
 """
 
 from collections import Counter
-from itertools import groupby
 
-from pregao.books.anomalies import FIRST_BY_PRICE, MAX_SIZE, Anomaly
-from pregao.books.views import Level, Order, Top, rank
-from pregao.model.events import BookEmptied, OrderUpdate, SideDeleted
+from pregao.books.anomalies import MAX_SIZE, Anomaly
+from pregao.books.views import Level, Order, Policy, Top, rank
+from pregao.model.events import BookEmptied, LevelUpdate, OrderUpdate, SideDeleted
 from pregao.model.market import Action, Side
-from tests.twins.plain_sides import BookSide, Found, SideByPosition, SideByPrice
+from pregao.model.rows import Flag
+from tests.twins.plain_sides import BookSide, Found, SideByLevel, SideByPosition, SideByPrice
 
-BookUpdate = OrderUpdate | SideDeleted | BookEmptied
+BookUpdate = OrderUpdate | LevelUpdate | SideDeleted | BookEmptied
 _OF_AN_ORDER = frozenset((Action.NEW, Action.CHANGE, Action.DELETE))
+_POLICIES = {SideByPrice: Policy.BY_PRICE, SideByPosition: Policy.BY_POSITION, SideByLevel: Policy.BY_LEVEL}
 
 
 class ReferenceBook:
-    def __init__(self) -> None:
+    """`depth`: of sides whose levels are told; 0: any."""
+
+    def __init__(self, depth: int = 0) -> None:
         self.anomalies: Counter[Anomaly] = Counter()  # ever
         self.suspect = False  # since it was last emptied
-        self._sides: dict[Side, BookSide] = {}
-        self.clear()
+        self._depth = depth
+        self._sides: dict[Side, BookSide] = {side: SideByPrice(side, (), []) for side in Side}
 
-    def apply(self, update: BookUpdate, version: int) -> None:
+    def apply(self, update: BookUpdate, flags: Flag = Flag(0)) -> None:  # noqa: B008
+        """`flags` as a row has them: those that are about books count."""
         if isinstance(update, BookEmptied):
             self.clear()
             return
         found: Found = []
         if isinstance(update, OrderUpdate):
-            self._apply_order(update, version, found)
+            self._apply_order(update, flags, found)
+        elif isinstance(update, LevelUpdate):
+            self._apply_level(update, found)
         elif update.action is Action.DELETE_THRU:
-            self._sides[update.side] = SideByPrice(update.side, (), found)
+            self._clear(update.side)
         elif update.action is Action.DELETE_FROM:
-            self._ordered(update.side, version, found).delete_from(update.position or 0, found)
+            self._delete_from(update, flags, found)
         else:
             found.append(Anomaly.MALFORMED)
         self.anomalies.update(found)
         self.suspect |= bool(found)
 
-    def _apply_order(self, update: OrderUpdate, version: int, found: Found) -> None:
-        sized = update.action is Action.DELETE or 0 <= update.size <= MAX_SIZE
-        if update.action not in _OF_AN_ORDER or not sized:
+    def _apply_order(self, update: OrderUpdate, flags: Flag, found: Found) -> None:
+        by_position = Flag.BY_POSITION in flags
+        overlaid = by_position and update.action is Action.OVERLAY
+        removed = update.action is Action.DELETE or (overlaid and update.price is None)
+        if not (update.action in _OF_AN_ORDER or overlaid) or not (removed or 0 <= update.size <= MAX_SIZE):
             found.append(Anomaly.MALFORMED)
-            return
-        self._ordered(update.side, version, found).apply(update, version, found)
+        elif by_position:
+            self._by_position(update.side, found).apply(update, found)
+        else:
+            self._by_price(update.side, found).apply(update, Flag.PRICE_UNTOLD in flags, found)
 
-    def _ordered(self, side: Side, version: int, found: Found) -> BookSide:
-        """The side, in the order that a version has."""
+    def _apply_level(self, update: LevelUpdate, found: Found) -> None:
+        overlaid = update.action is Action.OVERLAY
+        removed = update.action is Action.DELETE or (overlaid and update.price is None)
+        if not (update.action in _OF_AN_ORDER or overlaid) or not (removed or 0 <= update.size <= MAX_SIZE):
+            found.append(Anomaly.MALFORMED)
+        else:
+            self._by_level(update.side, found).apply(update, found)
+
+    def _delete_from(self, update: SideDeleted, flags: Flag, found: Found) -> None:
+        side = self._sides[update.side]
+        if not isinstance(side, SideByLevel):  # positions of levels are positions too
+            order = self._by_position if Flag.BY_POSITION in flags else self._by_price
+            side = order(update.side, found)
+        side.delete_from(update.position or 0, found)
+
+    def _by_price(self, side: Side, found: Found) -> SideByPrice:
         current = self._sides[side]
-        if version >= FIRST_BY_PRICE and not isinstance(current, SideByPrice):
-            current = self._sides[side] = SideByPrice(side, current.orders(), found)
-        elif version < FIRST_BY_PRICE and not isinstance(current, SideByPosition):
-            current = self._sides[side] = SideByPosition(current.orders())
+        if not isinstance(current, SideByPrice):
+            current = self._sides[side] = SideByPrice(side, self._kept(current, found), found)
         return current
+
+    def _by_position(self, side: Side, found: Found) -> SideByPosition:
+        current = self._sides[side]
+        if not isinstance(current, SideByPosition):
+            current = self._sides[side] = SideByPosition(side, self._kept(current, found))
+        return current
+
+    def _by_level(self, side: Side, found: Found) -> SideByLevel:
+        current = self._sides[side]
+        if not isinstance(current, SideByLevel):
+            if current.orders():
+                found.append(Anomaly.POLICY)
+            current = self._sides[side] = SideByLevel(side, self._depth)
+        return current
+
+    def _kept(self, side: BookSide, found: Found) -> list[Order]:
+        """The orders of a side; levels have none."""
+        if isinstance(side, SideByLevel) and side.levels():
+            found.append(Anomaly.POLICY)
+        return side.orders()
+
+    def _clear(self, side: Side) -> None:
+        by_level = isinstance(self._sides[side], SideByLevel)
+        self._sides[side] = SideByLevel(side, self._depth) if by_level else SideByPrice(side, (), [])
 
     def clear(self) -> None:
         """Known to be empty, so nothing is suspect any more."""
-        self._sides = {side: SideByPrice(side, (), []) for side in Side}
+        for side in Side:
+            self._clear(side)
         self.suspect = False
+
+    def set_depth(self, depth: int) -> None:
+        self._depth = depth
+        for side in self._sides.values():
+            if isinstance(side, SideByLevel):
+                side.depth = depth
+                side.trim()
+
+    def policy(self, side: Side) -> Policy:
+        return _POLICIES[type(self._sides[side])]
 
     def orders(self, side: Side) -> list[Order]:
         return self._sides[side].orders()
 
     def levels(self, side: Side) -> list[Level]:
-        """Market by price. Positions that contradict the prices do not change it."""
-        ranked = sorted(self.orders(side), key=lambda order: -rank(side, order.price))
-        return [
-            Level(price, sum(order.size for order in orders), len(orders))
-            for price, group in groupby(ranked, key=lambda order: order.price)
-            for orders in (list(group),)
-        ]
+        return self._sides[side].levels()
 
     @property
     def top(self) -> Top:
@@ -82,7 +133,14 @@ class ReferenceBook:
         for side in Side:
             orders, levels = self.orders(side), self.levels(side)
             ranks = [rank(side, level.price) for level in levels]
-            assert ranks == sorted(set(ranks), reverse=True), "levels are in order, each price once"
+            by_level = isinstance(self._sides[side], SideByLevel)
+            if not by_level or not self.suspect:
+                assert ranks == sorted(set(ranks), reverse=True), "levels are in order, each price once"
+            assert all(level.size >= 0 for level in levels)
+            if by_level:
+                assert not orders
+                assert len(levels) <= self._depth or not self._depth
+                continue
             assert sum(level.orders for level in levels) == len(orders)
             assert sum(level.size for level in levels) == sum(order.size for order in orders)
             assert all(0 <= order.size <= MAX_SIZE for order in orders)

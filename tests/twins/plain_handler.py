@@ -19,7 +19,7 @@ from pregao.handler.instruments import Instruments
 from pregao.handler.keeper import StoreKeeper
 from pregao.handler.observer import Observer
 from pregao.handler.snapshots import SnapshotReader
-from pregao.model.rows import FIRST_SPECIAL, Kind
+from pregao.model.rows import FIRST_SPECIAL, LAST_BOOK_KIND, Kind
 from pregao.model.streams import Feed, Stream
 from pregao.recovery.arbitration import Packet
 from pregao.recovery.channel import ChannelMachine
@@ -149,7 +149,7 @@ class PlainHandler:
         if instrument.apply(row):
             ended = self.groups.infer(index, row)
             self.store.forget_auction(each for each in ended if machine.shows_statistics(each))
-        if row["kind"] <= Kind.EMPTY_BOOK and instrument.book.suspect and record["book"] != Known.STALE:
+        if row["kind"] <= LAST_BOOK_KIND and instrument.book.suspect and record["book"] != Known.STALE:
             record["book"], record["bound"] = Known.STALE, NEVER
             record["missing"] = max(int(record["missing"]), int(row["at"]))
             machine.table.recount(index)

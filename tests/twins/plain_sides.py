@@ -1,22 +1,25 @@
-"""One side of a plain book, in its two orders: by price and secondaryOrderID (12.1), and by position
-(below wire version 15; section 9 of the FIX/FAST guidelines). They take the same updates and say which
-anomalies they met."""
+"""One side of a plain book, under its three policies: orders by price and secondaryOrderID (12.1), orders by
+position, and price levels by position (both: section 9 of the FIX/FAST guidelines). They say which anomalies
+they met."""
 
 from collections.abc import Iterable
+from itertools import groupby, pairwise
 from typing import Protocol
 
-from pregao.books.anomalies import FIRST_WITH_DELETED_PRICE, Anomaly
-from pregao.books.views import Order, rank
-from pregao.model.events import OrderUpdate
+from pregao.books.anomalies import MAX_LEVELS, Anomaly
+from pregao.books.views import Level, Order, rank
+from pregao.model.events import LevelUpdate, OrderUpdate
 from pregao.model.market import Action, Side
 
 Found = list[Anomaly]
 
 
 class BookSide(Protocol):
-    def apply(self, update: OrderUpdate, version: int, found: Found) -> None: ...
     def delete_from(self, position: int, found: Found) -> None: ...
     def orders(self) -> list[Order]:
+        """Best first."""
+
+    def levels(self) -> list[Level]:
         """Best first."""
 
 
@@ -24,6 +27,16 @@ def order_of(update: OrderUpdate) -> Order:
     return Order(
         update.order_id, update.price, update.size, update.inserted_ns, update.firm, update.implied
     )
+
+
+def levels_of(side: Side, orders: Iterable[Order]) -> list[Level]:
+    """Market by price. Positions that contradict the prices do not change it."""
+    ranked = sorted(orders, key=lambda order: -rank(side, order.price))
+    return [
+        Level(price, sum(order.size for order in same), len(same))
+        for price, group in groupby(ranked, key=lambda order: order.price)
+        for same in (list(group),)
+    ]
 
 
 class SideByPrice:
@@ -36,13 +49,13 @@ class SideByPrice:
             else:
                 self._orders[order.order_id] = order
 
-    def apply(self, update: OrderUpdate, version: int, found: Found) -> None:
+    def apply(self, update: OrderUpdate, price_untold: bool, found: Found) -> None:
         there = self._orders.get(update.order_id)
         if update.action is Action.DELETE:
             if there is None:
                 found.append(Anomaly.UNKNOWN_DELETE)
                 return
-            told = update.price is not None or version >= FIRST_WITH_DELETED_PRICE
+            told = update.price is not None or not price_untold
             if told and update.price != there.price:
                 found.append(Anomaly.PRICE_DIFFERS)
             del self._orders[update.order_id]
@@ -63,13 +76,19 @@ class SideByPrice:
             self._orders.values(), key=lambda order: (-rank(self._side, order.price), order.order_id)
         )
 
+    def levels(self) -> list[Level]:
+        return levels_of(self._side, self.orders())
+
 
 class SideByPosition:
-    def __init__(self, orders: Iterable[Order]) -> None:
-        self._orders = list(orders)
+    def __init__(self, side: Side, orders: Iterable[Order]) -> None:
+        self._side, self._orders = side, list(orders)
 
-    def apply(self, update: OrderUpdate, version: int, found: Found) -> None:
+    def apply(self, update: OrderUpdate, found: Found) -> None:
         place, count = update.position - 1, len(self._orders)
+        if update.action is Action.OVERLAY:
+            self._overlay(update, place, found)
+            return
         if update.action is Action.NEW:
             if not 0 <= place <= count:
                 found.append(Anomaly.POSITION)
@@ -89,6 +108,14 @@ class SideByPosition:
         else:
             del self._orders[place]
 
+    def _overlay(self, update: OrderUpdate, place: int, found: Found) -> None:
+        """9.6: replaced or inserted; gone where it has no price."""
+        leaves_a_gap = update.price is not None and place > len(self._orders)
+        if place < 0 or leaves_a_gap:
+            found.append(Anomaly.POSITION)
+            place = len(self._orders)
+        self._orders[place : place + 1] = [] if update.price is None else [order_of(update)]
+
     def delete_from(self, position: int, found: Found) -> None:
         if not 1 <= position <= len(self._orders):
             found.append(Anomaly.POSITION)
@@ -96,3 +123,79 @@ class SideByPosition:
 
     def orders(self) -> list[Order]:
         return list(self._orders)
+
+    def levels(self) -> list[Level]:
+        return levels_of(self._side, self._orders)
+
+
+class SideByLevel:
+    """`depth` 0: as many levels as there are."""
+
+    def __init__(self, side: Side, depth: int) -> None:
+        self._side, self.depth = side, depth
+        self._levels: list[Level] = []
+
+    def apply(self, update: LevelUpdate, found: Found) -> None:
+        place, level = update.position - 1, Level(update.price, update.size, update.orders or 1)
+        is_there = 0 <= place < len(self._levels)
+        overlaid = update.action is Action.OVERLAY
+        if overlaid and update.price is None:
+            if place < 0:
+                found.append(Anomaly.POSITION)
+            self._levels[max(place, 0) : place + 1] = []
+        elif update.action is Action.NEW or (overlaid and not is_there):
+            self._insert(place, level, found)
+        elif not is_there:
+            found.append(Anomaly.POSITION)
+        else:
+            self._touch(place, level, update.action, found)
+
+    def _touch(self, place: int, level: Level, action: Action, found: Found) -> None:
+        differs = self._levels[place].price != level.price
+        if action is Action.DELETE:
+            if differs and level.price is not None:
+                found.append(Anomaly.PRICE_DIFFERS)
+            del self._levels[place]
+            return
+        if action is Action.CHANGE and differs:
+            found.append(Anomaly.PRICE_DIFFERS)
+        self._levels[place] = level
+        self._look_around(place, found)
+
+    def _insert(self, place: int, level: Level, found: Found) -> None:
+        count = len(self._levels)
+        if not self.depth and count == MAX_LEVELS:
+            found.append(Anomaly.OVERFLOW)
+            return
+        wrong = not 0 <= place <= count
+        place = count if wrong else place
+        beyond = self.depth and place >= self.depth
+        if wrong or beyond:
+            found.append(Anomaly.POSITION)
+        if beyond:
+            return
+        self._levels.insert(place, level)
+        self.trim()
+        self._look_around(place, found)
+
+    def _look_around(self, place: int, found: Found) -> None:
+        """The price is to lie between those of the neighbours."""
+        near = self._levels[max(place - 1, 0) : place + 2]
+        if any(rank(self._side, one.price) <= rank(self._side, two.price) for one, two in pairwise(near)):
+            found.append(Anomaly.PRICE_ORDER)
+
+    def trim(self) -> None:
+        """9.2.1: what is beyond the depth is gone without a message."""
+        if self.depth:
+            del self._levels[self.depth :]
+
+    def delete_from(self, position: int, found: Found) -> None:
+        if not 1 <= position <= len(self._levels):
+            found.append(Anomaly.POSITION)
+        del self._levels[: max(position, 0)]
+
+    def orders(self) -> list[Order]:
+        return []
+
+    def levels(self) -> list[Level]:
+        return list(self._levels)

@@ -11,7 +11,16 @@ from pregao.books.phases import AUCTIONS, effective, own_after
 from pregao.books.statistics import Slot, Statistics
 from pregao.model import events as e
 from pregao.model.market import Phase, State, StateEvent
-from pregao.model.rows import ROW, Kind, Rows
+from pregao.model.rows import (
+    FIRST_ENTRY_KIND,
+    FIRST_TRADING_KIND,
+    LAST_BOOK_KIND,
+    LAST_STATISTIC_KIND,
+    ROW,
+    Flag,
+    Kind,
+    Rows,
+)
 from tests.twins.plain_book import ReferenceBook
 from tests.twins.row_updates import update_of
 
@@ -32,8 +41,8 @@ class PlainInstrument:
         update = update_of(row)
         if update is None:
             return False
-        if row["kind"] <= Kind.EMPTY_BOOK or row["kind"] == Kind.SNAPSHOT_ORDER:
-            self.book.apply(update, int(row["version"]))  # type: ignore[arg-type]
+        if row["kind"] <= LAST_BOOK_KIND or row["kind"] >= FIRST_ENTRY_KIND:
+            self.book.apply(update, Flag(int(row["flags"])))  # type: ignore[arg-type]
             return False
         rejoined = isinstance(update, e.StateChanged) and self._enter(update)
         self.statistics.apply(update)
@@ -85,7 +94,7 @@ class PlainStore:
             for row in rows[rows["kind"] == Kind.STATE]:
                 instrument.statistics.told[Slot.STATE] = update_of(row)
                 instrument.own = int(row["type"]) if row["detail"] == StateEvent.LEAVES_GROUP else 0
-            for row in rows[(rows["kind"] >= Kind.TRADE) & (rows["kind"] <= Kind.QUANTITY_BAND)]:
+            for row in rows[(rows["kind"] >= FIRST_TRADING_KIND) & (rows["kind"] <= LAST_STATISTIC_KIND)]:
                 instrument.apply(row)
 
     # What `Groups` asks for

@@ -13,6 +13,11 @@ def update_of(row: Any) -> e.Update | None:
     kind = int(row["kind"])
     if kind in (Kind.ORDER, Kind.SNAPSHOT_ORDER):
         return _order(row)
+    if kind in (Kind.LEVEL, Kind.SNAPSHOT_LEVEL):
+        return e.LevelUpdate(
+            int(row["security_id"]), Action(int(row["action"])), Side(int(row["side"])), _wide(row, "price"),
+            int(row["size"]), int(row["firm"]), int(row["position"]), int(row["time_ns"]),
+        )  # fmt: skip
     if kind == Kind.SIDE:
         position = int(row["position"]) or None
         return e.SideDeleted(
@@ -45,11 +50,11 @@ def _order(row: Any) -> e.OrderUpdate:
 
 
 def _trade(row: Any) -> e.Trade:
-    sub_type = int(row["sub_type"])
+    sub_type = int(row["detail"])
     return e.Trade(
         int(row["security_id"]), int(row["id"]), int(row["price"]), int(row["size"]), int(row["trade_date"]),
         Session(int(row["session"])), TradeCondition(int(row["condition"])), int(row["time_ns"]),
         TradeSubType(sub_type) if sub_type else None, int(row["firm"]) or None, int(row["position"]) or None,
-        bool(row["flags"] & Flag.IMPLIED), bool(row["flags"] & Flag.FORWARD), int(row["days"]) or None,
+        bool(row["flags"] & Flag.IMPLIED), bool(row["flags"] & Flag.FORWARD), _wide(row, "low"),
         _wide(row, "other"),
     )  # fmt: skip

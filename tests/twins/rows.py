@@ -90,8 +90,8 @@ def _side_deleted(u: e.SideDeleted) -> Fields:
 
 def _traded(u: e.Trade | e.LastTrade) -> Fields:
     return _trade_key(u) | {
-        "firm": u.buyer, "position": u.seller, "condition": u.condition, "sub_type": u.sub_type,
-        "days": u.seller_days, "other": u.interest_rate,
+        "firm": u.buyer, "position": u.seller, "condition": u.condition, "detail": u.sub_type,
+        "low": u.seller_days, "other": u.interest_rate,
     }  # fmt: skip
 
 

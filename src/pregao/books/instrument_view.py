@@ -3,6 +3,7 @@ people get."""
 
 import struct
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -13,12 +14,14 @@ from pregao.books.anomalies import Anomaly
 from pregao.books.kernels import lookups as kernels
 from pregao.books.memory import Memory, address
 from pregao.books.statistics import Statistics, StoredStatistics
-from pregao.books.views import BookLevels, Level, Order, QueuePosition, SideLevels, Top
+from pregao.books.views import BookLevels, Level, Order, Policy, QueuePosition, SideLevels, Top
 from pregao.model.market import Side
 from pregao.model.rows import NULL, ROW, Rows
 
 _COUNT: Final = struct.Struct(f"<{t.SIDE_ORDERS}xI").unpack_from
 _STATISTICS_AT: Final = struct.Struct(f"<{t.STATISTICS_AT}xI").unpack_from
+_STREAMS_AT: Final = struct.Struct(f"<{t.STREAMS_AT}xI").unpack_from
+_STREAM: Final = struct.Struct("<IB").unpack_from  # where the next one is, and which
 _NO_STATISTICS: Final = bytes(t.STATISTICS_BLOCK)
 _SLOT: Final = struct.Struct("<qqqqII").iter_unpack
 
@@ -71,9 +74,13 @@ class StoreViews:
         bids, offers = (SideLevels(*side[:, :count]) for side, count in zip(columns, counts, strict=True))
         return BookLevels(bids, offers)
 
-    def is_by_position(self, number: int, side: Side) -> bool:
-        """Whether the last update of a side told positions (below wire version 15)."""
-        return bool(self._side(number, side)["policy"] == t.BY_POSITION)
+    def policy(self, number: int, side: Side) -> Policy:
+        """What orders a side, as its last update said."""
+        return Policy(int(self._side(number, side)["policy"]))
+
+    def depth(self, number: int) -> int:
+        """How many levels a side may have, where levels are told; 0: as many as there are."""
+        return int(self._side(number, Side.BUY)["depth"])
 
     def level_array(self, number: int, side: Side, depth: int | None = None) -> NDArray[Any]:
         """Price levels of a side, best first: price (NULL: none), size, orders."""
@@ -100,17 +107,33 @@ class StoreViews:
             Level(None if price == NULL else price, size, orders) if offers else None,
         )
 
-    def statistics_rows(self, number: int) -> Rows:
+    def statistics_rows(self, number: int, stream: int = 0) -> Rows:
         """The row that told each statistic, by its slot in `layout`; kind 0 where there is none."""
-        return np.frombuffer(self._statistics(number), ROW).copy()
+        return np.frombuffer(self._statistics(number, stream), ROW).copy()
 
-    def statistics(self, number: int) -> Statistics:
-        return StoredStatistics(self._statistics(number))
+    def statistics(self, number: int, stream: int = 0) -> Statistics:
+        """Of a stream (MDStreamID as `model.rows` has it)."""
+        return StoredStatistics(self._statistics(number, stream))
 
-    def _statistics(self, number: int) -> bytes:
-        (at,) = _STATISTICS_AT(self._memory.headers.data, number * t.HEADER_SIZE)
+    def streams(self, number: int) -> list[int]:
+        """Those other than 0 that have statistics."""
+        return sorted(stream for stream, _ in self._other_streams(number))
+
+    def _statistics(self, number: int, stream: int) -> bytes:
+        if stream:
+            at = dict(self._other_streams(number)).get(stream, 0)
+        else:
+            (at,) = _STATISTICS_AT(self._memory.headers.data, number * t.HEADER_SIZE)
         start = at * t.LINE
         return self._memory.arena[start : start + t.STATISTICS_BLOCK].tobytes() if at else _NO_STATISTICS
+
+    def _other_streams(self, number: int) -> Iterator[tuple[int, int]]:
+        """Each, and where its statistics lie, in lines."""
+        (head,) = _STREAMS_AT(self._memory.headers.data, number * t.HEADER_SIZE)
+        while head:
+            following, stream = _STREAM(self._memory.arena.data, head * t.LINE)
+            yield stream, head + 1
+            head = following
 
     def own_state(self, number: int) -> int:
         """0: as its group."""

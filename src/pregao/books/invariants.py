@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pregao.books import layout as t
+from pregao.books.anomalies import MAX_LEVELS, MAX_SIZE
 from pregao.books.memory import Memory
 
 _MASK = (1 << 64) - 1
@@ -20,7 +21,7 @@ def check_store(memory: Memory, count: int) -> None:
         for number in range(2):
             side = header[number * t.SIDE_SIZE : (number + 1) * t.SIDE_SIZE].view(t.SIDE)[0]
             held += int(side["orders"])
-            _check_side(memory, side, 1 if number == 0 else -1)
+            _check_side(memory, side, 1 if number == 0 else -1, bool(header[t.SUSPECT]))
             if side["orders_at"]:
                 blocks.append((int(side["orders_at"]), t.ORDERS_BLOCK << int(side["orders_class"])))
             if side["levels_at"]:
@@ -28,6 +29,7 @@ def check_store(memory: Memory, count: int) -> None:
         statistics = int(header[t.STATISTICS_AT : t.STATISTICS_AT + 4].view(np.uint32)[0])
         if statistics:
             blocks.append((statistics, t.STATISTICS_BLOCK))
+        blocks += _stream_blocks(memory, header)
     assert held == memory.get(t.ORDERS_HELD), "orders are counted"
     at = t.LINE
     for start, size in sorted(blocks):
@@ -40,7 +42,7 @@ def _free_blocks(memory: Memory) -> list[tuple[int, int]]:
     free: list[tuple[int, int]] = []
     lists = [(t.FREE_ORDERS + 8 * each, t.ORDERS_BLOCK << each) for each in range(t.CLASSES)]
     lists += [(t.FREE_LEVELS + 8 * each, t.LEVELS_BLOCK << each) for each in range(t.CLASSES)]
-    lists.append((t.FREE_STATISTICS, t.STATISTICS_BLOCK))
+    lists += [(t.FREE_STATISTICS, t.STATISTICS_BLOCK), (t.FREE_STREAMS, t.STREAM_BLOCK)]
     for head, size in lists:
         at = memory.get(head)
         while at:
@@ -49,13 +51,35 @@ def _free_blocks(memory: Memory) -> list[tuple[int, int]]:
     return free
 
 
+def _stream_blocks(memory: Memory, header: NDArray[Any]) -> list[tuple[int, int]]:
+    blocks: list[tuple[int, int]] = []
+    streams: list[int] = []
+    at = int(header[t.STREAMS_AT : t.STREAMS_AT + 4].view(np.uint32)[0])
+    while at:
+        blocks.append((at, t.STREAM_BLOCK))
+        head = memory.arena[at * t.LINE : (at + 1) * t.LINE]
+        streams.append(int(head[t.STREAM_NUMBER]))
+        at = int(head[t.STREAM_NEXT : t.STREAM_NEXT + 4].view(np.uint32)[0])
+    assert 0 not in streams
+    assert len(set(streams)) == len(streams), "each stream once"
+    return blocks
+
+
 def _block(memory: Memory, at: int, kind: np.dtype[Any], count: int) -> NDArray[Any]:
     return memory.arena[at * t.LINE : at * t.LINE + count * kind.itemsize].view(kind)
 
 
-def _check_side(memory: Memory, side: NDArray[Any], sign: int) -> None:
+def _check_side(memory: Memory, side: NDArray[Any], sign: int, suspect: bool) -> None:
     count, capacity = int(side["orders"]), t.FIRST_CAPACITY << int(side["orders_class"])
     levels = _block(memory, int(side["levels_at"]), t.LEVEL, int(side["levels"]))
+    if side["policy"] == t.BY_LEVEL:
+        assert not count
+        assert not side["orders_at"]
+        assert len(levels) <= (int(side["depth"]) or MAX_LEVELS)
+        assert (levels["size"] >= 0).all()
+        assert (levels["size"] <= MAX_SIZE).all()
+        assert suspect or (np.diff(levels["key"].astype(object)) > 0).all(), "levels rise to the best"
+        return
     if side["policy"] == t.BY_POSITION:
         orders = _block(memory, int(side["orders_at"]), t.SLOT, count)
     else:

@@ -12,7 +12,8 @@
 A side's levels are sorted, the best at the END: that is where nearly everything happens, and what is
 inserted there moves nothing. Its orders are a hash table by id where prices order the book (priority
 within a level is only looked for by whoever looks at orders), and an array, position 1 at the END,
-where positions do. Both have the same slots, in blocks of the same sizes.
+where positions do. Both have the same slots, in blocks of the same sizes. Where levels are told there are no
+orders, and the levels lie by position, 1 at the END.
 
 A level is kept by its key, which rises towards the top on both sides and is greatest for no price:
 price - 1 for bids, -price - 1 for offers, so that the greatest number is left for NULL. Nothing here may
@@ -23,6 +24,8 @@ from typing import Final
 
 import numpy as np
 
+from pregao.books.anomalies import Anomaly
+from pregao.books.views import Policy
 from pregao.model.rows import ROW_SIZE
 
 LINE: Final = 64
@@ -37,7 +40,8 @@ CLASSES: Final = 32  # of block sizes, each twice the one before
 FREE_ORDERS: Final = 26 * 8
 FREE_LEVELS: Final = FREE_ORDERS + CLASSES * 8
 FREE_STATISTICS: Final = FREE_LEVELS + CLASSES * 8
-CONTEXT_WORDS: Final = FREE_STATISTICS // 8 + 1
+FREE_STREAMS: Final = FREE_STATISTICS + 8
+CONTEXT_WORDS: Final = FREE_STREAMS // 8 + 1
 
 # Header of an instrument.
 HEADER_SIZE: Final = LINE
@@ -45,7 +49,7 @@ SIDE_SIZE: Final = 24
 SIDE: Final = np.dtype(
     [
         ("orders_at", "<u4"), ("orders", "<u4"), ("levels_at", "<u4"), ("levels", "<u4"),
-        ("orders_class", "u1"), ("levels_class", "u1"), ("policy", "u1"), ("dirty", "u1"), ("spare", "<u4"),
+        ("orders_class", "u1"), ("levels_class", "u1"), ("policy", "u1"), ("dirty", "u1"), ("depth", "<u4"),
     ]
 )  # fmt: skip
 assert SIDE.itemsize == SIDE_SIZE
@@ -57,14 +61,15 @@ SIDE_ORDERS_CLASS: Final = 16  # u8: capacity is FIRST_CAPACITY << class
 SIDE_LEVELS_CLASS: Final = 17
 SIDE_POLICY: Final = 18  # u8
 SIDE_DIRTY: Final = 19  # u8: the best level may have changed
+SIDE_DEPTH: Final = 20  # u32: how many levels there may be, where they are told; 0: as many as there are
 STATISTICS_AT: Final = 48  # u32, in lines; 0: none
 SUSPECT: Final = 52  # u8
 OWN_STATE: Final = 53  # u8; 0: as its group
 GROUP_PHASE: Final = 54  # u8; 0: not known
 IS_TOUCHED: Final = 55  # u8: in the list of those touched since the end of an event
+STREAMS_AT: Final = 56  # u32, in lines: statistics of streams other than 0; 0: none
 
-BY_PRICE: Final = 0
-BY_POSITION: Final = 1
+BY_PRICE, BY_POSITION, BY_LEVEL = map(int, Policy)
 
 FIRST_CAPACITY: Final = 8  # of orders or levels in a block
 FIRST_CAPACITY_BITS: Final = 3
@@ -94,7 +99,8 @@ assert LEVELS_BLOCK % LINE == 0
 TOP_SIZE: Final = LINE
 TOP_SIDE: Final = 24  # price, size, orders of a side
 
-ANOMALY_COUNTERS: Final = 8
+ANOMALY_COUNTERS: Final = 16
+assert len(Anomaly) <= ANOMALY_COUNTERS
 ANOMALIES_SIZE: Final = ANOMALY_COUNTERS * 4
 
 LOOKUP_SIZE: Final = 16  # security_id, instrument + 1 (0: empty)
@@ -109,6 +115,11 @@ RESET_SLOTS: Final = 6
 BAND_TYPES: Final = 5  # the first is the reference price, which has no type (13.11)
 STATISTICS_SLOTS: Final = BANDS + BAND_TYPES
 STATISTICS_BLOCK: Final = STATISTICS_SLOTS * ROW_SIZE
+# Those of another stream (MDStreamID) than 0 come behind a line that says which, and where the next are.
+STREAM_NEXT: Final = 0  # u32, in lines; 0: none
+STREAM_NUMBER: Final = 4  # u8
+STREAM_BLOCK: Final = LINE + STATISTICS_BLOCK
+assert STATISTICS_BLOCK % LINE == 0
 
 QUOTE: Final = np.dtype(
     [

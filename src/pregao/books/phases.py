@@ -4,7 +4,8 @@
   (102) or is told a null state.
 - Of phase and own state the more restrictive rules (14.1).
 
-Who keeps them: `figures.kernels` the state of each instrument, `handler.groups` the phases of the groups.
+Who keeps them: `books.kernels.statistics` the state of each instrument, `handler.groups` the phases of
+groups.
 """
 
 from typing import Final

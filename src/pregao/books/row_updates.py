@@ -49,14 +49,13 @@ class Row(NamedTuple):
     firm: int
     position: int
     trade_date: int
+    stream: int
+    spare: int
     condition: int
-    sub_type: int
     session: int
     origin: int
     type: int
     detail: int
-    spare: int
-    days: int
     sequence_version: int
     spare_2: int
     at: int
@@ -66,7 +65,7 @@ class Row(NamedTuple):
 
 
 assert Row._fields == ROW.names
-_UNPACK: Final = struct.Struct("<4B2H2I7q2I2H6B3H4q").unpack_from
+_UNPACK: Final = struct.Struct("<4B2H2I7q2IH2BI4B2H4q").unpack_from
 
 
 def row_at(data: bytes | memoryview, offset: int) -> Row:
@@ -133,8 +132,8 @@ def _low(row: Row) -> e.LowPrice:
 def _last_trade(row: Row) -> e.LastTrade:
     return e.LastTrade(
         row.security_id, row.id, row.price, row.size, row.trade_date, _member(Session, row.session),
-        TradeCondition(row.condition), row.time_ns, _optional(TradeSubType, row.sub_type), row.firm or None,
-        row.position or None, bool(row.flags & Flag.IMPLIED), row.days or None, wide(row.other),
+        TradeCondition(row.condition), row.time_ns, _optional(TradeSubType, row.detail), row.firm or None,
+        row.position or None, bool(row.flags & Flag.IMPLIED), wide(row.low), wide(row.other),
     )  # fmt: skip
 
 

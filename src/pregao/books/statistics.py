@@ -1,5 +1,5 @@
 """The plain statistics of one instrument: the last update that told each. The kernel's twin is
-`figures.kernels`.
+`books.kernels.statistics`.
 
 - A DELETE takes its figure away. Bands are kept per type; the reference price, which has no type, is
   one of its own (13.11). What is a percentage stays one: its `limit_type` says so.
@@ -16,10 +16,8 @@ from typing import cast
 from pregao.books import layout as t
 from pregao.books.row_updates import statistic_at
 from pregao.model import events as e
-from pregao.model.market import Action, PriceOrigin, StateEvent, TradeCondition, TradeSubType
+from pregao.model.market import OLD_LEG, Action, PriceOrigin, StateEvent, TradeCondition, TradeSubType
 from pregao.model.rows import ROW_SIZE
-
-_OLD_LEG = 1 << 5  # of tradeCondition in older versions (19)
 
 
 class Slot(IntEnum):
@@ -56,7 +54,7 @@ RESET = tuple(Slot)[: t.RESET_SLOTS]  # 14.3
 
 
 def makes_last_price(trade: e.Trade) -> bool:
-    not_last = TradeCondition.OUT_OF_SEQUENCE | _OLD_LEG
+    not_last = TradeCondition.OUT_OF_SEQUENCE | OLD_LEG
     return not int(trade.condition) & not_last and trade.sub_type != TradeSubType.LEG
 
 

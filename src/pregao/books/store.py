@@ -18,21 +18,33 @@ from pregao.books import layout as t
 from pregao.books.instrument_view import StoreViews
 from pregao.books.invariants import check_store
 from pregao.books.kernels import rows as kernels
+from pregao.books.kernels.by_level import set_depth
 from pregao.books.kernels.statistics import empty_slots, forget_auction, reset_session
 from pregao.books.lookup import Lookup
 from pregao.books.memory import Memory, address
 from pregao.books.phases import own_in_snapshot
-from pregao.model.rows import ROW, Kind, Rows
+from pregao.model.rows import (
+    FIRST_ENTRY_KIND,
+    FIRST_TRADING_KIND,
+    LAST_ENTRY_KIND,
+    LAST_STATISTIC_KIND,
+    ROW,
+    Kind,
+    Rows,
+)
 
 MAX_INSTRUMENTS = 1 << 18
 MAX_ORDERS = 1 << 25
 
 
 class BookStore(StoreViews):
-    def __init__(self, *, max_instruments: int = MAX_INSTRUMENTS, max_orders: int = MAX_ORDERS) -> None:
+    def __init__(
+        self, *, max_instruments: int = MAX_INSTRUMENTS, max_orders: int = MAX_ORDERS, depth: int = 0
+    ) -> None:
+        """`depth`: of the books of instruments that levels are told of, until `set_depth`; 0: any."""
         super().__init__(Memory(max_orders))
         self._lookup = Lookup(self._memory)
-        self._max_instruments = max_instruments
+        self._max_instruments, self._depth = max_instruments, depth
 
     def __len__(self) -> int:
         return len(self._lookup)
@@ -84,7 +96,13 @@ class BookStore(StoreViews):
         if number >= self._memory.instruments:
             self._memory.grow_instruments(2 * self._memory.instruments)
         self._memory.security_ids[number] = security_id
+        if self._depth:
+            self.set_depth(number, self._depth)
         return number
+
+    def set_depth(self, number: int, depth: int) -> None:
+        """How many levels a side of its book may have, where levels are told; 0: any. What is beyond goes."""
+        set_depth(self.context, self._header(number), depth)
 
     def skip_unknown(self, skip: bool = True) -> None:
         """Rows of instruments that were not added are skipped and counted, not added: for those who are
@@ -158,14 +176,14 @@ class BookStore(StoreViews):
         group stays what it is."""
         if book:
             self.clear(number)
-            self._load(number, rows, Kind.SNAPSHOT_ORDER, Kind.SNAPSHOT_ORDER)
+            self._load(number, rows, FIRST_ENTRY_KIND, LAST_ENTRY_KIND)
         if statistics:
             phase = self.group_phase(number)
             empty_slots(self.context, self._header(number), 0, t.STATISTICS_SLOTS)
-            self._load(number, rows, Kind.STATE, Kind.STATE)
+            self._load(number, rows, int(Kind.STATE), int(Kind.STATE))
             self._set(number, t.GROUP_PHASE, phase)
             self._set(number, t.OWN_STATE, _own_state_in(rows))
-            self._load(number, rows, Kind.TRADE, Kind.QUANTITY_BAND)
+            self._load(number, rows, FIRST_TRADING_KIND, LAST_STATISTIC_KIND)
 
     def load_books(
         self, numbers: NDArray[np.int64], rows: NDArray[np.int64], counts: NDArray[np.int64]
@@ -178,14 +196,12 @@ class BookStore(StoreViews):
             )
             self.make_room(code)
 
-    def _load(self, number: int, rows: Rows, first: Kind, last: Kind) -> None:
+    def _load(self, number: int, rows: Rows, first: int, last: int) -> None:
         rows = np.ascontiguousarray(rows)
         done = 0
         while done < len(rows):
             rest = rows[done:]
-            code, left = kernels.load_rows(
-                self.context, number, address(rest), len(rest), int(first), int(last)
-            )
+            code, left = kernels.load_rows(self.context, number, address(rest), len(rest), first, last)
             done += left
             self.make_room(code)
 

@@ -1,6 +1,7 @@
 """What one sees of a book: orders, price levels, the best of each side."""
 
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -9,6 +10,14 @@ from numpy.typing import NDArray
 from pregao.model.market import Side
 from pregao.model.records import record
 from pregao.model.rows import NULL
+
+
+class Policy(IntEnum):
+    """What orders a side of a book. The system that feeds it says so with every row: see `model.rows`."""
+
+    BY_PRICE = 0  # orders, by price and secondaryOrderID
+    BY_POSITION = 1  # orders, by the position that each is told at
+    BY_LEVEL = 2  # price levels, by position, as many as the side is deep
 
 
 @record

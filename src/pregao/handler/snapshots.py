@@ -8,6 +8,7 @@ from pregao.feeds.port import Header, UnitReader
 from pregao.handler.groups import Groups
 from pregao.handler.keeper import StoreKeeper
 from pregao.model.instruments import group_name
+from pregao.model.market import Side
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
 from pregao.model.units import FOREIGN, Unit
 from pregao.recovery.channel import ChannelMachine
@@ -19,7 +20,6 @@ from pregao.recovery.snapshots import NOWHERE
 # What a hostile header may make us keep: books of real instruments have some ten thousand orders.
 MOST_ROWS = 1 << 20
 
-_BID, _OFFER = 1, 2
 
 
 class _Half:
@@ -48,8 +48,8 @@ class _Half:
             return False
         orders = rows["kind"] == Kind.SNAPSHOT_ORDER
         sides = rows["side"][orders]
-        self.bids -= int(np.count_nonzero(sides == _BID))
-        self.offers -= int(np.count_nonzero(sides == _OFFER))
+        self.bids -= int(np.count_nonzero(sides == Side.BUY))
+        self.offers -= int(np.count_nonzero(sides == Side.SELL))
         self.statistics -= len(rows) - len(sides)
         self.size += len(rows)
         if self.wanted:

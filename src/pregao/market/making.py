@@ -127,20 +127,20 @@ def _execution(scene: Scene, data: Bytes, offset: int) -> o.ExecutionSummary:
 
 _TRADE: Final = unpacker(
     "flags", "security_id", "id", "price", "size", "other", "time_ns", "firm", "position", "trade_date",
-    "condition", "sub_type", "session", "days", "at",
+    "condition", "session", "detail", "at", "low",
 )  # fmt: skip
 
 
 def trade(scene: Scene, data: Bytes, offset: int) -> e.Trade:
     (
         flags, security_id, trade_id, price, size, rate, time_ns, buyer, seller, trade_date, condition,
-        sub_type, session, days, at,
+        session, sub_type, at, days,
     ) = _TRADE(data, offset)  # fmt: skip
     return e.Trade(
         scene.channel, scene.symbols[security_id], scene.now_ns if time_ns == NULL else time_ns, at,
         security_id, trade_id, price, size, trade_date or None, SESSIONS[session], condition_of(condition),
         SUB_TYPES[sub_type], buyer or None, seller or None, flags & _IMPLIED != 0, flags & _FORWARD != 0,
-        days or None, None if rate == NULL else rate,
+        None if days == NULL else days, None if rate == NULL else rate,
     )  # fmt: skip
 
 
@@ -192,8 +192,8 @@ def _own(kind: int, r: Row) -> tuple[type[Any], tuple[Any, ...]]:
         case Kind.LAST_TRADE:
             return s.LastTrade, (
                 wide(r.id), wide(r.price), wide(r.size), date, SESSIONS[r.session], condition_of(r.condition),
-                SUB_TYPES[r.sub_type], r.firm or None, r.position or None, r.flags & _IMPLIED != 0,
-                r.days or None, wide(r.other),
+                SUB_TYPES[r.detail], r.firm or None, r.position or None, r.flags & _IMPLIED != 0,
+                wide(r.low), wide(r.other),
             )  # fmt: skip
         case Kind.TOTALS:
             figures = (wide(r.size), wide(r.price), wide(r.fine), wide(r.other))

@@ -50,11 +50,14 @@ ORIGINS, SETTLEMENT_KINDS = _shifted(m.PriceOrigin), _members(m.SettlementKind)
 PRICE_KINDS, BANDS, LIMITS = _members(m.PriceKind), _optional(m.BandType), _shifted(m.LimitType)
 MIDPOINTS: Final = _shifted(m.Midpoint)
 IMBALANCES: Final = tuple(m.ImbalanceSide(bits << 8) for bits in range(4))
-_conditions: dict[int, m.TradeCondition] = {}  # at most as many as two bytes have values
+_conditions: dict[int, m.TradeCondition] = {}
+_MOST_CONDITIONS: Final = 1 << 12  # that are kept: four bytes have more values than there is memory for
 
 
 def condition_of(bits: int) -> m.TradeCondition:
     found = _conditions.get(bits)
     if found is None:
-        found = _conditions[bits] = m.TradeCondition(bits)
+        found = m.TradeCondition(bits)
+        if len(_conditions) < _MOST_CONDITIONS:
+            _conditions[bits] = found
     return found

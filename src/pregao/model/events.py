@@ -28,6 +28,7 @@ from pregao.model.trading_events import (
     BookEmptied,
     ChannelWasReset,
     ExecutionSummary,
+    LevelUpdate,
     OrderUpdate,
     SideDeleted,
     Trade,
@@ -46,6 +47,7 @@ __all__ = [
     "Imbalance",
     "IndexValue",
     "LastTrade",
+    "LevelUpdate",
     "LowPrice",
     "News",
     "OpenInterest",
@@ -139,10 +141,10 @@ class IndexValue:
 
 
 Update = (
-    OrderUpdate | SideDeleted | BookEmptied | ChannelWasReset | Trade | TradeBusted | ExecutionSummary
-    | ExecutionStatistics | OpeningPrice | TheoreticalPrice | ClosingPrice | HighPrice | LowPrice | LastTrade
-    | SettlementPrice | OpenInterest | Imbalance | PriceBand | QuantityBand | StateChanged | PhaseChanged
-    | Definition | News | IndexValue
+    OrderUpdate | LevelUpdate | SideDeleted | BookEmptied | ChannelWasReset | Trade | TradeBusted
+    | ExecutionSummary | ExecutionStatistics | OpeningPrice | TheoreticalPrice | ClosingPrice | HighPrice
+    | LowPrice | LastTrade | SettlementPrice | OpenInterest | Imbalance | PriceBand | QuantityBand
+    | StateChanged | PhaseChanged | Definition | News | IndexValue
 )  # fmt: skip
 
 

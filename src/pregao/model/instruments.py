@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final
 
-from pregao.model.market import FINE_SCALE, PriceKind, Side
+from pregao.model.market import FINE_SCALE, PRICE_EXPONENT, PriceKind, Side
 
 _GROUP_BYTES: Final = 8
 
@@ -111,7 +111,8 @@ class Underlying:
 
 @dataclass(frozen=True, slots=True)
 class Instrument:
-    """One version of one instrument. Prices are ten-thousandths, quantities whole."""
+    """One version of one instrument. Prices and quantities are integers of ten to its exponents:
+    ten-thousandths and wholes, unless its system has others."""
 
     security_id: int
     symbol: str
@@ -160,6 +161,8 @@ class Instrument:
     settlement_days: int | None = None  # from trade to settlement
     settlement_date: int | None = None  # days since 1970; where given, it counts and not the days
     trade_types: tuple[TradeType, ...] = (TradeType.ELECTRONIC,)
+    price_exponent: int = PRICE_EXPONENT
+    size_exponent: int = 0
 
 
 def group_name(number: int) -> str:

@@ -32,6 +32,7 @@ class Action(IntEnum):
     DELETE = 2
     DELETE_THRU = 3
     DELETE_FROM = 4
+    OVERLAY = 5  # replace what stands at a position, or put it there
 
 
 class Phase(IntEnum):
@@ -80,6 +81,9 @@ class TradeCondition(IntFlag):
     ON_BEHALF = 1 << 6
     REGULAR = 1 << 13
     BLOCK = 1 << 14
+
+
+OLD_LEG = 1 << 5  # of a trade's condition, in wire versions below 15; since then a leg is a sub-type (19)
 
 
 class TradeSubType(IntEnum):

@@ -6,12 +6,18 @@ short for, is null: `NULL` in the wide fields, 0 in the narrow ones (no firm, po
 or type is 0 on the wire), `NO_ACTION` in `action`, whose 0 is an insertion. Values that `market` has no
 word for are kept as the wire has them; a `side` that is neither 1 (buy) nor 2 (sell) is the character of
 the mDEntryType less 47. Unsigned numbers of eight bytes keep their bits. Besides `security_id`, `time_ns`,
-`rpt_seq`, `version`, `flags` and where it came from, rows have:
+`rpt_seq`, `version`, `flags`, `stream` and where it came from, rows have:
 
-ORDER           action, side, id, price, size, inserted_ns, firm, position; other: size before a change
-SIDE            action (DELETE_THRU, DELETE_FROM), side, position
-TRADE           id, price, size, firm (buyer), position (seller), condition, sub_type, session,
-                trade_date, days; other: interest rate
+ORDER           action, side, id, price, size, inserted_ns, firm, position; other: size before a change.
+                Of a lending contract: high (ExpireDate, days since 1970), fine (EarlyTermination,
+                BTBCertIndicator and BTBContractInfo, a byte each from the lowest, plus 1). The flag
+                BY_POSITION says what orders its side
+LEVEL           action, side, price, size, position (of the level), firm (orders that it has; books take 0,
+                which is not told, for 1: a level without orders is none)
+SIDE            action (DELETE_THRU, DELETE_FROM), side, position; BY_POSITION as an ORDER
+TRADE           id, price, size, firm (buyer), position (seller), condition, detail (sub-type), session,
+                trade_date, type (tick direction + 1); other: interest rate; low: days of the seller;
+                high, fine: as an ORDER's of a lending contract
 BUST            id, price, size, session, trade_date
 EXECUTION       side (aggressor), price (last), size (filled), low (hidden), high (cancelled);
                 other: aggressor's time
@@ -33,6 +39,7 @@ SNAPSHOT        price (last sequence number), other (last sequence version), siz
                 loop), low (bids), high (offers), position (statistics); rpt_seq is lastRptSeq, and
                 the flag NO_REPORT says that it is null, which on the wire is the same as 0
 SNAPSHOT_ORDER  as ORDER, action NEW; security_id that of its message
+SNAPSHOT_LEVEL  as LEVEL, action NEW; security_id that of its message
 SEQUENCE        price (next number)
 DEFINITION, NEWS, OTHER
                 price (offset of the message's block in the buffer), size (from there to its end),
@@ -40,6 +47,9 @@ DEFINITION, NEWS, OTHER
                 securityUpdateAction) and high (definitions in the loop)
 
 OPENING and CLOSING keep openCloseSettlFlag + 1 in `origin`, as SETTLEMENT does: 0 is a value there.
+`stream` is the character of MDStreamID, 0 where the message has none (all of Binary UMDF): data of different
+streams is kept apart. The numbers of kinds have gaps for what other systems send; compare them with the
+boundaries below, never with a neighbour. `spare` and `spare_2` are for whoever keeps rows (`lake.slices`).
 """
 
 from enum import IntEnum, IntFlag
@@ -55,38 +65,52 @@ class Kind(IntEnum):
     """What a row tells."""
 
     NONE = 0
+    # Of the book of one instrument.
     ORDER = 1
     SIDE = 2
     EMPTY_BOOK = 3
-    TRADE = 4
-    BUST = 5
-    EXECUTION = 6
-    TOTALS = 7
-    OPENING = 8
-    THEORETICAL = 9
-    CLOSING = 10
-    HIGH = 11
-    LOW = 12
-    LAST_TRADE = 13
-    SETTLEMENT = 14
-    OPEN_INTEREST = 15
-    IMBALANCE = 16
-    PRICE_BAND = 17
-    QUANTITY_BAND = 18
-    STATE = 19
+    LEVEL = 4
+    # What matching brought.
+    TRADE = 16
+    BUST = 17
+    EXECUTION = 18
+    # Statistics of one instrument.
+    TOTALS = 32
+    OPENING = 33
+    THEORETICAL = 34
+    CLOSING = 35
+    HIGH = 36
+    LOW = 37
+    LAST_TRADE = 38
+    SETTLEMENT = 39
+    OPEN_INTEREST = 40
+    IMBALANCE = 41
+    PRICE_BAND = 42
+    QUANTITY_BAND = 43
+    # What may be done with one instrument.
+    STATE = 64
     # From here on: not about one instrument's book or statistics; kernels stop and let people's code look.
-    PHASE = 32
-    CHANNEL_RESET = 33
-    SEQUENCE_RESET = 34
-    SEQUENCE = 35
-    DEFINITION = 36
-    NEWS = 37
-    SNAPSHOT = 38
-    SNAPSHOT_ORDER = 39
-    OTHER = 40
+    PHASE = 128
+    CHANNEL_RESET = 129
+    SEQUENCE_RESET = 130
+    SEQUENCE = 131
+    DEFINITION = 132
+    NEWS = 133
+    SNAPSHOT = 134
+    # Entries of a snapshot's book.
+    SNAPSHOT_ORDER = 144
+    SNAPSHOT_LEVEL = 145
+    OTHER = 160
 
 
+# Boundaries between the groups of kinds.
+LAST_BOOK_KIND: Final = Kind.TRADE - 1
+FIRST_TRADING_KIND: Final = int(Kind.TRADE)
+LAST_TRADING_KIND: Final = Kind.TOTALS - 1
+LAST_STATISTIC_KIND: Final = Kind.STATE - 1
 FIRST_SPECIAL: Final = int(Kind.PHASE)
+FIRST_ENTRY_KIND: Final = int(Kind.SNAPSHOT_ORDER)
+LAST_ENTRY_KIND: Final = Kind.OTHER - 1
 
 
 class Flag(IntFlag):
@@ -96,6 +120,8 @@ class Flag(IntFlag):
     FORWARD = 8  # of a trade: a forward one (13.5)
     NO_REPORT = 16  # of a snapshot: it has no lastRptSeq (7.4.1)
     NO_EVENT = 32  # the message has no matchEventIndicator: ExecutionSummary, control, snapshot parts
+    BY_POSITION = 64  # of an order or side: its position says where it stands, not its price and id
+    PRICE_UNTOLD = 128  # of an order: its message need not tell the price of what it deletes
 
 
 ROW = np.dtype(
@@ -118,14 +144,13 @@ ROW = np.dtype(
         ("firm", "<u4"),
         ("position", "<u4"),
         ("trade_date", "<u2"),
-        ("condition", "<u2"),
-        ("sub_type", "u1"),
+        ("stream", "u1"),
+        ("spare", "u1"),
+        ("condition", "<u4"),
         ("session", "u1"),
         ("origin", "u1"),
         ("type", "u1"),
         ("detail", "u1"),
-        ("spare", "u1"),
-        ("days", "<u2"),
         ("sequence_version", "<u2"),
         ("spare_2", "<u2"),
         ("at", "<i8"),  # see `place`
@@ -141,7 +166,7 @@ Rows = np.ndarray[tuple[int], np.dtype[np.void]]
 # Offsets, for kernels.
 (
     KIND, ACTION, SIDE, FLAGS, VERSION, INDEX, PACKET, RPT_SEQ, SECURITY_ID, ID, PRICE, SIZE, OTHER, TIME,
-    INSERTED, FIRM, POSITION, TRADE_DATE, CONDITION, SUB_TYPE, SESSION, ORIGIN, TYPE, DETAIL, _, DAYS,
+    INSERTED, FIRM, POSITION, TRADE_DATE, STREAM, SPARE, CONDITION, SESSION, ORIGIN, TYPE, DETAIL,
     SEQUENCE_VERSION, _, AT, FINE, LOW, HIGH,
 ) = (ROW.fields[name][1] for name in ROW.names)  # type: ignore[index, union-attr]  # fmt: skip
 ROW_SIZE: Final = 128

@@ -26,6 +26,22 @@ class OrderUpdate:
 
 
 @record
+class LevelUpdate:
+    """A price level was added, changed, deleted or overlaid, in a feed that tells no orders (FIX/FAST 9.2).
+    `position` is that of the level on its side, from 1."""
+
+    security_id: int
+    action: Action
+    side: Side
+    price: int | None  # of an overlay, None: the level is gone
+    size: int
+    orders: int
+    position: int
+    transact_ns: int
+    recovery: bool = False
+
+
+@record
 class SideDeleted:
     """All orders of a side are gone (DELETE_THRU), or the first so many (DELETE_FROM, below 15)."""
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pregao.model.rows import Kind
+from pregao.model.rows import LAST_BOOK_KIND, Kind
 
 NEVER: Final = 1 << 62  # a bound that no rptSeq exceeds: only a snapshot can tell
 NO_REPORT: Final = -1  # no rptSeq of it is known
@@ -86,11 +86,9 @@ COVERED, MISSING, LAST, LAST_AT, BOUND, HEAD, TAIL, HELD, SINCE, BOOK, STATISTIC
     offset for _, offset in sorted((field[1], field[1]) for field in (SYNC.fields or {}).values())
 )
 
-_LAST_BOOK_KIND: Final = int(Kind.EMPTY_BOOK)
-
 
 def part_of(kind: int) -> Part:
-    return Part.BOOK if kind <= _LAST_BOOK_KIND else Part.STATISTICS
+    return Part.BOOK if kind <= LAST_BOOK_KIND else Part.STATISTICS
 
 
 def new_record(sync: Sync, index: int, missing: int) -> None:
@@ -107,7 +105,7 @@ def decide(record: Record, kind: int, rpt_seq: int, at: int, recovery: int = 0) 
     if record["marks"] & Mark.IGNORED or at <= record["covered"]:
         return 0
     outcome = 0
-    is_book = kind <= _LAST_BOOK_KIND
+    is_book = kind <= LAST_BOOK_KIND
     # Only an update of the book without the mark says that the book is not being told again.
     over = recovery == 0 and is_book and kind != Kind.EMPTY_BOOK
     if kind == Kind.EMPTY_BOOK:

@@ -117,7 +117,7 @@ class PlainBuild:
         update = told.update
         if isinstance(update, (*_CHANGES, e.BookEmptied)):
             book = self._books.setdefault(update.security_id, ReferenceBook())
-            book.apply(update, told.version)
+            book.apply(update, told.flags)
             assert not book.suspect
             self._touched.add(update.security_id)
             self._changed.add(update.security_id)

@@ -6,7 +6,7 @@ from typing import Any
 
 from pregao.books.views import Level, Order
 from pregao.model.market import Side
-from pregao.model.rows import Rows
+from pregao.model.rows import Flag, Rows
 from tests.twins.plain_book import ReferenceBook
 from tests.twins.plain_sides import SideByPosition
 from tests.twins.row_updates import update_of
@@ -84,7 +84,7 @@ class Instrument:
     def load(self, orders: Rows) -> None:
         self.book.clear()
         for row in orders:
-            self.book.apply(update_of(row), int(row["version"]))  # type: ignore[arg-type]
+            self.book.apply(update_of(row), Flag(int(row["flags"])))  # type: ignore[arg-type]
 
     def settle(self) -> int:
         """Which sides have another best than was told; now it is told."""

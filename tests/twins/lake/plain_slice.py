@@ -208,7 +208,7 @@ class PlainSlice:
             self.changed.add(number)
         went_stale = bool(outcome & Decision.WENT_STALE)
         if is_book and outcome & Decision.APPLY:
-            instrument.book.apply(update_of(row), int(row["version"]))  # type: ignore[arg-type]
+            instrument.book.apply(update_of(row), Flag(int(row["flags"])))  # type: ignore[arg-type]
             self.touch(number)
             self.changed.add(number)
             if instrument.book.suspect and record["book"] != Known.STALE:

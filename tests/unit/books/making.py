@@ -10,7 +10,7 @@ from pregao.books import layout as t
 from pregao.books.anomalies import Anomaly
 from pregao.books.phases import effective
 from pregao.books.store import BookStore
-from pregao.books.views import Level, Order, Top
+from pregao.books.views import Level, Order, Policy, Top
 from pregao.handler.groups import Groups
 from pregao.model import events as e
 from pregao.model.market import Action, ImbalanceSide, Phase, Side, State
@@ -35,8 +35,8 @@ _IMBALANCE = {ImbalanceSide.BALANCED: 0, ImbalanceSide.MORE_BUYERS: 1, Imbalance
 def _trade(u: e.Trade | e.LastTrade) -> dict[str, Any]:
     return {
         "id": u.trade_id, "price": u.price, "size": u.size, "firm": u.buyer or 0, "position": u.seller or 0,
-        "condition": int(u.condition), "sub_type": u.sub_type or 0, "session": int(u.session),
-        "trade_date": u.trade_date, "days": u.seller_days or 0, "other": _wide(u.interest_rate),
+        "condition": int(u.condition), "detail": u.sub_type or 0, "session": int(u.session),
+        "trade_date": u.trade_date, "low": _wide(u.seller_days), "other": _wide(u.interest_rate),
         "implied": u.implied, "time_ns": u.transact_ns if isinstance(u, e.Trade) else u.time_ns,
     }  # fmt: skip
 
@@ -54,6 +54,9 @@ FIELDS: dict[type, tuple[Kind, Any]] = {
         "action": int(u.action), "side": int(u.side), "id": u.order_id, "price": _wide(u.price),
         "size": u.size, "position": u.position, "inserted_ns": u.inserted_ns, "time_ns": u.transact_ns,
         "other": _wide(u.previous_size), "firm": u.firm or 0, "implied": u.implied}),
+    e.LevelUpdate: (Kind.LEVEL, lambda u: {
+        "action": int(u.action), "side": int(u.side), "price": _wide(u.price), "size": u.size,
+        "firm": u.orders, "position": u.position, "time_ns": u.transact_ns}),
     e.SideDeleted: (Kind.SIDE, lambda u: {
         "action": int(u.action), "side": int(u.side), "position": u.position or 0, "time_ns": u.transact_ns}),
     e.BookEmptied: (Kind.EMPTY_BOOK, lambda u: {"time_ns": u.time_ns}),
@@ -90,7 +93,7 @@ FIELDS: dict[type, tuple[Kind, Any]] = {
 }  # fmt: skip
 
 
-def row_of(update: Any, version: int = 16, *, end: bool = True) -> Rows:
+def row_of(update: Any, flags: Flag = Flag(0), *, end: bool = True, stream: int = 0) -> Rows:  # noqa: B008
     """One row."""
     row = np.zeros(1, ROW)
     for name in WIDE:
@@ -98,8 +101,8 @@ def row_of(update: Any, version: int = 16, *, end: bool = True) -> Rows:
     kind, fields = FIELDS[type(update)]
     values = fields(update)
     implied = values.pop("implied", False)
-    row["kind"], row["version"], row["security_id"] = kind, version, update.security_id
-    row["flags"] = (Flag.IMPLIED if implied else 0) | (Flag.END_OF_EVENT if end else 0)
+    row["kind"], row["version"], row["security_id"], row["stream"] = kind, 16, update.security_id, stream
+    row["flags"] = flags | (Flag.IMPLIED if implied else 0) | (Flag.END_OF_EVENT if end else 0)
     for name, value in values.items():
         row[name] = value
     return row
@@ -162,18 +165,24 @@ class LivePhases:
 class KernelBook:
     """One instrument of a store, with the face of `ReferenceBook`."""
 
-    def __init__(self) -> None:
-        self.store = BookStore()
+    def __init__(self, depth: int = 0) -> None:
+        self.store = BookStore(depth=depth)
         number = self.store.add_instrument(SECURITY)
         assert number == 0
         self.store.want_quotes()
 
-    def apply(self, update: BookUpdate, version: int) -> None:
-        code, done = self.store.apply(row_of(update, version))
+    def apply(self, update: BookUpdate, flags: Flag = Flag(0)) -> None:  # noqa: B008
+        code, done = self.store.apply(row_of(update, flags))
         assert (code, done) == (t.DONE, 1)
 
     def clear(self) -> None:
         self.store.clear(0)
+
+    def set_depth(self, depth: int) -> None:
+        self.store.set_depth(0, depth)
+
+    def policy(self, side: Side) -> Policy:
+        return self.store.policy(0, side)
 
     def orders(self, side: Side) -> list[Order]:
         return self.store.orders(0, side)
@@ -206,3 +215,9 @@ def order(
 ) -> e.OrderUpdate:
     made = e.OrderUpdate(SECURITY, action, side, order_id, price, size, position, 1_000 + order_id, 2_000)
     return replace(made, **more)
+
+
+def level(
+    action: Action, side: Side, position: int, price: int | None = None, size: int = 0, orders: int = 1
+) -> e.LevelUpdate:
+    return e.LevelUpdate(SECURITY, action, side, price, size, orders, position, 2_000)

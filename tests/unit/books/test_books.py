@@ -6,11 +6,12 @@ from pregao.books.anomalies import MAX_SIZE, Anomaly
 from pregao.books.views import Level, Order
 from pregao.model.events import BookEmptied, SideDeleted
 from pregao.model.market import Action, Side
+from pregao.model.rows import Flag
 from tests.unit.books.making import BOOKS, SECURITY, AnyBook, order
 
 NEW, CHANGE, DELETE = Action.NEW, Action.CHANGE, Action.DELETE
 BUY, SELL = Side.BUY, Side.SELL
-BY_POSITION, BY_PRICE = 14, 16
+BY_POSITION, BY_PRICE = Flag.BY_POSITION, Flag(0)
 
 
 @pytest.fixture(params=BOOKS)
@@ -130,7 +131,7 @@ class TestByPosition:
         assert [each.size for each in book.orders(BUY)] == [5000, 1, 3000, 4000]
         assert book.top.bid == Level(1058, 5001, 2)
 
-    def test_a_version_change_converts_both_ways(self, book: AnyBook) -> None:
+    def test_a_change_of_policy_converts_both_ways(self, book: AnyBook) -> None:
         self.fill(book)
         book.apply(order(NEW, BUY, 15, 1058, 1), BY_PRICE)
         assert ids(book, BUY) == [10, 15, 20, 30, 40]
@@ -182,12 +183,12 @@ class TestAnomalies:
         assert ids(book, BUY) == []
         assert book.anomalies == {Anomaly.PRICE_DIFFERS: 1}
 
-    @pytest.mark.parametrize(("version", "suspect"), [(15, False), (16, True)])
-    def test_in_version_15_a_delete_may_lack_its_price(
-        self, book: AnyBook, version: int, suspect: bool
+    @pytest.mark.parametrize(("flags", "suspect"), [(Flag.PRICE_UNTOLD, False), (BY_PRICE, True)])
+    def test_a_delete_may_lack_its_price_only_where_its_message_need_not_tell_it(
+        self, book: AnyBook, flags: Flag, suspect: bool
     ) -> None:
-        book.apply(order(NEW, BUY, 1, 100, 10), version)
-        book.apply(order(DELETE, BUY, 1, None, 10), version)
+        book.apply(order(NEW, BUY, 1, 100, 10), flags)
+        book.apply(order(DELETE, BUY, 1, None, 10), flags)
         assert ids(book, BUY) == []
         assert book.suspect is suspect
 
@@ -211,21 +212,21 @@ class TestAnomalies:
         assert ids(book, BUY) == []
         assert book.anomalies == {Anomaly.POSITION: 6}
 
-    def test_there_are_no_positions_from_version_15(self, book: AnyBook) -> None:
+    def test_by_price_there_are_no_positions(self, book: AnyBook) -> None:
         book.apply(order(NEW, BUY, 1, 100, 10), BY_PRICE)
         book.apply(SideDeleted(SECURITY, Action.DELETE_FROM, BUY, 0, 1), BY_PRICE)
         assert ids(book, BUY) == [1]
         assert book.anomalies == {Anomaly.POSITION: 1}
 
-    @pytest.mark.parametrize("version", [BY_POSITION, BY_PRICE])
-    def test_what_makes_no_sense_does_nothing(self, book: AnyBook, version: int) -> None:
+    @pytest.mark.parametrize("flags", [BY_POSITION, BY_PRICE])
+    def test_what_makes_no_sense_does_nothing(self, book: AnyBook, flags: Flag) -> None:
         for wrong in (
             order(NEW, BUY, 1, 100, -1, 1),
             order(NEW, BUY, 1, 100, MAX_SIZE + 1, 1),
             order(Action.DELETE_THRU, BUY, 1, 100, 1, 1),
             SideDeleted(SECURITY, Action.NEW, BUY, 0, 1),
         ):
-            book.apply(wrong, version)
+            book.apply(wrong, flags)
         assert ids(book, BUY) == []
         assert book.anomalies == {Anomaly.MALFORMED: 4}
 

@@ -26,11 +26,11 @@ def book(request: pytest.FixtureRequest) -> AnyBook:
 def enter(book: AnyBook, side: Side, shown: Shown) -> None:
     """In another order than they are shown in: ids and prices say where they stand."""
     for order_id, size, price in sorted(shown):
-        book.apply(order(NEW, side, order_id, price, size), 16)
+        book.apply(order(NEW, side, order_id, price, size))
 
 
 def tell(book: AnyBook, action: Action, side: Side, order_id: int, price: int, size: int, **more) -> None:
-    book.apply(order(action, side, order_id, price, size, **more), 16)
+    book.apply(order(action, side, order_id, price, size, **more))
 
 
 def shown(book: AnyBook, side: Side) -> list[tuple[int, int, int | None]]:
@@ -43,7 +43,7 @@ class TestSection12:
     def test_12_1_2_delete_thru(self, book: AnyBook) -> None:
         enter(book, BUY, [(1, 5000, 1058), (2, 4000, 1058), (3, 3000, 1057), (4, 4000, 1054)])
         enter(book, SELL, [(5, 7000, 1103), (6, 2000, 1103), (7, 1000, 1105)])
-        book.apply(SideDeleted(SECURITY, Action.DELETE_THRU, BUY, 0), 16)
+        book.apply(SideDeleted(SECURITY, Action.DELETE_THRU, BUY, 0))
         assert shown(book, BUY) == []
         assert shown(book, SELL) == [(5, 7000, 1103), (6, 2000, 1103), (7, 1000, 1105)]
 

@@ -118,12 +118,11 @@ def test_each_feed_s_delay_is_from_its_own_header() -> None:
     times = FeedTimes(LINES)
     for number in range(1, 4):
         sent_ns = number * 10_000
-        times.take(
-            batch_of(
-                (source, sent_ns + later_ns + 400, PacketHeader(84, 3, number, sent_ns + later_ns).encode())
-                for source, later_ns in ((A, 0), (B, 700))
-            )
+        batch = batch_of(
+            (source, sent_ns + later_ns + 400, PacketHeader(84, 3, number, sent_ns + later_ns).encode())
+            for source, later_ns in ((A, 0), (B, 700))
         )
+        times.take(batch, units_of(batch))
     for feed in (Feed.A, Feed.B):
         delay = times.delay(84, feed)
         assert delay is not None

@@ -64,3 +64,10 @@ def release_levels(context, side):
         give_block(context, t.FREE_LEVELS + load_u8(side, t.SIDE_LEVELS_CLASS) * 8, lines)
         store_32(side, t.SIDE_LEVELS_AT, 0)
         store_8(side, t.SIDE_LEVELS_CLASS, 0)
+
+
+@kernel
+def clear_side(context, side):
+    release_orders(context, side)
+    release_levels(context, side)
+    store_8(side, t.SIDE_DIRTY, 1)

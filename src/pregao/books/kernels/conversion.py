@@ -1,10 +1,10 @@
-"""A side put in its other order, when the wire version changes in mid-stream."""
+"""A side put in another order, when its feed changes its policy in mid-stream."""
 
 from pregao.books import layout as t
-from pregao.books.kernels.arena import address_of, give_block, release_orders, take_block
+from pregao.books.kernels.arena import address_of, clear_side, give_block, release_orders, take_block
 from pregao.books.kernels.by_position import sort_orders
 from pregao.books.kernels.by_price import copy_slot, find_slot, gather, new_table
-from pregao.books.kernels.counts import ORDER_EXISTS, count_anomaly, count_order
+from pregao.books.kernels.counts import ORDER_EXISTS, POLICY, count_anomaly, count_order
 from pregao.books.kernels.ladder import key_of, take_from_level
 from pregao.kernels import kernel, load_i64, load_u8, load_u32, store_8, store_32
 
@@ -52,9 +52,13 @@ def _to_table(context, header, side, sign):
 
 @kernel
 def convert_side(context, header, side, sign, policy):
-    """The wire version has changed, and with it what orders the side."""
+    """What orders the side has changed. Orders and levels cannot become each other."""
     code = t.DONE
-    if load_u32(side, t.SIDE_ORDERS) == 0:
+    if policy == t.BY_LEVEL or load_u8(side, t.SIDE_POLICY) == t.BY_LEVEL:
+        if load_u32(side, t.SIDE_LEVELS) != 0:
+            count_anomaly(context, header, POLICY)
+        clear_side(context, side)
+    elif load_u32(side, t.SIDE_ORDERS) == 0:
         release_orders(context, side)
     elif policy == t.BY_POSITION:
         code = _to_positions(context, side, sign)

@@ -1,11 +1,15 @@
 """What is counted of books: orders, and updates that did not fit (`anomalies`)."""
 
 from pregao.books import layout as t
+from pregao.books.anomalies import Anomaly
 from pregao.books.kernels.arena import add_to
 from pregao.kernels import inlined, kernel, load_i64, load_u32, store_8, store_32
 
-ORDER_EXISTS, UNKNOWN_CHANGE, UNKNOWN_DELETE, PRICE_DIFFERS, ID_DIFFERS = 0, 1, 2, 3, 4
-POSITION, MALFORMED, OVERFLOW = 5, 6, 7
+ORDER_EXISTS, UNKNOWN_CHANGE = int(Anomaly.ORDER_EXISTS), int(Anomaly.UNKNOWN_CHANGE)
+UNKNOWN_DELETE, PRICE_DIFFERS = int(Anomaly.UNKNOWN_DELETE), int(Anomaly.PRICE_DIFFERS)
+ID_DIFFERS, POSITION = int(Anomaly.ID_DIFFERS), int(Anomaly.POSITION)
+MALFORMED, OVERFLOW = int(Anomaly.MALFORMED), int(Anomaly.OVERFLOW)
+PRICE_ORDER, POLICY = int(Anomaly.PRICE_ORDER), int(Anomaly.POLICY)
 
 
 @kernel

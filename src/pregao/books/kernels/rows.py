@@ -6,6 +6,7 @@ through three times: find the instruments, fetch what their headers point to, ap
 
 from pregao.books import layout as t
 from pregao.books.kernels.arena import address_of
+from pregao.books.kernels.by_level import apply_level
 from pregao.books.kernels.by_price import bits_of, home_of
 from pregao.books.kernels.ladder import price_of
 from pregao.books.kernels.statistics import apply_statistic
@@ -24,9 +25,11 @@ from pregao.kernels import (
     store_64,
 )
 from pregao.model import rows as r
+from pregao.model.rows import Flag, Kind
 
-ORDER, SIDE, EMPTY_BOOK, SNAPSHOT_ORDER = 1, 2, 3, 39
-END_OF_EVENT = 1
+ORDER, SIDE, EMPTY_BOOK, LEVEL = int(Kind.ORDER), int(Kind.SIDE), int(Kind.EMPTY_BOOK), int(Kind.LEVEL)
+SNAPSHOT_ORDER, SNAPSHOT_LEVEL = int(Kind.SNAPSHOT_ORDER), int(Kind.SNAPSHOT_LEVEL)
+END_OF_EVENT = int(Flag.END_OF_EVENT)
 
 
 @inlined
@@ -55,6 +58,8 @@ def apply_row(context, instrument, row):
     elif kind == EMPTY_BOOK:
         clear_book(context, header)
         code = t.DONE
+    elif kind in (LEVEL, SNAPSHOT_LEVEL):
+        code = apply_level(context, header, row)
     else:
         return apply_statistic(context, header, row)
     dirty = load_u8(header, t.SIDE_DIRTY) | load_u8(header, t.SIDE_SIZE + t.SIDE_DIRTY)

@@ -1,4 +1,5 @@
-"""Statistics of an instrument: each is the row that told it last; a slot of kind 0 is empty.
+"""Statistics of an instrument: each is the row that told it last; a slot of kind 0 is empty. Those of each
+stream (MDStreamID) have slots of their own; a state has no stream.
 
 The plain twins are `statistics.Statistics` and `phases`.
 """
@@ -7,40 +8,92 @@ from pregao.books import layout as t
 from pregao.books.kernels.arena import address_of, copy_words, take_block
 from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u16, load_u32, store_8, store_32
 from pregao.model import rows as r
+from pregao.model.market import (
+    OLD_LEG,
+    Action,
+    Phase,
+    PriceOrigin,
+    State,
+    StateEvent,
+    TradeCondition,
+    TradeSubType,
+)
+from pregao.model.rows import Kind
 
-TRADE, BUST, TOTALS, OPENING, THEORETICAL, CLOSING, HIGH, LOW, LAST_TRADE = 4, 5, 7, 8, 9, 10, 11, 12, 13
-SETTLEMENT, OPEN_INTEREST, IMBALANCE, PRICE_BAND, QUANTITY_BAND, STATE = 14, 15, 16, 17, 18, 19
-DELETE = 2
-PREVIOUS_DAY = 4 + 1  # as rows have it
-NOT_LAST = 1 << 3 | 1 << 5  # OutOfSequence (13.3.1), and the leg trade of older versions (19)
-LEG = 102
-SESSION_CHANGE, LEAVES_GROUP, REJOINS_GROUP = 4, 101, 102
-OPEN, RESERVED, FORBIDDEN, PRE_CLOSE, FINAL_CLOSING_CALL = 17, 21, 18, 18, 101
+TRADE, BUST, LAST_TRADE, TOTALS = int(Kind.TRADE), int(Kind.BUST), int(Kind.LAST_TRADE), int(Kind.TOTALS)
+OPENING, THEORETICAL, CLOSING = int(Kind.OPENING), int(Kind.THEORETICAL), int(Kind.CLOSING)
+HIGH, LOW, SETTLEMENT = int(Kind.HIGH), int(Kind.LOW), int(Kind.SETTLEMENT)
+OPEN_INTEREST, IMBALANCE = int(Kind.OPEN_INTEREST), int(Kind.IMBALANCE)
+PRICE_BAND, QUANTITY_BAND, STATE = int(Kind.PRICE_BAND), int(Kind.QUANTITY_BAND), int(Kind.STATE)
+DELETE = int(Action.DELETE)
+PREVIOUS_DAY = PriceOrigin.PREVIOUS_DAY + 1  # as rows have it
+NOT_LAST = int(TradeCondition.OUT_OF_SEQUENCE) | OLD_LEG  # 13.3.1, 19
+LEG = int(TradeSubType.LEG)
+SESSION_CHANGE = int(StateEvent.SESSION_CHANGE)
+LEAVES_GROUP, REJOINS_GROUP = int(StateEvent.LEAVES_GROUP), int(StateEvent.REJOINS_GROUP)
+OPEN, RESERVED, FORBIDDEN = int(State.OPEN), int(State.RESERVED), int(State.FORBIDDEN)
+FINAL_CLOSING_CALL, PRE_CLOSE = int(State.FINAL_CLOSING_CALL), int(Phase.PRE_CLOSE)
 
 
 @inlined
-def slot_at(context, header, slot):
-    return address_of(context, load_u32(header, t.STATISTICS_AT)) + slot * r.ROW_SIZE
+def slot_at(context, lines, slot):
+    """Address of a slot of the statistics that lie at `lines`."""
+    return address_of(context, lines) + slot * r.ROW_SIZE
 
 
 @kernel
-def reserve_statistics(context, header):
-    if load_u32(header, t.STATISTICS_AT) != 0:
-        return t.DONE
-    lines = take_block(context, t.FREE_STATISTICS, t.STATISTICS_BLOCK)
-    if lines == 0:
-        return t.NEEDS_MEMORY
-    store_32(header, t.STATISTICS_AT, lines)
-    for slot in range(t.STATISTICS_SLOTS):
-        store_8(slot_at(context, header, slot), r.KIND, 0)
-    return t.DONE
+def _find_stream(context, header, stream):
+    lines = load_u32(header, t.STREAMS_AT)
+    while lines != 0:
+        head = address_of(context, lines)
+        if load_u8(head, t.STREAM_NUMBER) == stream:
+            return lines + 1
+        lines = load_u32(head, t.STREAM_NEXT)
+    return 0
+
+
+@inlined
+def find_statistics(context, header, stream):
+    """Where those of a stream lie, in lines; 0: nowhere."""
+    return load_u32(header, t.STATISTICS_AT) if stream == 0 else _find_stream(context, header, stream)
+
+
+@kernel
+def _new_statistics(context, header, stream):
+    """Empty ones, in lines; 0 when there is no room."""
+    if stream == 0:
+        lines = take_block(context, t.FREE_STATISTICS, t.STATISTICS_BLOCK)
+        if lines == 0:
+            return 0
+        store_32(header, t.STATISTICS_AT, lines)
+    else:
+        head = take_block(context, t.FREE_STREAMS, t.STREAM_BLOCK)
+        if head == 0:
+            return 0
+        store_32(address_of(context, head), t.STREAM_NEXT, load_u32(header, t.STREAMS_AT))
+        store_8(address_of(context, head), t.STREAM_NUMBER, stream)
+        store_32(header, t.STREAMS_AT, head)
+        lines = head + 1
+    _empty(context, lines, 0, t.STATISTICS_SLOTS)
+    return lines
+
+
+@kernel
+def _empty(context, lines, first, count):
+    for slot in range(first, first + count):
+        store_8(slot_at(context, lines, slot), r.KIND, 0)
 
 
 @kernel
 def empty_slots(context, header, first, count):
-    if load_u32(header, t.STATISTICS_AT) != 0:
-        for slot in range(first, first + count):
-            store_8(slot_at(context, header, slot), r.KIND, 0)
+    """Of all streams."""
+    lines = load_u32(header, t.STATISTICS_AT)
+    if lines != 0:
+        _empty(context, lines, first, count)
+    head = load_u32(header, t.STREAMS_AT)
+    while head != 0:
+        _empty(context, head + 1, first, count)
+        head = load_u32(address_of(context, head), t.STREAM_NEXT)
 
 
 @kernel
@@ -84,8 +137,7 @@ def own_after(own, phase, state, event, new_day):
 
 
 @kernel
-def _apply_state(context, header, row):
-    kept = slot_at(context, header, t.STATE)
+def _apply_state(context, header, row, kept):
     phase, own = load_u8(header, t.GROUP_PHASE), load_u8(header, t.OWN_STATE)
     state, event = load_u8(row, r.TYPE), load_u8(row, r.DETAIL)
     new_day = load_u8(kept, r.KIND) != 0 and load_u16(kept, r.TRADE_DATE) != load_u16(row, r.TRADE_DATE)
@@ -109,7 +161,7 @@ def _apply_state(context, header, row):
 def slot_of(row, kind):
     """Where a row is kept; -1: nowhere."""
     if kind == TRADE:
-        is_last = load_u16(row, r.CONDITION) & NOT_LAST == 0 and load_u8(row, r.SUB_TYPE) != LEG
+        is_last = load_u32(row, r.CONDITION) & NOT_LAST == 0 and load_u8(row, r.DETAIL) != LEG
         return t.LAST_TRADE if is_last else -1
     if kind == TOTALS:
         return t.TOTALS
@@ -158,15 +210,18 @@ def apply_statistic(context, header, row):
     """A row that is not of the book."""
     kind = load_u8(row, r.KIND)
     slot = t.STATE if kind == STATE else slot_of(row, kind)
+    lines = find_statistics(context, header, 0 if kind == STATE else load_u8(row, r.STREAM))
     if slot < 0:
-        if kind == BUST and load_u32(header, t.STATISTICS_AT) != 0:
-            _bust(slot_at(context, header, t.LAST_TRADE), row)
+        if kind == BUST and lines != 0:
+            _bust(slot_at(context, lines, t.LAST_TRADE), row)
         return t.DONE
-    if reserve_statistics(context, header) != t.DONE:
-        return t.NEEDS_MEMORY
+    if lines == 0:
+        lines = _new_statistics(context, header, 0 if kind == STATE else load_u8(row, r.STREAM))
+        if lines == 0:
+            return t.NEEDS_MEMORY
+    kept = slot_at(context, lines, slot)
     if kind == STATE:
-        return _apply_state(context, header, row)
-    kept = slot_at(context, header, slot)
+        return _apply_state(context, header, row, kept)
     if load_u8(row, r.ACTION) == DELETE:
         store_8(kept, r.KIND, 0)
         return t.DONE
@@ -174,5 +229,5 @@ def apply_statistic(context, header, row):
     if kind == TRADE:
         store_8(kept, r.KIND, LAST_TRADE)
     elif slot == t.PREVIOUS_CLOSING or slot == t.PREVIOUS_SETTLEMENT:
-        _supersede(slot_at(context, header, slot - 1), row)
+        _supersede(slot_at(context, lines, slot - 1), row)
     return t.DONE

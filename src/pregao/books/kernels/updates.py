@@ -1,11 +1,13 @@
-"""Order rows onto a side of a book: what `sides` does, with the same rules (`anomalies`).
+"""Order rows onto a side of a book: by price or by position, with the rules of `anomalies`.
+The plain twin is `tests/equality/plain_sides.py`.
 
 Room is made before anything is changed, so that a row is applied whole or not at all.
 """
 
 from pregao.books import layout as t
-from pregao.books.anomalies import FIRST_BY_PRICE, FIRST_WITH_DELETED_PRICE, MAX_SIZE
-from pregao.books.kernels.arena import address_of, release_levels, release_orders
+from pregao.books.anomalies import MAX_SIZE
+from pregao.books.kernels.arena import address_of, clear_side
+from pregao.books.kernels.by_level import delete_levels_from
 from pregao.books.kernels.by_position import close_place, open_place, reserve_place
 from pregao.books.kernels.by_price import bits_of, find_slot, remove_slot, reserve_slot
 from pregao.books.kernels.conversion import convert_side
@@ -34,15 +36,18 @@ from pregao.kernels import (
     kernel,
     load_i64,
     load_u8,
-    load_u16,
     load_u32,
     store_8,
     store_32,
     store_64,
 )
 from pregao.model import rows as r
+from pregao.model.market import Action
+from pregao.model.rows import Flag
 
-NEW, CHANGE, DELETE, DELETE_THRU, DELETE_FROM = 0, 1, 2, 3, 4
+NEW, CHANGE, DELETE, OVERLAY = int(Action.NEW), int(Action.CHANGE), int(Action.DELETE), int(Action.OVERLAY)
+DELETE_THRU, DELETE_FROM = int(Action.DELETE_THRU), int(Action.DELETE_FROM)
+BY_POSITION, PRICE_UNTOLD = int(Flag.BY_POSITION), int(Flag.PRICE_UNTOLD)
 
 
 @inlined
@@ -66,7 +71,7 @@ def delete_by_price(context, header, side, sign, row):
         count_anomaly(context, header, UNKNOWN_DELETE)
         return t.DONE
     price, told = load_i64(slot, t.SLOT_PRICE), load_i64(row, r.PRICE)
-    if told != price and (told != r.NULL or load_u16(row, r.VERSION) >= FIRST_WITH_DELETED_PRICE):
+    if told != price and (told != r.NULL or load_u8(row, r.FLAGS) & PRICE_UNTOLD == 0):
         count_anomaly(context, header, PRICE_DIFFERS)
     take_from_level(context, side, key_of(sign, price), load_i64(slot, t.SLOT_ORDER_SIZE))
     remove_slot(table, bits, slot)
@@ -131,11 +136,16 @@ def insert_by_position(context, header, side, sign, row):
 
 @kernel
 def apply_by_position(context, header, side, sign, row, action):
-    if action == NEW:
-        return insert_by_position(context, header, side, sign, row)
+    """An OVERLAY is neither wrong where there is no entry nor where there is another one; without a price it
+    takes the entry away (9.6 of the FIX/FAST guidelines)."""
     count, position = load_u32(side, t.SIDE_ORDERS), load_u32(row, r.POSITION)
-    if position < 1 or position > count:
-        count_anomaly(context, header, POSITION)
+    overlaid, removed = action == OVERLAY, action == OVERLAY and load_i64(row, r.PRICE) == r.NULL
+    is_there = 1 <= position <= count
+    if action == NEW or (overlaid and not removed and not is_there):
+        return insert_by_position(context, header, side, sign, row)
+    if not is_there:
+        if not removed or position < 1:
+            count_anomaly(context, header, POSITION)
         return t.DONE
     if reserve_level(context, side) != t.DONE:  # a change may move to a level of its own
         return t.NEEDS_MEMORY
@@ -144,10 +154,11 @@ def apply_by_position(context, header, side, sign, row, action):
     old_key, old_size = key_of(sign, load_i64(slot, t.SLOT_PRICE)), load_i64(slot, t.SLOT_ORDER_SIZE)
     key = key_of(sign, load_i64(row, r.PRICE))
     if load_i64(slot, t.SLOT_ID) != load_i64(row, r.ID):
-        count_anomaly(context, header, ID_DIFFERS)
+        if not overlaid:
+            count_anomaly(context, header, ID_DIFFERS)
     elif action == CHANGE and key != old_key:
         count_anomaly(context, header, PRICE_DIFFERS)
-    if action == CHANGE:
+    if action == CHANGE or (overlaid and not removed):
         move_order(context, side, old_key, key, old_size, load_i64(row, r.SIZE))
         write_slot(slot, row)
         return t.DONE
@@ -173,20 +184,28 @@ def delete_from(context, header, side, sign, position):
     return t.DONE
 
 
-@kernel
-def clear_side(context, side):
-    release_orders(context, side)
-    release_levels(context, side)
-    store_8(side, t.SIDE_DIRTY, 1)
-
-
 @inlined
 def in_order(context, header, side, sign, row):
-    """The side, in the order that the version of a row has."""
-    policy = t.BY_PRICE if load_u16(row, r.VERSION) >= FIRST_BY_PRICE else t.BY_POSITION
+    """The side, in the order that a row says."""
+    policy = t.BY_POSITION if load_u8(row, r.FLAGS) & BY_POSITION else t.BY_PRICE
     if load_u8(side, t.SIDE_POLICY) == policy:
         return t.DONE
     return convert_side(context, header, side, sign, policy)
+
+
+@kernel
+def _apply_odd(context, header, row):
+    """An order row of another action than most: an OVERLAY of a position, or one that makes no sense."""
+    action, number, size = load_u8(row, r.ACTION), load_u8(row, r.SIDE), load_i64(row, r.SIZE)
+    sized = load_i64(row, r.PRICE) == r.NULL or 0 <= size <= MAX_SIZE
+    by_position = load_u8(row, r.FLAGS) & BY_POSITION != 0
+    if action != OVERLAY or not by_position or number < 1 or number > 2 or not sized:
+        count_anomaly(context, header, MALFORMED)
+        return t.DONE
+    side, sign = header + (number - 1) * t.SIDE_SIZE, 3 - 2 * number
+    if in_order(context, header, side, sign, row) != t.DONE:
+        return t.NEEDS_MEMORY
+    return apply_by_position(context, header, side, sign, row, action)
 
 
 @inlined
@@ -195,8 +214,7 @@ def apply_order(context, header, row):
     action, number, size = load_u8(row, r.ACTION), load_u8(row, r.SIDE), load_i64(row, r.SIZE)
     sized = action == DELETE or 0 <= size <= MAX_SIZE
     if action > DELETE or number < 1 or number > 2 or not sized:
-        count_anomaly(context, header, MALFORMED)
-        return t.DONE
+        return _apply_odd(context, header, row)
     side, sign = header + (number - 1) * t.SIDE_SIZE, 3 - 2 * number
     if in_order(context, header, side, sign, row) != t.DONE:
         return t.NEEDS_MEMORY
@@ -218,6 +236,8 @@ def apply_side(context, header, row):
     if action == DELETE_THRU:
         clear_side(context, side)
         return t.DONE
+    if load_u8(side, t.SIDE_POLICY) == t.BY_LEVEL:
+        return delete_levels_from(context, header, side, load_u32(row, r.POSITION))
     if in_order(context, header, side, sign, row) != t.DONE:
         return t.NEEDS_MEMORY
     if load_u8(side, t.SIDE_POLICY) == t.BY_PRICE:

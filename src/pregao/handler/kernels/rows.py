@@ -66,7 +66,6 @@ APPLY, HOLD, FORGET = int(Decision.APPLY), int(Decision.HOLD), int(Decision.FORG
 EMPTIED = int(Decision.EMPTIED)
 STALE = int(Known.STALE)
 END_OF_EVENT, RECOVERY = int(r.Flag.END_OF_EVENT), int(r.Flag.RECOVERY)
-LAST_BOOK_KIND = int(Kind.EMPTY_BOOK)
 EMPTY_BOOK = int(Kind.EMPTY_BOOK)
 PHASE = int(Kind.PHASE)
 PRE_OPEN = int(Phase.PRE_OPEN)
@@ -116,7 +115,7 @@ def _take_row(context, books, number, row, at_first):
         if code == t.NEEDS_MEMORY:
             store_64(context, DECIDED, outcome)
             return code, outcome
-        if kind <= LAST_BOOK_KIND:
+        if kind <= r.LAST_BOOK_KIND:
             outcome |= _suspect(sync, header, at)
     if outcome & HOLD and not push(pool, sync, row):
         code = OVERFLOW
@@ -231,7 +230,7 @@ def apply_held(context, number, slot, after_at, with_book, with_statistics):
     while slot >= 0:
         row = held_row(pool, slot)
         kind = load_u8(row, r.KIND)
-        wanted = with_book if kind <= LAST_BOOK_KIND else with_statistics
+        wanted = with_book if kind <= r.LAST_BOOK_KIND else with_statistics
         if wanted and load_i64(row, r.AT) > after_at:
             if kind >= r.FIRST_SPECIAL:
                 return t.SPECIAL, slot

@@ -12,7 +12,7 @@ and stay: only the others are put together from their messages.
 from typing import Final
 
 from pregao.lake.computed.pieces import IN_ORDER, LINEAGE, columns
-from pregao.model.market import TradeCondition
+from pregao.model.market import OLD_LEG, TradeCondition
 
 _FIGURES: Final = (
     "price", "size", "session", "condition", "conditions", "sub_type", "buyer", "seller", "implied",
@@ -21,7 +21,6 @@ _FIGURES: Final = (
 _FIRST: Final = ("security_id", "trade_id", "symbol", *LINEAGE)
 _AMENDED: Final = ("price", "size", "buyer", "seller")
 _OUT_OF_SEQUENCE: Final = int(TradeCondition.OUT_OF_SEQUENCE)
-_LEG: Final = 1 << 5  # 19; since wire version 15 a leg is known by its sub-type
 _CHANGED: Final = " OR ".join(f"{name} IS DISTINCT FROM lag({name}) OVER told_in_order" for name in _AMENDED)
 _KEY: Final = "PARTITION BY security_id, trade_id ORDER BY trade_date, " + IN_ORDER
 
@@ -73,7 +72,7 @@ WITH again AS (
 )
 SELECT *, $day AS of_date,
     price IS NOT NULL AND sub_type IS DISTINCT FROM 'LEG'
-        AND coalesce(condition, 0) & {_LEG | _OUT_OF_SEQUENCE} = 0 AS sets_price,
+        AND coalesce(condition, 0) & {OLD_LEG | _OUT_OF_SEQUENCE} = 0 AS sets_price,
     size IS NOT NULL AS in_volume, {with_rank()}
 FROM rows_of_day
 """

@@ -14,11 +14,12 @@ from pregao.lake.plan.captures import CaptureLayout
 from pregao.model.instruments import Instrument
 from pregao.model.market import DefinitionAction
 from pregao.model.streams import Feed, Stream
+from pregao.recovery import sequence
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-NUMBER_BITS: Final = 32
-NUMBER_MASK: Final = (1 << NUMBER_BITS) - 1
+NUMBER_BITS: Final = sequence.NUMBER_BITS
+NUMBER_MASK: Final = sequence.NUMBER_MASK
 
 PIECE = np.dtype(
     [

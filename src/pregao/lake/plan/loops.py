@@ -12,6 +12,7 @@ from pregao.feeds.registry import DEFAULT
 from pregao.lake.plan.captures import Packets
 from pregao.lake.plan.index import LOOP, NUMBER_BITS, NUMBER_MASK, SNAPSHOT, Array
 from pregao.lake.plan.readers import row_reader
+from pregao.model.market import Side
 from pregao.model.rows import FIRST_SPECIAL, NULL, Flag, Kind, Rows
 
 _COUNTS: Final = ("bids", "offers", "statistics", "foreign")
@@ -67,7 +68,7 @@ class LoopReader:
         statistics = kinds < FIRST_SPECIAL
         owners = np.r_[self._current, rows["security_id"][headers]][np.cumsum(kinds == Kind.SNAPSHOT)]
         foreign = (orders | statistics) & (rows["security_id"] != owners)
-        counts = (orders & (sides == 1), orders & (sides == 2), statistics, foreign)
+        counts = (orders & (sides == Side.BUY), orders & (sides == Side.SELL), statistics, foreign)
         totals = np.stack([np.cumsum(each, dtype=np.int64) for each in counts], axis=1) + self._running
         self._headers.append(rows[headers].copy())
         self._totals.append(totals[headers])  # a header itself counts for nothing

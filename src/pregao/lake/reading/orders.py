@@ -1,14 +1,15 @@
 """Orders of tables as the rows that books are made of."""
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pregao.feeds.binary.reading.book_policy import FIRST_BY_PRICE, FIRST_WITH_DELETED_PRICE
 from pregao.model.rows import NULL, ROW, Flag, Kind
 
-BY_PRICE: Final = 15  # wire version
+_BY_POSITION, _PRICE_UNTOLD = int(Flag.BY_POSITION), int(Flag.PRICE_UNTOLD)
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
@@ -24,9 +25,11 @@ def order_rows(table: Any, security_id: int | Array, kind: Kind) -> Any:
         rows[name] = pc.fill_null(table[name], 0).to_numpy()
     rows["flags"] = pc.if_else(pc.fill_null(table["implied"], False), int(Flag.IMPLIED), 0).to_numpy()
     if "wire_version" in table.schema.names:
-        rows["version"] = pc.fill_null(table["wire_version"], BY_PRICE).to_numpy()
+        versions = pc.fill_null(table["wire_version"], FIRST_BY_PRICE).to_numpy()
+        rows["flags"] |= np.where(versions < FIRST_BY_PRICE, _BY_POSITION, 0).astype(np.uint8)
+        rows["flags"] |= np.where(versions < FIRST_WITH_DELETED_PRICE, _PRICE_UNTOLD, 0).astype(np.uint8)
     else:
-        rows["version"] = np.where(rows["position"] > 0, BY_PRICE - 1, BY_PRICE)
+        rows["flags"] |= np.where(rows["position"] > 0, _BY_POSITION, 0).astype(np.uint8)
     return rows[rows["side"] > 0] if kind is Kind.SNAPSHOT_ORDER else rows
 
 

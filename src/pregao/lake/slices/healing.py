@@ -18,6 +18,7 @@ from pregao.lake.slices.loops import LoadedLoop
 from pregao.lake.slices.made_rows import FROM_SNAPSHOT, RowMaker, make_empty
 from pregao.lake.slices.rows import LAKE_ROW
 from pregao.lake.slices.stored import CarriedOver
+from pregao.lake.slices.waiting import ABSENT
 from pregao.model.market import Side
 from pregao.model.rows import ROW, Kind, Rows
 from pregao.recovery.instruments import Known, Mark
@@ -25,7 +26,6 @@ from pregao.recovery.instruments import Known, Mark
 if TYPE_CHECKING:
     from pregao.lake.slices.machine import SliceMachine
 
-ABSENT = 4  # as `machine` has it
 _CLEAN, _TOLD_AGAIN = int(Known.CLEAN), int(Mark.AWAITED | Mark.REPLENISHING)
 _BEGINS_AGAIN: Final = int(Mark.AWAITED | Mark.RESTART)  # its rptSeq may begin anew
 

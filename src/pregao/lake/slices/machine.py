@@ -44,7 +44,7 @@ from pregao.lake.slices.loops import LoadedLoop
 from pregao.lake.slices.rows import LAKE_ROW
 from pregao.lake.slices.samples import Samples
 from pregao.lake.slices.stored import Ending, StoredBooks, ending_of
-from pregao.lake.slices.waiting import NEVER, Waiting
+from pregao.lake.slices.waiting import BEGUN, CONFLICTING, LOAD, LOST, NEVER, Waiting
 from pregao.lake.tables.quality import Quality
 from pregao.model.market import DefinitionAction
 from pregao.model.rows import NULL, Kind, Rows
@@ -52,8 +52,6 @@ from pregao.model.rows import NULL, Kind, Rows
 _NOTE_ROOM: Final = 1 << 12
 _BYTES_OF_AN_ORDER: Final = 40  # or more, in systems of bytes; where they are fewer, buffers grow
 _NOBODY: Final = -1  # security id of number 0
-# What happens at one place, in this order; snapshots of it are last.
-LOAD, LOST, CONFLICTING, BEGUN, ABSENT = range(5)
 
 
 @dataclass(slots=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from pregao.books import layout as t
+from pregao.books.views import Policy
 from pregao.lake.plan.carried import Carried
 from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK, Array
 from pregao.lake.slices.kernels.books import settle_one
@@ -30,11 +31,9 @@ if TYPE_CHECKING:
     from pregao.lake.slices.machine import SliceMachine
 
 NO_RPT_SEQ: Final = 0xFFFFFFFF  # of a row: no report of the instrument is known
-BY_POSITION, BY_PRICE = 14, 15  # wire versions that order books so
 _IN_DOUBT: Final = int(Quality.BOOK_UNKNOWN | Quality.AFTER_GAP)
 _DIGESTED: Final = (
     "security_id", "quality", "rpt_seq", "side", "id", "price", "size", "inserted_ns", "firm", "position",
-    "flags",
 )  # fmt: skip
 
 
@@ -172,15 +171,16 @@ def _book(orders: Rows, number: int, security_id: int, known: KnownInstruments) 
 
 def _orders(store: "BookStore", number: int, side: Side) -> Rows:
     slots: Array = store.order_array(number, side)
-    by_position = store.is_by_position(number, side)
+    by_position = store.policy(number, side) is Policy.BY_POSITION
     rows = np.zeros(len(slots), ROW)
     for name in ("id", "price", "size", "inserted_ns", "firm"):
         rows[name] = slots[name]
     for name in ("other", "fine", "high"):
         rows[name] = NULL
-    rows["side"], rows["version"] = side, BY_POSITION if by_position else BY_PRICE
+    rows["side"] = side
     rows["position"] = np.arange(1, len(slots) + 1) if by_position else 0
-    rows["flags"] = np.where(slots["flags"] & t.SLOT_IMPLIED, int(Flag.IMPLIED), 0)
+    implied = np.where(slots["flags"] & t.SLOT_IMPLIED, int(Flag.IMPLIED), 0)
+    rows["flags"] = implied | (int(Flag.BY_POSITION) if by_position else 0)
     return rows
 
 
@@ -188,4 +188,5 @@ def _digest(rows: Rows, place: tuple[int, int, int]) -> str:
     running, lake = hashlib.sha256(repr(place).encode()), rows.view(LAKE_ROW)
     for name in _DIGESTED:
         running.update(np.ascontiguousarray(lake[name]).tobytes())
+    running.update((lake["flags"] & Flag.IMPLIED).tobytes())  # the position says what orders the side
     return running.hexdigest()[:32]

@@ -13,6 +13,8 @@ from pregao.lake.slices.kernels.snapshots import MATCHED, RECORD_FIELDS, TOLD_FI
 from pregao.lake.slices.loops import LoadedLoop
 
 NEVER: Final = (1 << 63) - 1
+# What happens at one place, in this order; snapshots of it are last.
+LOAD, LOST, CONFLICTING, BEGUN, ABSENT = range(5)
 _RECORD: Final = np.dtype([(name, "<i8") for name in RECORD_FIELDS])
 
 

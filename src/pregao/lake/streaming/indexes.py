@@ -18,6 +18,7 @@ from pregao.lake.plan.scan import ScanSettings, scan_capture
 from pregao.lake.plan.stored import Stored
 from pregao.lake.running.runners import Runner
 from pregao.model.errors import CaptureError
+from pregao.model.rows import Kind
 
 _NAME: Final = "indexes.log"
 _LENGTH: Final = 8
@@ -46,9 +47,9 @@ def _silent(done: int, total: int) -> None:
 class IndexCache:
     def __init__(self, folder: Path, runner: Runner, settings: ScanSettings) -> None:
         self._path, self._runner, self._settings = folder / _NAME, runner, settings
-        self._made_by = repr(
-            (CODE_VERSION, settings.piece_packets, settings.scratch, settings.channels, settings.system)
-        )
+        kinds = tuple(map(int, Kind))  # an index has them by number
+        chosen = settings.piece_packets, settings.scratch, settings.channels, settings.system
+        self._made_by = repr((CODE_VERSION, kinds, *chosen))
         self._known: dict[str, FileIndex] = {}
         self._records = 0
         folder.mkdir(parents=True, exist_ok=True)

@@ -11,8 +11,10 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-PRICE_SCALE: Final = 4
-FINE_SCALE: Final = 8
+from pregao.model.market import FINE_EXPONENT, PRICE_EXPONENT
+
+PRICE_SCALE: Final = -PRICE_EXPONENT
+FINE_SCALE: Final = -FINE_EXPONENT
 DECIMAL_DIGITS: Final = 18  # the most that an INT64 of Parquet holds
 
 

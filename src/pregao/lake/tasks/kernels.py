@@ -13,8 +13,10 @@ from pregao.kernels import (
     store_64,
 )
 from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK
+from pregao.lake.slices.kernels.books import FIRST_TRANSACTED
 from pregao.lake.slices.kernels.sampling import HEAD_WORDS, LEVELS, SAMPLE_SIZE, SIDE_WORDS
 from pregao.lake.slices.rows import NO_PACKET
+from pregao.lake.tables.lineage import EVENT_TIME_KINDS
 from pregao.lake.tables.quality import Quality
 from pregao.model.rows import NULL, ROW_SIZE
 
@@ -33,9 +35,8 @@ TRACE_FIELDS = (
     PACKET, AT, TIME, KIND, VERSION, SENT, RECV_A, RECV_B, DIFFERS, VERSIONS, TIMES, TS_SEND, TS_RECV_A,
     TS_RECV_B, TS_EVENT, MOMENT, TS_KIND, SEQ_VERSION, SEQ_NUM, QUALITY,
 ) = range(0, 8 * len(TRACE_FIELDS), 8)  # fmt: skip
-ENTRY, TRANSACT, SEND = 0, 1, 2  # of ts_event_kind
-BY_VERSION = 3  # in `times`: TRANSACT from the wire version on that tells it, ENTRY before
-FIRST_TRANSACTED = 15  # wire version (9)
+ENTRY, TRANSACT, SEND = map(EVENT_TIME_KINDS.index, ("ENTRY", "TRANSACT", "SEND"))
+BY_VERSION = 255  # in `times`: TRANSACT from the wire version on that tells it, ENTRY before
 FEEDS_DIFFER = int(Quality.FEEDS_DIFFER)
 
 

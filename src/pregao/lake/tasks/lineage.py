@@ -10,6 +10,7 @@ from pregao.kernel_context import Context
 from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK
 from pregao.lake.plan.slicing import Slice
 from pregao.lake.slices.feeds import Merged
+from pregao.lake.slices.kernels.books import FIRST_TRANSACTED
 from pregao.lake.slices.kernels.merging import CONFLICT
 from pregao.lake.slices.rows import NO_INDEX, NO_PACKET
 from pregao.lake.tables.arrays import microseconds, moments
@@ -18,7 +19,6 @@ from pregao.lake.tasks.arrays import Array, ColumnRows, constant, names, or_null
 from pregao.lake.tasks.kernels import (
     BY_VERSION,
     ENTRY,
-    FIRST_TRANSACTED,
     SEND,
     TRACE_FIELDS,
     TRANSACT,

@@ -59,8 +59,8 @@ def _ends(rows: ColumnRows) -> dict[str, Any]:
 
 def trades_table(rows: Rows, lineage: Lineage) -> Any:
     found = in_order(
-        rows, lineage, "id", "price", "size", "firm", "position", "condition", "sub_type", "session",
-        "trade_date", "days", "other", "flags",
+        rows, lineage, "id", "price", "size", "firm", "position", "condition", "detail", "session",
+        "trade_date", "low", "other", "flags",
     )  # fmt: skip
     is_trade = found["kind"] == Kind.TRADE
     columns = lineage.of_rows(found)
@@ -69,7 +69,8 @@ def trades_table(rows: Rows, lineage: Lineage) -> Any:
         "action": np.where(is_trade, 0, 1).astype(np.int8),
         "trade_id": np.where(found["id"] == NULL, 0, found["id"]),
         "implied": _flag(found, Flag.IMPLIED), "forward": _flag(found, Flag.FORWARD),
-        "seller_days": or_null(found["days"]), "interest_rate": np.where(is_trade, found["other"], NULL),
+        "seller_days": np.where(is_trade, found["low"], NULL),
+        "interest_rate": np.where(is_trade, found["other"], NULL),
         "conditions": _conditions(found["condition"], is_trade),
     }  # fmt: skip
     return record(TRADES, columns, len(found))
@@ -80,7 +81,7 @@ def _traded(found: ColumnRows, is_trade: Array) -> dict[str, Any]:
         "price": found["price"], "size": found["size"], "of_date": or_null(found["trade_date"]),
         "session": _SESSIONS[found["session"]],
         "condition": np.where(is_trade, found["condition"].astype(np.int64), NULL),
-        "sub_type": _SUB_TYPES[found["sub_type"]], "buyer": or_null(found["firm"]),
+        "sub_type": _SUB_TYPES[found["detail"]], "buyer": or_null(found["firm"]),
         "seller": or_null(found["position"]),
     }  # fmt: skip
 
@@ -120,7 +121,7 @@ def statistics_table(rows: Rows, lineage: Lineage) -> Any:
     """ExecutionStatistics tells three of them: three rows."""
     found = in_order(
         rows, lineage, "action", "price", "size", "other", "fine", "session", "origin", "detail", "type",
-        "trade_date", "id", "condition", "sub_type", "firm", "position", "flags",
+        "trade_date", "id", "condition", "firm", "position", "flags",
     )  # fmt: skip
     totals = found["kind"] == Kind.TOTALS
     times = np.where(totals, len(_TOTALS), 1)
@@ -133,7 +134,7 @@ def statistics_table(rows: Rows, lineage: Lineage) -> Any:
         "session": _SESSIONS[found["session"]],
         "trade_id": np.where(traded, found["id"], NULL),
         "condition": np.where(traded, found["condition"].astype(np.int64), NULL),
-        "sub_type": np.where(traded, _SUB_TYPES[found["sub_type"]], NO_WORD),
+        "sub_type": np.where(traded, _SUB_TYPES[found["detail"]], NO_WORD),
         "buyer": np.where(traded, or_null(found["firm"]), NULL),
         "seller": np.where(traded, or_null(found["position"]), NULL),
         "recovery": _flag(found, Flag.RECOVERY),

@@ -37,7 +37,7 @@ def _orders(rows: Rows, order: Array, lineage: Lineage) -> Any:
     kinds, flags = sorted_rows["kind"], sorted_rows["flags"]
     entries = np.where(kinds == Kind.SNAPSHOT_ORDER, sorted_rows["low"], 0)
     columns = lineage.of_rows(sorted_rows, entries)
-    told = kinds < Kind.EMPTY_BOOK
+    told = np.isin(kinds, (Kind.ORDER, Kind.SIDE))
     columns |= {
         "action": _actions(kinds, sorted_rows["action"]),
         "side": _SIDES[sorted_rows["side"]],

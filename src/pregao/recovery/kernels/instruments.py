@@ -15,7 +15,7 @@ from pregao.kernels import (
     store_32,
     store_64,
 )
-from pregao.model.rows import AT, FLAGS, KIND, ROW_SIZE, RPT_SEQ, Flag, Kind
+from pregao.model.rows import AT, FLAGS, KIND, LAST_BOOK_KIND, ROW_SIZE, RPT_SEQ, Flag, Kind
 from pregao.recovery.held import (
     NO_REPORT_HELD,
     POOL_COUNT,
@@ -139,7 +139,7 @@ def decide(sync, kind, rpt_seq, at, recovery):
     if marks & IGNORED or at <= load_i64(sync, COVERED):
         return 0
     outcome = 0
-    is_book = kind <= EMPTY_BOOK
+    is_book = kind <= LAST_BOOK_KIND
     over = recovery == 0 and is_book and kind != EMPTY_BOOK
     if kind == EMPTY_BOOK:
         outcome = _empty(sync, over)

@@ -20,47 +20,47 @@ ENTRY = st.tuples(
     st.integers(1, 2), st.integers(0, 2), st.booleans(),
 )  # fmt: skip
 ENTRIES = st.lists(ENTRY, max_size=8, unique_by=lambda entry: entry[1])
-VERSIONS = pytest.mark.parametrize("version", [8, 16])
+POLICIES = pytest.mark.parametrize("policy", [Flag.BY_POSITION, Flag(0)])
 
 
-def _rows(entries: list[Entry], version: int) -> Rows:
+def _rows(entries: list[Entry], policy: Flag) -> Rows:
     rows = np.zeros(len(entries), ROW)
     places = {1: 0, 2: 0}
     for row, (side, order_id, price, size, inserted, firm, implied) in zip(rows, entries, strict=True):
         places[side] += 1
-        row["kind"], row["version"], row["side"], row["id"] = Kind.SNAPSHOT_ORDER, version, side, order_id
+        row["kind"], row["side"], row["id"] = Kind.SNAPSHOT_ORDER, side, order_id
         row["price"], row["size"], row["inserted_ns"] = NULL if price is None else price, size, inserted
         row["firm"], row["position"] = firm, places[side]
-        row["flags"] = Flag.IMPLIED if implied else 0
+        row["flags"] = policy | Flag.IMPLIED if implied else policy
     return rows
 
 
-def _loaded(entries: list[Entry], version: int) -> tuple[BookStore, int]:
+def _loaded(entries: list[Entry], policy: Flag) -> tuple[BookStore, int]:
     store = BookStore()
     number = store.add_instrument(7)
     assert number is not None
-    store.load_snapshot(number, _rows(entries, version), statistics=False)
+    store.load_snapshot(number, _rows(entries, policy), statistics=False)
     return store, number
 
 
-def _same(held: list[Entry], told: list[Entry], version: int) -> bool:
+def _same(held: list[Entry], told: list[Entry], policy: Flag) -> bool:
     """By price the order of a snapshot is not asked for: prices and ids have it."""
-    if version >= 15:
+    if Flag.BY_POSITION not in policy:
         return sorted(held, key=repr) == sorted(told, key=repr)
     return all([e for e in held if e[0] == side] == [e for e in told if e[0] == side] for side in (1, 2))
 
 
-def _compare(held: list[Entry], told: list[Entry], version: int) -> bool:
-    store, number = _loaded(held, version)
-    rows = _rows(told, version)
+def _compare(held: list[Entry], told: list[Entry], policy: Flag) -> bool:
+    store, number = _loaded(held, policy)
+    rows = _rows(told, policy)
     found = bool(same_book(store.context, number, rows.ctypes.data, len(rows)))
-    assert found == _same(held, told, version)
+    assert found == _same(held, told, policy)
     return found
 
 
-@VERSIONS
+@POLICIES
 @given(held=ENTRIES, data=st.data())
-def test_a_snapshot_that_differs_in_one_thing(version: int, held: list[Entry], data: Any) -> None:
+def test_a_snapshot_that_differs_in_one_thing(policy: Flag, held: list[Entry], data: Any) -> None:
     told = list(held)
     what = data.draw(st.sampled_from(["nothing", "order", "one less", "one more", "one field"]))
     if what == "order":
@@ -76,13 +76,13 @@ def test_a_snapshot_that_differs_in_one_thing(version: int, held: list[Entry], d
         changed[field] = data.draw(ENTRY)[field]
         told[place] = tuple(changed)  # type: ignore[assignment]
     if len({entry[1] for entry in told}) == len(told):
-        assert _compare(held, told, version) or what != "nothing"
+        assert _compare(held, told, policy) or what != "nothing"
 
 
-@VERSIONS
+@POLICIES
 @given(held=ENTRIES, told=ENTRIES)
-def test_any_two_books(version: int, held: list[Entry], told: list[Entry]) -> None:
-    _compare(held, told, version)
+def test_any_two_books(policy: Flag, held: list[Entry], told: list[Entry]) -> None:
+    _compare(held, told, policy)
 
 
 @pytest.mark.parametrize("side", [0, 3, 255])
@@ -94,14 +94,14 @@ def test_an_order_of_no_side_is_of_no_book(side: int) -> None:
     assert not same_book(store.context, number, rows.ctypes.data, 1)
 
 
-@VERSIONS
+@POLICIES
 @given(books=st.lists(ENTRIES, min_size=1, max_size=4))
-def test_sides_whose_best_is_another(version: int, books: list[list[Entry]]) -> None:
+def test_sides_whose_best_is_another(policy: Flag, books: list[list[Entry]]) -> None:
     """Each book against the one before it; asked twice, nothing has changed."""
-    store, number = _loaded([], version)
+    store, number = _loaded([], policy)
     before = store.top(number)
     for entries in books:
-        store.load_snapshot(number, _rows(entries, version), statistics=False)
+        store.load_snapshot(number, _rows(entries, policy), statistics=False)
         top = store.top(number)
         expected = (top.bid != before.bid) + 2 * (top.offer != before.offer)
         assert settle_one(store.context, number) == expected

@@ -50,6 +50,7 @@ def test_fractional_multipliers_and_divisors_are_exact(version: int) -> None:
 ELSEWHERE = {
     "channel": "channel", "group": "security_group", "multiplier_fine": "multiplier",
     "price_divisor_fine": "price_divisor", "maturity": "maturity_year", "trade_types": "attributes",
+    "price_exponent": "tick", "size_exponent": "lot",  # decimals and wholes: the types of columns say it
 }  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from typing import Final
 from pregao.codecs.sbe import Message
 from pregao.feeds.binary.news_parts import News, NewsPart
 from pregao.feeds.binary.reading import control, definitions, orders, statistics
+from pregao.feeds.binary.reading.book_policy import policy_flags
 from pregao.feeds.binary.reading.told import Control, NotUnderstood, SnapshotOrder, Told
 from pregao.feeds.binary.reading.values import UnknownValues, Values
 from pregao.feeds.binary.reading.words import NEWS_SOURCES
@@ -72,6 +73,8 @@ class PlainReader:
         if isinstance(update, e.Trade) and update.forward:
             flags |= Flag.FORWARD
         rpt_seq = values.get("rptSeq", "lastRptSeq")
+        if isinstance(update, e.OrderUpdate | e.SideDeleted):
+            flags |= policy_flags(message.version)
         if message.name == "SnapshotFullRefresh_Header_30" and rpt_seq is None:
             flags |= Flag.NO_REPORT
         lacks = tuple(values.lacks)
@@ -94,13 +97,12 @@ class PlainReader:
         """One for each order; what any of them lacks is said of all."""
         orders_told: list[SnapshotOrder] = list(control.snapshot_orders(values))
         lacks = tuple(dict.fromkeys(values.lacks))
+        plain = Flag.NO_EVENT | policy_flags(version)
+        implied = plain | Flag.IMPLIED
         return [
-            Told(order, version, index, flags=_snapshot_flags(order), lacks=lacks) for order in orders_told
+            Told(order, version, index, flags=implied if order.implied else plain, lacks=lacks)
+            for order in orders_told
         ]
-
-
-def _snapshot_flags(order: SnapshotOrder) -> Flag:
-    return Flag.NO_EVENT | Flag.IMPLIED if order.implied else Flag.NO_EVENT
 
 
 def news_of(news: News, received_ns: int = 0) -> e.News:

@@ -1,6 +1,6 @@
 """A schema and the rules as tables: how the kernel reads each template at each epoch."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -10,6 +10,12 @@ from pregao.codecs.sbe.kernel_tables import LAYOUT_STEP, LAYOUT_STEP_END
 from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, Kind
 from pregao.codecs.sbe.plan import Plan, make_plan
 from pregao.codecs.sbe.schema import Schema
+from pregao.feeds.binary.reading.book_policy import (
+    FIRST_BY_PRICE,
+    FIRST_WITH_DELETED_PRICE,
+    WITH_POLICY,
+    policy_flags,
+)
 from pregao.feeds.binary.reading.rules import NOT_TOLD, OTHER_RULE, RULES, Rule, Take
 from pregao.feeds.binary.reading.tables import (
     CHANGE_BYTES,
@@ -87,20 +93,23 @@ class _Planner:
         self.most_entries = 1
 
     def plan(self) -> RowPlan:
-        self._add(OTHER_RULE, None, 0)
-        epochs = range(len(self.schema.breakpoints))
+        self._add(OTHER_RULE, None, 0, 0)
+        breakpoints = sorted({*self.schema.breakpoints, FIRST_BY_PRICE, FIRST_WITH_DELETED_PRICE})
         unknown = max((message.id for message in self.schema.messages), default=0) + 1
-        numbers = np.zeros((unknown + 1, len(epochs)), np.int64)
-        for epoch in epochs:
-            for block in self.schema.at(self.schema.breakpoints[epoch]).messages.values():
-                nested = self._nested(block.id, epoch)
-                numbers[block.id, epoch] = self._add(RULES.get(block.name, OTHER_RULE), block, nested)
+        numbers = np.zeros((unknown + 1, len(breakpoints)), np.int64)
+        for epoch, version in enumerate(breakpoints):
+            for block in self.schema.at(version).messages.values():
+                nested = self._nested(block.id, int(self.sbe.epoch_of_version[version]))
+                rule = RULES.get(block.name, OTHER_RULE)
+                numbers[block.id, epoch] = self._add(rule, block, nested, version)
+        versions = np.arange(len(self.sbe.epoch_of_version))
+        epochs = (np.searchsorted(breakpoints, versions, "right") - 1).astype(np.uint8)
         copies = np.array([word for one in self.layouts for word in one.copies], np.uint32)
         changes = np.array([row for one in self.layouts for row in one.changes], np.int64)
         initial = np.concatenate([one.initial for one in self.layouts])
         layouts = self._placed(copies, changes, initial)
         return RowPlan(
-            self.schema, self.sbe, self.sbe.epoch_of_version, layouts.ctypes.data + numbers * LAYOUT_BYTES,
+            self.schema, self.sbe, epochs, layouts.ctypes.data + numbers * LAYOUT_BYTES,
             layouts, copies, changes, initial, self.most_entries,
         )  # fmt: skip
 
@@ -110,8 +119,8 @@ class _Planner:
         row = self.sbe.layouts[number]
         return int(row.ctypes.data) if row[LAYOUT_STEP // 8] != row[LAYOUT_STEP_END // 8] else 0
 
-    def _add(self, rule: Rule, block: BlockLayout | None, nested: int) -> int:
-        """The number of the layout of a block, after that of its entries."""
+    def _add(self, rule: Rule, block: BlockLayout | None, nested: int, version: int) -> int:
+        """The number of the layout of a block from a version on, after that of its entries."""
         fields = {f.name: f for f in block.fields if f.present} if block is not None else {}
         entry = None
         group: dict[str, int] = {}
@@ -119,8 +128,10 @@ class _Planner:
             entries = block.groups[0]
             if not entries.present or entries.dimension is None:
                 raise SchemaError(f"group {entries.name!r} is not in every version", element=block.name)
-            entry, group = self._add(rule.entry, entries, 0), _dimension(entries.dimension)
+            entry, group = self._add(rule.entry, entries, 0, version), _dimension(entries.dimension)
             self.most_entries = max(self.most_entries, _most_entries(entries.dimension))
+        if rule.kind in WITH_POLICY:
+            rule = replace(rule, flags=rule.flags | policy_flags(version))
         values = {"shape": rule.shape, "nested": nested} | group
         self.layouts.append(_layout(rule, fields, values, entry))
         return len(self.layouts) - 1
@@ -201,7 +212,11 @@ def _copy_kind(target: str, source: FieldLayout, take: Take) -> str | None:
     """The kind of copy that does it; None: it takes a change."""
     width = _place(target)[1]
     unchanged = (take.add, take.shift, take.mask, take.fill, _factor(source, take)) == (0, 0, -1, None, 1)
-    if not unchanged or source.size != width or source.kind is Kind.STRING:
+    if not unchanged or source.kind is Kind.STRING:
+        return None
+    if source.size < width < _WIDE and _null(target) == 0 and not source.primitive.is_signed:
+        return str(8 * source.size) if not source.null else None  # into the low bytes: those above are 0
+    if source.size != width:
         return None
     if width == _WIDE and source.null == 0:
         return "64_zero"

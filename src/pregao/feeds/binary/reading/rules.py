@@ -62,7 +62,7 @@ _PLACED = _takes(
 )  # fmt: skip
 _TRADED = _DATE | _takes(
     id="tradeID", price="mDEntryPx", size="mDEntrySize", firm="mDEntryBuyer", position="mDEntrySeller",
-    condition="tradeCondition", sub_type="trdSubType", session="tradingSessionID", days="sellerDays",
+    condition="tradeCondition", detail="trdSubType", session="tradingSessionID", low="sellerDays",
     other="mDEntryInterestRate",
 )  # fmt: skip
 _STATED = _DATE | _takes(

@@ -32,7 +32,6 @@ from pregao.model.market import (
 
 Words = Mapping[str, int]
 
-_OVERLAY: Final = 5
 _UNKNOWN_OR_INVALID: Final = 20
 _CAPPED: Final = 2  # at version 16; the number means something else since
 
@@ -41,7 +40,7 @@ def _by_name(members: type[IntEnum]) -> dict[str, int]:
     return {member.name: member for member in members}
 
 
-ACTIONS: Final[Words] = _by_name(Action) | {"OVERLAY": _OVERLAY}
+ACTIONS: Final[Words] = _by_name(Action)
 ENTRY_SIDES: Final[Words] = {"BID": Side.BUY, "OFFER": Side.SELL} | {
     # The other entry types are no side; an order that has one keeps the character.
     name: ord(character)

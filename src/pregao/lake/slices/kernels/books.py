@@ -92,11 +92,11 @@ VERIFIED, HEALED = int(Decision.VERIFIED), int(Decision.HEALED)
 NOTED = WENT_STALE | VERIFIED | HEALED | SUSPECTED
 STALE = int(Known.STALE)
 END_OF_EVENT, RECOVERY = int(Flag.END_OF_EVENT), int(Flag.RECOVERY)
-ORDER, SIDE, EMPTY_BOOK, TRADE, EXECUTION = 1, 2, 3, 4, 6
+ORDER, SIDE, LEVEL, EMPTY_BOOK = int(Kind.ORDER), int(Kind.SIDE), int(Kind.LEVEL), int(Kind.EMPTY_BOOK)
+TRADE, EXECUTION = int(Kind.TRADE), int(Kind.EXECUTION)
 STATE, PHASE = int(Kind.STATE), int(Kind.PHASE)  # they tell transactTime in every version
 CHANNEL_RESET, DEFINITION = int(Kind.CHANNEL_RESET), int(Kind.DEFINITION)
 
-SPARE = r.DETAIL + 1  # the byte behind it
 NUMBER = r.SEQUENCE_VERSION  # of `rows.LAKE_ROW`: number of the instrument + 1; the place has the version
 FIRST_TRANSACTED = 15  # wire version from which orders and trades tell transactTime (9)
 QUOTE_QUALITY, QUOTE_TRANSACTED = 8, 4  # in the field `sides` of a quote: shift, and bit
@@ -139,7 +139,7 @@ def _take_row(context, books, number, row, kind):
         clear_book(books, header)
         touch(books, header, number)
         mark_changed(load_i64(context, SAMPLING), number)
-    is_book = kind <= EMPTY_BOOK
+    is_book = kind <= r.LAST_BOOK_KIND
     if is_book and outcome & APPLY:
         if apply_row(books, number, row) == t.NEEDS_MEMORY:
             store_64(context, DECIDED, outcome)
@@ -151,7 +151,7 @@ def _take_row(context, books, number, row, kind):
         # book held before it was emptied is of no interest, though it may be told again by half.
         once = BOOK_ONCE if outcome & EMPTIED else STATISTICS_ONCE
         store_8(sync, KNOWN_ONCE, load_u8(sync, KNOWN_ONCE) | once)
-    store_8(row, SPARE, doubt(sync, BOOK if is_book else STATISTICS))
+    store_8(row, r.SPARE, doubt(sync, BOOK if is_book else STATISTICS))
     if outcome & NOTED:
         _note(context, number, outcome, at)
     return t.DONE
@@ -180,7 +180,7 @@ def count_in_event(context, kind):
     if going_on != 0:
         if kind == TRADE:
             store_32(going_on, TRADES_COUNTED, load_u32(going_on, TRADES_COUNTED) + 1)
-        elif kind in (ORDER, SIDE):
+        elif kind in (ORDER, SIDE, LEVEL):
             store_32(going_on, CHANGES_COUNTED, load_u32(going_on, CHANGES_COUNTED) + 1)
     if kind == EXECUTION:
         store_64(context, EXECUTION_ROW, 0)
@@ -209,7 +209,8 @@ def _end(context, books, row, kind):
     """The event ends: quotes, with how far their books can be believed and whose time they have."""
     first = load_i64(books, t.QUOTES_COUNT)
     end_event(books, row)
-    transacted = kind <= EXECUTION and kind != EMPTY_BOOK and load_u16(row, r.VERSION) >= FIRST_TRANSACTED
+    of_matching = kind <= r.LAST_TRADING_KIND and kind != EMPTY_BOOK
+    transacted = of_matching and load_u16(row, r.VERSION) >= FIRST_TRANSACTED
     transacted |= kind in (STATE, PHASE)
     for number in range(first, load_i64(books, t.QUOTES_COUNT)):
         quote = load_i64(books, t.QUOTES) + number * t.QUOTE_SIZE

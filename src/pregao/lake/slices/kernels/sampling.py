@@ -5,7 +5,9 @@ from pregao.books.kernels.arena import address_of
 from pregao.books.kernels.ladder import price_of
 from pregao.books.kernels.rows import header_of
 from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u32, store_8, store_32, store_64
+from pregao.lake.tables.quality import Quality
 from pregao.recovery.instruments import BOOK, SYNC_SIZE, Known
+from pregao.recovery.instruments import SYNC as RECORD
 
 LEVELS = 10
 # A sample: instrument, quality, bids, offers, the packet after which it was taken, then price, size and
@@ -37,9 +39,9 @@ SAMPLING_FIELDS = (
 ) = range(0, 8 * len(SAMPLING_FIELDS), 8)  # fmt: skip
 
 CLEAN = int(Known.CLEAN)
-KNOWN_ONCE = 59  # in a record of SYNC: its byte `spare`, with a bit for each part
+KNOWN_ONCE = RECORD.fields["spare"][1]  # type: ignore[index]  # with a bit for each part
 BOOK_ONCE, STATISTICS_ONCE = 1, 2
-UNKNOWN, AFTER_GAP = 1, 2  # of `tables.quality.Quality`
+UNKNOWN, AFTER_GAP = int(Quality.BOOK_UNKNOWN), int(Quality.AFTER_GAP)
 
 
 @inlined

@@ -91,6 +91,9 @@ def _settle(record, books, sync, place):
 def same_book(books, number, rows, count):
     """Whether the orders of a snapshot, in the order it tells them, are those of the book."""
     header = header_of(books, number)
+    for side in (header, header + t.SIDE_SIZE):
+        if load_u8(side, t.SIDE_POLICY) == t.BY_LEVEL and load_u32(side, t.SIDE_LEVELS) != 0:
+            return 0  # these rows tell orders
     told_bids, told_offers = 0, 0
     for i in range(count):
         row = rows + i * r.ROW_SIZE

@@ -1,11 +1,9 @@
-"""Market by price kept alone, without the orders: from wire version 16 a change tells the size before
-it and a delete the size and price that go (12.1.1.1, 12.1.1.2)."""
+"""Market by price from messages about orders, without keeping the orders: from wire version 16 a change tells
+the size before it and a delete the size and price that go (12.1.1.1, 12.1.1.2)."""
 
 from pregao.books.views import Level, Top, rank
 from pregao.model.events import BookEmptied, OrderUpdate, SideDeleted
 from pregao.model.market import Action, Side
-
-FIRST_WITH_PREVIOUS_SIZE = 16
 
 
 class LevelBook:
@@ -17,7 +15,7 @@ class LevelBook:
         self._sides: dict[Side, dict[int | None, tuple[int, int]]] = {}
         self.clear()
 
-    def apply(self, update: OrderUpdate | SideDeleted | BookEmptied, version: int) -> None:
+    def apply(self, update: OrderUpdate | SideDeleted | BookEmptied) -> None:
         if isinstance(update, BookEmptied):
             self.clear()
         elif isinstance(update, SideDeleted):
@@ -25,8 +23,6 @@ class LevelBook:
             self._sides[update.side].clear()
         elif update.action is Action.NEW:
             self._add(update, update.size, 1)
-        elif version < FIRST_WITH_PREVIOUS_SIZE:
-            self.suspect = True
         elif update.action is Action.DELETE:
             self._add(update, -update.size, -1)
         elif update.action is Action.CHANGE and update.previous_size is not None:

@@ -1,0 +1,141 @@
+"""Level rows onto a side that is kept by level: the levels as they are told, by position, 1 at the END.
+
+A side of a depth has at most so many levels: what an insertion pushes beyond it is dropped without a message
+(9.2.1 of the FIX/FAST guidelines). The top of a book is a side of depth 1 (9.3).
+"""
+
+from pregao.books import layout as t
+from pregao.books.anomalies import MAX_LEVELS, MAX_SIZE
+from pregao.books.kernels.arena import address_of, copy_words
+from pregao.books.kernels.conversion import convert_side
+from pregao.books.kernels.counts import (
+    MALFORMED,
+    OVERFLOW,
+    POSITION,
+    PRICE_DIFFERS,
+    PRICE_ORDER,
+    count_anomaly,
+)
+from pregao.books.kernels.ladder import key_of, reserve_level
+from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u32, store_8, store_32, store_64
+from pregao.model import rows as r
+from pregao.model.market import Action
+
+NEW, CHANGE, DELETE, OVERLAY = int(Action.NEW), int(Action.CHANGE), int(Action.DELETE), int(Action.OVERLAY)
+WORDS = t.LEVEL_SIZE // 8
+
+
+@kernel
+def _write(context, header, side, sign, row, place):
+    """A level at a place of the array; its price is to lie between those of its neighbours."""
+    levels, count = address_of(context, load_u32(side, t.SIDE_LEVELS_AT)), load_u32(side, t.SIDE_LEVELS)
+    level, key = levels + place * t.LEVEL_SIZE, key_of(sign, load_i64(row, r.PRICE))
+    store_64(level, t.LEVEL_KEY, key)
+    store_64(level, t.LEVEL_TOTAL, load_i64(row, r.SIZE))
+    store_64(level, t.LEVEL_ORDERS, max(load_u32(row, r.FIRM), 1))
+    if place == count - 1:
+        store_8(side, t.SIDE_DIRTY, 1)
+    is_wrong = place > 0 and load_i64(level - t.LEVEL_SIZE, t.LEVEL_KEY) >= key
+    if place < count - 1:
+        is_wrong |= load_i64(level + t.LEVEL_SIZE, t.LEVEL_KEY) <= key
+    if is_wrong:
+        count_anomaly(context, header, PRICE_ORDER)
+
+
+@kernel
+def _insert(context, header, side, sign, row):
+    if reserve_level(context, side) != t.DONE:
+        return t.NEEDS_MEMORY
+    levels, count = address_of(context, load_u32(side, t.SIDE_LEVELS_AT)), load_u32(side, t.SIDE_LEVELS)
+    position, depth = load_u32(row, r.POSITION), load_u32(side, t.SIDE_DEPTH)
+    if depth == 0 and count >= MAX_LEVELS:
+        count_anomaly(context, header, OVERFLOW)
+        return t.DONE
+    is_wrong = position < 1 or position > count + 1
+    if is_wrong:
+        position = count + 1
+    is_beyond = depth != 0 and position > depth
+    if is_wrong or is_beyond:
+        count_anomaly(context, header, POSITION)
+    if is_beyond:
+        return t.DONE
+    if depth != 0 and count == depth:  # the worst is dropped: those before it move down
+        place = count - position
+        copy_words(levels + t.LEVEL_SIZE, levels, place * WORDS)
+    else:
+        place = count + 1 - position
+        word = count * WORDS - 1
+        while word >= place * WORDS:  # from the end: the places overlap
+            store_64(levels, word * 8 + t.LEVEL_SIZE, load_i64(levels, word * 8))
+            word -= 1
+        store_32(side, t.SIDE_LEVELS, count + 1)
+    _write(context, header, side, sign, row, place)
+    return t.DONE
+
+
+@inlined
+def _remove(context, side, place):
+    levels, count = address_of(context, load_u32(side, t.SIDE_LEVELS_AT)), load_u32(side, t.SIDE_LEVELS)
+    level = levels + place * t.LEVEL_SIZE
+    copy_words(level + t.LEVEL_SIZE, level, (count - 1 - place) * WORDS)
+    store_32(side, t.SIDE_LEVELS, count - 1)
+    if place == count - 1:
+        store_8(side, t.SIDE_DIRTY, 1)
+
+
+@kernel
+def apply_level(context, header, row):
+    """A row of kind LEVEL or SNAPSHOT_LEVEL. An OVERLAY is not wrong where there is no level, or one of
+    another price; without a price it takes the level away (9.6)."""
+    action, number, size = load_u8(row, r.ACTION), load_u8(row, r.SIDE), load_i64(row, r.SIZE)
+    price = load_i64(row, r.PRICE)
+    removed = action == DELETE or (action == OVERLAY and price == r.NULL)
+    sized = removed or 0 <= size <= MAX_SIZE
+    if (action > DELETE and action != OVERLAY) or number < 1 or number > 2 or not sized:
+        count_anomaly(context, header, MALFORMED)
+        return t.DONE
+    side, sign = header + (number - 1) * t.SIDE_SIZE, 3 - 2 * number
+    if load_u8(side, t.SIDE_POLICY) != t.BY_LEVEL:
+        convert_side(context, header, side, sign, t.BY_LEVEL)
+    count, position = load_u32(side, t.SIDE_LEVELS), load_u32(row, r.POSITION)
+    is_there = 1 <= position <= count
+    if action == NEW or (action == OVERLAY and not removed and not is_there):
+        return _insert(context, header, side, sign, row)
+    if not is_there:
+        if action != OVERLAY or position < 1:
+            count_anomaly(context, header, POSITION)
+        return t.DONE
+    place = count - position
+    level = address_of(context, load_u32(side, t.SIDE_LEVELS_AT)) + place * t.LEVEL_SIZE
+    differs = load_i64(level, t.LEVEL_KEY) != key_of(sign, price)
+    if differs and (action == CHANGE or (action == DELETE and price != r.NULL)):
+        count_anomaly(context, header, PRICE_DIFFERS)
+    if removed:
+        _remove(context, side, place)
+    else:
+        _write(context, header, side, sign, row, place)
+    return t.DONE
+
+
+@kernel
+def delete_levels_from(context, header, side, position):
+    """Positions 1 to `position` go (9.4)."""
+    count = load_u32(side, t.SIDE_LEVELS)
+    if position < 1 or position > count:
+        count_anomaly(context, header, POSITION)
+    store_32(side, t.SIDE_LEVELS, count - min(position, count))
+    store_8(side, t.SIDE_DIRTY, 1)
+    return t.DONE
+
+
+@kernel
+def set_depth(context, header, depth):
+    """Of both sides: what is beyond it goes."""
+    for number in range(2):
+        side = header + number * t.SIDE_SIZE
+        store_32(side, t.SIDE_DEPTH, depth)
+        count = load_u32(side, t.SIDE_LEVELS)
+        if load_u8(side, t.SIDE_POLICY) == t.BY_LEVEL and 0 < depth < count:
+            levels = address_of(context, load_u32(side, t.SIDE_LEVELS_AT))
+            copy_words(levels + (count - depth) * t.LEVEL_SIZE, levels, depth * WORDS)
+            store_32(side, t.SIDE_LEVELS, depth)
