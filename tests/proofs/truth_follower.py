@@ -124,6 +124,8 @@ class TruthFollower:
     def _as_sent(self, update: e.Update) -> e.Update:
         if isinstance(update, e.SettlementPrice) and self._version < 17:
             return replace(update, settlement_date=None)
+        if isinstance(update, e.ExecutionStatistics):
+            return replace(update, value=None)  # of other systems: Binary UMDF has no field for it
         if isinstance(update, e.LastTrade):
             # The wire has neither this sub-type nor this bit before.
             sweep = self._version < 9 and update.sub_type is TradeSubType.SWEEP
