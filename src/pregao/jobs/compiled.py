@@ -20,8 +20,6 @@ from pregao.captures.survey import survey
 from pregao.extras import is_installed
 from pregao.kernel_cache import cache_root, state_of_all
 from pregao.kernels import is_kernel
-from pregao.lake.build import Builder, BuildSettings
-from pregao.lake.store.location import Location
 from pregao.market import Market
 from pregao.simulator.memory import short_day
 from pregao.simulator.run import Simulation
@@ -51,7 +49,9 @@ def compile_all() -> None:
 
 
 def _build(captures: Path, lake: Path) -> None:
+    from pregao.lake.build import Builder, BuildSettings
     from pregao.lake.running.runners import InlineRunner
+    from pregao.lake.store.location import Location
 
     Builder(Location(lake), InlineRunner(), BuildSettings(derive=False)).build([str(captures)])
 

@@ -9,7 +9,11 @@ from functools import partial
 from typing import Any, Final
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+
+from pregao.extras import name_missing_extra
+
+with name_missing_extra():
+    from pyspark.sql import DataFrame
 
 from pregao.lake.computed.bars import DAY_NS, bars_query
 from pregao.lake.computed.clean import with_rank
