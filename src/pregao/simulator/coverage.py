@@ -13,7 +13,7 @@ from pregao.codecs.sbe import Schema, load_builtin_schema
 from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, Kind
 from pregao.feeds.binary.batch import TableColumns
 from pregao.feeds.publishing import Site
-from pregao.model.events import Update
+from pregao.model.events import LevelUpdate, Update
 from pregao.model.streams import Feed, Stream
 from pregao.simulator.captures import CONTINGENCY_FILES, STREAM_FILES
 from pregao.simulator.day_truth import DayTruth
@@ -90,7 +90,8 @@ def coverage(simulation: Simulation, summary: Summary) -> list[CoverageRow]:
     wire.read(path for path in files if not path.stem.endswith(_AGAIN))
     rows = [CoverageRow("template", name, wire.templates[name]) for name in wire.expected_templates()]
     rows += [CoverageRow("value", name, wire.values[name]) for name in wire.expected_values()]
-    rows += [CoverageRow("event", each.__name__, summary.kinds[each]) for each in get_args(Update)]
+    kinds = [each for each in get_args(Update) if each is not LevelUpdate]  # levels: other systems
+    rows += [CoverageRow("event", each.__name__, summary.kinds[each]) for each in kinds]
     rows += [
         CoverageRow("command", each.__name__, summary.commands[each])
         for each in simulation.venue.engine.handlers
