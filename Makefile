@@ -12,11 +12,12 @@ help: ## what each verb does
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
 
 # Everything is installed from the package index, once for each state of these two files: pyproject.toml has the ranges
-# that a user may have, requirements.lock the exact versions that are tested, also of what builds the package.
+# that a user may have, requirements.lock the exact versions that are tested, also of what builds the package and
+# pyspark, which comes as source: the setuptools of an old venv cannot make its wheel.
 INSTALL := -m pip install --quiet --disable-pip-version-check
 $(READY): pyproject.toml requirements.lock
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python $(INSTALL) --constraint requirements.lock hatchling editables
+	$(BIN)/python $(INSTALL) --constraint requirements.lock hatchling editables setuptools
 	$(BIN)/python $(INSTALL) --constraint requirements.lock --no-build-isolation --editable '.[all,develop]'
 	@$(BIN)/pregao doctor --compile > /dev/null
 	@touch $@
@@ -46,7 +47,7 @@ lock: ## take the newest versions that pyproject.toml allows; writes requirement
 	$(PYTHON) -m venv --clear build/lock
 	build/lock/bin/python $(INSTALL) '.[all,develop]'
 	{ echo '# Made by `make lock`: the exact versions that `make` and CI install. Names and versions only.'; \
-	  build/lock/bin/python -m pip freeze --exclude pregao; } > build/requirements.lock
+	  build/lock/bin/python -m pip freeze --all --exclude pip --exclude pregao; } > build/requirements.lock
 	mv build/requirements.lock requirements.lock
 
 clean: ## remove what was made
