@@ -1,10 +1,10 @@
 """Pregão: B3 market data from the wire to books and tables.
 
-    from pregao import Market, Trade
+from pregao import Market, Trade
 
-    for event in Market.replay("day/"):
-        if isinstance(event, Trade):
-            print(event.symbol, event.size, event.price)
+for event in Market.replay("day/"):
+    if isinstance(event, Trade):
+        print(event.symbol, event.size, event.price)
 """
 
 __version__ = "0.1.0"

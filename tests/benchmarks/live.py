@@ -176,9 +176,7 @@ def _send(sender: Connection, rate: float, seconds: float) -> Span:
     return began_ns, time.time_ns(), late_ns
 
 
-def rows_of(
-    heard: Heard, keys: Array, sent_ns: Array, spans: dict[str, Span], seconds: float
-) -> list[Row]:
+def rows_of(heard: Heard, keys: Array, sent_ns: Array, spans: dict[str, Span], seconds: float) -> list[Row]:
     def during(*names: str) -> Array:
         return _late(heard, keys, sent_ns, [spans[name] for name in names])
 

@@ -61,9 +61,7 @@ def _load() -> LiveDay | None:
 
 
 def _make(messages: int) -> LiveDay:
-    settings = Settings(
-        out=Path(), messages=messages, seed=SEED, squeeze=_SQUEEZE, loops=LOOPS, truth=False
-    )
+    settings = Settings(out=Path(), messages=messages, seed=SEED, squeeze=_SQUEEZE, loops=LOOPS, truth=False)
     (day,) = simulate_in_memory(settings)
     packets = [each for each in day.packets if each.feed is Feed.A]
     length = np.array([len(each.payload) for each in packets], np.uint32)

@@ -48,9 +48,7 @@ def test_numbers_and_times_go_on_from_one_repetition_to_the_next(repeated: captu
     assert numbers == list(range(1, len(numbers) + 1))
     sending = [one.header.sending_time_ns for one in incremental]
     assert sending == sorted(sending)
-    others = [
-        (one.dst_port, decoder.decode(one.payload).header) for one in datagrams if one.dst_port != port
-    ]
+    others = [(one.dst_port, decoder.decode(one.payload).header) for one in datagrams if one.dst_port != port]
     keys = {
         (stream, one.sequence_version, one.sequence_number, one.sending_time_ns) for stream, one in others
     }

@@ -41,9 +41,7 @@ def test_a_wait_has_two_parts() -> None:
     """A trade of packet 1 whose event ends with packet 2: 1 µs on the wire, 3 µs from there to the loop."""
     one, two = 84 << 32 | 1, 84 << 32 | 2
     keys, sent_ns = np.array([one, two]), np.array([1_000, 2_000])
-    heard = Heard(
-        np.array([one, two]), np.array([5_000, 5_000]), np.array([ROW, QUOTE]), 0, 0, 0, 10, 4096
-    )
+    heard = Heard(np.array([one, two]), np.array([5_000, 5_000]), np.array([ROW, QUOTE]), 0, 0, 0, 10, 4096)
     parts = parts_of_the_wait(heard, keys, sent_ns, (500, 5_000, 0), 1.0, {one: [two]})
     rows = {row.name: row.value for row in parts}
     run = "live, 1 s at 5,000/s:"

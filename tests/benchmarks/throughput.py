@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pregao.codecs.pcap.ip import LINKTYPE_ETHERNET
 from pregao.codecs.pcap.kernels import ENDED_WINDOW, PCAP, Shape
-from pregao.codecs.pcap.link import LINKTYPE_ETHERNET
 from pregao.codecs.sbe import load_builtin_schema
 from pregao.codecs.sbe.plan import make_plan
 from pregao.feeds.binary.columns import ColumnDecoder

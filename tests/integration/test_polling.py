@@ -7,7 +7,7 @@ from contextlib import ExitStack
 import pytest
 
 from pregao.io.multicast import MulticastReceiver, MulticastSender
-from pregao.io.packet_poller import PacketPoller
+from pregao.io.packet_reader import PacketPoller
 from tests.kits.loopback import LOOPBACK, need_multicast
 
 GROUPS = ("239.255.0.21", "239.255.0.22")

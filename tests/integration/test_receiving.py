@@ -7,7 +7,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from pregao.io import recvmmsg, socket_options
+from pregao.io import datagrams as recvmmsg
+from pregao.io import receive_buffer as socket_options
 from pregao.io.drain import SocketDrain
 from pregao.io.multicast import MulticastReceiver, MulticastSender
 from pregao.io.packet_reader import PacketReader

@@ -10,7 +10,7 @@ from pregao.feeds.publishing import Site
 from pregao.handler.observer import Observer
 from pregao.market.channels import Channels
 from pregao.market.live import LivePackets
-from pregao.recovery.settings import Settings
+from pregao.recovery.policy import Settings
 from pregao.simulator.memory import Checkpoint
 from tests.proofs.day_report import DayReport
 from tests.proofs.truth_follower import DifferenceError, TruthFollower

@@ -10,7 +10,7 @@ from pregao.handler.views import HandledBook
 from pregao.model import events as e
 from pregao.model.market import Side, TradeSubType
 from pregao.recovery.instruments import Known
-from pregao.recovery.states import State
+from pregao.recovery.progress import State
 from pregao.simulator.memory import Checkpoint, InstrumentTruth
 
 Point = tuple[int, int]

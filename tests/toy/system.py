@@ -9,14 +9,13 @@ import numpy as np
 from pregao.feeds.identity import Glimpse
 from pregao.feeds.port import ListedDefinition, Looked, Policy, Reading, RowFault
 from pregao.kernels import Kernel
-from pregao.model.errors import DecodeError
+from pregao.model.errors import DecodeError, Fault
 from pregao.model.events import Definition, News
-from pregao.model.faults import Fault
 from pregao.model.instruments import Instrument, Product, SecurityType
 from pregao.model.market import Action, DefinitionAction
+from pregao.model.packets import FOREIGN, NO_CHANNEL, NO_NEXT, Unit, Units
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
 from pregao.model.streams import Stream
-from pregao.model.units import FOREIGN, NO_CHANNEL, NO_NEXT, Unit, Units
 
 Array = np.ndarray[Any, np.dtype[Any]]
 MAGIC: Final = b"TOY"

@@ -9,7 +9,7 @@ from pregao.handler.handler import ChannelHandler
 from pregao.model.market import Side
 from pregao.recovery.events import Event, InstrumentHealed
 from pregao.recovery.instruments import Known
-from pregao.recovery.settings import Settings
+from pregao.recovery.policy import Settings
 from pregao.simulator.memory import Packet
 from tests.twins.plain_handler import PlainHandler
 

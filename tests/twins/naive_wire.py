@@ -11,7 +11,7 @@ from pregao.feeds.binary.packets import PacketDecoder, PacketHeader
 from pregao.feeds.publishing import Site
 from pregao.model.streams import Feed, Stream
 from pregao.simulator.memory import MemoryDay, Packet
-from pregao.simulator.sources import Resting
+from pregao.simulator.venue import Resting
 
 Order = tuple[int, int | None, int, int | None, int, bool]  # id, price, size, firm, inserted, implied
 Point = tuple[int, int]  # sequenceVersion, sequenceNumber
@@ -190,9 +190,7 @@ def rebuild(
     truth = truth_of(day, channel, site, version)
     point = next(iter(truth))
     snapshots = snapshots_of(day, channel, feed)
-    books = NaiveBooks(
-        version < 15, version > 15, {key: list(side) for key, side in truth[point].items()}
-    )
+    books = NaiveBooks(version < 15, version > 15, {key: list(side) for key, side in truth[point].items()})
     compared = [0, 0]
 
     def check() -> None:

@@ -24,10 +24,10 @@ from pregao.model.streams import Feed, Stream
 from pregao.recovery.arbitration import Packet
 from pregao.recovery.channel import ChannelMachine
 from pregao.recovery.events import Event
-from pregao.recovery.feeds import SITE_OF
-from pregao.recovery.feeds import Feed as SessionFeed
 from pregao.recovery.instruments import NEVER, Decision, Known, Part, part_of
-from pregao.recovery.settings import Settings
+from pregao.recovery.policy import Settings
+from pregao.recovery.sequence import SITE_OF
+from pregao.recovery.sequence import Feed as SessionFeed
 from tests.twins.plain_store import PlainStore
 
 

@@ -24,9 +24,7 @@ class BookSide(Protocol):
 
 
 def order_of(update: OrderUpdate) -> Order:
-    return Order(
-        update.order_id, update.price, update.size, update.inserted_ns, update.firm, update.implied
-    )
+    return Order(update.order_id, update.price, update.size, update.inserted_ns, update.firm, update.implied)
 
 
 def levels_of(side: Side, orders: Iterable[Order]) -> list[Level]:

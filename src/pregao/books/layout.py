@@ -146,6 +146,7 @@ def depth_type(levels: int) -> np.dtype[np.void]:
     head = [(name, QUOTE.fields[name][0]) for name in (QUOTE.names or ())[:8]]  # type: ignore[index]
     return np.dtype([*head, ("bids", PRICE_LEVEL, (levels,)), ("offers", PRICE_LEVEL, (levels,))])
 
+
 # What a kernel says.
 DONE: Final = 0
 NEEDS_MEMORY: Final = 1  # nothing was applied: make WANTED bytes of room in the arena and call again

@@ -1,7 +1,7 @@
 """A capture file as columns: what a person with Python imports.
 
-    for batch in read_columns("084_Incremental_FeedA.pcap"):
-        orders = batch.to_arrow().get("Order_MBO_50")
+for batch in read_columns("084_Incremental_FeedA.pcap"):
+    orders = batch.to_arrow().get("Order_MBO_50")
 """
 
 from collections.abc import Iterator

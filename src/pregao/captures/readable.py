@@ -8,8 +8,7 @@ from pregao.captures.decoded import Finding
 from pregao.codecs.pcap.datagrams import DatagramReader
 from pregao.codecs.pcap.outcomes import Damage, Skip
 from pregao.io.captures import open_capture
-from pregao.model.errors import CaptureError
-from pregao.model.faults import Fault
+from pregao.model.errors import CaptureError, Fault
 
 UNKNOWN_LINK_TYPE: Final = "unknown-link-type"
 EMPTY: Final = "is empty"

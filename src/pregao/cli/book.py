@@ -32,7 +32,7 @@ def add_command(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from pregao.cli.output import Output
+    from pregao.cli.progress import Output
     from pregao.lake.verbs.book import as_json, as_text, find_book
 
     output = Output()

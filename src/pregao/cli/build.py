@@ -68,8 +68,7 @@ def _interval(text: str) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    from pregao.cli.output import Output
-    from pregao.cli.progress import StepsLine
+    from pregao.cli.progress import Output, StepsLine
     from pregao.jobs.build import BuildRequest, build_lake, unreadable_captures
 
     request = BuildRequest(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from pregao.captures.decode import CaptureDecoder
     from pregao.cli.decode_jobs import Job
-    from pregao.cli.output import Output
+    from pregao.cli.progress import Output
 
 OK, DAMAGED, COULD_NOT_START = 0, 1, 2
 
@@ -84,8 +84,7 @@ def _natural(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     from pregao.captures.decode import CaptureDecoder, Selection, load_channel_map, load_schema
-    from pregao.cli.output import Output
-    from pregao.cli.progress import Bar
+    from pregao.cli.progress import Bar, Output
 
     selection = Selection(
         frozenset(args.channel or ()), frozenset(args.template or ()), frozenset(args.symbol or ())

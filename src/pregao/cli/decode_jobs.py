@@ -8,8 +8,7 @@ from pregao.captures.formats import Format
 from pregao.captures.formats.json_lines import to_json
 from pregao.captures.statistics import Statistics
 from pregao.captures.statistics_report import report
-from pregao.cli.output import Output
-from pregao.cli.progress import Bar
+from pregao.cli.progress import Bar, Output
 from pregao.model.errors import CaptureError
 
 

@@ -21,7 +21,7 @@ def add_command(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from pregao.cli.output import Output
+    from pregao.cli.progress import Output
     from pregao.jobs.doctor import examine
 
     output = Output()

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pregao.cli.output import Output
+    from pregao.cli.progress import Output
 
 OK = 0
 DAMAGED = 1  # some of the input could not be read
@@ -57,6 +57,6 @@ def show(output: "Output", table: Any, chosen: str) -> None:
 
 
 def write_bytes(path: str, data: bytes) -> None:
-    from pregao.io.writing import write_whole
+    from pregao.io.files import write_whole
 
     write_whole(Path(path), data)

@@ -156,8 +156,7 @@ def stop_on_signals() -> Iterator[Event]:
 def _packets(args: argparse.Namespace, on_screen: bool) -> "Packets":
     if args.captures:
         from pregao.captures.readable import need_readable
-        from pregao.market.capture_files import captures_in
-        from pregao.market.replayed import ReplayedPackets
+        from pregao.market.replayed import ReplayedPackets, captures_in
 
         default = 1.0 if on_screen else 0.0
         speed = default if args.speed is None else args.speed
@@ -191,7 +190,7 @@ def _screen(args: argparse.Namespace, packets: "Packets", symbols: list[str], st
 
 def _lines(args: argparse.Namespace, packets: "Packets", symbols: list[str], stop: Event) -> None:
     from pregao.cli.listening.lines import Lines
-    from pregao.cli.output import Output
+    from pregao.cli.progress import Output
     from pregao.market import Market
 
     # What a channel says has the time of its packet where packets are handled one by one; live, that of

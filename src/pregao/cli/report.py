@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pregao.cli.lake_arguments import OK, add_as_of, add_lake, add_parser, write_bytes
 
 if TYPE_CHECKING:
-    from pregao.cli.output import Output
+    from pregao.cli.progress import Output
     from pregao.report.summary import Summary
 
     Lines = Sequence[tuple[str, str]]
@@ -41,7 +41,7 @@ def add_command(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from pregao.cli.output import Output
+    from pregao.cli.progress import Output
     from pregao.report import make_report
 
     output = Output()

@@ -37,8 +37,7 @@ def add_command(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from pregao.cli.build import STEPS
-    from pregao.cli.output import Output
-    from pregao.cli.progress import StepsLine
+    from pregao.cli.progress import Output, StepsLine
     from pregao.cli.report import tell
     from pregao.jobs.main_job import FAULTS, MESSAGES, JobSettings, run_main_job
 

@@ -115,8 +115,7 @@ def _date(text: str) -> date:
 
 
 def run(args: argparse.Namespace) -> int:
-    from pregao.cli.output import Output
-    from pregao.cli.progress import MessagesBar
+    from pregao.cli.progress import MessagesBar, Output
     from pregao.simulator import Settings, Simulation
     from pregao.simulator.settings import FIRST_DATE
 

@@ -60,7 +60,7 @@ def _span(text: str) -> float:
 
 def run(args: argparse.Namespace) -> int:
     from pregao.cli.build import STEPS
-    from pregao.cli.output import Output
+    from pregao.cli.progress import Output
     from pregao.jobs.stream import StreamRequest, stream_lake
 
     output, stop = Output(), Event()

@@ -22,7 +22,7 @@ def add_command(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from pregao.cli.output import Output
+    from pregao.cli.progress import Output
     from pregao.lake.verbs.overview import describe, overview
 
     output = Output()

@@ -28,8 +28,7 @@ def add_command(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from pregao.cli.output import Output
-    from pregao.cli.progress import StepsBar
+    from pregao.cli.progress import Output, StepsBar
     from pregao.lake.verbs.upkeep import vacuum_lake
 
     output = Output()

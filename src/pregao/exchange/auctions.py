@@ -19,7 +19,7 @@ from heapq import heappop, heappush
 from random import Random
 
 from pregao.exchange.auction import Levels, Theoretical
-from pregao.exchange.catalogues.entries import AuctionTemplate
+from pregao.exchange.catalogues.rules import AuctionTemplate
 from pregao.model.events import Imbalance, TheoreticalPrice
 from pregao.model.market import Action, ImbalanceSide
 

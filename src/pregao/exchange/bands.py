@@ -15,8 +15,8 @@ price of a spread may be, leaves its percentage band without effect.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from pregao.exchange.catalogues.entries import BandRule
-from pregao.exchange.rejections import Reason, Rejection
+from pregao.exchange.catalogues.rules import BandRule
+from pregao.exchange.commands import Reason, Rejection
 from pregao.model.errors import PregaoError
 from pregao.model.events import PriceBand, QuantityBand
 from pregao.model.market import BandType, LimitType, Midpoint

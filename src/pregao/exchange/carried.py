@@ -17,9 +17,8 @@ from collections.abc import Container, Iterable
 
 from pregao.exchange.checks import check_price
 from pregao.exchange.engine import Engine
-from pregao.exchange.identifiers import segment_of
 from pregao.exchange.market import Agreed, Floor, Market
-from pregao.exchange.orders import Order, OrderType, Place, SelfTrade, TimeInForce
+from pregao.exchange.orders import Order, OrderType, Place, SelfTrade, TimeInForce, segment_of
 from pregao.model.market import Side, TradeSubType
 from pregao.model.records import record
 
@@ -145,9 +144,7 @@ def _carried(order: Order, good_till: int | None) -> CarriedOrder:
     )  # fmt: skip
 
 
-def restore(
-    engine: Engine, carried: Carried, trade_date: int
-) -> tuple[CarriedOrder | CarriedAgreement, ...]:
+def restore(engine: Engine, carried: Carried, trade_date: int) -> tuple[CarriedOrder | CarriedAgreement, ...]:
     """What could not be restored: its instrument is gone or has other rules, or its date is past."""
     floor = engine.floor
     for last in carried.last_ids:

@@ -29,7 +29,9 @@ from functools import cache
 from importlib import resources
 
 from pregao.exchange.catalogues.derivatives import add_futures, add_spots, add_spreads, add_strategy
-from pregao.exchange.catalogues.entries import (
+from pregao.exchange.catalogues.options import add_options
+from pregao.exchange.catalogues.register import LARGEST_ID, Register
+from pregao.exchange.catalogues.rules import (
     AuctionTemplate,
     BandRule,
     Catalogue,
@@ -37,10 +39,10 @@ from pregao.exchange.catalogues.entries import (
     Index,
     Listing,
     Member,
+    read_auctions,
+    read_bands,
+    read_groups,
 )
-from pregao.exchange.catalogues.options import add_options
-from pregao.exchange.catalogues.register import LARGEST_ID, Register
-from pregao.exchange.catalogues.rules import read_auctions, read_bands, read_groups
 from pregao.exchange.catalogues.shares import add_forwards, add_odd_lots, add_shares
 from pregao.exchange.catalogues.tables import Table
 from pregao.model.errors import ConfigurationError

@@ -1,10 +1,9 @@
 """What must hold before an order touches anything. Each check gives a reason or None."""
 
+from pregao.exchange.commands import Reason, Rejection
 from pregao.exchange.hooks import StateRules
 from pregao.exchange.market import Floor, Market
-from pregao.exchange.orders import Order, OrderType, TimeInForce
-from pregao.exchange.rejections import Reason, Rejection
-from pregao.exchange.stops import is_reached
+from pregao.exchange.orders import Order, OrderType, TimeInForce, is_reached
 from pregao.model.instruments import Instrument
 
 _LIMIT = OrderType.LIMIT

@@ -4,7 +4,7 @@ auctions, bands, settlement, news and the list of instruments. Orders and trades
 from dataclasses import dataclass
 
 from pregao.exchange.auctions import AuctionKind
-from pregao.exchange.catalogues.entries import BandRule
+from pregao.exchange.catalogues.rules import BandRule
 from pregao.exchange.settlement import SettlementStage
 from pregao.model.instruments import PriceMethod
 from pregao.model.market import NewsSource, Phase, Session, Side, State

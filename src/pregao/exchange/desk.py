@@ -13,14 +13,14 @@ from typing import Any, TypeVar
 from pregao.exchange import control
 from pregao.exchange.auctions import AuctionKind, Running
 from pregao.exchange.bands import BandError
-from pregao.exchange.catalogues.entries import Catalogue
+from pregao.exchange.catalogues.rules import Catalogue
+from pregao.exchange.commands import Reason, Rejection
 from pregao.exchange.engine import Engine
-from pregao.exchange.figures import Figures
 from pregao.exchange.hooks import Handler
 from pregao.exchange.indices import Indices
 from pregao.exchange.listing import Listings
 from pregao.exchange.phases import AUCTION_STATES, PhaseError
-from pregao.exchange.rejections import Reason, Rejection
+from pregao.exchange.settlement import Figures
 from pregao.exchange.special_trades import trade_agreed
 from pregao.exchange.surveillance import Surveillance
 from pregao.exchange.transaction import Transaction, tell

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from pregao.exchange import commands, entry, special_trades, supervision
+from pregao.exchange.commands import Reason, Rejection
 from pregao.exchange.hooks import STATE_RULES, Handler, Hooks
 from pregao.exchange.implied import Implieds
 from pregao.exchange.market import Floor, Market
 from pregao.exchange.matching import enter_orders
 from pregao.exchange.orders import Order, OrderType, TimeInForce
-from pregao.exchange.rejections import Reason, Rejection
 from pregao.exchange.transaction import Transaction
 from pregao.model.events import Event
 from pregao.model.instruments import Instrument

@@ -1,12 +1,19 @@
 """Orders in, changed and out: new, change, cancel, mass cancel (12.2, 4.2.1)."""
 
 from pregao.exchange.checks import check_order
-from pregao.exchange.commands import CancelOrder, ChangeOrder, MassCancel, NewOrder, RlpOrder
+from pregao.exchange.commands import (
+    CancelOrder,
+    ChangeOrder,
+    MassCancel,
+    NewOrder,
+    Reason,
+    Rejection,
+    RlpOrder,
+)
 from pregao.exchange.hooks import STATE_RULES, StateRules
 from pregao.exchange.market import Floor, Market
 from pregao.exchange.matching import enter_orders, is_passive
 from pregao.exchange.orders import Order, OrderType, Place, TimeInForce
-from pregao.exchange.rejections import Reason, Rejection
 from pregao.exchange.transaction import Draft, Transaction
 from pregao.model.market import State
 

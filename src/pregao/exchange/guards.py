@@ -2,11 +2,11 @@
 
 from pregao.exchange.auctions import AuctionKind, Auctions
 from pregao.exchange.bands import Bands, Midpoints, limits_around
-from pregao.exchange.catalogues.entries import BandRule, Listing
+from pregao.exchange.catalogues.rules import BandRule, Listing
+from pregao.exchange.commands import Rejection
 from pregao.exchange.hooks import Hooks
 from pregao.exchange.market import Market
 from pregao.exchange.orders import Order
-from pregao.exchange.rejections import Rejection
 from pregao.exchange.simultaneous import Pairs
 from pregao.model.market import BandType, LimitType, Midpoint
 

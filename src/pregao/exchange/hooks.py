@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pregao.exchange.commands import Rejection
 from pregao.exchange.orders import Order
-from pregao.exchange.rejections import Rejection
 from pregao.model.events import Update
 from pregao.model.market import State
 

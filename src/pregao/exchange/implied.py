@@ -85,9 +85,7 @@ class LegTrades:
             size -= part
             price = _price(order) + by
             buyer, seller = (order.firm, fill.firm) if side is _BUY else (fill.firm, order.firm)
-            of_leg = draft.trade(
-                market, price, part, buyer, seller, sub_type=TradeSubType.LEG, implied=True
-            )
+            of_leg = draft.trade(market, price, part, buyer, seller, sub_type=TradeSubType.LEG, implied=True)
             self.strategy.market.add_leg_trade(fill.trade, of_leg)
             draft.execution.count(price, part, side.opposite, 0 if order.max_floor is None else part)
             draft.fill(market, order, part)
@@ -107,9 +105,7 @@ def available(draft: Draft, order: Order, resting: ImpliedOrder, wanted: int) ->
 def _legs_may_trade(draft: Draft, strategy: Strategy, side: Side, moved: int = 0, by: int = 0) -> bool:
     """Whether every leg may trade at its best price, leg `moved` by `by` off it."""
     prices = strategy.leg_prices(side, moved, by)
-    return all(
-        draft.may_trade(leg.market, price) for leg, price in zip(strategy.legs, prices, strict=True)
-    )
+    return all(draft.may_trade(leg.market, price) for leg, price in zip(strategy.legs, prices, strict=True))
 
 
 def _taken(draft: Draft, side: Side) -> int:

@@ -8,7 +8,7 @@ not send index values; other feeds will.
 
 from collections.abc import Iterable
 
-from pregao.exchange.catalogues.entries import Catalogue, Index
+from pregao.exchange.catalogues.rules import Catalogue, Index
 from pregao.exchange.market import Market
 from pregao.exchange.transaction import Transaction
 from pregao.model.events import IndexValue

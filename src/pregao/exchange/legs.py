@@ -119,9 +119,7 @@ class LegReport:
             buyer, seller = (trade.buyer, trade.seller) if leg.side is _BUY else (trade.seller, trade.buyer)
             bits = int(trade.condition) & (CROSSED | ON_BEHALF)
             for price, size in parts[place]:
-                of_leg = draft.trade(
-                    market, price, size, buyer, seller, sub_type=TradeSubType.LEG, bits=bits
-                )
+                of_leg = draft.trade(market, price, size, buyer, seller, sub_type=TradeSubType.LEG, bits=bits)
                 strategy.add_leg_trade(trade, of_leg)
                 if execution is not None and of_strategy is not None:
                     execution.count(price, size, _as_seen_by(leg.side, of_strategy.sides))

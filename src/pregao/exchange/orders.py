@@ -2,6 +2,7 @@
 and changes with every loss of priority (12.1)."""
 
 from enum import IntEnum
+from heapq import heapify, heappop, heappush
 
 from pregao.model.market import Side
 
@@ -131,3 +132,130 @@ class Order:
             f"Order({self.order_id}/{self.secondary_id} {self.side.name} {self.shown}"
             f"[{self.leaves}]@{self.price} {self.type.name})"
         )
+
+
+# Who numbers what: orders per segment (12.1), trades per instrument and trade date (13.3).
+
+
+_SEGMENT_BITS = 40  # ids of a segment never meet those of another: unique across all segments (12.1)
+_IMPLIED_BASE = 1 << 62  # above every ordinary id: least priority at its price (18)
+LAST_SEGMENT = 255  # marketSegmentID is one byte, and 0 its null
+_TRADE_STEP = 10  # as in every printed example (13.1.1)
+
+
+def segment_of(secondary_id: int) -> int:
+    """The segment that gave an ordinary id."""
+    return secondary_id >> _SEGMENT_BITS
+
+
+class SegmentIds:
+    """The secondaryOrderIDs of one segment; they rise and are never reset."""
+
+    __slots__ = ("_next", "_next_implied", "segment")
+
+    def __init__(self, segment: int) -> None:
+        self.segment = segment
+        self._next = (segment << _SEGMENT_BITS) + 1
+        self._next_implied = _IMPLIED_BASE + self._next
+
+    def ordinary(self) -> int:
+        number = self._next
+        self._next = number + 1
+        return number
+
+    def implied(self) -> int:
+        number = self._next_implied
+        self._next_implied = number + 1
+        return number
+
+    def last(self) -> tuple[int, int]:
+        """The last ids given, ordinary and implied: what a restart carries over."""
+        return self._next - 1, self._next_implied - 1
+
+    def continue_after(self, ordinary: int, implied: int) -> None:
+        self._next, self._next_implied = ordinary + 1, implied + 1
+
+
+class TradeIds:
+    """The tradeIDs of one instrument on one trade date."""
+
+    __slots__ = ("_last",)
+
+    def __init__(self) -> None:
+        self._last = 0
+
+    @property
+    def last(self) -> int:
+        return self._last
+
+    def next(self) -> int:
+        self._last += _TRADE_STEP
+        return self._last
+
+    def start_over(self, last: int = 0) -> None:
+        self._last = last
+
+
+# Stop orders wait unseen (4.2.3) until a trade reaches their price. All that one event elects enter the book
+# together in the next event, under one ExecutionSummary (13.1.3).
+
+
+_Waiting = tuple[int, int, Order]
+_MOST_GONE = 64  # orders in a heap that are no longer there, besides as many as are
+
+
+class StopOrders:
+    """Buy stops by rising, sell stops by falling stop price; equal prices by entry. What was cancelled
+    or changed stays in the heap for a while and is passed over: its entry number is no longer the order's."""
+
+    __slots__ = ("_buys", "_entry", "_sells", "count")
+
+    def __init__(self) -> None:
+        self._buys: list[_Waiting] = []
+        self._sells: list[_Waiting] = []
+        self._entry = 0
+        self.count = 0
+
+    def add(self, order: Order) -> None:
+        assert order.stop_price is not None
+        self._entry += 1
+        order.key = self._entry
+        order.place = Place.STOP
+        self.count += 1
+        if order.side is Side.BUY:
+            heappush(self._buys, (order.stop_price, self._entry, order))
+        else:
+            heappush(self._sells, (-order.stop_price, self._entry, order))
+
+    def remove(self, order: Order) -> None:
+        order.key = 0
+        order.place = Place.NOWHERE
+        self.count -= 1
+        if len(self._buys) + len(self._sells) > 2 * self.count + _MOST_GONE:
+            self._buys, self._sells = _waiting(self._buys), _waiting(self._sells)
+
+    def elected(self, low: int, high: int) -> list[Order]:
+        """Take out the orders that trades between `low` and `high` reached."""
+        orders: list[Order] = []
+        for heap, reached in ((self._buys, high), (self._sells, -low)):
+            while heap and heap[0][0] <= reached:
+                _, entry, order = heappop(heap)
+                if order.key == entry and order.place is Place.STOP:
+                    order.key, order.place = 0, Place.NOWHERE
+                    self.count -= 1
+                    orders.append(order)
+        return orders
+
+
+def _waiting(heap: list[_Waiting]) -> list[_Waiting]:
+    """Without what is gone."""
+    left = [each for each in heap if each[2].key == each[1] and each[2].place is Place.STOP]
+    heapify(left)
+    return left
+
+
+def is_reached(order: Order, last_price: int | None) -> bool:
+    """Whether the last trade would have elected the order already."""
+    if last_price is None or order.stop_price is None:
+        return False
+    return order.stop_price <= last_price if order.side is Side.BUY else order.stop_price >= last_price

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from heapq import heappop, heappush
 
-from pregao.exchange.rejections import Reason, Rejection
+from pregao.exchange.commands import Reason, Rejection
 from pregao.model.events import News
 
 WINDOW_NS = 1_000_000_000  # the longest a rejection window may stay open (15.2.1)

@@ -7,6 +7,8 @@ from pregao.exchange.commands import (
     BlockTrade,
     CrossOrder,
     ForwardTrade,
+    Reason,
+    Rejection,
     SweepAndCross,
     TaaTrade,
     TacTrade,
@@ -16,7 +18,6 @@ from pregao.exchange.hooks import STATE_RULES
 from pregao.exchange.market import FINE, Agreed, Floor, Market
 from pregao.exchange.matching import Matching
 from pregao.exchange.orders import Order, OrderType, TimeInForce
-from pregao.exchange.rejections import Reason, Rejection
 from pregao.exchange.transaction import Draft, Execution, Transaction
 from pregao.model.instruments import SecurityType
 from pregao.model.market import Session, Side, TradeSubType

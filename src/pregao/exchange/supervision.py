@@ -11,13 +11,13 @@ from pregao.exchange.commands import (
     CancelSide,
     ManualTrade,
     MoveInstrument,
+    Reason,
+    Rejection,
     TradeOnBehalf,
 )
 from pregao.exchange.conditions import ON_BEHALF, OUT_OF_SEQUENCE, condition, condition_bits
-from pregao.exchange.identifiers import LAST_SEGMENT
 from pregao.exchange.market import Floor, Market
-from pregao.exchange.orders import Place
-from pregao.exchange.rejections import Reason, Rejection
+from pregao.exchange.orders import LAST_SEGMENT, Place
 from pregao.exchange.transaction import Draft, Transaction, tell
 from pregao.model.events import Definition, Trade, TradeBusted
 from pregao.model.market import DefinitionAction

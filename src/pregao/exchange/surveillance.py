@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from pregao.exchange.auctions import AuctionKind, Auctions, Running, leaves_unpriced
 from pregao.exchange.bands import Bands
-from pregao.exchange.catalogues.entries import Catalogue, Listing
+from pregao.exchange.catalogues.rules import Catalogue, Listing
 from pregao.exchange.guards import Guards
 from pregao.exchange.hooks import Hooks
 from pregao.exchange.market import Market

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from random import Random
 
 from pregao.exchange import control
-from pregao.exchange.catalogues.entries import Catalogue, Group, Listing
+from pregao.exchange.catalogues.rules import Catalogue, Group, Listing
 from pregao.exchange.day import (
     DAY_S,
     SECOND_NS,

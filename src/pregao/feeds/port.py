@@ -15,11 +15,11 @@ import numpy as np
 
 from pregao.feeds.identity import Identity
 from pregao.kernels import Kernel
+from pregao.model.errors import Fault
 from pregao.model.events import Definition, News
-from pregao.model.faults import Fault
+from pregao.model.packets import Unit, Units
 from pregao.model.records import record
 from pregao.model.rows import Rows
-from pregao.model.units import Unit, Units
 from pregao.recovery.policy import Policy
 
 Array = np.ndarray[Any, np.dtype[Any]]

@@ -12,8 +12,8 @@ from pregao.model.errors import PregaoError
 from pregao.model.events import Definition
 from pregao.model.instruments import Instrument
 from pregao.model.market import DefinitionAction
+from pregao.model.packets import FOREIGN, Unit
 from pregao.model.rows import Kind
-from pregao.model.units import FOREIGN, Unit
 from pregao.recovery.channel import ChannelMachine
 from pregao.recovery.loops import Follow
 

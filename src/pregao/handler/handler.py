@@ -25,9 +25,8 @@ from pregao.handler.lines import Feeds, LineTable
 from pregao.handler.observer import Observer
 from pregao.handler.snapshots import SnapshotReader
 from pregao.handler.views import HandledBook
-from pregao.model.packets import PacketBatch, UInt32s, batch_of
+from pregao.model.packets import FOREIGN, NO_NEXT, PacketBatch, UInt32s, Units, batch_of
 from pregao.model.streams import Feed, Stream
-from pregao.model.units import FOREIGN, NO_NEXT, Units
 from pregao.recovery.arbitration_state import (
     ACCEPTED,
     OUT_AT,
@@ -42,11 +41,11 @@ from pregao.recovery.arbitration_state import (
 )
 from pregao.recovery.channel import ChannelMachine
 from pregao.recovery.events import Event
-from pregao.recovery.feeds import SITE_OF
-from pregao.recovery.feeds import Feed as SessionFeed
 from pregao.recovery.instruments import Known
 from pregao.recovery.kernels.arrivals import take_in_sequence
-from pregao.recovery.settings import Settings
+from pregao.recovery.policy import Settings
+from pregao.recovery.sequence import SITE_OF
+from pregao.recovery.sequence import Feed as SessionFeed
 
 ROOM = 4_096  # packets that are accepted before their rows are read
 
@@ -221,9 +220,7 @@ class ChannelHandler:
         for packet in packets:
             self.incremental.take_packet(packet)
 
-    def _take_recovery(
-        self, payload: bytes | memoryview, stream: Stream, feed: Feed, now_ns: int
-    ) -> None:
+    def _take_recovery(self, payload: bytes | memoryview, stream: Stream, feed: Feed, now_ns: int) -> None:
         if int(stream) not in self.machine.joined:
             self.ignored += 1
         elif stream is Stream.SNAPSHOT:

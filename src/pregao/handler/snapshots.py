@@ -9,17 +9,16 @@ from pregao.handler.groups import Groups
 from pregao.handler.keeper import StoreKeeper
 from pregao.model.instruments import group_name
 from pregao.model.market import Side
+from pregao.model.packets import FOREIGN, Unit
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
-from pregao.model.units import FOREIGN, Unit
 from pregao.recovery.channel import ChannelMachine
-from pregao.recovery.feeds import SITE_OF, Feed
 from pregao.recovery.keeper import SnapshotHeader
 from pregao.recovery.loops import Follow
+from pregao.recovery.sequence import SITE_OF, Feed
 from pregao.recovery.snapshots import NOWHERE
 
 # What a hostile header may make us keep: books of real instruments have some ten thousand orders.
 MOST_ROWS = 1 << 20
-
 
 
 class _Half:

@@ -16,11 +16,10 @@ from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
-from pregao.io import recvmmsg
+from pregao.io import datagrams as recvmmsg
 from pregao.io.clock import system_time_ns
+from pregao.io.datagrams import ManyReceiver, Mask, OneByOneReceiver
 from pregao.io.multicast import MulticastReceiver
-from pregao.io.recvmmsg import ManyReceiver, Mask
-from pregao.io.recvmsg import OneByOneReceiver
 from pregao.model.packets import MAX_SOURCES, Bytes, Int64s, PacketBatch, UInt32s, empty_batch
 
 BATCH_PACKETS: Final = 1024

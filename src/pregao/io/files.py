@@ -1,6 +1,10 @@
 """Small files read whole: schemas and configurations."""
 
+import os
+import tempfile
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 from pregao.model.errors import ConfigurationError
 
@@ -17,3 +21,110 @@ def read_small_file(path: str) -> bytes:
     if len(content) > MAX_SIZE:
         raise ConfigurationError(f"longer than {MAX_SIZE} bytes", file=path)
     return content
+
+
+# Files written from beginning to end: big buffers, and the name only when the file is whole.
+#
+#     with AppendFile(path) as file:
+#         file.write(data)
+#
+# Until it is closed a file is called `….part`; a run that failed leaves none behind.
+
+
+BUFFER_SIZE = 1 << 20
+PART = ".part"  # of a file that is not whole yet
+
+
+class AppendFile:
+    """Pieces are kept until there is a buffer full of them, then written at once."""
+
+    __slots__ = ("_descriptor", "_held", "_limit", "_pieces", "path", "written")
+
+    def __init__(self, path: Path, buffer_size: int = BUFFER_SIZE) -> None:
+        self.path = path
+        self.written = 0  # bytes given to the system so far
+        self._pieces: list[bytes] = []
+        self._held, self._limit = 0, buffer_size
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._descriptor: int | None = os.open(self._part, flags, 0o644)
+        except OSError as error:
+            raise _failed(path, error) from error
+
+    @property
+    def _part(self) -> Path:
+        return self.path.with_name(self.path.name + PART)
+
+    def write(self, data: bytes) -> None:
+        self._pieces.append(data)
+        self._held += len(data)
+        if self._held >= self._limit:
+            self.flush()
+
+    def flush(self) -> None:
+        """Give all that is held to the system."""
+        if not self._pieces or self._descriptor is None:
+            return
+        data = memoryview(b"".join(self._pieces))
+        self._pieces.clear()
+        self.written += self._held
+        self._held = 0
+        try:
+            while data:
+                data = data[os.write(self._descriptor, data) :]
+        except OSError as error:
+            raise _failed(self.path, error) from error
+
+    def close(self) -> None:
+        """The file is whole: it gets its name."""
+        if self._descriptor is None:
+            return
+        try:
+            self.flush()
+            os.close(self._descriptor)
+            self._descriptor = None
+            os.replace(self._part, self.path)
+        except (OSError, ConfigurationError) as error:
+            self.discard()
+            raise error if isinstance(error, ConfigurationError) else _failed(self.path, error) from error
+
+    def discard(self) -> None:
+        """The file will not be whole."""
+        self._pieces.clear()
+        if self._descriptor is None:
+            return
+        os.close(self._descriptor)
+        self._descriptor = None
+        self._part.unlink(missing_ok=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.discard()
+
+
+def need_writable(folder: Path) -> None:
+    """ConfigurationError where no file can be written there; the folder is made if it is not there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"?")
+    except OSError as error:
+        raise _failed(folder, error) from error
+
+
+def _failed(path: Path, error: OSError) -> ConfigurationError:
+    return ConfigurationError((error.strerror or str(error)).lower(), file=str(path))
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """A small file, there whole or not at all."""
+    with AppendFile(path) as file:
+        file.write(data)

@@ -24,8 +24,8 @@ from pregao.io.seek_table import (
     decode_seek_table,
     decode_time_table,
     seek_table_size,
+    whole_frames,
 )
-from pregao.io.zstd_frames import whole_frames
 from pregao.model.errors import CaptureError
 
 MAX_CONTENT: Final = 1 << 30  # of one frame; a table may say anything

@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import Any, Final
 
 from pregao import __version__
-from pregao.io.writing import write_whole
+from pregao.io.files import write_whole
 from pregao.jobs.build import BuildRequest, build_lake
 from pregao.jobs.compiled import compiling
 from pregao.lake.build import BuildReport

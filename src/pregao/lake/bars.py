@@ -1,7 +1,7 @@
 """Bars of any length from a DataFrame of clean trades: the SQL of the lake's own bars, in Spark's tasks.
 
-    trades = Lake("lake", spark).table("trades_clean", where={"symbol": "PETR4"})
-    bars(trades, [15 * MINUTE_NS])
+trades = Lake("lake", spark).table("trades_clean", where={"symbol": "PETR4"})
+bars(trades, [15 * MINUTE_NS])
 """
 
 from collections.abc import Iterable, Iterator, Sequence

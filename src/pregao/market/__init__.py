@@ -41,7 +41,6 @@ from pregao.market.events import (
 )
 from pregao.market.market import Market
 from pregao.market.names import AmbiguousSymbolError, UnknownInstrumentError
-from pregao.market.numbers import price_of, price_text
 from pregao.market.order_events import (
     BookEmptied,
     ExecutionSummary,
@@ -50,6 +49,7 @@ from pregao.market.order_events import (
     OrderDeleted,
     SideDeleted,
 )
+from pregao.market.row_values import price_of, price_text
 from pregao.market.statistic_events import (
     ClosingPrice,
     ExecutionStatistics,

@@ -99,9 +99,7 @@ class RowBatches:
 
     def record_batch(self) -> Any:
         """All that was taken, as a `pyarrow.RecordBatch` of `BATCH_SCHEMA`."""
-        rows, levels, status = (
-            np.concatenate(parts) for parts in (self._rows, self._levels, self._statuses)
-        )
+        rows, levels, status = (np.concatenate(parts) for parts in (self._rows, self._levels, self._statuses))
         arrays = self._heads(rows)
         codes = _codes(rows)
         for column in COLUMNS:

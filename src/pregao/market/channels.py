@@ -9,14 +9,12 @@ from pregao.handler.handler import ChannelHandler
 from pregao.handler.lines import LineTable
 from pregao.handler.observer import Observer
 from pregao.market.health import MarketHealth, channel_health
-from pregao.market.packets import Packets
-from pregao.market.slices import Slicer, feeds_of
+from pregao.market.live import warm_up
+from pregao.market.packets import Packets, Slicer, feeds_of
 from pregao.market.times import FeedTimes
-from pregao.market.warm_up import warm_up
-from pregao.model.packets import PacketBatch
-from pregao.model.units import Units
+from pregao.model.packets import PacketBatch, Units
 from pregao.recovery.events import Event
-from pregao.recovery.settings import Settings
+from pregao.recovery.policy import Settings
 
 _LONGEST_WAIT_S: Final = 0.1
 

@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Final
 
@@ -15,9 +16,9 @@ from pregao.handler.observer import Observer
 from pregao.market import making
 from pregao.market.channel_events import ChannelEvent, channel_event, position_of
 from pregao.market.events import BookStatusChanged, Definition, Depth, News, Quote
-from pregao.market.making import MAKERS, RowEvent, Scene, Symbols
+from pregao.market.making import ALWAYS, MAKERS, ORDERS, STATISTICS, RowEvent, Scene, Symbols
 from pregao.market.statuses import BookStatuses
-from pregao.market.wanted import Wanted
+from pregao.model.errors import ConfigurationError
 from pregao.model.events import News as WholeNews
 from pregao.model.instruments import Instrument
 from pregao.model.market import DefinitionAction
@@ -33,6 +34,37 @@ from pregao.recovery.events import (
 from pregao.recovery.events import Event as SessionEvent
 from pregao.recovery.instruments import BookStatus
 from pregao.recovery.table import NOT_FOLLOWED
+
+# Which events somebody wants: nothing else is made.
+
+
+MOST_LEVELS: Final = 100
+
+Kinds = np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """`symbols` None: of all instruments. What is not about one is always told."""
+
+    symbols: frozenset[str] | None = None
+    orders: bool = False
+    quotes: bool = True
+    statistics: bool = False
+    depth: int = 0  # levels a side; 0: none
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.depth <= MOST_LEVELS:
+            raise ConfigurationError(f"{self.depth} is not from 0 to {MOST_LEVELS}", key="depth")
+
+    @property
+    def kinds(self) -> Kinds:
+        """Of rows, by their number."""
+        wanted = np.zeros(256, np.bool_)
+        orders = ORDERS if self.orders else ()
+        wanted[[*ALWAYS, *orders, *(STATISTICS if self.statistics else ())]] = True
+        return wanted
+
 
 MarketEvent = RowEvent | Quote | Depth | BookStatusChanged | News | Definition | ChannelEvent
 
@@ -143,9 +175,7 @@ class Collector(Observer):
                 self.interest.learn(instrument)
         self._touched.add(self._handler.machine.table.find(security_id))
         if self.interest is None or security_id in self.interest:
-            self._out.append(
-                Definition(*self._here(instrument.symbol), security_id, instrument, action)
-            )
+            self._out.append(Definition(*self._here(instrument.symbol), security_id, instrument, action))
 
     def on_news(self, news: WholeNews) -> None:
         about = news.security_id

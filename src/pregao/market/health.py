@@ -5,13 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from pregao.handler.handler import ChannelHandler
-from pregao.market.receiving import Reception
+from pregao.market.live import Reception
 from pregao.market.times import FeedTimes, Race, Spread
 from pregao.recovery.counters import FeedCounters, feed_counters
-from pregao.recovery.feeds import SITE_OF, Feed, Site
 from pregao.recovery.instruments import Known, Mark
-from pregao.recovery.sequence import number_of
-from pregao.recovery.states import State
+from pregao.recovery.progress import State
+from pregao.recovery.sequence import SITE_OF, Feed, Site, number_of
 
 
 @dataclass(frozen=True, slots=True)

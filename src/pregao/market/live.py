@@ -5,20 +5,59 @@ busy: a packet handed from thread to thread waits longer than it takes to handle
 smaller buffers than were asked for, a thread of its own empties them.
 """
 
+import gc
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Final
 
+from pregao.books.kernels.lookups import count_ahead, find_order, read_levels, read_orders
+from pregao.books.kernels.rows import clear_instrument, load_rows, settle
+from pregao.books.kernels.statistics import empty_slots, forget_auction, reset_session
 from pregao.captures.subscriptions import Subscription, open_receivers
+from pregao.feeds.port import MulticastSystem
+from pregao.handler.kernels.rows import apply_held, end_without_row, take_phase, take_rows, whole_events
+from pregao.handler.kernels.sorting import sort_packets
 from pregao.io.clock import NS_PER_SECOND, system_time_ns
-from pregao.io.packet_poller import PacketPoller
-from pregao.io.packet_reader import PacketReader
+from pregao.io.packet_reader import PacketPoller, PacketReader, ReaderHealth
 from pregao.io.receive_buffer import RECEIVE_BUFFER
-from pregao.market.receiving import LineReception, Reception
+from pregao.kernels import Kernel, make_ready
+from pregao.market.kernels import note_times
 from pregao.model.errors import ConfigurationError
 from pregao.model.packets import PacketBatch
 from pregao.model.streams import Stream, StreamId
 from pregao.recovery.events import Event, JoinStream, LeaveStream
+from pregao.recovery.kernels.arrivals import take_in_sequence
+from pregao.recovery.kernels.instruments import first_report_after
+
+# How receiving goes, for people and metrics.
+
+
+@dataclass(frozen=True, slots=True)
+class LineReception:
+    """One socket."""
+
+    id: StreamId
+    group: str
+    port: int
+    joined: bool
+    packets: int
+    bytes: int
+    drops: int  # by the kernel, as far as packets told
+    too_long: int
+    errors: int
+    buffer_bytes: int
+    trouble: str | None = None  # why it could not be joined or left; it is tried again
+
+
+@dataclass(frozen=True, slots=True)
+class Reception:
+    """All sockets. `hint`: what to do about a receive buffer that is too small."""
+
+    reader: ReaderHealth
+    lines: tuple[LineReception, ...]
+    hint: str | None
+
 
 _RETRY_NS: Final = NS_PER_SECOND  # between two attempts to join
 
@@ -115,3 +154,22 @@ class LivePackets:
 
     def close(self) -> None:
         self._stack.close()
+
+
+# What would make the first packets of a live market slow is done before they come.
+#
+# Measured: the first packet took 467 ms while kernels were loaded from disk, and a full collection of the
+# interpreter takes 0.1 s where numba and pyarrow are loaded.
+
+
+LIVE_KERNELS: Final[tuple[Kernel, ...]] = (
+    sort_packets, take_in_sequence, whole_events, take_rows, take_phase, apply_held,
+    load_rows, clear_instrument, settle, empty_slots, forget_auction, reset_session,
+    first_report_after, note_times, end_without_row, read_levels, read_orders, find_order, count_ahead,
+)  # fmt: skip
+
+
+def warm_up(system: MulticastSystem) -> None:
+    make_ready((*LIVE_KERNELS, *system.live_kernels()))
+    gc.collect()
+    gc.freeze()  # what is there now stays: collections go through what comes after it only

@@ -23,18 +23,16 @@ from pregao.captures.subscriptions import load_subscriptions
 from pregao.feeds.registry import DEFAULT
 from pregao.handler.views import HandledBook
 from pregao.io.clock import NS_PER_SECOND, system_time_ns
-from pregao.market.capture_files import captures_in
 from pregao.market.channels import Channels
-from pregao.market.collector import Collector, MarketEvent, TakeRows
+from pregao.market.collector import Collector, MarketEvent, TakeRows, Wanted
 from pregao.market.health import MarketHealth
 from pregao.market.live import LivePackets
 from pregao.market.names import UnknownInstrumentError, find_book, not_chosen
 from pregao.market.packets import Packets
-from pregao.market.replayed import ReplayedPackets
+from pregao.market.replayed import ReplayedPackets, captures_in
 from pregao.market.subscribers import OnEvent, Subscribers, Subscription
-from pregao.market.wanted import Wanted
 from pregao.model.packets import PacketBatch
-from pregao.recovery.settings import Settings
+from pregao.recovery.policy import Settings
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch

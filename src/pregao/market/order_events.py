@@ -3,7 +3,7 @@
 
 from pregao.captures.formats.text_values import printable
 from pregao.market.event_head import InstrumentEvent
-from pregao.market.numbers import in_words, price_text
+from pregao.market.row_values import in_words, price_text
 from pregao.model.market import Action, Aggressor, Side
 from pregao.model.records import record
 

@@ -1,6 +1,6 @@
 """Packets of captures, as fast as they can be read or at a pace. Time is that of the recording."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -10,7 +10,7 @@ from pregao.captures.file_names import stream_of_file_name
 from pregao.captures.replay import Pace, Replay
 from pregao.feeds.registry import DEFAULT
 from pregao.io.clock import NS_PER_SECOND, Metronome
-from pregao.model.errors import ConfigurationError
+from pregao.model.errors import CaptureError, ConfigurationError
 from pregao.model.packets import PacketBatch
 from pregao.model.streams import Feed, Stream, StreamId
 from pregao.recovery.events import Event
@@ -145,3 +145,29 @@ class ReplayedPackets:
 
     def close(self) -> None:
         """Its files close themselves as they end."""
+
+
+# Captures by name: files, or folders of them.
+
+
+_ENDINGS: Final = tuple(
+    f".{kind}{packed}" for kind in ("pcap", "pcapng", "cap") for packed in ("", ".gz", ".zst")
+)
+
+
+def captures_in(paths: Iterable[str | Path]) -> list[Path]:
+    """Files as they are; of a folder all captures in it, at any depth. CaptureError where there is none."""
+    found = [each for path in paths for each in _captures(Path(path))]
+    if not found:
+        raise CaptureError("no captures are named", file="captures")
+    return found
+
+
+def _captures(path: Path) -> Iterator[Path]:
+    if not path.is_dir():
+        yield path
+        return
+    inside = sorted(each for each in path.rglob("*") if each.name.lower().endswith(_ENDINGS))
+    if not inside:
+        raise CaptureError(f"no captures ({', '.join(_ENDINGS[::3])}) in this folder", file=str(path))
+    yield from inside

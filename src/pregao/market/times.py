@@ -19,9 +19,8 @@ from pregao.market.kernels import (
     SOURCE_SIZE,
     note_times,
 )
-from pregao.model.packets import Int64s, PacketBatch
+from pregao.model.packets import Int64s, PacketBatch, Units
 from pregao.model.streams import Feed, Stream, StreamId
-from pregao.model.units import Units
 
 _SIDES: Final = {Feed.A: SIDE_A, Feed.B: SIDE_B}
 _LEAD: Final = 0  # in place of a feed: the ring of a channel's leads

@@ -7,30 +7,28 @@ since 1970, prices ten-thousandths unless a name says `fine` (hundred-millionths
 
 from dataclasses import field
 
-from pregao.model.figure_events import (
-    ClosingPrice,
-    ExecutionStatistics,
-    HighPrice,
-    Imbalance,
-    LastTrade,
-    LowPrice,
-    OpeningPrice,
-    OpenInterest,
-    PriceBand,
-    QuantityBand,
-    SettlementPrice,
-    TheoreticalPrice,
-)
 from pregao.model.instruments import Instrument
 from pregao.model.market import DefinitionAction, Phase, Session, State, StateEvent
 from pregao.model.records import record
-from pregao.model.trading_events import (
+from pregao.model.updates import (
     BookEmptied,
     ChannelWasReset,
+    ClosingPrice,
+    ExecutionStatistics,
     ExecutionSummary,
+    HighPrice,
+    Imbalance,
+    LastTrade,
     LevelUpdate,
+    LowPrice,
+    OpeningPrice,
+    OpenInterest,
     OrderUpdate,
+    PriceBand,
+    QuantityBand,
+    SettlementPrice,
     SideDeleted,
+    TheoreticalPrice,
     Trade,
     TradeBusted,
 )

@@ -15,23 +15,26 @@ from collections.abc import Callable
 from pregao.recovery.arbitration_state import (
     DEADLINE,
     DUPLICATE,
+    FEED_BITS,
     FOREIGN,
     HEARD_NS,
     HIGHEST,
     LAST_NS,
     LATE,
+    LOST,
     MISSED,
     NO_DEADLINE,
     OUTDATED,
     PROVEN,
     RECEIVED,
+    UNKNOWN,
     VERSION,
     State,
+    messages_hash,
 )
-from pregao.recovery.feeds import Feed
-from pregao.recovery.hashing import FEED_BITS, LOST, UNKNOWN, messages_hash
 from pregao.recovery.in_sequence import Output, Packet, Taking
-from pregao.recovery.settings import Settings
+from pregao.recovery.policy import Settings
+from pregao.recovery.sequence import Feed
 from pregao.recovery.stray_packets import BEATS_BACK, FEW, MANY, Elsewhere, Place, RepeatedBeats, Waiting
 
 __all__ = ["Arbiter", "Output", "Packet"]

@@ -25,17 +25,16 @@ from pregao.recovery.arbitration import Arbiter, Output, Packet
 from pregao.recovery.counters import ChannelCounters
 from pregao.recovery.disruptions import Upsets
 from pregao.recovery.events import Event, TradeDateChanged
-from pregao.recovery.feeds import Feed, RecoveryStream
 from pregao.recovery.held import HeldRows
 from pregao.recovery.instruments import NOTABLE, Decision, Known, Record, decide
 from pregao.recovery.keeper import Keeper
 from pregao.recovery.listing import Listing
-from pregao.recovery.progress import Progress
+from pregao.recovery.policy import Settings
+from pregao.recovery.progress import Progress, State
 from pregao.recovery.recovery import Recovery
-from pregao.recovery.settings import Settings
+from pregao.recovery.sequence import Feed, RecoveryStream
 from pregao.recovery.sites import Sites
 from pregao.recovery.snapshots import Snapshots
-from pregao.recovery.states import State
 from pregao.recovery.table import NOT_FOLLOWED, InstrumentTable
 
 

@@ -15,18 +15,17 @@ from pregao.recovery.events import (
     StreamReset,
     UnitsWanted,
 )
-from pregao.recovery.feeds import Site
 from pregao.recovery.held import HeldRows
 from pregao.recovery.in_sequence import Upset
 from pregao.recovery.instruments import lose_units
 from pregao.recovery.keeper import Keeper
 from pregao.recovery.listing import Listing
 from pregao.recovery.policy import Policy
-from pregao.recovery.progress import Progress
+from pregao.recovery.progress import Input, Progress
 from pregao.recovery.recovery import Recovery
+from pregao.recovery.sequence import Site
 from pregao.recovery.sites import Sites
 from pregao.recovery.snapshots import Snapshots
-from pregao.recovery.states import Input
 from pregao.recovery.table import InstrumentTable
 
 

@@ -3,8 +3,7 @@
 from enum import Enum
 
 from pregao.model.records import record
-from pregao.recovery.feeds import Feed, RecoveryStream, Site
-from pregao.recovery.sequence import number_of
+from pregao.recovery.sequence import Feed, RecoveryStream, Site, number_of
 
 
 class Reason(Enum):

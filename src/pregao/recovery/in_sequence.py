@@ -13,12 +13,14 @@ from pregao.recovery.arbitration_state import (
     GIVEN_UP,
     HIGHEST,
     LAST_NS,
+    LOST,
     LOWEST_HELD,
     MISSED,
     NEXT,
     NOTHING_HELD,
     PROVEN,
     RING_MASK,
+    UNKNOWN,
     VERSION,
     State,
 )
@@ -29,10 +31,8 @@ from pregao.recovery.events import (
     SequenceVersionChanged,
     UnitsWanted,
 )
-from pregao.recovery.feeds import Feed
-from pregao.recovery.hashing import LOST, UNKNOWN
-from pregao.recovery.sequence import place
-from pregao.recovery.settings import Settings
+from pregao.recovery.policy import Settings
+from pregao.recovery.sequence import Feed, place
 from pregao.recovery.stray_packets import Waiting
 
 

@@ -1,10 +1,11 @@
 """What a multicast system says of its sequences, as data: `feeds.port` hands it on, machines obey it."""
 
+from collections.abc import Set
 from dataclasses import dataclass
 
 from pregao.recovery.instruments import Part
 
-_SECOND = 1_000_000_000
+_SECOND_NS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +16,7 @@ class Policy:
     own_bytes: int = 0  # at the beginning of a unit, each feed's own: they promise the rest to be the same
     first_epoch: int = 1
     last_epoch: int = 65_534  # then the first again
-    heartbeat_ns: int = _SECOND
+    heartbeat_ns: int = _SECOND_NS
     silent_intervals: int = 3  # of heartbeats: then a feed is silent
     reports_in_a_unit: int = 1  # at most: so many reports of an instrument may be in one that is lost
     definitions_end_by_count: bool = True  # a loop of definitions may end without a mark
@@ -42,3 +43,41 @@ class Policy:
 
     def is_newer(self, epoch: int, than: int) -> bool:
         return self.distance(epoch, than) > 0
+
+
+# What may be configured of a channel's machine. Every bound of its memory is here.
+
+
+_MILLISECOND_NS = 1_000_000
+_DEFAULT_POLICY = Policy()
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Defaults are for production: B may be some milliseconds behind A. `policy` is what the system says of
+    itself."""
+
+    policy: Policy = _DEFAULT_POLICY
+
+    hold_ns: int = 50 * _MILLISECOND_NS  # how long a packet out of order waits for those before it
+    hold_packets: int = 1_024
+    hold_bytes: int = 4 << 20
+    hash_ring: int = 1 << 14  # accepted packets whose bytes are compared with repetitions
+
+    heartbeat_ns: int | None = None  # None: as often as the system says
+    takeover_ns: int = 5 * _SECOND_NS  # both feeds silent: the contingency site is asked
+    return_ns: int = 3 * _SECOND_NS  # so long the primary site must be heard before it is believed again
+
+    held_rows: int = 1 << 18  # of all instruments together, 128 bytes each
+    instruments: int = 1 << 17
+    snapshot_ahead: int = 1 << 20  # packets that a snapshot may be ahead of us
+
+    interest: Set[int] | None = None  # securityIDs; None: all
+
+    @property
+    def silence_ns(self) -> int:
+        return self.beat_ns * self.policy.silent_intervals
+
+    @property
+    def beat_ns(self) -> int:
+        return self.policy.heartbeat_ns if self.heartbeat_ns is None else self.heartbeat_ns

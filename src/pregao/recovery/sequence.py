@@ -1,14 +1,45 @@
-"""Numbers of units and where they stand in their stream."""
+"""Numbers of units and where they stand in their stream; which feeds carry one sequence."""
 
+from enum import IntEnum
 from typing import Final
 
 from pregao.model.rows import place
 
+__all__ = ["number_of", "place"]
+
 NUMBER_BITS: Final = 32
 NUMBER_MASK: Final = (1 << NUMBER_BITS) - 1
-
-__all__ = ["number_of", "place"]
 
 
 def number_of(at: int) -> int:
     return at & NUMBER_MASK
+
+
+# Feeds and sites (6.1, 6.5.3): A and B are one sequence, C is another site with its own.
+
+
+class Feed(IntEnum):
+    """The numbers are those of the wire side's `Feed`, so that either can be given."""
+
+    A = 1
+    B = 2
+    C = 3
+
+
+class Site(IntEnum):
+    PRIMARY = 0
+    CONTINGENCY = 1
+
+    @property
+    def feeds(self) -> tuple[Feed, ...]:
+        return (Feed.A, Feed.B) if self is Site.PRIMARY else (Feed.C,)
+
+
+SITE_OF: Final = {feed: site for site in Site for feed in site.feeds}
+
+
+class RecoveryStream(IntEnum):
+    """The two streams that loop; the numbers are those of the wire side's `Stream`."""
+
+    DEFINITIONS = 2
+    SNAPSHOTS = 3

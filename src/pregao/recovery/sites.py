@@ -8,8 +8,8 @@ or when it falls silent itself. Each change is a failover: everything before it 
 from pregao.recovery.arbitration import Arbiter, Output
 from pregao.recovery.arbitration_state import APPEARANCE, HEARD_NS, LAST_NS, RECEIVED
 from pregao.recovery.events import ChannelSilent, Event, FailedOver, FeedAlive, FeedSilent
-from pregao.recovery.feeds import SITE_OF, Feed, Site
-from pregao.recovery.settings import Settings
+from pregao.recovery.policy import Settings
+from pregao.recovery.sequence import SITE_OF, Feed, Site
 
 _FEEDS, _SITES = tuple(Feed), tuple(Site)
 _FEEDS_OF = {site: site.feeds for site in Site}

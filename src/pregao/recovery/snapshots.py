@@ -1,14 +1,14 @@
 """The snapshot stream (7): which snapshots count, and what a complete loop says of those not in it."""
 
 from pregao.recovery.events import Event, SnapshotLoopComplete
-from pregao.recovery.feeds import Site
 from pregao.recovery.instruments import Part
 from pregao.recovery.keeper import SnapshotHeader
 from pregao.recovery.listing import Listing
 from pregao.recovery.loops import Follow, LoopTracker
+from pregao.recovery.policy import Settings
 from pregao.recovery.recovery import Recovery
+from pregao.recovery.sequence import Site
 from pregao.recovery.sequence import place as place_of
-from pregao.recovery.settings import Settings
 from pregao.recovery.sites import Sites
 from pregao.recovery.table import NOT_FOLLOWED, InstrumentTable
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from pregao.model.packets import Int64s, UInt32s
 from pregao.recovery.instruments import SYNC, Known, Mark, Sync, new_record, not_clean
-from pregao.recovery.settings import Settings
+from pregao.recovery.policy import Settings
 
 Loops = np.ndarray[tuple[int], np.dtype[np.uint32]]
 

@@ -4,17 +4,19 @@ All but time and payload of a record depends on the payload's length alone, so i
 each length. UDP checksums are 0, which on IPv4 means none: computing them costs more than the rest.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import merge
 from itertools import chain
 from pathlib import Path
 from random import Random
 from struct import Struct
+from typing import Final
 
 import numpy as np
 
-from pregao.codecs.pcap.classic import NS_PER_SECOND
+from pregao.codecs.pcap.formats import NS_PER_SECOND
 from pregao.codecs.pcap.writer import address, ethernet_frame, ipv4_packet, pcap_header
-from pregao.io.writing import AppendFile
+from pregao.io.files import AppendFile
 from pregao.model.streams import Feed, Stream
 
 SOURCE = "198.51.100.7"  # of the documentation ranges, as are the groups
@@ -134,3 +136,35 @@ def close_all(files: Iterable[CaptureFile]) -> int:
         file.close()
         size += file.size
     return size
+
+
+# All captures of a day as one, by time: as tcpdump writes them who listens to everything.
+
+
+NAME: Final = "capture.pcap"  # says nothing of what is in it
+_RECORD: Final = Struct("<IIII")  # seconds, nanoseconds, bytes captured, bytes sent
+
+
+def join_captures(captures: Sequence[Path], target: Path) -> int:
+    """Puts the records of nanosecond captures into one file and deletes them; its size."""
+    file = AppendFile(target)
+    try:
+        file.write(pcap_header())
+        for _, _, record in merge(*(_records(path, order) for order, path in enumerate(captures))):
+            file.write(record)
+    except BaseException:
+        file.discard()
+        raise
+    file.close()
+    for path in captures:
+        path.unlink()
+    return file.written
+
+
+def _records(path: Path, order: int) -> Iterator[tuple[int, int, bytes]]:
+    """By time, then by file. A capture of ours has its packets in the order of time."""
+    with path.open("rb") as file:
+        file.seek(len(pcap_header()))
+        while head := file.read(_RECORD.size):
+            seconds, nanoseconds, size, _ = _RECORD.unpack(head)
+            yield seconds * NS_PER_SECOND + nanoseconds, order, head + file.read(size)

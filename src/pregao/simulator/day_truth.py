@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from pregao.exchange.timetable import local_midnight_ns
 from pregao.model.instruments import SecurityType
 from pregao.model.market import Action, Side
-from pregao.simulator.dayclock import STARTS_S, DayClock
+from pregao.simulator.pace import STARTS_S, DayClock
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

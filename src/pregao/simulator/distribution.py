@@ -7,7 +7,7 @@ from typing import Protocol
 from pregao.feeds.publishing import Publisher
 from pregao.model.events import Event, OrderUpdate
 from pregao.simulator.routing import Routing
-from pregao.simulator.sources import OBSERVED, ChannelBooks
+from pregao.simulator.venue import OBSERVED, ChannelBooks
 
 
 class Outlet(Protocol):

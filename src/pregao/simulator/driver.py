@@ -4,17 +4,16 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from pregao.exchange.commands import Reason
 from pregao.exchange.control import Control, PassTime
 from pregao.exchange.engine import Command
-from pregao.exchange.rejections import Reason
 from pregao.model.events import Event, OrderUpdate, PhaseChanged, Update
 from pregao.model.streams import Stream
 from pregao.simulator.distribution import Distribution, only_order
 from pregao.simulator.latency import SEND_EVERY_NS, EntryQueue
-from pregao.simulator.line import Line
+from pregao.simulator.line import Line, Told
 from pregao.simulator.outputs import TruthKeeper
 from pregao.simulator.pace import Slice
-from pregao.simulator.published import Told
 from pregao.simulator.routing import Routing
 from pregao.simulator.venue import Venue
 
@@ -28,9 +27,7 @@ Task = tuple[int, Callable[[int], None]]  # when, and what to call with the time
 class Driver:
     """Plays days on the lines. `truth` is None while nothing is to be kept."""
 
-    def __init__(
-        self, venue: Venue, routing: Routing, lines: Sequence[Line], checkpoint_events: int
-    ) -> None:
+    def __init__(self, venue: Venue, routing: Routing, lines: Sequence[Line], checkpoint_events: int) -> None:
         self.venue, self.lines = venue, lines
         self.truth: TruthKeeper | None = None
         self.watch: Callable[[int], None] | None = None

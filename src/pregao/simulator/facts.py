@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from pregao.exchange.catalogues.black import implied_volatility
+from pregao.exchange.catalogues.options import implied_volatility
 from pregao.model.instruments import SecurityType
 from pregao.model.market import Action, Aggressor, DefinitionAction, State, StateEvent, TradeSubType
 from pregao.simulator.day_truth import DayTruth, Floats, Ints, class_of
@@ -193,9 +193,7 @@ def smile(day: DayTruth) -> list[tuple[float, float]]:
     return sorted(found)
 
 
-def _implied(
-    day: DayTruth, row: dict[str, Any], edges: Ints, spot: Floats
-) -> tuple[float, float] | None:
+def _implied(day: DayTruth, row: dict[str, Any], edges: Ints, spot: Floats) -> tuple[float, float] | None:
     """Deviations from the money and volatility of an option that is out of it: others hardly depend on it."""
     strike, is_put = float(row["strike"]), bool(row["is_put"])
     years = (row["maturity_date"] - day.date) / 365
@@ -203,9 +201,7 @@ def _implied(
     known = np.isfinite(middles) & np.isfinite(spot)
     if known.sum() < 4:
         return None
-    volatility = float(
-        np.nanmedian(implied_volatility(middles[known], spot[known], strike, years, is_put))
-    )
+    volatility = float(np.nanmedian(implied_volatility(middles[known], spot[known], strike, years, is_put)))
     away = float(np.median(np.log(strike / spot[known]))) / (volatility * math.sqrt(years))
     return (away, volatility) if math.isfinite(away) and is_put == (away < 0) else None
 

@@ -126,9 +126,7 @@ class FaultPlan:
     def touches_packets(self) -> bool:
         chances = self.loss or self.dup or self.delay or self.both_chance
         runs = self.gaps or self.both or self.cuts
-        return bool(
-            chances or runs or self.reorder or self.skew or self.own_headers or self.contingency
-        )
+        return bool(chances or runs or self.reorder or self.skew or self.own_headers or self.contingency)
 
 
 def parse_faults(spec: str) -> FaultPlan:

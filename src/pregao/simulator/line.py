@@ -1,20 +1,83 @@
 """One channel on its way out: the publisher, what it sends to whom, and where each update went."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import repeat
 from typing import Final, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
-from pregao.feeds.publishing import Habits, OutgoingPacket, Paces, PublishingSystem, SequencePoint, Site
+from pregao.feeds.publishing import (
+    NOT_SENT,
+    Habits,
+    OutgoingPacket,
+    Paces,
+    PublishingSystem,
+    SequencePoint,
+    Site,
+)
 from pregao.model.errors import PregaoError
 from pregao.model.events import Event, PhaseChanged, Update
 from pregao.model.streams import Stream
 from pregao.simulator.captures import CaptureFile
 from pregao.simulator.latency import SEND_EVERY_NS, Departures
-from pregao.simulator.published import Told, places_of_messages, places_of_updates
-from pregao.simulator.sources import ChannelBooks
+from pregao.simulator.venue import ChannelBooks
+
+# Where every update of a channel went: from the packets that were sent, a column at a time.
+
+
+Ints = npt.NDArray[np.int64]
+
+
+class Told:
+    """Updates of a channel and where they are: row by row the event's number, sequenceVersion,
+    sequenceNumber and index in the packet. `places` are the last three, all -1 where an update was not
+    sent; the lists have None there."""
+
+    __slots__ = ("events", "places", "updates")
+
+    def __init__(self, updates: list[Update], events: list[int], places: Ints) -> None:
+        self.updates, self.events, self.places = updates, events, places
+
+    @property
+    def versions(self) -> list[int | None]:
+        return _or_none(self.places[0])
+
+    @property
+    def numbers(self) -> list[int | None]:
+        return _or_none(self.places[1])
+
+    @property
+    def indexes(self) -> list[int | None]:
+        return _or_none(self.places[2])
+
+
+def _or_none(column: Ints) -> list[int | None]:
+    found: list[int | None] = column.tolist()
+    return [None if place == NOT_SENT else place for place in found]
+
+
+def places_of_messages(versions: Sequence[int], numbers: Sequence[int], counts: Sequence[int]) -> Ints:
+    """Version, number and index of every message of packets that have so many: a row each."""
+    many = np.array(counts, np.int64)
+    ends = np.cumsum(many)
+    indexes = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - many, many)
+    return np.stack(
+        (np.repeat(np.array(versions, np.int64), many), np.repeat(np.array(numbers, np.int64), many), indexes)
+    )
+
+
+def places_of_updates(messages: Ints, takes: Ints) -> Ints:
+    """The same of updates: `takes` says how many messages each became, NOT_SENT where none."""
+    sent = messages.shape[1]
+    if not sent:
+        return np.full((3, len(takes)), NOT_SENT, np.int64)
+    ends = np.cumsum(np.maximum(takes, 0))
+    first = np.maximum(ends - np.maximum(takes, 1), 0)
+    places: Ints = np.where(takes == NOT_SENT, NOT_SENT, messages[:, np.minimum(first, sent - 1)])
+    return places
+
 
 _APART_NS: Final = 500  # between packets that had to wait for the one before
 _ENOUGH: Final = 512  # packets that go to a file together
@@ -181,9 +244,7 @@ class Line:
                 takes[at] = number
             sent = int(np.maximum(takes, 0).sum())
             if sent != places.shape[1]:
-                raise SimulationError(
-                    f"channel {self.channel}: {sent} messages told, {places.shape[1]} sent"
-                )
+                raise SimulationError(f"channel {self.channel}: {sent} messages told, {places.shape[1]} sent")
             places = places_of_updates(places, takes)
         told = Told(self._updates, self._numbers, places)
         self._forget()

@@ -18,20 +18,18 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final, NamedTuple
 
-from pregao.exchange.catalogues.entries import Catalogue
+from pregao.exchange.catalogues.rules import Catalogue
 from pregao.feeds.publishing import Site
 from pregao.model.events import PhaseChanged, StateChanged, Update
 from pregao.model.instruments import Instrument
 from pregao.model.market import State
 from pregao.model.streams import Feed, Stream
-from pregao.simulator.applied_faults import Deed, DeedList
 from pregao.simulator.captures import LATENCY_NS
-from pregao.simulator.line import Line
-from pregao.simulator.published import Told
+from pregao.simulator.fault_plan import Deed, DeedList
+from pregao.simulator.line import Line, Told
 from pregao.simulator.run import Simulation
 from pregao.simulator.settings import Settings
-from pregao.simulator.sources import Resting
-from pregao.simulator.venue import Venue
+from pregao.simulator.venue import Resting, Venue
 
 _JITTER_NS: Final = 4_000
 SHORTER: Final = 40  # a day of sixteen minutes

@@ -6,11 +6,9 @@ from typing import Protocol
 
 from pregao.feeds.publishing import Site
 from pregao.model.streams import Feed, Stream
-from pregao.simulator.applied_faults import DeedFile, DeedLog
-from pregao.simulator.captures import CaptureFile, close_all
-from pregao.simulator.line import Line
-from pregao.simulator.one_file import NAME, join_captures
-from pregao.simulator.published import Told
+from pregao.simulator.captures import NAME, CaptureFile, close_all, join_captures
+from pregao.simulator.fault_plan import DeedFile, DeedLog
+from pregao.simulator.line import Line, Told
 from pregao.simulator.settings import Settings, as_date
 from pregao.simulator.truth import Truth
 from pregao.simulator.venue import Venue

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from pregao.exchange import control
 from pregao.exchange.auctions import AuctionKind
-from pregao.exchange.catalogues.entries import Catalogue, Listing
+from pregao.exchange.catalogues.rules import Catalogue, Listing
 from pregao.exchange.day import SECOND_NS
 from pregao.exchange.settlement import SettlementStage
 from pregao.model.market import FINE_SCALE, PRICE_SCALE, Phase, State

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Final
 
-from pregao.exchange.catalogues.entries import Catalogue
+from pregao.exchange.catalogues.rules import Catalogue
 from pregao.model.events import (
     ChannelWasReset,
     Definition,

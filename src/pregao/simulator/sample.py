@@ -22,14 +22,14 @@ from typing import Final
 
 from pregao.codecs.sbe import Message, MessageEncoder, load_builtin_schema
 from pregao.codecs.sbe.layout import BlockLayout
-from pregao.exchange.catalogues.entries import Catalogue
+from pregao.exchange.catalogues.rules import Catalogue
 from pregao.exchange.timetable import local_midnight_ns
 from pregao.feeds.binary.packets import FRAMING_SIZE, MAX_PACKET, PacketDecoder, PacketHeader, encode_packet
 from pregao.feeds.registry import load_publishing_system
 from pregao.model.streams import Feed, Stream
 from pregao.simulator.captures import STREAM_FILES, CaptureFile, close_all, file_name
-from pregao.simulator.dayclock import DayClock
 from pregao.simulator.memory import Packet, short_day, simulate_in_memory
+from pregao.simulator.pace import DayClock
 from pregao.simulator.venue import default_catalogue
 
 MESSAGES: Final = 24_000  # from here on every template of a version occurs

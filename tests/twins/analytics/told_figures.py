@@ -20,8 +20,10 @@ _SESSIONS: Final = ("REGULAR", "NON_REGULAR")
 def told_figures(statistics: DataFrame) -> DataFrame:
     """A row an instrument and day with b3_open … b3_open_interest, `lineage` and `quality`."""
     rows = statistics.where(F.coalesce(F.col("of_date") == F.col("trade_date"), F.lit(True)) | _previous())
-    told = _latest(rows).groupBy(*INSTRUMENT).agg(
-        *_last_of_day(), *_totals(), *_prices(), last_lineage(), F.bit_or("doubts").alias("quality")
+    told = (
+        _latest(rows)
+        .groupBy(*INSTRUMENT)
+        .agg(*_last_of_day(), *_totals(), *_prices(), last_lineage(), F.bit_or("doubts").alias("quality"))
     )
     told = told.withColumns({"high_of": _by_session("highs"), "low_of": _by_session("lows")})
     return told.select(

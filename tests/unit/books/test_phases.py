@@ -75,9 +75,7 @@ def phase(told: Phase, event: StateEvent | None = None) -> PhaseChanged:
     return PhaseChanged("XX", "BVMF", Session.REGULAR, told, event, DATE, 0)
 
 
-def state(
-    security_id: int, told: State | None, event: StateEvent | None, date: int = DATE
-) -> StateChanged:
+def state(security_id: int, told: State | None, event: StateEvent | None, date: int = DATE) -> StateChanged:
     return StateChanged(security_id, Session.REGULAR, told, event, date, 0)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pregao.cli.main import main
-from pregao.io.writing import AppendFile, need_writable, write_whole
+from pregao.io.files import AppendFile, need_writable, write_whole
 from pregao.model.errors import ConfigurationError
 from pregao.simulator.faults import parse_faults
 from tests.unit.captures.kit import capture, order, packet

@@ -14,10 +14,10 @@ from threading import Event
 import pytest
 from rich.console import Console
 
+from pregao.cli.listening.boxes import duration_text
 from pregao.cli.listening.keys import Key, Keys, keys_in
-from pregao.cli.listening.ladder import size_bar
 from pregao.cli.listening.screen import Screen
-from pregao.cli.listening.words import duration_text
+from pregao.cli.listening.sheet import size_bar
 from pregao.cli.main import main
 from pregao.market.watch import Watch
 from pregao.model.streams import Stream

@@ -10,8 +10,7 @@ import pytest
 from pregao.captures.recording.record import RecordHealth
 from pregao.captures.recording.streams import FileCounts
 from pregao.cli.main import main
-from pregao.cli.record import as_bytes, as_seconds
-from pregao.cli.record_line import HealthLine, amount, summary
+from pregao.cli.record import HealthLine, amount, as_bytes, as_seconds, summary
 from pregao.io.packet_reader import ReaderHealth
 
 

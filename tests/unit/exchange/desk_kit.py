@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from pregao.exchange import control
-from pregao.exchange.catalogues.entries import AuctionTemplate, BandRule, Catalogue, Group, Listing
+from pregao.exchange.catalogues.rules import AuctionTemplate, BandRule, Catalogue, Group, Listing
 from pregao.exchange.commands import CancelOrder, ChangeOrder, NewOrder
 from pregao.exchange.desk import Desk
 from pregao.exchange.engine import Command, Engine, Outcome

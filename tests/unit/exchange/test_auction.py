@@ -42,11 +42,7 @@ ranges = st.one_of(st.just(ANY_PRICE), st.tuples(st.integers(60, 120), st.intege
 
 @st.composite
 def books(draw: st.DrawFn) -> list[AuctionOrder]:
-    rows = draw(
-        st.lists(
-            st.tuples(st.sampled_from(Side), prices, st.integers(1, 4)), max_size=14
-        )
-    )
+    rows = draw(st.lists(st.tuples(st.sampled_from(Side), prices, st.integers(1, 4)), max_size=14))
     priorities = draw(st.permutations(range(1, len(rows) + 1)))
     return [AuctionOrder(*row, priority) for row, priority in zip(rows, priorities, strict=True)]
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pregao.exchange import control
-from pregao.exchange.catalogues.entries import AuctionTemplate, BandRule
+from pregao.exchange.catalogues.rules import AuctionTemplate, BandRule
 from pregao.exchange.orders import OrderType
 from pregao.model.events import (
     Event,
@@ -114,8 +114,9 @@ def check_announced(exchange: Exchange, security_id: int) -> None:
         exchange.engine.market(security_id),
     )
     if running is not None:
-        told, expected = running.theoretical, slow_theoretical_of(
-            exchange.engine, market, market.reference_price
+        told, expected = (
+            running.theoretical,
+            slow_theoretical_of(exchange.engine, market, market.reference_price),
         )
         assert (told and (told.price, told.quantity, told.surplus)) == expected
 

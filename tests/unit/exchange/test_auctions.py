@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pregao.exchange import control
 from pregao.exchange.auction import Levels, Theoretical
 from pregao.exchange.auctions import AuctionKind, Auctions, leaves_unpriced
-from pregao.exchange.catalogues.entries import AuctionTemplate, BandRule
+from pregao.exchange.catalogues.rules import AuctionTemplate, BandRule
 from pregao.exchange.orders import OrderType, SelfTrade
 from pregao.model.events import (
     Event,

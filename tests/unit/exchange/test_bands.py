@@ -6,11 +6,10 @@ from hypothesis import strategies as st
 
 from pregao.exchange import control
 from pregao.exchange.bands import LIMIT_TYPES, BandError, Bands, Midpoints, limits_of
-from pregao.exchange.catalogues.entries import BandRule
-from pregao.exchange.commands import CrossOrder, SweepAndCross
+from pregao.exchange.catalogues.rules import BandRule
+from pregao.exchange.commands import CrossOrder, Reason, Rejection, SweepAndCross
 from pregao.exchange.engine import Outcome
 from pregao.exchange.orders import OrderType, TimeInForce
-from pregao.exchange.rejections import Reason, Rejection
 from pregao.model.events import PriceBand, QuantityBand, StateChanged, Trade
 from pregao.model.market import BandType, LimitType, Midpoint, Side, State
 from tests.unit.exchange.desk_kit import ABC, TEMPLATE, XYZ, Exchange, catalogue, clock, listing

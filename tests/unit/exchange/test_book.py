@@ -3,8 +3,7 @@
 import pytest
 
 from pregao.exchange.book import Book, BookError
-from pregao.exchange.identifiers import SegmentIds, TradeIds
-from pregao.exchange.orders import Order, OrderType, TimeInForce
+from pregao.exchange.orders import Order, OrderType, SegmentIds, TimeInForce, TradeIds
 from pregao.model.market import Side
 from tests.unit.exchange.desk import BUY, SELL
 

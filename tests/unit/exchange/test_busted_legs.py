@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pregao.exchange import commands as c
+from pregao.exchange.commands import Reason
 from pregao.exchange.engine import Outcome
-from pregao.exchange.rejections import Reason
 from pregao.model.events import ExecutionStatistics, Trade, TradeBusted
 from pregao.model.instruments import Leg
 from pregao.model.market import Session

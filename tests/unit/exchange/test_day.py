@@ -7,12 +7,11 @@ import pytest
 from pregao.exchange import control
 from pregao.exchange.auctions import AuctionKind
 from pregao.exchange.catalogue import load_default_catalogue
-from pregao.exchange.commands import NewOrder
+from pregao.exchange.commands import NewOrder, Reason
 from pregao.exchange.day import PhaseStep, load_day, load_regular_day
 from pregao.exchange.desk import Desk
 from pregao.exchange.engine import Engine
 from pregao.exchange.listing_steps import ListingStep
-from pregao.exchange.rejections import Reason
 from pregao.exchange.timetable import local_midnight_ns, timetable
 from pregao.model.errors import ConfigurationError
 from pregao.model.events import (

@@ -5,9 +5,16 @@ from typing import Any
 
 import pytest
 
-from pregao.exchange.commands import CancelOrder, ChangeOrder, MassCancel, NewOrder, RlpOrder
+from pregao.exchange.commands import (
+    CancelOrder,
+    ChangeOrder,
+    MassCancel,
+    NewOrder,
+    Reason,
+    Rejection,
+    RlpOrder,
+)
 from pregao.exchange.orders import OrderType, TimeInForce
-from pregao.exchange.rejections import Reason, Rejection
 from pregao.model.events import Imbalance, OrderUpdate
 from pregao.model.market import Action, ImbalanceSide, State
 from tests.unit.exchange.desk import BUY, SELL, A, B, Desk, only_event, px, rows, spread, stock, updates

@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from pregao.exchange.commands import BustTrade, CancelOrder, CancelSide, MoveInstrument
+from pregao.exchange.commands import BustTrade, CancelOrder, CancelSide, MoveInstrument, Reason
 from pregao.exchange.engine import Engine
 from pregao.exchange.orders import TimeInForce
-from pregao.exchange.rejections import Reason
 from pregao.model.events import Event, ExecutionSummary, OrderUpdate, Trade, TradeBusted
 from pregao.model.instruments import PriceMethod
 from pregao.model.market import Aggressor, State

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pregao.exchange.catalogue import load_default_catalogue
-from pregao.exchange.catalogues.entries import Index, Member
+from pregao.exchange.catalogues.rules import Index, Member
 from pregao.exchange.commands import NewOrder
 from pregao.exchange.desk import Desk
 from pregao.exchange.engine import Engine

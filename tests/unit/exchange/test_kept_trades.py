@@ -4,11 +4,9 @@ import random
 
 import pytest
 
-from pregao.exchange.commands import AmendTrade, BustTrade, CancelOrder
-from pregao.exchange.figures import trades_of_day
+from pregao.exchange.commands import AmendTrade, BustTrade, CancelOrder, Reason
 from pregao.exchange.orders import OrderType
-from pregao.exchange.rejections import Reason
-from pregao.exchange.settlement import OpenPositions
+from pregao.exchange.settlement import OpenPositions, trades_of_day
 from pregao.model.market import Session
 from tests.unit.exchange.desk import BUY, SELL, A, Desk, stock
 

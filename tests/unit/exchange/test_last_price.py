@@ -4,8 +4,8 @@ import pytest
 
 from pregao.exchange import commands as c
 from pregao.exchange import control
+from pregao.exchange.commands import Reason
 from pregao.exchange.orders import OrderType
-from pregao.exchange.rejections import Reason
 from pregao.model.events import ClosingPrice, ExecutionStatistics, ExecutionSummary, Trade, Update
 from pregao.model.instruments import SecurityType
 from pregao.model.market import Phase, Session, Side, TradeSubType

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pregao.exchange import commands as c
 from pregao.exchange import control
-from pregao.exchange.catalogues.entries import Listing
+from pregao.exchange.catalogues.rules import Listing
 from pregao.exchange.engine import Outcome
 from pregao.exchange.legs import PricedLeg, price_legs
 from pregao.model.events import ExecutionStatistics, ExecutionSummary, Trade

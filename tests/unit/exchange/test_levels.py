@@ -5,9 +5,8 @@ from hypothesis import strategies as st
 
 from pregao.exchange.auction import AuctionOrder, Levels, theoretical
 from pregao.exchange.bands import limits_of
-from pregao.exchange.book import BookSide
-from pregao.exchange.catalogues.entries import BandRule
-from pregao.exchange.levels import side_levels
+from pregao.exchange.book import BookSide, side_levels
+from pregao.exchange.catalogues.rules import BandRule
 from pregao.exchange.orders import Order, OrderType, TimeInForce
 from pregao.model.market import BandType, LimitType, Midpoint, Side
 from tests.twins.plain_auction import slow_theoretical
@@ -35,9 +34,7 @@ def test_the_limits_around_the_crossing_are_enough(levels: Levels, reference: in
     )
 
 
-@given(
-    st.lists(st.tuples(st.sampled_from(("in", "out", "less", "keep", "forget")), st.integers(0, 99)))
-)
+@given(st.lists(st.tuples(st.sampled_from(("in", "out", "less", "keep", "forget")), st.integers(0, 99))))
 def test_levels_that_are_kept_are_those_of_the_orders(steps: list[tuple[str, int]]) -> None:
     side, orders = BookSide(Side.BUY), list[Order]()
     for number, (step, pick) in enumerate(steps, 1):

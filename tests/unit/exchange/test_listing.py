@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from pregao.exchange.catalogues.entries import Catalogue, Index, Member
+from pregao.exchange.catalogues.rules import Catalogue, Index, Member
+from pregao.exchange.commands import Reason
 from pregao.exchange.control import AddInstrument, ChangeInstrument, DeleteInstrument, StrategyLeg
 from pregao.exchange.engine import Command
 from pregao.exchange.orders import TimeInForce
-from pregao.exchange.rejections import Reason
 from pregao.model.events import Definition, OrderUpdate, PriceBand, QuantityBand, TheoreticalPrice, Trade
 from pregao.model.instruments import PriceMethod, SecuritySubType, SecurityType
 from pregao.model.market import Action, DefinitionAction, Phase, Side, State

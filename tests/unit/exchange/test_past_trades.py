@@ -3,9 +3,8 @@
 import pytest
 
 from pregao.exchange import control
-from pregao.exchange.commands import AmendTrade, BustTrade
-from pregao.exchange.past_trades import KEPT_DATES
-from pregao.exchange.rejections import Reason
+from pregao.exchange.commands import AmendTrade, BustTrade, Reason
+from pregao.exchange.market import KEPT_DATES
 from pregao.model.events import ExecutionStatistics, Trade, TradeBusted
 from pregao.model.market import Phase, Session
 from tests.unit.exchange.desk_kit import ABC, DATE, EXCHANGE, Exchange, clock

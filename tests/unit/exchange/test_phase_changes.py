@@ -3,8 +3,8 @@
 import pytest
 
 from pregao.exchange import control
+from pregao.exchange.commands import Reason
 from pregao.exchange.orders import OrderType, TimeInForce
-from pregao.exchange.rejections import Reason
 from pregao.model.events import (
     Event,
     ExecutionStatistics,

@@ -7,7 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from pregao.exchange import commands as c
 from pregao.exchange import control
-from pregao.exchange.catalogues.entries import BandRule, Catalogue, Group, Listing
+from pregao.exchange.catalogues.rules import BandRule, Catalogue, Group, Listing
 from pregao.exchange.desk import Desk
 from pregao.exchange.engine import Command, Engine, Outcome
 from pregao.exchange.orders import OrderType, SelfTrade, TimeInForce

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pregao.exchange import control
-from pregao.exchange.rejections import Reason
+from pregao.exchange.commands import Reason
 from pregao.exchange.simultaneous import Pairs, PairState, StepKind
 from pregao.model.events import News, PhaseChanged, StateChanged, TheoreticalPrice, Trade, Update
 from pregao.model.market import Phase, Session, State, StateEvent

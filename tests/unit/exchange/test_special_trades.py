@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from pregao.exchange import commands as c
+from pregao.exchange.commands import Reason, Rejection
 from pregao.exchange.orders import TimeInForce
-from pregao.exchange.rejections import Reason, Rejection
 from pregao.model.events import (
     Definition,
     ExecutionStatistics,

@@ -11,7 +11,7 @@ from pregao.model.instruments import Instrument
 from pregao.model.market import DefinitionAction
 from pregao.recovery.events import Event
 from pregao.recovery.instruments import Known
-from pregao.recovery.settings import Settings
+from pregao.recovery.policy import Settings
 from tests.unit.feeds.binary.publisher.desk import (
     MS,
     NOW,

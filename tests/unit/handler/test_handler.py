@@ -10,7 +10,7 @@ from pregao.model.rows import Rows
 from pregao.model.streams import Feed, Stream
 from pregao.recovery.events import GapDetected, InstrumentStale, PacketConflict, PacketDamaged, QueueOverflow
 from pregao.recovery.instruments import Known
-from pregao.recovery.settings import Settings
+from pregao.recovery.policy import Settings
 from tests.unit.feeds.binary.publisher.desk import MS, NOW, SECOND, A, B, order, state
 from tests.unit.handler.kit import CLEAN, Channel
 

@@ -13,13 +13,12 @@ from pregao.feeds.binary.packets import frame
 from pregao.feeds.binary.system import BINARY
 from pregao.handler.handler import ChannelHandler
 from pregao.handler.lines import LineTable
-from pregao.model.packets import batch_of
+from pregao.model.packets import NO_NEXT, batch_of
 from pregao.model.streams import Feed, Stream, StreamId
-from pregao.model.units import NO_NEXT
 from pregao.recovery.arbitration_state import ACCEPTED, DEADLINE, OUT_AT, OUT_VERSION, RING, STOP
 from pregao.recovery.counters import feed_counters
 from pregao.recovery.events import FeedAlive
-from pregao.recovery.feeds import Feed as SessionFeed
+from pregao.recovery.sequence import Feed as SessionFeed
 from tests.twins.foreign import foreign
 from tests.twins.plain_handler import PlainHandler
 from tests.unit.feeds.binary.publisher.desk import MS, NOW, SCHEMA

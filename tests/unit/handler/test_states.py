@@ -7,9 +7,9 @@ from pregao.market.events import StateChanged
 from pregao.model import events as e
 from pregao.model.market import Phase, Session, State, StateEvent
 from pregao.model.streams import Stream
-from pregao.recovery.feeds import RecoveryStream
 from pregao.recovery.instruments import Known
-from pregao.recovery.states import State as ChannelState
+from pregao.recovery.progress import State as ChannelState
+from pregao.recovery.sequence import RecoveryStream
 from tests.unit.feeds.binary.publisher.desk import (
     DATE,
     MS,

@@ -3,7 +3,7 @@
 import pytest
 
 from pregao.recovery.events import FailedOver, GapDetected
-from pregao.recovery.settings import Settings
+from pregao.recovery.policy import Settings
 from pregao.simulator.memory import Packet, short_day, simulate_in_memory
 from tests.twins.handlers import HandlerPair
 

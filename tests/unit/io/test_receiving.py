@@ -8,10 +8,8 @@ import pytest
 
 from pregao.io import receive_buffer
 from pregao.io.drain import SocketDrain
-from pregao.io.interfaces import interface_address
-from pregao.io.kernel_drops import drops_in_table, drops_of, inode_of
-from pregao.io.multicast import MulticastReceiver
-from pregao.io.receive_buffer import ReceiveBuffer, enlarge
+from pregao.io.multicast import MulticastReceiver, interface_address
+from pregao.io.receive_buffer import ReceiveBuffer, drops_in_table, drops_of, enlarge, inode_of
 from pregao.model.errors import ConfigurationError
 from pregao.model.packets import batch_of, empty_batch
 

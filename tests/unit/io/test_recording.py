@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pregao.io.captures import open_capture
-from pregao.io.recording import RecordingWriter, part_of
-from pregao.io.recording_repair import Outcome, repair, repair_folder
+from pregao.io.recording import Outcome, RecordingWriter, part_of, repair, repair_folder
 from pregao.io.seek_table import (
     FOOTER_SIZE,
     FrameSizes,

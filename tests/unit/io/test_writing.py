@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pregao.io.writing import AppendFile, write_whole
+from pregao.io.files import AppendFile, write_whole
 from pregao.model.errors import ConfigurationError
 
 

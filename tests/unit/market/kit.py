@@ -9,9 +9,8 @@ from typing import Any, Final
 from pregao import Market, MarketEvent
 from pregao.feeds.binary.system import BINARY
 from pregao.model.events import Update
-from pregao.model.packets import PacketBatch, batch_of
+from pregao.model.packets import PacketBatch, Units, batch_of
 from pregao.model.streams import StreamId
-from pregao.model.units import Units
 from pregao.recovery.events import Event
 from pregao.simulator.memory import MemoryDay, Packet, short_day, simulate_in_memory
 

@@ -107,7 +107,7 @@ import sys
 
 from pregao.market import Market
 from pregao.feeds.registry import load_system
-from pregao.market.warm_up import warm_up
+from pregao.market.live import warm_up
 from tests.unit.market.kit import MemoryPackets, day
 
 warm_up(load_system())

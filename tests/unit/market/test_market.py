@@ -77,9 +77,7 @@ def test_events_have_names_and_are_lines_for_people(clean_day: MemoryDay, events
     assert str(trades[0]).startswith(f"{trades[0].symbol} trade {trades[0].size:,} at ")
 
 
-def test_every_event_says_where_and_when_it_happened(
-    clean_day: MemoryDay, events: list[MarketEvent]
-) -> None:
+def test_every_event_says_where_and_when_it_happened(clean_day: MemoryDay, events: list[MarketEvent]) -> None:
     """Positions of what the incremental stream tells are those of its packets; they never go back."""
     first_ns, last_ns = clean_day.packets[0].ts_ns, clean_day.packets[-1].ts_ns
     channels = {each.channel for each in clean_day.packets}

@@ -4,7 +4,7 @@ import pytest
 
 from pregao import Market, News
 from pregao.cli.listening.lines import Lines
-from pregao.cli.output import Output
+from pregao.cli.progress import Output
 from pregao.feeds.publishing import OutgoingPacket
 from pregao.model import events as e
 from pregao.model.streams import Feed

@@ -7,10 +7,9 @@ import pytest
 
 from pregao.codecs.pcap.writer import pcap_header, pcap_record
 from pregao.feeds.binary.packets import PacketHeader
-from pregao.market.capture_files import captures_in
-from pregao.market.numbers import fine_text, in_words, places_of, price_of, price_text
-from pregao.market.replayed import ReplayedPackets
-from pregao.market.slices import Slicer, feeds_of
+from pregao.market.packets import Slicer, feeds_of
+from pregao.market.replayed import ReplayedPackets, captures_in
+from pregao.market.row_values import fine_text, in_words, places_of, price_of, price_text
 from pregao.market.times import FeedTimes
 from pregao.model.errors import CaptureError
 from pregao.model.market import ImbalanceSide, Phase

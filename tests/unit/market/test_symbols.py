@@ -17,7 +17,7 @@ from pregao import (
     Trade,
     UnknownInstrumentError,
 )
-from pregao.recovery.settings import Settings
+from pregao.recovery.policy import Settings
 from pregao.simulator.memory import MemoryDay
 from tests.unit.market.kit import MemoryPackets, day, market
 

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pregao.model.packets import PacketBatch, batch_of
-from pregao.model.units import NO_NEXT, Units
+from pregao.model.packets import NO_NEXT, PacketBatch, Units, batch_of
 from pregao.recovery.arbitration import Arbiter, Output, Packet
 from pregao.recovery.arbitration_state import (
     ACCEPTED,
@@ -21,10 +20,9 @@ from pregao.recovery.arbitration_state import (
     STOP_ODD,
     STOP_RELEASE,
 )
-from pregao.recovery.feeds import Feed, Site
 from pregao.recovery.kernels.arrivals import take_in_sequence
-from pregao.recovery.policy import Policy
-from pregao.recovery.settings import Settings
+from pregao.recovery.policy import Policy, Settings
+from pregao.recovery.sequence import Feed, Site
 
 CHANNEL = 55
 FEEDS = (Feed.A, Feed.B)

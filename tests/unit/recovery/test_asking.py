@@ -2,10 +2,8 @@
 
 from pregao.recovery.arbitration import Arbiter, Output, Packet
 from pregao.recovery.events import GapDetected, UnitsWanted
-from pregao.recovery.feeds import Feed
-from pregao.recovery.policy import Policy
-from pregao.recovery.sequence import number_of
-from pregao.recovery.settings import Settings
+from pregao.recovery.policy import Policy, Settings
+from pregao.recovery.sequence import Feed, number_of
 from tests.unit.recovery.streams import new_arbiter
 
 ASK, HOLD, ANSWER = 100, 1_000, 5_000

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from pregao.recovery.events import ChannelSilent, Event, JoinStream, LeaveStream
-from pregao.recovery.feeds import RecoveryStream, Site
 from pregao.recovery.instruments import Known
 from pregao.recovery.keeper import SnapshotHeader
-from pregao.recovery.states import Input, State, after
+from pregao.recovery.progress import Input, State, after
+from pregao.recovery.sequence import RecoveryStream, Site
 from tests.unit.recovery.toy_client import ToyClient
 from tests.unit.recovery.toy_day import SETTINGS, Day
 from tests.unit.recovery.toy_exchange import MILLISECOND, SECOND, Sent, Truth

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pregao.model.rows import ROW, Flag, Kind
-from pregao.recovery.arbitration_state import ACCEPTED, OUT_AT, OUT_VERSION, RING, STOP
-from pregao.recovery.hashing import messages_hash
+from pregao.recovery.arbitration_state import ACCEPTED, OUT_AT, OUT_VERSION, RING, STOP, messages_hash
 from pregao.recovery.held import HeldRows
 from pregao.recovery.instruments import (
     NEVER,

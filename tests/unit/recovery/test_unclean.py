@@ -5,11 +5,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pregao.recovery.feeds import RecoveryStream
 from pregao.recovery.instruments import Known
 from pregao.recovery.keeper import SnapshotHeader
-from pregao.recovery.settings import Settings
-from pregao.recovery.states import State
+from pregao.recovery.policy import Settings
+from pregao.recovery.progress import State
+from pregao.recovery.sequence import RecoveryStream
 from pregao.recovery.table import InstrumentTable
 from tests.unit.recovery.test_channel import client, packet, snapshot
 from tests.unit.recovery.toy_client import ToyClient

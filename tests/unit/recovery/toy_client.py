@@ -10,12 +10,11 @@ from pregao.model.rows import ROW, Flag, Kind
 from pregao.recovery.arbitration import Packet
 from pregao.recovery.channel import ChannelMachine
 from pregao.recovery.events import Event
-from pregao.recovery.feeds import Feed, RecoveryStream, Site
 from pregao.recovery.instruments import Decision, Known, Mark, Part, part_of
 from pregao.recovery.keeper import SnapshotHeader
 from pregao.recovery.loops import Follow
-from pregao.recovery.sequence import number_of
-from pregao.recovery.settings import Settings
+from pregao.recovery.policy import Settings
+from pregao.recovery.sequence import Feed, RecoveryStream, Site, number_of
 from tests.unit.recovery.toy_exchange import HALF_TOLD, ORDER_LENGTH, Sent, Truth
 
 CHANNEL = 55

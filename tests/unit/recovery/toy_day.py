@@ -7,11 +7,9 @@ from random import Random
 from typing import Any
 
 from pregao.recovery.events import Event
-from pregao.recovery.feeds import Site
 from pregao.recovery.instruments import Known
-from pregao.recovery.policy import Policy
-from pregao.recovery.sequence import number_of
-from pregao.recovery.settings import Settings
+from pregao.recovery.policy import Policy, Settings
+from pregao.recovery.sequence import Site, number_of
 from tests.unit.recovery.toy_client import ToyClient
 from tests.unit.recovery.toy_exchange import LAST_VERSION, MILLISECOND, SECOND, Sent, ToyExchange
 

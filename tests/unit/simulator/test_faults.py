@@ -9,9 +9,7 @@ import pytest
 from pregao.feeds.binary.packets import PacketHeader
 from pregao.model.errors import ConfigurationError
 from pregao.model.streams import Feed, Stream
-from pregao.simulator.applied_faults import Deed, DeedFile, DeedList
-from pregao.simulator.dayclock import DayClock
-from pregao.simulator.fault_plan import DayOfWrongs
+from pregao.simulator.fault_plan import DayOfWrongs, Deed, DeedFile, DeedList
 from pregao.simulator.faults import (
     ANY_TIME,
     IN_LOOP,
@@ -25,6 +23,7 @@ from pregao.simulator.faults import (
     parse_faults,
 )
 from pregao.simulator.impaired import ImpairedCapture
+from pregao.simulator.pace import DayClock
 
 MIDNIGHT = 1_794_798_000_000_000_000
 SECOND = 1_000_000_000
@@ -141,9 +140,7 @@ def test_runs_are_of_numbered_packets_in_a_row() -> None:
 
 @pytest.mark.parametrize("spec", ["both=4x10,loss=1%", "both=2%,loss=5%"])
 def test_both_feeds_lose_the_same(spec: str) -> None:
-    lost = [
-        {each.seq_num for each in run(spec, feed)[0] if each.kind == "both"} for feed in (Feed.A, Feed.B)
-    ]
+    lost = [{each.seq_num for each in run(spec, feed)[0] if each.kind == "both"} for feed in (Feed.A, Feed.B)]
     assert lost[0] == lost[1]
     assert len(lost[0]) >= 20
     assert not [each for each in run(spec, Feed.C)[0] if each.kind == "both"]

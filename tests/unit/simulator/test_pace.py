@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from pregao.simulator import Settings
-from pregao.simulator.dayclock import DayClock
-from pregao.simulator.pace import paces, slices, with_bursts
+from pregao.simulator.pace import DayClock, paces, slices, with_bursts
 
 
 def test_slices_follow_each_other() -> None:

@@ -8,14 +8,12 @@ from hypothesis import strategies as st
 
 from pregao.model.streams import Feed, Stream
 from pregao.simulator.captures import CaptureFile
-from pregao.simulator.published import NOT_SENT, places_of_messages, places_of_updates
+from pregao.simulator.line import NOT_SENT, places_of_messages, places_of_updates
 
 
 def test_a_batch_is_the_same_file(tmp_path: Path) -> None:
     sent = [(bytes([n % 251]) * (20 + n % 7), 1_000_000_000 + n // 3 * 4_000) for n in range(20_000)]
-    one, many = (
-        CaptureFile(tmp_path / name, 84, Stream.INCREMENTAL, Feed.A, 7) for name in ("one", "many")
-    )
+    one, many = (CaptureFile(tmp_path / name, 84, Stream.INCREMENTAL, Feed.A, 7) for name in ("one", "many"))
     for payload, sending_ns in sent:
         one.send(payload, sending_ns)
     start = 0

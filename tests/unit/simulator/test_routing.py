@@ -7,7 +7,7 @@ from pregao.feeds.binary.system import BINARY
 from pregao.model import events as e
 from pregao.model.market import Action, DefinitionAction, Side
 from pregao.simulator.routing import Routing
-from pregao.simulator.sources import OBSERVED
+from pregao.simulator.venue import OBSERVED
 
 CATALOGUE = load_default_catalogue()
 

@@ -20,8 +20,17 @@ def test_days_in_a_row_leave_weekends_out() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"version": 11}, {"date": date(2026, 11, 14)}, {"days": 0}, {"messages": 0}, {"heartbeat_s": 0},
-     {"squeeze": 0}, {"loops": 0}, {"checkpoint_events": 0}]
+    "wrong",
+    [
+        {"version": 11},
+        {"date": date(2026, 11, 14)},
+        {"days": 0},
+        {"messages": 0},
+        {"heartbeat_s": 0},
+        {"squeeze": 0},
+        {"loops": 0},
+        {"checkpoint_events": 0},
+    ],
 )
 def test_settings_that_make_no_sense(wrong: dict[str, object]) -> None:
     with pytest.raises(ConfigurationError):

@@ -6,7 +6,7 @@ from pregao.exchange.catalogue import load_default_catalogue
 from pregao.exchange.timetable import local_midnight_ns, timetable
 from pregao.model.errors import ConfigurationError
 from pregao.model.market import Phase
-from pregao.simulator.dayclock import DayClock
+from pregao.simulator.pace import DayClock
 from pregao.simulator.venue import Venue, default_catalogue, fitting
 
 DATE = 20_773  # 2026-11-16

@@ -1,7 +1,7 @@
 """One JSON object a line, exactly as the design has it (The command line)."""
 
 from pregao.captures.decoded import DecodedMessage
-from pregao.codecs.sbe.json_text import to_json
+from pregao.codecs.sbe.values import to_json
 
 __all__ = ["JsonFormat", "to_json"]
 

@@ -19,11 +19,11 @@ from pregao.codecs.pcap.formats import PcapHeader, recognise
 from pregao.codecs.pcap.framing import Endpoints, times_of_records
 from pregao.io.clock import WallClock
 from pregao.io.drain import BATCH_PACKETS
+from pregao.io.files import need_writable
 from pregao.io.multicast import MulticastReceiver
 from pregao.io.packet_reader import PacketReader, ReaderHealth
-from pregao.io.recording_repair import Outcome, Repair, repair_folder
+from pregao.io.recording import Outcome, Repair, repair_folder
 from pregao.io.seek_table import FrameTimes
-from pregao.io.writing import need_writable
 from pregao.model.packets import PacketBatch
 
 __all__ = ["Outcome", "RecordHealth", "RecordSettings", "Repair", "record", "repair_recordings"]

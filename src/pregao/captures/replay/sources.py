@@ -24,9 +24,7 @@ class ReplaySource:
 class Sources:
     """Numbered as they are met. Rotated files of one stream have one source."""
 
-    def __init__(
-        self, files: Sequence[str], channels: ChannelMap | None, system: str = DEFAULT
-    ) -> None:
+    def __init__(self, files: Sequence[str], channels: ChannelMap | None, system: str = DEFAULT) -> None:
         self.all: list[ReplaySource] = []
         self.streams = CaptureStreams(files, channels, system)
         self._numbers: dict[tuple[StreamId, Endpoint, str], int] = {}

@@ -6,7 +6,7 @@ from typing import Final
 
 from pregao.captures.formats.times import Clock
 from pregao.cli.listening.kinds import kind_of
-from pregao.cli.output import Output
+from pregao.cli.progress import Output
 from pregao.market import (
     BookStatusChanged,
     ChannelReady,

@@ -17,12 +17,12 @@ from pregao.codecs.pcap.ip import (
     Fragment,
     IpPacket,
     parse_ip,
+    strip_link,
     walk_extensions,
 )
-from pregao.codecs.pcap.link import strip_link
 from pregao.codecs.pcap.outcomes import Damage, Datagram, Record, Skip
 from pregao.codecs.pcap.records import RecordReader
-from pregao.model.faults import Fault
+from pregao.model.errors import Fault
 
 UDP_HEADER_SIZE = 8
 _MOST_UNKNOWN = 16  # link types that are told apart; a file may name any number

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from pregao.codecs.pcap.ip import Fragment
 from pregao.codecs.pcap.outcomes import Damage, Record, Skip
-from pregao.model.faults import Fault
+from pregao.model.errors import Fault
 
 MAX_PENDING = 64
 MAX_DATAGRAM = 65_535

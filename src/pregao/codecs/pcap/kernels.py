@@ -8,8 +8,8 @@ judges that one record: so there is one place that decides what is wrong, and it
 
 from typing import NamedTuple
 
-from pregao.codecs.pcap.classic import MAX_RECORD, NS_PER_SECOND, RECORD_HEADER_SIZE
-from pregao.codecs.pcap.link import LINKTYPE_LINUX_SLL, LINKTYPE_LINUX_SLL2, LINKTYPE_RAW
+from pregao.codecs.pcap.formats import MAX_RECORD, NS_PER_SECOND, RECORD_HEADER_SIZE
+from pregao.codecs.pcap.ip import LINKTYPE_LINUX_SLL, LINKTYPE_LINUX_SLL2, LINKTYPE_RAW
 from pregao.codecs.pcap.outcomes import Skip
 from pregao.codecs.pcap.pcapng import ENHANCED_PACKET, MAX_BLOCK
 from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u16, load_u32, store_32, store_64

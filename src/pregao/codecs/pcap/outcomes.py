@@ -7,7 +7,7 @@ and one bad packet must not end the reading of the file.
 from dataclasses import dataclass
 from enum import IntEnum
 
-from pregao.model.faults import Fault
+from pregao.model.errors import Fault
 
 
 class Skip(IntEnum):

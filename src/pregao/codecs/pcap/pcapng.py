@@ -10,10 +10,9 @@ Rules:
 import struct
 from dataclasses import dataclass
 
-from pregao.codecs.pcap.classic import NS_PER_SECOND, Step
-from pregao.codecs.pcap.formats import PCAPNG_BYTE_ORDER_MAGIC, PCAPNG_SECTION_HEADER
+from pregao.codecs.pcap.formats import NS_PER_SECOND, PCAPNG_BYTE_ORDER_MAGIC, PCAPNG_SECTION_HEADER, Step
 from pregao.codecs.pcap.outcomes import Damage, Record
-from pregao.model.faults import Fault
+from pregao.model.errors import Fault
 
 INTERFACE_DESCRIPTION = 1
 PACKET = 2  # obsolete

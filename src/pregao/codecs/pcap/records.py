@@ -12,19 +12,20 @@ The same bytes give the same outcomes however they are cut into windows.
 
 from collections.abc import Iterator
 
-from pregao.codecs.pcap.classic import PcapRecords, Step
 from pregao.codecs.pcap.formats import (
     HEAD_SIZE,
     MAGIC_SIZE,
     Buffer,
     PcapHeader,
     PcapngHeader,
+    PcapRecords,
+    Step,
     has_capture_magic,
     recognise,
 )
 from pregao.codecs.pcap.outcomes import Damage, Record
 from pregao.codecs.pcap.pcapng import PcapngBlocks
-from pregao.model.faults import Fault
+from pregao.model.errors import Fault
 
 
 class RecordReader:

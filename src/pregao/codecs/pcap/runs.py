@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from pregao.codecs.pcap.classic import NS_PER_SECOND
 from pregao.codecs.pcap.datagrams import DatagramReader
-from pregao.codecs.pcap.formats import PcapHeader, PcapngHeader
+from pregao.codecs.pcap.formats import NS_PER_SECOND, PcapHeader, PcapngHeader
+from pregao.codecs.pcap.ip import LINKTYPE_RAW, LINKTYPES_RAW
 from pregao.codecs.pcap.kernels import INTERFACE_SIZE, PCAP, PCAPNG, Shape
-from pregao.codecs.pcap.link import LINKTYPE_RAW, LINKTYPES_RAW
 from pregao.codecs.pcap.outcomes import Damage, Datagram, Skip
 from pregao.codecs.pcap.pcapng import Interface, PcapngBlocks
 

@@ -4,15 +4,14 @@ import struct
 from collections.abc import Sequence
 from ipaddress import ip_address
 
-from pregao.codecs.pcap.classic import NS_PER_SECOND
 from pregao.codecs.pcap.formats import (
+    NS_PER_SECOND,
     PCAP_MICROSECONDS,
     PCAP_NANOSECONDS,
     PCAPNG_BYTE_ORDER_MAGIC,
     PCAPNG_SECTION_HEADER,
 )
-from pregao.codecs.pcap.ip import FRAGMENT, PROTOCOL_UDP
-from pregao.codecs.pcap.link import ETHERTYPE_IPV4, ETHERTYPE_IPV6, LINKTYPE_ETHERNET
+from pregao.codecs.pcap.ip import ETHERTYPE_IPV4, ETHERTYPE_IPV6, FRAGMENT, LINKTYPE_ETHERNET, PROTOCOL_UDP
 from pregao.codecs.pcap.pcapng import (
     ENHANCED_PACKET,
     INTERFACE_DESCRIPTION,

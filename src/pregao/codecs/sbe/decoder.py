@@ -8,14 +8,21 @@ from dataclasses import dataclass, field
 from struct import Struct, unpack_from
 from typing import Any
 
-from pregao.codecs.sbe.blocks import block_format, slots_of, wire_leaves
 from pregao.codecs.sbe.declarations import DataDeclaration
 from pregao.codecs.sbe.layout import BlockLayout
 from pregao.codecs.sbe.primitives import Primitive
 from pregao.codecs.sbe.schema import Schema
-from pregao.codecs.sbe.values import Converter, Unknown, Value, converter, data_text
-from pregao.model.errors import DecodeError
-from pregao.model.faults import Fault
+from pregao.codecs.sbe.values import (
+    Converter,
+    Unknown,
+    Value,
+    block_format,
+    converter,
+    data_text,
+    slots_of,
+    wire_leaves,
+)
+from pregao.model.errors import DecodeError, Fault
 
 Buffer = bytes | bytearray | memoryview
 

@@ -7,12 +7,12 @@ with an `EncodeError` that names message and field. Framing is not SBE's and is 
 from collections.abc import Mapping, Sequence
 from struct import Struct
 
-from pregao.codecs.sbe.blocks import block_format, slots_of, wire_leaves
-from pregao.codecs.sbe.checks import Raw, UnfitError
+from pregao.codecs.sbe.decimals import Raw, UnfitError
 from pregao.codecs.sbe.declarations import DataDeclaration, Dimension, HeaderLayout
 from pregao.codecs.sbe.layout import BlockLayout
 from pregao.codecs.sbe.primitives import Primitive
 from pregao.codecs.sbe.schema import Schema
+from pregao.codecs.sbe.values import block_format, slots_of, wire_leaves
 from pregao.codecs.sbe.writers import absent, encoded, writer
 from pregao.model.errors import EncodeError
 

@@ -3,7 +3,7 @@
 Written by `plan` and by whoever owns the columns, read by `kernels`.
 """
 
-from pregao.model.faults import Fault
+from pregao.model.errors import Fault
 
 NONE = int(Fault.NONE)
 GROUP_HEADER_TRUNCATED = int(Fault.GROUP_HEADER_TRUNCATED)

@@ -4,9 +4,10 @@ A converter takes the unpacked numbers of a block and a list in which it notes w
 does not know (an enum value, a bit of a set): kept, flagged, never an error.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Context, Decimal
-from math import isnan
+from json import JSONEncoder
+from math import isfinite, isnan
 from struct import unpack
 from typing import Any
 
@@ -155,3 +156,63 @@ def _array(field: FieldLayout, slot: int, order: str) -> Converter:
 def _composite(field: FieldLayout, slots: dict[int, int], path: str, order: str) -> Converter:
     members = [(m.name, converter(m, slots, f"{path}.{m.name}", order)) for m in field.members]
     return lambda raw, unknown: {name: convert(raw, unknown) for name, convert in members}
+
+
+# A fixed block as one format of the struct module: shared by the decoder and the encoder.
+
+
+_AS_BYTES = (Kind.STRING, Kind.ARRAY)
+
+
+def wire_leaves(fields: Iterable[FieldLayout]) -> list[FieldLayout]:
+    """All numbers and strings of some fields, in the order of the wire."""
+    return sorted((leaf for field in fields for leaf in leaves(field)), key=lambda leaf: leaf.offset)
+
+
+def slots_of(wire: Iterable[FieldLayout]) -> dict[int, int]:
+    """Which unpacked value lies at which offset."""
+    return {leaf.offset: slot for slot, leaf in enumerate(wire)}
+
+
+def block_format(wire: Iterable[FieldLayout], block_length: int | None = None) -> str:
+    """The format without its byte order; padding is `x`, which packs as zeros."""
+    parts, end = [], 0
+    for leaf in wire:
+        parts.append(f"{leaf.offset - end}x" if leaf.offset > end else "")
+        parts.append(f"{leaf.size}s" if leaf.kind in _AS_BYTES else leaf.primitive.code)
+        end = leaf.offset + leaf.size
+    if block_length is not None and block_length > end:
+        parts.append(f"{block_length - end}x")
+    return "".join(parts)
+
+
+# Decoded values as JSON: decimals as strings with their full scale, plain bytes as hex.
+
+
+def _default(value: Any) -> str:
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, bytes):
+        return value.hex()
+    raise TypeError(f"no JSON for {type(value).__name__}")
+
+
+_encode = JSONEncoder(separators=(",", ":"), default=_default, allow_nan=False).encode
+
+
+def to_json(value: Any) -> str:
+    """Compact and ASCII."""
+    try:
+        return _encode(value)
+    except ValueError:  # JSON has no NaN and no infinity; B3's schemas have no floats
+        return _encode(_spelled(value))
+
+
+def _spelled(value: Any) -> Any:
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {name: _spelled(member) for name, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_spelled(member) for member in value]
+    return value

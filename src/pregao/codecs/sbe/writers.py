@@ -10,8 +10,16 @@ from math import isfinite
 from struct import pack, unpack
 from typing import Any
 
-from pregao.codecs.sbe.checks import Raw, UnfitError, Writer, checked, integer_of, refuse
-from pregao.codecs.sbe.decimals import decimal_raw, scaled
+from pregao.codecs.sbe.decimals import (
+    Raw,
+    UnfitError,
+    Writer,
+    checked,
+    decimal_raw,
+    integer_of,
+    refuse,
+    scaled,
+)
 from pregao.codecs.sbe.layout import FieldLayout, Kind
 from pregao.codecs.sbe.values import is_null
 

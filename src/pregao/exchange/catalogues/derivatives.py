@@ -1,11 +1,11 @@
 """Families of contracts: futures, spreads of two maturities, strategies of options, currencies."""
 
-from datetime import date
+from collections.abc import Callable
+from datetime import date, timedelta
 from typing import Final
 
-from pregao.exchange.catalogues.dates import MATURITY_RULES, parse_maturity
-from pregao.exchange.catalogues.entries import Group, Listing
 from pregao.exchange.catalogues.register import FINE_OF_PRICE, LARGEST_ID, Figures, Register, ids_of, lot_of
+from pregao.exchange.catalogues.rules import Group, Listing
 from pregao.exchange.catalogues.tables import Row, Table, to_days
 from pregao.model.instruments import (
     Instrument,
@@ -18,6 +18,51 @@ from pregao.model.instruments import (
     Underlying,
 )
 from pregao.model.market import PriceKind, Side
+
+# When contracts end. Weekends are kept, holidays are not: the simulated days know none.
+
+
+_LETTERS = "FGHJKMNQUVXZ"
+_WEDNESDAY, _FRIDAY, _SATURDAY = 2, 4, 5
+
+
+def parse_maturity(code: str) -> tuple[int, int]:
+    """Year and month of a code such as Z26; ValueError if it is none."""
+    if len(code) != 3 or code[0] not in _LETTERS or not code[1:].isdecimal():
+        raise ValueError(f"{code!r} is not a maturity such as Z26")
+    return 2000 + int(code[1:]), _LETTERS.index(code[0]) + 1
+
+
+def first_business_day(year: int, month: int) -> date:
+    return _business_day(date(year, month, 1))
+
+
+def wednesday_near_fifteenth(year: int, month: int) -> date:
+    middle = date(year, month, 15)
+    offset = (_WEDNESDAY - middle.weekday() + 3) % 7 - 3
+    return middle + timedelta(days=offset)
+
+
+def fifteenth(year: int, month: int) -> date:
+    return _business_day(date(year, month, 15))
+
+
+def third_friday(year: int, month: int) -> date:
+    first = date(year, month, 1)
+    return first + timedelta(days=(_FRIDAY - first.weekday()) % 7 + 14)
+
+
+def _business_day(day: date) -> date:
+    return day if day.weekday() < _SATURDAY else day + timedelta(days=7 - day.weekday())
+
+
+MATURITY_RULES: Final[dict[str, Callable[[int, int], date]]] = {
+    "first-business-day": first_business_day,
+    "wednesday-near-15": wednesday_near_fifteenth,
+    "15": fifteenth,
+    "third-friday": third_friday,
+}
+
 
 _LISTED = to_days(date(2024, 1, 2))
 _PRODUCTS: Final = {product.name.lower(): product for product in Product}

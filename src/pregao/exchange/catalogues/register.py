@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from pregao.exchange.catalogues.entries import Group, Listing
-from pregao.exchange.catalogues.rules import BandFormula
+from pregao.exchange.catalogues.rules import BandFormula, Group, Listing
 from pregao.exchange.catalogues.tables import Row, Table
 from pregao.model.instruments import Instrument, TradeType, Underlying
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Final
 
-from pregao.exchange.catalogues.entries import Listing
 from pregao.exchange.catalogues.register import (
     FINE_OF_PRICE,
     Figures,
@@ -14,6 +13,7 @@ from pregao.exchange.catalogues.register import (
     lot_of,
     underlying_of,
 )
+from pregao.exchange.catalogues.rules import Listing
 from pregao.exchange.catalogues.tables import Row, Table, to_days
 from pregao.model.instruments import Governance, Instrument, Product, SecurityType, TradeType
 

@@ -9,14 +9,20 @@ import numpy as np
 
 from pregao.exchange.catalogue import Catalogue
 from pregao.exchange.commands import CancelOrder, ChangeOrder, NewOrder, RlpOrder
-from pregao.exchange.flow.agenda import Agenda
-from pregao.exchange.flow.blocks import Blocks, Draw
+from pregao.exchange.flow.deals import STP_CHOICES, auction_order, special_order
+from pregao.exchange.flow.draws import Blocks, Draw
 from pregao.exchange.flow.impact import Impact
-from pregao.exchange.flow.living import EMPTY_SPREADS, LivingOrders
+from pregao.exchange.flow.living import (
+    EMPTY_SPREADS,
+    Agenda,
+    Answer,
+    Listed,
+    LivingOrders,
+    OpenOrder,
+    best_price,
+)
 from pregao.exchange.flow.rare import Rare, RareCommand
-from pregao.exchange.flow.seen import Answer, Listed, OpenOrder, best_price
 from pregao.exchange.flow.settings import FlowSettings, Intent
-from pregao.exchange.flow.special import STP_CHOICES, auction_order, special_order
 from pregao.exchange.orders import OrderType, TimeInForce
 from pregao.model.events import ExecutionSummary, PhaseChanged, StateChanged, Trade
 from pregao.model.market import Side, State

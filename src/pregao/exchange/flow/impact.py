@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from pregao.exchange.catalogue import Catalogue
-from pregao.exchange.flow.blocks import Blocks
+from pregao.exchange.flow.draws import Blocks
 from pregao.model.market import Aggressor
 
 _STEP = 0.4  # of the half spread, for an order of the usual size

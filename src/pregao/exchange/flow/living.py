@@ -1,9 +1,75 @@
 """The orders of the flow that live, by instrument, beside the books they are in."""
 
 from collections.abc import Mapping, Sequence
+from heapq import heapify, heappop, heappush
+from typing import Final, Protocol
 
-from pregao.exchange.flow.seen import Listed, OpenOrder, resting_orders
+from pregao.model.events import Event
+from pregao.model.instruments import Instrument
 from pregao.model.market import Side
+
+# What the flow sees of an exchange: its open orders, its books, its answers.
+
+
+class OpenOrder(Protocol):
+    """What the flow looks at in an order before it changes it."""
+
+    side: Side
+    price: int | None
+    quantity: int
+    leaves: int
+
+
+class Answer(Protocol):
+    """What the engine says to a command."""
+
+    @property
+    def events(self) -> tuple[Event, ...]: ...
+    @property
+    def order_ids(self) -> tuple[int, ...]: ...
+
+
+class Queued(Protocol):
+    @property
+    def order_id(self) -> int: ...
+    @property
+    def price(self) -> int | None: ...
+
+
+class Queue(Protocol):
+    """One side of a book, in priority."""
+
+    @property
+    def orders(self) -> Sequence[Queued]: ...
+
+
+class TwoSides(Protocol):
+    @property
+    def buys(self) -> Queue: ...
+    @property
+    def sells(self) -> Queue: ...
+
+
+class Listed(Protocol):
+    """A market of the exchange, as it is listed now."""
+
+    @property
+    def instrument(self) -> Instrument: ...
+    @property
+    def book(self) -> TwoSides: ...
+
+
+def best_price(market: Listed | None, *, buys: bool) -> int | None:
+    """The price of the order in front of a side, if there is one and it has a price."""
+    if market is None:
+        return None
+    orders = (market.book.buys if buys else market.book.sells).orders
+    return orders[0].price if orders else None
+
+
+def resting_orders(market: Listed) -> int:
+    return len(market.book.buys.orders) + len(market.book.sells.orders)
+
 
 EMPTY_SPREADS = 1.5  # farther than so many half spreads from the next, an order is alone
 
@@ -70,3 +136,42 @@ class LivingOrders:
                 self._books[n] = [order_id for order_id in mine if order_id in orders]
         if len(self.own) > 2 * len(orders) + spare or not spare:
             self.own = {order_id for order_id in self.own if order_id in orders}
+
+
+# What is to be done at a time: orders that end their life, and operations that come a few times a day.
+
+
+_NEVER: Final = 1 << 62
+
+Entry = tuple[int, int, int]  # when, an order or below zero an operation, its instrument
+
+
+class Agenda:
+    """Entries by time; `due_ns` is that of the first."""
+
+    __slots__ = ("_entries", "due_ns")
+
+    def __init__(self) -> None:
+        self._entries: list[Entry] = []
+        self.due_ns = _NEVER
+
+    def add(self, when_ns: int, what: int, which: int) -> None:
+        heappush(self._entries, (when_ns, what, which))
+        self.due_ns = self._entries[0][0]
+
+    def take(self) -> Entry:
+        entry = heappop(self._entries)
+        self.due_ns = self._entries[0][0] if self._entries else _NEVER
+        return entry
+
+    def forget_operations(self) -> None:
+        self._keep([entry for entry in self._entries if entry[1] >= 0])
+
+    def keep_orders(self, living: "frozenset[int] | set[int]") -> None:
+        """Forget operations, and orders that are gone."""
+        self._keep([entry for entry in self._entries if entry[1] in living])
+
+    def _keep(self, entries: list[Entry]) -> None:
+        self._entries = entries
+        heapify(self._entries)
+        self.due_ns = self._entries[0][0] if self._entries else _NEVER

@@ -43,8 +43,10 @@ def draw_paths(
     walks[:, 1:] = np.cumsum(innovations * _volatilities(rng, factors) * _hours(), axis=1)
     walks *= (volatility / walks.std(axis=1))[:, None]
     if index is not None and len(shares):
-        walks[shares] += _MARKET_SHARE / (1 - _MARKET_SHARE) * (
-            walks[index] / volatility[index] * volatility[shares][:, None]
+        walks[shares] += (
+            _MARKET_SHARE
+            / (1 - _MARKET_SHARE)
+            * (walks[index] / volatility[index] * volatility[shares][:, None])
         )
     spread = np.exp(_RANGE_DEVIATION * rng.standard_normal(factors))
     widest = np.maximum(WIDEST - coarse, NARROWEST)

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pregao.exchange.catalogue import Catalogue
-from pregao.exchange.catalogues.black import option_value
-from pregao.exchange.catalogues.entries import Listing
+from pregao.exchange.catalogues.options import option_value
+from pregao.exchange.catalogues.rules import Listing
 from pregao.exchange.flow.paths import STEPS, draw_paths
 from pregao.model.instruments import Instrument, SecurityType
 from pregao.model.market import Side

@@ -19,9 +19,9 @@ from pregao.exchange.commands import (
     NewOrder,
     RlpOrder,
 )
-from pregao.exchange.flow.blocks import Blocks
 from pregao.exchange.flow.deals import Deal, Deals
-from pregao.exchange.flow.seen import Listed
+from pregao.exchange.flow.draws import Blocks
+from pregao.exchange.flow.living import Listed
 from pregao.exchange.flow.settings import FIRMS
 from pregao.exchange.orders import OrderType
 from pregao.model.events import Trade

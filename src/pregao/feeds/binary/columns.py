@@ -34,8 +34,7 @@ from pregao.feeds.binary.kernels.packets import (
 )
 from pregao.feeds.binary.storage import allocate
 from pregao.feeds.binary.workspace import Workspace
-from pregao.model.errors import CaptureError
-from pregao.model.faults import Fault
+from pregao.model.errors import CaptureError, Fault
 
 DEFAULT_ROWS = 1 << 18  # fewer are more calls a row; more leave the cache
 _DATA_BYTES = 4 << 20

@@ -10,8 +10,8 @@ from pregao.feeds.binary.kernels.headers import FRAMING_AT, HEADER_AT, SHAPE_FIE
 from pregao.feeds.binary.packets import SBE_LITTLE_ENDIAN, PacketHeader
 from pregao.feeds.binary.reading.rows import RowReader
 from pregao.kernel_context import Context
+from pregao.model.packets import FOREIGN, NO_CHANNEL, NO_NEXT, Unit, Units
 from pregao.model.rows import Kind
-from pregao.model.units import FOREIGN, NO_CHANNEL, NO_NEXT, Unit, Units
 
 _MESSAGE, _FIELD, _FIELD_SIZE = "Sequence_2", "nextSeqNo", 4
 _NO_SHAPE: Final = -1  # the size of no packet

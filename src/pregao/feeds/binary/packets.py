@@ -12,8 +12,7 @@ from typing import ClassVar
 
 from pregao.codecs.sbe import Message, MessageDecoder, Schema
 from pregao.codecs.sbe.decoder import Buffer
-from pregao.model.errors import DecodeError
-from pregao.model.faults import Fault
+from pregao.model.errors import DecodeError, Fault
 
 MAX_PACKET = 1400  # what B3 promises (6.5.4); longer ones are read all the same
 FRAMING_SIZE = 4

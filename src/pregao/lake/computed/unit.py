@@ -107,7 +107,4 @@ def parts_of(
     if not bounds:
         return [UnitPart(key, files, tuple(intervals))]
     edges = [-(1 << 63), *bounds, (1 << 63) - 1]
-    return [
-        UnitPart(key, files, tuple(intervals), first, end)
-        for first, end in pairwise(edges)
-    ]
+    return [UnitPart(key, files, tuple(intervals), first, end) for first, end in pairwise(edges)]

@@ -29,10 +29,9 @@ from pregao.lake.plan.scratch import Form
 from pregao.lake.plan.stored import LocalFile, Stored, look
 from pregao.lake.store.location import is_remote
 from pregao.model.channel_map import ChannelMap
-from pregao.model.errors import CaptureError
-from pregao.model.faults import Fault
+from pregao.model.errors import CaptureError, Fault
+from pregao.model.packets import Units
 from pregao.model.streams import Destination, Stream, StreamId
-from pregao.model.units import Units
 
 _HASH_SEED: Final = 1
 _HASHED_AT_ONCE: Final = 1 << 20  # bytes, of whole stripes

@@ -67,9 +67,7 @@ def read_placed(parts: Sequence[FilePart], after: int, before: int, owners: list
         stream = _stream(part, after, before)
         for number in range(len(part.layout.pieces)):
             packets, before_it = reader.read(number), done
-            units = headers.read(
-                0, packets.address.ctypes.data, packets.length.ctypes.data, len(packets)
-            )
+            units = headers.read(0, packets.address.ctypes.data, packets.length.ctypes.data, len(packets))
             if done + units.count > columns.shape[1]:  # a packet may have several
                 columns = _grown(columns, done, units.count)
                 targets = _addresses(columns)

@@ -9,7 +9,7 @@ import pyarrow as pa
 from pregao.captures.streams import CaptureStreams
 from pregao.codecs.pcap.datagrams import DatagramReader
 from pregao.codecs.pcap.outcomes import Damage, Datagram
-from pregao.codecs.sbe.json_text import to_json
+from pregao.codecs.sbe.values import to_json
 from pregao.feeds.binary.packets import PacketDecoder
 from pregao.io.captures import CaptureSource, open_capture
 from pregao.lake.source.options import Request
@@ -111,4 +111,3 @@ class MessageReader:
 
     def _fault(self, number: int, text: str, channel: int | None = None) -> Row:
         return (self._path, number, channel, *(None,) * 12, text)
-

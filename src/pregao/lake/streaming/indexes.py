@@ -10,7 +10,7 @@ from typing import BinaryIO, Final, NamedTuple
 
 import zstandard
 
-from pregao.io.writing import write_whole
+from pregao.io.files import write_whole
 from pregao.lake.errors import named
 from pregao.lake.plan.fingerprints import CODE_VERSION
 from pregao.lake.plan.index import FileIndex

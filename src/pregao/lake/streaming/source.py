@@ -18,7 +18,7 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from pregao.io.writing import write_whole
+from pregao.io.files import write_whole
 from pregao.lake.plan.fingerprints import find_captures
 from pregao.lake.plan.stored import Stored, look
 from pregao.model.errors import CaptureError

@@ -57,7 +57,10 @@ def _losses(step: Step, keys: list[str], build_id: str) -> Any:
 def unit_row(step: Step, settings: StreamSettings, build_id: str) -> dict[str, Any]:
     planned, state = step.planned, step.state
     made_of = unit_fingerprint(
-        planned.inputs, digest_of(planned.begins), bars=settings.bars, derive=settings.derive,
+        planned.inputs,
+        digest_of(planned.begins),
+        bars=settings.bars,
+        derive=settings.derive,
         system=settings.system,
     )
     is_whole = step.stop == TO_LAST

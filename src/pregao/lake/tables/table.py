@@ -74,9 +74,7 @@ class Table:
         return tuple(column.name for column in self.stored if column.skip)
 
     def encoded(self, encoding: Encoding) -> list[str]:
-        return [
-            column.name + column.type.leaf for column in self.stored if column.type.encoding is encoding
-        ]
+        return [column.name + column.type.leaf for column in self.stored if column.type.encoding is encoding]
 
 
 def _arrow(columns: Iterable[Column], *, written: bool) -> Any:

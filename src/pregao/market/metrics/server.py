@@ -23,7 +23,7 @@ from pregao.io.bounded_http import (
     one_line_for_many,
     start_bounded,
 )
-from pregao.market.metrics.families import CONTENT_TYPE
+from pregao.market.metrics.exposition import CONTENT_TYPE
 from pregao.model.errors import ConfigurationError
 
 _PATH: Final = "/metrics"

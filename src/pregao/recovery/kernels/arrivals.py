@@ -21,6 +21,7 @@ from pregao.recovery.arbitration_state import (
     DEADLINE,
     DUPLICATE,
     FEED_AREA,
+    FEED_BITS,
     FEED_SIZE,
     FEEDS,
     FILLED,
@@ -28,8 +29,10 @@ from pregao.recovery.arbitration_state import (
     HEARD_NS,
     HIGHEST,
     LAST_NS,
+    LOST,
     LOWEST_HELD,
     MISSED,
+    MULTIPLIER,
     NEXT,
     NO_DEADLINE,
     OUT_AT,
@@ -47,9 +50,9 @@ from pregao.recovery.arbitration_state import (
     STOP_FULL,
     STOP_ODD,
     STOP_RELEASE,
+    UNKNOWN,
     VERSION,
 )
-from pregao.recovery.hashing import FEED_BITS, LOST, MULTIPLIER, UNKNOWN
 
 _MULTIPLIER = MULTIPLIER - (1 << 64)  # as int64
 _LOW_29 = (1 << 29) - 1

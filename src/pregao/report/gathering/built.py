@@ -59,8 +59,7 @@ def built(day: Day) -> Built:
 def _units(day: Day) -> list[Unit]:
     rows = day.rows("units", ["channel", "inputs"])
     return [
-        Unit(row["channel"], _inputs(row["inputs"]))
-        for row in sorted(rows, key=lambda row: row["channel"])
+        Unit(row["channel"], _inputs(row["inputs"])) for row in sorted(rows, key=lambda row: row["channel"])
     ]
 
 

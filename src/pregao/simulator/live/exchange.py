@@ -10,18 +10,17 @@ from typing import Final
 
 from pregao.exchange.carried import CarriedAgreement, CarriedOrder
 from pregao.exchange.catalogue import load_catalogue, load_default_catalogue
-from pregao.exchange.catalogues.entries import Catalogue
+from pregao.exchange.catalogues.rules import Catalogue
 from pregao.feeds.publishing import Site
 from pregao.feeds.registry import load_publishing_system
 from pregao.io.clock import WallClock
 from pregao.io.files import read_small_file
 from pregao.io.multicast import MulticastSender
 from pregao.model.channel_map import ChannelMap, default_channels
-from pregao.simulator.live.keeping import StateFile, StateKeeper
 from pregao.simulator.live.loop import LOG, LiveLoop, routes_of, sites_of
 from pregao.simulator.live.market import LiveMarket, version_at
 from pregao.simulator.live.settings import LiveSettings
-from pregao.simulator.live.tracking import StateTracker
+from pregao.simulator.live.tracking import StateFile, StateKeeper, StateTracker
 from pregao.simulator.operator.api import start_server
 from pregao.simulator.routing import Routing
 

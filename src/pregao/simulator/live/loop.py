@@ -12,8 +12,8 @@ from pregao.io.multicast import Destination, MulticastSender
 from pregao.model.channel_map import ChannelMap
 from pregao.model.errors import ConfigurationError
 from pregao.model.streams import Feed, Stream
-from pregao.simulator.live.keeping import StateKeeper, StateLostError
 from pregao.simulator.live.market import LiveMarket
+from pregao.simulator.live.tracking import StateKeeper, StateLostError
 
 LOG = logging.getLogger("pregao.exchange")
 

@@ -10,29 +10,83 @@ Times given to it never go back.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, assert_never
 
 from pregao.exchange.carried import restore
-from pregao.exchange.catalogues.entries import Catalogue
+from pregao.exchange.catalogues.rules import Catalogue
+from pregao.exchange.commands import Reason, Rejection
 from pregao.exchange.control import PassTime
 from pregao.exchange.desk import Desk
 from pregao.exchange.engine import Engine, Outcome
 from pregao.exchange.flow import Flow
-from pregao.exchange.rejections import Reason, Rejection
 from pregao.feeds.publishing import OutgoingPacket, Publisher, SequencePoint, Site
 from pregao.feeds.registry import load_publishing_system
 from pregao.model.market import State
 from pregao.model.streams import Stream
 from pregao.recovery.policy import Policy
 from pregao.simulator.distribution import Distribution, Immediate
-from pregao.simulator.live.commands import FailOver, Reset, ResetBook, ResetChannel, ResetStream, StartWeek
-from pregao.simulator.live.orders import AT_ONCE, BackgroundFlow
-from pregao.simulator.live.schedule import Schedule, trade_date_at
+from pregao.simulator.live.schedule import AT_ONCE, BackgroundFlow, Schedule, trade_date_at
 from pregao.simulator.live.settings import LiveSettings
 from pregao.simulator.live.state import KeptState, SentVersions
 from pregao.simulator.routing import Routing
-from pregao.simulator.sources import ChannelBooks
+from pregao.simulator.venue import ChannelBooks
+
+# What an operator can ask besides the engine's own commands: resets.
+
+
+@dataclass(frozen=True, slots=True)
+class ResetStream:
+    """SequenceReset, the next sequenceVersion, then every book again (6.5.11)."""
+
+    now_ns: int
+    channel: int
+    gradually: bool = False
+    site: Site = Site.PRIMARY
+
+
+@dataclass(frozen=True, slots=True)
+class ResetChannel:
+    """ChannelReset, then every book again; with the list of instruments if so told (6.5.12)."""
+
+    now_ns: int
+    channel: int
+    definitions: bool = False
+    gradually: bool = False
+    site: Site = Site.PRIMARY
+
+
+@dataclass(frozen=True, slots=True)
+class ResetBook:
+    """EmptyBook of one instrument and its orders again; its rptSeq starts at 1 (6.5.13)."""
+
+    now_ns: int
+    security_id: int
+    site: Site = Site.PRIMARY
+
+
+@dataclass(frozen=True, slots=True)
+class FailOver:
+    """The secondary instance takes over: all streams have a new sequenceVersion (7.4.1)."""
+
+    now_ns: int
+    channel: int
+    gradually: bool = False
+    site: Site = Site.PRIMARY
+
+
+@dataclass(frozen=True, slots=True)
+class StartWeek:
+    """As on a Monday: SequenceReset, ChannelReset, definitions, books; rptSeqs start at 1 (6.5.11)."""
+
+    now_ns: int
+    channel: int
+    gradually: bool = False
+    site: Site = Site.PRIMARY
+
+
+Reset = ResetStream | ResetChannel | ResetBook | FailOver | StartWeek
+
 
 KEPT_TRADES = 1_000  # of each instrument, for busts: what runs for months must not keep them all
 _VERSION_STEP_NS = 4_000_000_000

@@ -1,12 +1,15 @@
 """The day of a live market: open from the start, by the day script on the clock, or left to the operator."""
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from enum import Enum
+from typing import Final
 
 from pregao.exchange import control
-from pregao.exchange.catalogues.entries import Catalogue, Listing
+from pregao.exchange.catalogues.rules import Catalogue, Listing
 from pregao.exchange.day import DAY_S, SECOND_NS, load_regular_day
+from pregao.exchange.flow import Flow, FlowCommand
 from pregao.exchange.settlement import SettlementStage
 from pregao.exchange.timetable import UTC_OFFSET_S, timetable
 from pregao.model.market import Phase, Session
@@ -100,3 +103,44 @@ def _known(listing: Listing, now_ns: int) -> Iterable[control.Control]:
         yield control.PublishSettlement(now_ns, security_id, SettlementStage.PREVIOUS_FINAL)
     if listing.open_interest is not None:
         yield control.PublishOpenInterest(now_ns, security_id)
+
+
+# Background order flow at a rate: the flow of the simulation on whatever clock there is.
+
+
+AT_ONCE: Final = 200  # commands of one turn, so that an operator never waits for long
+
+
+class BackgroundFlow:
+    """`rate` commands a second, drawn a second or more at a time. What cannot be done in time is not
+    made up for: the next stretch then starts later.
+
+    The flow must hear the answer to each command before the next is drawn; `take` draws.
+    """
+
+    def __init__(self, flow: Flow, rate: float) -> None:
+        self.flow = flow
+        seconds = max(1, math.ceil(1 / rate))
+        self._stretch_ns, self._count = seconds * SECOND_NS, max(1, round(rate * seconds))
+        self._drawn: Iterator[tuple[int, FlowCommand]] = iter(())
+        self._held: tuple[int, FlowCommand] | None = None
+        self._ends_ns = 0
+        self.entered_ns = 0  # when the command taken last was due: it has waited in the queue since (13.1)
+
+    def next_timeout(self) -> int:
+        return self._ends_ns if self._held is None else self._held[0]
+
+    def take(self, now_ns: int) -> FlowCommand | None:
+        """The next command that is due, as of now; None if there is none yet."""
+        if self._held is None:
+            self._held = next(self._drawn, None)
+        if self._held is None and now_ns >= self._ends_ns:
+            start_ns = max(self._ends_ns, now_ns - self._stretch_ns // 2)
+            self._ends_ns = start_ns + self._stretch_ns
+            self._drawn = self.flow.commands(start_ns, self._ends_ns, self._count)
+            self._held = next(self._drawn, None)
+        if self._held is None or self._held[0] > now_ns:
+            return None
+        self.entered_ns, command = self._held
+        self._held = None
+        return replace(command, now_ns=now_ns)

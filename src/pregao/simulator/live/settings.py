@@ -37,8 +37,7 @@ from pathlib import Path
 from pregao.exchange.catalogues.tables import Table
 from pregao.feeds.publishing import Pace, Paces
 from pregao.feeds.registry import DEFAULT, load_publishing_system
-from pregao.io.files import read_small_file
-from pregao.io.writing import write_whole
+from pregao.io.files import read_small_file, write_whole
 from pregao.model.channel_map import LOOPBACK, ChannelMap, load_channels
 from pregao.model.errors import ConfigurationError
 from pregao.simulator.live.schedule import DayKind

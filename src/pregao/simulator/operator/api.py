@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from pregao.exchange.rejections import Reason, Rejection
+from pregao.exchange.commands import Reason, Rejection
 from pregao.io.bounded_http import (
     Connections,
     Handler,
@@ -25,14 +25,12 @@ from pregao.io.bounded_http import (
     start_bounded,
 )
 from pregao.model.errors import ConfigurationError
-from pregao.simulator.live.keeping import StateLostError
 from pregao.simulator.live.loop import LiveLoop, QueueFullError
-from pregao.simulator.operator.calls import CALLS, Call
+from pregao.simulator.live.tracking import StateLostError
+from pregao.simulator.operator.calls import CALLS, VIEWS, Call, View
+from pregao.simulator.operator.json_forms import outcome_json, parse_json, read_command
 from pregao.simulator.operator.kinds import RefusedError, RequestError
 from pregao.simulator.operator.openapi import document, page
-from pregao.simulator.operator.reading import parse_json, read_command
-from pregao.simulator.operator.views import VIEWS, View
-from pregao.simulator.operator.writing import outcome_json
 
 LOG = logging.getLogger("pregao.exchange")
 BODY_LIMIT: Final = 64 * 1024

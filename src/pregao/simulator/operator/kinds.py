@@ -10,7 +10,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any, Final, Protocol
 
-from pregao.exchange.rejections import Rejection
+from pregao.exchange.commands import Rejection
 
 Schema = dict[str, Any]
 

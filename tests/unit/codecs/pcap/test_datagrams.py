@@ -10,7 +10,7 @@ from pregao.codecs.pcap import writer
 from pregao.codecs.pcap.datagrams import DatagramReader, datagram_of
 from pregao.codecs.pcap.fragments import Reassembler
 from pregao.codecs.pcap.outcomes import Damage, Datagram, Record, Skip
-from pregao.model.faults import Fault
+from pregao.model.errors import Fault
 
 SRC, DST = 0x7F000001, 0xE0000201
 SRC6, DST6 = 0x20010DB8 << 96 | 1, 0xFF05 << 112 | 2

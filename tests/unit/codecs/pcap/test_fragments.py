@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pregao.codecs.pcap.fragments import MAX_PENDING, TIMEOUT_NS, FragmentKey, Reassembler
 from pregao.codecs.pcap.ip import Fragment
 from pregao.codecs.pcap.outcomes import Damage, Record, Skip
-from pregao.model.faults import Fault
+from pregao.model.errors import Fault
 
 PENDING = Skip.FRAGMENT_PENDING
 

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pregao.codecs.pcap.ip import Fragment, IpPacket, parse_ip
-from pregao.codecs.pcap.link import Network
-from pregao.model.faults import Fault
+from pregao.codecs.pcap.ip import Fragment, IpPacket, Network, parse_ip
+from pregao.model.errors import Fault
 
 SRC, DST = 0x7F000001, 0xE0000201
 SRC6, DST6 = 0x20010DB8 << 96 | 1, 0xFF05 << 112 | 2

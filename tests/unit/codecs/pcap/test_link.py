@@ -2,9 +2,9 @@
 
 import pytest
 
-from pregao.codecs.pcap.link import Network, strip_link
+from pregao.codecs.pcap.ip import Network, strip_link
 from pregao.codecs.pcap.outcomes import Skip
-from pregao.model.faults import Fault
+from pregao.model.errors import Fault
 
 V4, V6 = 0x0800, 0x86DD
 MACS = bytes(12)

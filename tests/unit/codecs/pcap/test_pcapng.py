@@ -8,7 +8,7 @@ from pregao.codecs.pcap import writer
 from pregao.codecs.pcap.outcomes import Damage, Record
 from pregao.codecs.pcap.pcapng import MAX_BLOCK, MAX_INTERFACES, Interface, timestamp_ns, units_per_second
 from pregao.codecs.pcap.records import RecordReader
-from pregao.model.faults import Fault
+from pregao.model.errors import Fault
 
 SECTION = struct.pack("<IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28)
 INTERFACE = struct.pack("<IIHHII", 1, 20, 1, 0, 0, 20)  # no options: microseconds

@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pregao.codecs.pcap import writer
-from pregao.codecs.pcap.classic import MAX_RECORD
-from pregao.codecs.pcap.formats import PcapHeader
+from pregao.codecs.pcap.formats import MAX_RECORD, PcapHeader
 from pregao.codecs.pcap.outcomes import Damage, Record
 from pregao.codecs.pcap.records import RecordReader
-from pregao.model.faults import Fault
+from pregao.model.errors import Fault
 
 HEADER_NS = bytes.fromhex("4d3cb2a1 0200 0400 00000000 00000000 00000400 01000000")
 FRAMES = [b"first", b"", b"third frame"]

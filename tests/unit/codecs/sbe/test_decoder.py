@@ -7,8 +7,7 @@ from struct import pack, pack_into
 import pytest
 
 from pregao.codecs.sbe import Message, MessageDecoder, MessageEncoder, MessageHeader, Schema
-from pregao.model.errors import DecodeError
-from pregao.model.faults import Fault
+from pregao.model.errors import DecodeError, Fault
 from tests.kits.sbe_schemas import HEADER, load, message, plain_values, rich
 
 BODY = (

@@ -89,9 +89,7 @@ def data_of(data: DataDeclaration) -> st.SearchStrategy[Any]:
 
 
 def values_of(layout: BlockLayout) -> st.SearchStrategy[dict[str, Any]]:
-    groups = {
-        g.name: st.lists(values_of(g), max_size=3) if g.present else st.just([]) for g in layout.groups
-    }
+    groups = {g.name: st.lists(values_of(g), max_size=3) if g.present else st.just([]) for g in layout.groups}
     return st.fixed_dictionaries(
         {f.name: value_of(f) for f in layout.fields}
         | groups

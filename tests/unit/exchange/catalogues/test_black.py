@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pregao.exchange.catalogues.black import implied_volatility, normal_cdf, option_value, premium, smile
+from pregao.exchange.catalogues.options import implied_volatility, normal_cdf, option_value, premium, smile
 
 forwards = st.floats(1, 200_000)
 moneyness = st.floats(0.7, 1.4)

@@ -13,7 +13,7 @@ from pregao.exchange.catalogue import Catalogue, load_default_catalogue
 from pregao.exchange.commands import BlockKind, BlockTrade, CancelOrder, ChangeOrder, ForwardTrade, NewOrder
 from pregao.exchange.engine import Engine, Outcome
 from pregao.exchange.flow import Flow, FlowCommand, FlowSettings
-from pregao.exchange.flow.blocks import Blocks
+from pregao.exchange.flow.draws import Blocks
 from pregao.exchange.flow.impact import Impact
 from pregao.exchange.orders import OrderType, SelfTrade, TimeInForce
 from pregao.model.events import Event, ExecutionSummary, OrderUpdate, StateChanged, Trade

@@ -18,7 +18,7 @@ from pregao.codecs.pcap.writer import (
 )
 from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.packets import PacketHeader, frame
-from pregao.model.faults import Fault
+from pregao.model.errors import Fault
 from tests.twins.captures import GROUP, SOURCE, pcap, udp_frame
 from tests.twins.compare import Comparer
 from tests.twins.foreign import foreign

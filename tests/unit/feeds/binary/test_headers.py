@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pregao.feeds.binary.headers import PacketHeaders
 from pregao.feeds.binary.system import BINARY
-from pregao.model.units import NO_NEXT, Unit
+from pregao.model.packets import NO_NEXT, Unit
 from pregao.simulator.memory import short_day, simulate_in_memory
 
 PAYLOADS = st.lists(st.binary(max_size=40), max_size=12)

@@ -14,8 +14,7 @@ from pregao.feeds.binary.packets import (
     encode_packet,
     frame,
 )
-from pregao.model.errors import DecodeError
-from pregao.model.faults import Fault
+from pregao.model.errors import DecodeError, Fault
 
 SCHEMA = """
 <messageSchema package="test" id="7" version="5" byteOrder="{order}">

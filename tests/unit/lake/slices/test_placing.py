@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pregao.lake.plan.index import NUMBER_BITS
 from pregao.lake.slices.kernels.merging import LATE, PLACED_FIELDS, place_units
-from pregao.model.units import Units
+from pregao.model.packets import Units
 
 VERSIONS, APPEARANCES = [7, 9, 300], [2, -1, 0]  # the second is none of the unit's
 KEY = st.builds(lambda version, number: version << NUMBER_BITS | number, st.integers(0, 2), st.integers(0, 9))

@@ -41,10 +41,8 @@ from pregao.model.errors import ConfigurationError
 from pregao.model.events import Trade
 from pregao.model.market import Phase, Side, State, TradeSubType
 from pregao.model.streams import Stream
-from pregao.simulator.live import keeping
-from pregao.simulator.live.commands import ResetStream
-from pregao.simulator.live.keeping import StateFile, StateKeeper, StateLostError
-from pregao.simulator.live.market import LiveMarket, version_at
+from pregao.simulator.live import tracking as keeping
+from pregao.simulator.live.market import LiveMarket, ResetStream, version_at
 from pregao.simulator.live.settings import LiveSettings, load_settings
 from pregao.simulator.live.state import (
     NO_CHANGE,
@@ -55,7 +53,15 @@ from pregao.simulator.live.state import (
     encode_change,
     state_of,
 )
-from pregao.simulator.live.tracking import LOOPS_AHEAD, ORDER_IDS_AHEAD, TRADE_IDS_AHEAD, StateTracker
+from pregao.simulator.live.tracking import (
+    LOOPS_AHEAD,
+    ORDER_IDS_AHEAD,
+    TRADE_IDS_AHEAD,
+    StateFile,
+    StateKeeper,
+    StateLostError,
+    StateTracker,
+)
 from tests.kits.operator import Wire, make_loop
 
 NOON_NS = 1_794_758_400_000_000_000

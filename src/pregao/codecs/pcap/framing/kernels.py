@@ -1,6 +1,6 @@
 """A batch of payloads into capture records, one growing run of records for each source."""
 
-from pregao.codecs.pcap.classic import NS_PER_SECOND
+from pregao.codecs.pcap.formats import NS_PER_SECOND
 from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u16, load_u32, store_8, store_32, store_64
 
 # What the kernel knows of a source: int64s.

@@ -3,7 +3,7 @@
 import struct
 from typing import NamedTuple
 
-from pregao.codecs.pcap.classic import MAX_RECORD, NS_PER_SECOND, RECORD_HEADER_SIZE
+from pregao.codecs.pcap.formats import MAX_RECORD, NS_PER_SECOND, RECORD_HEADER_SIZE
 from pregao.codecs.pcap.writer import ethernet_frame, ipv4_packet
 
 _UDP = struct.Struct(">HHHH")

@@ -6,7 +6,7 @@ All arguments are numbers and addresses: see `pregao.kernels`.
 
 from pregao.feeds.binary.kernels.packets import PACKET_HEADER_SIZE
 from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u16, load_u32, store_32, store_64
-from pregao.model.units import FOREIGN, NO_CHANNEL, NO_NEXT
+from pregao.model.packets import FOREIGN, NO_CHANNEL, NO_NEXT
 
 # How a heartbeat looks: words of 64 bits.
 SHAPE_FIELDS = (

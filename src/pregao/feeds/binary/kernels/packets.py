@@ -29,7 +29,7 @@ from pregao.kernels import (
     store_32,
     store_64,
 )
-from pregao.model.faults import Fault
+from pregao.model.errors import Fault
 
 PACKET_TOO_SHORT = int(Fault.PACKET_TOO_SHORT)
 PACKET_EMPTY = int(Fault.PACKET_EMPTY)

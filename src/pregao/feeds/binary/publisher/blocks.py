@@ -5,8 +5,8 @@ from struct import Struct
 from typing import Any, Final, NamedTuple
 
 from pregao.codecs.sbe import Schema
-from pregao.codecs.sbe.blocks import block_format, wire_leaves
 from pregao.codecs.sbe.layout import BlockLayout, Kind
+from pregao.codecs.sbe.values import block_format, wire_leaves
 from pregao.feeds.binary.packets import SBE_BIG_ENDIAN, SBE_LITTLE_ENDIAN, frame
 from pregao.model.market import Side
 

@@ -3,15 +3,12 @@
 from collections.abc import Iterable, Mapping, Set
 
 from pregao.codecs.sbe import Schema
-from pregao.feeds.binary.publisher.counts import MessageCounts
-from pregao.feeds.binary.publisher.definitions import DefinitionLoop
 from pregao.feeds.binary.publisher.incremental import IncrementalStream
-from pregao.feeds.binary.publisher.loops import LoopingStream
-from pregao.feeds.binary.publisher.messages import MessageWriter
+from pregao.feeds.binary.publisher.loops import DefinitionLoop, LoopingStream
+from pregao.feeds.binary.publisher.messages import MessageCounts, MessageWriter
 from pregao.feeds.binary.publisher.packets import PacketStream
 from pregao.feeds.binary.publisher.resets import Resets
-from pregao.feeds.binary.publisher.snapshot_orders import ENTRIES, SnapshotOrders
-from pregao.feeds.binary.publisher.snapshots import SnapshotLoop
+from pregao.feeds.binary.publisher.snapshots import ENTRIES, SnapshotLoop, SnapshotOrders
 from pregao.feeds.publishing import (
     BookSource,
     Habits,

@@ -5,6 +5,7 @@ same bytes in one step. What a version cannot say (`sends`) is not sent: Settlem
 OpenInterest before 9, an index value ever.
 """
 
+from collections.abc import Sequence, Set
 from struct import error as StructError  # noqa: N812
 from typing import Any, Final
 
@@ -14,12 +15,22 @@ from pregao.feeds.binary.packets import SBE_BIG_ENDIAN, SBE_LITTLE_ENDIAN, frame
 from pregao.feeds.binary.publisher.blocks import Packer, Template, indicators
 from pregao.feeds.binary.publisher.fields import MAPPERS, Fields, bits
 from pregao.feeds.binary.publisher.listings import definition_fields
-from pregao.feeds.binary.publisher.news import NAME as NEWS
-from pregao.feeds.binary.publisher.news import news_parts
 from pregao.feeds.binary.publisher.packers import fast_packers
-from pregao.feeds.binary.publisher.packets import PACKET_ROOM
+from pregao.feeds.binary.publisher.packets import NAME as NEWS
+from pregao.feeds.binary.publisher.packets import PACKET_ROOM, news_parts
+from pregao.feeds.publishing import NOT_SENT
+from pregao.feeds.sweeps import swept
 from pregao.model import events as e
 from pregao.model.errors import EncodeError
+from pregao.model.events import (
+    IndexValue,
+    News,
+    OpenInterest,
+    OrderUpdate,
+    SettlementPrice,
+    SideDeleted,
+    Update,
+)
 from pregao.model.instruments import Instrument
 from pregao.model.market import Action, DefinitionAction
 
@@ -150,3 +161,44 @@ def _enum_names(layout: BlockLayout, group: str | None, name: str) -> frozenset[
     block = layout if group is None else next(entry for entry in layout.groups if entry.name == group)
     found = [field for field in block.fields if field.name == name and field.present]
     return frozenset(found[0].names.values() if found else ())
+
+
+# How many messages each update of an event becomes: a news several, a sweep of deletions one for all.
+
+
+# News have parts; some versions have no message for the others. Each comes first in its event.
+_ODD: Final = frozenset((News, IndexValue, SettlementPrice, OpenInterest))
+
+
+class MessageCounts:
+    """Of one wire version. `muted` are the instruments whose book updates are not sent now."""
+
+    def __init__(self, writer: MessageWriter, muted: Set[int]) -> None:
+        self._writer, self._muted, self._by_position = writer, muted, writer.by_position
+
+    def of(self, updates: Sequence[Update]) -> Sequence[int] | None:
+        """As `Publisher.message_counts`: None where each became one."""
+        by_position = self._by_position and len(updates) > 1
+        if not updates or not (by_position or self._muted or type(updates[0]) in _ODD):
+            return None
+        counts = [self._alone(update) for update in updates]
+        if by_position:
+            self._join_sweeps(updates, counts)
+        return counts
+
+    def _alone(self, update: Update) -> int:
+        if isinstance(update, News):
+            return len(self._writer.news(update, 0, 0))
+        muted = isinstance(update, OrderUpdate | SideDeleted) and update.security_id in self._muted
+        return NOT_SENT if muted or not self._writer.sends(type(update)) else 1
+
+    def _join_sweeps(self, updates: Sequence[Update], counts: list[int]) -> None:
+        sent = [index for index, count in enumerate(counts) if count != NOT_SENT]
+        place = 0
+        for message in swept([updates[index] for index in sent]):
+            run = 1
+            if isinstance(message, SideDeleted) and message.action is Action.DELETE_FROM:
+                run = message.position or 1
+            for index in sent[place + 1 : place + run]:
+                counts[index] = 0
+            place += run

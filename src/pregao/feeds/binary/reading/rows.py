@@ -29,8 +29,8 @@ from pregao.feeds.binary.reading.plan import RowPlan, make_row_plan
 from pregao.feeds.binary.reading.tables import CONTEXT_FIELDS, FAULT_BYTES, FAULTS_AT_ONCE
 from pregao.feeds.port import ListedDefinition, Reading, RowFault
 from pregao.kernel_context import Context
+from pregao.model.errors import Fault
 from pregao.model.events import Definition
-from pregao.model.faults import Fault
 from pregao.model.rows import ROW, ROW_SIZE, Rows, place
 
 Array = np.ndarray[Any, np.dtype[Any]]

@@ -13,7 +13,7 @@ from pregao.feeds.binary.news import NewsAssembler
 from pregao.feeds.binary.news_parts import NewsPart
 from pregao.feeds.binary.packets import FRAMING_SIZE
 from pregao.feeds.binary.publisher.messages import MessageWriter
-from pregao.feeds.binary.publisher.snapshot_orders import SnapshotOrders
+from pregao.feeds.binary.publisher.snapshots import SnapshotOrders
 from pregao.feeds.binary.reading import words
 from pregao.feeds.binary.reading.plain import PlainReader, news_of
 from pregao.feeds.binary.reading.told import (

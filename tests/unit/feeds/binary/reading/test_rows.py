@@ -12,8 +12,7 @@ from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.packets import PacketHeader, frame
 from pregao.feeds.binary.reading.rows import RowReader
 from pregao.feeds.port import RowFault
-from pregao.model.errors import SchemaError
-from pregao.model.faults import Fault
+from pregao.model.errors import Fault, SchemaError
 from pregao.model.market import Action, Side
 from pregao.model.rows import NO_ACTION, NULL, Flag, Kind, place
 from pregao.model.streams import Feed

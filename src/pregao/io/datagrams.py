@@ -1,13 +1,4 @@
-"""Many datagrams with one system call: Linux's recvmmsg through ctypes.
-
-Everything the call needs is set out once: a slot of the batch's buffer, room for the sender's address
-and for control messages for each datagram. What comes back is read by columns, not one by one. ctypes
-lets go of the interpreter's lock during the call.
-
-    many = ManyReceiver(1024, slot=2048)
-    many.attach(batch.buffer)                 # slot i is at i × 2048
-    received = many.receive(socket.fileno(), at=0)
-"""
+"""Datagrams of a socket: many with one system call (Linux's recvmmsg), or one by one without it."""
 
 import ctypes
 import errno
@@ -18,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pregao.io.socket_options import SO_RXQ_OVFL, SO_TIMESTAMPNS
+from pregao.io.receive_buffer import SO_RXQ_OVFL, SO_TIMESTAMPNS
 from pregao.model.packets import Bytes, Int64s, UInt32s
 
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
@@ -26,7 +17,7 @@ Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 NS_PER_SECOND: Final = 1_000_000_000
 _MSG_DONTWAIT: Final = 0x40
 _NAME_SIZE: Final = 16  # sockaddr_in
-_CONTROL_SIZE: Final = 64
+_BATCH_CONTROL_SIZE: Final = 64
 # struct mmsghdr and struct iovec of 64-bit Linux.
 _HEADER: Final = np.dtype(
     {
@@ -44,7 +35,7 @@ _CONTROL: Final = np.dtype(
         "names": ["kind", "seconds", "nanoseconds", "drop_kind", "drops"],
         "formats": ["i8", "i8", "i8", "i8", "u4"],
         "offsets": [8, 16, 24, 40, 48],
-        "itemsize": _CONTROL_SIZE,
+        "itemsize": _BATCH_CONTROL_SIZE,
     }
 )
 _TIME_SIZE, _TIME_AND_DROPS_SIZE = 32, 52
@@ -82,7 +73,7 @@ class ManyReceiver:
         self._headers["name"] = self._names.ctypes.data + places * _NAME_SIZE
         self._headers["iov"] = self._iovecs.ctypes.data + places * _IOVEC.itemsize
         self._headers["iovs"] = 1
-        self._headers["control"] = self._control.ctypes.data + places * _CONTROL_SIZE
+        self._headers["control"] = self._control.ctypes.data + places * _BATCH_CONTROL_SIZE
         self._slots = places * np.uint64(slot)
         # Taking a field of a structured array costs more than a small batch: it is done once.
         self._name_sizes, self._control_sizes, self._flags, self._lengths = (
@@ -105,7 +96,7 @@ class ManyReceiver:
         # The kernel has written to these what it gave; it must find how much room there is.
         used, self._used = self._used, 0
         self._name_sizes[:used] = _NAME_SIZE
-        self._control_sizes[:used] = _CONTROL_SIZE
+        self._control_sizes[:used] = _BATCH_CONTROL_SIZE
 
     def receive(self, descriptor: int, at: int) -> int:
         """Take what waits at a socket into the slots from `at` on; how many datagrams that were."""
@@ -145,3 +136,82 @@ class ManyReceiver:
     def sender(self, index: int) -> bytes:
         """Port and address that a datagram came from, as on the wire."""
         return bytes(self._names[index, 2:8])
+
+
+# Datagrams one system call each: what `recvmmsg` does, for systems without it. The same face.
+
+
+_CONTROL_SIZE: Final = 128
+
+
+class OneByOneReceiver:
+    """Slots for `capacity` datagrams of at most `slot` bytes."""
+
+    def __init__(self, capacity: int, slot: int) -> None:
+        self.capacity, self.slot = capacity, slot
+        self._lengths = np.zeros(capacity, np.uint32)
+        self._times = np.zeros(capacity, np.int64)  # 0: not told
+        self._drops = np.zeros(capacity, np.int64)
+        self._cut = np.zeros(capacity, np.bool_)
+        self._senders: list[tuple[str, int]] = [("0.0.0.0", 0)] * capacity
+        self._view = memoryview(b"")
+
+    def attach(self, buffer: Bytes) -> None:
+        """Let datagrams come into this buffer from now on."""
+        self._view = buffer.data
+
+    def receive(self, descriptor: int, at: int) -> int:
+        """Take what waits at a socket into the slots from `at` on; how many datagrams that were."""
+        with socket.socket(fileno=descriptor) as borrowed:
+            try:
+                return self._drain(borrowed, at)
+            finally:
+                borrowed.detach()
+
+    def _drain(self, source: socket.socket, at: int) -> int:
+        for index in range(at, self.capacity):
+            start = index * self.slot
+            try:
+                length, control, flags, sender = source.recvmsg_into(
+                    [self._view[start : start + self.slot]], _CONTROL_SIZE
+                )
+            except (BlockingIOError, InterruptedError):
+                return index - at
+            self._lengths[index] = length
+            self._cut[index] = bool(flags & socket.MSG_TRUNC)
+            self._senders[index] = sender
+            self._note(index, control)
+        return self.capacity - at
+
+    def _note(self, index: int, control: list[tuple[int, int, bytes]]) -> None:
+        self._times[index] = self._drops[index] = 0
+        for level, kind, data in control:
+            if level != socket.SOL_SOCKET:
+                continue
+            if kind == SO_TIMESTAMPNS and len(data) == 16:
+                seconds, nanoseconds = np.frombuffer(data, np.int64)
+                self._times[index] = seconds * NS_PER_SECOND + nanoseconds
+            elif kind == SO_RXQ_OVFL and len(data) >= 4:
+                self._drops[index] = np.frombuffer(data, np.uint32, 1)[0]
+
+    def lengths(self, count: int) -> UInt32s:
+        """Of the datagrams in the first `count` slots, as all that follows."""
+        return self._lengths[:count]
+
+    def cut(self, count: int) -> Mask | None:
+        """Which datagrams were longer than their slot; None: none was."""
+        return self._cut[:count] if self._cut[:count].any() else None
+
+    def times(self, count: int, now_ns: int) -> Int64s:
+        """When each arrived: by the kernel, or now if it did not say."""
+        times = self._times[:count]
+        return np.where(times == 0, np.int64(now_ns), times)
+
+    def drops(self, index: int) -> int:
+        """The socket's count of drops when this datagram was queued."""
+        return int(self._drops[index])
+
+    def sender(self, index: int) -> bytes:
+        """Port and address that a datagram came from, as on the wire."""
+        address, port = self._senders[index]
+        return port.to_bytes(2, "big") + socket.inet_aton(address)

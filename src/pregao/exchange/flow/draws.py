@@ -1,5 +1,4 @@
-"""Everything random about some thousand commands, drawn at once as columns: what is left for the loop
-is to look at the orders that live."""
+"""What is drawn at random for the flow: when commands come, for which instrument, how large they are."""
 
 from collections.abc import Iterator
 
@@ -7,15 +6,122 @@ import numpy as np
 import numpy.typing as npt
 
 from pregao.exchange.catalogue import Catalogue
-from pregao.exchange.flow.arrivals import draw_arrivals, popularity
+from pregao.exchange.catalogues.rules import Listing
 from pregao.exchange.flow.paths import TRADING_DAY_NS
 from pregao.exchange.flow.prices import Prices
 from pregao.exchange.flow.settings import FIRMS, FlowSettings, Intent
-from pregao.exchange.flow.sizes import OrderSizes
-from pregao.model.market import BandType, LimitType
+from pregao.model.instruments import Instrument, SecurityType
+from pregao.model.market import PRICE_SCALE, BandType, LimitType
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+
+# Gaps within a burst: some answer in microseconds, machines to a price; others in a tenth of a second.
+_SHORTEST_GAP_NS, _LONGEST_GAP_NS = 3e3, 1e8
+
+
+def popularity(listings: tuple[Listing, ...], exponent: float) -> Floats:
+    """Zipf's law over the rank of the weights. Forwards are agreed upon, not ordered: none for them."""
+    weights = np.array([listing.weight for listing in listings])
+    ranks = np.empty(len(listings))
+    ranks[np.argsort(-weights, kind="stable")] = np.arange(1, len(listings) + 1)
+    chances = ranks**-exponent
+    ordered = [listing.instrument.security_type is not SecurityType.FORWARD for listing in listings]
+    chances[~np.array(ordered)] = 0
+    normed: Floats = chances / chances.sum()
+    return normed
+
+
+def draw_arrivals(
+    rng: np.random.Generator, start_ns: int, end_ns: int, count: int, chances: Floats, settings: FlowSettings
+) -> tuple[Ints, Ints]:
+    """Times in order, from `start_ns` to before `end_ns`, and the instrument of each.
+
+    A burst is a chain: each command calls forth the next with a fixed chance, at a pace of its own.
+    What would come after the end comes at the start instead, so that `count` are always there.
+    """
+    sizes = _burst_sizes(rng, count, settings.burst_continues)
+    bursts = len(sizes)
+    first = np.zeros(count, bool)
+    first[np.cumsum(sizes) - sizes] = True
+    burst = np.cumsum(first) - 1
+    span = end_ns - start_ns
+    pace = np.exp(rng.uniform(np.log(_SHORTEST_GAP_NS), np.log(_LONGEST_GAP_NS), bursts))
+    gaps = np.where(first, 0.0, rng.exponential(1.0, count)) * pace[burst]
+    elapsed = np.cumsum(gaps)
+    since = elapsed - elapsed[first][burst]
+    offsets = (rng.uniform(0, span, bursts)[burst] + since).astype(np.int64) % span
+    chosen = rng.choice(len(chances), count, p=chances)
+    of_burst = chosen[first][burst]
+    instruments = np.where(rng.random(count) < settings.burst_same, of_burst, chosen)
+    order = np.argsort(offsets, kind="stable")
+    return offsets[order] + start_ns, instruments[order].astype(np.int64)
+
+
+def _burst_sizes(rng: np.random.Generator, count: int, continues: float) -> Ints:
+    """Sizes that sum to `count`; one burst in a hundred is twenty times as long."""
+    sizes = rng.geometric(1 - continues, count)
+    sizes[rng.random(count) < 0.01] *= 20
+    ends = np.cumsum(sizes)
+    last = int(np.searchsorted(ends, count))
+    sizes = sizes[: last + 1]
+    sizes[-1] -= ends[last] - count
+    return sizes.astype(np.int64)
+
+
+# How large orders are: by class of instrument and by what one lot of it costs.
+
+
+_SHARES, _FUNDS = 12_000, 8_000  # reais of a usual order of shares, and of funds and receipts
+_ODD_LOT = 12.0  # shares
+_OPTIONS = {
+    SecurityType.OPT: 10.0, SecurityType.INDEXOPT: 3.0, SecurityType.FOPT: 2.0, SecurityType.SOPT: 4.0,
+}  # fmt: skip
+_CONTRACTS = {"WIN": 2.0, "WDO": 1.6, "IND": 1.2, "DOL": 1.4, "DI1": 8.0}  # lots
+_OTHER_CONTRACTS, _STRATEGIES = 2.5, 4.0
+_LARGEST = 60  # times the usual
+
+
+class OrderSizes:
+    """Log-normal lots around what is usual for the instrument, often a round number of them."""
+
+    def __init__(self, listings: tuple[Listing, ...]) -> None:
+        self.usual_lots = np.array([_usual_lots(listing.instrument) for listing in listings])
+        self._lots = np.array([listing.instrument.lot for listing in listings], np.int64)
+        self._largest = np.array(
+            [min(each.instrument.maximum_quantity, each.largest_order or 1 << 40) for each in listings],
+            np.int64,
+        )
+
+    def draw(self, rng: np.random.Generator, which: Ints) -> Ints:
+        usual = self.usual_lots[which]
+        drawn = np.minimum(usual * rng.lognormal(0.0, 1.0, len(which)), _LARGEST * usual)
+        lots = np.maximum(np.rint(drawn), 1).astype(np.int64)
+        rounds = rng.random(len(which)) < 0.7
+        lots = np.where((lots > 7) & rounds, (lots + 4) // 5 * 5, lots)
+        lots = np.where((lots > 70) & rounds, (lots + 24) // 50 * 50, lots)
+        bounded: Ints = np.minimum(lots, self._largest[which] // self._lots[which]) * self._lots[which]
+        return bounded
+
+
+def _usual_lots(instrument: Instrument) -> float:
+    if instrument.legs:
+        return _STRATEGIES
+    if instrument.is_odd_lot:
+        return _ODD_LOT
+    kind = instrument.security_type
+    if kind in _OPTIONS:
+        return _OPTIONS[kind]
+    if kind in (SecurityType.FUT, SecurityType.SPOT):
+        return _CONTRACTS.get(instrument.asset, _OTHER_CONTRACTS)
+    money = _FUNDS if instrument.lot == 1 else _SHARES
+    lot_costs = (instrument.closing_price or 0) / PRICE_SCALE**2 * instrument.lot
+    return max(money / max(lot_costs, 1.0), 1.0)
+
+
+# Everything random about some thousand commands, drawn at once as columns: what is left for the loop is to
+# look at the orders that live.
+
 
 # time, instrument, intent, buys, middle, distance from it, quantity, firm, depth, a random number, life
 Draw = tuple[int, int, int, bool, int, int, int, int, int, int, int]
