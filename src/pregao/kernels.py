@@ -69,6 +69,13 @@ def inlined(function: Kernel) -> Kernel:
     return cast(Kernel, compiled)
 
 
+def hooked(function: Kernel) -> Kernel:
+    """A helper as above that is given others of them as arguments, and is compiled anew for each set of them:
+    one loop, in which several kernels do what is theirs. Its machine code is kept with theirs."""
+    compiled = numba.njit(nogil=True, error_model="numpy", boundscheck=False, forceinline=True)(function)
+    return cast(Kernel, compiled)
+
+
 @contextmanager
 def _own_folder(function: Kernel) -> Iterator[None]:
     """numba chooses the place of machine code when a kernel is defined. Only of ours: what others compile in

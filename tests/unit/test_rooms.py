@@ -29,7 +29,7 @@ def test_kernels_are_made_only_in_files_or_packages_named_kernels() -> None:
     decorated = {
         file
         for file in SOURCE.rglob("*.py")
-        if re.search(r"^@(kernel|inlined)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+        if re.search(r"^@(kernel|inlined|hooked)$", file.read_text(encoding="utf-8"), re.MULTILINE)
     }
     assert decorated
     assert decorated <= set(kernel_files())

@@ -13,21 +13,18 @@ import numpy as np
 from pregao.books import layout as t
 from pregao.books.store import BookStore
 from pregao.feeds.port import Array, NewsDesk, Reading, UnitReader
+from pregao.handler.core import RowCore
 from pregao.handler.definitions import DefinitionReader
 from pregao.handler.groups import Groups
-from pregao.handler.kernels.rows import (
+from pregao.handler.kernels.core import OVERFLOW, SUSPECTED
+from pregao.handler.kernels.live import (
     CONTEXT_FIELDS,
-    NOT_DECIDED,
-    NOTES_FULL,
-    OVERFLOW,
-    SUSPECTED,
     end_without_row,
     take_phase,
     take_rows,
     whole_events,
 )
 from pregao.handler.observer import Observer
-from pregao.kernel_context import Context
 from pregao.model.errors import PregaoError
 from pregao.model.events import News
 from pregao.model.packets import UInt32s
@@ -37,7 +34,6 @@ from pregao.recovery.channel import ChannelMachine
 from pregao.recovery.instruments import NOTABLE
 
 MOST_WAITING: Final = 1 << 14  # rows of an event without an end; a real one has some hundreds
-_NOTE_ROOM: Final = 1 << 12
 AFTER_ALL: Final = 0xFFFF  # index of no message: behind those of its packet
 
 
@@ -62,12 +58,10 @@ class IncrementalReader:
         self._waiting: Rows = np.empty(MOST_WAITING, ROW)
         self._waiting_count = 0
         self._one_row: Rows = np.zeros(1, ROW)
-        self._notes = np.zeros((_NOTE_ROOM, 4), np.int64)
-        self._context = Context(CONTEXT_FIELDS)
+        self._core = RowCore(take_rows, CONTEXT_FIELDS, store, machine.table.address, self)
+        self._context = self._core.context
         self._context.set(
-            books=store.context, sync=machine.table.address, unclean=machine.table.count_address,
-            pool=machine.held.address,
-            notes=self._notes, note_room=_NOTE_ROOM, decided=NOT_DECIDED,
+            unclean=machine.table.count_address, pool=machine.held.address, with_statistics=1,
             skip_unknown=int(machine.settings.interest is not None),
         )  # fmt: skip
         self.context = self._context.address  # of the kernels
@@ -136,45 +130,41 @@ class IncrementalReader:
     # Rows
 
     def _apply(self, rows: Rows) -> None:
-        count, base, first = len(rows), rows.ctypes.data, 0
-        while first < count:
-            code, first = take_rows(self.context, base, first, count)
-            if self._context["note_count"]:
-                self._take_notes()
-            if code == t.SPECIAL:
-                self._special(rows[first])
-                first += 1
-            elif code == t.REJOINED:
-                self._rejoined(rows[first - 1])
-            elif code == t.UNKNOWN_INSTRUMENT:
-                self._machine.index_of(int(rows[first]["security_id"]))
-                self._align()
-                if self._machine.table.find(int(rows[first]["security_id"])) < 0:
-                    self._context.set(skip_unknown=1)  # as many as there may be
-            elif code == OVERFLOW:
-                self._machine.on_overflow(int(rows[first - 1]["at"]))
-            elif code != NOTES_FULL:
-                self._store.make_room(code)
-        if count:
+        self._core.apply(rows)
+        if len(rows):
             self._observer.on_rows(rows)
 
-    def _take_notes(self) -> None:
-        count = self._context["note_count"]
-        self._context.set(note_count=0)
-        for index, outcome, kind, at in self._notes[:count].tolist():
-            if outcome & SUSPECTED:
-                self.suspected += 1
-                self._machine.on_suspect(index, at)
-            if outcome & NOTABLE:
-                self._machine.on_note(index, outcome & ~SUSPECTED, kind, at)
+    def before_rows(self, count: int) -> None:
+        """Nothing: rows go nowhere but to the books."""
+
+    def on_unknown(self, security_id: int) -> None:
+        self._machine.index_of(security_id)
+        self._align()
+        if self._machine.table.find(security_id) < 0:
+            self._context.set(skip_unknown=1)  # as many as there may be
+
+    def on_stop(self, code: int, rows: Rows, first: int) -> None:
+        if code == t.REJOINED:
+            self._rejoined(rows[first - 1])
+        elif code == OVERFLOW:
+            self._machine.on_overflow(int(rows[first - 1]["at"]))
+        else:
+            self._store.make_room(code)
+
+    def on_note(self, number: int, outcome: int, kind: int, at: int) -> None:
+        if outcome & SUSPECTED:
+            self.suspected += 1
+            self._machine.on_suspect(number, at)
+        if outcome & NOTABLE:
+            self._machine.on_note(number, outcome & ~SUSPECTED, kind, at)
 
     def _rejoined(self, row: Any) -> None:
         index = self._machine.table.find(int(row["security_id"]))
         ended = self._groups.infer(index, row)
         self._store.forget_auction([each for each in ended if self._machine.shows_statistics(each)])
 
-    def _special(self, row: Any) -> None:
-        """A row that is not about one instrument."""
+    def on_special(self, rows: Rows, place: int) -> None:
+        row: Any = rows[place]
         kind, at = int(row["kind"]), int(row["at"])
         if kind == Kind.PHASE:
             self._phase(row)

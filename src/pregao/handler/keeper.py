@@ -7,7 +7,7 @@ import numpy as np
 from pregao.books import layout as t
 from pregao.books.store import BookStore
 from pregao.handler.groups import Groups
-from pregao.handler.kernels.rows import apply_held
+from pregao.handler.kernels.live import apply_held
 from pregao.model.rows import ROW, Kind, Rows
 from pregao.recovery.held import HeldRows
 from pregao.recovery.instruments import Part

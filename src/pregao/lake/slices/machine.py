@@ -18,7 +18,8 @@ from pregao.books import layout as t
 from pregao.books.store import BookStore
 from pregao.feeds.port import UnitReader
 from pregao.feeds.registry import load_system
-from pregao.kernel_context import Context
+from pregao.handler.core import RowCore
+from pregao.handler.kernels.core import SUSPECTED
 from pregao.lake.plan.index import NUMBER_BITS, Array
 from pregao.lake.plan.readers import row_reader
 from pregao.lake.plan.slicing import FROM_FIRST, Slice
@@ -26,18 +27,7 @@ from pregao.lake.slices.buffers import ORDERS, RowBuffers
 from pregao.lake.slices.feeds import Merged, gaps_of
 from pregao.lake.slices.findings import Findings
 from pregao.lake.slices.healing import Healing
-from pregao.lake.slices.kernels.books import (
-    CONTEXT_FIELDS,
-    EVENT,
-    HEALED,
-    NOT_DECIDED,
-    NOTES_FULL,
-    SAMPLES_FULL,
-    SUSPECTED,
-    VERIFIED,
-    WENT_STALE,
-    take_rows,
-)
+from pregao.lake.slices.kernels.books import CONTEXT_FIELDS, EVENT, SAMPLES_FULL, take_rows
 from pregao.lake.slices.kernels.merging import CONFLICT
 from pregao.lake.slices.known import MOST_INSTRUMENTS, UNHEARD, KnownInstruments
 from pregao.lake.slices.loops import LoadedLoop
@@ -48,10 +38,11 @@ from pregao.lake.slices.waiting import BEGUN, CONFLICTING, LOAD, LOST, NEVER, Wa
 from pregao.lake.tables.quality import Quality
 from pregao.model.market import DefinitionAction
 from pregao.model.rows import NULL, Kind, Rows
+from pregao.recovery.instruments import Decision
 
-_NOTE_ROOM: Final = 1 << 12
 _BYTES_OF_AN_ORDER: Final = 40  # or more, in systems of bytes; where they are fewer, buffers grow
 _NOBODY: Final = -1  # security id of number 0
+_WENT_STALE: Final = int(Decision.WENT_STALE) | SUSPECTED
 
 
 @dataclass(slots=True)
@@ -81,19 +72,18 @@ class SliceMachine:
         self.findings = Findings()
         assert self.store.add_instrument(_NOBODY) == UNHEARD
         self.store.want_quotes()
-        self._notes = np.zeros((_NOTE_ROOM, 3), np.int64)
         self.first_rows = np.full((len(merged), 2), NULL, np.int64)
         self.ending: Ending | None = None
         self.samples = Samples(slice_, merged, self.store, self.known)
         self.waiting = Waiting(
             self.store.context, self.known.sync, self.findings, (slice_.start, slice_.stop)
         )
-        self.context = Context(CONTEXT_FIELDS)
+        self._core = RowCore(take_rows, CONTEXT_FIELDS, self.store, self.known.sync, self)
+        self.context = self._core.context
         self.context.set(
-            books=self.store.context, sync=self.known.sync, notes=self._notes, note_room=_NOTE_ROOM,
             emit_from=slice_.start, emit_to=slice_.stop, table_of_kind=self.buffers.table_of_kind,
-            buffers=self.buffers.table, sampling=self.samples.address, decided=NOT_DECIDED,
-            told=self.waiting.address, first_rows=self.first_rows, shard=slice_.shard, shards=slice_.shards,
+            buffers=self.buffers.table, sampling=self.samples.address, told=self.waiting.address,
+            first_rows=self.first_rows, shard=slice_.shard, shards=slice_.shards,
         )  # fmt: skip
         self.quotes: list[Array] = []
         self._heap: list[tuple[int, int, int, Any]] = []
@@ -215,32 +205,25 @@ class SliceMachine:
     # Rows
 
     def _take(self, rows: Rows) -> None:
-        count, base, first = len(rows), rows.ctypes.data, 0
-        while first < count:
-            self._reserve(count - first)
-            code, first = take_rows(self.context.address, base, first, count)
-            if self.context["note_count"]:
-                self._take_notes()
-            if code == EVENT:
-                self._do_until(int(rows["at"][first]))
-            elif code == t.SPECIAL:
-                self._special(rows[first : first + 1])
-                first += 1
-            elif code == t.UNKNOWN_INSTRUMENT:
-                self.number(int(rows["security_id"][first]))
-            elif code == SAMPLES_FULL:
-                self.samples.until(int(rows["at"][first]))
-            elif code == t.QUOTES_FULL:
-                self._take_quotes()
-                self.store.make_room(code)
-            elif code != NOTES_FULL:
-                self.store.make_room(code)
+        self._core.apply(rows)
         self._take_quotes()
 
-    def _reserve(self, rows: int) -> None:
+    def on_unknown(self, security_id: int) -> None:
+        self.number(security_id)
+
+    def on_stop(self, code: int, rows: Rows, first: int) -> None:
+        if code == EVENT:
+            self._do_until(int(rows["at"][first]))
+        elif code == SAMPLES_FULL:
+            self.samples.until(int(rows["at"][first]))
+        else:
+            self._take_quotes()
+            self.store.make_room(code)
+
+    def before_rows(self, count: int) -> None:
         """Room in every table, also after rows of snapshots were put between; an execution that is going
         on moves with its table."""
-        moved = self.buffers.reserve(rows)
+        moved = self.buffers.reserve(count)
         if moved and self.context["execution"]:
             self.context.set(execution=self.context["execution"] + moved)
 
@@ -266,28 +249,26 @@ class SliceMachine:
         if wanted.any():
             self.quotes.append(quotes[wanted])
 
-    def _take_notes(self) -> None:
-        count = self.context["note_count"]
-        self.context.set(note_count=0)
-        for number, outcome, place in self._notes[:count].tolist():
-            if outcome & (HEALED | VERIFIED):
-                how = "EmptyBook or first report" if outcome & HEALED else "rptSeq without a hole"
-                self.healing.healed(number, place, how)
-            if outcome & (WENT_STALE | SUSPECTED):
-                self.healing.went_stale(number, place)
+    def on_note(self, number: int, outcome: int, kind: int, at: int) -> None:
+        if outcome & (Decision.HEALED | Decision.VERIFIED):
+            how = "EmptyBook or first report" if outcome & Decision.HEALED else "rptSeq without a hole"
+            self.healing.healed(number, at, how)
+        if outcome & _WENT_STALE:
+            self.healing.went_stale(number, at)
 
-    def _special(self, rows: Rows) -> None:
-        row = rows[0]
-        place = int(row["at"])
+    def on_special(self, rows: Rows, place: int) -> None:
+        rows = rows[place : place + 1]
+        row: Any = rows[0]
+        at = int(row["at"])
         if row["kind"] == Kind.CHANNEL_RESET:
-            for number in self.known.clear_all(place).tolist():
+            for number in self.known.clear_all(at).tolist():
                 if number != UNHEARD:
                     self.healing.emptied(number, row)
             if self.slice.is_first_shard:
                 lake = rows.view(LAKE_ROW)
                 # Books are empty now, and then told again one by one (6.5.12).
                 lake["number"], lake["quality"] = 0, int(Quality.AFTER_GAP)
-                self.buffers_append(place, rows)
+                self.buffers_append(at, rows)
         elif row["action"] == DefinitionAction.DELETE:
             number = self.store.number(int(row["security_id"]))
             if number is not None:
