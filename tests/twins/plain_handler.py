@@ -35,7 +35,7 @@ class PlainKeeper(StoreKeeper):
     """What is held is applied row by row."""
 
     def __init__(self, handler: "PlainHandler") -> None:
-        super().__init__(cast(BookStore, handler.store), handler.groups, handler.align, lambda: None)
+        super().__init__(cast(BookStore, handler.store), handler.groups, lambda: None)
         self._handler = handler
 
     def apply_held(self, index: int, after_at: int, parts: Part) -> None:
@@ -59,20 +59,16 @@ class PlainHandler:
         keeper = PlainKeeper(self)
         settings = replace(settings or Settings(), policy=BINARY.policy)
         self.machine = ChannelMachine(channel, keeper, settings)
+        self.machine.table.numbering.follow(self.store.add_instrument)
         headers, recovery = BINARY.headers(), RowReader(schema, channel=channel)
         self._reader = RowReader(schema, channel=channel)
         self.definitions = DefinitionReader(
-            headers, recovery, self.machine, self.instruments, self.groups, Observer(), self.align
+            headers, recovery, self.machine, self.instruments, self.groups, Observer()
         )
         self.snapshots = SnapshotReader(headers, recovery, self.machine, keeper, self.groups)
         self._started = False
         for security_id in self.machine.settings.interest or ():
             self.machine.index_of(security_id)
-        self.align()
-
-    def align(self) -> None:
-        for _ in range(len(self.store), len(self.machine.table)):
-            self.store.add_instrument(0)
 
     def receive(self, payload: bytes, stream: Stream, feed: Feed, now_ns: int) -> list[Event]:
         site = SITE_OF[SessionFeed(feed)]
@@ -87,7 +83,6 @@ class PlainHandler:
             self.snapshots.receive(payload, SessionFeed(feed))
         elif site is self.machine.sites.active:
             self.definitions.receive(payload)
-        self.align()
         self.snapshots.settle()
         self.machine.settle(now_ns)
         return self.machine.take_events()
@@ -137,7 +132,6 @@ class PlainHandler:
             return
         machine = self.machine
         index = machine.index_of(int(row["security_id"]))
-        self.align()
         if index < 0:
             return
         outcome = machine.on_row(index, row)

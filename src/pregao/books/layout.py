@@ -5,7 +5,7 @@
     tops         a cache line per instrument: its best bid and offer as last told
     anomalies    counters per instrument, rarely touched
     depth told   the first levels of both sides of each instrument as last told, if somebody wants them
-    lookup       security_id to instrument, open addressing
+    lookup       security_id to instrument (`model.numbering`)
     arena        blocks for orders, levels and statistics, addressed by offset in cache lines, so that
                  Python can move the arena to a larger place between two calls
 
@@ -26,6 +26,7 @@ import numpy as np
 
 from pregao.books.anomalies import Anomaly
 from pregao.books.views import Policy
+from pregao.model import numbering
 from pregao.model.rows import ROW_SIZE
 
 LINE: Final = 64
@@ -103,8 +104,8 @@ ANOMALY_COUNTERS: Final = 16
 assert len(Anomaly) <= ANOMALY_COUNTERS
 ANOMALIES_SIZE: Final = ANOMALY_COUNTERS * 4
 
-LOOKUP_SIZE: Final = 16  # security_id, instrument + 1 (0: empty)
-HASH_FACTOR: Final = 0x9E3779B97F4A7C15  # Fibonacci hashing: ids that follow each other lie far apart
+LOOKUP_SIZE: Final = numbering.LOOKUP_SIZE
+HASH_FACTOR: Final = numbering.HASH_FACTOR
 
 # Statistics are the rows that told them. The first ones are those that a new session resets (14.3).
 (

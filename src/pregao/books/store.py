@@ -20,9 +20,9 @@ from pregao.books.invariants import check_store
 from pregao.books.kernels import rows as kernels
 from pregao.books.kernels.by_level import set_depth
 from pregao.books.kernels.statistics import empty_slots, forget_auction, reset_session
-from pregao.books.lookup import Lookup
 from pregao.books.memory import Memory, address
 from pregao.books.phases import own_in_snapshot
+from pregao.model.numbering import InstrumentNumbers
 from pregao.model.rows import (
     FIRST_ENTRY_KIND,
     FIRST_TRADING_KIND,
@@ -39,15 +39,23 @@ MAX_ORDERS = 1 << 25
 
 class BookStore(StoreViews):
     def __init__(
-        self, *, max_instruments: int = MAX_INSTRUMENTS, max_orders: int = MAX_ORDERS, depth: int = 0
+        self,
+        numbering: InstrumentNumbers | None = None,
+        *,
+        max_instruments: int = MAX_INSTRUMENTS,
+        max_orders: int = MAX_ORDERS,
+        depth: int = 0,
     ) -> None:
-        """`depth`: of the books of instruments that levels are told of, until `set_depth`; 0: any."""
+        """`numbering`: of the instruments, shared with others; else one of its own, of `max_instruments`.
+        `depth`: of the books of instruments that levels are told of, until `set_depth`; 0: any."""
         super().__init__(Memory(max_orders))
-        self._lookup = Lookup(self._memory)
-        self._max_instruments, self._depth = max_instruments, depth
+        self._depth = depth
+        self.numbering = InstrumentNumbers(max_instruments) if numbering is None else numbering
+        self._point_to_lookup()
+        self.numbering.follow(self._on_new)
 
     def __len__(self) -> int:
-        return len(self._lookup)
+        return len(self.numbering)
 
     @property
     def held(self) -> int:
@@ -70,14 +78,14 @@ class BookStore(StoreViews):
         return self._memory.get(t.SKIPPED)
 
     def number(self, security_id: int) -> int | None:
-        return self._lookup.get(security_id)
+        return self.numbering.get(security_id)
 
     def numbers(self, security_ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """Of many; -1 for those that are not kept."""
-        return self._lookup.get_many(security_ids)
+        return self.numbering.get_many(security_ids)
 
     def security_id(self, number: int) -> int:
-        return int(self._memory.security_ids[number])
+        return self.numbering.security_ids[number]
 
     def top_words(self, number: int) -> NDArray[np.int64]:
         """Best bid and best offer: price, size and orders of each."""
@@ -87,18 +95,20 @@ class BookStore(StoreViews):
 
     def add_instrument(self, security_id: int) -> int | None:
         """Its number; None when there are as many as there may be."""
-        number = self._lookup.get(security_id)
-        if number is not None:
-            return number
-        if len(self._lookup) >= self._max_instruments:
-            return None
-        number = self._lookup.add(security_id)
+        return self.numbering.add(security_id)
+
+    def _on_new(self, number: int) -> None:
         if number >= self._memory.instruments:
             self._memory.grow_instruments(2 * self._memory.instruments)
-        self._memory.security_ids[number] = security_id
+        self._memory.security_ids[number] = self.numbering.security_ids[number]
+        self._point_to_lookup()
         if self._depth:
             self.set_depth(number, self._depth)
-        return number
+
+    def _point_to_lookup(self) -> None:
+        """It moves as it grows."""
+        self._memory.set(t.LOOKUP, address(self.numbering.lookup))
+        self._memory.set(t.LOOKUP_BITS, self.numbering.bits)
 
     def set_depth(self, number: int, depth: int) -> None:
         """How many levels a side of its book may have, where levels are told; 0: any. What is beyond goes."""

@@ -1,6 +1,5 @@
 """Definitions of instruments, from the stream of their own and from the incremental one (6.4, 6.5.8)."""
 
-from collections.abc import Callable
 from typing import Any
 
 from pregao.feeds.port import Header, ListedDefinition, UnitReader
@@ -29,11 +28,9 @@ class DefinitionReader:
         instruments: Instruments,
         groups: Groups,
         observer: Observer,
-        align: Callable[[], None],
     ) -> None:
         self._headers, self._reader, self._machine = headers, reader, machine
         self._instruments, self._groups, self._observer = instruments, groups, observer
-        self._align = align  # the book store with the machine's table
         self.damaged = 0
 
     def receive(self, payload: bytes) -> None:
@@ -111,7 +108,6 @@ class DefinitionReader:
 
     def _put(self, definition: Definition, index: int) -> None:
         instrument = definition.instrument
-        self._align()
         if definition.action is DefinitionAction.DELETE:
             self._instruments.remove(instrument.security_id)
             if index >= 0:

@@ -25,6 +25,7 @@ from pregao.handler.lines import Feeds, LineTable
 from pregao.handler.observer import Observer
 from pregao.handler.snapshots import SnapshotReader
 from pregao.handler.views import HandledBook
+from pregao.model.numbering import InstrumentNumbers
 from pregao.model.packets import FOREIGN, NO_NEXT, PacketBatch, UInt32s, Units, batch_of
 from pregao.model.streams import Feed, Stream
 from pregao.recovery.arbitration_state import (
@@ -65,18 +66,19 @@ class ChannelHandler:
     ) -> None:
         self.channel = channel
         settings = replace(settings or Settings(), policy=system.policy)
-        self.store = BookStore(max_instruments=settings.instruments)
+        numbering = InstrumentNumbers(settings.instruments)
+        self.store = BookStore(numbering)
         self.groups, self.instruments = Groups(self.store), Instruments()
-        self._keeper = StoreKeeper(self.store, self.groups, self._align, self._catch_up)
-        self.machine = ChannelMachine(channel, self._keeper, settings)
+        self._keeper = StoreKeeper(self.store, self.groups, self._catch_up)
+        self.machine = ChannelMachine(channel, self._keeper, settings, numbering)
         self._headers, recovery_reader = system.headers(), system.reader(channel)
         observer = observer or Observer()
         self.definitions = DefinitionReader(
-            self._headers, recovery_reader, self.machine, self.instruments, self.groups, observer, self._align
+            self._headers, recovery_reader, self.machine, self.instruments, self.groups, observer
         )
         self.incremental = IncrementalReader(
             self.machine, self.store, self.groups, system.reader(channel), system.news_desk(channel),
-            self.definitions, observer, whole=whole_events, align=self._align,
+            self.definitions, observer, whole=whole_events,
         )  # fmt: skip
         self.snapshots = SnapshotReader(
             self._headers, recovery_reader, self.machine, self._keeper, self.groups
@@ -96,7 +98,6 @@ class ChannelHandler:
             self.store.want_quotes()
         for security_id in settings.interest or ():
             self.machine.index_of(security_id)
-        self._align()
         self._started = False
 
     def start(self, now_ns: int) -> list[Event]:
@@ -226,23 +227,15 @@ class ChannelHandler:
         elif stream is Stream.SNAPSHOT:
             in_event = self.store.has_touched
             self.snapshots.receive(bytes(payload), SessionFeed(feed))
-            self._align()
             if not in_event:  # else its end tells them
                 self.incremental.tell_quotes(self.machine.at, now_ns)
         elif stream is Stream.DEFINITION and SITE_OF[SessionFeed(feed)] is self.machine.sites.active:
             self.definitions.receive(bytes(payload))
 
     def _settle(self, now_ns: int) -> list[Event]:
-        self._align()
         self.snapshots.settle()
         self.machine.settle(now_ns)
         return self.machine.take_events()
 
     def _catch_up(self) -> None:
         self.incremental.catch_up()
-
-    def _align(self) -> None:
-        """The store numbers instruments as the machine does."""
-        ids, store = self.machine.table.security_ids, self.store
-        for index in range(len(store), len(ids)):
-            store.add_instrument(ids[index])

@@ -5,7 +5,6 @@ end wait for the next packet, unless there are too many of them, or something ha
 concerns everything (a loss, another sequence version).
 """
 
-from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -49,11 +48,10 @@ class IncrementalReader:
         observer: Observer,
         *,
         whole: bool,
-        align: Callable[[], None],
     ) -> None:
         self._machine, self._store, self._groups = machine, store, groups
         self._reader, self._news, self._definitions = reader, news, definitions
-        self._observer, self._whole, self._align = observer, whole, align
+        self._observer, self._whole = observer, whole
         self._now_ns = 0
         self._waiting: Rows = np.empty(MOST_WAITING, ROW)
         self._waiting_count = 0
@@ -139,7 +137,6 @@ class IncrementalReader:
 
     def on_unknown(self, security_id: int) -> None:
         self._machine.index_of(security_id)
-        self._align()
         if self._machine.table.find(security_id) < 0:
             self._context.set(skip_unknown=1)  # as many as there may be
 

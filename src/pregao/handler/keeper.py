@@ -19,13 +19,11 @@ _FROM_FIRST = -1
 
 
 class StoreKeeper:
-    """`snapshot` is the one that was just received whole. `align` has the store number the instruments as
-    the machine does; `catch_up` applies the rows that wait for the end of their event."""
+    """`snapshot` is the one that was just received whole. `catch_up` applies the rows that wait for the end
+    of their event."""
 
-    def __init__(
-        self, store: BookStore, groups: Groups, align: Callable[[], None], catch_up: Callable[[], None]
-    ) -> None:
-        self._store, self._groups, self._align, self._catch_up = store, groups, align, catch_up
+    def __init__(self, store: BookStore, groups: Groups, catch_up: Callable[[], None]) -> None:
+        self._store, self._groups, self._catch_up = store, groups, catch_up
         self.snapshot: Rows = _NO_ROWS
         self.lost_at = 0  # packets up to this place were lost, some of them
         self._context = 0  # of the handler's kernels
@@ -38,16 +36,13 @@ class StoreKeeper:
         self._catch_up()
 
     def clear_book(self, index: int) -> None:
-        self._align()
         self._store.clear(index)
 
     def clear_statistics(self, index: int) -> None:
-        self._align()
         self._store.load_snapshot(index, _FOLLOWS_ITS_GROUP, book=False)
         self._groups.bring_up_to_date(index)
 
     def load_snapshot(self, index: int, parts: Part) -> None:
-        self._align()
         self._store.load_snapshot(
             index, self.snapshot, book=Part.BOOK in parts, statistics=Part.STATISTICS in parts
         )

@@ -19,6 +19,7 @@ Theory of operation, for whoever decodes:
 from collections.abc import Iterator, Set
 from typing import Any
 
+from pregao.model.numbering import InstrumentNumbers
 from pregao.model.packets import UInt32s
 from pregao.model.rows import Flag
 from pregao.recovery.arbitration import Arbiter, Output, Packet
@@ -39,13 +40,19 @@ from pregao.recovery.table import NOT_FOLLOWED, InstrumentTable
 
 
 class ChannelMachine:
-    """The machine of one channel. It keeps no books: `keeper` does."""
+    """The machine of one channel. It keeps no books: `keeper` does, by the numbers of `numbering`."""
 
-    def __init__(self, channel: int, keeper: Keeper, settings: Settings | None = None) -> None:
+    def __init__(
+        self,
+        channel: int,
+        keeper: Keeper,
+        settings: Settings | None = None,
+        numbering: InstrumentNumbers | None = None,
+    ) -> None:
         self.channel, self.settings = channel, settings or Settings()
         self.counters = ChannelCounters()
         self._events: list[Event] = []
-        self.table = InstrumentTable(self.settings)
+        self.table = InstrumentTable(self.settings, numbering)
         self.held = HeldRows(self.settings.held_rows)
         self.sites = Sites(channel, self.settings, self._events)
         self._recovery = Recovery(channel, self.table, self.held, keeper, self.counters, self._events)

@@ -1,5 +1,5 @@
-"""The instruments of a channel: an index for each securityID, a record of `SYNC` for each index, and how many
-of them are not clean.
+"""The instruments of a channel: a record of `SYNC` for each number (`model.numbering`; an index here), and
+how many of them are not clean.
 
 That number is kept, not counted: every batch asks for it, and a channel may have 100,000 instruments. Whoever
 changes the status of a record has it recounted (`recount`; `kernels.recount` in kernels). Each record knows
@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from pregao.model.numbering import InstrumentNumbers
 from pregao.model.packets import Int64s, UInt32s
 from pregao.recovery.instruments import SYNC, Known, Mark, Sync, new_record, not_clean
 from pregao.recovery.policy import Settings
@@ -20,28 +21,28 @@ NOT_FOLLOWED: Final = -1
 
 
 class InstrumentTable:
-    """Bounded: the array is made once, so kernels may keep its address. Indexes are never reused for
-    another securityID."""
+    """Bounded: the array is made once, so kernels may keep its address. `numbering` is shared with whoever
+    keeps the books; it may have as many as the settings say."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._interest = settings.interest
-        self._most = settings.instruments
-        self._records: Sync = np.zeros(self._most, SYNC)
-        self.in_snapshots: Loops = np.zeros(self._most, np.uint32)  # the last loop it was in
-        self.in_definitions: Loops = np.zeros(self._most, np.uint32)
+    def __init__(self, settings: Settings, numbering: InstrumentNumbers | None = None) -> None:
+        self._interest, most = settings.interest, settings.instruments
+        self._records: Sync = np.zeros(most, SYNC)
+        self.in_snapshots: Loops = np.zeros(most, np.uint32)  # the last loop it was in
+        self.in_definitions: Loops = np.zeros(most, np.uint32)
         self.definition_loop = 0  # that began last: one added after its beginning may be missing in it
-        self.security_ids: list[int] = []
-        self._indexes: dict[int, int] = {}
         self.refused = 0
         self._unclean: Int64s = np.zeros(1, np.int64)
+        self.numbering = InstrumentNumbers(most) if numbering is None else numbering
+        self.security_ids = self.numbering.security_ids
+        self.numbering.follow(self._on_new)
 
     def __len__(self) -> int:
-        return len(self.security_ids)
+        return len(self.numbering)
 
     @property
     def sync(self) -> Sync:
         """The records in use."""
-        return self._records[: len(self.security_ids)]
+        return self._records[: len(self.numbering)]
 
     @property
     def address(self) -> int:
@@ -58,25 +59,28 @@ class InstrumentTable:
         return int(self._unclean.ctypes.data)
 
     def find(self, security_id: int) -> int:
-        return self._indexes.get(security_id, NOT_FOLLOWED)
+        index = self.numbering.get(security_id)
+        return NOT_FOLLOWED if index is None else index
 
     def add(self, security_id: int, missing: int) -> int:
         """Its index, made now if it is new; NOT_FOLLOWED where nobody is interested."""
-        index = self._indexes.get(security_id)
+        index = self.numbering.get(security_id)
         if index is not None:
             return index
         if self._interest is not None and security_id not in self._interest:
             return NOT_FOLLOWED
-        index = len(self.security_ids)
-        if index == self._most:
+        index = self.numbering.add(security_id)
+        if index is None:
             self.refused += 1
             return NOT_FOLLOWED
-        new_record(self._records, index, missing)
-        self.in_definitions[index] = self.definition_loop
-        self._indexes[security_id] = index
-        self.security_ids.append(security_id)
-        self.recount(index)
+        self._records[index]["missing"] = missing
         return index
+
+    def _on_new(self, index: int) -> None:
+        """Nothing is known of it."""
+        new_record(self._records, index, 0)
+        self.in_definitions[index] = self.definition_loop
+        self.recount(index)
 
     def begin_again(self, index: int, missing: int, *, clean: bool) -> None:
         """Nothing is known of it; or, `clean`, there is nothing to know: it is new. Its rptSeq may go on

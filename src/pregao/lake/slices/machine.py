@@ -71,6 +71,7 @@ class SliceMachine:
         self.buffers = RowBuffers(int(merged.length.sum()) // _BYTES_OF_AN_ORDER)
         self.findings = Findings()
         assert self.store.add_instrument(_NOBODY) == UNHEARD
+        self.store.numbering.follow(self.known.add)
         self.store.want_quotes()
         self.first_rows = np.full((len(merged), 2), NULL, np.int64)
         self.ending: Ending | None = None
@@ -229,11 +230,8 @@ class SliceMachine:
 
     def number(self, security_id: int) -> int:
         """Of an instrument, which may be new."""
-        number = self.store.number(security_id)
-        if number is None:
-            number = self.store.add_instrument(security_id)
-            assert number is not None, "more instruments than a channel can have"
-            self.known.add(number)
+        number = self.store.add_instrument(security_id)
+        assert number is not None, "more instruments than a channel can have"
         return number
 
     def numbers(self, security_ids: Array) -> Array:

@@ -1,0 +1,84 @@
+"""Numbers for instruments: from securityID to a small number, which arrays are indexed by.
+
+Whoever keeps something of each instrument (its book, what is known of it) follows one table and is told of
+every new number, so that all of them number alike. Kernels look into `lookup`, open addressing by a hash.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+LOOKUP_SIZE: Final = 16  # bytes of an entry: security_id, number + 1 (0: empty)
+HASH_FACTOR: Final = 0x9E3779B97F4A7C15  # Fibonacci hashing: ids that follow each other lie far apart
+_FIRST_BITS: Final = 8
+_MASK: Final = (1 << 64) - 1
+
+
+class InstrumentNumbers:
+    """At most `most`. Numbers are never taken back: an instrument that is deleted keeps its own."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.security_ids: list[int] = []  # by number
+        self._numbers: dict[int, int] = {}
+        self._followers: list[Callable[[int], None]] = []
+        self._in_order = self._order = np.zeros(0, np.int64)  # ids and their numbers, by id
+        self.bits = _FIRST_BITS
+        self.lookup: Array = np.zeros((1 << self.bits, 2), np.int64)  # at most half full
+
+    def __len__(self) -> int:
+        return len(self.security_ids)
+
+    def follow(self, on_new: Callable[[int], None]) -> None:
+        """Have each new number told, and those that there are."""
+        self._followers.append(on_new)
+        for number in range(len(self)):
+            on_new(number)
+
+    def get(self, security_id: int) -> int | None:
+        return self._numbers.get(security_id)
+
+    def get_many(self, security_ids: Array) -> Array:
+        """-1 for those that are not there."""
+        if len(self._in_order) != len(self._numbers):
+            known = np.array(self.security_ids, np.int64)
+            self._order = np.argsort(known)
+            self._in_order = known[self._order]
+        if not len(self._in_order):
+            return np.full(len(security_ids), -1)
+        places = np.minimum(np.searchsorted(self._in_order, security_ids), len(self._in_order) - 1)
+        return np.where(self._in_order[places] == security_ids, self._order[places], -1)
+
+    def add(self, security_id: int) -> int | None:
+        """Its number, made now if it is new; None when there are as many as there may be."""
+        number = self._numbers.get(security_id)
+        if number is not None:
+            return number
+        number = len(self)
+        if number >= self._most:
+            return None
+        self._numbers[security_id] = number
+        self.security_ids.append(security_id)
+        if 2 * len(self) > 1 << self.bits:
+            self._rebuild()
+        else:
+            self._put(security_id, number)
+        for on_new in self._followers:
+            on_new(number)
+        return number
+
+    def _put(self, security_id: int, number: int) -> None:
+        mask = (1 << self.bits) - 1
+        place = ((security_id * HASH_FACTOR) & _MASK) >> (64 - self.bits)
+        while self.lookup[place, 1] != 0:
+            place = (place + 1) & mask
+        self.lookup[place] = security_id, number + 1
+
+    def _rebuild(self) -> None:
+        self.bits += 1
+        self.lookup = np.zeros((1 << self.bits, 2), np.int64)
+        for number, security_id in enumerate(self.security_ids):
+            self._put(security_id, number)
