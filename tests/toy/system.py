@@ -16,6 +16,7 @@ from pregao.model.market import Action, DefinitionAction
 from pregao.model.packets import FOREIGN, NO_CHANNEL, NO_NEXT, Unit, Units
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
 from pregao.model.streams import Stream
+from tests.toy.decoding import ToyDecoding
 
 Array = np.ndarray[Any, np.dtype[Any]]
 MAGIC: Final = b"TOY"
@@ -201,7 +202,7 @@ class NoNews:
         return []
 
 
-class Toy:
+class Toy(ToyDecoding):
     name = "toy"
     title = "Toy lines"
     policy = Policy(own_bytes=0, last_epoch=1_000, reports_in_a_unit=1, definitions_end_by_count=False)

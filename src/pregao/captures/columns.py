@@ -6,22 +6,23 @@ for batch in read_columns("084_Incremental_FeedA.pcap"):
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from pregao.codecs.sbe import Schema, load_builtin_schema
-from pregao.feeds.binary.batch import ColumnBatch
-from pregao.feeds.binary.columns import DEFAULT_ROWS, ColumnDecoder
+from pregao.feeds.decoding import Columns
+from pregao.feeds.registry import DEFAULT, load_columns
 from pregao.io.captures import open_capture
 
 
 def read_columns(
-    path: str | Path, schema: Schema | None = None, rows: int = DEFAULT_ROWS
-) -> Iterator[ColumnBatch]:
-    """Every message of a capture as columns, about `rows` rows of a table at a time.
+    path: str | Path, schema: Any = None, rows: int | None = None, *, system: str = DEFAULT
+) -> Iterator[Columns]:
+    """Every message of a capture as columns, about `rows` rows of a table at a time. `schema` is the system's
+    own; None: as it knows its messages.
 
     The arrays of a batch are overwritten by the next; what its `to_arrow` gives stays. What is
     wrong with the capture is in each batch's `findings`; damaged compression raises CaptureError
     after all that could be read.
     """
-    decoder = ColumnDecoder(schema or load_builtin_schema(), rows)
+    reader = load_columns(system).columns(schema, rows)
     with open_capture(path) as source:
-        yield from decoder.batches(source.windows())
+        yield from reader.batches(source.windows())

@@ -1,6 +1,6 @@
 """Captures in, messages out, one at a time: constant memory, the first message at once.
 
-    decoder = CaptureDecoder(load_schema(), selection=Selection(symbols=frozenset({"PETR4"})))
+    decoder = CaptureDecoder(selection=Selection(symbols=frozenset({"PETR4"})))
     decoder.learn_symbols(paths)              # only needed to select by symbol
     for item in decoder.messages("084_Incremental_FeedA.pcap"):
         if isinstance(item, Finding): ...     # damaged bytes; the rest of the file still comes
@@ -9,21 +9,21 @@
 `decode_capture` is the same for one file in one call.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from pregao.captures.decoded import CaptureCounts, DecodedMessage, DecodedPacket, Finding
 from pregao.captures.flows import Flows
-from pregao.captures.readable import unknown_links
+from pregao.captures.reader import CaptureReader
 from pregao.captures.symbols import SymbolTable, learn_symbols
-from pregao.codecs.pcap.datagrams import DatagramReader
-from pregao.codecs.pcap.outcomes import Damage, Datagram, Skip
-from pregao.codecs.sbe import Message, Schema, load_builtin_schema, parse_schema
-from pregao.feeds.binary.packets import Packet, PacketDecoder
+from pregao.codecs.pcap.outcomes import Datagram, Skip
+from pregao.feeds.decoding import DecodedUnit, Decoder, WireMessage
+from pregao.feeds.registry import DEFAULT, load_decoding
 from pregao.io.captures import CaptureSource, open_capture
 from pregao.io.files import read_small_file
 from pregao.model.channel_map import ChannelMap, load_channels
-from pregao.model.errors import CaptureError, DecodeError
+from pregao.model.errors import DecodeError
 
 __all__ = [
     "CaptureCounts",
@@ -38,14 +38,14 @@ __all__ = [
 ]
 
 PROGRESS_EVERY = 512  # records
-COMPRESSION_DAMAGED = "compression-damaged"
 
 Progress = Callable[[int, int], None]  # bytes of the file done, bytes in all
 
 
-def load_schema(path: str | None = None) -> Schema:
-    """B3's messages as this package knows them, or any SBE schema file."""
-    return load_builtin_schema() if path is None else parse_schema(read_small_file(path), path)
+def load_schema(path: str | None = None, system: str = DEFAULT) -> Any:
+    """A system's messages in its own form: as it knows them, or as a file of its kind says."""
+    content = None if path is None else read_small_file(path)
+    return load_decoding(system).load_schema(content, path or "")
 
 
 def load_channel_map(path: str | None) -> ChannelMap | None:
@@ -63,24 +63,26 @@ class Selection:
 
 @dataclass(slots=True)
 class CaptureDecoder:
-    """Decodes one capture file after another; symbols and counts are kept over all of them."""
+    """Decodes one capture file after another; symbols and counts are kept over all of them. `schema` is the
+    system's own, as `load_schema` gives it."""
 
-    schema: Schema
+    schema: Any = None
     channels: ChannelMap | None = None
     selection: Selection = field(default_factory=Selection)
     symbols: SymbolTable = field(default_factory=SymbolTable)
     counts: list[CaptureCounts] = field(default_factory=list)  # one per file, in order
     progress: Progress | None = None
-    _decoder: PacketDecoder = field(init=False)
+    system: str = DEFAULT
+    decoder: Decoder = field(init=False)
 
     def __post_init__(self) -> None:
-        self._decoder = PacketDecoder(self.schema)
+        self.decoder = load_decoding(self.system).decoder(self.schema)
 
     def learn_symbols(self, paths: Iterable[str]) -> None:
         """Read the definitions of the chosen symbols from those files that have any, so that the
         order of the files does not matter. A file that cannot be opened is left for later."""
         for path in paths:
-            learn_symbols(self.symbols, path, self.schema, self.selection.symbols)
+            learn_symbols(self.symbols, path, self.decoder, self.selection.symbols, self.system)
 
     def messages(self, path: str) -> Iterator[DecodedMessage | Finding]:
         """The selected messages of a file, and what is wrong in it, in the order of the file.
@@ -95,29 +97,34 @@ class CaptureDecoder:
 
     def selected(self, decoded: DecodedPacket) -> Iterator[DecodedMessage]:
         """The messages of a packet that the selection wants."""
-        packet, offset = decoded.packet, decoded.offset
-        for placed in packet.messages:
+        unit, offset = decoded.packet, decoded.offset
+        decoder, wording = self.decoder, self.decoder.wording
+        for placed in unit.messages:
             message = placed.message
-            self.symbols.observe(message)
+            symbol = decoder.symbol(message)
+            if symbol is not None:
+                self.symbols.add(*symbol)
             if self.wants(message):
                 yield DecodedMessage(
                     decoded.file,
                     decoded.number,
                     decoded.ts_ns,
                     decoded.flow,
-                    packet.header,
+                    unit.header,
                     placed.index,
                     None if offset is None else offset + placed.offset,
                     message,
+                    wording,
                 )
 
-    def wants(self, message: Message) -> bool:
+    def wants(self, message: WireMessage) -> bool:
         templates, symbols = self.selection.templates, self.selection.symbols
-        if templates and message.header.template_id not in templates:
+        if templates and message.template_id not in templates:
             return False
         if not symbols:
             return True
-        security_id = message.fields.get("securityID") if message.fields is not None else None
+        name = self.decoder.wording.security_id
+        security_id = message.fields.get(name) if message.fields is not None else None
         return isinstance(security_id, int) and any(
             self.symbols.has(symbol, security_id) for symbol in symbols
         )
@@ -132,8 +139,8 @@ class CaptureDecoder:
                 counts.findings += isinstance(item, Finding)
                 yield item
 
-    def decode(self, payload: memoryview) -> Packet:
-        return self._decoder.decode(payload)
+    def decode(self, payload: memoryview) -> Sequence[DecodedUnit]:
+        return self.decoder.decode(payload)
 
 
 class _FileReader:
@@ -143,54 +150,42 @@ class _FileReader:
         self, file: str, source: CaptureSource, decoder: CaptureDecoder, counts: CaptureCounts
     ) -> None:
         self._file, self._source, self._decoder, self._counts = file, source, decoder, counts
-        self._reader = DatagramReader()
-        self._flows = Flows(file, decoder.channels)
+        self._reader = CaptureReader(file)
+        self._flows = Flows(file, decoder.channels, decoder.system)
         counts.untold = self._flows.untold
         self._wanted = decoder.selection.channels
 
     def items(self) -> Iterator[DecodedPacket | Finding]:
-        try:
-            yield from self._windows()
-        except CaptureError as error:
-            if self._source.compression == "none":
-                raise
-            yield Finding(self._file, COMPRESSION_DAMAGED, 0, error.offset, error.reason)
-        for damage in self._reader.finish(self._source.length):
-            self._counts.bytes_left += damage.left
-            yield self._damaged(damage)
-        yield from unknown_links(self._file, self._reader)
+        counts, records = self._counts, self._reader.reader.records
+        for item in self._reader.read(self._source):
+            counts.records = records.packets
+            if counts.records % PROGRESS_EVERY == 0:
+                self._report_position()
+            if isinstance(item, Datagram):
+                counts.datagrams += 1
+                yield from self._datagram(item)
+            elif isinstance(item, Skip):
+                counts.skip(item.name.lower().replace("_", "-"))
+            else:
+                counts.bytes_left += item.left
+                yield item
         self._report(self._source.size)
-
-    def _windows(self) -> Iterator[DecodedPacket | Finding]:
-        counts, records = self._counts, self._reader.records
-        for window in self._source.windows():
-            for outcome in self._reader.outcomes(window.data):
-                counts.records = records.packets
-                if counts.records % PROGRESS_EVERY == 0:
-                    self._report_position()
-                if isinstance(outcome, Datagram):
-                    counts.datagrams += 1
-                    yield from self._datagram(outcome)
-                elif isinstance(outcome, Skip):
-                    counts.skip(outcome.name.lower().replace("_", "-"))
-                else:
-                    yield self._damaged(outcome)
-            window.consumed = self._reader.position - window.base
 
     def _datagram(self, datagram: Datagram) -> list[DecodedPacket | Finding]:
         try:
-            packet = self._decoder.decode(datagram.payload)
+            units = self._decoder.decode(datagram.payload)
         except DecodeError as error:
             return [self._finding(datagram, error)]
-        channel = packet.header.channel
-        if self._wanted and channel not in self._wanted:
-            return []
-        flow = self._flows.of(datagram, packet.header.channel)
-        found: list[DecodedPacket | Finding] = [
-            DecodedPacket(self._file, datagram.number, datagram.ts_ns, flow, datagram.payload_offset, packet)
-        ]
-        if packet.damage:
-            found += [self._finding(datagram, damage.error, channel) for damage in packet.damage]
+        found: list[DecodedPacket | Finding] = []
+        for unit in units:
+            channel = unit.header.channel
+            if self._wanted and channel not in self._wanted:
+                continue
+            flow = self._flows.of(datagram, channel)
+            where = datagram.payload_offset
+            found.append(DecodedPacket(self._file, datagram.number, datagram.ts_ns, flow, where, unit))
+            if unit.damage:
+                found += [self._finding(datagram, damage.error, channel) for damage in unit.damage]
         return found
 
     def _finding(self, datagram: Datagram, error: DecodeError, channel: int | None = None) -> Finding:
@@ -199,13 +194,9 @@ class _FileReader:
         at = datagram.record_offset if start is None else start + error.offset
         return Finding(self._file, error.fault.label, datagram.number, at, error.detail, channel)
 
-    def _damaged(self, damage: Damage) -> Finding:
-        detail = f"{damage.left} bytes left" if damage.left else ""
-        return Finding(self._file, damage.fault.label, damage.number, damage.offset, detail)
-
     def _report_position(self) -> None:
         compressed = self._source.compression != "none"
-        self._report(self._source.position if compressed else self._reader.position)
+        self._report(self._source.position if compressed else self._reader.reader.position)
 
     def _report(self, done: int) -> None:
         if self._decoder.progress is not None:
@@ -215,20 +206,22 @@ class _FileReader:
 def decode_capture(
     path: str,
     *,
-    schema: Schema | None = None,
+    schema: Any = None,
     channels: ChannelMap | None = None,
     selection: Selection | None = None,
     symbols: SymbolTable | None = None,
+    system: str = DEFAULT,
 ) -> Iterator[DecodedMessage | Finding]:
     """Every selected message of one capture file, and every finding.
 
     To select by symbol, the definitions must be in this file or already in `symbols`.
     """
     decoder = CaptureDecoder(
-        schema or load_schema(),
+        schema,
         channels,
         selection or Selection(),
         SymbolTable() if symbols is None else symbols,
+        system=system,
     )
     if decoder.selection.symbols:
         decoder.learn_symbols([path])

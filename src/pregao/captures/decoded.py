@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from pregao.codecs.sbe import Message
-from pregao.feeds.binary.packets import Packet, PacketHeader
+from pregao.feeds.decoding import NO_WORDING, DecodedUnit, UnitHeader, WireMessage, Wording
 from pregao.model.streams import Feed, Stream
 
 
@@ -28,18 +27,19 @@ class Flow:
 
 @dataclass(slots=True)
 class DecodedPacket:
-    """One UDP datagram that is a packet of Binary UMDF. `offset` is that of its payload in the
-    file (once unpacked, if it is compressed), or None when it was put together from fragments."""
+    """One unit of a UDP datagram: all of it where packets are numbered, a message where messages are.
+    `offset` is that of the datagram's payload in the file (once unpacked, if it is compressed), or None when
+    it was put together from fragments."""
 
     file: str
     number: int  # of the capture record, from 1
     ts_ns: int
     flow: Flow
     offset: int | None
-    packet: Packet
+    packet: DecodedUnit
 
     @property
-    def header(self) -> PacketHeader:
+    def header(self) -> UnitHeader:
         return self.packet.header
 
 
@@ -51,10 +51,11 @@ class DecodedMessage:
     packet: int  # number of the capture record in the file, from 1
     ts_ns: int  # when it was captured
     flow: Flow
-    header: PacketHeader
-    index: int  # in the packet, from 0
-    offset: int | None  # of its framing header in the file; None inside a reassembled datagram
-    message: Message
+    header: UnitHeader
+    index: int  # in its unit, from 0
+    offset: int | None  # of its first byte in the file; None inside a reassembled datagram
+    message: WireMessage
+    wording: Wording = NO_WORDING
 
     @property
     def stream(self) -> Stream:
@@ -67,7 +68,7 @@ class DecodedMessage:
     @property
     def security_id(self) -> int | None:
         fields = self.message.fields
-        value = fields.get("securityID") if fields is not None else None
+        value = fields.get(self.wording.security_id) if fields is not None else None
         return value if isinstance(value, int) else None
 
 
@@ -81,6 +82,7 @@ class Finding:
     offset: int | None  # in the file
     detail: str = ""
     channel: int | None = None
+    left: int = 0  # bytes of the file that were not read because of this
 
     def __str__(self) -> str:
         parts = [f"packet {self.packet}"] if self.packet else []

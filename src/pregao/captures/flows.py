@@ -3,6 +3,7 @@
 from pregao.captures.decoded import Endpoint, Flow
 from pregao.captures.streams import CaptureStreams
 from pregao.codecs.pcap.outcomes import Datagram
+from pregao.feeds.registry import DEFAULT
 from pregao.model.channel_map import ChannelMap
 from pregao.model.streams import Destination
 
@@ -14,8 +15,8 @@ _Key = tuple[int, int, int, int, int]
 class Flows:
     """The flows of one capture file."""
 
-    def __init__(self, file: str, channels: ChannelMap | None) -> None:
-        self._file, self._streams = file, CaptureStreams([file], channels)
+    def __init__(self, file: str, channels: ChannelMap | None, system: str = DEFAULT) -> None:
+        self._file, self._streams = file, CaptureStreams([file], channels, system)
         self._flows: dict[_Key, Flow] = {}
         self._others = Flow(Endpoint(4, 0, 0), Endpoint(4, 0, 0))
 

@@ -3,11 +3,12 @@
 Plain, and without arrays: `survey` is the same by kernel, for many packets.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
 from pregao.captures.feeds import FlowFacts
-from pregao.codecs.pcap.datagrams import DatagramReader
+from pregao.captures.reader import CaptureReader
 from pregao.codecs.pcap.outcomes import Datagram
 from pregao.feeds.identity import Identity
 from pregao.feeds.registry import DEFAULT, load_identity
@@ -16,7 +17,6 @@ from pregao.model.errors import CaptureError
 from pregao.model.streams import Destination
 
 MOST_FLOWS: Final = 4096  # what further ones carry is not looked at
-_WINDOW: Final = 1 << 20
 
 FlowKey = tuple[Destination, int]  # and the channel
 
@@ -38,19 +38,14 @@ class Survey:
 def glance(path: str, most_packets: int, system: str = DEFAULT) -> Survey:
     """Of so many packets. What cannot be read ends it in silence: whoever reads the file will say so;
     CaptureError only where it cannot be opened."""
-    found, reader, identity = Survey(), DatagramReader(), load_identity(system)
-    with open_capture(path) as source:
-        try:
-            for window in source.windows(_WINDOW):
-                for outcome in reader.outcomes(window.data):
-                    if isinstance(outcome, Datagram):
-                        _take(found, outcome, identity)
-                        if found.packets >= most_packets:
-                            found.whole = False
-                            return found
-                window.consumed = reader.position - window.base
-        except CaptureError:
-            pass
+    found, identity = Survey(), load_identity(system)
+    with open_capture(path) as source, suppress(CaptureError):
+        for item in CaptureReader(path).read(source):
+            if isinstance(item, Datagram):
+                _take(found, item, identity)
+                if found.packets >= most_packets:
+                    found.whole = False
+                    break
     return found
 
 

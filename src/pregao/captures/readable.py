@@ -1,24 +1,16 @@
 """Captures of which nothing can be read: what is inside decides, and what cannot be told is said aloud."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from pregao.captures.decoded import Finding
 from pregao.codecs.pcap.datagrams import DatagramReader
 from pregao.codecs.pcap.outcomes import Damage, Skip
 from pregao.io.captures import open_capture
 from pregao.model.errors import CaptureError, Fault
 
-UNKNOWN_LINK_TYPE: Final = "unknown-link-type"
 EMPTY: Final = "is empty"
 _GLANCE: Final = 64 * 1024
-
-
-def unknown_links(file: str, reader: DatagramReader) -> Iterator[Finding]:
-    """What a reader has passed over, once the file is at its end."""
-    for linktype, packets in sorted(reader.unknown_links.items()):
-        yield Finding(file, UNKNOWN_LINK_TYPE, 0, None, f"{packets} packets of link type {linktype} not read")
 
 
 def why_unreadable(path: str | Path) -> str | None:

@@ -1,8 +1,8 @@
 """What is in captures, counted: streams, sequences, templates, versions, and all that is odd.
 
-Sequence numbers are those of packets. Sequence_2 heartbeats carry packet sequence 0 and are no
-part of it (6.5.10). Numbers are followed per sequenceVersion: on the definition and snapshot
-streams every version is a loop of its own (6.5.8, 6.5.9).
+Sequence numbers are those of units: packets, or messages where those are numbered. Heartbeats have number 0
+and are no part of a sequence (6.5.10). Numbers are followed per sequenceVersion: on the definition and
+snapshot streams every version is a loop of its own (6.5.8, 6.5.9).
 """
 
 from collections import Counter
@@ -11,8 +11,7 @@ from typing import Any
 
 from pregao.captures.decoded import CaptureCounts, DecodedMessage, DecodedPacket, Finding, Flow
 from pregao.captures.spans import Span
-from pregao.codecs.sbe import Message
-from pregao.feeds.binary.packets import PacketHeader
+from pregao.feeds.decoding import UnitHeader, WireMessage
 from pregao.model.streams import Feed, Stream
 
 MAX_KINDS = 4096  # of unknown values: damaged bytes can make any number of them
@@ -37,7 +36,7 @@ class StreamCounts:
         )  # fmt: skip
         return same_place and (mine is others or Stream.UNKNOWN in (mine, others))
 
-    def see(self, header: PacketHeader, messages: int) -> None:
+    def see(self, header: UnitHeader, messages: int) -> None:
         self.packets += 1
         self.messages += messages
         number = header.sequence_number
@@ -110,19 +109,19 @@ class Statistics:
     def see_message(self, decoded: DecodedMessage) -> None:
         message = decoded.message
         self.messages += 1
-        self.templates[message.header.template_id, message.name] += 1
-        self.versions[message.header.version] += 1
+        self.templates[message.template_id, message.name] += 1
+        self.versions[message.version] += 1
         if not message.known_version:
-            self.unknown_versions.add(message.header.version)
+            self.unknown_versions.add(message.version)
             if message.older_version:
-                self.older_versions.add(message.header.version)
+                self.older_versions.add(message.version)
         if message.unknown:
             self._see_unknown(message)
         if message.leftover and message.fields is not None:
             self.leftover_messages += 1
             self.leftover_bytes += message.leftover
 
-    def _see_unknown(self, message: Message) -> None:
+    def _see_unknown(self, message: WireMessage) -> None:
         for path, value in message.unknown:
             key = (message.name or "", path, value)
             if key in self.unknown_values or len(self.unknown_values) < MAX_KINDS:

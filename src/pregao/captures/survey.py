@@ -1,25 +1,22 @@
 """The flows of a capture and what each of them carries, by kernel. Nothing is decoded; `glance` is the plain
 twin."""
 
-from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from pregao.captures.decoded import Finding
 from pregao.captures.glance import Survey
-from pregao.codecs.pcap.kernels import ENDED_FULL, Run, take_run
+from pregao.captures.runs import RunReader
 from pregao.codecs.pcap.outcomes import Datagram
-from pregao.codecs.pcap.runs import CaptureRuns
+from pregao.codecs.pcap.runs import DatagramRun
 from pregao.feeds.identity import MARKS
 from pregao.feeds.port import Header, Inspector
 from pregao.feeds.registry import DEFAULT, load_system
-from pregao.io.captures import Window, open_capture
+from pregao.io.captures import open_capture
 from pregao.model.errors import CaptureError
 from pregao.model.streams import Destination
-
-_RUN_PACKETS: Final = 2048
-_MOST_BYTES: Final = 1 << 40
-_WINDOW: Final = 1 << 20
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -59,19 +56,16 @@ def survey(path: str, most_packets: int, system: str = DEFAULT) -> Survey:
     """Of so many packets from the beginning, a little more where the last come together; as `glance`."""
     found = Survey()
     adder = _Adder(found, system)
-    with open_capture(path) as source:
-        reader = _Reader()
-        try:
-            for window in source.windows(_WINDOW):
-                for run in reader.runs(window):
-                    adder.add(run)
-                    found.packets += len(run.lengths)
-                    if found.packets >= most_packets:
-                        found.whole = False
-                        return found
-                window.consumed = reader.position - window.base
-        except CaptureError:
-            pass
+    with open_capture(path) as source, suppress(CaptureError):
+        for item in RunReader(path).read(source):
+            if isinstance(item, Finding):
+                continue
+            run = _single(item) if isinstance(item, Datagram) else _taken(item)
+            adder.add(run)
+            found.packets += len(run.lengths)
+            if found.packets >= most_packets:
+                found.whole = False
+                break
     return found
 
 
@@ -83,53 +77,11 @@ class _Taken(NamedTuple):
     which: Array  # of them, for each packet
 
 
-class _Reader:
-    """Datagrams in runs, with the plain chain for what is unusual."""
-
-    def __init__(self) -> None:
-        self._runs = CaptureRuns()
-        self._times, self._offsets, self._flows, self._numbers = (
-            np.empty(_RUN_PACKETS, np.int64) for _ in range(4)
-        )
-        self._lengths = np.empty(_RUN_PACKETS, np.uint32)
-        self._skipped = np.zeros(256, np.int64)
-        columns = (self._times, self._offsets, self._lengths, self._flows, self._numbers)
-        self._run = Run(*(column.ctypes.data for column in columns))
-
-    @property
-    def position(self) -> int:
-        return self._runs.position
-
-    def runs(self, window: Window) -> Iterator[_Taken]:
-        # numpy makes no array of nothing.
-        payloads: Array = np.frombuffer(window.data if len(window.data) else b"\0", np.uint8)
-        while True:
-            full = False
-            if self._runs.begin(window.data):
-                count, full = self._kernel(payloads, len(window.data), window.base)
-                if count:
-                    yield self._taken(payloads, count)
-            if full:
-                continue
-            outcomes = self._runs.step(window.data, window.base)
-            if outcomes is None:
-                return
-            yield from (_single(each) for each in outcomes if isinstance(each, Datagram))
-
-    def _kernel(self, payloads: Array, size: int, base: int) -> tuple[int, bool]:
-        runs = self._runs
-        start = runs.position - base
-        position, count, number, _, why = take_run(
-            payloads.ctypes.data, start, size, runs.shape, runs.next_number, self._run, 0, _RUN_PACKETS,
-            _MOST_BYTES, self._skipped.ctypes.data,
-        )  # fmt: skip
-        runs.took(position - start, number - runs.next_number)
-        return count, why == ENDED_FULL
-
-    def _taken(self, payloads: Array, count: int) -> _Taken:
-        flows, which = np.unique(self._flows[:count], return_inverse=True)
-        destinations = [Destination(4, flow >> 16, flow & 0xFFFF) for flow in flows.tolist()]
-        return _Taken(payloads, self._offsets[:count], self._lengths[:count], destinations, which)
+def _taken(run: DatagramRun) -> _Taken:
+    columns, count = run.columns, run.count
+    flows, which = np.unique(columns.flow[:count], return_inverse=True)
+    destinations = [Destination(4, flow >> 16, flow & 0xFFFF) for flow in flows.tolist()]
+    return _Taken(run.payloads, columns.offset[:count], columns.length[:count], destinations, which)
 
 
 def _single(datagram: Datagram) -> _Taken:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 OK, DAMAGED, COULD_NOT_START = 0, 1, 2
 
 _DESCRIPTION: Final = """\
-Every message of capture files of B3's Binary UMDF, in the order of the files.
+Every message of capture files of B3's market data, in the order of the files.
 
 Files are pcap or pcapng, plain, gzip or zstd. Whatever is damaged gets a line on
 stderr that names file, packet and byte; the rest of the file is still decoded.
@@ -56,6 +56,8 @@ def add_command(commands: Any) -> None:
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="a capture file")
     parser.add_argument("--format", choices=("text", "json", "csv"), default="text", help="default: text")
+    parser.add_argument("--system", default="binary", metavar="NAME",
+                        help="whose packets: a system's name or module:name (default: binary)")  # fmt: skip
     parser.add_argument("--schema", metavar="XML", help="an SBE schema file in place of the one built in")
     parser.add_argument(
         "--channels", metavar="TOML", help="channel configuration: which address is which stream"
@@ -90,7 +92,8 @@ def run(args: argparse.Namespace) -> int:
         frozenset(args.channel or ()), frozenset(args.template or ()), frozenset(args.symbol or ())
     )
     output = Output()
-    decoder = CaptureDecoder(load_schema(args.schema), load_channel_map(args.channels), selection)
+    schema = load_schema(args.schema, args.system)
+    decoder = CaptureDecoder(schema, load_channel_map(args.channels), selection, system=args.system)
     with Bar(enabled=_wants_bar(args), files=len(args.files)) as bar:
         decoder.progress = bar.watch(output.tick)
         if selection.symbols:
@@ -111,7 +114,7 @@ def _messages(args: argparse.Namespace, decoder: "CaptureDecoder", output: "Outp
 
     only = args.template[0] if len(set(args.template or ())) == 1 else None
     chosen = make_format(
-        args.format, decoder.schema, decoder.symbols, template=only, color=_wants_color(args.color)
+        args.format, decoder.decoder, decoder.symbols, template=only, color=_wants_color(args.color)
     )
     return MessagesJob(decoder, output, chosen, args.limit, name_files=len(args.files) > 1)
 

@@ -25,8 +25,8 @@ from pregao.recovery.policy import Policy
 Array = np.ndarray[Any, np.dtype[Any]]
 
 __all__ = [
-    "Header", "Identity", "Inspector", "ListedDefinition", "Looked", "MulticastSystem", "NewsDesk", "Policy",
-    "Reading", "RowFault", "UnitReader",
+    "Header", "Identity", "Inspector", "ListedDefinition", "Looked", "MulticastSystem", "NewsDesk",
+    "OrderingSystem", "Policy", "Reading", "RowFault", "UnitReader",
 ]  # fmt: skip
 
 
@@ -148,3 +148,13 @@ class MulticastSystem(Protocol):
 
     def live_kernels(self) -> Sequence[Kernel]:
         """Those that headers and readers call: loaded before the first packet comes."""
+
+
+@runtime_checkable
+class OrderingSystem(Protocol):
+    """A system whose versions order books in different ways. Rows say it themselves (`model.rows.Flag`);
+    stored tables have only the version. In other systems an order with a position stands by it, all others by
+    price."""
+
+    def order_flags(self, versions: Array) -> Array:
+        """`Flag`s of orders that came in messages of these versions, uint8."""

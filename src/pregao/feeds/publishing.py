@@ -222,3 +222,12 @@ class PublishingSystem(Protocol):
         """`start`, `rpt_seqs` and `booked` let a day in mid-week go on where the last one ended; `loops` the
         other two streams. `listener` is told of every event that is published, those that a reset makes as
         well."""
+
+
+@runtime_checkable
+class DeprecatingSystem(Protocol):
+    """A system whose versions still declare messages that others replaced and that its publisher never
+    sends."""
+
+    def deprecated_templates(self, version: int) -> Callable[[bytes], bytes]:
+        """What puts them into packets of a version, for samples in which everything occurs."""

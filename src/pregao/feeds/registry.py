@@ -6,6 +6,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Final
 
+from pregao.feeds.decoding import ColumnSystem, DecodingSystem
 from pregao.feeds.identity import Identity
 from pregao.model.errors import ConfigurationError
 
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 DEFAULT: Final = "binary"
 GROUP: Final = "pregao.systems"
 _OURS: Final = {"binary": "pregao.feeds.binary.system:BINARY"}
+# What can be had of ours without the rest, which takes long to load.
 _IDENTITIES: Final = {"binary": "pregao.feeds.binary.identity:IDENTITY"}
+_DECODING: Final = {"binary": "pregao.feeds.binary.decoding:DECODING"}
 
 
 def system_names() -> list[str]:
@@ -40,11 +43,27 @@ def load_system(name: str = DEFAULT) -> "MulticastSystem":
 
 @cache
 def load_identity(name: str = DEFAULT) -> Identity:
-    """How a system's packets are known in captures. Of our own it comes without the rest of them, which takes
-    long to load."""
+    """How a system's packets are known in captures."""
     if name not in _IDENTITIES:
         return load_system(name).identity
     found: Identity = _load(name, _IDENTITIES[name])
+    return found
+
+
+@cache
+def load_decoding(name: str = DEFAULT) -> DecodingSystem:
+    """A system's messages as people read them; ConfigurationError where it shows none."""
+    found: object = _load(name, _DECODING[name]) if name in _DECODING else load_system(name)
+    if not isinstance(found, DecodingSystem):
+        raise ConfigurationError(f"the system {name!r} shows no messages", key="system")
+    return found
+
+
+def load_columns(name: str = DEFAULT) -> ColumnSystem:
+    """A system's messages as columns; ConfigurationError where it has none."""
+    found: object = load_system(name)
+    if not isinstance(found, ColumnSystem):
+        raise ConfigurationError(f"the system {name!r} has no columns", key="system")
     return found
 
 

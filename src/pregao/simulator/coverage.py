@@ -3,16 +3,11 @@ updates and commands as the exchange counted them. What never occurred has a row
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Final, NamedTuple, get_args
 
-import numpy as np
-
 from pregao.captures.columns import read_columns
-from pregao.codecs.sbe import Schema, load_builtin_schema
-from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, Kind
-from pregao.feeds.binary.batch import TableColumns
 from pregao.feeds.publishing import Site
+from pregao.feeds.registry import DEFAULT, load_columns
 from pregao.model.events import LevelUpdate, Update
 from pregao.model.streams import Feed, Stream
 from pregao.simulator.captures import CONTINGENCY_FILES, STREAM_FILES
@@ -32,64 +27,18 @@ class CoverageRow(NamedTuple):
     times: int
 
 
-class Wire:
-    """What is in the files: templates by name, and values of enums and sets by field."""
-
-    def __init__(self, schema: Schema, version: int) -> None:
-        self._schema = schema
-        self._view = schema.at(version)
-        self.templates: Counter[str] = Counter()
-        self.values: Counter[str] = Counter()
-
-    def read(self, paths: Iterable[Path]) -> None:
-        for path in paths:
-            for batch in read_columns(path, self._schema):
-                for table in batch.values():
-                    if not table.table.is_group:
-                        self.templates[table.name] += table.rows
-                    self._count_values(table)
-
-    def _count_values(self, table: TableColumns) -> None:
-        for name in table:
-            validity = table.validity(name)
-            if validity is None or validity.leaf.kind not in (Kind.ENUM, Kind.SET):
-                continue
-            raw = np.asarray(table[name])
-            numbers = raw.view(np.uint8) if raw.dtype.kind in "SV" and raw.dtype.itemsize == 1 else raw
-            for value, count in zip(*np.unique(numbers, return_counts=True), strict=True):
-                for word in _words(validity.leaf, int(value)):
-                    self.values[f"{name}={word}"] += int(count)
-
-    def expected_templates(self) -> list[str]:
-        return [block.name for block in self._view.messages.values()]
-
-    def expected_values(self) -> list[str]:
-        blocks = self._view.messages.values()
-        return list(dict.fromkeys(value for block in blocks for value in _values_of(block)))
-
-
-def _words(leaf: FieldLayout, value: int) -> list[str]:
-    if leaf.kind is Kind.SET:
-        return [name for bit, name in leaf.names.items() if value >> bit & 1]
-    return [leaf.names[value]] if value in leaf.names else []
-
-
-def _values_of(block: BlockLayout) -> Iterator[str]:
-    for field in block.fields:
-        if field.present and field.kind in (Kind.ENUM, Kind.SET):
-            yield from (f"{field.name}={name}" for name in field.names.values())
-    for group in block.groups:
-        if group.present:
-            yield from _values_of(group)
-
-
-def coverage(simulation: Simulation, summary: Summary) -> list[CoverageRow]:
+def coverage(simulation: Simulation, summary: Summary, system: str = DEFAULT) -> list[CoverageRow]:
     """The table, from what a simulation wrote and counted."""
-    wire = Wire(load_builtin_schema(), simulation.settings.version)
+    templates: Counter[str] = Counter()
+    values: Counter[str] = Counter()
     files = [path for folder in summary.folders for path in sorted(folder.glob("*.pcap"))]
-    wire.read(path for path in files if not path.stem.endswith(_AGAIN))
-    rows = [CoverageRow("template", name, wire.templates[name]) for name in wire.expected_templates()]
-    rows += [CoverageRow("value", name, wire.values[name]) for name in wire.expected_values()]
+    for path in (path for path in files if not path.stem.endswith(_AGAIN)):
+        for batch in read_columns(path, system=system):
+            templates.update(batch.count_messages())
+            values.update(batch.count_values())
+    expected = load_columns(system).vocabulary(simulation.settings.version)
+    rows = [CoverageRow("template", name, templates[name]) for name in expected.messages]
+    rows += [CoverageRow("value", name, values[name]) for name in expected.values]
     kinds = [each for each in get_args(Update) if each is not LevelUpdate]  # levels: other systems
     rows += [CoverageRow("event", each.__name__, summary.kinds[each]) for each in kinds]
     rows += [

@@ -7,7 +7,7 @@ from pregao.captures.formats.csv_rows import CsvFormat
 from pregao.captures.formats.json_lines import JsonFormat
 from pregao.captures.formats.text import TextFormat
 from pregao.captures.symbols import SymbolTable
-from pregao.codecs.sbe import Schema
+from pregao.feeds.decoding import Decoder
 
 
 class Format(Protocol):
@@ -23,11 +23,11 @@ class Format(Protocol):
 
 
 def make_format(
-    name: str, schema: Schema, symbols: SymbolTable, *, template: int | None = None, color: bool = False
+    name: str, decoder: Decoder, symbols: SymbolTable, *, template: int | None = None, color: bool = False
 ) -> Format:
     """A format by its name. `template` is the only one to come, if that is known."""
     if name == "json":
         return JsonFormat()
     if name == "csv":
-        return CsvFormat(schema, template)
-    return TextFormat(schema, symbols, color=color)
+        return CsvFormat(decoder, template)
+    return TextFormat(decoder, symbols, color=color)

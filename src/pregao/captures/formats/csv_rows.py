@@ -6,13 +6,13 @@ with `|`. Null is an empty cell.
 """
 
 import csv
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 from pregao.captures.decoded import DecodedMessage
 from pregao.captures.formats.json_lines import to_json
-from pregao.codecs.sbe import Schema
-from pregao.codecs.sbe.layout import BlockLayout, Kind
+from pregao.feeds.decoding import BlockShape, Decoder, Form
 
 LINEAGE = (
     "file", "packet", "ts_ns", "channel", "seq_version", "seq_num", "sending_time",
@@ -27,30 +27,24 @@ class _Line:
         return line
 
 
-def columns_of(schema: Schema, template: int) -> list[str]:
-    """The fields of a template over all wire versions: the newest order, older ones at the end."""
+def columns_of(shapes: Sequence[BlockShape]) -> list[str]:
+    """The fields of a template over all versions: the newest order, older ones at the end."""
     columns: dict[str, None] = {}
-    for version in reversed(schema.breakpoints):
-        layout = schema.at(version).messages.get(template)
-        if layout is not None:
-            columns.update(dict.fromkeys(_names(layout)))
+    for shape in shapes:
+        groups = [name for name, _ in shape.groups]
+        columns.update(dict.fromkeys([*(f.name for f in shape.fields), *groups, *shape.data, *shape.absent]))
     return list(columns)
 
 
-def _names(layout: BlockLayout) -> list[str]:
-    groups = [group.name for group in layout.groups]
-    return [f.name for f in layout.fields] + groups + [d.name for d in layout.data] + list(layout.absent_data)
-
-
-def _joined_columns(schema: Schema, template: int) -> frozenset[str]:
-    layouts = (schema.at(version).messages.get(template) for version in schema.breakpoints)
-    return frozenset(f.name for layout in layouts if layout for f in layout.fields if f.kind is Kind.SET)
+def _joined_columns(shapes: Sequence[BlockShape]) -> frozenset[str]:
+    return frozenset(f.name for shape in shapes for f in shape.fields if f.form is Form.CHOICES)
 
 
 class CsvFormat:
-    def __init__(self, schema: Schema, template: int | None = None) -> None:
-        self._columns = columns_of(schema, template) if template is not None else []
-        self._sets = _joined_columns(schema, template) if template is not None else frozenset()
+    def __init__(self, decoder: Decoder, template: int | None = None) -> None:
+        shapes = decoder.shapes(template) if template is not None else []
+        self._columns, self._sets = columns_of(shapes), _joined_columns(shapes)
+        self._id = decoder.wording.security_id
         self._row = csv.writer(_Line(), lineterminator="\n").writerow
 
     def header(self) -> str:
@@ -73,9 +67,10 @@ class CsvFormat:
             message.version,
             message.name,
         ]
-        return self._line(row + (self._cells(message.fields) if self._columns else _packed(message.fields)))
+        cells = self._cells if self._columns else self._packed
+        return self._line(row + cells(message.fields))
 
-    def _cells(self, fields: dict[str, Any] | None) -> list[Any]:
+    def _cells(self, fields: Mapping[str, Any] | None) -> list[Any]:
         if fields is None:
             return [None] * len(self._columns)
         return [
@@ -83,16 +78,15 @@ class CsvFormat:
             for name, value in ((name, fields.get(name)) for name in self._columns)
         ]
 
+    def _packed(self, fields: Mapping[str, Any] | None) -> list[Any]:
+        if fields is None:
+            return [None, None]
+        rest = {name: value for name, value in fields.items() if name != self._id}
+        return [fields.get(self._id), to_json(rest)]
+
     def _line(self, row: list[Any]) -> str:
         # typeshed cannot know that writerow returns what `write` returned.
         return str(self._row(row))
-
-
-def _packed(fields: dict[str, Any] | None) -> list[Any]:
-    if fields is None:
-        return [None, None]
-    rest = {name: value for name, value in fields.items() if name != "securityID"}
-    return [fields.get("securityID"), to_json(rest)]
 
 
 def _cell(value: Any) -> Any:

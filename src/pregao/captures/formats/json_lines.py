@@ -32,6 +32,6 @@ class JsonFormat:
             f'{{"file":{self._quoted},"packet":{decoded.packet},"ts_ns":{decoded.ts_ns},'
             f'"channel":{header.channel},"seq_version":{header.sequence_version},'
             f'"seq_num":{header.sequence_number},"sending_time":{header.sending_time_ns},'
-            f'"template_id":{message.header.template_id},"version":{message.header.version},'
+            f'"template_id":{message.template_id},"version":{message.version},'
             f'"name":{name},"fields":{fields}}}\n'
         )

@@ -7,31 +7,23 @@ The times are the capture's. Times in fields are São Paulo's, with a date only 
 day. Null is left out; what the schema does not know has a question mark.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pregao.captures.decoded import DecodedMessage
 from pregao.captures.formats.palette import COLORFUL, PLAIN
-from pregao.captures.formats.text_values import Show, printable, show_any, show_field
+from pregao.captures.formats.text_values import Show, printable, show_field
 from pregao.captures.formats.times import Clock
 from pregao.captures.symbols import SymbolTable
-from pregao.codecs.sbe import Schema
-from pregao.codecs.sbe.layout import BlockLayout
+from pregao.feeds.decoding import BlockShape, Decoder, FieldShape
 from pregao.model.streams import Feed, Stream
 
 NAME_WIDTH = 26
 SYMBOL_WIDTH = 14
 INDENT = " " * 4
+_MOST_PLANS = 4096
 
-# Told without their names, in this order, before all others; a price with an @ before it.
-_HEADLINE = (
-    "mDUpdateAction", "mDEntryType", "aggressorSide", "legSide", "imbalanceCondition", "priceBandType",
-    "securityTradingStatus", "tradingSessionSubID", "securityUpdateAction", "headline",
-    "mDEntrySize", "fillQty", "tradeVolume", "mDEntryPx", "lastPx",
-)  # fmt: skip
-_PRICES = frozenset({"mDEntryPx", "lastPx"})
-_NUMBERS = _PRICES | {"mDEntrySize", "fillQty", "tradeVolume"}
-_FLAGS = "matchEventIndicator"
 _STREAMS = {
     Stream.UNKNOWN: "-  ", Stream.INCREMENTAL: "inc", Stream.DEFINITION: "def", Stream.SNAPSHOT: "snp",
 }  # fmt: skip
@@ -57,8 +49,8 @@ class _Plan:
 
 
 class TextFormat:
-    def __init__(self, schema: Schema, symbols: SymbolTable, *, color: bool = False) -> None:
-        self._schema, self._symbols = schema, symbols
+    def __init__(self, decoder: Decoder, symbols: SymbolTable, *, color: bool = False) -> None:
+        self._decoder, self._symbols, self._wording = decoder, symbols, decoder.wording
         self._palette = COLORFUL if color else PLAIN
         self._clock = Clock()
         self._plans: dict[tuple[int, int], _Plan | None] = {}
@@ -75,7 +67,7 @@ class TextFormat:
 
     def message(self, decoded: DecodedMessage) -> str:
         message, palette = decoded.message, self._palette
-        plan = self._plan(message.header.template_id, message.header.version)
+        plan = self._plan(message.template_id, message.version)
         parts = [self._lineage(decoded), self._symbol(decoded)]
         lines: list[str] = []
         if plan is not None and message.fields is not None:
@@ -94,44 +86,49 @@ class TextFormat:
             f"#{decoded.packet:<6} {header.channel:>3} {feed} {_STREAMS[decoded.stream]} "
             f"{header.sequence_version}:{header.sequence_number:<8}"
         )
-        name = f"{_short(message.name or f'template {message.template_id}'):<{NAME_WIDTH}}"
+        name = f"{self._short(message.name or f'template {message.template_id}'):<{NAME_WIDTH}}"
         version = f"v{message.version}" if message.known_version else f"v{message.version}?"
         version = f"{version:<4}" if message.known_version else palette.paint(palette.alarm, f"{version:<4}")
         return f"{self._clock.both(decoded.ts_ns)} {where} {palette.paint(palette.strong, name)} {version}"
 
     def _symbol(self, decoded: DecodedMessage) -> str:
         fields, security_id = decoded.message.fields or {}, decoded.security_id
-        symbol = fields.get("symbol") or (self._symbols.symbol_of(security_id) if security_id else None)
+        symbol = fields.get(self._wording.symbol)
+        if not symbol and security_id:
+            symbol = self._symbols.symbol_of(security_id)
         if isinstance(symbol, str):
             return self._palette.paint(self._palette.symbol, f"{printable(symbol):<{SYMBOL_WIDTH}}")
         return f"{'-' if security_id is None else security_id:<{SYMBOL_WIDTH}}"
 
     def _plan(self, template_id: int, version: int) -> _Plan | None:
-        key = (template_id, self._schema.epoch(version))
+        key = (template_id, version)
         if key not in self._plans:
-            layout = self._schema.at(version).messages.get(template_id)
-            self._plans[key] = None if layout is None else self._plan_of(layout)
+            if len(self._plans) >= _MOST_PLANS:  # damaged bytes can name any version
+                self._plans.clear()
+            shape = self._decoder.shape(template_id, version)
+            self._plans[key] = None if shape is None else self._plan_of(shape)
         return self._plans[key]
 
-    def _plan_of(self, layout: BlockLayout, root: bool = True) -> _Plan:
-        shows = {f.name: show_field(f, self._clock, self._palette) for f in layout.fields}
-        shows |= {data.name: lambda value, _: show_any(value) for data in layout.data}
-        flags = _Item(_FLAGS, "", shows.pop(_FLAGS)) if _FLAGS in shows else None
-        headline = [name for name in _HEADLINE if name in shows]
+    def _plan_of(self, shape: BlockShape, root: bool = True) -> _Plan:
+        wording, palette = self._wording, self._palette
+        fields = [*shape.fields, *map(FieldShape, shape.data)]
+        shows = {f.name: show_field(f.form, self._clock, palette, wording) for f in fields}
+        flags = _Item(wording.flags, "", shows.pop(wording.flags)) if wording.flags in shows else None
+        headline = [name for name in wording.headline if name in shows]
         # A definition is where a person looks up the id that its symbol stands for.
-        hidden = {"symbol" if "symbol" in shows else "securityID"} if root else set()
+        hidden = {wording.symbol if wording.symbol in shows else wording.security_id} if root else set()
         others = [name for name in shows if name not in headline and name not in hidden]
         items = [self._headline_item(name, shows[name]) for name in headline]
-        label = self._palette.paint
-        items += [_Item(name, label(self._palette.faint, f"{name}="), shows[name]) for name in others]
-        groups = tuple((group.name, self._plan_of(group, root=False)) for group in layout.groups)
+        items += [_Item(name, palette.paint(palette.faint, f"{name}="), shows[name]) for name in others]
+        groups = tuple((name, self._plan_of(group, root=False)) for name, group in shape.groups)
         return _Plan(tuple(items), flags, groups)
 
     def _headline_item(self, name: str, show: Show) -> _Item:
-        style = self._palette.number if name in _NUMBERS else ""
-        return _Item(name, "@ " if name in _PRICES else "", show, style)
+        prices, sizes = self._wording.prices, self._wording.sizes
+        style = self._palette.number if name in prices or name in sizes else ""
+        return _Item(name, "@ " if name in prices else "", show, style)
 
-    def _block(self, plan: _Plan, fields: dict[str, Any], near_ns: int) -> list[str]:
+    def _block(self, plan: _Plan, fields: Mapping[str, Any], near_ns: int) -> list[str]:
         parts = []
         for item in plan.items:
             value = fields.get(item.name)
@@ -139,12 +136,12 @@ class TextFormat:
                 shown = item.show(value, near_ns)
                 if shown is not None:
                     parts.append(item.before + self._palette.paint(item.style, shown))
-        flags = fields.get(_FLAGS)
+        flags = fields.get(self._wording.flags)
         shown = plan.flags.show(flags, near_ns) if plan.flags is not None and flags else None
         return [*parts, f"[{shown}]"] if shown else parts
 
     def _groups(
-        self, plan: _Plan, fields: dict[str, Any], near_ns: int, depth: int, lines: list[str]
+        self, plan: _Plan, fields: Mapping[str, Any], near_ns: int, depth: int, lines: list[str]
     ) -> None:
         for name, inner in plan.groups:
             for number, entry in enumerate(fields.get(name) or (), 1):
@@ -152,11 +149,8 @@ class TextFormat:
                 lines.append(" ".join([INDENT * depth + label, *self._block(inner, entry, near_ns)]))
                 self._groups(inner, entry, near_ns, depth + 1, lines)
 
-
-def _short(name: str) -> str:
-    """A name that fits its column: snapshots lose a word, any other its middle."""
-    if len(name) > NAME_WIDTH:
-        name = name.replace("SnapshotFullRefresh", "Snapshot")
-    if len(name) > NAME_WIDTH:
-        name = f"{name[: NAME_WIDTH - 9]}…{name[-8:]}"
-    return name
+    def _short(self, name: str) -> str:
+        """A name that fits its column: first without words that say little, then without its middle."""
+        for long, short in self._wording.shorter.items():
+            name = name.replace(long, short) if len(name) > NAME_WIDTH else name
+        return f"{name[: NAME_WIDTH - 9]}…{name[-8:]}" if len(name) > NAME_WIDTH else name

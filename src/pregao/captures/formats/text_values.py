@@ -6,14 +6,11 @@ from typing import Any
 
 from pregao.captures.formats.palette import Palette
 from pregao.captures.formats.times import Clock, date_of
-from pregao.codecs.sbe.layout import FieldLayout, Kind
+from pregao.feeds.decoding import Form, Wording
 
 # A value and the capture time of its message (a time of the same day is shown without its date)
 # to text; None when there is nothing to show.
 Show = Callable[[Any, int], str | None]
-
-_BUYING = frozenset({"BID", "BUY", "ImbalanceMoreBuyers"})
-_SELLING = frozenset({"OFFER", "SELL", "ImbalanceMoreSellers"})
 
 
 def price(value: Decimal) -> str:
@@ -32,21 +29,19 @@ def _escape(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-def show_field(field: FieldLayout, clock: Clock, palette: Palette) -> Show:
-    """How to show a field of this layout."""
-    if field.kind is Kind.TIME:
-        return (lambda value, _: clock.seconds(value)) if field.in_seconds else clock.local
-    if field.kind is Kind.ENUM:
-        return lambda value, _: _choice(value, palette)
-    if field.kind is Kind.SET:
-        return lambda value, _: ",".join(_bit(bit, palette) for bit in value) or None
-    if field.kind in (Kind.DECIMAL, Kind.SCALED):
-        return lambda value, _: price(value)
-    if field.kind is Kind.COMPOSITE:
-        return _show_month if field.semantic_type == "MonthYear" else _show_composite
-    if field.semantic_type == "LocalMktDate":
-        return lambda value, _: date_of(value)
-    return lambda value, _: show_any(value)
+def show_field(form: Form, clock: Clock, palette: Palette, wording: Wording) -> Show:
+    """How to show a field of this form."""
+    simple: dict[Form, Show] = {
+        Form.TIME: clock.local,
+        Form.SECONDS: lambda value, _: clock.seconds(value),
+        Form.DECIMAL: lambda value, _: price(value),
+        Form.DATE: lambda value, _: date_of(value),
+        Form.MONTH: _show_month,
+        Form.COMPOSITE: _show_composite,
+        Form.CHOICE: lambda value, _: _choice(value, palette, wording),
+        Form.CHOICES: lambda value, _: ",".join(_bit(bit, palette) for bit in value) or None,
+    }
+    return simple.get(form, lambda value, _: show_any(value))
 
 
 def show_any(value: Any) -> str:
@@ -63,12 +58,12 @@ def show_any(value: Any) -> str:
     return str(value)
 
 
-def _choice(value: str | int, palette: Palette) -> str:
+def _choice(value: str | int, palette: Palette, wording: Wording) -> str:
     if isinstance(value, int):
         return palette.paint(palette.alarm, f"?{value}")
-    if value in _BUYING:
+    if value in wording.buying:
         return palette.paint(palette.buy, value)
-    return palette.paint(palette.sell, value) if value in _SELLING else value
+    return palette.paint(palette.sell, value) if value in wording.selling else value
 
 
 def _bit(value: str | int, palette: Palette) -> str:

@@ -1,24 +1,20 @@
 """A capture file as runs of packets, as the merge takes them: columns, and where the payloads are."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from pregao.captures.decode import COMPRESSION_DAMAGED
 from pregao.captures.decoded import Endpoint, Finding
-from pregao.captures.readable import unknown_links
 from pregao.captures.replay.sources import FileSources
-from pregao.codecs.pcap.kernels import ENDED_FULL, Run, take_run
-from pregao.codecs.pcap.outcomes import Damage, Datagram, Skip
-from pregao.codecs.pcap.runs import CaptureRuns
-from pregao.io.captures import WINDOW_SIZE, CaptureSource, Window, open_capture
-from pregao.model.errors import CaptureError
+from pregao.captures.runs import RunReader
+from pregao.codecs.pcap.outcomes import Datagram
+from pregao.codecs.pcap.runs import RUN_PACKETS, DatagramRun
+from pregao.io.captures import WINDOW_SIZE, open_capture
 from pregao.model.packets import Bytes
 
-RUN_PACKETS = 2048
-_MOST_BYTES = 1 << 40
 _EARLIEST = -(1 << 63)
 LATEST_KEY = (1 << 63) - 2  # a time clamped to the largest number must still be before "never"
 
@@ -26,19 +22,12 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class Columns:
-    """Room for the packets of a run."""
+    """Packets of a run: those of its datagrams, with their keys and sources."""
 
     def __init__(self, packets: int) -> None:
-        self.ts, self.key, self.offset, self.flow, self.number = (
-            np.empty(packets, np.int64) for _ in range(5)
-        )
+        self.ts, self.key, self.offset = (np.empty(packets, np.int64) for _ in range(3))
         self.length = np.empty(packets, np.uint32)
         self.source = np.empty(packets, np.uint16)
-
-    @property
-    def run(self) -> Run:
-        arrays = (self.ts, self.offset, self.length, self.flow, self.number)
-        return Run(*(array.ctypes.data for array in arrays))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,70 +59,29 @@ class FileRuns:
     def __init__(
         self, file: str, sources: FileSources, findings: Findings, packets: int = RUN_PACKETS
     ) -> None:
-        self._file, self._sources, self._findings = file, sources, findings
-        self._columns = Columns(packets)
-        self._single = Columns(1)
-        self._run, self._packets = self._columns.run, packets
-        self._runs = CaptureRuns()
-        self._skipped = np.zeros(256, np.int64)
+        self._sources, self._findings, self._file = sources, findings, file
+        self._columns, self._single = Columns(packets), Columns(1)
+        self._reader = RunReader(file, packets)
         self._last_key = _EARLIEST
 
     def runs(self, window_size: int = WINDOW_SIZE) -> Generator[PacketRun, None, None]:
-        with open_capture(self._file) as source:
-            try:
-                for window in source.windows(window_size):
-                    yield from self._window(window)
-                    window.consumed = self._runs.position - window.base
-            except CaptureError as error:
-                if source.compression == "none":
-                    raise
-                self._found(COMPRESSION_DAMAGED, 0, error.offset, error.reason)
-            self._finish(source)
-
-    def _finish(self, source: CaptureSource) -> None:
-        for damage in self._runs.reader.finish(source.length):
-            self._damaged(damage)
-        for finding in unknown_links(self._file, self._runs.reader):
-            self._findings.add(finding)
-
-    def _window(self, window: Window) -> Iterator[PacketRun]:
-        # numpy makes no array of nothing.
-        payloads = np.frombuffer(window.data if len(window.data) else b"\0", np.uint8)
-        while True:
-            full = False
-            if self._runs.begin(window.data):
-                count, full = self._kernel(payloads, len(window.data), window.base)
-                if count:
-                    yield self._finished(PacketRun(self._columns, count, payloads))
-            if full:
-                continue
-            # Unusual, or the window's end: the plain reader says what to make of it.
-            outcomes = self._runs.step(window.data, window.base)
-            if outcomes is None:
-                return
-            for outcome in outcomes:
-                if isinstance(outcome, Datagram):
-                    yield self._finished(self._one(outcome))
-                elif isinstance(outcome, Damage):
-                    self._damaged(outcome)
+        with open_capture(self._file) as source, closing(self._reader.read(source, window_size)) as items:
+            for item in items:
+                if isinstance(item, Finding):
+                    self._findings.add(item)
+                elif isinstance(item, Datagram):
+                    yield self._finished(self._one(item))
                 else:
-                    self._skip(outcome)
+                    yield self._finished(self._run(item))
 
-    def _kernel(self, payloads: Bytes, size: int, base: int) -> tuple[int, bool]:
-        """How many datagrams were taken, and whether there may be more."""
-        runs, columns = self._runs, self._columns
-        start = runs.position - base
-        position, count, number, _, why = take_run(
-            payloads.ctypes.data, start, size, runs.shape, runs.next_number, self._run, 0, self._packets,
-            _MOST_BYTES, self._skipped.ctypes.data,
-        )  # fmt: skip
-        runs.took(position - start, number - runs.next_number)
-        if count:
-            self._number_sources(columns, count, payloads)
-        return count, why == ENDED_FULL
+    def _run(self, run: DatagramRun) -> PacketRun:
+        columns = self._columns
+        columns.ts, columns.offset, columns.length = run.columns.ts, run.columns.offset, run.columns.length
+        self._number_sources(columns, run.columns.flow[: run.count], run.payloads)
+        return PacketRun(columns, run.count, run.payloads)
 
-    def _number_sources(self, columns: Columns, count: int, payloads: Bytes) -> None:
-        flows = columns.flow[:count]
+    def _number_sources(self, columns: Columns, flows: Array, payloads: Bytes) -> None:
+        count = len(flows)
         if (flows == flows[0]).all():  # nearly always
             columns.source[:count] = self._source(int(flows[0]), columns, 0, payloads)
             return
@@ -166,13 +114,3 @@ class FileRuns:
             np.minimum(key, LATEST_KEY, out=key)
         self._last_key = int(key[-1])
         return run
-
-    def _damaged(self, damage: Damage) -> None:
-        detail = f"{damage.left} bytes left" if damage.left else ""
-        self._found(damage.fault.label, damage.number, damage.offset, detail)
-
-    def _found(self, name: str, packet: int, offset: int | None, detail: str) -> None:
-        self._findings.add(Finding(self._file, name, packet, offset, detail))
-
-    def _skip(self, skip: Skip) -> None:
-        self._skipped[skip] += 1

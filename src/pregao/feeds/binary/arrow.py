@@ -7,6 +7,7 @@ schema's times that was: they are not the same moment (section 9).
 """
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,11 @@ _OF_PACKET = {
 }
 _OF_ROW = {"message_index": "place", "wire_version": "version", "flags": "flags"}
 
+# Where a row came from.
+LINEAGE = (
+    "channel", "sequence_version", "sequence_number", "packet", "flow", "ts_recv_ns", "message_index",
+    "wire_version", "flags", "ts_send_ns", "ts_event_ns", "ts_event_kind",
+)  # fmt: skip
 LOST = "values_lost"  # metadata of a batch: rows whose value no Arrow type could hold, by column
 
 
@@ -54,6 +60,20 @@ def record_batch(table: TableColumns) -> Any:
     if lost:
         schema = schema.with_metadata({LOST: json.dumps(lost)})
     return pa.RecordBatch.from_arrays(list(arrays.values()), schema=schema)
+
+
+def with_lineage(table: TableColumns, tables: Sequence[TableColumns]) -> Any:
+    """A table whose rows all have LINEAGE: entries of groups take it from their message."""
+    rows, above, places = record_batch(table), table, None
+    while above.table.parent is not None:
+        up = pa.array(above.parent_rows)
+        places = up if places is None else up.take(places)
+        above = tables[above.table.parent]
+    root = rows if places is None else record_batch(above).take(places)
+    columns = {name: root.column(name) for name in LINEAGE}
+    own = (name for name in rows.schema.names if name not in LINEAGE and name != "parent_row")
+    columns |= {name: rows.column(name) for name in own}
+    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 
 def _schema_of(table: TableColumns, arrays: dict[str, Any], owners: list[FieldLayout]) -> Any:

@@ -4,17 +4,18 @@ The arrays are those of the decoder: the next batch overwrites them. What `to_ar
 memory of its own.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from pregao.codecs.arrow.kernels import gathered
 from pregao.codecs.pcap.outcomes import Skip
 from pregao.codecs.sbe.kernel_tables import FLAG_SHORT_BLOCK
-from pregao.codecs.sbe.layout import FieldLayout
+from pregao.codecs.sbe.layout import FieldLayout, Kind
 from pregao.codecs.sbe.plan import Column, Plan, Table
 from pregao.feeds.binary.storage import Array, Storage
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
+UNKNOWN: Final = "unknown"  # the table of messages of unknown templates
 _NEVER = 1 << 32  # longer than any block
 
 
@@ -189,3 +191,38 @@ class ColumnBatch(Mapping[str, TableColumns]):
         from pregao.feeds.binary.arrow import record_batch
 
         return {name: record_batch(table) for name, table in self._named.items()}
+
+    def with_lineage(self, name: str) -> Any:
+        """A table as a RecordBatch whose rows say where they came from: those of groups as their message says
+        it. None: it has no rows."""
+        table = self._named.get(name)
+        return None if table is None else self.shaped(table)
+
+    def shaped(self, table: TableColumns) -> Any:
+        from pregao.feeds.binary.arrow import with_lineage
+
+        return with_lineage(table, self.tables)
+
+    def count_messages(self) -> Counter[str]:
+        roots = (table for table in self.tables if not table.table.is_group and table.rows)
+        return Counter({table.name: table.rows for table in roots})
+
+    def count_values(self) -> Counter[str]:
+        """How often each value of an enum or a set came that has a name, as `field=word`."""
+        found: Counter[str] = Counter()
+        for table in self._named.values():
+            for name in table:
+                validity = table.validity(name)
+                if validity is not None and validity.leaf.kind in (Kind.ENUM, Kind.SET):
+                    for word, count in _named_values(table[name], validity.leaf):
+                        found[f"{name}={word}"] += count
+        return found
+
+
+def _named_values(raw: Array, leaf: FieldLayout) -> Iterator[tuple[str, int]]:
+    numbers = raw.view(np.uint8) if raw.dtype.kind in "SV" and raw.dtype.itemsize == 1 else raw
+    for value, count in zip(*np.unique(numbers, return_counts=True), strict=True):
+        if leaf.kind is Kind.SET:
+            yield from ((name, int(count)) for bit, name in leaf.names.items() if int(value) >> bit & 1)
+        elif int(value) in leaf.names:
+            yield leaf.names[int(value)], int(count)

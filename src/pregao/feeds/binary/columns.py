@@ -13,17 +13,17 @@ the plain chain of `codecs.pcap` and, when it holds a datagram, decoded by the s
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
-from pregao.codecs.pcap.kernels import ENDED_UNUSUAL, ENDED_WINDOW
+from pregao.codecs.pcap.kernels import ENDED_FULL
 from pregao.codecs.pcap.outcomes import Damage, Datagram, Skip
-from pregao.codecs.pcap.runs import CaptureRuns
+from pregao.codecs.pcap.runs import CaptureRuns, Took
 from pregao.codecs.sbe.kernels import drain
 from pregao.codecs.sbe.plan import make_plan
 from pregao.codecs.sbe.schema import Schema
-from pregao.feeds.binary.batch import ColumnBatch
+from pregao.feeds.binary.batch import UNKNOWN, ColumnBatch
 from pregao.feeds.binary.kernels.packets import (
     ENDED_OUTPUT,
     RUN_PACKETS,
@@ -34,20 +34,14 @@ from pregao.feeds.binary.kernels.packets import (
 )
 from pregao.feeds.binary.storage import allocate
 from pregao.feeds.binary.workspace import Workspace
+from pregao.feeds.decoding import Window
 from pregao.model.errors import CaptureError, Fault
 
 DEFAULT_ROWS = 1 << 18  # fewer are more calls a row; more leave the cache
 _DATA_BYTES = 4 << 20
+_FULL = "the columns are full"
 
 Bytes = np.ndarray[tuple[int], np.dtype[np.uint8]]
-
-
-class Window(Protocol):
-    """A stretch of a capture: see `io.captures`."""
-
-    base: int
-    data: memoryview
-    consumed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +78,17 @@ class ColumnDecoder:
         """
         return _Decoding(self).run(windows)
 
+    def tables(self) -> list[str]:
+        """Without that of unknown templates, which have no columns of their own."""
+        return [table.name for table in self.plan.tables if table.name != UNKNOWN]
+
+    def empty(self, name: str) -> Any:
+        """A table without rows, as `ColumnBatch.with_lineage` gives it."""
+        self.storage.clear()
+        nothing = ColumnBatch(self.plan, self.storage, findings=[], records=0, skipped={}, other_flows={})
+        (table,) = (each for each in nothing.tables if each.name == name)
+        return nothing.shaped(table)
+
 
 class _Decoding:
     """One capture on its way through a decoder."""
@@ -115,21 +120,17 @@ class _Decoding:
 
     def _window(self, window: Window) -> Iterator[ColumnBatch]:
         buffer = _bytes_of(window.data)
-        while True:
-            why = ENDED_UNUSUAL
-            if self._runs.begin(window.data):
-                why = self._kernel(buffer, window.base)
-            if why == ENDED_OUTPUT:
+
+        def take(start: int) -> Took[str]:
+            return self._kernel(buffer, start, window.base)
+
+        for outcome in self._runs.through(window.data, window.base, take):
+            if isinstance(outcome, str):
                 yield from self._full()
-            elif why in (ENDED_UNUSUAL, ENDED_WINDOW):
-                # At the window's end the plain reader says whether a record is cut or damaged.
-                outcomes = self._runs.step(window.data, window.base)
-                if outcomes is None:
-                    return
-                for outcome in outcomes:
-                    if isinstance(outcome, Datagram) and not self._has_room():
-                        yield from self._full()
-                    self._plain(outcome)
+                continue
+            if isinstance(outcome, Datagram) and not self._has_room():
+                yield from self._full()
+            self._plain(outcome)
 
     def _has_room(self) -> bool:
         decoder = self._decoder
@@ -137,10 +138,9 @@ class _Decoding:
             return False
         return bool(has_room(self._work.columns.address, decoder.most_rows, decoder.most_data))
 
-    def _kernel(self, buffer: Bytes, base: int) -> int:
-        """Decode runs from where the reader is; why the kernel came back."""
+    def _kernel(self, buffer: Bytes, start: int, base: int) -> Took[str]:
+        """Decode runs from `start` on, until the columns are full or the kernel must stop."""
         decoder, work, runs, storage = self._decoder, self._work, self._runs, self._storage
-        start = runs.position - base
         position, row, number, why = decode(
             buffer.ctypes.data, start, len(buffer), runs.shape, runs.next_number, work.feed.address,
             storage.packet_count, decoder.most_packets, work.columns.address, decoder.most_rows,
@@ -148,9 +148,9 @@ class _Decoding:
         )  # fmt: skip
         storage.packets["offset"][storage.packet_count : row] += base
         storage.packet_count = row
-        runs.took(position - start, number - runs.next_number)
         self._keep_faults(base)
-        return int(why)
+        full = _FULL if why == ENDED_OUTPUT else None
+        return Took(position, number, why in (ENDED_FULL, ENDED_OUTPUT), full)
 
     def _keep_faults(self, base: int | None) -> None:
         """Name the faults of the last run; `base` None: of a datagram put together."""

@@ -1,9 +1,11 @@
 """Binary UMDF as a system: see `feeds.port`."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from pregao.codecs.sbe import MessageDecoder, Schema, load_builtin_schema
+from pregao.feeds.binary.columns import DEFAULT_ROWS, ColumnDecoder
+from pregao.feeds.binary.decoding import BinaryDecoding
 from pregao.feeds.binary.headers import PacketHeaders
 from pregao.feeds.binary.identity import IDENTITY
 from pregao.feeds.binary.inspector import PacketInspector
@@ -13,10 +15,13 @@ from pregao.feeds.binary.news_parts import NewsPart
 from pregao.feeds.binary.packets import PacketHeader
 from pregao.feeds.binary.publisher.channel import ChannelPublisher
 from pregao.feeds.binary.publisher.packets import LAST_VERSION
+from pregao.feeds.binary.reading.book_policy import order_flags
 from pregao.feeds.binary.reading.kernels.packets import read_rows
 from pregao.feeds.binary.reading.plain import PlainReader, news_of
 from pregao.feeds.binary.reading.rows import RowReader
-from pregao.feeds.port import Policy
+from pregao.feeds.binary.vocabulary import deprecated_templates, vocabulary
+from pregao.feeds.decoding import Vocabulary
+from pregao.feeds.port import Array, Policy
 from pregao.feeds.publishing import BookSource, Habits, Listener, Paces, SequencePoint, Site
 from pregao.kernels import Kernel
 from pregao.model.events import News
@@ -52,7 +57,7 @@ class BinaryNewsDesk:
         return [news_of(news, self._now_ns) for news in self._assembler.flush()]
 
 
-class BinaryUmdf:
+class BinaryUmdf(BinaryDecoding):
     """`schema` is loaded when it is first needed; None: the packaged one."""
 
     name = "binary"
@@ -89,6 +94,18 @@ class BinaryUmdf:
 
     def live_kernels(self) -> tuple[Kernel, ...]:
         return read_headers, read_rows
+
+    def columns(self, schema: Schema | None = None, rows: int | None = None) -> ColumnDecoder:
+        return ColumnDecoder(schema or self.schema, rows or DEFAULT_ROWS)
+
+    def vocabulary(self, version: int) -> Vocabulary:
+        return vocabulary(self.schema, version)
+
+    def order_flags(self, versions: Array) -> Array:
+        return order_flags(versions)
+
+    def deprecated_templates(self, version: int) -> Callable[[bytes], bytes]:
+        return deprecated_templates(self.schema, version)
 
     def channels_of(self, instrument: Instrument) -> tuple[int, ...]:
         """One (6.1)."""

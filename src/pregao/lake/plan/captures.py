@@ -12,28 +12,22 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from pregao.codecs.pcap.kernels import ENDED_FULL, INTERFACE_SIZE, Run, Shape, take_run
-from pregao.codecs.pcap.outcomes import Damage, Datagram
-from pregao.codecs.pcap.runs import CaptureRuns
-from pregao.lake.plan.contents import Content
+from pregao.captures.decoded import Finding
+from pregao.captures.runs import RunReader
+from pregao.codecs.pcap.kernels import INTERFACE_SIZE, Shape
+from pregao.codecs.pcap.outcomes import Datagram
+from pregao.codecs.pcap.runs import CaptureRuns, DatagramRun, read_run
+from pregao.lake.plan.contents import Content, FrameWindow
 from pregao.lake.plan.scratch import Form, form_of
 from pregao.lake.plan.stored import Stored, look
-from pregao.model.errors import CaptureError
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 PIECE_PACKETS: Final = 4096
-_MOST_BYTES: Final = 1 << 40
+_NO_FRAME: Final = -1
 # Of a plain file at its first reading: of this machine, and of a store, where a request takes long.
 _WINDOW: Final = 4 << 20
 _REMOTE_WINDOW: Final = 32 << 20
-
-
-class NotInFramesError(CaptureError):
-    """A compressed capture that must be unpacked: its frames do not begin with records."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__("records do not end with zstd frames", file=path)
 
 
 class Piece(NamedTuple):
@@ -96,7 +90,6 @@ class PieceReader:
         self._layout = layout
         self._content: Content | None = None
         self._shapes: list[tuple[Shape, Array]] = [_shape(kept) for kept in layout.shapes]
-        self._skipped = np.zeros(256, np.int64)
 
     def read(self, number: int) -> Packets:
         """The datagrams of a piece, in the order of the file."""
@@ -104,12 +97,7 @@ class PieceReader:
         if number in self._layout.odd:
             return _odd_packet(*self._layout.odd[number])
         owner = self._bytes(piece)
-        columns = Columns(piece.packets)
-        _, count, _, _, _ = take_run(
-            owner.ctypes.data, 0, len(owner), self._shapes[piece.shape][0], 1, columns.run, 0, piece.packets,
-            _MOST_BYTES, self._skipped.ctypes.data,
-        )  # fmt: skip
-        return columns.packets(count, owner)
+        return _packets(read_run(owner, self._shapes[piece.shape][0], piece.packets))
 
     def _bytes(self, piece: Piece) -> Array:
         if self._content is None:
@@ -132,98 +120,50 @@ def _odd_packet(ts: int, payload: bytes, flow: int) -> Packets:
     )  # fmt: skip
 
 
-class Columns:
-    """Room for the datagrams of a run."""
-
-    def __init__(self, packets: int) -> None:
-        room = max(packets, 1)
-        self.ts, self.offset, self.flow, self.number = (np.empty(room, np.int64) for _ in range(4))
-        self.length = np.empty(room, np.uint32)
-
-    @property
-    def run(self) -> Run:
-        arrays = (self.ts, self.offset, self.length, self.flow, self.number)
-        return Run(*(array.ctypes.data for array in arrays))
-
-    def packets(self, count: int, owner: Array) -> Packets:
-        return Packets(
-            self.ts[:count], self.offset[:count] + owner.ctypes.data, self.length[:count],
-            self.flow[:count], owner,
-        )  # fmt: skip
+def _packets(run: DatagramRun) -> Packets:
+    columns, count, owner = run.columns, run.count, run.payloads
+    return Packets(
+        columns.ts[:count], columns.offset[:count] + owner.ctypes.data, columns.length[:count],
+        columns.flow[:count], owner,
+    )  # fmt: skip
 
 
 def walk_capture(layout: CaptureLayout, piece_packets: int = PIECE_PACKETS) -> Iterator[tuple[int, Packets]]:
-    """The first reading of a file: fills the layout, and gives each piece with its number."""
-    runs, content = CaptureRuns(), Content(layout.stored, layout.form, layout.scratch)
+    """The first reading of a file: fills the layout, and gives each piece with its number. Packets are valid
+    until the next are asked for."""
+    reader = RunReader(layout.path, piece_packets)
+    content = Content(layout.stored, layout.form, layout.scratch)
     try:
-        for frame, array in _arrays(content, runs):
-            yield from _walk(layout, runs, frame, array, piece_packets)
-        for damage in runs.reader.finish(content.size):
-            layout.damage.append(f"{damage.fault.label} at byte {damage.offset}")
+        for item in reader.read(content, _REMOTE_WINDOW if content.is_remote else _WINDOW):
+            if isinstance(item, Finding):
+                layout.damage.append(_as_damage(item))
+            elif isinstance(item, Datagram):
+                yield _odd(layout, item)
+            else:
+                layout.pieces.append(_piece(layout, item, reader))
+                yield len(layout.pieces) - 1, _packets(item)
     finally:
         content.close()
 
 
-def _arrays(content: Content, runs: CaptureRuns) -> Iterator[tuple[int, Array]]:
-    """The capture frame by frame, or in windows that each begin with a record."""
-    if content.frames is not None:
-        for number in range(len(content.frames.frames)):
-            yield number, content.frame(number)
-    else:
-        yield from _windows(content, runs, _REMOTE_WINDOW if content.is_remote else _WINDOW)
+def _piece(layout: CaptureLayout, run: DatagramRun, reader: RunReader) -> Piece:
+    """Of a frame by its place in that; of a file by its place in the capture."""
+    window = reader.window
+    frame = window.frame if isinstance(window, FrameWindow) else _NO_FRAME
+    origin = window.base if frame == _NO_FRAME else 0
+    shape = _shape_number(layout, reader.runs)
+    return Piece(origin + run.start, origin + run.end, frame, shape, run.count)
 
 
-def _windows(content: Content, runs: CaptureRuns, least: int) -> Iterator[tuple[int, Array]]:
-    size = least
-    while True:
-        start = runs.position
-        end = min(start + size, content.size)
-        yield -1, content.between(start, end)
-        if end == content.size:
-            return
-        size = least if runs.position > start else 2 * size  # a record longer than the window
-
-
-def _walk(
-    layout: CaptureLayout, runs: CaptureRuns, frame: int, content: Array, piece_packets: int
-) -> Iterator[tuple[int, Packets]]:
-    window, base, size = content.data, runs.position, len(content)
-    columns, skipped = Columns(piece_packets), np.zeros(256, np.int64)
-    while True:
-        full = False
-        if runs.begin(window):
-            start = runs.position - base
-            end, count, number, _, why = take_run(
-                content.ctypes.data, start, size, runs.shape, runs.next_number, columns.run, 0, piece_packets,
-                _MOST_BYTES, skipped.ctypes.data,
-            )  # fmt: skip
-            runs.took(end - start, number - runs.next_number)
-            full = why == ENDED_FULL
-            if count:
-                origin = base if frame < 0 else 0
-                layout.pieces.append(
-                    Piece(origin + start, origin + end, frame, _shape_number(layout, runs), count)
-                )
-                yield len(layout.pieces) - 1, columns.packets(count, content)
-                columns = Columns(piece_packets)
-        if full:
-            continue
-        outcomes = runs.step(window, base)
-        if outcomes is None:
-            if frame >= 0 and runs.position - base != size:
-                raise NotInFramesError(layout.path)
-            return
-        for outcome in outcomes:
-            if isinstance(outcome, Datagram):
-                yield _odd(layout, outcome)
-            elif isinstance(outcome, Damage):
-                layout.damage.append(f"{outcome.fault.label} at byte {outcome.offset}")
+def _as_damage(finding: Finding) -> str:
+    where = "" if finding.offset is None else f" at byte {finding.offset}"
+    return f"{finding.name}{where}" if where else f"{finding.name}: {finding.detail}"
 
 
 def _odd(layout: CaptureLayout, datagram: Datagram) -> tuple[int, Packets]:
     number = len(layout.pieces)
     flow = datagram.dst << 16 | datagram.dst_port if datagram.ip_version == 4 else -datagram.dst_port
-    layout.pieces.append(Piece(0, 0, -1, 0, 1))
+    layout.pieces.append(Piece(0, 0, _NO_FRAME, 0, 1))
     layout.odd[number] = (datagram.ts_ns, bytes(datagram.payload), flow)
     return number, _odd_packet(*layout.odd[number])
 

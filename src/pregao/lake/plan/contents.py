@@ -4,10 +4,13 @@ Nothing is mapped: a file that somebody truncates meanwhile is then an error wit
 mapping would end the process (SIGBUS), and a worker of Spark with it.
 """
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
 import numpy as np
 
+from pregao.io.captures import WINDOW_SIZE, Window
 from pregao.io.seekable import SeekableFile
 from pregao.lake.plan.scratch import Form, unpacked
 from pregao.lake.plan.stored import LocalFile, RemoteFile, Stored, look, open_remote, open_stored
@@ -17,11 +20,29 @@ from pregao.model.errors import CaptureError
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
+class NotInFramesError(CaptureError):
+    """A compressed capture that must be unpacked: its frames do not begin with records."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__("records do not end with zstd frames", file=path)
+
+
+@dataclass(slots=True)
+class FrameWindow(Window):
+    """A whole frame; `base` counts the content of those before it."""
+
+    frame: int = 0
+
+
 class Content:
-    """What pieces are of: a file of this machine or of a store, or zstd frames of either."""
+    """What pieces are of: a file of this machine or of a store, or zstd frames of either. A `Source` of
+    `captures.reader`: its windows are frames, or about as long as is asked for."""
+
+    compression = "none"  # it is unpacked already
 
     def __init__(self, stored: Stored, form: Form, scratch: str = "") -> None:
         self.frames: SeekableFile | None = None
+        self.length, self._path = 0, stored.path
         self._file: LocalFile | RemoteFile | None = None
         self._last = -1, np.zeros(0, np.uint8)
         if form is not Form.UNPACKED and is_remote(stored.path):
@@ -50,6 +71,29 @@ class Content:
     @property
     def is_remote(self) -> bool:
         return isinstance(self._file, RemoteFile)
+
+    def windows(self, window_size: int = WINDOW_SIZE) -> Iterator[Window]:
+        yield from self._frame_windows() if self.frames is not None else self._file_windows(window_size)
+
+    def _frame_windows(self) -> Iterator[Window]:
+        assert self.frames is not None
+        for number in range(len(self.frames.frames)):
+            window = FrameWindow(self.length, self.frame(number).data, frame=number)
+            self.length += len(window.data)
+            yield window
+            if window.consumed != len(window.data):
+                raise NotInFramesError(self._path)
+
+    def _file_windows(self, least: int) -> Iterator[Window]:
+        start, wanted = 0, least
+        while True:
+            self.length = min(start + wanted, self.size)
+            window = Window(start, self.between(start, self.length).data)
+            yield window
+            if self.length == self.size:
+                return
+            wanted = least if window.consumed else 2 * wanted  # a record longer than the window
+            start += window.consumed
 
     def frame(self, number: int) -> Array:
         """Several pieces may be of one frame, one after the other."""

@@ -14,11 +14,11 @@ from pregao.feeds.registry import DEFAULT, load_system
 from pregao.lake.plan.captures import (
     PIECE_PACKETS,
     CaptureLayout,
-    NotInFramesError,
     Packets,
     open_layout,
     walk_capture,
 )
+from pregao.lake.plan.contents import NotInFramesError
 from pregao.lake.plan.index import NUMBER_BITS, PIECE, Array, FileIndex, LeftOutFlow, StreamIndex
 from pregao.lake.plan.kernels import STRIPE, begin_hash, end_hash, hash_stripes
 from pregao.lake.plan.loops import LoopReader

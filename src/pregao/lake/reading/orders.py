@@ -6,14 +6,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pregao.feeds.binary.reading.book_policy import FIRST_BY_PRICE, FIRST_WITH_DELETED_PRICE
+from pregao.feeds.port import OrderingSystem
+from pregao.feeds.registry import DEFAULT, load_system
 from pregao.model.rows import NULL, ROW, Flag, Kind
 
-_BY_POSITION, _PRICE_UNTOLD = int(Flag.BY_POSITION), int(Flag.PRICE_UNTOLD)
+_BY_POSITION = int(Flag.BY_POSITION)
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def order_rows(table: Any, security_id: int | Array, kind: Kind) -> Any:
+def order_rows(table: Any, security_id: int | Array, kind: Kind, system: str = DEFAULT) -> Any:
     """As the kernels take them. Of a stored book those that tell no order are left out."""
     rows = np.zeros(table.num_rows, ROW)
     rows["kind"], rows["security_id"] = kind, security_id
@@ -24,13 +25,20 @@ def order_rows(table: Any, security_id: int | Array, kind: Kind) -> Any:
     for name in ("firm", "position"):
         rows[name] = pc.fill_null(table[name], 0).to_numpy()
     rows["flags"] = pc.if_else(pc.fill_null(table["implied"], False), int(Flag.IMPLIED), 0).to_numpy()
-    if "wire_version" in table.schema.names:
-        versions = pc.fill_null(table["wire_version"], FIRST_BY_PRICE).to_numpy()
-        rows["flags"] |= np.where(versions < FIRST_BY_PRICE, _BY_POSITION, 0).astype(np.uint8)
-        rows["flags"] |= np.where(versions < FIRST_WITH_DELETED_PRICE, _PRICE_UNTOLD, 0).astype(np.uint8)
-    else:
-        rows["flags"] |= np.where(rows["position"] > 0, _BY_POSITION, 0).astype(np.uint8)
+    rows["flags"] |= _order_flags(table, rows["position"], system)
     return rows[rows["side"] > 0] if kind is Kind.SNAPSHOT_ORDER else rows
+
+
+def _order_flags(table: Any, positions: Array, system: str) -> Array:
+    """What orders a side: by the version of the message where the system has several ways, else by whether
+    the order has a position."""
+    chosen: object = load_system(system) if "wire_version" in table.schema.names else None
+    by_position: Array = np.where(positions > 0, _BY_POSITION, 0).astype(np.uint8)
+    if not isinstance(chosen, OrderingSystem):
+        return by_position
+    versions = table["wire_version"]
+    told = chosen.order_flags(pc.fill_null(versions, 0).to_numpy())
+    return np.where(versions.is_valid().to_numpy(), told, by_position) if versions.null_count else told
 
 
 def _side(column: Any) -> Array:

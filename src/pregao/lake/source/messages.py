@@ -6,15 +6,10 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from pregao.captures.streams import CaptureStreams
-from pregao.codecs.pcap.datagrams import DatagramReader
-from pregao.codecs.pcap.outcomes import Damage, Datagram
+from pregao.captures.decode import CaptureDecoder, DecodedMessage, Finding, Selection
 from pregao.codecs.sbe.values import to_json
-from pregao.feeds.binary.packets import PacketDecoder
-from pregao.io.captures import CaptureSource, open_capture
 from pregao.lake.source.options import Request
-from pregao.model.errors import CaptureError, DecodeError
-from pregao.model.streams import Destination, Feed, Stream
+from pregao.model.streams import Feed, Stream
 
 SCHEMA: Final = pa.schema(
     [
@@ -51,63 +46,35 @@ class MessageReader:
     """One pass over one capture."""
 
     def __init__(self, request: Request, path: str) -> None:
-        self._request, self._path = request, path
-        self._decoder = PacketDecoder(request.load_schema())
-        self._reader = DatagramReader()
-        self._streams = CaptureStreams([path], request.load_channels())
+        selection = Selection(request.channels, request.templates)
+        self._decoder = CaptureDecoder(
+            request.load_schema(), request.load_channels(), selection, system=request.system
+        )
+        self._path = path
 
     def rows(self) -> Iterator[Row]:
-        with open_capture(self._path) as source:
-            try:
-                yield from self._windows(source)
-            except CaptureError as error:
-                if source.compression == "none":
-                    raise
-                yield self._fault(0, f"compression-damaged: {error}")
-            for damage in self._reader.finish(source.length):
-                yield self._damaged(damage)
+        for item in self._decoder.packets(self._path):
+            if isinstance(item, Finding):
+                yield _fault(item)
+            else:
+                yield from map(_row, self._decoder.selected(item))
 
-    def _windows(self, source: CaptureSource) -> Iterator[Row]:
-        for window in source.windows():
-            for outcome in self._reader.outcomes(window.data):
-                if isinstance(outcome, Datagram):
-                    yield from self._datagram(outcome)
-                elif isinstance(outcome, Damage):
-                    yield self._damaged(outcome)
-            window.consumed = self._reader.position - window.base
 
-    def _datagram(self, datagram: Datagram) -> Iterator[Row]:
-        try:
-            packet = self._decoder.decode(datagram.payload)
-        except DecodeError as error:
-            yield self._fault(datagram.number, str(error))
-            return
-        header = packet.header
-        if self._request.channels and header.channel not in self._request.channels:
-            return
-        destination = Destination(datagram.ip_version, datagram.dst, datagram.dst_port)
-        known = self._streams.of(self._path, destination, header.channel)
-        stream = None if known.stream is Stream.UNKNOWN else known.stream.name
-        feed = None if known.feed is Feed.UNKNOWN else known.feed.name
-        sent = header.sending_time_ns if header.sending_time_ns <= _LARGEST else None
-        for placed in packet.messages:
-            message = placed.message
-            if self._request.templates and message.header.template_id not in self._request.templates:
-                continue
-            fields = message.fields
-            security_id = None if fields is None else fields.get("securityID")
-            yield (
-                self._path, datagram.number, header.channel, stream, feed, header.sequence_version,
-                header.sequence_number, placed.index, sent, datagram.ts_ns, message.header.template_id,
-                message.header.version, message.name,
-                security_id if isinstance(security_id, int) and security_id <= _LARGEST else None,
-                None if fields is None else to_json(fields), None,
-            )  # fmt: skip
-        for damage in packet.damage:
-            yield self._fault(datagram.number, str(damage.error), header.channel)
+def _row(decoded: DecodedMessage) -> Row:
+    header, message, flow = decoded.header, decoded.message, decoded.flow
+    security_id, sent = decoded.security_id, header.sending_time_ns
+    return (
+        decoded.file, decoded.packet, header.channel,
+        None if flow.stream is Stream.UNKNOWN else flow.stream.name,
+        None if flow.feed is Feed.UNKNOWN else flow.feed.name,
+        header.sequence_version, header.sequence_number, decoded.index, sent if sent <= _LARGEST else None,
+        decoded.ts_ns, message.template_id, message.version, message.name,
+        security_id if security_id is not None and security_id <= _LARGEST else None,
+        None if message.fields is None else to_json(message.fields), None,
+    )  # fmt: skip
 
-    def _damaged(self, damage: Damage) -> Row:
-        return self._fault(damage.number, f"{damage.fault.label} at byte {damage.offset}")
 
-    def _fault(self, number: int, text: str, channel: int | None = None) -> Row:
-        return (self._path, number, channel, *(None,) * 12, text)
+def _fault(finding: Finding) -> Row:
+    where = "" if finding.offset is None else f" at byte {finding.offset}"
+    detail = f": {finding.detail}" if finding.detail else ""
+    return (finding.file, finding.packet, finding.channel, *(None,) * 12, f"{finding.name}{where}{detail}")

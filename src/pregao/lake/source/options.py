@@ -2,17 +2,17 @@
 
 import glob
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
-from pregao.codecs.sbe import Schema, load_builtin_schema, parse_schema
+from pregao.feeds.registry import DEFAULT, load_decoding
 from pregao.io.files import read_small_file
 from pregao.lake.plan.fingerprints import find_captures
 from pregao.model.channel_map import ChannelMap, load_channels
 from pregao.model.errors import ConfigurationError
 
-KNOWN: Final = ("path", "paths", "message", "template", "channel", "schema", "config", "rows")
+KNOWN: Final = ("path", "paths", "message", "template", "channel", "schema", "config", "rows", "system")
 _MAGIC: Final = frozenset("*?[")
 DEFAULT_ROWS: Final = 1 << 15  # of a batch
 
@@ -25,15 +25,14 @@ class Request:
     message: str = ""
     templates: frozenset[int] = frozenset()
     channels: frozenset[int] = frozenset()
-    schema: bytes | None = None  # an SBE schema file; None: our own
+    schema: bytes | None = None  # a schema file of the system's kind; None: its own
     schema_file: str = ""
     config: bytes | None = None  # which address carries which stream
     rows: int = DEFAULT_ROWS
+    system: str = DEFAULT
 
-    def load_schema(self) -> Schema:
-        if self.schema is None:
-            return load_builtin_schema()
-        return parse_schema(self.schema, self.schema_file)
+    def load_schema(self) -> Any:
+        return load_decoding(self.system).load_schema(self.schema, self.schema_file)
 
     def load_channels(self) -> ChannelMap | None:
         return None if self.config is None else load_channels(self.config)
@@ -50,14 +49,14 @@ def request_of(options: Mapping[str, str]) -> Request:
     request = Request(
         tuple(paths), schema=read_small_file(schema_file) if schema_file else None, schema_file=schema_file,
         config=read_small_file(given["config"]) if "config" in given else None,
+        system=given.get("system", DEFAULT),
     )  # fmt: skip
-    schema = request.load_schema()
-    return Request(
-        request.paths, _table_name(given.get("message", ""), schema),
-        frozenset(_template(each, schema) for each in _words(given.get("template"))),
-        frozenset(_number(each, "channel") for each in _words(given.get("channel"))),
-        request.schema, schema_file, request.config,
-        max(_number(given["rows"], "rows"), 1) if "rows" in given else DEFAULT_ROWS,
+    names = load_decoding(request.system).decoder(request.load_schema()).names()
+    return replace(
+        request, message=_table_name(given.get("message", ""), names),
+        templates=frozenset(_template(each, names) for each in _words(given.get("template"))),
+        channels=frozenset(_number(each, "channel") for each in _words(given.get("channel"))),
+        rows=max(_number(given["rows"], "rows"), 1) if "rows" in given else DEFAULT_ROWS,
     )  # fmt: skip
 
 
@@ -82,29 +81,24 @@ def _number(text: str, option: str) -> int:
     return int(text)
 
 
-def _template(text: str, schema: Schema) -> int:
+Names = Mapping[int, Sequence[str]]  # of messages, by template
+
+
+def _template(text: str, names: Names) -> int:
     if text.isdigit():
         return int(text)
-    for template_id, names in _names(schema).items():
-        if text in names:
+    for template_id, known in names.items():
+        if text in known:
             return template_id
     raise ConfigurationError(f"no message is called {text!r}", key="template")
 
 
-def _table_name(text: str, schema: Schema) -> str:
+def _table_name(text: str, names: Names) -> str:
     """A message by name or number, or a group of it as `Message.group`; which groups it has, the reader
     knows."""
     if not text.isdigit():
         return text
-    names = _names(schema).get(int(text))
-    if not names:
+    known = names.get(int(text))
+    if not known:
         raise ConfigurationError(f"no message has the number {text}", key="message")
-    return names[-1]
-
-
-def _names(schema: Schema) -> dict[int, list[str]]:
-    """By template; a message may have had other names in older versions."""
-    found: dict[int, list[str]] = {}
-    for message in schema.messages:
-        found.setdefault(message.id, []).append(message.name)
-    return found
+    return known[-1]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class UmdfDataSource(DataSource):
-    """Captures of Binary UMDF. Options: message, template, channel, schema, config, rows."""
+    """Captures of multicast. Options: message, template, channel, schema, config, rows, system."""
 
     @classmethod
     def name(cls) -> str:

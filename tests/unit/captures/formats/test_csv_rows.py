@@ -3,14 +3,14 @@ import io
 import json
 from decimal import Decimal
 
-from pregao.captures.decode import load_schema
 from pregao.captures.formats.csv_rows import LINEAGE, CsvFormat, columns_of
+from pregao.feeds.binary.decoding import BinaryDecoder
 from tests.unit.captures.formats.test_json_lines import decoded
 from tests.unit.captures.kit import PETR4, TRADE_DATE, definition, order, trade
 
 
 def rows(template: int | None, *messages: bytes) -> list[dict[str, str]]:
-    style = CsvFormat(load_schema(), template)
+    style = CsvFormat(BinaryDecoder(), template)
     text = style.header() + style.file("x") + "".join(style.message(decoded(m)) for m in messages)
     return list(csv.DictReader(io.StringIO(text)))
 
@@ -42,7 +42,7 @@ def test_groups_and_composites_are_json() -> None:
 
 
 def test_the_columns_of_a_template_are_those_of_all_its_versions() -> None:
-    columns = columns_of(load_schema(), 50)
+    columns = columns_of(BinaryDecoder().shapes(50))
     assert columns[:2] == ["securityID", "matchEventIndicator"]
     assert {"transactTime", "mDEntryTimestamp", "mDEntryPositionNo"} <= set(columns)
     assert len(columns) == len(set(columns))
@@ -58,7 +58,7 @@ def test_an_unknown_template_has_empty_cells() -> None:
 
 
 def test_a_template_nobody_knows_falls_back_to_the_common_columns() -> None:
-    style = CsvFormat(load_schema(), 999)
+    style = CsvFormat(BinaryDecoder(), 999)
     assert style.header().endswith(",security_id,fields\n")
 
 

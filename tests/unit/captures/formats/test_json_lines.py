@@ -9,6 +9,7 @@ from pregao.captures.decode import load_schema
 from pregao.captures.decoded import DecodedMessage, Endpoint, Flow
 from pregao.captures.formats.json_lines import JsonFormat, to_json
 from pregao.codecs.sbe import Message, MessageHeader
+from pregao.feeds.binary.decoding import WORDING
 from pregao.feeds.binary.packets import PacketDecoder, PacketHeader
 from tests.unit.captures.kit import PETR4, TRADE_DATE, TS, definition, message, order, packet, trade
 
@@ -23,7 +24,7 @@ def decoded(raw: bytes, **header: int) -> DecodedMessage:
     whole = PacketDecoder(load_schema()).decode(packet(raw, number=7))
     assert not whole.damage
     return DecodedMessage(
-        "a b.pcap", 3, TS, Flow(NOWHERE, NOWHERE), whole.header, 0, 99, whole.messages[0].message
+        "a b.pcap", 3, TS, Flow(NOWHERE, NOWHERE), whole.header, 0, 99, whole.messages[0].message, WORDING
     )
 
 

@@ -4,11 +4,11 @@ from decimal import Decimal
 
 import pytest
 
-from pregao.captures.decode import load_schema
 from pregao.captures.formats.text import TextFormat
 from pregao.captures.formats.text_values import price, printable
 from pregao.captures.formats.times import Clock, date_of
 from pregao.captures.symbols import SymbolTable
+from pregao.feeds.binary.decoding import BinaryDecoder
 from pregao.model.streams import Feed, Stream
 from tests.unit.captures.formats.test_json_lines import decoded
 from tests.unit.captures.kit import PETR4, TRADE_DATE, TS, VALE3, definition, message, order, trade
@@ -20,7 +20,7 @@ def shown(raw: bytes, **known: int) -> str:
     symbols = SymbolTable()
     for symbol, security_id in known.items():
         symbols.add(security_id, symbol)
-    return TextFormat(load_schema(), symbols).message(decoded(raw))
+    return TextFormat(BinaryDecoder(), symbols).message(decoded(raw))
 
 
 def test_an_order() -> None:
@@ -87,7 +87,7 @@ def test_an_unknown_template_is_a_line_too() -> None:
 def test_feed_and_stream_are_shown_when_known() -> None:
     item = decoded(order())
     item.flow.feed, item.flow.stream = Feed.B, Stream.INCREMENTAL
-    assert " #3       84 B inc 1:7 " in TextFormat(load_schema(), SymbolTable()).message(item)
+    assert " #3       84 B inc 1:7 " in TextFormat(BinaryDecoder(), SymbolTable()).message(item)
 
 
 def test_text_of_the_wire_cannot_drive_the_terminal() -> None:
@@ -101,7 +101,7 @@ def test_colours_change_nothing_but_colours() -> None:
     import re
 
     plain, painted = (
-        TextFormat(load_schema(), SymbolTable(), color=color).message(decoded(order()))
+        TextFormat(BinaryDecoder(), SymbolTable(), color=color).message(decoded(order()))
         for color in (False, True)
     )
     assert "\x1b[32mBID\x1b[0m" in painted
@@ -109,7 +109,7 @@ def test_colours_change_nothing_but_colours() -> None:
 
 
 def test_files_are_named_as_head_and_tail_do() -> None:
-    style = TextFormat(load_schema(), SymbolTable())
+    style = TextFormat(BinaryDecoder(), SymbolTable())
     assert style.file("a.pcap") == "==> a.pcap <==\n"
     assert style.file("b.pcap") == "\n==> b.pcap <==\n"
 

@@ -1,0 +1,83 @@
+"""From a capture file to its datagrams: the one way, on which decode, columns, replay, the lake and its Spark
+source stand.
+
+    reader = CaptureReader(path)
+    with open_capture(path) as source:
+        for item in reader.read(source):
+            ...                            # a Datagram, a Skip, or a Finding: file, packet and byte
+
+What is wrong never ends the reading of the rest. `captures.runs` is the same by kernel, many packets at a
+time; `captures.streams` says which channel, stream and feed a flow is.
+"""
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+from typing import Final, Protocol, TypeVar
+
+from pregao.captures.decoded import Finding
+from pregao.codecs.pcap.datagrams import DatagramReader
+from pregao.codecs.pcap.outcomes import Damage, Datagram, Skip
+from pregao.io.captures import WINDOW_SIZE, Window
+from pregao.model.errors import CaptureError
+
+COMPRESSION_DAMAGED: Final = "compression-damaged"
+UNKNOWN_LINK_TYPE: Final = "unknown-link-type"
+T = TypeVar("T")
+
+
+class Source(Protocol):
+    """An open capture: `io.captures.CaptureSource`, or a file of a lake's plan."""
+
+    @property
+    def compression(self) -> str: ...
+
+    @property
+    def length(self) -> int:
+        """Bytes of the capture given out so far."""
+
+    def windows(self, window_size: int = ...) -> Iterator[Window]:
+        """Each begins where the one before was consumed."""
+
+
+class CaptureReader:
+    """One pass over one capture, a datagram at a time, without arrays."""
+
+    def __init__(self, file: str) -> None:
+        self.file, self.reader = file, DatagramReader()
+
+    def read(
+        self, source: Source, window_size: int = WINDOW_SIZE
+    ) -> Generator[Datagram | Skip | Finding, None, None]:
+        """In the order of the file. CaptureError when it can no longer be read; damage of its compression is
+        a finding, for what came before is good."""
+        return read_windows(self.file, source, self.reader, self._of_window, window_size)
+
+    def _of_window(self, window: Window) -> Iterator[Datagram | Skip | Damage]:
+        return self.reader.outcomes(window.data)
+
+
+def read_windows(
+    file: str,
+    source: Source,
+    reader: DatagramReader,
+    of_window: Callable[[Window], Iterable[T | Damage]],
+    window_size: int,
+) -> Generator[T | Finding, None, None]:
+    """What is made of each window, with all that is wrong as findings, at the end too."""
+    try:
+        for window in source.windows(window_size):
+            for item in of_window(window):
+                yield damaged(file, item) if isinstance(item, Damage) else item
+            window.consumed = reader.position - window.base
+    except CaptureError as error:
+        if source.compression == "none":
+            raise
+        yield Finding(file, COMPRESSION_DAMAGED, 0, error.offset, error.reason)
+    for damage in reader.finish(source.length):
+        yield damaged(file, damage)
+    for linktype, packets in sorted(reader.unknown_links.items()):
+        yield Finding(file, UNKNOWN_LINK_TYPE, 0, None, f"{packets} packets of link type {linktype} not read")
+
+
+def damaged(file: str, damage: Damage) -> Finding:
+    detail = f"{damage.left} bytes left" if damage.left else ""
+    return Finding(file, damage.fault.label, damage.number, damage.offset, detail, left=damage.left)

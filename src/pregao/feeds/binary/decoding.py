@@ -1,0 +1,97 @@
+"""Messages of Binary UMDF for people: see `feeds.decoding`. Without arrays."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from pregao.codecs.sbe import Schema, load_builtin_schema, parse_schema
+from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, Kind
+from pregao.feeds.binary.packets import Packet, PacketDecoder
+from pregao.feeds.binary.streams import DEFINITIONS
+from pregao.feeds.decoding import BlockShape, Buffer, FieldShape, Form, WireMessage, Wording
+
+_SIZES: Final = ("mDEntrySize", "fillQty", "tradeVolume")
+_PRICES: Final = ("mDEntryPx", "lastPx")
+WORDING: Final = Wording(
+    headline=(
+        "mDUpdateAction", "mDEntryType", "aggressorSide", "legSide", "imbalanceCondition", "priceBandType",
+        "securityTradingStatus", "tradingSessionSubID", "securityUpdateAction", "headline", *_SIZES, *_PRICES,
+    ),
+    prices=frozenset(_PRICES),
+    sizes=frozenset(_SIZES),
+    flags="matchEventIndicator",
+    security_id="securityID",
+    symbol="symbol",
+    buying=frozenset({"BID", "BUY", "ImbalanceMoreBuyers"}),
+    selling=frozenset({"OFFER", "SELL", "ImbalanceMoreSellers"}),
+    shorter={"SnapshotFullRefresh": "Snapshot"},
+)  # fmt: skip
+_FORMS: Final = {
+    Kind.ENUM: Form.CHOICE, Kind.SET: Form.CHOICES, Kind.DECIMAL: Form.DECIMAL, Kind.SCALED: Form.DECIMAL,
+}  # fmt: skip
+
+
+class BinaryDecoder:
+    """A unit is a packet."""
+
+    wording = WORDING
+    definition_marks = DEFINITIONS
+
+    def __init__(self, schema: Schema | None = None) -> None:
+        self.schema = schema or load_builtin_schema()
+        self._packets = PacketDecoder(self.schema)
+
+    def decode(self, payload: Buffer) -> tuple[Packet]:
+        return (self._packets.decode(payload),)
+
+    def symbol(self, message: WireMessage) -> tuple[int, str] | None:
+        if message.template_id not in DEFINITIONS or message.fields is None:
+            return None
+        security_id, symbol = message.fields.get("securityID"), message.fields.get("symbol")
+        return (security_id, symbol) if isinstance(security_id, int) and isinstance(symbol, str) else None
+
+    def shape(self, template_id: int, version: int) -> BlockShape | None:
+        layout = self.schema.at(version).messages.get(template_id)
+        return None if layout is None else _block(layout)
+
+    def shapes(self, template_id: int) -> list[BlockShape]:
+        versions = reversed(self.schema.breakpoints)
+        found = (self.shape(template_id, version) for version in versions)
+        return [shape for shape in found if shape is not None]
+
+    def names(self) -> Mapping[int, Sequence[str]]:
+        found: dict[int, list[str]] = {}
+        for message in self.schema.messages:
+            found.setdefault(message.id, []).append(message.name)
+        return found
+
+
+class BinaryDecoding:
+    """A `DecodingSystem`. Schemas are SBE schema files."""
+
+    def load_schema(self, content: bytes | None, file: str) -> Schema:
+        return load_builtin_schema() if content is None else parse_schema(content, file)
+
+    def decoder(self, schema: Schema | None = None) -> BinaryDecoder:
+        return BinaryDecoder(schema)
+
+
+DECODING: Final = BinaryDecoding()
+
+
+def _block(layout: BlockLayout) -> BlockShape:
+    return BlockShape(
+        tuple(FieldShape(field.name, _form(field)) for field in layout.fields),
+        tuple((group.name, _block(group)) for group in layout.groups),
+        tuple(data.name for data in layout.data),
+        tuple(layout.absent_data),
+    )
+
+
+def _form(field: FieldLayout) -> Form:
+    if field.kind is Kind.TIME:
+        return Form.SECONDS if field.in_seconds else Form.TIME
+    if field.kind is Kind.COMPOSITE:
+        return Form.MONTH if field.semantic_type == "MonthYear" else Form.COMPOSITE
+    if field.kind in _FORMS:
+        return _FORMS[field.kind]
+    return Form.DATE if field.semantic_type == "LocalMktDate" else Form.PLAIN
