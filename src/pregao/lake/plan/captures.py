@@ -20,11 +20,13 @@ from pregao.codecs.pcap.runs import CaptureRuns, DatagramRun, read_run
 from pregao.lake.plan.contents import Content, FrameWindow
 from pregao.lake.plan.scratch import Form, form_of
 from pregao.lake.plan.stored import Stored, look
+from pregao.model.streams import Destination
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 PIECE_PACKETS: Final = 4096
 _NO_FRAME: Final = -1
+_GROUP_MASK: Final = (1 << 46) - 1
 # Of a plain file at its first reading: of this machine, and of a store, where a request takes long.
 _WINDOW: Final = 4 << 20
 _REMOTE_WINDOW: Final = 32 << 20
@@ -160,9 +162,21 @@ def _as_damage(finding: Finding) -> str:
     return f"{finding.name}{where}" if where else f"{finding.name}: {finding.detail}"
 
 
+def flow_of(datagram: Datagram) -> int:
+    """A destination as one number: address and port; of IPv6 below zero, with what tells groups apart."""
+    if datagram.ip_version == 4:
+        return datagram.dst << 16 | datagram.dst_port
+    return -((datagram.dst & _GROUP_MASK) << 16 | datagram.dst_port)
+
+
+def destination_of(flow: int) -> Destination:
+    """Of IPv6 without the first bits of its address."""
+    return Destination(4 if flow >= 0 else 6, abs(flow) >> 16, abs(flow) & 0xFFFF)
+
+
 def _odd(layout: CaptureLayout, datagram: Datagram) -> tuple[int, Packets]:
     number = len(layout.pieces)
-    flow = datagram.dst << 16 | datagram.dst_port if datagram.ip_version == 4 else -datagram.dst_port
+    flow = flow_of(datagram)
     layout.pieces.append(Piece(0, 0, _NO_FRAME, 0, 1))
     layout.odd[number] = (datagram.ts_ns, bytes(datagram.payload), flow)
     return number, _odd_packet(*layout.odd[number])

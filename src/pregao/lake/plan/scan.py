@@ -15,6 +15,7 @@ from pregao.lake.plan.captures import (
     PIECE_PACKETS,
     CaptureLayout,
     Packets,
+    destination_of,
     open_layout,
     walk_capture,
 )
@@ -182,13 +183,15 @@ class _Scanner:
     def _flow(self, flow: int, channel: int) -> _Flow:
         key = flow, channel
         if key not in self._flows:
-            configured = self._configured(_destination(flow))
+            configured = self._configured(destination_of(flow))
             known = Stream.UNKNOWN if configured is None else configured.stream
             self._flows[key] = _Flow(channel, flow, self._told.get(key, known))
         return self._flows[key]
 
     def _configured(self, destination: Destination) -> StreamId | None:
-        return self._channels.lookup(destination.address, destination.port) if self._channels else None
+        if self._channels is None:
+            return None
+        return self._channels.lookup(destination.address, destination.port, destination.ip_version)
 
     def _stream_of(self, flow: _Flow) -> Stream:
         if flow.stream is not Stream.UNKNOWN:
@@ -243,7 +246,7 @@ class _Scanner:
         """All has been seen: what is each flow?"""
         self._facts = [
             FlowFacts(
-                flow.channel, _destination(flow.flow), set(np.flatnonzero(flow.seen).tolist()),
+                flow.channel, destination_of(flow.flow), set(np.flatnonzero(flow.seen).tolist()),
                 set(flow.versions), sum(piece[1] for piece in flow.pieces),
             )
             for flow in self._flows.values()
@@ -288,7 +291,3 @@ def _pairs(flows: Array, channels: Array) -> list[tuple[int, int]]:
     if (flows == flows[0]).all() and (channels == channels[0]).all():
         return [(int(flows[0]), int(channels[0]))]
     return sorted(set(zip(flows.tolist(), channels.tolist(), strict=True)))
-
-
-def _destination(flow: int) -> Destination:
-    return Destination(4, flow >> 16, flow & 0xFFFF)

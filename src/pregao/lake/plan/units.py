@@ -10,6 +10,7 @@ import numpy as np
 
 from pregao.captures.feeds import FlowFacts, name_feeds
 from pregao.feeds.registry import DEFAULT
+from pregao.lake.plan.captures import destination_of
 from pregao.lake.plan.dates import DateRange, Timeline, as_date, date_ranges
 from pregao.lake.plan.index import (
     MARK,
@@ -23,7 +24,7 @@ from pregao.lake.plan.index import (
     StreamIndex,
 )
 from pregao.lake.plan.presence import union
-from pregao.model.streams import Destination, Feed, Stream
+from pregao.model.streams import Feed, Stream
 
 NOWHERE: Final = -1
 
@@ -99,7 +100,7 @@ def _name_feeds(streams: Iterable[tuple[int, StreamIndex]]) -> None:
     indexes = [stream for _, stream in streams]
     facts = [
         FlowFacts(
-            stream.channel, Destination(4, stream.flow >> 16, stream.flow & 0xFFFF),
+            stream.channel, destination_of(stream.flow),
             versions=set(stream.versions), units=stream.packets, stream=stream.stream, feed=stream.feed,
         )
         for stream in indexes

@@ -1,27 +1,33 @@
 """Indexes of captures, kept beside the stream: one file that only grows, until there is too much in it
-that nobody needs. All of it can be made again from the captures."""
+that nobody needs. All of it can be made again from the captures.
 
-import pickle
+A record is its length, a digest, how it was made, and the index as Arrow (`plan.index_arrow`). What is not of
+that form is not read, and its captures are scanned again. Once there were pickles in a file of another name:
+they are never loaded, and removed.
+"""
+
+import hashlib
+import io
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
-import zstandard
-
 from pregao.io.files import write_whole
 from pregao.lake.errors import named
 from pregao.lake.plan.fingerprints import CODE_VERSION
 from pregao.lake.plan.index import FileIndex
+from pregao.lake.plan.index_arrow import FORMAT, StoredIndexError, from_bytes, to_bytes
 from pregao.lake.plan.scan import ScanSettings, scan_capture
 from pregao.lake.plan.stored import Stored
 from pregao.lake.running.runners import Runner
 from pregao.model.errors import CaptureError
-from pregao.model.rows import Kind
 
-_NAME: Final = "indexes.log"
+NAME: Final = "indexes.arrows"
+_PICKLES: Final = "indexes.log"
 _LENGTH: Final = 8
+_DIGEST: Final = 16
 _FEWEST: Final = 64  # records before it is worth to write them again
 
 
@@ -46,13 +52,14 @@ def _silent(done: int, total: int) -> None:
 
 class IndexCache:
     def __init__(self, folder: Path, runner: Runner, settings: ScanSettings) -> None:
-        self._path, self._runner, self._settings = folder / _NAME, runner, settings
-        kinds = tuple(map(int, Kind))  # an index has them by number
+        self._path, self._runner, self._settings = folder / NAME, runner, settings
         chosen = settings.piece_packets, settings.scratch, settings.channels, settings.system
-        self._made_by = repr((CODE_VERSION, kinds, *chosen))
+        made_by = repr((CODE_VERSION, FORMAT, *chosen))
+        self._made_by = hashlib.blake2b(made_by.encode(), digest_size=_DIGEST).digest()
         self._known: dict[str, FileIndex] = {}
         self._records = 0
         folder.mkdir(parents=True, exist_ok=True)
+        (folder / _PICKLES).unlink(missing_ok=True)
         for index in self._read():
             self._records += 1
             self._known[index.path] = index
@@ -92,8 +99,8 @@ class IndexCache:
     # The file
 
     def _record(self, index: FileIndex) -> bytes:
-        data = zstandard.compress(pickle.dumps((self._made_by, index)), 1)
-        return len(data).to_bytes(_LENGTH, "little") + data
+        data = self._made_by + to_bytes([index])
+        return len(data).to_bytes(_LENGTH, "little") + _digest(data) + data
 
     def _append(self, indexes: list[FileIndex]) -> None:
         if not indexes:
@@ -108,24 +115,29 @@ class IndexCache:
         if not self._path.exists():
             return
         with named(str(self._path)), self._path.open("rb") as file:
-            good = 0
-            while (data := _next(file)) is not None:
-                try:
-                    made_by, index = pickle.loads(zstandard.decompress(data))
-                except (zstandard.ZstdError, pickle.UnpicklingError, AttributeError, TypeError, ValueError):
-                    break
+            good, size = 0, file.seek(0, io.SEEK_END)
+            file.seek(0)
+            while (data := _next(file, size)) is not None:
                 good = file.tell()
-                if made_by == self._made_by:
-                    yield index
+                if data[:_DIGEST] == self._made_by:
+                    try:
+                        yield from from_bytes(data[_DIGEST:])
+                    except StoredIndexError:  # whole, but of a form that we do not know: scanned again
+                        continue
         if good < self._path.stat().st_size:
             with self._path.open("r+b") as file:
                 file.truncate(good)
 
 
-def _next(file: BinaryIO) -> bytes | None:
-    head = file.read(_LENGTH)
-    if len(head) < _LENGTH:
+def _next(file: BinaryIO, end: int) -> bytes | None:
+    """None: no whole record is left, or what is there is none."""
+    head = file.read(_LENGTH + _DIGEST)
+    size = int.from_bytes(head[:_LENGTH], "little")
+    if len(head) < _LENGTH + _DIGEST or not _DIGEST <= size <= end - file.tell():
         return None
-    size = int.from_bytes(head, "little")
     data = file.read(size)
-    return data if len(data) == size else None
+    return data if _digest(data) == head[_LENGTH:] else None
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=_DIGEST).digest()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pregao.lake.errors import LakeConflictError, LakeError
 from pregao.lake.plan.stored import Stored
 from pregao.lake.spark.failures import told as told_in_one_line
+from pregao.lake.streaming import indexes
 from pregao.lake.streaming.settings import BatchReport
 from pregao.lake.streaming.source import FORMAT, LOG, CaptureSource
 from pregao.lake.streaming.streamer import Streamer
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 Told = Callable[[BatchReport], None]
-INDEXES: Final = "indexes.log"
+
 _QUERY: Final = "query"  # Spark's own checkpoints
 _KEPT_BATCHES: Final = "8"  # of Spark's logs
 _LOOK_S: Final = 0.2
@@ -139,7 +140,7 @@ def alone(checkpoint: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             raise LakeConflictError(f"{checkpoint}: another stream is going on from here") from error
-        if not (checkpoint / INDEXES).exists():
+        if not (checkpoint / indexes.NAME).exists():
             shutil.rmtree(checkpoint / _QUERY, ignore_errors=True)
             (checkpoint / LOG).unlink(missing_ok=True)
         lock.write(str(os.getpid()))

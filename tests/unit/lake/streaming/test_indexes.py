@@ -1,9 +1,12 @@
 """Indexes that are kept: scanned once, there again after a restart, whatever the last process left."""
 
+import pickle
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
+import zstandard
 
 from pregao.codecs.pcap.writer import pcap_header
 from pregao.lake.plan.scan import ScanSettings
@@ -82,10 +85,54 @@ def test_another_way_to_scan_is_another_index(tmp_path: Path, captures: list[str
 def test_the_log_does_not_grow_for_ever(tmp_path: Path, captures: list[str]) -> None:
     runner = CountingRunner()
     cache = opened(tmp_path, runner)
-    (log,) = [tmp_path / "checkpoint" / "indexes.log"]
+    (log,) = [tmp_path / "checkpoint" / "indexes.arrows"]
     for number in range(80):
         Path(captures[0]).write_bytes(pcap_header() + bytes(number % 3))
         cache.add(map(look, captures[:1]))
         cache.forget(captures[:1] if number % 2 else [])
     assert opened(tmp_path, runner).paths <= {captures[0]}
-    assert log.stat().st_size < 60_000
+    assert log.stat().st_size < 500_000  # at most some eighty records of a few kilobytes
+
+
+class Trap:
+    """A pickle that tells when it is loaded."""
+
+    def __init__(self, told: Path) -> None:
+        self.told = told
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.told,)
+
+
+def test_pickles_of_before_are_not_loaded_and_captures_scanned_again(
+    tmp_path: Path, captures: list[str]
+) -> None:
+    trap = zstandard.compress(pickle.dumps(Trap(tmp_path / "sprung")))
+    record = len(trap).to_bytes(8, "little") + trap
+    folder = tmp_path / "checkpoint"
+    folder.mkdir()
+    (folder / "indexes.log").write_bytes(record)
+    (folder / "indexes.arrows").write_bytes(record)  # and not where ours are, either
+    runner = CountingRunner()
+    cache = opened(tmp_path, runner)
+    cache.add(map(look, captures))
+    assert runner.items == captures
+    assert [path.name for path in folder.iterdir()] == ["indexes.arrows"]
+    assert not (tmp_path / "sprung").exists()
+    assert opened(tmp_path, runner).paths == set(captures)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_damage_anywhere_costs_a_scan_and_nothing_else(
+    tmp_path: Path, captures: list[str], seed: int
+) -> None:
+    opened(tmp_path, CountingRunner()).add(map(look, captures))
+    (log,) = (tmp_path / "checkpoint").iterdir()
+    content, random = bytearray(log.read_bytes()), Random(f"indexes/{seed}")
+    content[random.randrange(len(content))] ^= 1 << random.randrange(8)
+    log.write_bytes(content)
+    runner = CountingRunner()
+    again = opened(tmp_path, runner)
+    again.add(map(look, captures))
+    assert 1 <= len(runner.items) <= 3
+    assert [index.path for index in again.all()] == captures
