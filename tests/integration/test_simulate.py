@@ -12,7 +12,7 @@ import pytest
 from pregao.captures.columns import read_columns
 from pregao.captures.decode import CaptureDecoder, DecodedPacket, load_schema
 from pregao.cli.main import main
-from pregao.exchange.timetable import local_midnight_ns
+from pregao.model.local_time import local_midnight_ns
 from pregao.model.streams import Stream
 from pregao.simulator import Settings, Simulation, Summary, simulate
 from pregao.simulator.coverage import coverage, coverage_text

@@ -6,7 +6,6 @@ from random import Random
 from pregao.exchange import control
 from pregao.exchange.catalogues.rules import Catalogue, Group, Listing
 from pregao.exchange.day import (
-    DAY_S,
     SECOND_NS,
     AuctionStep,
     DayScript,
@@ -22,14 +21,8 @@ from pregao.exchange.day import (
 )
 from pregao.exchange.listing_steps import ListedSymbols, ListingStep
 from pregao.model.errors import ConfigurationError
+from pregao.model.local_time import local_midnight_ns
 from pregao.model.market import Phase, State
-
-# São Paulo is three hours behind UTC, without summer time since 2019. For older days give `midnight_ns`.
-UTC_OFFSET_S = -3 * 3600
-
-
-def local_midnight_ns(trade_date: int) -> int:
-    return (trade_date * DAY_S - UTC_OFFSET_S) * SECOND_NS
 
 
 def timetable(

@@ -1,7 +1,7 @@
 """The book of an instrument at any nanosecond: the nearest stored book, and the orders from there on."""
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date
 from typing import Any, Final
 
 import numpy as np
@@ -15,10 +15,10 @@ from pregao.lake.lake import Lake
 from pregao.lake.reading.orders import order_rows
 from pregao.lake.tables.quality import Quality
 from pregao.lake.tables.words import BOOK_ACTIONS
+from pregao.model.local_time import local_datetime
 from pregao.model.market import Side
 from pregao.model.rows import Kind
 
-_LOCAL: Final = timedelta(hours=-3)
 _ACTIONS: Final = {word: code for code, word in enumerate(BOOK_ACTIONS)}
 _EMPTY, _RESET, _SNAPSHOT = _ACTIONS["EMPTY"], _ACTIONS["RESET"], _ACTIONS["SNAPSHOT"]
 _LAST_INDEX: Final = 1 << 30  # what a snapshot tells comes after the messages of its packet
@@ -131,8 +131,7 @@ def _before_all(lake: Lake, symbol: str, channel: int, day: date, at_ns: int) ->
 
 def local_time(ns: int) -> str:
     """Of São Paulo, to the nanosecond."""
-    second = datetime.fromtimestamp(ns // 1_000_000_000, UTC) + _LOCAL
-    return f"{second:%Y-%m-%d %H:%M:%S}.{ns % 1_000_000_000:09}"
+    return f"{local_datetime(ns):%Y-%m-%d %H:%M:%S}.{ns % 1_000_000_000:09}"
 
 
 def find_instrument(lake: Lake, symbol: str, at_ns: int) -> tuple[int, int, date]:
@@ -145,7 +144,7 @@ def find_instrument(lake: Lake, symbol: str, at_ns: int) -> tuple[int, int, date
         found = _by_id(lake, int(symbol))
     if not found:
         raise NoBookError(_not_listed(lake, symbol))
-    local = (datetime.fromtimestamp(at_ns / 1e9, UTC) + _LOCAL).date()
+    local = local_datetime(at_ns).date()
     days = sorted({row["trade_date"] for row in found if row["trade_date"] <= local})
     if not days:
         first = min(row["trade_date"] for row in found)

@@ -1,12 +1,11 @@
 """Numbers and times as people read them: one way for the page and the terminal. English throughout:
 1,234.56; times are those of B3's clocks (America/Sao_Paulo)."""
 
-from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Final
-from zoneinfo import ZoneInfo
 
-SAO_PAULO: Final = ZoneInfo("America/Sao_Paulo")
+from pregao.model.local_time import local_datetime
+
 NOTHING: Final = "–"
 _SECOND: Final = 1_000_000_000
 _UNITS: Final = ((_SECOND, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns"))
@@ -92,11 +91,7 @@ def duration(nanoseconds: float | None) -> str:
     return NOTHING
 
 
-def moment(nanoseconds: int) -> datetime:
-    return datetime.fromtimestamp(nanoseconds // _SECOND, UTC).astimezone(SAO_PAULO)
-
-
 def clock(nanoseconds: int | None, *, seconds: bool = False) -> str:
     if nanoseconds is None:
         return NOTHING
-    return moment(nanoseconds).strftime("%H:%M:%S" if seconds else "%H:%M")
+    return local_datetime(nanoseconds).strftime("%H:%M:%S" if seconds else "%H:%M")

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pregao.exchange.timetable import local_midnight_ns
 from pregao.model.instruments import SecurityType
+from pregao.model.local_time import local_midnight_ns
 from pregao.model.market import Action, Side
 from pregao.simulator.pace import STARTS_S, DayClock
 

@@ -13,9 +13,9 @@ from typing import Final
 from pregao.exchange.catalogues.rules import Catalogue
 from pregao.exchange.flow.paths import TRADING_DAY_NS
 from pregao.exchange.flow.settings import FlowSettings
-from pregao.exchange.timetable import local_midnight_ns
 from pregao.feeds.publishing import SequencePoint, Site
 from pregao.feeds.registry import load_publishing_system
+from pregao.model.local_time import local_midnight_ns
 from pregao.model.streams import Feed, Stream
 from pregao.simulator.captures import CONTINGENCY_FILES, STREAM_FILES
 from pregao.simulator.driver import Driver, Task

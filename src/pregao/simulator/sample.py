@@ -19,10 +19,10 @@ from random import Random
 from typing import Final
 
 from pregao.exchange.catalogues.rules import Catalogue
-from pregao.exchange.timetable import local_midnight_ns
 from pregao.feeds.port import Header
 from pregao.feeds.publishing import DeprecatingSystem
 from pregao.feeds.registry import load_publishing_system, load_system
+from pregao.model.local_time import local_midnight_ns
 from pregao.model.streams import Feed, Stream
 from pregao.simulator.captures import STREAM_FILES, CaptureFile, close_all, file_name
 from pregao.simulator.memory import Packet, short_day, simulate_in_memory

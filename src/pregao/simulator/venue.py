@@ -15,7 +15,7 @@ from pregao.exchange.flow import Flow
 from pregao.exchange.flow.settings import FlowSettings
 from pregao.exchange.market import Market
 from pregao.exchange.orders import Order
-from pregao.exchange.timetable import local_midnight_ns, timetable
+from pregao.exchange.timetable import timetable
 from pregao.model.errors import ConfigurationError
 from pregao.model.events import (
     ClosingPrice,
@@ -29,6 +29,7 @@ from pregao.model.events import (
     Update,
 )
 from pregao.model.instruments import Instrument
+from pregao.model.local_time import local_midnight_ns
 from pregao.model.market import DefinitionAction, PriceOrigin
 from pregao.simulator.pace import DayClock
 from pregao.simulator.rare_operations import rarities

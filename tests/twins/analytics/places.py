@@ -74,7 +74,7 @@ def conform(frame: DataFrame, table: str, build_id: str) -> DataFrame:
     """Exactly the table's columns, in its order and of its types; null for what the frame lacks."""
     given = set(frame.columns)
     made: dict[str, Column] = {
-        "time": F.expr("timestamp_micros(ts_event div 1000)"),
+        "time": F.expr(f"timestamp_micros({'ts_start' if table == 'bars' else 'ts_event'} div 1000)"),
         "build_id": F.lit(build_id),
     }
     if "quality" not in given:

@@ -12,7 +12,7 @@ from pregao.exchange.day import PhaseStep, load_day, load_regular_day
 from pregao.exchange.desk import Desk
 from pregao.exchange.engine import Engine
 from pregao.exchange.listing_steps import ListingStep
-from pregao.exchange.timetable import local_midnight_ns, timetable
+from pregao.exchange.timetable import timetable
 from pregao.model.errors import ConfigurationError
 from pregao.model.events import (
     ClosingPrice,
@@ -23,6 +23,7 @@ from pregao.model.events import (
     Trade,
     Update,
 )
+from pregao.model.local_time import local_midnight_ns
 from pregao.model.market import NewsSource, Phase, Session, Side, State, StateEvent
 from tests.unit.exchange.desk_kit import ABC, DATE, EXCHANGE, SECOND, XYZ, catalogue, listing
 

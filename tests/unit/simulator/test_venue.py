@@ -3,8 +3,9 @@
 import pytest
 
 from pregao.exchange.catalogue import load_default_catalogue
-from pregao.exchange.timetable import local_midnight_ns, timetable
+from pregao.exchange.timetable import timetable
 from pregao.model.errors import ConfigurationError
+from pregao.model.local_time import local_midnight_ns
 from pregao.model.market import Phase
 from pregao.simulator.pace import DayClock
 from pregao.simulator.venue import Venue, default_catalogue, fitting

@@ -5,7 +5,8 @@ whole hours: what is looked up once an hour of data is the date, the hour and th
 """
 
 from datetime import UTC, date, datetime, timedelta
-from zoneinfo import ZoneInfo
+
+from pregao.model.local_time import SAO_PAULO
 
 _HOUR_NS = 3_600_000_000_000
 _CACHE = 4096
@@ -15,8 +16,7 @@ _EPOCH = date(1970, 1, 1)
 class Clock:
     """Formats nanoseconds since 1970."""
 
-    def __init__(self, zone: str = "America/Sao_Paulo") -> None:
-        self._zone = ZoneInfo(zone)
+    def __init__(self) -> None:
         self._hours: dict[int, tuple[str, str, str, str]] = {}
 
     def both(self, ns: int) -> str:
@@ -45,7 +45,7 @@ class Clock:
             self._hours.clear()
         try:
             moment = datetime.fromtimestamp(hour * 3600, UTC)
-            local = moment.astimezone(self._zone)
+            local = moment.astimezone(SAO_PAULO)
         except (OverflowError, ValueError, OSError):
             entry = ("????-??-??", "??:", "", "??:")
         else:

@@ -8,6 +8,8 @@ import pyarrow.compute as pc
 from pregao.lake.tables.table import Table
 
 _NS_IN_US: Final = 1000
+# What `time` says where it is not the time of the event: people ask for bars by their start.
+_TIME_OF: Final = {"bars": "ts_start"}
 
 
 def conform(rows: Any, table: Table, build_id: str) -> Any:
@@ -18,7 +20,8 @@ def conform(rows: Any, table: Table, build_id: str) -> Any:
     for column in table.stored:
         type_ = column.type.arrow
         if column.name == "time":
-            values = pc.divide(rows["ts_event"], _NS_IN_US).cast(pa.int64()).cast(type_)
+            moments = rows[_TIME_OF.get(table.name, "ts_event")]
+            values = pc.divide(moments, _NS_IN_US).cast(pa.int64()).cast(type_)
         elif column.name == "build_id":
             values = pa.repeat(pa.scalar(build_id, type_), rows.num_rows)
         elif column.name in given:

@@ -11,12 +11,11 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from pregao.lake.plan.index import StreamIndex
+from pregao.model.local_time import local_day
 from pregao.model.rows import Kind
 from pregao.model.streams import Stream
 
 EPOCH: Final = date(1970, 1, 1)
-_LOCAL_NS: Final = -3 * 3_600_000_000_000  # São Paulo
-_DAY_NS: Final = 86_400_000_000_000
 _FIRST, _LAST = -1, (1 << 63) - 1
 
 
@@ -34,7 +33,7 @@ def as_date(days: int) -> date:
 
 def calendar_day(sent_ns: int) -> int:
     """Days since 1970 where the exchange is: for what no message tells a date of."""
-    return (sent_ns + _LOCAL_NS) // _DAY_NS
+    return local_day(sent_ns)
 
 
 def date_ranges(stream: StreamIndex, told: "Timeline") -> list[DateRange]:

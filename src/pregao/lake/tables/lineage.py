@@ -17,7 +17,7 @@ _INSTRUMENT: Final = (
 )
 _TIMES: Final = (
     Column("ts_event", NANOSECONDS, "time of the event in ns since 1970", skip=True),
-    Column("time", MOMENT, "the same to the microsecond"),
+    Column("time", MOMENT, "the same to the microsecond; of a bar its start"),
     word("ts_event_kind", EVENT_TIME_KINDS, "whose time: mDEntryTimestamp (below version 15), transactTime"),
 )
 _PLACE: Final = (

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
 from typing import Any, Final
 
@@ -11,8 +11,8 @@ from pregao.lake.book_at import BookAt, NoBookError, book_at, local_time
 from pregao.lake.lake import Lake
 from pregao.lake.tables.quality import Quality
 from pregao.model.errors import ConfigurationError
+from pregao.model.local_time import SAO_PAULO
 
-_LOCAL: Final = timezone(timedelta(hours=-3))  # São Paulo
 _TIME: Final = re.compile(
     r"(?:(?P<day>\d{4}-\d\d-\d\d)[T ])?(?P<h>\d\d):(?P<m>\d\d)(?::(?P<s>\d\d)(?:\.(?P<f>\d{1,9}))?)?"
     r"(?P<zone>Z|[+-]\d\d:?\d\d)?"
@@ -42,9 +42,9 @@ def parse_time(text: str, day: date | None = None) -> int:
     return int(moment.timestamp()) * _NS + int((match["f"] or "").ljust(9, "0"))
 
 
-def _zone(text: str | None) -> timezone:
+def _zone(text: str | None) -> tzinfo:
     if text is None:
-        return _LOCAL
+        return SAO_PAULO
     if text == "Z":
         return UTC
     sign = -1 if text[0] == "-" else 1

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import Final
 
+from pregao.model.local_time import local_datetime
 from pregao.report.markup import Markup, join, tag
-from pregao.report.numbers import clock, moment
+from pregao.report.numbers import clock
 
 WIDTH: Final = 1080.0
 LEFT: Final = 62.0
@@ -61,7 +62,7 @@ def usual_most(values: Sequence[float]) -> float:
 def time_ticks(start_ns: int, end_ns: int, wanted: int = 9) -> list[int]:
     span = max(end_ns - start_ns, 1)
     step = next((step for step in _STEPS if span / step <= wanted), _STEPS[-1])
-    offset = moment(start_ns).utcoffset()
+    offset = local_datetime(start_ns).utcoffset()
     shift = round(offset.total_seconds()) * _SECOND if offset else 0
     first = -(-(start_ns + shift) // step) * step - shift
     return list(range(first, end_ns + 1, step))

@@ -8,10 +8,11 @@ from typing import Final
 
 from pregao.exchange import control
 from pregao.exchange.catalogues.rules import Catalogue, Listing
-from pregao.exchange.day import DAY_S, SECOND_NS, load_regular_day
+from pregao.exchange.day import load_regular_day
 from pregao.exchange.flow import Flow, FlowCommand
 from pregao.exchange.settlement import SettlementStage
-from pregao.exchange.timetable import UTC_OFFSET_S, timetable
+from pregao.exchange.timetable import timetable
+from pregao.model.local_time import local_day
 from pregao.model.market import Phase, Session
 from pregao.simulator.settings import as_date, days_since_1970, next_day
 from pregao.simulator.venue import fitting
@@ -28,7 +29,7 @@ class DayKind(Enum):
 
 def trade_date_at(now_ns: int) -> int:
     """The local date, as days since 1970."""
-    return (now_ns // SECOND_NS + UTC_OFFSET_S) // DAY_S
+    return local_day(now_ns)
 
 
 class Schedule:

@@ -73,6 +73,15 @@ def test_columns_are_those_of_the_table(clean: Any) -> None:
     assert list(clean[0]) == find_table("trades_clean").schema.names
 
 
+def test_a_bars_time_is_its_start(compute: Compute) -> None:
+    """Whoever reads bars between two times means those that begin there. `ts_event` stays the last trade's:
+    before it, the bar was not known."""
+    rows = compute(trades=[trade(1, 10, 1, 61.5), trade(2, 11, 1, 65.25)])["bars"]
+    minutes = [row for row in rows if row["interval"] == MINUTE_NS]
+    assert [(row["time"].timestamp(), row["ts_event"]) for row in minutes] == [(at(60) / SECOND, at(65.25))]
+    assert {row["time"].timestamp() * SECOND - row["ts_start"] for row in rows} == {0}
+
+
 def test_who_sets_the_price(compute: Compute) -> None:
     rows = [
         trade(1, 10, 1, 1), trade(2, 10, 1, 2, condition=REGULAR | OUT_OF_SEQUENCE),

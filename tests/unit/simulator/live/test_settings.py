@@ -6,10 +6,10 @@ import pytest
 
 from pregao.exchange import control
 from pregao.exchange.catalogue import load_default_catalogue
-from pregao.exchange.timetable import local_midnight_ns
 from pregao.feeds.publishing import Site
 from pregao.model.channel_map import channels_toml, default_channels, load_channels
 from pregao.model.errors import ConfigurationError
+from pregao.model.local_time import local_midnight_ns
 from pregao.model.market import Phase
 from pregao.model.streams import Feed, Stream
 from pregao.simulator.live.loop import routes_of, sites_of
