@@ -70,6 +70,7 @@ def _daily(symbol: str) -> list[dict[str, Any]]:
             "last": 38.4 - number,
             "vwap": 38.31, "volume": 5_000_000 // (number + 1), "trades": 9_000 // (number + 1),
             "amount": 190_000_000 // (number + 1), "agrees": (True, True, False, None, True)[number],
+            "currency": (*["BRL"] * 4, "USD")[number],
         }
         for number, name in enumerate(names)
     ]  # fmt: skip

@@ -33,6 +33,13 @@ def compact(value: float | int | Decimal | None) -> str:
     return f"{number:,.0f}" if number == int(number) else f"{number:,.2f}"
 
 
+def money(value: Decimal | None, currency: str | None) -> str:
+    """BRL 1.23 M; without a currency where nobody said which."""
+    if value is None:
+        return NOTHING
+    return f"{currency} {compact(value)}" if currency else compact(value)
+
+
 def _short(value: float, places: int) -> str:
     """Without zeroes that say nothing."""
     text = f"{value:,.{places}f}"

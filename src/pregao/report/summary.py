@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from pregao.report.gathering.everything import Findings
-from pregao.report.numbers import clock, compact, count, duration, of, price, share
+from pregao.report.numbers import NOTHING, clock, count, duration, money, of, price, share
 from pregao.report.verdicts import Verdict, verdict_of
 
 _MOST = 3
@@ -56,17 +56,21 @@ def _market(found: Findings) -> list[tuple[str, str]]:
     done = found.activity
     lines = [
         ("messages, trades", f"{count(done.all_messages)}, {count(done.all_trades)}"),
-        ("instruments traded, amount", f"{count(done.instruments)}, {compact(done.amount)}"),
+        ("instruments traded, amount", f"{count(done.instruments)}, {_amounts(found)}"),
     ]
     if done.messages:
         at, number = max(done.messages, key=lambda each: each[1])
         lines.append(("busiest minute", f"{clock(at)} with {of(number, 'message')}"))
     for place, each in enumerate(done.most_traded[:_MOST]):
-        told = f"{compact(each.amount)} in {of(each.trades, 'trade')}, last {price(each.last)}"
+        told = f"{money(each.amount, each.currency)} in {of(each.trades, 'trade')}, last {price(each.last)}"
         lines.append(("most traded" if not place else "", f"{each.symbol}: {told}"))
     all_ = sum(number for number, _ in found.auctions.by_kind.values())
     done_ = sum(number for _, number in found.auctions.by_kind.values())
     return [*lines, ("auctions, uncrossed, extended", f"{all_:,}, {done_:,}, {found.auctions.extended:,}")]
+
+
+def _amounts(found: Findings) -> str:
+    return " and ".join(money(amount, currency) for currency, amount in found.activity.amounts) or NOTHING
 
 
 def _latency(found: Findings) -> list[tuple[str, str]]:

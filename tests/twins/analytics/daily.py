@@ -10,6 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from pregao.lake.tables.catalogue import find_table
 from tests.twins.analytics.bars import average, price_figures, volume_figures
+from tests.twins.analytics.market_totals import money_of_days
 from tests.twins.analytics.places import (
     INCOMPLETE,
     INSTRUMENT,
@@ -23,17 +24,21 @@ from tests.twins.analytics.told_figures import told_figures
 
 COMPARED: Final = ("open", "high", "low", "last", "vwap", "volume", "trades")
 _CANNOT_OPEN: Final = ("MIDPOINT", "BLOCK_BOOK", "RFQ", "SWEEP")
-_OURS: Final = (*COMPARED, "amount")
+_OURS: Final = (*COMPARED, "amount", "currency")
 _TOLD: Final = (*(f"b3_{name}" for name in COMPARED), "b3_close", "b3_settlement", "b3_open_interest")
 # B3's VWAP has four places and no rule of rounding (13.8): half up or cut off, both are B3's.
 VWAP_UNIT: Final = "0.0001"
 
 
 def daily(
-    trades_clean: DataFrame, statistics: DataFrame, incomplete: DataFrame | None = None, build_id: str = ""
+    trades_clean: DataFrame,
+    statistics: DataFrame,
+    instruments: DataFrame,
+    incomplete: DataFrame | None = None,
+    build_id: str = "",
 ) -> DataFrame:
     """`incomplete` names instruments (trade_date, channel, security_id) that were stale for a while."""
-    ours, told = _our_figures(trades_clean), told_figures(statistics)
+    ours, told = _our_figures(trades_clean, instruments), told_figures(statistics)
     rows = _in_one_shape(ours).unionByName(_in_one_shape(told))
     # Both sides have one row an instrument at most, so "first that is not null" is all there is.
     made = rows.groupBy(*INSTRUMENT).agg(
@@ -45,14 +50,19 @@ def daily(
     return conform(_marked(with_lineage(made), incomplete), "daily", build_id)
 
 
-def _our_figures(trades_clean: DataFrame) -> DataFrame:
+def _our_figures(trades_clean: DataFrame, instruments: DataFrame) -> DataFrame:
     opens = F.col("sets_price") & ~F.coalesce(F.col("sub_type").isin(*_CANNOT_OPEN), F.lit(False))
     figures = [*price_figures()[1:], *volume_figures()]
     made = ranked(trades_clean).groupBy(*INSTRUMENT).agg(
         F.min_by("price", F.when(opens, F.col("rank"))).alias("open"), *figures, lineage_by_rank(),
         all_doubts(),
     )  # fmt: skip
-    return made.withColumn("vwap", average())
+    made = made.withColumn("vwap", average()).drop("amount").alias("ours")
+    money = money_of_days(trades_clean, instruments).alias("money_of")
+    same = F.lit(True)
+    for name in INSTRUMENT:
+        same = same & F.col(f"ours.{name}").eqNullSafe(F.col(f"money_of.{name}"))
+    return made.join(money, same, "left").select("ours.*", F.col("money").alias("amount"), "currency")
 
 
 def _in_one_shape(frame: DataFrame) -> DataFrame:

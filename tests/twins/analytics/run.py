@@ -55,7 +55,7 @@ def run(
     inside = {name: only_units(frame, units) for name, frame in given.items() if name != "trades"}
     clean = _kept(ranked(only_units(trades_clean(given["trades"], build_id), units)))
     stale = inside["quality"].where(F.col("finding").isin(*_STALE) & F.col("security_id").isNotNull())
-    days = _kept(daily(clean, inside["statistics"], stale, build_id))
+    days = _kept(daily(clean, inside["statistics"], inside["instruments"], stale, build_id))
     return Tables((clean, days), {
         "trades_clean": clean.drop("rank"),
         "bars": bars(clean, intervals, build_id),

@@ -68,6 +68,9 @@ def test_everything_is_on_the_page(tmp_path: Path) -> None:
     assert values["books gone stale, healed"] == "2, 1"
     assert values["books equal to B3's snapshots"] == "100 % (264 of 264) in 22 loops"
     assert values["days equal to B3's figures"] == "75.0 % (3 of 4); the others miss messages"
+    assert values["instruments traded, amount"] == "5, BRL 396 M and USD 38 M"
+    assert values["most traded"].startswith("PETR4: BRL 190 M in 9,000 trades")
+    assert "USD 38 M" in report.html
     assert "2 books went stale, 1 healed, 1 not until the end" in report.summary.verdict.rest
     assert report.summary.verdict.level == "warn"
 

@@ -1,5 +1,6 @@
 """A trading day of an instrument, as the table `days`: our figures from clean trades, B3's beside them, and
 whether they agree. Our opening price is that of the first trade that may open: no block, no sweep (13.3.3).
+The amount is money, from the table `money` (`totals.money_of_days`).
 
 Where they differ, a row of `quality` for each figure: an ERROR when nothing was missing, a WARNING when the
 instrument was stale for a while (trades may be lost), and an INFO when the trade was changed on a later date,
@@ -52,7 +53,7 @@ WITH traded AS (
 ), both_sides AS (
     SELECT coalesce(ours.security_id, figures.security_id) AS security_id,
         coalesce(ours.symbol, figures.symbol) AS symbol,
-        {columns(_COMPARED[:5], "ours")}, ours.amount, {columns(_B3, "figures")},
+        {columns(_COMPARED[:5], "ours")}, money.amount, money.currency, {columns(_B3, "figures")},
         CASE WHEN b3_volume IS NOT NULL OR trades IS NOT NULL THEN coalesce(volume, 0) END AS volume,
         CASE WHEN b3_volume IS NOT NULL OR trades IS NOT NULL THEN coalesce(trades, 0) END AS trades,
         {", ".join(f"CASE WHEN {_LATER} THEN figures.{name} ELSE ours.{name} END AS {name}" for name in LINEAGE)},
@@ -61,6 +62,7 @@ WITH traded AS (
                 THEN {int(Quality.INCOMPLETE)} ELSE 0 END AS quality
     FROM ours FULL JOIN figures ON ours.security_id = figures.security_id
         AND ours.symbol IS NOT DISTINCT FROM figures.symbol
+    LEFT JOIN money ON ours.security_id = money.security_id AND ours.symbol IS NOT DISTINCT FROM money.symbol
 )
 SELECT *, CASE WHEN len(list_filter([{_ALL}], lambda one: one IS NOT NULL)) > 0
     THEN NOT list_contains([{_ALL}], true) END AS agrees

@@ -1,5 +1,5 @@
-"""Gross amount, volume and trades of a security group. The amount is money: price × size × contract
-multiplier ÷ price divisor, where the definition that was valid at the trade has them.
+"""What was traded in money: price × size × contract multiplier ÷ price divisor, where the definition that was
+valid at the trade has them. By security group (`market_totals`), and by instrument (`money_of_days`).
 
 Instruments of a group may be in several tasks: each finds sums of those that are alike, and what they add up
 to is made of these. Few enough to multiply exactly, one by one.
@@ -24,20 +24,22 @@ _GREATEST: Final = Decimal(10) ** 34
 # capture may begin, or a definition come round, after the first trade.
 ALIKE: Final = f"""
 WITH definitions AS (
-    SELECT security_id, security_group, multiplier, nullif(price_divisor, 0) AS divisor,
+    SELECT security_id, security_group, currency, multiplier, nullif(price_divisor, 0) AS divisor,
         CASE WHEN row_number() OVER versions = 1 THEN {_BEFORE} ELSE valid_from END AS known_from,
         coalesce(lead(valid_from) OVER versions, {_AFTER}) AS known_to
     FROM instruments WHERE action IS DISTINCT FROM 'DELETE'
     WINDOW versions AS (PARTITION BY security_id ORDER BY valid_from)
 ), grouped AS (
-    SELECT clean.security_id, security_group, multiplier, divisor, sum(amount) AS amount,
-        sum(size)::BIGINT AS volume, count(*) AS trades, max(rank) AS rank, bit_or(quality) AS quality
+    SELECT clean.security_id, clean.symbol, security_group, currency, multiplier, divisor,
+        sum(amount) AS amount, sum(size)::BIGINT AS volume, count(*) AS trades,
+        max(rank) AS rank, bit_or(quality) AS quality
     FROM clean LEFT JOIN definitions ON clean.security_id = definitions.security_id
         AND ts_event >= known_from AND ts_event < known_to
     WHERE in_volume
-    GROUP BY clean.security_id, security_group, multiplier, divisor
+    GROUP BY clean.security_id, clean.symbol, security_group, currency, multiplier, divisor
 )
-SELECT security_group, multiplier, divisor, grouped.amount, volume, trades, grouped.quality,
+SELECT security_id, grouped.symbol, security_group, currency, multiplier, divisor, grouped.amount,
+    volume, trades, grouped.quality,
     {columns(LINEAGE, "clean")}
 FROM grouped JOIN clean USING (security_id, rank)
 """
@@ -76,6 +78,21 @@ def market_totals(alike: Iterable[dict[str, Any]]) -> Any:
     ], schema=_SCHEMA)  # fmt: skip
 
 
+def money_of_days(alike: Iterable[dict[str, Any]]) -> Any:
+    """Amount and currency of each instrument's day. Dollars are not added to reais: of an instrument whose
+    trades were in several currencies there is neither."""
+    amounts: dict[tuple[int, str | None], dict[str | None, Decimal | None]] = {}
+    for row in alike:
+        of_instrument = amounts.setdefault((row["security_id"], row["symbol"]), {})
+        before, money = of_instrument.get(row["currency"]), _money(row)
+        of_instrument[row["currency"]] = before if money is None else money + (before or 0)
+    rows = []
+    for (security_id, symbol), by_currency in amounts.items():
+        currency, amount = next(iter(by_currency.items())) if len(by_currency) == 1 else (None, None)
+        rows.append({"security_id": security_id, "symbol": symbol, "amount": amount, "currency": currency})
+    return pa.Table.from_pylist(rows, schema=_MONEY)
+
+
 def _money(row: dict[str, Any]) -> Decimal | None:
     """Rounded where Spark's types round, so that both say the same."""
     if row["amount"] is None:
@@ -87,6 +104,10 @@ def _money(row: dict[str, Any]) -> Decimal | None:
     return rounded if abs(rounded) < _GREATEST else None
 
 
+_MONEY: Final = pa.schema([
+    ("security_id", pa.int64()), ("symbol", pa.string()), ("amount", pa.decimal128(38, 4)),
+    ("currency", pa.string()),
+])  # fmt: skip
 _TEXTS: Final = ("ts_event_kind",)
 _SCHEMA: Final = pa.schema([
     ("security_group", pa.string()), ("amount", pa.decimal128(38, 4)), ("volume", pa.int64()),

@@ -16,7 +16,7 @@ from pregao.lake.computed.daily import DAILY, DAYS, DIFFERENCES, FINE_TEXT, STAL
 from pregao.lake.computed.engine import engine
 from pregao.lake.computed.spans import SPANS
 from pregao.lake.computed.told import FIGURES
-from pregao.lake.computed.totals import ALIKE
+from pregao.lake.computed.totals import ALIKE, money_of_days
 from pregao.lake.reading.arrow import dataset, naming_damage
 from pregao.lake.store.files import DataFile, write_file
 from pregao.lake.store.livefile import LiveFile
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 LABEL: Final = "analytics"  # of their files: findings of slices share the table `quality` with ours
 INPUTS: Final = ("trades", "statistics", "states", "imbalances", "executions", "instruments", "quality")
-_STEPS: Final = (FINE_TEXT, TOLD, CLEAN, STALE, FIGURES, DAYS, SPANS)
+_TRADES: Final = (FINE_TEXT, TOLD, CLEAN)
+_STEPS: Final = (STALE, FIGURES, DAYS, SPANS)
 _TABLES: Final = {
     "trades_clean": TRADES_CLEAN, "bars": BARS, "daily": DAILY, "auctions": AUCTIONS, "quality": DIFFERENCES
 }  # fmt: skip
@@ -57,13 +58,16 @@ class PartDone:
 def compute(part: UnitPart, location: Location, build_id: str) -> PartDone:
     with naming_damage(location, part.files), engine() as connection:
         _open(connection, part, location)
-        day = {"day": part.key[0]}
+        for step in _TRADES:
+            connection.execute(step, {"day": part.key[0]} if "$day" in step else None)
+        alike = connection.sql(ALIKE).to_arrow_table().to_pylist()
+        connection.register("money", money_of_days(alike))
         for step in _STEPS:
-            connection.execute(step, {name: value for name, value in day.items() if f"${name}" in step})
+            connection.execute(step)
         files = []
         for name, query in _TABLES.items():
             files += _write(connection, part, location, name, query, build_id)
-        return PartDone(files, connection.sql(ALIKE).to_arrow_table().to_pylist())
+        return PartDone(files, alike)
 
 
 def _open(connection: "DuckDBPyConnection", part: UnitPart, location: Location) -> None:

@@ -46,7 +46,8 @@ DAILY: Final = Table(
     "daily", "a trading day of an instrument: ours, and B3's figures beside them",
     with_lineage(
         *(Column(name, type_, "from trades_clean") for name, type_ in _SESSION_FIGURES),
-        Column("amount", AMOUNT),
+        Column("amount", AMOUNT, "money, with multiplier and price divisor; null if of several currencies"),
+        Column("currency", NAME, "of the amount, as the definition says"),
         *(Column(f"b3_{name}", type_, "as B3 sent it") for name, type_ in _SESSION_FIGURES),
         Column("b3_close", FINE_PRICE),
         Column("b3_settlement", PRICE),

@@ -23,7 +23,8 @@ class Traded:
     channel: int
     trades: int
     volume: int
-    amount: Decimal
+    amount: Decimal | None  # money in `currency`
+    currency: str | None
     incomplete: bool  # messages of this instrument are missing
     open: Decimal | None
     high: Decimal | None
@@ -44,7 +45,7 @@ class Activity:
     all_messages: int
     all_packets: int
     all_trades: int
-    amount: Decimal
+    amounts: tuple[tuple[str | None, Decimal], ...]  # by currency, the largest first
 
 
 def activity(day: Day) -> Activity:
@@ -53,7 +54,7 @@ def activity(day: Day) -> Activity:
     return Activity(
         _filled(messages), _filled(_trades(day)), tuple(traded[:MOST]), len(traded),
         sum(messages.values()), packets, sum(each.trades for each in traded),
-        sum((each.amount for each in traded), Decimal(0)),
+        _amounts(traded),
     )  # fmt: skip
 
 
@@ -88,15 +89,24 @@ def _filled(found: Counter[int]) -> tuple[tuple[int, int], ...]:
 
 def _traded(day: Day) -> list[Traded]:
     figures = ["open", "high", "low", "last", "vwap", "agrees"]
-    names = ["symbol", "security_id", "channel", "trades", "volume", "amount", "quality", *figures]
-    rows = day.rows("daily", names)
+    names = ["symbol", "security_id", "channel", "trades", "volume", "amount", "currency", "quality"]
+    rows = day.rows("daily", [*names, *figures])
     made = [
         Traded(
             row["symbol"] or str(row["security_id"]), row["security_id"], row["channel"], row["trades"],
-            row["volume"] or 0, row["amount"] or Decimal(0),
+            row["volume"] or 0, row["amount"], row["currency"],
             bool((row["quality"] or 0) & Quality.INCOMPLETE), *(row[name] for name in figures),
         )
         for row in rows
         if row["trades"]
     ]  # fmt: skip
-    return sorted(made, key=lambda each: (-each.amount, each.symbol))
+    return sorted(made, key=lambda each: (-(each.amount or 0), each.symbol))
+
+
+def _amounts(traded: list[Traded]) -> tuple[tuple[str | None, Decimal], ...]:
+    """Dollars are not added to reais."""
+    sums: dict[str | None, Decimal] = {}
+    for each in traded:
+        if each.amount is not None:
+            sums[each.currency] = sums.get(each.currency, Decimal(0)) + each.amount
+    return tuple(sorted(sums.items(), key=lambda each: -each[1]))

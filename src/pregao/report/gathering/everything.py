@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from datetime import date
-from decimal import Decimal
 
 from pregao.lake.errors import LakeError
 from pregao.lake.lake import Lake
@@ -51,4 +50,4 @@ def _shown(day: Day, done: Activity, symbol: str | None) -> Traded | None:
     if not rows:
         raise LakeError(f"{symbol} has no row in daily on {day.date}")
     first, nothing = rows[0], (None,) * 6
-    return Traded(symbol, first["security_id"], first["channel"], 0, 0, Decimal(0), False, *nothing)
+    return Traded(symbol, first["security_id"], first["channel"], 0, 0, None, None, False, *nothing)

@@ -5,7 +5,7 @@ from pregao.report.charts.columns import column_chart
 from pregao.report.gathering.activity import MINUTE_NS, Activity, Traded
 from pregao.report.gathering.prices import Prices
 from pregao.report.markup import Child, Markup, table, tag
-from pregao.report.numbers import NOTHING, clock, compact, count, duration, of, percent, price
+from pregao.report.numbers import NOTHING, clock, compact, count, duration, money, of, percent, price
 from pregao.report.page.parts import figure, label, legend, nothing, section, thinned
 
 
@@ -44,15 +44,15 @@ def traded_section(activity: Activity) -> Markup:
     title = "Most traded"
     if not activity.most_traded:
         return section("traded", title, None, nothing("Nothing was traded."))
-    most = max(each.amount for each in activity.most_traded) or 1
-    rows = [_row(each, float(each.amount / most)) for each in activity.most_traded]
+    most = max(each.amount or 0 for each in activity.most_traded) or 1
+    rows = [_row(each, float((each.amount or 0) / most)) for each in activity.most_traded]
     head = (
         "instrument", "", "amount", "trades", "volume", "open", "low – high", "last", "since open", "VWAP",
         "B3 agrees",
     )  # fmt: skip
     note = (
-        "By amount (price × size), after busts and amendments. The last column compares our day with the"
-        " figures that B3 told."
+        "By amount in money (price × size × contract multiplier, in the instrument's currency), after busts"
+        " and amendments. The last column compares our day with the figures that B3 told."
     )
     caption = f"The first {len(rows)} of {of(activity.instruments, 'instrument')} that traded"
     return section("traded", title, note, table(head, rows, caption=caption, numbers="llrrrrrrrrl"))
@@ -67,8 +67,9 @@ def _row(each: Traded, part: float) -> tuple[Child, ...]:
     differs = label("warn", "losses") if each.incomplete else label("bad", "no")
     agrees = {True: label("good", "yes"), False: differs, None: label("calm", "not told")}
     return (
-        tag("b", each.symbol), bar, compact(each.amount), count(each.trades), compact(each.volume),
-        price(each.open), span, price(each.last), moved, price(_cut(each)), agrees[each.agrees],
+        tag("b", each.symbol), bar, money(each.amount, each.currency), count(each.trades),
+        compact(each.volume), price(each.open), span, price(each.last), moved, price(_cut(each)),
+        agrees[each.agrees],
     )  # fmt: skip
 
 

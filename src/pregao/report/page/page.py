@@ -5,7 +5,7 @@ from importlib.resources import files
 from pregao import __version__
 from pregao.report.gathering.everything import Findings
 from pregao.report.markup import Markup, raw, tag
-from pregao.report.numbers import compact, count, of, size
+from pregao.report.numbers import NOTHING, compact, count, money, of, size
 from pregao.report.page.activity import activity_section, prices_section, traded_section
 from pregao.report.page.books import auction_section, depth_section
 from pregao.report.page.built import built_section
@@ -57,12 +57,20 @@ def _header(found: Findings) -> Markup:
         tiles(
             ("Messages", compact(done.all_messages), of(done.all_packets, "packet")),
             ("Trades", compact(done.all_trades), of(done.instruments, "instrument")),
-            ("Amount traded", compact(done.amount), "price × size, all instruments"),
+            ("Amount traded", *_amounts(found)),
             ("Rows in the lake", compact(sum(table.rows for table in built.tables)),
              f"{count(len(built.tables))} tables, all dates"),
         ),
         tag("nav", links, aria_label="Sections"),
     )  # fmt: skip
+
+
+def _amounts(found: Findings) -> tuple[str, str]:
+    """The largest sum, and those in other currencies below it: dollars are not added to reais."""
+    told = [money(amount, currency) for currency, amount in found.activity.amounts]
+    if not told:
+        return NOTHING, "nothing was traded"
+    return told[0], f"and {', '.join(told[1:])}" if told[1:] else "price × size × contract multiplier"
 
 
 def _file(name: str) -> str:

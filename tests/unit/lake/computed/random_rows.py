@@ -135,6 +135,7 @@ class Market:
                     valid_from=at(_DAY_S[day] + 36_000 + 40 * version),
                     multiplier=self._maybe(random.choice(("0.2", "10", "0.00001"))),
                     price_divisor=self._maybe(random.choice((0, 1, 3, 1000))),
+                    currency=random.choice(("BRL", "BRL", "BRL", "USD", None)),
                 )  # fmt: skip
 
     def _packet(self, day: Any) -> dict[str, Any]:

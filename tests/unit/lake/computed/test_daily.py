@@ -97,6 +97,24 @@ def test_ours_and_theirs(made: Any) -> None:
     assert list(made["daily"][0]) == find_table("daily").schema.names
 
 
+def test_the_amount_is_money_in_one_currency(compute: Compute) -> None:
+    """1: a contract is worth price × multiplier, and its definition changes. 2: a lot of a thousand.
+    3: no definition. 4: dollars, then reais: there is no sum of both."""
+    instruments = [
+        {"symbol": "A", "valid_from": at(1), "multiplier": 0.2, "currency": "BRL"},
+        {"symbol": "A", "valid_from": at(15), "multiplier": 10, "currency": "BRL"},
+        {"symbol": "B", "security_id": 2, "valid_from": at(1), "price_divisor": 1000, "currency": "USD"},
+        {"symbol": "D", "security_id": 4, "valid_from": at(1), "currency": "USD"},
+        {"symbol": "D", "security_id": 4, "valid_from": at(15), "currency": "BRL"},
+    ]  # fmt: skip
+    told_trades = [*trades(1, "A"), *trades(2, "B"), *trades(3, "C"), *trades(4, "D")]
+    days = compute(trades=told_trades, instruments=instruments)["daily"]
+    assert found(days, "amount", "currency", "vwap") == [
+        (200.0 + 26_000 + 9_000, "BRL", 11.25), (4.5, "USD", 11.25), (4_500.0, None, 11.25),
+        (None, None, 11.25),
+    ]  # fmt: skip
+
+
 def test_what_only_b3_says(made: Any) -> None:
     names = ("b3_close", "b3_settlement", "b3_open_interest")
     assert found(made["daily"], *names)[0] == (13.0, 12.5, 77)
