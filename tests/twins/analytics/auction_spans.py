@@ -4,6 +4,9 @@ The rule is that of `books.phases`, as windows: an instrument follows its group 
 of its own (101), and again when it rejoins (102) or is told a null state; an auction of its own rests
 while the group is halted or closed. What is told at one moment counts together: a group that opens and
 an instrument of it whose auction goes on are not the end of that auction and the start of another.
+
+An auction is extended when its end is told again and is later, or is told no more: the end of an auction that
+closes at random, or that waits for its pair (15.1), has no time.
 """
 
 from typing import Final
@@ -73,6 +76,7 @@ def _effective(timeline: DataFrame) -> DataFrame:
             "is_open": F.coalesce(F.col("own"), F.col("phase")) == "OPEN",
             "is_closing": F.coalesce(F.col("own"), F.col("phase")) == "FINAL_CLOSING_CALL",
             "is_alone": F.col("own").isNotNull(),
+            "is_in_force": F.col("is_own") == F.col("own").isNotNull(),
         }
     )
 
@@ -96,11 +100,15 @@ def _with_history(rows: DataFrame, by_time: WindowSpec) -> DataFrame:
     in_span = Window.partitionBy(*SPAN).orderBy(*PLACE, "is_own")
     in_span = in_span.rowsBetween(Window.unboundedPreceding, -1)
     # No end time is told as 0 or null; it is no end that could be passed.
-    ends = F.when(F.col("in_auction"), F.nullif(F.col("ts_ends"), F.lit(0)))
-    return rows.withColumn("ends", ends).withColumns(
+    tells = F.col("in_auction") & F.col("is_in_force")
+    rows = rows.withColumn("ends", F.when(tells, F.nullif(F.col("ts_ends"), F.lit(0))))
+    had_end = F.last(F.when(tells, F.col("ends").isNotNull()), ignorenulls=True).over(in_span)
+    is_later = F.col("ends") > F.max("ends").over(in_span)
+    is_open_ended = tells & F.col("is_own") & F.col("ends").isNull() & had_end
+    return rows.withColumns(
         {
             "was_open": F.coalesce(F.max("is_open").over(earlier), F.lit(False)),
-            "prolongs": F.coalesce(F.col("ends") > F.max("ends").over(in_span), F.lit(False)),
+            "prolongs": F.coalesce(is_later, F.lit(False)) | F.coalesce(is_open_ended, F.lit(False)),
         }
     )
 

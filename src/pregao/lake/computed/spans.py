@@ -5,6 +5,9 @@ The rule is that of `books.phases`, as windows: an instrument follows its group 
 of its own (101), and again when it rejoins (102) or is told a null state; an auction of its own rests
 while the group is halted or closed. What is told at one moment counts together: a group that opens and
 an instrument of it whose auction goes on are not the end of that auction and the start of another.
+
+An auction is extended when its end is told again and is later, or is told no more: the end of an auction that
+closes at random, or that waits for its pair (15.1), has no time.
 """
 
 from typing import Final
@@ -60,7 +63,7 @@ WITH interesting AS (
                 AND NOT coalesce(phase IN ('PAUSE', 'CLOSE', 'FORBIDDEN'), false), false) AS in_auction,
         coalesce(own, phase) = 'OPEN' AS is_open,
         coalesce(own, phase) = 'FINAL_CLOSING_CALL' AS is_closing,
-        own IS NOT NULL AS is_alone,
+        own IS NOT NULL AS is_alone, is_own = (own IS NOT NULL) AS is_in_force,
         lead(ts_event) OVER ({_BY_TIME}) AS next_ns
     FROM with_own
 ), settled AS (
@@ -70,15 +73,17 @@ WITH interesting AS (
 ), numbered AS (
     SELECT *, sum(starts::INTEGER) OVER ({_BY_TIME}) AS span, row_number() OVER ({_BY_TIME}) AS number,
         coalesce(last_value(session IGNORE NULLS) OVER ({_BY_TIME}), 'REGULAR') AS in_session,
-        CASE WHEN in_auction THEN nullif(ts_ends, 0) END AS ends
+        CASE WHEN in_auction AND is_in_force THEN struct_pack(ns := nullif(ts_ends, 0)) END AS ends
     FROM settled
 ), with_history AS (
     SELECT *,
         coalesce(bool_or(is_open) OVER (
             PARTITION BY security_id, symbol, in_session ORDER BY number {_BEFORE}), false) AS was_open,
-        coalesce(ends > max(ends) OVER (
-            PARTITION BY security_id, symbol, span ORDER BY number {_BEFORE}), false) AS prolongs
+        coalesce(CASE WHEN ends.ns IS NOT NULL THEN ends.ns > max(ends.ns) OVER told_before
+            WHEN is_own AND ends IS NOT NULL
+            THEN (last_value(ends IGNORE NULLS) OVER told_before).ns IS NOT NULL END, false) AS prolongs
     FROM numbered
+    WINDOW told_before AS (PARTITION BY security_id, symbol, span ORDER BY number {_BEFORE})
 ), grouped AS (
     SELECT security_id, symbol, span::BIGINT AS span,
         min(ts_event) FILTER (in_auction) AS ts_start,

@@ -73,7 +73,7 @@ AUCTIONS: Final = Table(
         word("kind", words.AUCTIONS),
         Column("ts_start", NANOSECONDS, skip=True),
         Column("ts_end", NANOSECONDS),
-        Column("extensions", INT),
+        Column("extensions", INT, "how often its end was told again: later, or without a time"),
         Column("path", list_of(struct_of(ts=NANOSECONDS, price=PRICE, size=LONG)), "theoretical prices"),
         Column("uncross_price", PRICE),
         Column("uncross_size", SIZE),

@@ -112,3 +112,29 @@ def test_uncross_path_and_what_is_left(made: Any) -> None:
         [(at(75), 28.0, 700)],
         [(at(12), 8.0, 10)],
     ]
+
+
+def test_an_end_at_random_has_no_time(compute: Compute) -> None:
+    """1 is extended to a time, then to a random end, which has none. 2 loses its time when its group opens,
+    and gets another. 3 never had a time, and is told again. 4 goes on while its group changes phase."""
+
+    def reserved(seconds: float, ends: int | None, **other: Any) -> dict[str, Any]:
+        return own(seconds, "RESERVED", "LEAVES_GROUP", ts_ends=ends, **other)
+
+    third, fourth = ({"security_id": number, "symbol": f"S{number}"} for number in (3, 4))
+    states = [
+        reserved(10, at(20)), reserved(18, at(30)), reserved(28, 0), reserved(29, 0),
+        own(35, "OPEN", "REJOINS_GROUP"),
+        group(10, "PRE_OPEN", ts_ends=at(20)), group(20, "OPEN"),
+        reserved(20, None, **VALE), reserved(25, at(30), **VALE), own(30, "OPEN", "REJOINS_GROUP", **VALE),
+        reserved(40, 0, **third), reserved(41, None, **third),
+        group(5, "OPEN", "03"), reserved(45, at(60), **fourth), group(50, "PRE_CLOSE", "03"),
+    ]  # fmt: skip
+    instruments = [
+        {"security_group": "02"}, {"security_group": "01", **VALE}, {"security_group": "02", **third},
+        {"security_group": "03", **fourth},
+    ]  # fmt: skip
+    statistics = [theoretical(12, 8, 10, **VALE)]
+    made = compute(states=states, instruments=instruments, statistics=statistics)["auctions"]
+    rows = found(made, "security_id", "ts_start", "extensions", by="security_id,ts_start")
+    assert rows == [(1, at(10), 2), (2, at(10), 2), (3, at(40), 0), (4, at(45), 0)]
