@@ -233,7 +233,7 @@ def test_a_rerun_is_free_and_a_changed_input_replaces_its_unit(days: list[Path],
     channel = int(gone.name[:3])
     assert [unit[1] for unit in without.units] == [channel]
     changed = Lake(lake).arrow("packets", f"channel = {channel}")
-    assert set(changed["state_b"].to_pylist()) == {"MISSING"}
+    assert set(changed["state_b"].to_pylist()) == {None}
     (tmp_path / gone.name).rename(gone)
     build([captures], lake)
     assert all_tables(lake) == before

@@ -85,7 +85,7 @@ def test_one_feed_only(feed: str, monday: dict[str, Path], whole: Lake, tmp_path
     _same_books(lake, whole)
     packets = lake.arrow("packets").to_pylist()
     other = "b" if feed == "a" else "a"
-    assert {(row[f"state_{feed}"], row[f"state_{other}"]) for row in packets} == {("FIRST", "MISSING")}
+    assert {(row[f"state_{feed}"], row[f"state_{other}"]) for row in packets} == {("FIRST", None)}
     assert {row[f"ts_recv_{other}"] for row in packets} == {None}
     assert not {"GAP", "ONE_SIDED_LOSS"} & set(_findings(lake))  # nobody lost what nobody captured
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from pregao.report.gathering.everything import Findings
 from pregao.report.numbers import NOTHING, clock, count, duration, money, of, price, share
-from pregao.report.verdicts import Verdict, verdict_of
+from pregao.report.verdicts import Verdict, loops_without_comparison, verdict_of
 
 _MOST = 3
 
@@ -25,7 +25,7 @@ def summarise(found: Findings) -> Summary:
 def _health(found: Findings) -> list[tuple[str, str]]:
     health = found.health
     packets = sum(feed.packets for feed in health.feeds)
-    lost_a, lost_b = (sum(getattr(feed, name) for feed in health.feeds) for name in ("lost_a", "lost_b"))
+    lost = (health.lost_on("A"), health.lost_on("B"), health.lost)
     compared = health.agreeing + health.differing
     gaps = f"{count(health.gaps)} ({of(health.lost, 'packet')})"
     stale = f"{count(health.stale)}, {count(health.heals)}"
@@ -36,15 +36,18 @@ def _health(found: Findings) -> list[tuple[str, str]]:
         days = f"{days}; {others}"
     return [
         ("packets", f"{count(packets)} on {of(len(health.feeds), 'channel')}"),
-        ("lost on A / B / both", " / ".join(_lost(lost, packets) for lost in (lost_a, lost_b, health.lost))),
+        ("lost on A / B / both", " / ".join(_lost(each, packets) for each in lost)),
         ("gaps that no feed could fill", gaps),
         ("books gone stale, healed", stale),
-        ("books equal to B3's snapshots", proof if health.compared else _part(0, 0)),
+        ("books never told whole", _part(health.unknown, health.books) if health.unknown else "0"),
+        ("books equal to B3's snapshots", proof if health.compared else loops_without_comparison(health)),
         ("days equal to B3's figures", days),
     ]
 
 
-def _lost(packets: int, whole: int) -> str:
+def _lost(packets: int | None, whole: int) -> str:
+    if packets is None:
+        return "not captured"
     return f"{count(packets)} ({share(packets, whole)})" if packets else "0"
 
 

@@ -18,6 +18,7 @@ from pregao.lake.tasks.arrays import Array, record
 from pregao.lake.tasks.kernels import SEND
 from pregao.lake.tasks.lineage import Lineage, whose_time
 from pregao.model.rows import NULL
+from pregao.model.streams import Feed
 
 _FIRST, _DUPLICATE, _LATE, _MISSING = (
     ARRIVALS.index(word) for word in ("FIRST", "DUPLICATE", "LATE", "MISSING")
@@ -61,10 +62,11 @@ def _table(packets: PacketColumns, part: slice, messages: Array, lineage: Lineag
         "messages": messages[mine], "quality": packets.quality[part],
     }  # fmt: skip
     for feed, states, copies in (
-        ("a", merged.state_a, merged.copies_a), ("b", merged.state_b, merged.copies_b)
+        (Feed.A, merged.state_a, merged.copies_a), (Feed.B, merged.state_b, merged.copies_b)
     ):  # fmt: skip
-        columns[f"state_{feed}"] = _arrivals(states[mine])
-        columns[f"copies_{feed}"] = copies[mine]
+        if feed in lineage.slice.feeds:  # of a feed that nobody captured nothing is missing: it is null
+            columns[f"state_{feed.name.lower()}"] = _arrivals(states[mine])
+            columns[f"copies_{feed.name.lower()}"] = copies[mine]
     return record(PACKETS, columns, count)
 
 

@@ -1,16 +1,21 @@
 """How healthy the data are: losses, gaps, stale spans, the proof by snapshots, the reconciliation."""
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow.compute as pc
 
+from pregao.lake.tables.quality import Quality
 from pregao.report.gathering.day import Day
 
 SPANS: Final = ("GAP", "STALE_SPAN", "HEAL", "SNAPSHOT_MISMATCH", "FEEDS_DIFFER", "CROSSED_BOOK")
 DIFFERENCES_SHOWN: Final = 200
 SPANS_SHOWN: Final = 5_000
+Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -20,8 +25,8 @@ class FeedLoss:
 
     channel: int
     packets: int
-    lost_a: int  # on A alone or on both
-    lost_b: int
+    lost_a: int | None  # on A alone or on both; None: nobody captured A
+    lost_b: int | None
     lost_both: int
 
 
@@ -59,7 +64,10 @@ class Health:
     feeds: tuple[FeedLoss, ...]
     findings: tuple[Finding, ...]
     spans: tuple[Span, ...]
-    loops: int  # of snapshots that were compared
+    loops: int  # of snapshots that were compared with books
+    telling_loops: int  # that told books of which nothing was known before
+    books: int  # that orders were told of
+    unknown: int  # of them: nothing has told what they held before, to the end of the day
     matches: int  # books that equal B3's snapshot
     mismatches: int
     agreeing: int  # instruments whose day equals B3's figures
@@ -93,6 +101,18 @@ class Health:
         return self.rows("STALE_SPAN")
 
     @property
+    def absent_feeds(self) -> tuple[str, ...]:
+        """Feeds that no channel has."""
+        found = {"A": [feed.lost_a for feed in self.feeds], "B": [feed.lost_b for feed in self.feeds]}
+        return tuple(name for name, lost in found.items() if lost and all(each is None for each in lost))
+
+    def lost_on(self, feed: str) -> int | None:
+        """Of the channels that have the feed; None: none has."""
+        lost = [each.lost_a if feed == "A" else each.lost_b for each in self.feeds]
+        known = [number for number in lost if number is not None]
+        return sum(known) if known else None
+
+    @property
     def compared(self) -> int:
         return self.matches + self.mismatches
 
@@ -111,34 +131,70 @@ def health(day: Day) -> Health:
     for each in findings:
         counts[each.finding] += each.count
     agrees = Counter(row["agrees"] for row in day.rows("daily", ["agrees"]))
-    feeds = _feeds(day)
     return Health(
-        tuple(feeds), tuple(findings), tuple(_spans(day)),
-        sum(each.rows for each in findings if each.finding == "SNAPSHOT_MATCH"),
+        tuple(_feeds(day)), tuple(findings), tuple(_spans(day)), *_loops(day), *_books(day),
         counts.get("SNAPSHOT_MATCH", 0), counts.get("SNAPSHOT_MISMATCH", 0), agrees[True], agrees[False],
         _unexplained(day), tuple(_differences(day)),
     )  # fmt: skip
 
 
 def _feeds(day: Day) -> list[FeedLoss]:
-    totals: dict[int, list[int]] = {}  # by channel: received, lost on A, lost on B
+    totals: dict[int, list[int]] = {}  # by channel: received, lost on A, lost on B, captured on A, on B
     where = [("stream", "=", "INCREMENTAL")]
     for batch in day.batches("packets", ["channel", "state_a", "state_b"], where):
         states = [batch.column(name) for name in ("state_a", "state_b")]
         lost = [pc.fill_null(pc.equal(state, "MISSING"), False) for state in states]
         for channel in pc.unique(batch.column("channel")).to_pylist():
             mine = pc.equal(batch.column("channel"), channel)
-            entry = totals.setdefault(channel, [0, 0, 0])
-            for place, mask in enumerate((mine, *(pc.and_(mine, each) for each in lost))):
+            entry = totals.setdefault(channel, [0] * 5)
+            masks = [pc.and_(mine, each) for each in (*lost, *(state.is_valid() for state in states))]
+            for place, mask in enumerate((mine, *masks)):
                 entry[place] += pc.sum(mask).as_py() or 0
     gaps: Counter[int] = Counter()
     for row in day.rows("quality", ["channel", "count"], [("finding", "=", "GAP")]):
         gaps[row["channel"]] += row["count"] or 0
     return [
-        FeedLoss(channel, received + both, lost_a + both, lost_b + both, both)
-        for channel, (received, lost_a, lost_b) in sorted(totals.items())
+        FeedLoss(
+            channel, received + both, lost_a + both if has_a else None, lost_b + both if has_b else None, both
+        )
+        for channel, (received, lost_a, lost_b, has_a, has_b) in sorted(totals.items())
         for both in (gaps[channel],)
     ]
+
+
+def _loops(day: Day) -> tuple[int, int]:
+    """How many compared anything, and how many told what nobody knew."""
+    rows = day.rows("quality", ["expected"], [("finding", "=", "SNAPSHOT_MATCH")])
+    telling = sum(row["expected"] == "0" for row in rows)
+    return len(rows) - telling, telling
+
+
+def _books(day: Day) -> tuple[int, int]:
+    """How many there are, and how many were unknown when orders were last told of them."""
+    last: dict[tuple[int, int], tuple[int, bool]] = {}
+    for batch in day.batches("orders", ["channel", "security_id", "ts_send", "quality"]):
+        columns = (_numbers(column) for column in batch.columns)
+        for channel, security_id, sent, doubts in zip(*_last_of_each(*columns), strict=True):
+            told = sent, not doubts & Quality.BOOK_UNKNOWN
+            last[channel, security_id] = max(told, last.get((channel, security_id), told))
+    return len(last), sum(not known for _, known in last.values())
+
+
+def _last_of_each(channels: Numbers, ids: Numbers, sent: Numbers, doubts: Numbers) -> Iterator[list[int]]:
+    """The newest row of each instrument, of two of one time the one that knows the book; rows that tell of no
+    instrument have none."""
+    named = np.flatnonzero(ids >= 0)
+    known = doubts & int(Quality.BOOK_UNKNOWN) == 0
+    order = named[np.lexsort([column[named] for column in (known, sent, ids, channels)])]
+    changes = np.diff(ids[order]).astype(bool) | np.diff(channels[order]).astype(bool)
+    ends = order[np.r_[changes, True]] if len(order) else order
+    return (column[ends].tolist() for column in (channels, ids, sent, doubts))
+
+
+def _numbers(column: Any) -> Numbers:
+    """Null as -1."""
+    found: Numbers = pc.fill_null(column.cast("int64"), -1).to_numpy(zero_copy_only=False)
+    return found
 
 
 def _findings(day: Day) -> list[Finding]:

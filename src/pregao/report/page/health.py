@@ -8,7 +8,7 @@ from pregao.report.gathering.health import Health
 from pregao.report.markup import Child, Markup, table, tag
 from pregao.report.numbers import NOTHING, clock, count, duration, of, price, share
 from pregao.report.page.parts import figure, label, legend, nothing, section, tiles, verdict
-from pregao.report.verdicts import verdict_of
+from pregao.report.verdicts import loops_without_comparison, verdict_of
 
 _LEVELS = {"ERROR": "bad", "WARNING": "warn", "INFO": "calm"}
 _WORDS = {"ERROR": "error", "WARNING": "warning", "INFO": "info"}
@@ -30,22 +30,26 @@ def health_section(found: Findings) -> Markup:
 def _tiles(health: Health) -> Markup:
     compared = health.agreeing + health.differing
     packets = sum(feed.packets for feed in health.feeds)
-    lost_a, lost_b = (sum(getattr(feed, name) for feed in health.feeds) for name in ("lost_a", "lost_b"))
     return tiles(
         ("Gaps no feed could fill", count(health.gaps), f"{of(health.lost, 'packet')} of {packets:,}"),
-        ("Lost on A", share(lost_a, packets), of(lost_a, "packet")),
-        ("Lost on B", share(lost_b, packets), of(lost_b, "packet")),
+        *(_lost_on(feed, health.lost_on(feed), packets) for feed in ("A", "B")),
         ("Books gone stale", count(health.stale), _healed(health)),
         (
             "Books equal to B3's snapshots", share(health.matches, health.compared),
             f"{health.matches:,} of {health.compared:,} in {of(health.loops, 'loop')}"
-            if health.compared else "no complete loop",
+            if health.compared else loops_without_comparison(health),
         ),
         (
             "Days equal to B3's figures", share(health.agreeing, compared),
             f"{health.agreeing:,} of {of(compared, 'instrument')}" if compared else "nothing to compare",
         ),
     )  # fmt: skip
+
+
+def _lost_on(feed: str, lost: int | None, packets: int) -> tuple[str, str, str]:
+    if lost is None:
+        return f"Lost on {feed}", NOTHING, "this feed was not captured"
+    return f"Lost on {feed}", share(lost, packets), of(lost, "packet")
 
 
 def _healed(health: Health) -> str:
@@ -86,8 +90,8 @@ def _lanes(found: Findings) -> Child:
 def _feeds(health: Health) -> Markup:
     rows = [
         (
-            str(feed.channel), count(feed.packets), count(feed.lost_a), share(feed.lost_a, feed.packets),
-            count(feed.lost_b), share(feed.lost_b, feed.packets), count(feed.lost_both),
+            str(feed.channel), count(feed.packets), *_lost_share(feed.lost_a, feed.packets),
+            *_lost_share(feed.lost_b, feed.packets), count(feed.lost_both),
         )
         for feed in health.feeds
     ]  # fmt: skip
@@ -95,6 +99,10 @@ def _feeds(health: Health) -> Markup:
         return nothing("No packets of the incremental stream.")
     head = ("channel", "packets", "lost on A", "share", "lost on B", "share", "lost on both")
     return table(head, rows, caption="Losses of the incremental stream, per feed", numbers="lrrrrrr")
+
+
+def _lost_share(lost: int | None, packets: int) -> tuple[str, str]:
+    return ("not captured", NOTHING) if lost is None else (count(lost), share(lost, packets))
 
 
 def _findings(health: Health) -> Markup | None:
