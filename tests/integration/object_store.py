@@ -22,7 +22,8 @@ class ObjectStore:
     """`environment` is what whoever uses it must have; `log` has a line for each request."""
 
     def __init__(self, port: int, log: Path) -> None:
-        self._address, self._log = f"http://127.0.0.1:{port}", log
+        self.port, self._log = port, log
+        self._address = f"http://127.0.0.1:{port}"
         self.environment = {
             "AWS_ENDPOINT_URL": self._address, "AWS_REGION": "sa-east-1", "AWS_ACCESS_KEY_ID": "test",
             "AWS_SECRET_ACCESS_KEY": "test", "AWS_EC2_METADATA_DISABLED": "true",

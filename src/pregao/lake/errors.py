@@ -4,6 +4,9 @@ LakeError
 ├── NoLakeError            there is no lake at that place, or not that version of it
 ├── LakeConflictError      somebody else has changed the lake meanwhile
 ├── LakeDamagedError       a file of the lake is missing or cannot be read: says which
+│   ├── FileMissingError   the store says that there is no such file
+│   └── NotWholeError      its bytes were read, and are not what they should be
+├── StoreError             a store does not answer, or refuses: that says nothing of its files; try again
 ├── LakeFullError          no room to write
 ├── WrongIntentError       a commit that cannot be: files that are not there, removed twice, …
 └── QueryError             Spark refuses or fails a query
@@ -37,6 +40,21 @@ class LakeDamagedError(LakeError):
         super().__init__(f"{file}: {reason}")
 
 
+class FileMissingError(LakeDamagedError):
+    def __init__(self, *, file: str) -> None:
+        super().__init__("file is missing", file=file)
+
+
+class NotWholeError(LakeDamagedError):
+    pass
+
+
+class StoreError(LakeError):
+    def __init__(self, reason: str, *, file: str) -> None:
+        self.reason, self.file = reason, file
+        super().__init__(f"{file}: the store does not give it now: {reason}")
+
+
 class LakeFullError(LakeError):
     def __init__(self, file: str) -> None:
         self.file = file
@@ -56,6 +74,18 @@ class JavaError(PregaoError):
 
 
 _FULL: Final = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
+_PASSING: Final = frozenset(
+    (
+        errno.EIO, errno.EAGAIN, errno.EBUSY, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ESTALE,
+        errno.EACCES, errno.EPERM, errno.ETIMEDOUT, errno.ECONNRESET, errno.ECONNREFUSED, errno.ECONNABORTED,
+        errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EPIPE, errno.ENOTCONN, errno.EREMOTEIO,
+    )
+)  # fmt: skip
+_PASSING_WORDS: Final = re.compile(
+    r"AWS Error (?!NO_SUCH|RESOURCE_NOT_FOUND)|Generic \w+ error|error sending request|after \d+ retries"
+    r"|timed? ?out|connection (?:refused|reset|closed)|Curl returned error",
+    re.IGNORECASE,
+)
 _FULL_WORDS: Final = re.compile(r"no space left|os error 28|disk quota|StorageFull", re.IGNORECASE)
 
 
@@ -70,15 +100,23 @@ def named(file: str) -> Iterator[None]:
     except PregaoError:
         raise
     except FileNotFoundError as error:
-        raise LakeDamagedError("file is missing", file=file) from error
+        raise FileMissingError(file=file) from error
     except Exception as error:
         if is_full(error):
             raise LakeFullError(file) from error
+        if is_passing(error):
+            raise StoreError(_first_line(error), file=file) from error
         raise LakeDamagedError(_first_line(error), file=file) from error
 
 
 def is_full(error: Exception) -> bool:
     return getattr(error, "errno", None) in _FULL or bool(_FULL_WORDS.search(str(error)))
+
+
+def is_passing(error: Exception) -> bool:
+    """Whether it is the way to the file that failed. What is wrong with the bytes of a file has no number of
+    the system's, and does not come from a client of a store."""
+    return getattr(error, "errno", None) in _PASSING or bool(_PASSING_WORDS.search(str(error)))
 
 
 def _first_line(error: Exception) -> str:

@@ -18,7 +18,13 @@ from collections.abc import Callable
 from typing import Final
 
 from pregao.io.clock import WallClock
-from pregao.lake.errors import LakeConflictError, LakeDamagedError, LakeError, WrongIntentError
+from pregao.lake.errors import (
+    FileMissingError,
+    LakeConflictError,
+    LakeError,
+    NotWholeError,
+    WrongIntentError,
+)
 from pregao.lake.store.deltalog import FasterError, ready_log
 from pregao.lake.store.intent import Change, Intent, Label, write_intent
 from pregao.lake.store.ledger import ABANDONED, LakeVersion, Ledger, TableVersion, write_version
@@ -70,12 +76,13 @@ class Committer:
         raise LakeConflictError(f"{self._location.uri}: other builds keep committing")
 
     def _finish(self, ledger: Ledger, number: int) -> None:
-        """A pending intent: forward, or never."""
+        """A pending intent: forward, or never. Never only where something it needs is gone for good: an
+        answer that did not come is no reason, whoever claimed the number may be alive."""
         try:
             intent = ledger.intent(number)
             assert intent is not None
             self._check_files(intent.change)
-        except (LakeDamagedError, WrongIntentError) as error:
+        except (FileMissingError, NotWholeError, WrongIntentError) as error:
             self._abandon(number, str(error))
             return
         base = ledger.version(intent.base) if intent.base else LakeVersion(0)
@@ -125,8 +132,9 @@ class Committer:
         try:
             log.commit([file], [], intent.number, intent.claimed_ns)
         except FasterError:
-            self._forget(INTENTS.name, file.path)
-            return False
+            if not log.was_won_by(file):
+                self._forget(INTENTS.name, file.path)
+                return False
         self._after("intent stored")
         return True
 
@@ -164,8 +172,9 @@ class Committer:
             try:
                 log.commit([file], [], number, now_ns)
             except FasterError:
-                self._forget(COMMITS.name, file.path)
-                continue
+                if not log.was_won_by(file):
+                    self._forget(COMMITS.name, file.path)
+                    continue
             self._after("version entered")
             return
         raise LakeConflictError(f"{self._location.uri}: other builds were faster {ATTEMPTS} times in a row")

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any, Final
+from urllib.parse import unquote
 
 import pyarrow as pa
 
@@ -93,11 +94,21 @@ class DeltaLog:
     def mark(self, version: int) -> int | None:
         """Lake version that made a table version; 0 for one that only made or widened the table; None
         for one that is not ours."""
-        text = self.location.read(self.table.name, _LOG, f"{version:020}.json").decode()
-        entries = [json.loads(line) for line in text.splitlines() if line.strip()]
-        about: dict[str, Any] = next((each["commitInfo"] for each in entries if "commitInfo" in each), {})
+        about: dict[str, Any] = next(
+            (each["commitInfo"] for each in self._entry(version) if "commitInfo" in each), {}
+        )
         found = about.get(_MARK)
         return None if found is None else int(found)
+
+    def was_won_by(self, file: DataFile) -> bool:
+        """After FasterError: whether the entry that was there already is our own, because a store did what it
+        was asked, its answer was lost, and it was asked again. Nobody else has a file of this name."""
+        adds = (each["add"]["path"] for each in self._entry(self.version + 1) if "add" in each)
+        return any(unquote(path) == file.path for path in adds)
+
+    def _entry(self, version: int) -> list[dict[str, Any]]:
+        text = self.location.read(self.table.name, _LOG, f"{version:020}.json").decode()
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
 
     def commit(
         self,
@@ -187,15 +198,24 @@ def _create(location: Location, table: Table) -> None:
 
 def _widen(log: DeltaLog) -> DeltaLog:
     """A file with a column that the log does not know would be taken, and the column never seen."""
-    assert log._delta is not None
-    wanted = Schema.from_arrow(log.table.schema).fields
-    there = {field.name for field in log._delta.schema().fields}
-    missing = [field for field in wanted if field.name not in there]
+    missing = _missing(log)
     if not missing:
         return log
     with named(log.location.full(log.table.name, _LOG)):
-        log._delta.alter.add_columns(missing, commit_properties=_properties(0, with_transaction=False))
+        try:
+            log._delta.alter.add_columns(missing, commit_properties=_properties(0, with_transaction=False))
+        except CommitFailedError:
+            again = DeltaLog(log.location, log.table)
+            if _missing(again):  # otherwise somebody else has added them, or we, and the answer was lost
+                raise
+            return again
     return DeltaLog(log.location, log.table)
+
+
+def _missing(log: DeltaLog) -> list[Any]:
+    assert log._delta is not None
+    there = {field.name for field in log._delta.schema().fields}
+    return [field for field in Schema.from_arrow(log.table.schema).fields if field.name not in there]
 
 
 def _properties(lake_version: int, *, with_transaction: bool) -> CommitProperties:

@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pregao.lake.errors import LakeDamagedError, WrongIntentError, named
+from pregao.lake.errors import NotWholeError, WrongIntentError
 from pregao.lake.store.files import DataFile, write_file
 from pregao.lake.store.location import Location
 from pregao.lake.tables.ledger import INTENTS, LAKE_VERSION
@@ -89,18 +89,25 @@ def write_intent(location: Location, intent: Intent) -> DataFile:
 
 
 def read_intent(location: Location, path: str, number: int) -> Intent:
-    """LakeDamagedError when it is not there, not Parquet, or not whole."""
+    """FileMissingError when it is not there, NotWholeError when it is not Parquet, or not all of it: what
+    can never be finished. That it cannot be read now is another error."""
     name = location.full(INTENTS.name, path)
-    with named(name), location.filesystem.open_input_file(location.path(INTENTS.name, path)) as file:
-        rows = pq.ParquetFile(file).read().to_pylist()
-    with named(name):
-        about = json.loads(next(row["note"] for row in rows if row["action"] == _LAKE))
-        adds = tuple(DataFile.from_row(row) for row in rows if row["action"] == _ADD)
-        removes = tuple(DataFile.from_row(row) for row in rows if row["action"] == _REMOVE)
-        label = Label(about["operation"], about["build_id"], about["note"], about["data_change"])
-        if len(adds) + len(removes) != about["actions"]:
-            raise LakeDamagedError("the intent is not whole", file=name)
-        return Intent(number, about["base"], Change(adds, removes), label, about["claimed_ns"])
+    data = location.read(INTENTS.name, path)
+    try:
+        return _parse_intent(data, number)
+    except (ValueError, KeyError, IndexError, StopIteration, TypeError, OSError) as error:
+        raise NotWholeError(f"the intent is not whole: {error or type(error).__name__}", file=name) from error
+
+
+def _parse_intent(data: bytes, number: int) -> Intent:
+    rows = pq.ParquetFile(pa.BufferReader(data)).read().to_pylist()
+    about = json.loads(next(row["note"] for row in rows if row["action"] == _LAKE))
+    adds = tuple(DataFile.from_row(row) for row in rows if row["action"] == _ADD)
+    removes = tuple(DataFile.from_row(row) for row in rows if row["action"] == _REMOVE)
+    label = Label(about["operation"], about["build_id"], about["note"], about["data_change"])
+    if len(adds) + len(removes) != about["actions"]:
+        raise ValueError(f"{len(adds) + len(removes)} of {about['actions']} actions")
+    return Intent(number, about["base"], Change(adds, removes), label, about["claimed_ns"])
 
 
 _EMPTY: Final[dict[str, Any]] = dict.fromkeys(INTENTS.stored_schema.names)

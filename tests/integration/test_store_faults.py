@@ -1,0 +1,154 @@
+"""A store that does what it is asked and does not say so, or does not answer for a while."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+import pytest
+
+from pregao.lake.errors import LakeDamagedError, LakeError
+from pregao.lake.lake import Lake
+from pregao.lake.store.committer import Committer
+from pregao.lake.store.deltalog import ready_log
+from pregao.lake.store.files import write_file
+from pregao.lake.store.intent import Change, Label
+from pregao.lake.store.ledger import Ledger
+from pregao.lake.store.location import Location
+from pregao.lake.tables.catalogue import find_table
+from tests.kits.lake_rows import MONDAY, rows_as_arrow
+
+from .faulty_store import FaultyStore, faulty_store
+from .object_store import object_store
+
+PARTITION = {"trade_date": MONDAY.isoformat(), "channel": "84"}
+NAMES = count()
+
+
+class DiedError(Exception):
+    pass
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultyStore]:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        object_store(tmp_path_factory.mktemp("s3")) as running,
+        faulty_store(running.port) as (proxy, port),
+    ):
+        for name, value in running.environment.items():
+            patch.setenv(name, value)
+        patch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
+        yield proxy
+
+
+@pytest.fixture
+def location(store: FaultyStore) -> Location:
+    store.heal()
+    return Location(f"s3://bucket/lake-{next(NAMES)}")
+
+
+def _file(location: Location, table: str, rows: int) -> Any:
+    made = [{"action": "NEW", "order_id": n} if table == "orders" else {"action": "NEW", "trade_id": n}
+            for n in range(rows)]  # fmt: skip
+    return write_file(location, find_table(table), PARTITION, rows_as_arrow(table, made))
+
+
+def _first(location: Location) -> None:
+    Committer(location).commit(
+        Change((_file(location, "orders", 3), _file(location, "trades", 3))), Label("build")
+    )
+
+
+def _next(location: Location, rows: int) -> Change:
+    """Both tables get so many other rows."""
+    old = [file.data_file() for name in ("orders", "trades") for file in Lake(location).files(name)]
+    return Change((_file(location, "orders", rows), _file(location, "trades", rows)), tuple(old))
+
+
+def _seen(location: Location) -> tuple[int, int]:
+    lake = Lake(location)
+    return lake.arrow("orders").num_rows, lake.arrow("trades").num_rows
+
+
+def test_an_answer_that_gets_lost_at_any_step_of_a_commit_loses_nothing(
+    store: FaultyStore, location: Location
+) -> None:
+    """Every request that writes, in turn, is done and answered with 500: the first of a commit, the second of
+    the next one, and so on until one has no more."""
+    _first(location)
+    logs = 0
+    for number in count(1):
+        change = _next(location, 3 + number)
+        store.lose_answer(number)
+        version = Committer(location).commit(change, Label("build"))
+        writes = list(store.writes)
+        store.heal()
+        lost = writes[number - 1] if number <= len(writes) else ""
+        assert (version.number, _seen(location)) == (1 + number, (3 + number, 3 + number)), lost
+        assert Ledger(location).pending == [], lost
+        if not lost:
+            break
+        logs += "_delta_log" in lost
+    assert logs == 4  # intents, two tables, commits
+    assert [each.number for each in Lake(location).versions()] == list(range(1, number + 2))
+
+
+def test_an_answer_that_gets_lost_while_the_logs_are_made_loses_nothing(store: FaultyStore) -> None:
+    for number in count(1):
+        location = Location(f"s3://bucket/lake-{next(NAMES)}")
+        change = Change((_file(location, "trades", 3),))
+        store.lose_answer(number)
+        version = Committer(location).commit(change, Label("build"))
+        writes = list(store.writes)
+        store.heal()
+        lost = writes[number - 1] if number <= len(writes) else ""
+        assert (version.number, Lake(location).arrow("trades").num_rows) == (1, 3), lost
+        if not lost:
+            break
+    assert number > 6
+
+
+def test_an_answer_that_gets_lost_while_a_log_gets_new_columns_loses_nothing(
+    store: FaultyStore, location: Location
+) -> None:
+    table = find_table("trades")
+    ready_log(location, replace(table, columns=table.columns[:-1]))
+    store.lose_answer(1)
+    log = ready_log(location, table)
+    assert "_delta_log" in store.writes[0]
+    assert log.version == 1
+
+
+def test_a_read_that_fails_for_a_while_does_not_abandon_the_commit_of_another(
+    store: FaultyStore, location: Location
+) -> None:
+    """The other has claimed its number and is alive, or dead: nobody may decide that by an answer that did
+    not come."""
+    _first(location)
+
+    def dies(step: str) -> None:
+        if step == "intent stored":
+            raise DiedError
+
+    with pytest.raises(DiedError):
+        Committer(location, dies).commit(_next(location, 5), Label("build"))
+    for verb, part in (("GET", "intents/lake_version"), ("HEAD", "orders/trade_date")):
+        store.refuse(verb, part)
+        with pytest.raises(LakeError):
+            Committer(location).recover()
+        store.heal()
+        assert Ledger(location).pending == [2]
+    assert Committer(location).recover().number == 2
+    assert _seen(location) == (5, 5)
+
+
+def test_a_store_that_refuses_is_not_called_a_damaged_lake(store: FaultyStore, location: Location) -> None:
+    _first(location)
+    lake = Lake(location)
+    store.refuse("GET", "orders/trade_date")
+    with pytest.raises(LakeError) as caught:
+        lake.arrow("orders")
+    assert not isinstance(caught.value, LakeDamagedError), caught.value
+    store.heal()
+    assert lake.arrow("orders").num_rows == 3
