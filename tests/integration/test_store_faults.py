@@ -16,12 +16,11 @@ from pregao.lake.store.intent import Change, Label
 from pregao.lake.store.ledger import Ledger
 from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import find_table
-from tests.kits.lake_rows import MONDAY, rows_as_arrow
+from tests.kits.lake_rows import PARTITION, rows_as_arrow
 
 from .faulty_store import FaultyStore, faulty_store
 from .object_store import object_store
 
-PARTITION = {"trade_date": MONDAY.isoformat(), "channel": "84"}
 NAMES = count()
 
 

@@ -10,7 +10,7 @@ from pregao.lake.store.files import write_file
 from pregao.lake.store.intent import Change, Label
 from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import find_table
-from tests.kits.lake_rows import MONDAY, at, rows_as_arrow
+from tests.kits.lake_rows import PARTITION, at, rows_as_arrow
 
 MINUTE = 60
 OPENS = 13 * 3600  # 10:00 in São Paulo
@@ -25,8 +25,7 @@ def hand_made_lake(folder: Path, *, symbol: str = "PETR4", healthy: bool = False
     adds = []
     for name, rows in tables.items():
         made = rows_as_arrow(name, rows)
-        partition = {"trade_date": MONDAY.isoformat(), "channel": "84"}
-        adds.append(write_file(location, find_table(name), partition, made))
+        adds.append(write_file(location, find_table(name), PARTITION, made))
     Committer(location).commit(Change(tuple(adds)), Label("build", "b-1"))
     return location.uri
 

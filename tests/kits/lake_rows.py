@@ -9,6 +9,7 @@ import pyarrow as pa
 from pregao.lake.tables.catalogue import find_table
 
 MONDAY, TUESDAY = date(2026, 11, 16), date(2026, 11, 17)
+PARTITION = {"trade_date": MONDAY.isoformat(), "channel": "84"}
 SECOND = 1_000_000_000
 START = 1_794_787_200 * SECOND  # 00:00 UTC of MONDAY
 

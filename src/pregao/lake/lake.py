@@ -10,11 +10,9 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from pregao.extras import name_missing_extra
 from pregao.lake.errors import LakeError, NoLakeError
-from pregao.lake.reading import arrow
+from pregao.lake.reading import arrow, faces
 from pregao.lake.reading.conditions import Condition, Where, conditions
 from pregao.lake.reading.pruning import prune
 from pregao.lake.store.ledger import LakeVersion, Ledger, whole_table
@@ -41,6 +39,8 @@ class Lake:
     ) -> None:  # fmt: skip
         self.location = path if isinstance(path, Location) else Location(path)
         self._spark = spark
+        if spark is not None:
+            faces.use_utc(spark)
         self._ledger = Ledger(self.location)
         if not self._ledger.exists:
             raise NoLakeError(f"{self.location.uri}: there is no lake here")
@@ -88,36 +88,35 @@ class Lake:
         self, name: str, where: Where = None, *, as_of: int | None = None,
         columns: Sequence[str] | None = None, floats: bool = False,
     ) -> "pandas.DataFrame":  # fmt: skip
-        """`floats`: prices as float64, fast but rounded; otherwise as exact Decimals."""
-        found = self.arrow(name, where, as_of=as_of, columns=columns)
-        with name_missing_extra():
-            frame: pandas.DataFrame = (_with_floats(found) if floats else found).to_pandas()
-        return frame
+        """`floats`: prices as float64, fast but rounded; otherwise as exact Decimals. Whole numbers are of
+        pandas' nullable types (Int64)."""
+        return faces.to_pandas(self.arrow(name, where, as_of=as_of, columns=columns), floats=floats)
 
     def to_polars(
         self, name: str, where: Where = None, *, as_of: int | None = None,
         columns: Sequence[str] | None = None,
     ) -> "polars.DataFrame":  # fmt: skip
-        with name_missing_extra():
-            import polars
+        return faces.to_polars(self.arrow(name, where, as_of=as_of, columns=columns))
 
-        found = polars.from_arrow(self.arrow(name, where, as_of=as_of, columns=columns))
-        assert isinstance(found, polars.DataFrame)
-        return found
+    def scan_polars(self, name: str, where: Where = None, *, as_of: int | None = None) -> "polars.LazyFrame":
+        """Nothing is read before `collect`, and then only what is needed. `where` leaves out files by the log
+        before that, and rows as everywhere."""
+        table = find_table(name)
+        wanted = conditions(table, where)
+        found = arrow.dataset(self.location, table, self._pruned(table, wanted, as_of))
+        keep = arrow.expression(table, wanted)
+        return faces.to_lazy_polars(found if keep is None else found.filter(keep))
 
     def to_duckdb(
         self, connection: "duckdb.DuckDBPyConnection | None" = None, *, as_of: int | None = None
     ) -> "duckdb.DuckDBPyConnection":
         """A connection in which every table is a view; DuckDB reads only the columns and row groups it
-        needs."""
-        with name_missing_extra():
-            import duckdb
-
-        opened = duckdb.connect() if connection is None else connection
-        for name, table in TABLES.items():
-            found = arrow.dataset(self.location, table, self._pruned(table, [], as_of))
-            opened.register(name, found)
-        return opened
+        needs. Its time zone is UTC from then on."""
+        views = {
+            name: arrow.dataset(self.location, table, self._pruned(table, [], as_of))
+            for name, table in TABLES.items()
+        }
+        return faces.to_duckdb(connection, views)
 
     def _pruned(self, table: Table, wanted: list[Condition], as_of: int | None) -> list[LiveFile]:
         version = self.version if as_of is None else self._ledger.version(as_of)
@@ -138,11 +137,3 @@ class Lake:
         if self._spark is None:
             raise LakeError("this lake was opened without Spark: Lake(path, spark)")
         return self._spark
-
-
-def _with_floats(table: Any) -> Any:
-    fields = [
-        pa.field(field.name, pa.float64()) if pa.types.is_decimal(field.type) else field
-        for field in table.schema
-    ]
-    return table.cast(pa.schema(fields))
