@@ -78,9 +78,13 @@ def run(args: argparse.Namespace) -> int:
         {"system": args.system} | ({"derive": False} if args.no_computed else {}),
     )  # fmt: skip
     unreadable = unreadable_captures(args.captures)
-    with StepsLine(STEPS, enabled=not args.no_progress) as line:
-        report = build_lake(request, line.update, master=args.master, archive=args.archive)
     output = Output()
+    try:
+        with StepsLine(STEPS, enabled=not args.no_progress) as line:
+            report = build_lake(request, line.update, master=args.master, archive=args.archive)
+    except KeyboardInterrupt:
+        output.talk("interrupted; the next build does what is left")
+        raise
     for warning in report.warnings:
         output.talk(f"warning: {warning}")
     for each in [*_summary(report), *unreadable]:

@@ -7,7 +7,7 @@ lake.at(3).table("trades")                    # all tables as of lake version 3
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pregao.extras import name_missing_extra
@@ -108,13 +108,15 @@ class Lake:
         return faces.to_lazy_polars(found if keep is None else found.filter(keep))
 
     def to_duckdb(
-        self, connection: "duckdb.DuckDBPyConnection | None" = None, *, as_of: int | None = None
-    ) -> "duckdb.DuckDBPyConnection":
-        """A connection in which every table is a view; DuckDB reads only the columns and row groups it
-        needs. Its time zone is UTC from then on."""
+        self, connection: "duckdb.DuckDBPyConnection | None" = None, *, as_of: int | None = None,
+        tables: Iterable[str] | None = None,
+    ) -> "duckdb.DuckDBPyConnection":  # fmt: skip
+        """A connection in which every table (or each of `tables`) is a view; DuckDB reads only the
+        columns and row groups that it needs. Its time zone is UTC from then on."""
+        chosen = [find_table(name) for name in (TABLES if tables is None else tables)]
         views = {
-            name: arrow.dataset(self.location, table, self._pruned(table, [], as_of))
-            for name, table in TABLES.items()
+            table.name: arrow.dataset(self.location, table, self._pruned(table, [], as_of))
+            for table in chosen
         }
         return faces.to_duckdb(connection, views)
 

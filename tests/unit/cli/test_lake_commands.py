@@ -4,12 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from pregao.cli.main import main
 from pregao.jobs import packing
-from pregao.lake.verbs.query import Query
+from pregao.lake.verbs.query import SparkQuery
 from tests.unit.lake.kit import Kit
 
 
@@ -24,7 +25,7 @@ def kit(tmp_path: Path) -> Kit:
 @pytest.fixture
 def shared_spark(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The commands stop their session when they are done; that of the tests goes on."""
-    monkeypatch.setattr(Query, "_session", lambda self: spark)
+    monkeypatch.setattr(SparkQuery, "_session", lambda self: spark)
 
 
 def test_tables(kit: Kit, capsys: pytest.CaptureFixture[str]) -> None:
@@ -47,21 +48,42 @@ def test_no_lake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures("shared_spark")
-def test_query(kit: Kit, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("engine", [[], ["--engine", "spark"]])
+def test_query(kit: Kit, tmp_path: Path, capsys: pytest.CaptureFixture[str], engine: list[str]) -> None:
     sql = "select count(*) as n from orders"
-    assert main(["query", sql, "--lake", kit.location.uri, "--format", "csv"]) == 0
+    common = ["--lake", kit.location.uri, *engine]
+    assert main(["query", sql, *common, "--format", "csv"]) == 0
     out, err = capsys.readouterr()
     assert (out, err) == ("n\n6\n", "pregao: 1 row of lake version 2\n")
     target = tmp_path / "out.parquet"
     args = ["--as-of", "1", "--format", "parquet", "--out", str(target)]
-    assert main(["query", sql, "--lake", kit.location.uri, *args]) == 0
+    assert main(["query", sql, *common, *args]) == 0
     assert pq.read_table(target).to_pylist() == [{"n": 3}]
     text = tmp_path / "out.json"
-    assert main(["query", sql, "--lake", kit.location.uri, "--format", "json", "--out", str(text)]) == 0
+    assert main(["query", sql, *common, "--format", "json", "--out", str(text)]) == 0
     assert text.read_text() == '{"n": 6}\n'
     capsys.readouterr()
-    assert main(["query", "select x from orders", "--lake", kit.location.uri]) == 2
-    assert capsys.readouterr().err.startswith("pregao: [UNRESOLVED_COLUMN")
+    assert main(["query", "select x from orders", *common]) == 2
+    assert capsys.readouterr().err.startswith(
+        "pregao: [UNRESOLVED_COLUMN" if engine else "pregao: Binder Error"
+    )
+
+
+def test_the_name_of_a_file_says_its_format(kit: Kit, tmp_path: Path) -> None:
+    for suffix in (".parquet", ".arrow", ".feather", ".csv", ".json", ".txt"):
+        out = tmp_path / f"out{suffix}"
+        assert main(["query", "select 7 as n", "--lake", kit.location.uri, "--out", str(out)]) == 0
+    assert pq.read_table(tmp_path / "out.parquet").to_pylist() == [{"n": 7}]
+    for name in ("out.arrow", "out.feather"):
+        assert pa.ipc.open_file(tmp_path / name).read_all().to_pylist() == [{"n": 7}]
+    texts = [(tmp_path / f"out.{suffix}").read_text() for suffix in ("csv", "json", "txt")]
+    assert texts == ["n\n7\n", '{"n": 7}\n', "n\n─\n7\n"]
+
+
+def test_a_master_is_not_of_duckdb(kit: Kit, capsys: pytest.CaptureFixture[str]) -> None:
+    args = ["--engine", "duckdb", "--master", "local[1]"]
+    assert main(["query", "select 1", "--lake", kit.location.uri, *args]) == 2
+    assert "are of Spark" in capsys.readouterr().err
 
 
 def test_compact_and_vacuum(kit: Kit, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from operator import and_
-from typing import Any
+from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows it by
@@ -15,6 +15,10 @@ from pregao.lake.store.livefile import LiveFile
 from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import find_table
 from pregao.lake.tables.table import Table
+
+# Spark's own name of the option. Without it braces and stars in the name of a folder are patterns, and a
+# colon is an error.
+_PATTERNS: Final = "__globPaths__"
 
 
 def spark_schema(table: Table) -> StructType:
@@ -46,6 +50,7 @@ def frame(
 def _parquet(spark: SparkSession, location: Location, table: Table, files: Sequence[LiveFile]) -> DataFrame:
     paths = [location.full(table.name, file.path) for file in files]
     reader = spark.read.schema(spark_schema(table)).option("basePath", location.full(table.name))
+    reader = reader.option(_PATTERNS, "false")
     # The files are partitioned by folders, whose columns Spark puts last: back to our order.
     return reader.parquet(*paths).select(*table.schema.names)
 

@@ -31,12 +31,27 @@ def in_one_line() -> Iterator[None]:
     except Exception as error:
         if not is_sparks(error):
             raise
+        if was_interrupted(error):
+            raise KeyboardInterrupt from error
         raise told(error) from error
 
 
 def is_sparks(error: Exception) -> bool:
     room = type(error).__module__.partition(".")[0]
     return room in _SPARKS or isinstance(error, ConnectionError | EOFError)
+
+
+def was_interrupted(error: BaseException) -> bool:
+    """Ctrl-C cancels the jobs of Spark, and their failure takes the place of the KeyboardInterrupt in whose
+    course it came."""
+    seen: set[int] = set()
+    at: BaseException | None = error
+    while at is not None and id(at) not in seen:
+        if isinstance(at, KeyboardInterrupt):
+            return True
+        seen.add(id(at))
+        at = at.__cause__ or at.__context__
+    return False
 
 
 def stop(session: Any) -> None:

@@ -7,6 +7,7 @@ spark = local_session(master="spark://host:7077", archive="environment.tar.gz")
 import logging
 import os
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -96,10 +97,16 @@ def _worker_python(*, is_local: bool, archive: str | None) -> str:
     return os.environ.get("PYSPARK_PYTHON") or sys.executable
 
 
+def _warehouse() -> str:
+    """Spark makes this folder though nothing of ours goes there: not where the user happens to be."""
+    return (Path(tempfile.gettempdir()) / f"pregao-{os.getuid()}" / "spark-warehouse").as_uri()
+
+
 def session_settings(
     *, is_local: bool, archive: str | None, memory: str | None, quick: bool, settings: Mapping[str, str]
 ) -> dict[str, str]:
     chosen = dict(_COMMON)
+    chosen["spark.sql.warehouse.dir"] = _warehouse()
     options = [f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}"]
     if quick and is_local:
         options += _QUICK

@@ -172,7 +172,7 @@ def _open(location: Location, table: Table, version: int | None) -> Any:
     try:
         with named(location.full(table.name, _LOG)):
             return DeltaTable(
-                location.full(table.name), version=version, storage_options=location.storage_options
+                location.delta_uri(table.name), version=version, storage_options=location.storage_options
             )
     except LakeDamagedError as error:
         if isinstance(error.__cause__, TableNotFoundError) and version is None:
@@ -186,7 +186,7 @@ def _create(location: Location, table: Table) -> None:
     with named(location.full(table.name, _LOG)):
         try:
             DeltaTable.create(
-                location.full(table.name), Schema.from_arrow(table.schema), mode="error",
+                location.delta_uri(table.name), Schema.from_arrow(table.schema), mode="error",
                 partition_by=list(table.partitions), name=table.name, description=table.about,
                 configuration=_CONFIGURATION, storage_options=location.storage_options,
                 commit_properties=_properties(0, with_transaction=False),

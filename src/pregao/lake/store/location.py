@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from pyarrow import fs
 
@@ -41,7 +41,7 @@ class Location:
         scheme = urlsplit(text).scheme if "://" in text else ""
         self.is_local = scheme in _LOCAL
         if self.is_local:
-            self.root = os.path.abspath(urlsplit(text).path if scheme else text)
+            self.root = os.path.abspath(unquote(urlsplit(text).path) if scheme else text)
             self.uri = self.root
             self.filesystem: Any = fs.LocalFileSystem()
         else:
@@ -57,8 +57,19 @@ class Location:
         return posixpath.join(self.root, *parts)
 
     def full(self, *parts: str) -> str:
-        """As people, Spark and deltalake name it."""
+        """As people and Spark name it."""
         return posixpath.join(self.uri, *parts)
+
+    def delta_uri(self, table: str) -> str:
+        """As deltalake takes it. In a path of this machine it reads %20 as a blank, whatever it is told, and
+        would look for its log in another folder than it writes it to."""
+        if self.is_local and unquote(self.root) != self.root:
+            code = self.root.partition("%")[2][:2]
+            raise LakeError(
+                f"{self.root}: a lake cannot be in a folder with %{code} in its name, which the Delta library"
+                " takes for another letter: choose another name"
+            )
+        return self.full(table)
 
     def size(self, *parts: str) -> int | None:
         """Of a file; None where there is none."""

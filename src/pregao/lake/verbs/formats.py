@@ -11,6 +11,12 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+BINARY: Final = ("parquet", "arrow")
+# By the end of a file's name.
+SUFFIXES: Final = {
+    ".csv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".parquet": "parquet",
+    ".arrow": "arrow", ".feather": "arrow",
+}  # fmt: skip
 WIDEST: Final = 60
 _BATCH: Final = 10_000
 
@@ -59,6 +65,15 @@ def as_json(table: Any) -> Iterator[str]:
 def as_parquet(table: Any) -> bytes:
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, compression="zstd", store_schema=False)
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
+
+
+def as_arrow(table: Any) -> bytes:
+    """An Arrow IPC file, which pandas, Polars and others call Feather."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
     data: bytes = sink.getvalue().to_pybytes()
     return data
 

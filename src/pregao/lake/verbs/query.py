@@ -1,33 +1,100 @@
-"""Spark SQL over one lake version: each table is a view.
+"""SQL over one lake version: each table is a view. By DuckDB, which answers at once, or by Spark.
 
-with Query("lake", as_of=3) as query:
+with open_query("lake", as_of=3) as query:
     table = query.run("select symbol, count(*) from trades group by symbol")   # a pyarrow.Table
 """
 
 import re
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Protocol, Self
 
-from pregao.lake.errors import QueryError
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pregao.extras import name_missing_extra
+from pregao.lake.errors import QueryError, StoreError, is_passing
 from pregao.lake.lake import Lake
 from pregao.lake.reading.arrow import find_damage
-from pregao.lake.spark.session import LOCAL, local_session
 from pregao.lake.tables.catalogue import TABLES
 
+DUCKDB, SPARK = "duckdb", "spark"
+ENGINES: Final = (DUCKDB, SPARK)
+_HUGE: Final = pa.decimal128(38, 0)
+_STACKS: Final = ("JVM stacktrace", "at ", "'", "+-", "LINE ", "Stack Trace")
 
-class Query:
-    """Opens the lake before Spark: a wrong path must not cost the start of a Java."""
 
-    def __init__(
-        self, lake: str, *, as_of: int | None = None, master: str = LOCAL, archive: str | None = None
-    ) -> None:
+class Query(Protocol):
+    @property
+    def version(self) -> int: ...
+    def run(self, sql: str) -> Any: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+def open_query(
+    lake: str, *, engine: str = DUCKDB, as_of: int | None = None, master: str | None = None,
+    archive: str | None = None,
+) -> Query:  # fmt: skip
+    if engine == SPARK:
+        return SparkQuery(lake, as_of=as_of, master=master, archive=archive)
+    return DuckQuery(lake, as_of=as_of)
+
+
+class _Opened:
+    """Opens the lake before any engine: a wrong path must not cost the start of a Java."""
+
+    def __init__(self, lake: str, *, as_of: int | None = None) -> None:
         self._lake = Lake(lake, as_of=as_of)
-        self._master, self._archive = master, archive
-        self._spark: Any = None
 
     @property
     def version(self) -> int:
         return self._lake.version.number
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return
+
+    def _failed(self, error: Exception, tables: list[str]) -> Exception:
+        """Why: a damaged file before all that an engine makes of it."""
+        if is_passing(error):
+            return StoreError(_reason(error), file=self._lake.location.uri)
+        for name in tables:
+            find_damage(self._lake.location, TABLES[name], self._lake.files(name))
+        return QueryError(_reason(error))
+
+
+class DuckQuery(_Opened):
+    """In this process; only the tables that are named are opened."""
+
+    def run(self, sql: str) -> Any:
+        mentioned = tables_in(sql)
+        connection = self._lake.to_duckdb(tables=mentioned)
+        with name_missing_extra():
+            import duckdb
+        try:
+            found = connection.sql(sql)
+            if found is None:
+                raise QueryError("that asks for nothing: a query begins with select, from, with or describe")
+            return _with_whole_sums(found.to_arrow_table())
+        except (duckdb.Error, pa.ArrowException, OSError) as error:
+            raise self._failed(error, mentioned) from error
+        finally:
+            connection.close()
+
+
+class SparkQuery(_Opened):
+    def __init__(
+        self, lake: str, *, as_of: int | None = None, master: str | None = None, archive: str | None = None
+    ) -> None:
+        super().__init__(lake, as_of=as_of)
+        self._master, self._archive = master, archive
+        self._spark: Any = None
 
     def run(self, sql: str) -> Any:
         spark = self._session()
@@ -38,23 +105,22 @@ class Query:
         try:
             return spark.sql(sql).toArrow()
         except Exception as error:  # Spark's errors have no common base
-            for name in mentioned:
-                find_damage(self._lake.location, TABLES[name], self._lake.files(name))
-            raise QueryError(_reason(error)) from error
+            raise self._failed(error, mentioned) from error
 
     def _session(self) -> Any:
         if self._spark is None:
-            self._spark = local_session(master=self._master, archive=self._archive)
-        return self._spark
+            from pregao.lake.spark.session import LOCAL, local_session
 
-    def __enter__(self) -> Self:
-        return self
+            self._spark = local_session(master=self._master or LOCAL, archive=self._archive)
+        return self._spark
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._spark is not None:
-            self._spark.stop()
+            from pregao.lake.spark.failures import stop
+
+            stop(self._spark)
 
 
 def tables_in(sql: str) -> list[str]:
@@ -63,12 +129,25 @@ def tables_in(sql: str) -> list[str]:
     return [name for name in TABLES if name in words]
 
 
+def _with_whole_sums(table: Any) -> Any:
+    """DuckDB adds whole numbers up to ones of 128 bits, which Arrow has as decimals: as Spark gives them, in
+    64 bits, where they fit."""
+    for index, field in enumerate(table.schema):
+        if field.type == _HUGE:
+            try:
+                whole = pc.cast(table.column(index), pa.int64())
+            except pa.ArrowInvalid:
+                continue
+            table = table.set_column(index, pa.field(field.name, pa.int64()), whole)
+    return table
+
+
 def _reason(error: Exception) -> str:
-    """Spark's own sentence, without the plan and the Java stack below it."""
+    """The engine's own sentence, without the plan and the stack below it."""
     lines = [line.strip() for line in str(error).strip().splitlines()]
     kept: list[str] = []
     for line in lines:
-        if not line or line.startswith(("JVM stacktrace", "at ", "'", "+-")) or "SQLSTATE" in line:
+        if not line or line.startswith(_STACKS) or "SQLSTATE" in line:
             kept += [line.split(" SQLSTATE")[0]] if "SQLSTATE" in line else []
             break
         kept.append(line)

@@ -89,3 +89,16 @@ def test_the_death_of_java_is_not_told_by_the_server_of_accumulators(
 def test_a_session_without_one(capsys: pytest.CaptureFixture[str]) -> None:
     quiet_accumulators(SimpleNamespace(sparkContext=SimpleNamespace()))
     assert capsys.readouterr().err == ""
+
+
+def test_what_spark_makes_of_an_interrupt_is_an_interrupt() -> None:
+    """It cancels its jobs, and the wait for one of them fails in the course of that."""
+
+    def wait_for_a_job() -> None:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise PythonException(f"at SocketAuthServer.getResult{STACK}")
+
+    with pytest.raises(KeyboardInterrupt), in_one_line():
+        wait_for_a_job()

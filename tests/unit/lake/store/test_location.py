@@ -5,9 +5,11 @@ import pytest
 
 from pregao.lake.errors import LakeDamagedError, LakeError
 from pregao.lake.store.location import Location
+from tests.unit.lake.kit import Kit
 
 
 def test_a_folder_by_path_or_uri(tmp_path: Path) -> None:
+    tmp_path = tmp_path / "a folder #1"
     for place in (tmp_path, str(tmp_path), tmp_path.as_uri()):
         location = Location(place)
         assert location.is_local
@@ -46,3 +48,12 @@ def test_files_below(tmp_path: Path) -> None:
     assert location.sizes(["t/p/x", "t/p", "t/y"]) == [3, None, None]
     with pytest.raises(LakeDamagedError, match="missing"):
         location.read("t", "y")
+
+
+def test_a_name_that_delta_would_read_otherwise_is_refused(tmp_path: Path) -> None:
+    kit = Kit(tmp_path / "la%20ke #?4")
+    with pytest.raises(LakeError, match="cannot be in a folder with %20 in its name"):
+        kit.commit(kit.file("orders"))
+    with pytest.raises(LakeError, match="cannot be in a folder with %20 in its name"):
+        kit.lake()
+    assert [path.name for path in tmp_path.iterdir()] == ["la%20ke #?4"]  # and no folder of another name

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from pregao.lake.errors import LakeDamagedError, LakeError, NoLakeError, QueryError
-from pregao.lake.verbs.formats import as_csv, as_json, as_parquet, as_table
+from pregao.lake.verbs.formats import as_arrow, as_csv, as_json, as_parquet, as_table
 from pregao.lake.verbs.overview import describe, overview
-from pregao.lake.verbs.query import Query, tables_in
+from pregao.lake.verbs.query import ENGINES, SPARK, SparkQuery, open_query, tables_in
 from tests.unit.lake.kit import Kit
 
 RESULT = pa.table(
@@ -38,11 +38,15 @@ def kit(tmp_path: Path) -> Kit:
 
 
 class Session:
-    """Query with the session of the tests, which must survive it."""
+    """Asks either engine; Spark with the session of the tests, which must survive it."""
 
-    def __init__(self, kit: Kit, spark: Any, as_of: int | None = None) -> None:
-        self.query = Query(kit.location.uri, as_of=as_of)
-        self.query._session = lambda: spark  # type: ignore[method-assign]
+    def __init__(
+        self, kit: Kit, request: pytest.FixtureRequest, engine: str, as_of: int | None = None
+    ) -> None:
+        self.query = open_query(kit.location.uri, engine=engine, as_of=as_of or None)
+        if isinstance(self.query, SparkQuery):
+            spark = request.getfixturevalue("spark")
+            self.query._session = lambda: spark  # type: ignore[method-assign]
 
     def __call__(self, sql: str) -> Any:
         return self.query.run(sql)
@@ -77,38 +81,67 @@ def test_parquet() -> None:
     assert pq.read_table(io.BytesIO(as_parquet(RESULT))).equals(RESULT)
 
 
-def test_a_query_sees_one_version(kit: Kit, spark: Any) -> None:
-    sql = "select security_id, count(*) as n from orders group by security_id order by security_id"
-    assert Session(kit, spark)(sql).to_pylist() == [{"security_id": 1, "n": 3}, {"security_id": 2, "n": 3}]
-    assert Session(kit, spark, as_of=1)(sql).to_pylist() == [{"security_id": 1, "n": 3}]
-    joined = Session(kit, spark)("select count(*) n from ORDERS o join trades t using (security_id)")
-    assert joined.to_pylist() == [{"n": 9}]
-    assert Session(kit, spark)("select count(*) n from quotes").to_pylist() == [{"n": 0}]
+def test_arrow() -> None:
+    assert pa.ipc.open_file(as_arrow(RESULT)).read_all().equals(RESULT)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_query_sees_one_version(kit: Kit, request: pytest.FixtureRequest, engine: str) -> None:
+    now, before = Session(kit, request, engine), Session(kit, request, engine, as_of=1)
+    sql = "select security_id, count(*) as n, sum(security_id) as s from orders group by 1 order by 1"
+    assert now(sql).to_pylist() == [{"security_id": 1, "n": 3, "s": 3}, {"security_id": 2, "n": 3, "s": 6}]
+    assert now(sql).schema.types == [pa.int64()] * 3
+    assert before(sql).to_pylist() == [{"security_id": 1, "n": 3, "s": 3}]
+    assert now("select count(*) n from ORDERS o join trades t using (security_id)").to_pylist() == [{"n": 9}]
+    assert now("select count(*) n from quotes").to_pylist() == [{"n": 0}]
 
 
 @pytest.mark.parametrize(
-    ("sql", "complaint"),
+    ("engine", "sql", "complaint"),
     [
-        ("selec 1", "PARSE_SYNTAX_ERROR"),
-        ("select nothing from orders", "UNRESOLVED_COLUMN"),
-        ("select * from no_such", "TABLE_OR_VIEW_NOT_FOUND"),
-        ("select raise_error('oh') from orders", "oh"),
+        ("spark", "selec 1", "PARSE_SYNTAX_ERROR"),
+        ("spark", "select nothing from orders", "UNRESOLVED_COLUMN"),
+        ("spark", "select * from no_such", "TABLE_OR_VIEW_NOT_FOUND"),
+        ("spark", "select raise_error('oh') from orders", "oh"),
+        ("duckdb", "selec 1", "syntax error"),
+        ("duckdb", "select nothing from orders", 'column "nothing" not found'),
+        ("duckdb", "select * from no_such", "no_such does not exist"),
+        ("duckdb", "select error('oh') from orders", "oh"),
     ],
 )
-def test_a_query_spark_refuses_is_told_in_a_sentence(kit: Kit, spark: Any, sql: str, complaint: str) -> None:
+def test_a_query_that_is_refused_is_told_in_a_sentence(
+    kit: Kit, request: pytest.FixtureRequest, engine: str, sql: str, complaint: str
+) -> None:
     with pytest.raises(QueryError, match=complaint) as error:
-        Session(kit, spark)(sql)
+        Session(kit, request, engine)(sql)
     assert "\n" not in str(error.value)
     assert "at org." not in str(error.value)
 
 
-def test_a_query_over_a_damaged_file_names_it(kit: Kit, spark: Any) -> None:
-    session = Session(kit, spark)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_query_over_a_damaged_file_names_it(kit: Kit, request: pytest.FixtureRequest, engine: str) -> None:
+    session = Session(kit, request, engine)
     path = Path(kit.location.path("orders", kit.lake().files("orders")[0].path))
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(LakeDamagedError) as error:
         session("select sum(quality) from orders")
     assert error.value.file == str(path)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", ["la:ke{a,b}*[x]", "la ke #?4", "5% de 'Araruama'"])
+def test_a_lake_of_any_name(
+    tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, engine: str, name: str
+) -> None:
+    """Spark reads patterns and schemes out of paths, and makes a folder where it is started."""
+    kit = Kit(tmp_path / name)
+    kit.commit(kit.file("orders"), kit.file("trades"))
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    found = Session(kit, request, engine)("select count(*) n, min(channel) c from orders").to_pylist()
+    assert found == [{"n": 3, "c": 84}]
+    assert list(elsewhere.iterdir()) == []
 
 
 def test_names_of_tables_in_a_query() -> None:
@@ -119,7 +152,7 @@ def test_names_of_tables_in_a_query() -> None:
 
 def test_a_wrong_path_is_said_before_spark_starts(tmp_path: Path) -> None:
     with pytest.raises(NoLakeError):
-        Query(str(tmp_path))
+        open_query(str(tmp_path), engine=SPARK)
 
 
 def test_overview(kit: Kit) -> None:
