@@ -36,7 +36,7 @@ def spark_query(lake: str, spark: Any) -> SparkQuery:
 
 def documented() -> list[str]:
     found = [sql for page in PAGES for sql in _COMMAND.findall((ROOT / page).read_text())]
-    return sorted(set(found))
+    return sorted({sql for sql in found if "…" not in sql})
 
 
 # What people ask beside that: groups, windows, joins, times, decimals, nested values.
