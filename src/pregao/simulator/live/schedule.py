@@ -8,7 +8,7 @@ from typing import Final
 
 from pregao.exchange import control
 from pregao.exchange.catalogues.rules import Catalogue, Listing
-from pregao.exchange.day import load_regular_day
+from pregao.exchange.day import SECOND_NS, load_regular_day
 from pregao.exchange.flow import Flow, FlowCommand
 from pregao.exchange.settlement import SettlementStage
 from pregao.exchange.timetable import timetable
