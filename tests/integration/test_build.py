@@ -64,7 +64,7 @@ def test_books_are_the_exchange_s(day: tuple[Path, int], lake: Path) -> None:
     folder, version = day
     compared = doubtful = 0
     opened = Lake(lake)
-    for channel in sorted({file.partition["channel"] for file in opened.files("orders")}):
+    for channel in sorted({int(file.partition["source"]) for file in opened.files("orders")}):
         books = LakeBooks(opened, channel)
         gaps = _gaps(opened, channel)
         for security_id, sides in truth_books(folder, channel).items():
@@ -191,7 +191,7 @@ def test_the_book_at_any_time(day: tuple[Path, int], lake: Path) -> None:
         for row in truth(folder, "checkpoints")
     }
     compared = 0
-    for channel in sorted({file.partition["channel"] for file in opened.files("orders")}):
+    for channel in sorted({int(file.partition["source"]) for file in opened.files("orders")}):
         for security_id, sides in truth_books(folder, channel).items():
             for row in sides[len(sides) // 3 :: max(1, len(sides) // 4)]:
                 if security_id not in names:
@@ -231,7 +231,7 @@ def test_a_rerun_is_free_and_a_changed_input_replaces_its_unit(days: list[Path],
     gone.rename(tmp_path / gone.name)
     without = build([captures], lake)
     channel = int(gone.name[:3])
-    assert [unit[1] for unit in without.units] == [channel]
+    assert [unit.channel for unit in without.units] == [channel]
     changed = Lake(lake).arrow("packets", f"channel = {channel}")
     assert set(changed["state_b"].to_pylist()) == {None}
     (tmp_path / gone.name).rename(gone)
@@ -244,7 +244,7 @@ def test_days_in_a_row(days: list[Path], tmp_path: Path) -> None:
     """Together or one after the other; sequence numbers run on and orders stay."""
     together, apart = tmp_path / "together", tmp_path / "apart"
     report = build(days, together)
-    assert len({unit[0] for unit in report.units}) == 2
+    assert len({unit.trade_date for unit in report.units}) == 2
     for day in days:
         build([day], apart)
     expected = all_tables(together)

@@ -13,8 +13,10 @@ from pregao.jobs.build import unreadable_captures
 from pregao.lake.lake import Lake
 from pregao.lake.tables.catalogue import DATA_TABLES
 from pregao.lake.tables.quality import Quality
+from pregao.lake.tables.table import UnitKey
 from pregao.model.market import Side
 from tests.kits.captures import Captured, copy_capture, read_capture, write_capture
+from tests.kits.lake_rows import unit_key
 from tests.kits.lakes import all_tables, build, make_days
 
 from .lake_truth import DOUBTS, told_orders, truth_books
@@ -271,7 +273,7 @@ def _files(lake: Path) -> dict[tuple[date, int], set[str]]:
     opened, found = Lake(lake), dict[tuple[date, int], set[str]]()
     for table in DATA_TABLES:
         for file in opened.files(table):
-            key = file.partition["trade_date"], file.partition["channel"]
+            key = UnitKey.of_row(file.partition)
             found.setdefault(key, set()).add(f"{table}/{file.path}")
     return found
 
@@ -279,12 +281,12 @@ def _files(lake: Path) -> dict[tuple[date, int], set[str]]:
 def test_only_some_channels_and_dates(days: list[Path], tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     first = build(days, lake, channels=frozenset((68, CHANNEL)), dates=frozenset((MONDAY,)))
-    assert first.units == [(MONDAY, 68), (MONDAY, CHANNEL)]
+    assert first.units == [unit_key(MONDAY, 68), unit_key(MONDAY, CHANNEL)]
     assert set(_files(lake)) == set(first.units)
     before = _files(lake)
     rest = build(days, lake)
     assert set(rest.unchanged) == set(first.units)
-    assert {day for day, _ in rest.units} == {MONDAY, TUESDAY}
+    assert {unit.trade_date for unit in rest.units} == {MONDAY, TUESDAY}
     after = _files(lake)
     assert {key: after[key] for key in before} == before
     assert set(after) == set(first.units) | set(rest.units)
@@ -300,7 +302,7 @@ def test_inputs_that_come_change_and_go(days: list[Path], tmp_path: Path) -> Non
     snapshots = captures / f"{CHANNEL:03}_SnapshotRecovery.pcap"
     kept = snapshots.read_bytes()
     snapshots.unlink()
-    concerned, other = (MONDAY, CHANNEL), (MONDAY, 68)
+    concerned, other = unit_key(MONDAY, CHANNEL), unit_key(MONDAY, 68)
 
     def again() -> dict[str, Any]:
         before = _files(lake)

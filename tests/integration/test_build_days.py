@@ -14,6 +14,7 @@ from pregao.lake.running.runners import InlineRunner
 from pregao.lake.store.location import Location
 from pregao.model.market import TradeCondition, TradeSubType
 from tests.kits.captures import Messages, copy_capture, read_capture
+from tests.kits.lake_rows import unit_key
 from tests.kits.lakes import all_tables, build, make_days, rows_of, truth
 
 CHANNEL = 72  # of two futures that trade all day
@@ -64,7 +65,7 @@ def test_a_capture_of_two_dates_feeds_two_units(week: list[list[Path]], both: Pa
         for monday, tuesday in zip(*week, strict=True)
     ]
     report = build(captures, tmp_path / "lake")
-    assert report.units == [(MONDAY, CHANNEL), (TUESDAY, CHANNEL)]
+    assert report.units == [unit_key(MONDAY, CHANNEL), unit_key(TUESDAY, CHANNEL)]
     expected, found = all_tables(both), all_tables(tmp_path / "lake")
     assert {name: rows for name, rows in found.items() if rows != expected[name]} == {}
 

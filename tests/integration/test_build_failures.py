@@ -271,7 +271,7 @@ def test_a_file_that_may_not_grow_further_is_named(
 
 def file_of(lake: Path, table: str) -> Path:
     opened = Lake(lake)
-    file = next(file for file in opened.files(table) if file.partition["channel"] == CHANNEL)
+    file = next(file for file in opened.files(table) if file.partition["source"] == str(CHANNEL))
     return Path(opened.location.path(table, file.path))
 
 
@@ -324,7 +324,7 @@ def test_a_unit_whose_row_is_damaged_is_built_again_without_being_asked(
 ) -> None:
     spoil_parquet(file_of(lake, "units"), "cut")
     report = build(captures_of(day, CHANNEL, OTHER), lake)
-    assert [unit[1] for unit in report.units] == [CHANNEL]
+    assert [unit.channel for unit in report.units] == [CHANNEL]
     assert all_tables(lake) == all_tables(plain)
 
 

@@ -16,6 +16,7 @@ from pregao.lake.maintenance.compact import compact
 from pregao.lake.tables.quality import Quality
 from pregao.model.market import Side
 from tests.kits.captures import Captured, copy_capture, read_capture
+from tests.kits.lake_rows import unit_key
 from tests.kits.lakes import all_tables, build, make_days, rows_of
 from tests.kits.streams import feed, rotate, streamer
 
@@ -131,7 +132,7 @@ def test_tuesday_s_own_loops_prove_it(week: Week, blind: Path, tmp_path: Path) -
 def test_together_or_one_after_the_other(week: Week, blind: Path, slices: int | None, tmp_path: Path) -> None:
     build(week.monday, tmp_path / "apart", slices=slices)
     report = build(week.blind, tmp_path / "apart", slices=slices)
-    assert report.units == [(TUESDAY, CHANNEL)]
+    assert report.units == [unit_key(TUESDAY, CHANNEL)]
     assert all_tables(tmp_path / "apart") == all_tables(blind)
     build([*week.monday, *week.blind], tmp_path / "together", slices=slices)
     assert all_tables(tmp_path / "together") == all_tables(blind)
@@ -246,15 +247,15 @@ def test_another_monday_is_another_tuesday(week: Week, blind: Path, tmp_path: Pa
     lake, captures = tmp_path / "lake", tmp_path / "captures"
     shutil.copytree(blind, lake)
     without_b = [path for path in week.monday if "FeedB" not in path.name]
-    assert build([*without_b, *week.blind], lake).units == [(MONDAY, CHANNEL)]
+    assert build([*without_b, *week.blind], lake).units == [unit_key(MONDAY, CHANNEL)]
     (feed_a,) = [path for path in week.monday if "Incremental_FeedA" in path.name]
     last = max(_numbers(feed_a))
     cut = _changed(week.monday, captures, _without(last - 3, last))
-    assert build([*cut, *week.blind], lake).units == [(MONDAY, CHANNEL), (TUESDAY, CHANNEL)]
+    assert build([*cut, *week.blind], lake).units == [unit_key(MONDAY, CHANNEL), unit_key(TUESDAY, CHANNEL)]
     assert _seams(lake) == [("WARNING", 4)]
     build(week.monday, lake)  # Monday alone: Tuesday is told by its captures, when they come again
     assert _seams(lake) == [("WARNING", 4)]
-    assert build(week.blind, lake).units == [(TUESDAY, CHANNEL)]
+    assert build(week.blind, lake).units == [unit_key(TUESDAY, CHANNEL)]
     assert all_tables(lake) == all_tables(blind)
 
 
@@ -344,7 +345,7 @@ def test_a_late_file_of_monday_changes_a_streamed_tuesday(week: Week, tmp_path: 
         feed(stream, [path for path in period if path not in late])
     feed(stream, [], finish=True)
     assert ("INFO", 0) not in _seams(lake)
-    assert [day for day, _ in feed(stream, late, finish=True).units] == [MONDAY, TUESDAY]
+    assert [unit.trade_date for unit in feed(stream, late, finish=True).units] == [MONDAY, TUESDAY]
     build([captures], tmp_path / "built")
     assert all_tables(lake) == all_tables(tmp_path / "built")
     assert _seams(lake) == [("INFO", 0)]

@@ -121,7 +121,7 @@ def test_a_late_file_replaces_what_it_changes(day: Day, what: str, tmp_path: Pat
     feed(stream, [], finish=True)
     segments = Lake(lake).arrow("packets", "channel = 78")["build_id"].to_pylist()
     report = feed(stream, late)
-    assert [channel for _, channel in report.units] == [68]  # the other channel is left alone
+    assert [unit.channel for unit in report.units] == [68]  # the other channel is left alone
     assert Lake(lake).arrow("packets", "channel = 78")["build_id"].to_pylist() == segments
     feed(stream, [], finish=True)
     assert day.equals(lake)

@@ -7,11 +7,18 @@ from typing import Any
 import pyarrow as pa
 
 from pregao.lake.tables.catalogue import find_table
+from pregao.lake.tables.table import UnitKey
 
 MONDAY, TUESDAY = date(2026, 11, 16), date(2026, 11, 17)
-PARTITION = {"trade_date": MONDAY.isoformat(), "channel": "84"}
 SECOND = 1_000_000_000
 START = 1_794_787_200 * SECOND  # 00:00 UTC of MONDAY
+
+
+def unit_key(day: date, channel: int, system: str = "binary") -> UnitKey:
+    return UnitKey(system, day, str(channel))
+
+
+PARTITION = unit_key(MONDAY, 84).partition
 
 
 def at(seconds: float) -> int:
@@ -22,8 +29,8 @@ def at(seconds: float) -> int:
 def rows_as_arrow(name: str, rows: list[dict[str, Any]]) -> Any:
     table = find_table(name)
     defaults = {
-        "trade_date": MONDAY, "channel": 84, "quality": 0, "seq_version": 1, "msg_index": 0, "entry": 0,
-        "ts_event_kind": "TRANSACT",
+        "system": "binary", "trade_date": MONDAY, "channel": 84, "quality": 0, "seq_version": 1,
+        "msg_index": 0, "entry": 0, "ts_event_kind": "TRANSACT",
     }  # fmt: skip
     if "symbol" in table.by_name:
         defaults |= {"security_id": 1, "symbol": "PETR4"}
@@ -32,6 +39,7 @@ def rows_as_arrow(name: str, rows: list[dict[str, Any]]) -> Any:
         known = {**defaults, "seq_num": number, **row}
         known.setdefault("ts_event", known.get("ts_send", START))
         known.setdefault("ts_send", known["ts_event"])
+        known.setdefault("source", str(known["channel"]))
         made.append({field.name: _typed(known.get(field.name), field.type) for field in table.schema})
     return pa.Table.from_pylist(made, schema=table.schema)
 

@@ -1,6 +1,6 @@
 """Small simulated days, built without Spark, and what is compared of lakes."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +31,10 @@ def build(captures: Iterable[Path | str], lake: Path | str, **settings: Any) -> 
     return Builder(Location(lake), InlineRunner(), chosen).build([str(path) for path in captures])
 
 
-def rows_of(lake: Lake, table: str) -> list[str]:
+def rows_of(lake: Lake, table: str, *, without: Collection[str] = ()) -> list[str]:
     """Every row as text, without what is of the build itself, in an order of its own."""
     found = lake.arrow(table)
-    names = [name for name in found.schema.names if name not in OF_THE_BUILD]
+    names = [name for name in found.schema.names if name not in OF_THE_BUILD and name not in without]
     return sorted(map(repr, found.select(names).to_pylist()))
 
 

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any, Final
 
-from pregao.cli.lake_arguments import OK, add_as_of, add_lake, add_parser, natural
+from pregao.cli.lake_arguments import OK, add_as_of, add_lake, add_parser, add_system, natural
 
 _DESCRIPTION: Final = """\
 The book of an instrument at any nanosecond of the days in a lake: from the nearest stored
@@ -28,6 +28,7 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     add_lake(parser)
     add_as_of(parser)
+    add_system(parser, several=False)
     parser.set_defaults(run=run)
 
 
@@ -36,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     from pregao.lake.verbs.book import as_json, as_text, find_book
 
     output = Output()
-    book = find_book(args.lake, args.symbol, args.at, args.depth or None, args.as_of)
+    book = find_book(args.lake, args.symbol, args.at, args.depth or None, args.as_of, args.system)
     for line in (as_json if args.format == "json" else as_text)(book):
         output.data(line)
     return OK

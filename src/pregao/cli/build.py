@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _DESCRIPTION: Final = """\
 Captures of Binary UMDF to the tables of a lake, on Spark: feeds A and B merged by sequence
 number, every book rebuilt and compared with B3's own snapshots, gaps found and healed.
-A unit (channel and trade date) whose captures are what they were is left alone; a new,
+A unit (channel or session, and trade date) whose captures are what they were is left alone; a new,
 changed or missing one replaces its rows. Nothing of a build is seen before all of it is.
 """
 _EPILOG: Final = """\

@@ -27,6 +27,14 @@ def add_as_of(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--as-of", type=natural, metavar="N", help="an older lake version (default: newest)")
 
 
+def add_system(parser: argparse.ArgumentParser, *, several: bool = True) -> None:
+    more = "; all: every one. May be given again" if several else ""
+    parser.add_argument(
+        "--system", action="append" if several else "store", metavar="NAME",
+        help=f"whose rows (default: the lake's only system, of several binary{more})",
+    )  # fmt: skip
+
+
 def natural(text: str) -> int:
     try:
         value = int(text)

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from pregao.cli.lake_arguments import OK, add_as_of, add_lake, add_parser, show, write_bytes
+from pregao.cli.lake_arguments import OK, add_as_of, add_lake, add_parser, add_system, show, write_bytes
 
 _DESCRIPTION: Final = """\
 SQL over one version of a lake. Every table is a view of that version, however long the
@@ -35,6 +35,7 @@ def add_command(commands: Any) -> None:
     parser.add_argument("sql", metavar="SQL", help="a query")
     add_lake(parser)
     add_as_of(parser)
+    add_system(parser)
     parser.add_argument("--format", choices=_FORMATS, help="default: as FILE is called, else table")
     parser.add_argument("--out", metavar="FILE", help="write there instead of stdout")
     parser.add_argument(
@@ -60,7 +61,10 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigurationError("--master and --archive are of Spark: leave out --engine duckdb")
     output = Output()
     enabled = not args.no_progress and sys.stderr.isatty()
-    opened = open_query(args.lake, engine=engine, as_of=args.as_of, master=args.master, archive=args.archive)
+    opened = open_query(
+        args.lake, engine=engine, as_of=args.as_of, system=args.system, master=args.master,
+        archive=args.archive,
+    )  # fmt: skip
     with opened as query:
         with StepsBar(f"asking {'Spark' if engine == SPARK else 'DuckDB'}", enabled=enabled):
             table = query.run(args.sql)

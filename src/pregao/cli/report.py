@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pregao.cli.lake_arguments import OK, add_as_of, add_lake, add_parser, write_bytes
+from pregao.cli.lake_arguments import OK, add_as_of, add_lake, add_parser, add_system, write_bytes
 
 if TYPE_CHECKING:
     from pregao.cli.progress import Output
@@ -34,6 +34,7 @@ def add_command(commands: Any) -> None:
     parser = add_parser(commands, "report", "how healthy a built day is, with charts", _DESCRIPTION, _EPILOG)
     add_lake(parser)
     add_as_of(parser)
+    add_system(parser, several=False)
     parser.add_argument("--out", default="report.html", metavar="FILE.html", help="default: report.html")
     parser.add_argument("--date", type=_date, metavar="YYYY-MM-DD", help="trade date (default: the newest)")
     parser.add_argument("--symbol", metavar="NAME", help="whose prices are drawn (default: the most traded)")
@@ -45,7 +46,9 @@ def run(args: argparse.Namespace) -> int:
     from pregao.report import make_report
 
     output = Output()
-    report = make_report(args.lake, as_of=args.as_of, trade_date=args.date, symbol=args.symbol)
+    report = make_report(
+        args.lake, as_of=args.as_of, system=args.system, trade_date=args.date, symbol=args.symbol
+    )
     write_bytes(args.out, report.html.encode())
     tell(output, report.summary)
     output.talk(f"report in {Path(args.out).resolve().as_uri()}")

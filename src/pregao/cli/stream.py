@@ -43,6 +43,8 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--channel", type=natural, action="append", metavar="N", help="only this channel")
     parser.add_argument("--batch-files", type=natural, default=0, metavar="N", help="at most so many a batch")
     parser.add_argument("--config", metavar="TOML", help="which address carries which stream")
+    parser.add_argument("--system", default="binary", metavar="NAME",
+                        help="whose packets they are: binary (default), or module:name")  # fmt: skip
     parser.add_argument("--scratch", default="", metavar="DIR", help="where .gz captures are unpacked")
     parser.add_argument("--no-computed", action="store_true",
                         help="without tables computed from others: bars, daily, auctions …")  # fmt: skip
@@ -67,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     request = StreamRequest(
         args.captures, args.lake, args.checkpoint, None if args.once else max(args.every, 0.1), args.wait,
         args.derive_every, frozenset(args.channel) if args.channel else None, (), args.config, args.scratch,
-        args.batch_files, {"derive": False} if args.no_computed else {},
+        args.batch_files, {"system": args.system} | ({"derive": False} if args.no_computed else {}),
     )  # fmt: skip
 
     def listen_to_signals() -> None:

@@ -17,6 +17,7 @@ from pregao.lake.running.runners import SparkRunner
 from pregao.lake.spark.failures import in_one_line
 from pregao.lake.spark.failures import stop as stop_session
 from pregao.lake.spark.session import LOCAL, local_session
+from pregao.lake.store.ledger import Ledger
 from pregao.lake.store.location import Location
 from pregao.lake.streaming.query import Query, alone
 from pregao.lake.streaming.settings import BatchReport, StreamSettings
@@ -55,6 +56,7 @@ def stream_lake(
     there is one, for Spark takes SIGINT for itself; `on_progress` when kernels are compiled before it."""
     find_captures([request.folder])  # says so at once when there is no such folder
     location, checkpoint = Location(request.lake), checkpoint_of(request)
+    Ledger(location)  # says so at once when it is of before, or damaged
     settings = StreamSettings(
         int(request.wait_s * _SECOND_NS), int(request.derive_every_s * _SECOND_NS), request.channels,
         tuple(sorted({*USUAL_BARS, *request.bars})), load_channel_map(request.config), request.scratch,
@@ -77,11 +79,14 @@ def stream_lake(
 
 
 def checkpoint_of(request: StreamRequest) -> Path:
-    """Beside the tables of a lake of this machine, one for each folder of captures."""
+    """Beside the tables of a lake of this machine, one for each folder of captures and system."""
     if request.checkpoint:
         return Path(request.checkpoint).absolute()
     location = Location(request.lake)
     if not location.is_local:
         raise ConfigurationError("a lake that is not on this machine needs a --checkpoint folder that is")
-    folder = hashlib.sha256(os.path.abspath(request.folder).encode()).hexdigest()[:12]
+    told, system = os.path.abspath(request.folder), request.settings.get("system", "")
+    if system not in ("", StreamSettings().system):
+        told += f"\n{system}"
+    folder = hashlib.sha256(told.encode()).hexdigest()[:12]
     return Path(location.root) / "_streams" / folder

@@ -22,12 +22,12 @@ from pregao.lake.computed.engine import engine
 from pregao.lake.computed.pieces import LINEAGE
 from pregao.lake.errors import LakeError
 from pregao.lake.tables.analytics import BARS
-from pregao.lake.tables.table import CHANNEL, TRADE_DATE
+from pregao.lake.tables.table import CHANNEL, TRADE_DATE, UNIT_COLUMNS
 
 SECOND_NS: Final = 1_000_000_000
 MINUTE_NS: Final = 60 * SECOND_NS
 USUAL: Final = (SECOND_NS, MINUTE_NS, DAY_NS)
-_UNIT: Final = (TRADE_DATE, CHANNEL)
+_UNIT: Final = (*UNIT_COLUMNS, CHANNEL)
 _READ: Final = (
     *_UNIT, "security_id", "symbol", "price", "size", "sets_price", "in_volume", "quality", *LINEAGE
 )  # fmt: skip
@@ -58,6 +58,6 @@ def _bars_of_partition(batches: Iterable[Any], intervals: list[int], build_id: s
         given.clear()
         made: Any = connection.execute(_BARS, {"intervals": intervals}).to_arrow_table()
     rows = conform(made, BARS, build_id)
-    for name in reversed(_UNIT):
+    for name in reversed(UNIT_COLUMNS):
         rows = rows.add_column(0, BARS.schema.field(name), made[name].cast(BARS.schema.field(name).type))
     yield from rows.to_batches()

@@ -53,6 +53,8 @@ class BookAt:
 
 
 def book_at(lake: Lake, symbol: str, at_ns: int, depth: int | None = None) -> BookAt:
+    if len(lake.shown) > 1:
+        raise LakeError(f"a book is of one system: choose one of {', '.join(lake.shown)}")
     security_id, channel, day = find_instrument(lake, symbol, at_ns)
     where = f"trade_date = '{day}' and channel = {channel} and security_id = {security_id}"
     stored = _checkpoint(lake, f"{where} and ts_checkpoint <= {at_ns}")

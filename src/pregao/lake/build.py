@@ -16,7 +16,6 @@ from typing import Final
 from uuid import uuid4
 
 from pregao.feeds.registry import DEFAULT
-from pregao.io.clock import WallClock
 from pregao.lake.deriving import derive_units
 from pregao.lake.plan.captures import PIECE_PACKETS
 from pregao.lake.plan.carried import digest_of
@@ -33,15 +32,12 @@ from pregao.lake.plan.scan import ScanSettings, scan_capture
 from pregao.lake.plan.slicing import Slice, cut_unit, share_out
 from pregao.lake.plan.units import Unit, find_units
 from pregao.lake.planned import PLAN, Planned
-from pregao.lake.replacing import Built, live_of, write_units
 from pregao.lake.running.runners import Runner
-from pregao.lake.store.committer import Committer
+from pregao.lake.state import LakeState, write_units
 from pregao.lake.store.files import DataFile
-from pregao.lake.store.intent import Change, Label
-from pregao.lake.store.ledger import LakeVersion, Ledger
 from pregao.lake.store.location import Location
 from pregao.lake.tables.analytics import QUALITY
-from pregao.lake.tables.table import CHANNEL, TRADE_DATE, UnitKey
+from pregao.lake.tables.table import UnitKey
 from pregao.lake.tasks.plan_tables import quality_table
 from pregao.lake.tasks.run import SliceDone, build_slice
 from pregao.lake.waves import Ready, UnitWork, Waves
@@ -97,18 +93,17 @@ class Builder:
         self._since = perf_counter()
         build_id = uuid4().hex[:16]
         files = find_captures(paths)
-        base = self._recovered()
-        built = Built(self._location, base)
-        report = BuildReport(build_id, base.number)
-        if not self._settings.rebuild and self._all_unchanged(files, built, report):
+        state = LakeState.recovered(self._location, self._settings.system)
+        report = BuildReport(build_id, state.version.number)
+        if not self._settings.rebuild and self._all_unchanged(files, state, report):
             return report
-        waves = self._plan(files, built, report)
+        waves = self._plan(files, state, report)
         ready = waves.next()
         self._lap(report, "plan")
         self._run(waves, ready, report)
         report.unchanged = sorted(waves.unchanged)
         if waves.built:
-            self._finish(sorted(waves.built, key=lambda work: work.key[::-1]), built, report)
+            self._finish(sorted(waves.built, key=lambda work: (work.key.feed, work.key)), state, report)
         return report
 
     def _lap(self, report: BuildReport, step: str) -> None:
@@ -116,18 +111,13 @@ class Builder:
         report.seconds[step] = report.seconds.get(step, 0.0) + now - self._since
         self._since = now
 
-    def _recovered(self) -> LakeVersion:
-        if not Ledger(self._location).exists:
-            return LakeVersion(0)
-        return Committer(self._location).recover()
-
     # Plan
 
-    def _all_unchanged(self, files: list[str], built: Built, report: BuildReport) -> bool:
+    def _all_unchanged(self, files: list[str], state: LakeState, report: BuildReport) -> bool:
         """Whether there is nothing to do, found without reading any capture."""
         known: set[str] = set()
-        units, chain = [], built.chain()
-        for row in built.units():
+        units, chain = [], state.chain()
+        for key, row in state.units.items():
             inputs = from_json(row["inputs"])
             paths = {each.path for each in inputs}
             if not paths & set(files):
@@ -135,7 +125,6 @@ class Builder:
             wanted = paths <= set(files) and row["code_version"] == CODE_VERSION
             if not wanted or row["schema_version"] != SCHEMA_VERSION:
                 return False
-            key = row[TRADE_DATE], row[CHANNEL]
             begins = chain.begins(key, tuple(json.loads(row["plan"])["start"]))
             if row["fingerprint"] != self._fingerprint(inputs, digest_of(begins)):
                 return False
@@ -152,18 +141,17 @@ class Builder:
         chosen = self._settings
         return unit_fingerprint(inputs, begins, bars=chosen.bars, derive=chosen.derive, system=chosen.system)
 
-    def _plan(self, files: list[str], built: Built, report: BuildReport) -> Waves:
+    def _plan(self, files: list[str], state: LakeState, report: BuildReport) -> Waves:
         settings = self._settings
         chosen = ScanSettings(settings.map, settings.scratch, settings.piece_packets, settings.system)
         scan = partial(scan_capture, settings=chosen)
         indexes = self._runner.run(scan, files, partial(self._told, "scan"))
-        known = {(row[TRADE_DATE], row[CHANNEL]): row for row in built.units()}
         units = find_units(indexes)
         report.warnings = _left_out(indexes, units)
         works = [
             UnitWork(
                 unit, [Input.of(indexes[number]) for number in sorted(unit.files)],
-                known.get((unit.trade_date, unit.channel)),
+                state.units.get(unit.key),
             )
             for unit in units
             if settings.channels is None or unit.channel in settings.channels
@@ -180,7 +168,7 @@ class Builder:
             return planned, slices
 
         return Waves(
-            works, built.chain(), fingerprint=self._fingerprint, cut=cut, locate=built.locate,
+            works, state.chain(), fingerprint=self._fingerprint, cut=cut, locate=state.locate,
             rebuild=settings.rebuild,
         )  # fmt: skip
 
@@ -205,7 +193,7 @@ class Builder:
     def _progress(self, before: int, known: int, done: int, total: int) -> None:
         self._told("build", before + done, max(known, before + total))
 
-    def _finish(self, works: list[UnitWork], built: Built, report: BuildReport) -> None:
+    def _finish(self, works: list[UnitWork], state: LakeState, report: BuildReport) -> None:
         adds: list[DataFile] = []
         rows, counted = [], {}
         for work in works:
@@ -219,17 +207,17 @@ class Builder:
             rows.append(work.planned.unit_row(made_of, plan, work.ends, report.build_id))
         self._lap(report, "plan tables")
         keys = [work.key for work in works]
-        removes = live_of(built, keys)
+        removes = state.files_of(keys)
         if self._settings.derive:
             derived, replaced = derive_units(
-                self._runner, built, adds, keys, self._settings.bars, report.build_id,
+                self._runner, state, adds, keys, self._settings.bars, report.build_id,
                 partial(self._told, "derive"), counted,
             )  # fmt: skip
             adds += derived
             removes += replaced
         self._lap(report, "analytics")
         adds += write_units(self._location, rows)
-        self._commit(adds, removes, built, keys, report)
+        self._commit(adds, removes, state, keys, report)
         self._lap(report, "commit")
 
     def _plan_files(self, planned: Planned, done: list[SliceDone], build_id: str) -> list[DataFile]:
@@ -242,17 +230,11 @@ class Builder:
     # Commit
 
     def _commit(
-        self, adds: list[DataFile], removes: list[DataFile], built: Built, keys: list[UnitKey],
+        self, adds: list[DataFile], removes: list[DataFile], state: LakeState, keys: list[UnitKey],
         report: BuildReport,
     ) -> None:  # fmt: skip
         self._told("commit", 0, 1)
-        note = {
-            "units": [[day.isoformat(), channel] for day, channel in keys],
-            "committed_ns": WallClock().now_ns(),
-        }
-        change = Change(tuple(adds), tuple(removes))
-        label = Label("build", report.build_id, note)
-        version = Committer(self._location).commit(change, label, base=built.version.number)
+        version = state.commit("build", report.build_id, adds, removes, keys)
         report.version, report.units = version.number, keys
         report.bytes = sum(file.size for file in adds)
         self._told("commit", 1, 1)

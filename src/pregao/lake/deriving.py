@@ -1,27 +1,101 @@
-"""Tables that are computed from others, for units whose rows have changed."""
+"""Tables that are computed from others, for units whose rows have changed: and for those of other dates that
+messages of these speak of, for a trade may be busted or amended on a later date."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date
+from typing import Final
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from pregao.lake.computed.run import Counted, derive
-from pregao.lake.replacing import Built, late_units, trades_that_speak_of
+from pregao.lake.errors import LakeDamagedError, named
 from pregao.lake.running.runners import Runner
+from pregao.lake.state import LakeState
 from pregao.lake.store.files import DataFile
-from pregao.lake.store.livefile import LiveFile, live
+from pregao.lake.store.livefile import LiveFile, key_of, live
+from pregao.lake.store.location import Location
 from pregao.lake.tables.table import UnitKey
+
+_FROM_TRADES: Final = ("trades_clean", "bars", "daily", "market_totals", "auctions", "quality")
+_INPUTS: Final = ("trades", "statistics", "states", "imbalances", "executions", "instruments", "quality")
+_DERIVED: Final = "/analytics-"  # in the path of a file that was computed from others
 
 
 def derive_units(
-    runner: Runner, built: Built, files: Sequence[DataFile], keys: Sequence[UnitKey], bars: tuple[int, ...],
-    build_id: str, progress: Callable[[int, int], None], counted: Counted | None = None,
+    runner: Runner, state: LakeState, files: Sequence[DataFile], keys: Sequence[UnitKey],
+    bars: tuple[int, ...], build_id: str, progress: Callable[[int, int], None],
+    counted: Counted | None = None,
 ) -> tuple[list[DataFile], list[DataFile]]:  # fmt: skip
     """`files` are all that the units `keys` will consist of. What is added, and what goes: of units of
     other dates too, of which messages of these speak. `counted`: latencies that are known already."""
-    location = built.location
-    late = late_units(location, built, files, keys)
+    location = state.location
+    late = late_units(state, files, keys)
     inputs: dict[str, list[LiveFile]] = {}
     for file in files:
         inputs.setdefault(file.table, []).append(live(file))
-    for name, more in trades_that_speak_of(built, keys, late).items():
+    for name, more in _trades_that_speak_of(state, keys, late).items():
         inputs.setdefault(name, []).extend(more)
     derived = derive(runner, location, inputs, keys, late, bars, build_id, progress, counted)
-    return derived, built.derived_of(late)
+    return derived, _derived_of(state, late)
+
+
+def late_units(state: LakeState, adds: Iterable[DataFile], keys: Sequence[UnitKey]) -> list[UnitKey]:
+    """Units of the lake that busts and amendments speak of: in the new rows, and in those that go."""
+    mine = set(keys)
+    there = {key_of(file) for file in state.files("trades")} | set(state.units)
+    found: set[UnitKey] = set()
+    for file in adds:
+        if file.table == "trades":
+            of = UnitKey.of_partition(file.partition)
+            found |= {of._replace(trade_date=day) for day in _dates(state.location, file.path)}
+    for old in state.files("trades"):
+        of = key_of(old)
+        if of not in mine:
+            continue
+        try:
+            found |= {of._replace(trade_date=day) for day in _dates(state.location, old.path)}
+        except LakeDamagedError:  # it is to go: nobody can say any more which days it spoke of
+            found |= {each for each in there if each.feed == of.feed and each.trade_date < of.trade_date}
+    return sorted((found & there) - mine)
+
+
+def _dates(location: Location, path: str) -> set[date]:
+    with (
+        named(location.full("trades", path)),
+        location.filesystem.open_input_file(location.path("trades", path)) as file,
+    ):
+        dates = pq.ParquetFile(file).read(columns=["of_date"]).column(0)
+    return {day for day in pc.unique(dates).to_pylist() if day is not None}
+
+
+def _trades_that_speak_of(
+    state: LakeState, keys: Sequence[UnitKey], late: Sequence[UnitKey]
+) -> dict[str, list[LiveFile]]:
+    """Live files that are needed beside the new ones: trades told later of these dates, and all that the
+    tables of late units are made from."""
+    mine, again = set(keys), set(late)
+    earliest: dict[tuple[str, str], date] = {}
+    for key in (*keys, *late):
+        earliest[key.feed] = min(key.trade_date, earliest.get(key.feed, key.trade_date))
+    found: dict[str, list[LiveFile]] = {}
+    for file in state.files("trades"):
+        of = key_of(file)
+        if of not in mine and of.feed in earliest and of.trade_date >= earliest[of.feed]:
+            found.setdefault("trades", []).append(file)
+    for table in _INPUTS[1:]:
+        for file in state.files(table):
+            if key_of(file) in again and _DERIVED not in f"/{file.path}":
+                found.setdefault(table, []).append(file)
+    return found
+
+
+def _derived_of(state: LakeState, keys: Iterable[UnitKey]) -> list[DataFile]:
+    """Files made from the trades of units."""
+    wanted = set(keys)
+    return [
+        file.data_file()
+        for table in _FROM_TRADES
+        for file in state.files(table)
+        if key_of(file) in wanted and _DERIVED in f"/{file.path}"
+    ]

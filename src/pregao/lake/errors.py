@@ -1,6 +1,7 @@
 """What can go wrong with a lake, by name.
 
 LakeError
+├── OldLakeError           tables are laid out as an older pregao did it: says how to build it again
 ├── NoLakeError            there is no lake at that place, or not that version of it
 ├── LakeConflictError      somebody else has changed the lake meanwhile
 ├── LakeDamagedError       a file of the lake is missing or cannot be read: says which
@@ -27,6 +28,10 @@ class LakeError(PregaoError):
 
 
 class NoLakeError(LakeError):
+    pass
+
+
+class OldLakeError(LakeError):
     pass
 
 

@@ -4,13 +4,18 @@ lake = Lake("lake", spark)                    # or without Spark
 lake.table("trades", where={"symbol": "PETR4"})          # a Spark DataFrame
 lake.to_pandas("bars", where="symbol = 'PETR4' and interval = 60000000000")
 lake.at(3).table("trades")                    # all tables as of lake version 3
+lake.of("toy").table("trades")                # those of another market data system
+
+Several systems tell of the same market, so their rows are never shown together unless that is asked for: a
+volume must not be counted twice.
 """
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pregao.extras import name_missing_extra
+from pregao.feeds.registry import DEFAULT
 from pregao.lake.errors import LakeError, NoLakeError
 from pregao.lake.reading import arrow, faces
 from pregao.lake.reading.conditions import Condition, Where, conditions
@@ -19,8 +24,8 @@ from pregao.lake.store.ledger import LakeVersion, Ledger, whole_table
 from pregao.lake.store.livefile import LiveFile
 from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import TABLES, find_table
-from pregao.lake.tables.ledger import COMMITS
-from pregao.lake.tables.table import Table
+from pregao.lake.tables.ledger import COMMITS, UNITS
+from pregao.lake.tables.table import SYSTEM, Table
 
 if TYPE_CHECKING:
     import duckdb
@@ -28,14 +33,20 @@ if TYPE_CHECKING:
     import polars
     from pyspark.sql import DataFrame, SparkSession
 
+ALL_SYSTEMS: Final = "all"
+Systems = str | Iterable[str] | None
+
 
 class Lake:
     """One version of a lake: the newest when it was opened, or `as_of`. Another commit does not change
-    what it shows; open it again (or `refresh`) for that."""
+    what it shows; open it again (or `refresh`) for that.
+
+    `system`: one, several or ALL_SYSTEMS; without it the lake's only one, or of several the default
+    (Binary UMDF). A condition on the column `system` goes before it."""
 
     def __init__(
         self, path: str | os.PathLike[str] | Location, spark: "SparkSession | None" = None, *,
-        as_of: int | None = None,
+        as_of: int | None = None, system: Systems = None,
     ) -> None:  # fmt: skip
         self.location = path if isinstance(path, Location) else Location(path)
         self._spark = spark
@@ -46,14 +57,35 @@ class Lake:
             raise NoLakeError(f"{self.location.uri}: there is no lake here")
         self.version: LakeVersion = self._ledger.version(as_of)
         self._files: dict[tuple[str, int], list[LiveFile]] = {}
+        self._asked = None if system is None else frozenset([system] if isinstance(system, str) else system)
+        if self._asked is not None:
+            self._check_asked(self._asked)
 
     def at(self, number: int) -> "Lake":
         """The same lake as of another version."""
-        return Lake(self.location, self._spark, as_of=number)
+        return Lake(self.location, self._spark, as_of=number, system=self._asked)
 
     def refresh(self) -> "Lake":
         """The same lake as it is now."""
-        return Lake(self.location, self._spark)
+        return Lake(self.location, self._spark, system=self._asked)
+
+    def of(self, system: Systems) -> "Lake":
+        """The same version, with rows of other systems."""
+        return Lake(self.location, self._spark, as_of=self.version.number or None, system=system)
+
+    def on(self, spark: "SparkSession") -> "Lake":
+        """The same, to be read by Spark."""
+        return Lake(self.location, spark, as_of=self.version.number or None, system=self._asked)
+
+    @property
+    def systems(self) -> list[str]:
+        """All that the lake has units of."""
+        return self._systems(self.version)
+
+    @property
+    def shown(self) -> list[str]:
+        """Those whose rows are shown."""
+        return sorted(self._chosen(self.version))
 
     def versions(self) -> list[LakeVersion]:
         return self._ledger.versions()
@@ -127,13 +159,44 @@ class Lake:
                 file for file in prune(self._ledger.commits.files, wanted)
                 if file.partition["lake_version"] <= version.number
             ]  # fmt: skip
-        number = version.delta_version(table.name)
-        if number < 0:
+        files = self._whole(table, version)
+        if SYSTEM in table.partitions and not any(each.column == SYSTEM for each in wanted):
+            there = {file.partition[SYSTEM] for file in files}
+            if self._asked is not None or not there <= {DEFAULT}:  # else there is nothing to choose
+                chosen = self._chosen(version) or there
+                files = [file for file in files if file.partition[SYSTEM] in chosen]
+        return prune(files, wanted)
+
+    def _whole(self, table: Table, version: LakeVersion) -> list[LiveFile]:
+        key = table.name, version.delta_version(table.name)
+        if key[1] < 0:
             return []
-        key = table.name, number
         if key not in self._files:
             self._files[key] = whole_table(self.location, table, version)
-        return prune(self._files[key], wanted)
+        return self._files[key]
+
+    def _systems(self, version: LakeVersion) -> list[str]:
+        return sorted({file.partition[SYSTEM] for file in self._whole(UNITS, version)})
+
+    def _chosen(self, version: LakeVersion) -> frozenset[str]:
+        """Empty in a lake without units."""
+        if self._asked is not None and ALL_SYSTEMS not in self._asked:
+            return self._asked
+        there = frozenset(self._systems(version))
+        if self._asked is not None or len(there) < 2:
+            return there
+        if DEFAULT in there:
+            return frozenset([DEFAULT])
+        raise LakeError(f"{self.location.uri} has several systems, {', '.join(sorted(there))}: say which")
+
+    def _check_asked(self, asked: frozenset[str]) -> None:
+        there = self.systems
+        unknown = sorted(asked - {ALL_SYSTEMS, *there})
+        if unknown and there:
+            raise LakeError(
+                f"nothing of system {unknown[0]!r} is in lake version {self.version.number};"
+                f" there are {', '.join(there)}"
+            )
 
     def _session(self) -> "SparkSession":
         if self._spark is None:

@@ -18,7 +18,7 @@ from pregao.lake.store.files import DataFile, write_file
 from pregao.lake.store.location import Location
 from pregao.lake.tables.instruments import INSTRUMENTS
 from pregao.lake.tables.messages import NEWS
-from pregao.lake.tables.table import CHANNEL, TRADE_DATE, Table, UnitKey
+from pregao.lake.tables.table import Table, UnitKey
 from pregao.lake.tasks.plan_tables import InputFinding, instruments_table, news_table
 
 PLAN: str = "plan"  # label of files of the plan
@@ -53,7 +53,7 @@ class Planned:
 
     @property
     def key(self) -> UnitKey:
-        return self.unit.trade_date, self.unit.channel
+        return self.unit.key
 
     @property
     def start(self) -> Start:
@@ -61,7 +61,7 @@ class Planned:
 
     @property
     def partition(self) -> dict[str, str]:
-        return {TRADE_DATE: self.unit.trade_date.isoformat(), CHANNEL: str(self.unit.channel)}
+        return self.key.partition
 
     def write(self, location: Location, tables: Iterable[tuple[Table, Any]], label: str) -> list[DataFile]:
         """Files of those tables that have rows."""
@@ -87,9 +87,9 @@ class Planned:
             "ends": None if ends is None else ends.to_plan(),
         }  # fmt: skip
         return {
-            "partition": self.partition, "fingerprint": fingerprint, "inputs": to_json(self.inputs),
-            "plan": json.dumps(told), "schema_version": SCHEMA_VERSION, "code_version": CODE_VERSION,
-            "build_id": build_id, "built_ns": WallClock().now_ns(),
+            "partition": self.partition, "channel": self.key.channel, "fingerprint": fingerprint,
+            "inputs": to_json(self.inputs), "plan": json.dumps(told), "schema_version": SCHEMA_VERSION,
+            "code_version": CODE_VERSION, "build_id": build_id, "built_ns": WallClock().now_ns(),
         }  # fmt: skip
 
 

@@ -44,7 +44,7 @@ class UnitWork:
 
     @property
     def key(self) -> UnitKey:
-        return self.unit.trade_date, self.unit.channel
+        return self.unit.key
 
     @property
     def fingerprint(self) -> str | None:

@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from tests.twins.analytics.auction_spans import SPAN, auction_spans
-from tests.twins.analytics.places import INSTRUMENT, bits, conform, place, with_lineage
+from tests.twins.analytics.places import INSTRUMENT, UNIT, bits, conform, place, with_lineage
 
 AFTER_END_NS: Final = 1_000_000_000
 _NOT_OF_THE_BOOK: Final = 1 << 1 | 1 << 14 | 1 << 6  # crossed, block, on behalf (13.3.1)
@@ -74,7 +74,7 @@ def _in_spans(facts: DataFrame, spans: DataFrame) -> DataFrame:
 
 def _without_continuous(happened: DataFrame, executions: DataFrame) -> DataFrame:
     """Without trades of an execution: those are of continuous trading, or of no auction at all."""
-    keys = ["trade_date", "channel", "security_id", "ts_event"]
+    keys = [*UNIT, "security_id", "ts_event"]
     trades = happened.where(F.col("what") == "TRADE")
     moments = F.broadcast(trades.select(*keys).distinct())
     executed = executions.join(moments, keys, "left_semi").select(*keys).distinct()

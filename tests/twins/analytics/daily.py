@@ -14,6 +14,7 @@ from tests.twins.analytics.market_totals import money_of_days
 from tests.twins.analytics.places import (
     INCOMPLETE,
     INSTRUMENT,
+    UNIT,
     all_doubts,
     conform,
     lineage_by_rank,
@@ -37,7 +38,7 @@ def daily(
     incomplete: DataFrame | None = None,
     build_id: str = "",
 ) -> DataFrame:
-    """`incomplete` names instruments (trade_date, channel, security_id) that were stale for a while."""
+    """`incomplete` names instruments (of a unit) that were stale for a while."""
     ours, told = _our_figures(trades_clean, instruments), told_figures(statistics)
     rows = _in_one_shape(ours).unionByName(_in_one_shape(told))
     # Both sides have one row an instrument at most, so "first that is not null" is all there is.
@@ -102,7 +103,7 @@ def _agrees() -> Column:
 def _marked(made: DataFrame, incomplete: DataFrame | None) -> DataFrame:
     if incomplete is None:
         return made
-    marks = incomplete.select("trade_date", "channel", "security_id").distinct()
+    marks = incomplete.select(*UNIT, "security_id").distinct()
     marks = F.broadcast(marks.withColumn("mark", F.lit(INCOMPLETE)))
-    joined = made.join(marks, ["trade_date", "channel", "security_id"], "left")
+    joined = made.join(marks, [*UNIT, "security_id"], "left")
     return joined.withColumn("quality", F.col("quality").bitwiseOR(F.coalesce("mark", F.lit(0))))

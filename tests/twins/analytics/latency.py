@@ -14,7 +14,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from tests.twins.analytics.places import conform
+from tests.twins.analytics.places import UNIT, conform
 
 MINUTE_NS = 60_000_000_000
 FIGURES = [
@@ -23,7 +23,8 @@ FIGURES = [
     for share in ("p50", "p99", "max")
 ]
 COLUMNS = (
-    "trade_date date, channel int, ts_minute bigint, feed string, packets bigint, skew bigint, quality int,"
+    "system string, trade_date date, source string, channel int, ts_minute bigint, feed string,"
+    " packets bigint, skew bigint, quality int,"
     " seq_version int, seq_num bigint, ts_send bigint, ts_event bigint, ts_recv_a bigint, ts_recv_b bigint,"
     f" ts_event_kind string, {', '.join(f'{name} bigint' for name in FIGURES)}"
 )
@@ -37,13 +38,14 @@ def latency(packets: DataFrame, build_id: str = "") -> DataFrame:
         for feed, received in (("A", packet.ts_recv_a), ("B", packet.ts_recv_b)):
             if received is not None:
                 minute = packet.ts_send - packet.ts_send % MINUTE_NS
-                minutes[packet.trade_date, packet.channel, minute, feed].append(packet)
+                unit = tuple(packet[name] for name in UNIT)
+                minutes[*unit, minute, feed].append(packet)
     made = [_row(key, each) for key, each in minutes.items()]
     return conform(packets.sparkSession.createDataFrame(made, COLUMNS), "latency", build_id)
 
 
 def _row(key: Any, packets: list[Any]) -> dict[str, Any]:
-    mine, other = ("ts_recv_a", "ts_recv_b") if key[3] == "A" else ("ts_recv_b", "ts_recv_a")
+    mine, other = ("ts_recv_a", "ts_recv_b") if key[-1] == "A" else ("ts_recv_b", "ts_recv_a")
     both = [packet for packet in packets if packet[other] is not None]
     ways = [
         [packet.ts_send - _event(packet) for packet in packets if _event(packet) is not None],
@@ -58,7 +60,7 @@ def _row(key: Any, packets: list[Any]) -> dict[str, Any]:
     for packet in packets:
         quality |= packet.quality
     return {
-        **dict(zip(("trade_date", "channel", "ts_minute", "feed"), key, strict=True)),
+        **dict(zip((*UNIT, "ts_minute", "feed"), key, strict=True)),
         "packets": len(packets), "skew": skew, "quality": quality, "ts_event": _event(last),
         **{name: last[name] for name in ("seq_version", "seq_num", "ts_send", "ts_recv_a", "ts_recv_b")},
         "ts_event_kind": "TRANSACT",

@@ -18,7 +18,7 @@ from tests.twins.analytics.places import (
 )
 
 _BEFORE, _AFTER = -(1 << 63), (1 << 63) - 1
-_KEY: Final = ("trade_date", "channel", "security_id")
+_KEY: Final = (*UNIT, "security_id")
 
 
 def market_totals(trades_clean: DataFrame, instruments: DataFrame, build_id: str = "") -> DataFrame:

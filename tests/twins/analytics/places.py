@@ -6,6 +6,9 @@ carries whatever time market operations wrote (13.3).
 """
 
 from collections.abc import Sequence
+from datetime import date
+from functools import reduce
+from operator import and_
 from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame, Window
@@ -18,7 +21,7 @@ PLACE: Final = (*MESSAGE, "entry")
 CARRIED: Final = ("rpt_seq", "ts_event", "ts_event_kind", "ts_recv_a", "ts_recv_b")
 EVENT_TIME_KINDS: Final = ("ENTRY", "TRANSACT", "SEND", "RECEIVE")
 FROM_SNAPSHOT, INCOMPLETE, DOUBTS = 16, 32, 1 | 2 | 32  # bits of `quality`; doubts are no book, a gap, a sum
-UNIT: Final = ("trade_date", "channel")
+UNIT: Final = ("system", "trade_date", "source", "channel")
 INSTRUMENT: Final = (*UNIT, "security_id", "symbol")  # an id used again for another symbol is another
 LINEAGE: Final = (*PLACE, *CARRIED)
 _KIND: Final = "ts_event_kind"
@@ -88,11 +91,12 @@ def conform(frame: DataFrame, table: str, build_id: str) -> DataFrame:
     return frame.select(*columns)
 
 
-def only_units(frame: DataFrame, units: Sequence[tuple[Any, int]] | None) -> DataFrame:
-    """Rows of these (trade_date, channel) units; all without any."""
+def only_units(frame: DataFrame, units: Sequence[tuple[str, date, str]] | None) -> DataFrame:
+    """Rows of these (system, trade_date, source) units; all without any."""
     if units is None:
         return frame
     wanted = F.lit(False)
-    for trade_date, channel in units:
-        wanted = wanted | ((F.col("trade_date") == F.lit(trade_date)) & (F.col("channel") == channel))
+    for key in units:
+        columns = zip(("system", "trade_date", "source"), key, strict=True)
+        wanted = wanted | reduce(and_, (F.col(name) == F.lit(value) for name, value in columns))
     return frame.where(wanted)

@@ -8,17 +8,17 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from tests.twins.analytics.daily import COMPARED, differs
-from tests.twins.analytics.places import DOUBTS, INSTRUMENT, LINEAGE, bits, conform
+from tests.twins.analytics.places import DOUBTS, INSTRUMENT, LINEAGE, UNIT, bits, conform
 
 
 def reconciliation(daily: DataFrame, late: DataFrame | None = None, build_id: str = "") -> DataFrame:
-    """`late` names instruments (trade_date, channel, security_id) with trades changed later."""
+    """`late` names instruments (of a unit) with trades changed later."""
     rows = daily.where(~F.col("agrees"))
     if late is None:
         rows = rows.withColumn("is_late", F.lit(False))
     else:
         marks = F.broadcast(late.withColumn("is_late", F.lit(True)))
-        rows = rows.join(marks, ["trade_date", "channel", "security_id"], "left")
+        rows = rows.join(marks, [*UNIT, "security_id"], "left")
     each = F.explode(F.filter(F.array(*(_difference(name) for name in COMPARED)), lambda one: one["wrong"]))
     made = rows.select("*", each.alias("difference")).select(
         *INSTRUMENT, *LINEAGE, "quality",

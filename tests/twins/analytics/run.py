@@ -1,4 +1,4 @@
-"""All that is computed from other tables, for whole units (trade date × channel)."""
+"""All that is computed from other tables, for whole units (system × trade date × source)."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -17,7 +17,7 @@ from tests.twins.analytics.places import only_units, ranked
 from tests.twins.analytics.reconciliation import reconciliation
 from tests.twins.analytics.trades_clean import changed_late, trades_clean
 
-Unit = tuple[date, int]
+Unit = tuple[str, date, str]
 INPUTS: Final = (
     "trades", "statistics", "states", "imbalances", "executions", "instruments", "packets", "quality"
 )  # fmt: skip

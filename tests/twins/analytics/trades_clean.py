@@ -21,7 +21,7 @@ _FIGURES: Final = (
 )  # fmt: skip
 # What is changed by an amendment; session and conditions are told again as they were, or not at all.
 _AMENDED: Final = ("price", "size", "buyer", "seller")
-_FIRST: Final = ("channel", "symbol", *LINEAGE)
+_FIRST: Final = ("system", "source", "channel", "symbol", *LINEAGE)
 
 
 def trades_clean(trades: DataFrame, build_id: str = "") -> DataFrame:
@@ -98,6 +98,6 @@ def changed_late(trades: DataFrame) -> DataFrame:
     know it."""
     return (
         trades.where(F.col("of_date") < F.col("trade_date"))
-        .select(F.col("of_date").alias("trade_date"), "channel", "security_id")
+        .select(F.col("of_date").alias("trade_date"), "system", "source", "channel", "security_id")
         .distinct()
     )

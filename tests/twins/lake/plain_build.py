@@ -50,7 +50,8 @@ class PlainBuild:
         self, table: str, packet: PlainPacket, ts_ns: int, kind: str, told: Told | None, own: Row, **more: Any
     ) -> Row:
         row = {
-            "trade_date": self._date, "channel": self.channel.channel, **packet.lineage, "quality": 0,
+            "system": "binary", "trade_date": self._date, "source": str(self.channel.channel),
+            "channel": self.channel.channel, **packet.lineage, "quality": 0,
             "ts_event": ts_ns, "time": moment(ts_ns), "ts_event_kind": kind,
             "msg_index": None if told is None else told.index, "entry": 0,
             "rpt_seq": None if told is None else told.rpt_seq or None, **own, **more,

@@ -13,10 +13,11 @@ from pregao.lake.store.intent import Change, Label
 from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import TABLES
 from pregao.lake.tables.table import Table
+from tests.kits.lake_rows import unit_key
 
-MONDAY = {"trade_date": "2026-11-16", "channel": "84"}
-TUESDAY = {"trade_date": "2026-11-17", "channel": "84"}
 MONDAY_DATE = date(2026, 11, 16)
+MONDAY = unit_key(MONDAY_DATE, 84).partition
+TUESDAY = unit_key(date(2026, 11, 17), 84).partition
 
 
 class KilledError(BaseException):

@@ -16,6 +16,7 @@ from pregao.lake.tables.table import UnitKey
 from pregao.lake.tasks.run import SliceDone
 from pregao.lake.waves import Ready, UnitWork, Waves
 from pregao.model.streams import Feed
+from tests.kits.lake_rows import unit_key
 
 MONDAY, TUESDAY, WEDNESDAY = (date(2026, 11, day) for day in (16, 17, 18))
 DAYS = (MONDAY, TUESDAY, WEDNESDAY)
@@ -42,7 +43,7 @@ def _slices(unit: Unit, count: int) -> list[Slice]:
 
 
 def _ends(day: date, digest: str = "as it was") -> Carried:
-    return Carried((day, 84), 1, (DAYS.index(day) + 1) * PACKETS, 0, REPORTS, digest)
+    return Carried(unit_key(day, 84), 1, (DAYS.index(day) + 1) * PACKETS, 0, REPORTS, digest)
 
 
 class Lake:
@@ -51,7 +52,7 @@ class Lake:
     def __init__(self, slices: int, **built_upon: str | None) -> None:
         self.slices, self.shards = slices, False
         self.rows = {name: self._row(name, upon) for name, upon in built_upon.items()}
-        self.chain = Chain.of({(_day(name), 84): _ends(_day(name)) for name in built_upon})
+        self.chain = Chain.of({unit_key(_day(name), 84): _ends(_day(name)) for name in built_upon})
         self.cut: dict[UnitKey, bool] = {}
 
     @staticmethod
@@ -70,7 +71,7 @@ class Lake:
         )  # fmt: skip
 
     def _cut(self, unit: Unit, waits: bool) -> tuple[Planned, list[Slice]]:
-        self.cut[unit.trade_date, unit.channel] = waits
+        self.cut[unit.key] = waits
         made = _slices(unit, 1 if self.shards else self.slices)
         if self.shards:
             made = [replace(made[0], shard=shard, shards=self.slices) for shard in range(self.slices)]
@@ -85,19 +86,20 @@ def _run(waves: Waves, digest: str = "as it was") -> list[list[tuple[date, int]]
     """Waves until nothing is left, each as its slices; all units end with that digest."""
     found = []
     while ready := waves.next():
-        found.append(sorted((work.key[0], number) for work, number in ready))
+        found.append(sorted((work.key.trade_date, number) for work, number in ready))
         waves.take(ready, [_done(each, digest) for each in ready])
     return found
 
 
 def _done(ready: Ready, digest: str) -> SliceDone:
     work, number = ready
-    return SliceDone(ends=_ends(work.key[0], digest) if work.slices[number].is_last else None)
+    return SliceDone(ends=_ends(work.key.trade_date, digest) if work.slices[number].is_last else None)
 
 
 def _begun(waves: Waves) -> dict[date, str | None]:
     return {
-        work.key[0]: work.slices[0].begins.digest if work.slices[0].begins else None for work in waves.built
+        work.key.trade_date: work.slices[0].begins.digest if work.slices[0].begins else None
+        for work in waves.built
     }
 
 
@@ -121,12 +123,12 @@ def test_shards_of_a_day_wait_together_and_end_together() -> None:
     lake.shards = True
     waves = lake.waves(MONDAY, TUESDAY)
     first = waves.next()
-    assert sorted((work.key[0], number) for work, number in first) == [(MONDAY, 0), (MONDAY, 1)]
+    assert sorted((work.key.trade_date, number) for work, number in first) == [(MONDAY, 0), (MONDAY, 1)]
     waves.take(first[:1], [_done(first[0], "one")])
     assert waves.next() == []  # the other is still being built
     waves.take(first[1:], [_done(first[1], "other")])
     second = waves.next()
-    assert sorted((work.key[0], number) for work, number in second) == [(TUESDAY, 0), (TUESDAY, 1)]
+    assert sorted((work.key.trade_date, number) for work, number in second) == [(TUESDAY, 0), (TUESDAY, 1)]
     begins = {slice_.begins.digest if slice_.begins else "" for slice_ in second[0][0].slices}
     ends = waves.built[0].ends
     assert ends is not None
@@ -158,14 +160,14 @@ def test_a_changed_monday_concerns_tuesday_if_it_ends_otherwise(digest: str) -> 
         assert waves.unchanged == []
     else:
         assert found == [[(MONDAY, 0)], [(WEDNESDAY, 0)]]
-        assert waves.unchanged == [(TUESDAY, 84)]
+        assert waves.unchanged == [unit_key(TUESDAY, 84)]
     assert _begun(waves)[WEDNESDAY] == digest
 
 
 def test_what_is_as_it_was_is_left_alone() -> None:
     waves = Lake(1, monday=None, tuesday="as it was").waves(MONDAY, TUESDAY)
     assert _run(waves) == []
-    assert waves.unchanged == [(MONDAY, 84), (TUESDAY, 84)]
+    assert waves.unchanged == [unit_key(MONDAY, 84), unit_key(TUESDAY, 84)]
 
 
 @pytest.mark.parametrize(

@@ -68,12 +68,12 @@ def _put_together(
 
 
 def _files_of(key: UnitKey, files: Files) -> Files:
-    """Trades of other dates too, of its channel: they may speak of this one."""
+    """Trades of other dates too, of its source: they may speak of this one."""
     found: Files = {name: [] for name in INPUTS}
     for name in INPUTS:
         for file in files.get(name, []):
-            day, channel = key_of(file)
-            if channel == key[1] and (day == key[0] or name == "trades"):
+            of = key_of(file)
+            if of == key or (name == "trades" and of.feed == key.feed):
                 found[name].append(file)
     return found
 

@@ -6,6 +6,7 @@ from datetime import date
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow as pa
 import pyarrow.dataset as ds
 
 from pregao.lake.computed.auctions import AUCTIONS
@@ -22,7 +23,7 @@ from pregao.lake.store.files import DataFile, write_file
 from pregao.lake.store.livefile import LiveFile
 from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import find_table
-from pregao.lake.tables.table import CHANNEL, TRADE_DATE, UnitKey
+from pregao.lake.tables.table import CHANNEL, UnitKey
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -39,7 +40,7 @@ _EPOCH: Final = date(1970, 1, 1)
 
 @dataclass(frozen=True, slots=True)
 class UnitPart:
-    """`files` by table: of the unit, and trades of other dates of its channel that speak of it. Instruments
+    """`files` by table: of the unit, and trades of other dates of its source that speak of it. Instruments
     from `first` to before `end`, all without."""
 
     key: UnitKey
@@ -59,7 +60,7 @@ def compute(part: UnitPart, location: Location, build_id: str) -> PartDone:
     with naming_damage(location, part.files), engine() as connection:
         _open(connection, part, location)
         for step in _TRADES:
-            connection.execute(step, {"day": part.key[0]} if "$day" in step else None)
+            connection.execute(step, {"day": part.key.trade_date} if "$day" in step else None)
         alike = connection.sql(ALIKE).to_arrow_table().to_pylist()
         connection.register("money", money_of_days(alike))
         for step in _STEPS:
@@ -89,7 +90,8 @@ def _write(
 ) -> list[DataFile]:
     table = find_table(name)
     order = ", ".join(f'"{column}"' for column in table.order)
-    given = {"intervals": list(dict.fromkeys(part.intervals)), "day_ns": (part.key[0] - _EPOCH).days * DAY_NS}
+    day_ns = (part.key.trade_date - _EPOCH).days * DAY_NS
+    given = {"intervals": list(dict.fromkeys(part.intervals)), "day_ns": day_ns}
     used = {key: value for key, value in given.items() if f"${key}" in query}
     rows = connection.sql(f"SELECT * FROM ({query}) ORDER BY {order}", params=used).to_arrow_table()
     return write_rows(location, name, part.key, rows, build_id)
@@ -100,8 +102,9 @@ def write_rows(location: Location, name: str, key: UnitKey, rows: Any, build_id:
     if not rows.num_rows:
         return []
     table = find_table(name)
-    partition = {TRADE_DATE: key[0].isoformat(), CHANNEL: str(key[1])}
-    return [write_file(location, table, partition, conform(rows, table, build_id), label=LABEL)]
+    if CHANNEL not in rows.column_names:
+        rows = rows.append_column(CHANNEL, pa.repeat(pa.scalar(key.channel, pa.int32()), rows.num_rows))
+    return [write_file(location, table, key.partition, conform(rows, table, build_id), label=LABEL)]
 
 
 def parts_of(

@@ -7,19 +7,18 @@ The rows stay the same. All of it is one lake commit.
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date
 from typing import Any, Final
 
-from pregao.lake.lake import Lake
+from pregao.lake.lake import ALL_SYSTEMS, Lake
 from pregao.lake.reading.arrow import read
 from pregao.lake.reading.conditions import Condition
 from pregao.lake.store.committer import Committer
 from pregao.lake.store.files import DataFile, write_file
 from pregao.lake.store.intent import Change, Label
-from pregao.lake.store.livefile import LiveFile
+from pregao.lake.store.livefile import LiveFile, key_of
 from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import DATA_TABLES
-from pregao.lake.tables.table import CHANNEL, TRADE_DATE, Table
+from pregao.lake.tables.table import Table, UnitKey
 
 TARGET_BYTES: Final = 128 << 20
 FEWEST_FILES: Final = 2
@@ -60,11 +59,11 @@ def compact(
     *,
     tables: Iterable[str] | None = None,
     target_bytes: int = TARGET_BYTES,
-    units: Collection[tuple[date, int]] | None = None,
+    units: Collection[UnitKey] | None = None,
     progress: Progress = lambda done, total: None,
     committer: Committer | None = None,
 ) -> Compaction:
-    """`units`: only these, by trade date and channel. LakeConflictError, and nothing changed, when a build
+    """`units`: only these, of whatever system. LakeConflictError, and nothing changed, when a build
     replaces one of the partitions meanwhile."""
     groups = small_files(lake, tables, target_bytes, units)
     if not groups:
@@ -86,15 +85,16 @@ def compact(
 
 def small_files(
     lake: Lake, tables: Iterable[str] | None, target_bytes: int,
-    units: Collection[tuple[date, int]] | None = None,
+    units: Collection[UnitKey] | None = None,
 ) -> list[Group]:  # fmt: skip
     """Files below half the wanted size, where a partition has several that would be fewer. Those that
     were computed from others stay apart: they are replaced by themselves."""
     found: list[Group] = []
+    whole = lake.of(ALL_SYSTEMS)
     for name in DATA_TABLES if tables is None else tables:
         parts: dict[tuple[Any, ...], list[LiveFile]] = {}
-        for file in lake.files(name):
-            if units is not None and (file.partition[TRADE_DATE], file.partition[CHANNEL]) not in units:
+        for file in whole.files(name):
+            if units is not None and key_of(file) not in units:
                 continue
             if file.size < target_bytes // 2:
                 label = DERIVED if f"/{DERIVED}-" in f"/{file.path}" else "compact"

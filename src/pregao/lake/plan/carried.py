@@ -1,4 +1,4 @@
-"""The books that a unit ends with, as the next unit of its channel begins with them.
+"""The books that a unit ends with, as the next unit of its source begins with them.
 
 B3 does not restart daily: numbers run on and orders that are good till cancelled stay (design, "Slices").
 """
@@ -57,7 +57,7 @@ def digest_of(carried: Carried | None) -> str | None:
 
 @dataclass(slots=True)
 class Chain:
-    """What the units of each channel end with; of those that are being built it is not known yet."""
+    """What the units of each source end with; of those that are being built it is not known yet."""
 
     _ends: dict[UnitKey, Carried | None] = field(default_factory=dict)
     _open: set[UnitKey] = field(default_factory=set)
@@ -90,5 +90,5 @@ class Chain:
         return carried if carried is not None and carried.runs_on_to(start) else None
 
     def _before(self, key: UnitKey) -> UnitKey | None:
-        day, channel = key
-        return max((each for each in self._ends if each[1] == channel and each[0] < day), default=None)
+        days = (each for each in self._ends if each.feed == key.feed and each.trade_date < key.trade_date)
+        return max(days, default=None)

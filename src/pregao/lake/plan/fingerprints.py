@@ -13,7 +13,7 @@ from pregao.lake.plan.stored import look
 from pregao.lake.store.location import Location, is_remote
 from pregao.model.errors import CaptureError
 
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 BUILD_VERSION: Final = 6  # raised when the same captures give other rows
 CODE_VERSION: Final = f"{__version__}+{BUILD_VERSION}"
 

@@ -6,16 +6,18 @@ known whole.
 """
 
 from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import Final
 
 import numpy as np
 
-from pregao.feeds.registry import DEFAULT
+from pregao.feeds.registry import DEFAULT, load_system
 from pregao.lake.plan.anchors import Loop
 from pregao.lake.plan.captures import CaptureLayout
 from pregao.lake.plan.carried import Carried
 from pregao.lake.plan.index import Array, FileIndex
 from pregao.lake.plan.units import Unit, UnitStream
+from pregao.lake.tables.table import UnitKey
 from pregao.model.streams import Feed
 
 FROM_FIRST: Final = -1
@@ -69,6 +71,11 @@ class Slice:
     shard: int = 0
     shards: int = 1
     system: str = DEFAULT  # for `feeds.registry`: slices go to other processes
+
+    @property
+    def key(self) -> UnitKey:
+        day = date.fromisoformat(self.trade_date)
+        return UnitKey(load_system(self.system).name, day, str(self.channel))
 
     @property
     def is_first_shard(self) -> bool:

@@ -1,4 +1,4 @@
-"""Units (channel × trade date) of a set of captures, with all that planning needs to know of them."""
+"""Units (system × source × trade date) of a set of captures, with all that planning needs to know of them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from pregao.captures.feeds import FlowFacts, name_feeds
-from pregao.feeds.registry import DEFAULT
+from pregao.feeds.registry import DEFAULT, load_system
 from pregao.lake.plan.captures import destination_of
 from pregao.lake.plan.dates import DateRange, Timeline, as_date, date_ranges
 from pregao.lake.plan.index import (
@@ -24,6 +24,7 @@ from pregao.lake.plan.index import (
     StreamIndex,
 )
 from pregao.lake.plan.presence import union
+from pregao.lake.tables.table import UnitKey
 from pregao.model.streams import Feed, Stream
 
 NOWHERE: Final = -1
@@ -66,6 +67,10 @@ class Unit:
     since_ns: int = 0  # recovery streams from here to there are of this unit
     until_ns: int = (1 << 63) - 1
     system: str = DEFAULT
+
+    @property
+    def key(self) -> UnitKey:
+        return UnitKey(load_system(self.system).name, self.trade_date, str(self.channel))
 
     @property
     def first_ns(self) -> int:

@@ -7,7 +7,6 @@ of the day the slice has seen; how far the others can be believed is the row wit
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import date
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -138,7 +137,7 @@ def ending_of(machine: "SliceMachine") -> Ending | None:
     lake["kind"], lake["at"], lake["index"] = Kind.SNAPSHOT_ORDER, place, NO_INDEX
     lake["packet"], lake["time_ns"] = len(merged) - 1, sent_ns
     version, number = machine.slice.versions[place >> NUMBER_BITS], place & NUMBER_MASK
-    key = date.fromisoformat(machine.slice.trade_date), machine.slice.channel
+    key = machine.slice.key
     digest = _digest(rows, (version, number, sent_ns))
     good = (lake["quality"] & _IN_DOUBT == 0) & (lake["rpt_seq"] != NO_RPT_SEQ)
     reports = int(lake["rpt_seq"][good].max(initial=0))

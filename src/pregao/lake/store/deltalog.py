@@ -52,6 +52,11 @@ class DeltaLog:
         return self._delta is not None
 
     @property
+    def columns(self) -> set[str]:
+        """As the log knows them."""
+        return set() if self._delta is None else {field.name for field in self._delta.schema().fields}
+
+    @property
     def version(self) -> int:
         """−1: there is no table yet."""
         return -1 if self._delta is None else int(self._delta.version())

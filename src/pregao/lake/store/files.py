@@ -1,15 +1,16 @@
 """Data files: written whole under names nobody else has, and described for the log.
 
-with FileWriter(location, TRADES, {"trade_date": "2026-11-16", "channel": "84"}) as writer:
+with FileWriter(location, TRADES, {"system": "binary", "trade_date": "2026-11-16", "source": "84"}) as writer:
     writer.write(batch)             # in TRADES.written_schema, sorted
 manifest.append(writer.file)
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 from uuid import uuid4
 
 import pyarrow as pa
@@ -21,6 +22,7 @@ from pregao.lake.tables.parquet import ROW_GROUP_ROWS, parquet_options
 from pregao.lake.tables.table import Table
 
 Partition = Mapping[str, str | None]
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_.+-]{1,100}")
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,9 @@ class FileWriter:
     ) -> None:  # fmt: skip
         if set(partition) != set(table.partitions):
             raise LakeError(f"table {table.name}: partition {dict(partition)} is not {table.partitions}")
+        odd = [value for value in partition.values() if not _PLAIN.fullmatch(str(value))]
+        if odd:  # Delta's paths and Spark's folders escape each other's signs differently
+            raise LakeError(f"table {table.name}: {odd[0]!r} cannot be part of a path")
         self._location, self._table, self._partition = location, table, dict(partition)
         folder = "/".join(f"{name}={partition[name]}" for name in table.partitions)
         self._path = f"{folder}/{label}-{uuid4().hex}.parquet"

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from pregao.lake.errors import NotWholeError, WrongIntentError
 from pregao.lake.store.files import DataFile, write_file
 from pregao.lake.store.location import Location
-from pregao.lake.tables.ledger import INTENTS, LAKE_VERSION
+from pregao.lake.tables.ledger import INTENTS, LAKE_VERSION, LAYOUT_NOW
 
 _ADD, _REMOVE, _LAKE = "add", "remove", "lake"
 
@@ -81,7 +81,7 @@ def write_intent(location: Location, intent: Intent) -> DataFile:
         "build_id": intent.label.build_id, "data_change": intent.label.data_change,
         "note": dict(intent.label.note), "actions": len(intent.change.adds) + len(intent.change.removes),
     }  # fmt: skip
-    rows = [_row(_LAKE, note=json.dumps(about))]
+    rows = [_row(_LAKE, note=json.dumps(about), layout=LAYOUT_NOW)]
     rows += [_row(_ADD, **file.to_row()) for file in intent.change.adds]
     rows += [_row(_REMOVE, **file.to_row()) for file in intent.change.removes]
     table = pa.Table.from_pylist(rows, schema=INTENTS.stored_schema)

@@ -13,9 +13,10 @@ from pregao.lake.errors import LakeDamagedError, NoLakeError, named
 from pregao.lake.store.deltalog import DeltaLog, damaged_entry
 from pregao.lake.store.files import DataFile, write_file
 from pregao.lake.store.intent import Intent, Label, read_intent
+from pregao.lake.store.layout import check_layout
 from pregao.lake.store.livefile import LiveFile
 from pregao.lake.store.location import Location
-from pregao.lake.tables.ledger import COMMITS, INTENTS, LAKE_VERSION
+from pregao.lake.tables.ledger import COMMITS, INTENTS, LAKE_VERSION, LAYOUT, LAYOUT_NOW
 from pregao.lake.tables.table import Table
 
 ABANDONED: Final = "abandoned"
@@ -67,6 +68,9 @@ class Ledger:
         self._intents = _open_intents(location)
         self.commits = DeltaLog(location, COMMITS)
         self.commits.check_entries()
+        for log in (self.commits, self._intents):
+            if isinstance(log, DeltaLog):
+                check_layout(location, log)
         self._commit_files = _by_version(self.commits.files)
 
     @property
@@ -174,7 +178,7 @@ def write_version(
     """The file with the rows of a lake version, which is visible when the log of `commits` names it."""
     common: dict[str, Any] = {
         "operation": label.operation, "build_id": label.build_id, "committed_ns": now_ns,
-        "committed": now_ns // 1000, "note": note,
+        "committed": now_ns // 1000, "note": note, LAYOUT: LAYOUT_NOW,
     }  # fmt: skip
     rows = [
         {

@@ -2,11 +2,10 @@
 these, and no more."""
 
 from dataclasses import dataclass
-from datetime import date
 from typing import Any
 
 from pregao.lake.store.files import DataFile, statistics_json
-from pregao.lake.tables.table import CHANNEL, TRADE_DATE, UnitKey
+from pregao.lake.tables.table import UnitKey
 
 
 @dataclass(frozen=True)
@@ -30,13 +29,10 @@ class LiveFile:
 
 def live(file: DataFile) -> LiveFile:
     """A file of a unit that is not committed yet."""
-    partition = {
-        TRADE_DATE: date.fromisoformat(str(file.partition[TRADE_DATE])),
-        CHANNEL: int(str(file.partition[CHANNEL])),
-    }
+    partition = UnitKey.of_partition(file.partition).where
     return LiveFile(file.table, file.path, file.size, file.rows, partition, {}, {}, {})
 
 
 def key_of(file: LiveFile) -> UnitKey:
-    """Trade date and channel: its unit."""
-    return file.partition[TRADE_DATE], file.partition[CHANNEL]
+    """Its unit."""
+    return UnitKey.of_row(file.partition)

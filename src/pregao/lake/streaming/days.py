@@ -10,7 +10,7 @@ from pregao.lake.streaming.writing import is_open
 from pregao.lake.tables.table import UnitKey
 
 Rows = dict[UnitKey, dict[str, Any]]
-_KEPT_DAYS = 2  # of each channel: where a day ends depends on the next one
+_KEPT_DAYS = 2  # of each source: where a day ends depends on the next one
 
 
 def inputs_of(row: dict[str, Any]) -> list[Stored]:
@@ -19,25 +19,22 @@ def inputs_of(row: dict[str, Any]) -> list[Stored]:
 
 def settled(rows: Rows) -> list[UnitKey]:
     """Finished, and so old that nothing of today concerns them."""
-    newest: dict[int, list[Any]] = {}
-    for day, channel in sorted(rows):
-        newest.setdefault(channel, []).append(day)
-    return [
-        key for key, row in rows.items() if key[0] not in newest[key[1]][-_KEPT_DAYS:] and not is_open(row)
-    ]
+    days: dict[tuple[str, str], list[UnitKey]] = {}
+    for key in sorted(rows):
+        days.setdefault(key.feed, []).append(key)
+    return [key for key, row in rows.items() if key not in days[key.feed][-_KEPT_DAYS:] and not is_open(row)]
 
 
 def is_over(key: UnitKey, keys: Iterable[UnitKey]) -> bool:
-    """A later day of its channel has begun."""
-    return any(day > key[0] and channel == key[1] for day, channel in keys)
+    """A later day of its source has begun."""
+    return any(other.feed == key.feed and other.trade_date > key.trade_date for other in keys)
 
 
 def beside(key: UnitKey, rows: Rows) -> list[dict[str, Any]]:
     """The unit's own row, and those of the days before and after it."""
-    days = sorted({day for day, channel in rows if channel == key[1]} | {key[0]})
-    at = days.index(key[0])
-    near = days[max(at - 1, 0) : at + 2]
-    return [rows[day, key[1]] for day in near if (day, key[1]) in rows]
+    days = sorted({other for other in rows if other.feed == key.feed} | {key})
+    at = days.index(key)
+    return [rows[other] for other in days[max(at - 1, 0) : at + 2] if other in rows]
 
 
 def streamed(rows: Rows) -> list[UnitKey]:

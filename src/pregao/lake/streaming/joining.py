@@ -13,16 +13,16 @@ from typing import Any, Final
 from pregao.lake.errors import LakeConflictError
 from pregao.lake.lake import Lake
 from pregao.lake.maintenance.compact import Group, rewrite
-from pregao.lake.replacing import write_units
+from pregao.lake.state import UNIT_LABEL, write_units
 from pregao.lake.store.committer import Committer
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.intent import Change, Label
 from pregao.lake.store.livefile import LiveFile, key_of
 from pregao.lake.streaming.state import Segment, StreamState
-from pregao.lake.streaming.steps import UNIT, label_of, slice_label, state_of
+from pregao.lake.streaming.steps import label_of, slice_label, state_of
 from pregao.lake.streaming.writing import changed_row
 from pregao.lake.tables.catalogue import DATA_TABLES
-from pregao.lake.tables.table import CHANNEL, TRADE_DATE
+from pregao.lake.tables.table import UnitKey
 
 FULL_BYTES: Final = 32 << 20  # of all tables: files of such a segment are large enough
 
@@ -83,7 +83,7 @@ class Joiner:
             if mine:
                 work.groups.append(Group(table, mine, joined))
         work.rows.append(changed_row(row, state))
-        work.replaced += [file.data_file() for file in live if label_of(file) == UNIT]
+        work.replaced += [file.data_file() for file in live if label_of(file) == UNIT_LABEL]
 
 
 def neighbours(segments: Sequence[Segment], fan: int) -> tuple[int, int] | None:
@@ -101,5 +101,5 @@ def neighbours(segments: Sequence[Segment], fan: int) -> tuple[int, int] | None:
 
 
 def _files_of(lake: Lake, row: dict[str, Any]) -> list[LiveFile]:
-    key = row[TRADE_DATE], row[CHANNEL]
+    key = UnitKey.of_row(row)
     return [file for table in DATA_TABLES for file in lake.files(table) if key_of(file) == key]

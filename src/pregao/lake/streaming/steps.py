@@ -17,6 +17,7 @@ from pregao.lake.plan.slicing import (
     piece_starts,
 )
 from pregao.lake.planned import PLAN, Planned
+from pregao.lake.state import UNIT_LABEL
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.intent import Change
 from pregao.lake.store.livefile import LiveFile
@@ -24,9 +25,8 @@ from pregao.lake.streaming.digests import digests, instruments_digest, is_rename
 from pregao.lake.streaming.horizon import horizon
 from pregao.lake.streaming.state import Segment, StreamState
 
-UNIT: Final = "unit"
 ANALYTICS: Final = "analytics"
-_OURS: Final = (PLAN, UNIT, ANALYTICS)  # labels of files, besides those of slices
+_OURS: Final = (PLAN, UNIT_LABEL, ANALYTICS)  # labels of files, besides those of slices
 
 
 @dataclass(slots=True)
@@ -165,6 +165,6 @@ def _removes(live: list[DataFile], gone: list[Segment], *, whole: bool, instrume
     for file in live:
         label = label_of(file)
         is_plan = label == PLAN and (instruments or file.table != "instruments")
-        if label != ANALYTICS and (whole or is_plan or label == UNIT or label in labels):
+        if label != ANALYTICS and (whole or is_plan or label == UNIT_LABEL or label in labels):
             found.append(file)
     return found

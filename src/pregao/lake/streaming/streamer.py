@@ -23,12 +23,10 @@ from pregao.lake.deriving import derive_units
 from pregao.lake.errors import LakeConflictError
 from pregao.lake.plan.scan import ScanSettings
 from pregao.lake.plan.stored import Stored
-from pregao.lake.replacing import Built, live_of, write_units
 from pregao.lake.running.runners import Runner
+from pregao.lake.state import UNIT_LABEL, LakeState, write_units
 from pregao.lake.store.committer import Committer
 from pregao.lake.store.files import DataFile
-from pregao.lake.store.intent import Change, Label
-from pregao.lake.store.ledger import LakeVersion, Ledger
 from pregao.lake.store.location import Location
 from pregao.lake.streaming.days import Rows, inputs_of, settled
 from pregao.lake.streaming.indexes import IndexCache
@@ -37,10 +35,10 @@ from pregao.lake.streaming.latency import latency
 from pregao.lake.streaming.planning import Planner
 from pregao.lake.streaming.settings import BatchReport, StreamSettings
 from pregao.lake.streaming.state import StreamState
-from pregao.lake.streaming.steps import ANALYTICS, UNIT, Step, label_of
+from pregao.lake.streaming.steps import ANALYTICS, Step, label_of
 from pregao.lake.streaming.upkeep import Upkeep
 from pregao.lake.streaming.writing import awaits_deriving, changed_row, step_files, unit_row
-from pregao.lake.tables.table import CHANNEL, TRADE_DATE, UnitKey
+from pregao.lake.tables.table import UnitKey
 from pregao.lake.tasks.run import SliceDone, build_slice
 
 _ATTEMPTS: Final = 3
@@ -59,7 +57,7 @@ class _Batch:
     """What is gathered on the way to its commit. `waiting` are rows of units whose computed tables are
     behind, though nothing else of them changes now."""
 
-    built: Built
+    before: LakeState
     steps: list[Step]
     waiting: list[dict[str, Any]]
     build_id: str = field(default_factory=lambda: uuid4().hex[:16])
@@ -89,7 +87,7 @@ class Streamer:
         scan = ScanSettings(chosen.map, chosen.scratch, chosen.piece_packets, chosen.system)
         self._indexes = IndexCache(checkpoint, runner, scan)
         joiner = Joiner(Committer(location, after), chosen.join)
-        self._upkeep = Upkeep(location, self._indexes, joiner, compacts=chosen.compact)
+        self._upkeep = Upkeep(location, self._indexes, joiner, chosen)
         self._clock = WallClock()
         self._derived_ns = self._clock.now_ns()
         self._is_behind = True  # computed tables; who knows what was left
@@ -121,18 +119,18 @@ class Streamer:
 
     def _advance(self, files: Sequence[Stored], finish: bool, note: Mapping[str, Any]) -> BatchReport:
         began = perf_counter()
-        built = Built(self._location, self._recovered())
-        rows: Rows = {(row[TRADE_DATE], row[CHANNEL]): row for row in built.units()}
-        report = BatchReport(built.version.number, len(files))
+        before = LakeState.recovered(self._location, self._settings.system, after=self._after)
+        rows: Rows = before.units
+        report = BatchReport(before.version.number, len(files))
         old = {stored for key in settled(rows) for stored in inputs_of(rows[key])}
         report.left_out = self._indexes.add(file for file in files if file not in old)
-        planner = Planner(self._indexes, self._settings, built, rows)
+        planner = Planner(self._indexes, self._settings, before)
         steps = planner.steps(finish=finish)
         report.postponed = planner.postponed
         derives = self._derives(steps, finish=finish)
         keys = {step.planned.key for step in steps}
         waiting = [row for key, row in rows.items() if key not in keys] if derives else []
-        batch = _Batch(built, steps, awaits_deriving(waiting))
+        batch = _Batch(before, steps, awaits_deriving(waiting))
         if batch.steps or batch.waiting:
             self._build(batch, report)
             if derives:
@@ -144,11 +142,6 @@ class Streamer:
         report.compacted = self._upkeep.after(report.version, report.units)
         report.seconds = perf_counter() - began
         return report
-
-    def _recovered(self) -> LakeVersion:
-        if not Ledger(self._location).exists:
-            return LakeVersion(0)
-        return Committer(self._location, self._after).recover()
 
     def _derives(self, steps: list[Step], *, finish: bool) -> bool:
         """A unit that is finished has all its tables."""
@@ -182,12 +175,12 @@ class Streamer:
             batch.stays(step.kept)
             step.state.derived = True
         for row in batch.waiting:
-            live = live_of(batch.built, [(row[TRADE_DATE], row[CHANNEL])])
-            batch.stays([file for file in live if label_of(file) != UNIT])
-            batch.removes += [file for file in live if label_of(file) == UNIT]
-        keys = batch.keys + [(row[TRADE_DATE], row[CHANNEL]) for row in batch.waiting]
+            live = batch.before.files_of([UnitKey.of_row(row)])
+            batch.stays([file for file in live if label_of(file) != UNIT_LABEL])
+            batch.removes += [file for file in live if label_of(file) == UNIT_LABEL]
+        keys = batch.keys + [UnitKey.of_row(row) for row in batch.waiting]
         made, replaced = derive_units(
-            self._runner, batch.built, batch.inputs, keys, self._settings.bars, batch.build_id, _silent
+            self._runner, batch.before, batch.inputs, keys, self._settings.bars, batch.build_id, _silent
         )
         batch.adds += made
         batch.removes += replaced
@@ -197,14 +190,8 @@ class Streamer:
         rows = [unit_row(step, self._settings, batch.build_id) for step in batch.steps]
         rows += [_derived(row) for row in batch.waiting]
         batch.adds += write_units(self._location, rows)
-        about = {
-            "units": [[day.isoformat(), channel] for day, channel in batch.keys],
-            "committed_ns": self._clock.now_ns(), **note,
-        }  # fmt: skip
-        change = Change(tuple(batch.adds), tuple(batch.removes))
-        label = Label("stream", batch.build_id, about)
-        base = batch.built.version.number
-        report.version = Committer(self._location, self._after).commit(change, label, base=base).number
+        version = batch.before.commit("stream", batch.build_id, batch.adds, batch.removes, batch.keys, note)
+        report.version = version.number
 
 
 def _derived(row: dict[str, Any]) -> dict[str, Any]:

@@ -1,20 +1,25 @@
 """After a batch: segments of running days become fewer, days that are over few files, and what is kept of
 old captures goes."""
 
-from pregao.lake.lake import Lake
+from pregao.feeds.registry import load_system
+from pregao.lake.lake import ALL_SYSTEMS, Lake
 from pregao.lake.maintenance.compact import compact
 from pregao.lake.store.location import Location
 from pregao.lake.streaming.days import Rows, inputs_of, is_over, settled, streamed
 from pregao.lake.streaming.indexes import IndexCache
 from pregao.lake.streaming.joining import Joiner
-from pregao.lake.tables.table import CHANNEL, TRADE_DATE, UnitKey
+from pregao.lake.streaming.settings import StreamSettings
+from pregao.lake.tables.table import SYSTEM, UnitKey
 
 
 class Upkeep:
     def __init__(
-        self, location: Location, indexes: IndexCache, joiner: Joiner, *, compacts: bool
-    ) -> None:  # fmt: skip
-        self._location, self._indexes, self._joiner, self._compacts = location, indexes, joiner, compacts
+        self, location: Location, indexes: IndexCache, joiner: Joiner, settings: StreamSettings
+    ) -> None:
+        self._location, self._indexes, self._joiner, self._compacts = (
+            location, indexes, joiner, settings.compact
+        )  # fmt: skip
+        self._system = load_system(settings.system).name
         self._done: set[UnitKey] = set()  # days that are compact
         self._version = -1
 
@@ -23,8 +28,9 @@ class Upkeep:
         self._done -= set(changed)
         if version in (0, self._version):
             return 0
-        lake = Lake(self._location)
-        rows: Rows = {(row[TRADE_DATE], row[CHANNEL]): row for row in lake.arrow("units").to_pylist()}
+        lake = Lake(self._location, system=ALL_SYSTEMS)
+        mine = lake.arrow("units", {SYSTEM: self._system})
+        rows: Rows = {UnitKey.of_row(row): row for row in mine.to_pylist()}
         self._forget(rows)
         self._version = lake.version.number
         if not self._compacts:

@@ -17,7 +17,7 @@ from pregao.lake.streaming.state import Segment, StreamState
 from pregao.lake.streaming.steps import Step, slice_label
 from pregao.lake.tables.analytics import QUALITY
 from pregao.lake.tables.ledger import UNITS
-from pregao.lake.tables.table import CHANNEL, TRADE_DATE
+from pregao.lake.tables.table import UnitKey
 from pregao.lake.tasks.plan_tables import findings_table, losses_table
 from pregao.lake.tasks.run import SliceDone
 
@@ -74,9 +74,8 @@ def changed_row(row: dict[str, Any], state: StreamState) -> dict[str, Any]:
     """The row of a unit of which nothing but its state is new."""
     before = json.loads(row["plan"])
     plan = before | state.to_plan(before["loops"])
-    partition = {TRADE_DATE: row[TRADE_DATE].isoformat(), CHANNEL: str(row[CHANNEL])}
     stored = {name: row[name] for name in UNITS.stored_schema.names}
-    return {**stored, "plan": json.dumps(plan), "partition": partition}
+    return {**stored, "plan": json.dumps(plan), "partition": UnitKey.of_row(row).partition}
 
 
 def is_open(row: dict[str, Any]) -> bool:

@@ -2,10 +2,12 @@
 
 from typing import Final
 
-from pregao.lake.tables.table import Column, Table, partition_columns, required
+from pregao.lake.tables.table import Column, Table, required, unit_columns
 from pregao.lake.tables.types import BOOL, INT, LONG, MOMENT, NAME, NANOSECONDS, TEXT
 
 LAKE_VERSION: Final = "lake_version"
+LAYOUT: Final = "layout"
+LAYOUT_NOW: Final = 2  # raised when tables are partitioned in another way
 
 COMMITS: Final = Table(
     "commits", "a table version of a lake version",
@@ -22,6 +24,7 @@ COMMITS: Final = Table(
         Column("rows", LONG),
         Column("bytes", LONG),
         Column("note", TEXT, "JSON of whoever committed"),
+        Column(LAYOUT, INT, "how the tables are partitioned: see `store.layout`"),
     ),
     partitions=(LAKE_VERSION,),
     order=("table",),
@@ -38,13 +41,14 @@ INTENTS: Final = Table(
         Column("partition", TEXT, "JSON"),
         Column("statistics", TEXT, "JSON"),
         Column("note", TEXT, "JSON: of the commit itself"),
+        Column(LAYOUT, INT),
     ),
     partitions=(LAKE_VERSION,),
 )  # fmt: skip
 UNITS: Final = Table(
-    "units", "a unit (channel × trade date) as it was built: equal fingerprint, nothing to do",
+    "units", "a unit (system × source × trade date) as it was built: equal fingerprint, nothing to do",
     (
-        *partition_columns(),
+        *unit_columns(),
         required("fingerprint", NAME),
         Column("inputs", TEXT, "JSON: path, size and content hash of each capture, in order"),
         Column("plan", TEXT, "JSON: slices and their own fingerprints"),

@@ -1,12 +1,12 @@
 """Where a row came from: on every row of every table of the market (design, "Numbers").
 
-Row identity is channel, seq_version, seq_num, msg_index and entry: never a counter of ours. A row that
+Row identity is system, source, seq_version, seq_num, msg_index and entry: never a counter of ours. A row that
 was computed from several messages carries the last of them.
 """
 
 from typing import Final
 
-from pregao.lake.tables.table import Column, partition_columns, required, word
+from pregao.lake.tables.table import Column, required, unit_columns, word
 from pregao.lake.tables.types import INT, LONG, MOMENT, NAME, NANOSECONDS, SHORT
 
 EVENT_TIME_KINDS: Final = ("ENTRY", "TRANSACT", "SEND", "RECEIVE")
@@ -40,10 +40,10 @@ def with_lineage(*columns: Column, instrument: bool = True) -> tuple[Column, ...
     """A table's own columns between those that every table has. What readers skip by comes first:
     Delta keeps figures of the first 32 columns only."""
     who = _INSTRUMENT if instrument else ()
-    return (*partition_columns(), *who, *_TIMES, *_PLACE, *columns, *_ARRIVAL)
+    return (*unit_columns(), *who, *_TIMES, *_PLACE, *columns, *_ARRIVAL)
 
 
-LINEAGE: Final = tuple(column.name for column in (*partition_columns(), *_TIMES, *_PLACE, *_ARRIVAL))
+LINEAGE: Final = tuple(column.name for column in (*unit_columns(), *_TIMES, *_PLACE, *_ARRIVAL))
 BY_INSTRUMENT: Final = ("security_id", "ts_event", "seq_version", "seq_num", "msg_index", "entry")
 BY_SEQUENCE: Final = ("seq_version", "seq_num", "msg_index", "entry")
 # Where a row stands in its channel's stream, greater is later. sendingTime first, because a reset may start

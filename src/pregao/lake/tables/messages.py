@@ -174,7 +174,7 @@ NEWS: Final = Table(
         Column("news_id", LONG),
         Column("headline", TEXT),
         Column("text", TEXT),
-        Column("source", SHORT),
+        Column("news_source", SHORT, "who wrote it, as the feed numbers them"),
         Column("language", NAME),
         Column("url", TEXT),
         Column("parts", INT),

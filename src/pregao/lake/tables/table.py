@@ -1,18 +1,64 @@
 """What a table is: its columns, how its files are cut and sorted, what readers may skip by."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, Self
 
 import pyarrow as pa
 
-from pregao.lake.tables.types import DATE, INT, WORD, Encoding, Type
+from pregao.lake.tables.types import CHANNEL_NUMBER, DATE, NAME, WORD, Encoding, Type
 
+SYSTEM: Final = "system"
 TRADE_DATE: Final = "trade_date"
+SOURCE: Final = "source"
 CHANNEL: Final = "channel"
-UnitKey = tuple[date, int]  # trade date and channel
+UNIT_COLUMNS: Final = (SYSTEM, TRADE_DATE, SOURCE)
+
+
+class UnitKey(NamedTuple):
+    """A unit: what is built and replaced as one. `source` is a channel by its number, or a session by its
+    name, which has something else than digits in it."""
+
+    system: str
+    trade_date: date
+    source: str
+
+    @classmethod
+    def of_row(cls, row: Mapping[str, Any]) -> Self:
+        """Of a row of any table, or of the partition of a file as readers know it."""
+        return cls(row[SYSTEM], row[TRADE_DATE], row[SOURCE])
+
+    @classmethod
+    def of_partition(cls, partition: Mapping[str, str | None]) -> Self:
+        return cls(
+            str(partition[SYSTEM]), date.fromisoformat(str(partition[TRADE_DATE])), str(partition[SOURCE])
+        )
+
+    @property
+    def feed(self) -> tuple[str, str]:
+        """What goes on from one trade date to the next."""
+        return self.system, self.source
+
+    @property
+    def channel(self) -> int | None:
+        """None: the source is a session."""
+        return int(self.source) if self.source.isdigit() else None
+
+    @property
+    def partition(self) -> dict[str, str]:
+        """As paths and logs have it."""
+        return {SYSTEM: self.system, TRADE_DATE: self.trade_date.isoformat(), SOURCE: self.source}
+
+    @property
+    def where(self) -> dict[str, Any]:
+        """Its rows, for `Lake`."""
+        return self._asdict()
+
+    def __str__(self) -> str:
+        what = "session" if self.channel is None else "channel"
+        return f"{self.system} {what} {self.source} of {self.trade_date}"
 
 
 @dataclass(frozen=True)
@@ -33,7 +79,7 @@ class Table:
     name: str
     about: str
     columns: tuple[Column, ...]
-    partitions: tuple[str, ...] = (TRADE_DATE, CHANNEL)
+    partitions: tuple[str, ...] = UNIT_COLUMNS
     order: tuple[str, ...] = ()
     by_name: dict[str, Column] = field(init=False, repr=False, compare=False, default_factory=dict)
 
@@ -94,8 +140,11 @@ def word(name: str, words: Iterable[str], about: str = "", *, nullable: bool = T
     return Column(name, WORD, about, nullable=nullable, words=tuple(words))
 
 
-def partition_columns() -> tuple[Column, ...]:
+def unit_columns() -> tuple[Column, ...]:
+    """Those of the partition, and the channel, which files hold as any other column."""
     return (
+        required(SYSTEM, NAME, "market data system that sent it"),
         required(TRADE_DATE, DATE, "trade date of the unit the row was built with"),
-        required(CHANNEL, INT, "channel of the feed"),
+        required(SOURCE, NAME, "channel, by its number, or session, by its name"),
+        Column(CHANNEL, CHANNEL_NUMBER, "channel of the feed; null: it came by a session", skip=True),
     )

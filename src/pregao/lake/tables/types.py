@@ -55,6 +55,7 @@ SHORT: Final = Type(pa.int16(), "smallint", Encoding.DICTIONARY)
 INT: Final = Type(pa.int32(), "int", Encoding.DELTA)
 LONG: Final = Type(pa.int64(), "bigint", Encoding.DELTA)  # also for uint32 of the wire
 CODE: Final = Type(pa.int64(), "bigint", Encoding.DICTIONARY)  # few different numbers: firms
+CHANNEL_NUMBER: Final = Type(pa.int32(), "int", Encoding.DICTIONARY)  # one in a file
 SIZE: Final = Type(pa.int64(), "bigint", Encoding.DICTIONARY)  # quantities: round lots repeat
 NANOSECONDS: Final = LONG
 MOMENT: Final = Type(pa.timestamp("us", tz="UTC"), "timestamp", Encoding.DELTA)

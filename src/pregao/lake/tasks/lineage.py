@@ -148,7 +148,8 @@ class Lineage:
         return {"ts_event": times, "time": moments(times), "ts_event_kind": kinds}
 
     def common(self, count: int) -> dict[str, Any]:
-        return {"build_id": constant(self.build_id, count)}
+        channel = np.full(count, self.slice.channel, np.int32)
+        return {"channel": channel, "build_id": constant(self.build_id, count)}
 
     def differing(self, packets: Array) -> Any:
         """The flag of rows from packets that the feeds have differently."""

@@ -43,9 +43,10 @@ def _timed(sent_ns: int | None) -> Row:
     return {"ts_event": sent_ns, "time": sent_ns // 1000, "ts_event_kind": "SEND", "ts_send": sent_ns}
 
 
-def _table(table: Table, rows: list[Row], build_id: str) -> Any:
+def _table(unit: Unit, table: Table, rows: list[Row], build_id: str) -> Any:
     """In the table's order; the rows are few."""
-    filled = [{"quality": 0, "build_id": build_id} | row for row in rows]
+    common = {"channel": unit.channel, "quality": 0, "build_id": build_id}
+    filled = [common | row for row in rows]
     made = pa.Table.from_pylist(filled, schema=table.stored_schema)
     keys = [(name, "ascending") for name in table.order]
     return made.sort_by(keys) if made.num_rows else made
@@ -63,7 +64,7 @@ class InputFinding(NamedTuple):
 
 
 def instruments_table(unit: Unit, told: list[Version], build_id: str) -> Any:
-    return _table(INSTRUMENTS, [_instrument(unit, version) for version in told], build_id)
+    return _table(unit, INSTRUMENTS, [_instrument(unit, version) for version in told], build_id)
 
 
 def _instrument(unit: Unit, version: Version) -> Row:
@@ -140,12 +141,12 @@ def news_table(unit: Unit, news: Iterable[PlacedNews], symbols: Symbols, build_i
                 "security_id": told.security_id, "symbol": symbol_at(symbols, told.security_id, each.sent_ns),
                 **_timed(each.sent_ns), "ts_event": told.time_ns, "time": told.time_ns // 1000,
                 "ts_event_kind": "ENTRY", **_placed(unit, each.place, each.index), "news_id": told.news_id,
-                "headline": told.headline, "text": told.text, "source": int(told.source or 0),
+                "headline": told.headline, "text": told.text, "news_source": int(told.source or 0),
                 "language": told.language, "url": told.url, "parts": told.parts,
                 "quality": 0 if told.complete else int(Quality.INCOMPLETE),
             }
         )  # fmt: skip
-    return _table(NEWS, rows, build_id)
+    return _table(unit, NEWS, rows, build_id)
 
 
 def symbol_at(symbols: Symbols, security_id: int | None, sent_ns: int | None) -> str | None:
@@ -173,12 +174,12 @@ def quality_table(
             counts.setdefault(loop, Counter()).update(found)
         rows += (_finding(unit, finding, symbols) for finding in each.findings)
     rows += [*_losses(unit), *_damage(damage), *_loops(unit, loops, counts)]
-    return _table(QUALITY, rows, build_id)
+    return _table(unit, QUALITY, rows, build_id)
 
 
 def findings_table(unit: Unit, findings: Iterable[Row], symbols: Symbols, build_id: str) -> Any:
     """What slices have found, apart from what they proved of loops."""
-    return _table(QUALITY, [_finding(unit, finding, symbols) for finding in findings], build_id)
+    return _table(unit, QUALITY, [_finding(unit, finding, symbols) for finding in findings], build_id)
 
 
 def losses_table(
@@ -187,7 +188,7 @@ def losses_table(
 ) -> Any:  # fmt: skip
     """What only the whole unit can tell, as far as places before `until` are concerned."""
     rows = [*_losses(unit, until), *_damage(damage), *_loops(unit, loops, counts)]
-    return _table(QUALITY, rows, build_id)
+    return _table(unit, QUALITY, rows, build_id)
 
 
 def _finding(unit: Unit, told: Row, symbols: Symbols) -> Row:

@@ -21,7 +21,7 @@ from pregao.lake.store.location import Location
 from pregao.lake.tables import books as book_tables
 from pregao.lake.tables import messages as message_tables
 from pregao.lake.tables.arrays import TooLargeError
-from pregao.lake.tables.table import CHANNEL, TRADE_DATE, Table
+from pregao.lake.tables.table import Table
 from pregao.lake.tasks import messages
 from pregao.lake.tasks.books import depth_tables, quotes_table
 from pregao.lake.tasks.lineage import Lineage
@@ -127,9 +127,8 @@ class SliceTarget:
         self.clock.lap("parquet")
 
     def _writer(self, table: Table, schema: Any) -> FileWriter:
-        partition = {TRADE_DATE: self.slice.trade_date, CHANNEL: str(self.slice.channel)}
         label = f"slice-{self.slice.number:04}"
-        return FileWriter(self.location, table, partition, label=label, schema=schema)
+        return FileWriter(self.location, table, self.slice.key.partition, label=label, schema=schema)
 
 
 def _write_stretch(target: SliceTarget, stretch: Stretch, lineage: Lineage) -> None:

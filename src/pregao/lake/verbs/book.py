@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from pregao.lake.book_at import BookAt, NoBookError, book_at, local_time
-from pregao.lake.lake import Lake
+from pregao.lake.lake import Lake, Systems
 from pregao.lake.tables.quality import Quality
 from pregao.model.errors import ConfigurationError
 from pregao.model.local_time import SAO_PAULO
@@ -51,8 +51,10 @@ def _zone(text: str | None) -> tzinfo:
     return timezone(sign * timedelta(hours=int(text[1:3]), minutes=int(text[-2:])))
 
 
-def find_book(lake: str, symbol: str, at: str, depth: int | None, as_of: int | None = None) -> BookAt:
-    opened = Lake(lake, as_of=as_of)
+def find_book(
+    lake: str, symbol: str, at: str, depth: int | None, as_of: int | None = None, system: Systems = None
+) -> BookAt:
+    opened = Lake(lake, as_of=as_of, system=system)
     days = {file.partition["trade_date"] for file in opened.files("units")}
     if not days:
         raise NoBookError(f"nothing is in lake version {opened.version.number}: build it from captures first")

@@ -5,31 +5,34 @@ from typing import Any
 
 import pyarrow as pa
 
-from pregao.lake.lake import Lake
+from pregao.lake.lake import Lake, Systems
 from pregao.lake.tables.catalogue import DATA_TABLES, find_table
 
 
 @dataclass(frozen=True)
 class Overview:
-    """Each a pyarrow.Table to be shown or written."""
+    """`tables` and `versions` are a pyarrow.Table to be shown or written; `systems` are all that the lake
+    has, `shown` those whose rows and files are counted."""
 
     version: int
     tables: Any
     versions: Any
+    systems: list[str]
+    shown: list[str]
 
 
-def overview(path: str, as_of: int | None = None) -> Overview:
-    lake = Lake(path, as_of=as_of)
+def overview(path: str, as_of: int | None = None, system: Systems = None) -> Overview:
+    lake = Lake(path, as_of=as_of, system=system)
     rows = []
     for name, table in DATA_TABLES.items():
-        held = lake.version.tables.get(name)
-        dates = sorted({file.partition["trade_date"] for file in lake.files(name)})
+        files = lake.files(name)
+        dates = sorted({file.partition["trade_date"] for file in files})
         rows.append(
             {
                 "table": name,
-                "rows": held.rows if held else 0,
-                "files": held.files if held else 0,
-                "bytes": held.bytes if held else 0,
+                "rows": sum(file.rows for file in files),
+                "files": len(files),
+                "bytes": sum(file.size for file in files),
                 "first_date": dates[0] if dates else None,
                 "last_date": dates[-1] if dates else None,
                 "one_row_is": table.about,
@@ -44,7 +47,9 @@ def overview(path: str, as_of: int | None = None) -> Overview:
         }
         for each in lake.versions()
     ]  # fmt: skip
-    return Overview(lake.version.number, pa.Table.from_pylist(rows), _versions(versions))
+    return Overview(
+        lake.version.number, pa.Table.from_pylist(rows), _versions(versions), lake.systems, lake.shown
+    )
 
 
 def describe(name: str) -> Any:

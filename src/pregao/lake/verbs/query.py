@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from pregao.extras import name_missing_extra
 from pregao.lake.errors import QueryError, StoreError, is_passing
-from pregao.lake.lake import Lake
+from pregao.lake.lake import Lake, Systems
 from pregao.lake.reading.arrow import find_damage
 from pregao.lake.tables.catalogue import TABLES
 
@@ -34,19 +34,19 @@ class Query(Protocol):
 
 
 def open_query(
-    lake: str, *, engine: str = DUCKDB, as_of: int | None = None, master: str | None = None,
-    archive: str | None = None,
+    lake: str, *, engine: str = DUCKDB, as_of: int | None = None, system: Systems = None,
+    master: str | None = None, archive: str | None = None,
 ) -> Query:  # fmt: skip
     if engine == SPARK:
-        return SparkQuery(lake, as_of=as_of, master=master, archive=archive)
-    return DuckQuery(lake, as_of=as_of)
+        return SparkQuery(lake, as_of=as_of, system=system, master=master, archive=archive)
+    return DuckQuery(lake, as_of=as_of, system=system)
 
 
 class _Opened:
     """Opens the lake before any engine: a wrong path must not cost the start of a Java."""
 
-    def __init__(self, lake: str, *, as_of: int | None = None) -> None:
-        self._lake = Lake(lake, as_of=as_of)
+    def __init__(self, lake: str, *, as_of: int | None = None, system: Systems = None) -> None:
+        self._lake = Lake(lake, as_of=as_of, system=system)
 
     @property
     def version(self) -> int:
@@ -90,16 +90,17 @@ class DuckQuery(_Opened):
 
 class SparkQuery(_Opened):
     def __init__(
-        self, lake: str, *, as_of: int | None = None, master: str | None = None, archive: str | None = None
-    ) -> None:
-        super().__init__(lake, as_of=as_of)
+        self, lake: str, *, as_of: int | None = None, system: Systems = None, master: str | None = None,
+        archive: str | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(lake, as_of=as_of, system=system)
         self._master, self._archive = master, archive
         self._spark: Any = None
 
     def run(self, sql: str) -> Any:
         spark = self._session()
         mentioned = tables_in(sql)
-        lake = Lake(self._lake.location, spark, as_of=self.version or None)
+        lake = self._lake.on(spark)
         for name in mentioned:
             lake.table(name).createOrReplaceTempView(name)
         try:

@@ -45,11 +45,15 @@ class Built:
 
 def built(day: Day) -> Built:
     version = day.lake.version
+    held = {name: day.lake.files(name) for name in version.tables if name in DATA_TABLES}
     tables = [
-        TableSize(name, DATA_TABLES[name].about, held.rows, held.files, held.bytes)
-        for name, held in version.tables.items()
-        if name in DATA_TABLES and held.rows
-    ]
+        TableSize(
+            name, DATA_TABLES[name].about, sum(file.rows for file in files), len(files),
+            sum(file.size for file in files),
+        )
+        for name, files in held.items()
+        if files
+    ]  # fmt: skip
     return Built(
         day.lake.location.uri, version.number, version.operation, version.build_id, version.committed,
         day.date, tuple(dates_of(day.lake)), tuple(_units(day)), tuple(tables),

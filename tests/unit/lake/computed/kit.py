@@ -1,7 +1,6 @@
 """Computed tables of given rows, by tasks and by the twin on Spark."""
 
 from collections.abc import Mapping, Sequence
-from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,12 @@ from pregao.lake.store.files import write_file
 from pregao.lake.store.livefile import live
 from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import find_table
+from pregao.lake.tables.table import UNIT_COLUMNS, UnitKey
 from tests.twins.analytics.run import run
 
 BUILD = "test"
 INTERVALS = (1_000_000_000, 60_000_000_000, 86_400_000_000_000)
-Units = Sequence[tuple[date, int]]
+Units = Sequence[UnitKey]
 Row = dict[str, Any]
 
 
@@ -45,11 +45,11 @@ class ByTwin(Computed):
 
 def units_of(tables: Mapping[str, Any]) -> Units:
     keys = {key for each in tables.values() for key in zip(*_partitions(each), strict=True)}
-    return sorted(keys)
+    return sorted(UnitKey(*key) for key in keys)
 
 
 def _partitions(table: Any) -> list[list[Any]]:
-    return [table[name].to_pylist() for name in ("trade_date", "channel")]
+    return [table[name].to_pylist() for name in UNIT_COLUMNS]
 
 
 def by_tasks(
@@ -60,16 +60,12 @@ def by_tasks(
     location = Location(folder)
     files: dict[str, list[Any]] = {}
     for name, table in tables.items():
-        for day, channel in units:
-            mine = table.filter(
-                pa.compute.and_(
-                    pa.compute.equal(table["trade_date"], pa.scalar(day)),
-                    pa.compute.equal(table["channel"], channel),
-                )
-            )
+        for unit in units:
+            mine = table
+            for column, value in unit.where.items():
+                mine = mine.filter(pa.compute.equal(mine[column], pa.scalar(value)))
             if mine.num_rows:
-                partition = {"trade_date": day.isoformat(), "channel": str(channel)}
-                written = write_file(location, find_table(name), partition, mine)
+                written = write_file(location, find_table(name), unit.partition, mine)
                 files.setdefault(name, []).append(live(written))
     made = derive(
         InlineRunner(), location, files, units, [], INTERVALS, BUILD, lambda done, total: None,
@@ -78,10 +74,7 @@ def by_tasks(
     found = Computed()
     for file in made:
         rows = pq.ParquetFile(location.path(file.table, file.path)).read()
-        key = {
-            "trade_date": date.fromisoformat(str(file.partition["trade_date"])),
-            "channel": int(str(file.partition["channel"])),
-        }
+        key = UnitKey.of_partition(file.partition).where
         found.setdefault(file.table, []).extend({**key, **row} for row in rows.to_pylist())
     return found
 

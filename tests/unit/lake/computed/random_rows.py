@@ -10,11 +10,11 @@ from typing import Any
 
 from pregao.lake.tables import words
 from pregao.lake.tables.quality import Quality
-from tests.kits.lake_rows import MONDAY, TUESDAY, at, rows_as_arrow
+from tests.kits.lake_rows import MONDAY, TUESDAY, at, rows_as_arrow, unit_key
 
 INSTRUMENTS = 150
 GROUPS = ("01", "02", None)
-UNITS = [(MONDAY, 84), (TUESDAY, 84)]
+UNITS = [unit_key(MONDAY, 84), unit_key(TUESDAY, 84)]
 _DAY_S = {MONDAY: 0, TUESDAY: 86_400}
 _CONDITIONS = (0, 1 << 1, 1 << 5, 1 << 8, 1 << 13, None)
 

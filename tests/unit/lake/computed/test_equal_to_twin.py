@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from pregao.lake.tables.catalogue import find_table
+from tests.kits.lake_rows import unit_key
 from tests.kits.simulated_rows import day_of, simulated_day, tables_of
 from tests.unit.lake.computed.kit import Computed, by_tasks, by_twin, in_order
 from tests.unit.lake.computed.random_rows import UNITS, Market
@@ -46,7 +47,7 @@ def test_a_simulated_day(tmp_path: Path, spark: Any) -> None:
     day = simulated_day(seed=11, messages=6_000, trading=8.0)
     tables = tables_of(day)
     channels = sorted(set(tables["packets"]["channel"].to_pylist()))
-    units = [(day_of(day.trade_date), channel) for channel in channels]
+    units = [unit_key(day_of(day.trade_date), channel) for channel in channels]
     ours, theirs = by_tasks(tmp_path, tables, units), by_twin(spark, tables, units)
     _assert_equal(ours, theirs)
     assert len(ours["auctions"]) > 10

@@ -14,7 +14,7 @@ from pregao.lake.store.intent import Change, Intent, Label, write_intent
 from pregao.lake.store.ledger import Ledger
 from pregao.lake.tables.catalogue import TABLES
 from pregao.lake.tables.ledger import COMMITS, INTENTS
-from tests.unit.lake.kit import TUESDAY, KilledError, Kit
+from tests.unit.lake.kit import MONDAY, TUESDAY, KilledError, Kit
 
 STEPS = [
     "intent written",
@@ -155,7 +155,7 @@ def test_two_builders_of_other_partitions_both_get_in(kit: Kit) -> None:
 
 
 def test_many_builders_at_once_lose_nothing(kit: Kit) -> None:
-    files = [kit.file("orders", partition={"trade_date": "2026-11-16", "channel": str(n)}) for n in range(4)]
+    files = [kit.file("orders", partition={**MONDAY, "source": str(n)}) for n in range(4)]
     errors: list[LakeError] = []
 
     def build(index: int) -> None:

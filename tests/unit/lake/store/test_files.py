@@ -25,7 +25,14 @@ def test_figures_of_the_columns_readers_skip_by(kit: Kit) -> None:
         "numRecords": 3,
         "minValues": {"security_id": 7, "ts_event": 2, "symbol": "A"},
         "maxValues": {"security_id": 7, "ts_event": 5, "symbol": "B"},
-        "nullCount": {"security_id": 0, "ts_event": 1, "symbol": 1, "seq_version": 3, "seq_num": 3},
+        "nullCount": {
+            "channel": 3,
+            "security_id": 0,
+            "ts_event": 1,
+            "symbol": 1,
+            "seq_version": 3,
+            "seq_num": 3,
+        },
     }
 
 

@@ -32,7 +32,7 @@ def test_every_row_says_where_it_came_from(name: str) -> None:
         "ts_recv_a", "ts_recv_b", "build_id", "quality",
     }  # fmt: skip
     assert wanted <= set(LINEAGE) <= set(table.by_name)
-    assert table.partitions == ("trade_date", "channel")
+    assert table.partitions == ("system", "trade_date", "source")
     assert table.order, "files are sorted"
 
 

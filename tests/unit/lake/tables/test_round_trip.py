@@ -34,7 +34,7 @@ def kit(tmp_path_factory: pytest.TempPathFactory) -> Kit:
 def expected(name: str) -> list[dict[str, Any]]:
     table = TABLES[name]
     values = columns(table)
-    partition = {"trade_date": DATE, "channel": 84}
+    partition = {"system": "binary", "trade_date": DATE, "source": "84"}
     return [{**partition, **{key: each[row] for key, each in values.items()}} for row in range(4)]
 
 
@@ -65,10 +65,11 @@ def test_duckdb_and_polars(kit: Kit) -> None:
     lake = kit.lake()
     database = lake.to_duckdb()
     query = (
-        "select trade_date, channel, action, price, size, ts_event from trades order by ts_event nulls last"
+        "select system, trade_date, source, action, price, size, ts_event from trades"
+        " order by ts_event nulls last"
     )
     rows = database.sql(query).fetchall()
-    names = ("trade_date", "channel", "action", "price", "size", "ts_event")
+    names = ("system", "trade_date", "source", "action", "price", "size", "ts_event")
     wanted = [tuple(row[key] for key in names) for row in expected("trades")]
     assert sorted(rows, key=str) == sorted(wanted, key=str)
     assert database.sql("select count(*) from commits").fetchall() == [(len(DATA_TABLES),)]
@@ -95,8 +96,9 @@ def test_files_are_as_the_design_wants_them(kit: Kit) -> None:
     assert found["price"].compression == "ZSTD"
     assert "DELTA_BINARY_PACKED" in found["ts_event"].encodings
     assert "RLE_DICTIONARY" in found["side"].encodings
-    assert not {"trade_date", "channel"} & set(found)
-    assert file.path.startswith("trade_date=2026-11-16/channel=84/")
+    assert not {"system", "trade_date", "source"} & set(found)
+    assert found["channel"].statistics.has_min_max
+    assert file.path.startswith("system=binary/trade_date=2026-11-16/source=84/")
 
 
 def test_null_where_none_may_be_is_refused(tmp_path: Path) -> None:

@@ -1,0 +1,154 @@
+"""What a lake has of one system, and the way to change it: shared by builds and streams.
+
+    state = LakeState.recovered(location, "binary")     # what another left unfinished is finished first
+    state.units                                         # what has been built, and from what
+    state.commit("build", build_id, adds, removes, keys)
+
+Everything is of one lake version; a commit fails when another has changed the same units since.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, Final
+
+import pyarrow as pa
+
+from pregao.feeds.registry import DEFAULT, load_system
+from pregao.io.clock import WallClock
+from pregao.lake.errors import LakeDamagedError
+from pregao.lake.lake import Lake
+from pregao.lake.plan.carried import Carried, Chain
+from pregao.lake.reading.arrow import read
+from pregao.lake.reading.conditions import conditions
+from pregao.lake.store.committer import Committer
+from pregao.lake.store.files import DataFile, write_file
+from pregao.lake.store.intent import Change, Label
+from pregao.lake.store.ledger import LakeVersion, Ledger
+from pregao.lake.store.livefile import LiveFile
+from pregao.lake.store.location import Location
+from pregao.lake.tables.catalogue import DATA_TABLES
+from pregao.lake.tables.ledger import UNITS
+from pregao.lake.tables.table import SYSTEM, UnitKey
+
+UnitRow = dict[str, Any]
+UNIT_LABEL: Final = "unit"  # of the files with rows of `units`
+
+
+def _no_step(step: str) -> None:
+    return
+
+
+class LakeState:
+    """One lake version, which may be that of a lake in which there is nothing yet. `system` as in
+    `feeds.registry`; `after` is called after each step of a commit: tests die there."""
+
+    def __init__(
+        self, location: Location, version: LakeVersion, system: str = DEFAULT, *,
+        after: Callable[[str], None] = _no_step,
+    ) -> None:  # fmt: skip
+        self.location, self.version = location, version
+        self.system = load_system(system).name  # as tables have it
+        self._after = after
+
+    @classmethod
+    def recovered(
+        cls, location: Location, system: str = DEFAULT, *, after: Callable[[str], None] = _no_step
+    ) -> "LakeState":
+        """The newest version, after what a build left behind has been finished or abandoned."""
+        version = LakeVersion(0)
+        if Ledger(location).exists:
+            version = Committer(location, after).recover()
+        return cls(location, version, system, after=after)
+
+    @cached_property
+    def _lake(self) -> Lake | None:
+        return Lake(self.location, as_of=self.version.number) if self.version.number else None
+
+    # What is there
+
+    def files(self, table: str, key: UnitKey | None = None) -> list[LiveFile]:
+        """Of the system, or of one unit."""
+        if self._lake is None:
+            return []
+        return self._lake.files(table, {SYSTEM: self.system} if key is None else key.where)
+
+    def files_of(self, keys: Iterable[UnitKey]) -> list[DataFile]:
+        """All files of units, of every table."""
+        wanted = set(keys)
+        return [
+            file.data_file()
+            for table in DATA_TABLES
+            for file in self.files(table)
+            if UnitKey.of_row(file.partition) in wanted
+        ]
+
+    @cached_property
+    def units(self) -> dict[UnitKey, UnitRow]:
+        """A unit whose row cannot be read counts as not built: the next build of its captures repairs
+        it."""
+        if self._lake is None:
+            return {}
+        where = {SYSTEM: self.system}
+        found: list[UnitRow] = []
+        try:
+            found = self._lake.arrow(UNITS.name, where).to_pylist()
+        except LakeDamagedError:
+            for file in self._lake.files(UNITS.name, where):
+                with suppress(LakeDamagedError):
+                    found += read(self.location, UNITS, [file], conditions(UNITS, where)).to_pylist()
+        return {UnitKey.of_row(row): row for row in found}
+
+    def chain(self) -> Chain:
+        """What the units that are in the lake end with."""
+        ends: dict[UnitKey, Carried | None] = {}
+        for key, row in self.units.items():
+            told = json.loads(row["plan"] or "{}").get("ends")
+            ends[key] = None if told is None else Carried(key, *told)
+        return Chain.of(ends)
+
+    def locate(self, carried: Carried) -> Carried:
+        """With its files: those of a unit that is in the lake are known to the log."""
+        if carried.files or self._lake is None:
+            return carried
+        where = {**carried.key.where, "ts_checkpoint": (carried.sent_ns, None)}
+        files = self._lake.files("book_checkpoints", where)
+        return replace(carried, files=tuple(file.data_file() for file in files))
+
+    def symbols(self, key: UnitKey) -> dict[int, list[tuple[int, str]]]:
+        """As the rows of a unit have them: since when each id has had which."""
+        found: dict[int, list[tuple[int, str]]] = {}
+        if self._lake is None:
+            return found
+        rows = self._lake.arrow("instruments", key.where, columns=["security_id", "symbol", "valid_from"])
+        for row in rows.sort_by([("security_id", "ascending"), ("valid_from", "ascending")]).to_pylist():
+            known = found.setdefault(row["security_id"], [])
+            if not known or known[-1][1] != row["symbol"]:
+                known.append((row["valid_from"], row["symbol"]))
+        return found
+
+    # The way to change it
+
+    def commit(
+        self, operation: str, build_id: str, adds: Iterable[DataFile], removes: Iterable[DataFile],
+        keys: Iterable[UnitKey], note: Mapping[str, Any] | None = None,
+    ) -> LakeVersion:  # fmt: skip
+        """Upon this version. `note` goes with the commit, beside which units it was of and when."""
+        about = {
+            "units": [list(key.partition.values()) for key in keys],
+            "committed_ns": WallClock().now_ns(), **(note or {}),
+        }  # fmt: skip
+        change, label = Change(tuple(adds), tuple(removes)), Label(operation, build_id, about)
+        return Committer(self.location, self._after).commit(change, label, base=self.version.number)
+
+
+def write_units(location: Location, rows: Iterable[UnitRow]) -> list[DataFile]:
+    """A file for the row of each unit; `partition` of a row says which."""
+    files = []
+    for row in rows:
+        partition = row.pop("partition")
+        table = pa.Table.from_pylist([row], schema=UNITS.stored_schema)
+        files.append(write_file(location, UNITS, partition, table, label=UNIT_LABEL))
+    return files
