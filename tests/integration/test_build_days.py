@@ -9,6 +9,8 @@ import pytest
 
 from pregao.lake.book_at import NoBookError, book_at
 from pregao.lake.build import USUAL_BARS, Builder, BuildReport, BuildSettings
+from pregao.lake.computed.latency import PacketFiles
+from pregao.lake.computed.unit import UnitPart
 from pregao.lake.lake import Lake
 from pregao.lake.running.runners import InlineRunner
 from pregao.lake.store.location import Location
@@ -105,7 +107,7 @@ def busted(week: list[list[Path]], tmp_path_factory: pytest.TempPathFactory) -> 
 @pytest.fixture(scope="module")
 def derive() -> Callable[..., BuildReport]:
     def run(captures: list[Path], lake: Path, *, rebuild: bool = False) -> BuildReport:
-        settings = BuildSettings(bars=(*USUAL_BARS, SECONDS_5), rebuild=rebuild)
+        settings = BuildSettings(bars=(*USUAL_BARS, SECONDS_5), rebuild=rebuild, replace=True)
         builder = Builder(Location(lake), InlineRunner(), settings)
         return builder.build([str(path) for path in captures])
 
@@ -149,6 +151,42 @@ def test_days_with_a_bust_built_together(
     apart, together = Lake(lakes[0], as_of=lakes[1][1]), Lake(tmp_path / "lake")
     for table in (*_FROM_TRADES, "trades", "auctions", "latency", "quality"):
         assert rows_of(together, table) == rows_of(apart, table), table
+
+
+class Interrupted(InlineRunner):
+    """Another build begins and ends while the tables of this one are computed."""
+
+    def __init__(self, other: Callable[[], Any]) -> None:
+        self._others = [other]
+
+    def run(self, task: Any, items: Any, progress: Any) -> list[Any]:
+        done = super().run(task, items, progress)
+        if self._others and items and isinstance(items[0], UnitPart | PacketFiles):
+            self._others.pop()()
+        return done
+
+
+@pytest.mark.parametrize("is_monday_last", [True, False])
+def test_two_builders_with_a_day_each(
+    busted: Busted, lakes: tuple[Path, list[int]], derive: Callable[..., BuildReport], tmp_path: Path,
+    is_monday_last: bool,
+) -> None:  # fmt: skip
+    """Whoever is last has not seen the other's day when it begins: Monday must not keep its busted trade, and
+    Tuesday must begin with Monday's books."""
+    lake = tmp_path / "lake"
+    first, last = busted.busting, busted.monday
+    if not is_monday_last:
+        first, last = last, first
+    settings = BuildSettings(bars=(*USUAL_BARS, SECONDS_5))
+    runner = Interrupted(lambda: derive(first, lake))
+    report = Builder(Location(lake), runner, settings).build([str(path) for path in last])
+    assert _of(_monday(lake, report.version)) == _of(_monday(lakes[0], lakes[1][1]))
+    if is_monday_last:  # Tuesday was built without the books of a Monday that was not there
+        derive([*busted.monday, *busted.busting], lake)
+    apart, together = Lake(lakes[0], as_of=lakes[1][1]), Lake(lake)
+    for table in (*_FROM_TRADES, "trades", "auctions", "latency", "quality"):
+        assert rows_of(together, table) == rows_of(apart, table), table
+    assert derive([*busted.monday, *busted.busting], lake).units == []
 
 
 def _check_bust(trade: dict[str, Any], before: Any, after: Any) -> None:

@@ -14,7 +14,8 @@ _DESCRIPTION: Final = """\
 Captures of Binary UMDF to the tables of a lake, on Spark: feeds A and B merged by sequence
 number, every book rebuilt and compared with B3's own snapshots, gaps found and healed.
 A unit (channel or session, and trade date) whose captures are what they were is left alone; a new,
-changed or missing one replaces its rows. Nothing of a build is seen before all of it is.
+changed one replaces its rows, a missing one only with --replace. Nothing of a trade date is
+seen before all of it is; a build that was stopped goes on with the next date.
 """
 _EPILOG: Final = """\
 examples:
@@ -39,6 +40,8 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--channel", type=natural, action="append", metavar="N", help="only this channel")
     parser.add_argument("--date", type=_date, action="append", metavar="D", help="only this trade date")
     parser.add_argument("--rebuild", action="store_true", help="also what has not changed")
+    parser.add_argument("--replace", action="store_true",
+                        help="also units of which captures are missing: they may lose rows")  # fmt: skip
     parser.add_argument("--bars", type=_interval, action="append", default=[], metavar="T",
                         help="bars of this length besides 1s, 1m and 1d")  # fmt: skip
     parser.add_argument("--config", metavar="TOML", help="which address carries which stream")
@@ -75,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
         args.captures, args.lake, frozenset(args.channel) if args.channel else None,
         frozenset(args.date) if args.date else None, args.rebuild, tuple(args.bars), args.config,
         args.scratch, args.slices or None,
-        {"system": args.system} | ({"derive": False} if args.no_computed else {}),
+        {"system": args.system, "replace": args.replace, "derive": not args.no_computed},
     )  # fmt: skip
     unreadable = unreadable_captures(args.captures)
     output = Output()
@@ -87,9 +90,11 @@ def run(args: argparse.Namespace) -> int:
         raise
     for warning in report.warnings:
         output.talk(f"warning: {warning}")
-    for each in [*_summary(report), *unreadable]:
+    left = [str(each) for each in (*report.refused, *report.failed)]
+    unreadable = [line for line in unreadable if line not in report.warnings]
+    for each in [*_summary(report), *unreadable, *left]:
         output.talk(each)
-    return DAMAGED if unreadable else OK
+    return DAMAGED if unreadable or report.unreadable or left else OK
 
 
 def _summary(report: "BuildReport") -> list[str]:

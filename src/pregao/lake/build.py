@@ -2,22 +2,21 @@
 
     report = Builder(Location("lake"), SparkRunner(spark)).build(["captures"])
 
-Nothing of a build is seen before its commit, and everything after it. A unit whose inputs are what they
+Nothing of a trade date is seen before its commit, and everything after it. A unit whose inputs are what they
 were is left alone; otherwise it is planned again and its rows are replaced.
 """
 
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from functools import partial
 from time import perf_counter
 from typing import Final
 from uuid import uuid4
 
-from pregao.feeds.registry import DEFAULT
+from pregao.lake.build_report import USUAL_BARS, BuildReport, BuildSettings, left_out
 from pregao.lake.deriving import derive_units
-from pregao.lake.plan.captures import PIECE_PACKETS
+from pregao.lake.errors import LakeConflictError, StaleReadError
 from pregao.lake.plan.carried import digest_of
 from pregao.lake.plan.fingerprints import (
     CODE_VERSION,
@@ -28,10 +27,9 @@ from pregao.lake.plan.fingerprints import (
     unit_fingerprint,
 )
 from pregao.lake.plan.index import FileIndex
-from pregao.lake.plan.scan import ScanSettings, scan_capture
-from pregao.lake.plan.slicing import Slice, cut_unit, share_out
+from pregao.lake.plan.scan import ScanSettings
 from pregao.lake.plan.units import Unit, find_units
-from pregao.lake.planned import PLAN, Planned
+from pregao.lake.planned import PLAN, Planned, start_of
 from pregao.lake.running.runners import Runner
 from pregao.lake.state import LakeState, write_units
 from pregao.lake.store.files import DataFile
@@ -39,41 +37,21 @@ from pregao.lake.store.location import Location
 from pregao.lake.tables.analytics import QUALITY
 from pregao.lake.tables.table import UnitKey
 from pregao.lake.tasks.plan_tables import quality_table
-from pregao.lake.tasks.run import SliceDone, build_slice
-from pregao.lake.waves import Ready, UnitWork, Waves
-from pregao.model.channel_map import ChannelMap
+from pregao.lake.tasks.run import SliceDone
+from pregao.lake.unit_work import (
+    Refused,
+    UnitWork,
+    Unreadable,
+    missing_inputs,
+    plan_work,
+    try_slice,
+    try_to_scan,
+)
+
+__all__ = ["USUAL_BARS", "BuildReport", "BuildSettings", "Builder"]
 
 Told = Callable[[str, int, int], None]  # step, done, of how many
-SECONDS_1, MINUTE_1, DAY_1 = 1_000_000_000, 60_000_000_000, 86_400_000_000_000
-USUAL_BARS: Final = (SECONDS_1, MINUTE_1, DAY_1)
-
-
-@dataclass(frozen=True, slots=True)
-class BuildSettings:
-    channels: frozenset[int] | None = None
-    dates: frozenset[date] | None = None
-    rebuild: bool = False
-    bars: tuple[int, ...] = USUAL_BARS
-    map: ChannelMap | None = None  # which address carries what
-    scratch: str = ""
-    slices: int | None = None  # of each unit; None: by its size
-    piece_packets: int = PIECE_PACKETS
-    derive: bool = True
-    system: str = DEFAULT  # whose captures they are: see `feeds.registry`
-
-
-@dataclass(slots=True)
-class BuildReport:
-    build_id: str
-    version: int
-    units: list[UnitKey] = field(default_factory=list)
-    unchanged: list[UnitKey] = field(default_factory=list)
-    slices: int = 0
-    counts: dict[str, int] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)  # of wall time, by step
-    work: dict[str, float] = field(default_factory=dict)  # of all tasks, by step
-    bytes: int = 0
-    warnings: list[str] = field(default_factory=list)  # what of the captures nothing was made of
+_ATTEMPTS: Final = 3
 
 
 def _silent(step: str, done: int, total: int) -> None:
@@ -90,20 +68,22 @@ class Builder:
         self._since = 0.0
 
     def build(self, paths: Sequence[str]) -> BuildReport:
+        """A commit for each trade date, in their order: what is built again after a failure goes on from
+        there, and a day begins with the books that the one before it ends with."""
         self._since = perf_counter()
-        build_id = uuid4().hex[:16]
         files = find_captures(paths)
         state = LakeState.recovered(self._location, self._settings.system)
-        report = BuildReport(build_id, state.version.number)
+        report = BuildReport(uuid4().hex[:16], state.version.number)
         if not self._settings.rebuild and self._all_unchanged(files, state, report):
             return report
-        waves = self._plan(files, state, report)
-        ready = waves.next()
+        indexes = self._scan(files, report)
+        units = self._units(indexes, report)
         self._lap(report, "plan")
-        self._run(waves, ready, report)
-        report.unchanged = sorted(waves.unchanged)
-        if waves.built:
-            self._finish(sorted(waves.built, key=lambda work: (work.key.feed, work.key)), state, report)
+        for day in sorted({unit.trade_date for unit in units}):
+            self._build_date([unit for unit in units if unit.trade_date == day], indexes, report)
+        report.unchanged.sort()
+        if not report.units and not report.unchanged:
+            report.raise_reason()
         return report
 
     def _lap(self, report: BuildReport, step: str) -> None:
@@ -116,7 +96,7 @@ class Builder:
     def _all_unchanged(self, files: list[str], state: LakeState, report: BuildReport) -> bool:
         """Whether there is nothing to do, found without reading any capture."""
         known: set[str] = set()
-        units, chain = [], state.chain()
+        units = []
         for key, row in state.units.items():
             inputs = from_json(row["inputs"])
             paths = {each.path for each in inputs}
@@ -125,7 +105,7 @@ class Builder:
             wanted = paths <= set(files) and row["code_version"] == CODE_VERSION
             if not wanted or row["schema_version"] != SCHEMA_VERSION:
                 return False
-            begins = chain.begins(key, tuple(json.loads(row["plan"])["start"]))
+            begins = state.begins(key, tuple(json.loads(row["plan"])["start"]))
             if row["fingerprint"] != self._fingerprint(inputs, digest_of(begins)):
                 return False
             if not all(each.unchanged() for each in inputs):
@@ -141,70 +121,102 @@ class Builder:
         chosen = self._settings
         return unit_fingerprint(inputs, begins, bars=chosen.bars, derive=chosen.derive, system=chosen.system)
 
-    def _plan(self, files: list[str], state: LakeState, report: BuildReport) -> Waves:
+    def _scan(self, files: list[str], report: BuildReport) -> list[FileIndex]:
         settings = self._settings
         chosen = ScanSettings(settings.map, settings.scratch, settings.piece_packets, settings.system)
-        scan = partial(scan_capture, settings=chosen)
-        indexes = self._runner.run(scan, files, partial(self._told, "scan"))
-        units = find_units(indexes)
-        report.warnings = _left_out(indexes, units)
-        works = [
-            UnitWork(
-                unit, [Input.of(indexes[number]) for number in sorted(unit.files)],
-                state.units.get(unit.key),
-            )
-            for unit in units
+        outcomes = self._runner.run(partial(try_to_scan, settings=chosen), files, partial(self._told, "scan"))
+        report.unreadable = [each for each in outcomes if isinstance(each, Unreadable)]
+        return [each for each in outcomes if isinstance(each, FileIndex)]
+
+    def _units(self, indexes: list[FileIndex], report: BuildReport) -> list[Unit]:
+        settings, found = self._settings, find_units(indexes)
+        report.warnings = [*map(str, report.unreadable), *left_out(indexes, found)]
+        return [
+            unit
+            for unit in found
             if settings.channels is None or unit.channel in settings.channels
             if settings.dates is None or unit.trade_date in settings.dates
-        ]  # fmt: skip
+        ]
 
-        def cut(unit: Unit, waits: bool) -> tuple[Planned, list[Slice]]:
-            planned = Planned.of(unit, indexes)
-            slices = cut_unit(unit, planned.loops, indexes, settings.slices, waits=waits)
-            if not planned.loops:
-                slices = share_out(slices[0], unit, settings.slices)
-            for slice_ in slices:
-                slice_.symbols = planned.symbols
-            return planned, slices
+    def _build_date(self, units: list[Unit], indexes: list[FileIndex], report: BuildReport) -> None:
+        """Once more when another build has meanwhile changed what this one stands on."""
+        for _ in range(_ATTEMPTS):
+            state = LakeState.recovered(self._location, self._settings.system)
+            outcome = _DateOutcome()
+            works = [work for unit in units if (work := self._plan(unit, indexes, state, outcome))]
+            self._lap(report, "plan")
+            works = self._run(works, outcome, report)
+            try:
+                if works:
+                    self._finish(works, state, report)
+            except StaleReadError:
+                continue
+            report.unchanged += outcome.unchanged
+            report.refused += outcome.refused
+            report.failed += outcome.failed
+            return
+        raise LakeConflictError(f"{self._location.uri}: other builds keep changing what this one stands on")
 
-        return Waves(
-            works, state.chain(), fingerprint=self._fingerprint, cut=cut, locate=state.locate,
-            rebuild=settings.rebuild,
-        )  # fmt: skip
+    def _plan(
+        self, unit: Unit, indexes: list[FileIndex], state: LakeState, outcome: "_DateOutcome"
+    ) -> UnitWork | None:
+        """None: it stays as it is."""
+        key, row = unit.key, state.row(unit.key)
+        begins = state.begins(key, start_of(unit))
+        state.depends_on_days(key, state.before(key))
+        inputs = [Input.of(indexes[number]) for number in sorted(unit.files)]
+        if row is not None:
+            same = row["fingerprint"] == self._fingerprint(inputs, digest_of(begins))
+            if same and not self._settings.rebuild:
+                outcome.unchanged.append(key)
+                return None
+            lost = missing_inputs(from_json(row["inputs"]), inputs)
+            if lost and not self._settings.replace:
+                names = ", ".join(f"{each.path} ({each.size:,} bytes)" for each in lost)
+                reason = f"it was built from captures that are missing now (--replace): {names}"
+                outcome.refused.append(Refused(key, reason))
+                return None
+        located = None if begins is None else state.locate(begins)
+        return plan_work(unit, indexes, located, self._settings.slices)
 
     # Tasks
 
-    def _run(self, waves: Waves, ready: list[Ready], report: BuildReport) -> None:
-        task = partial(build_slice, location=self._location, build_id=report.build_id)
-        while ready:
-            # The longest first, for the last to end is what the others wait for.
-            ready.sort(key=lambda each: each[0].slices[each[1]].packets, reverse=True)
-            before, known = report.slices, sum(len(work.slices) for work in waves.built)
-            done: list[SliceDone] = self._runner.run(
-                task, [work.slices[number] for work, number in ready],
-                partial(self._progress, before, known),
-            )  # fmt: skip
+    def _run(self, works: list[UnitWork], outcome: "_DateOutcome", report: BuildReport) -> list[UnitWork]:
+        """All slices of a date. A unit of which a capture cannot be read is left out."""
+        # The longest first, for the last to end is what the others wait for.
+        order = [(work, slice_) for work in works for slice_ in work.slices]
+        order.sort(key=lambda each: each[1].packets, reverse=True)
+        task = partial(try_slice, location=self._location, build_id=report.build_id)
+        made = self._runner.run(task, [slice_ for _, slice_ in order], partial(self._progress, report.slices))
+        by_slice = {id(slice_): done for (_, slice_), done in zip(order, made, strict=True)}
+        whole = []
+        for work in works:
+            done = [by_slice[id(slice_)] for slice_ in work.slices]
+            unreadable = [each for each in done if isinstance(each, Unreadable)]
+            if unreadable:
+                outcome.failed.append(Refused(work.key, str(unreadable[0]), unreadable[0]))
+                continue
+            work.done = done
+            report.count(done)
             report.slices += len(done)
-            _count(report, done)
-            waves.take(ready, done)
-            ready = waves.next()
+            whole.append(work)
         self._lap(report, "tasks")
+        return whole
 
-    def _progress(self, before: int, known: int, done: int, total: int) -> None:
-        self._told("build", before + done, max(known, before + total))
+    def _progress(self, before: int, done: int, total: int) -> None:
+        self._told("build", before + done, before + total)
 
     def _finish(self, works: list[UnitWork], state: LakeState, report: BuildReport) -> None:
         adds: list[DataFile] = []
         rows, counted = [], {}
         for work in works:
-            assert work.planned is not None
-            done = [work.done[number] for number in range(len(work.slices))]
+            planned, done = work.planned, work.done
             adds += [file for each in done for file in each.files]
-            adds += self._plan_files(work.planned, done, report.build_id)
+            adds += self._plan_files(planned, done, report.build_id)
             counted[work.key] = [batch for each in done for batch in each.latency]
-            plan = {"slices": len(done), "loops": len(work.planned.loops)}
-            made_of = self._fingerprint(work.inputs, digest_of(work.planned.begins))
-            rows.append(work.planned.unit_row(made_of, plan, work.ends, report.build_id))
+            plan = {"slices": len(done), "loops": len(planned.loops)}
+            made_of = self._fingerprint(planned.inputs, digest_of(planned.begins))
+            rows.append(planned.unit_row(made_of, plan, work.ends, report.build_id))
         self._lap(report, "plan tables")
         keys = [work.key for work in works]
         removes = state.files_of(keys)
@@ -217,7 +229,11 @@ class Builder:
             removes += replaced
         self._lap(report, "analytics")
         adds += write_units(self._location, rows)
-        self._commit(adds, removes, state, keys, report)
+        self._told("commit", 0, 1)
+        report.version = state.commit("build", report.build_id, adds, removes, keys).number
+        report.units += keys
+        report.bytes += sum(file.size for file in adds)
+        self._told("commit", 1, 1)
         self._lap(report, "commit")
 
     def _plan_files(self, planned: Planned, done: list[SliceDone], build_id: str) -> list[DataFile]:
@@ -227,38 +243,11 @@ class Builder:
         tables = (planned.instruments(build_id), planned.news(build_id), (QUALITY, quality))
         return planned.write(self._location, tables, PLAN)
 
-    # Commit
 
-    def _commit(
-        self, adds: list[DataFile], removes: list[DataFile], state: LakeState, keys: list[UnitKey],
-        report: BuildReport,
-    ) -> None:  # fmt: skip
-        self._told("commit", 0, 1)
-        version = state.commit("build", report.build_id, adds, removes, keys)
-        report.version, report.units = version.number, keys
-        report.bytes = sum(file.size for file in adds)
-        self._told("commit", 1, 1)
+@dataclass(slots=True)
+class _DateOutcome:
+    """Units of a date that are not built."""
 
-
-def _left_out(indexes: Sequence[FileIndex], units: Iterable[Unit]) -> list[str]:
-    """Flows that cannot be told, and channels without anything that makes a unit."""
-    told = [f"{index.path}: {flow.reason}" for index in indexes for flow in index.left_out]
-    built = {unit.channel for unit in units}
-    found: dict[int, set[str]] = {}
-    for index in indexes:
-        for stream in index.streams:
-            if stream.channel not in built:
-                found.setdefault(stream.channel, set()).add(stream.stream.name.lower())
-    told += [
-        f"channel {channel} has no incremental stream that can be built, only {', '.join(sorted(streams))}"
-        for channel, streams in sorted(found.items())
-    ]
-    return told
-
-
-def _count(report: BuildReport, done: list[SliceDone]) -> None:
-    for each in done:
-        for name, count in each.counts.items():
-            report.counts[name] = report.counts.get(name, 0) + count
-        for step, seconds in each.seconds.items():
-            report.work[step] = report.work.get(step, 0.0) + seconds
+    unchanged: list[UnitKey] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+    failed: list[Refused] = field(default_factory=list)

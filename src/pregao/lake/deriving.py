@@ -13,8 +13,10 @@ from pregao.lake.errors import LakeDamagedError, named
 from pregao.lake.running.runners import Runner
 from pregao.lake.state import LakeState
 from pregao.lake.store.files import DataFile
-from pregao.lake.store.livefile import LiveFile, key_of, live
+from pregao.lake.store.intent import Read
+from pregao.lake.store.livefile import OF_DATE, LiveFile, key_of, live, may_speak_of
 from pregao.lake.store.location import Location
+from pregao.lake.tables.ledger import UNITS
 from pregao.lake.tables.table import UnitKey
 
 _FROM_TRADES: Final = ("trades_clean", "bars", "daily", "market_totals", "auctions", "quality")
@@ -47,41 +49,48 @@ def late_units(state: LakeState, adds: Iterable[DataFile], keys: Sequence[UnitKe
     found: set[UnitKey] = set()
     for file in adds:
         if file.table == "trades":
-            of = UnitKey.of_partition(file.partition)
-            found |= {of._replace(trade_date=day) for day in _dates(state.location, file.path)}
+            found |= _spoken_of(state.location, live(file))
     for old in state.files("trades"):
         of = key_of(old)
         if of not in mine:
             continue
         try:
-            found |= {of._replace(trade_date=day) for day in _dates(state.location, old.path)}
+            found |= _spoken_of(state.location, old)
         except LakeDamagedError:  # it is to go: nobody can say any more which days it spoke of
             found |= {each for each in there if each.feed == of.feed and each.trade_date < of.trade_date}
+    for key in found - mine:  # also one that is not there yet: who adds it has not seen what we say of it
+        state.depends_on(Read(UNITS.name, *key.feed, key.trade_date, key.trade_date))
     return sorted((found & there) - mine)
 
 
-def _dates(location: Location, path: str) -> set[date]:
+def _spoken_of(location: Location, file: LiveFile) -> set[UnitKey]:
+    """Units that messages of a file of trades are about. The log's figures say it of nearly all files."""
+    of = key_of(file)
+    if file.least.get(OF_DATE) == file.greatest.get(OF_DATE) == of.trade_date:
+        return {of}
     with (
-        named(location.full("trades", path)),
-        location.filesystem.open_input_file(location.path("trades", path)) as file,
+        named(location.full("trades", file.path)),
+        location.filesystem.open_input_file(location.path("trades", file.path)) as source,
     ):
-        dates = pq.ParquetFile(file).read(columns=["of_date"]).column(0)
-    return {day for day in pc.unique(dates).to_pylist() if day is not None}
+        dates = pq.ParquetFile(source).read(columns=[OF_DATE]).column(0)
+    return {of._replace(trade_date=day) for day in pc.unique(dates).to_pylist() if day is not None}
 
 
 def _trades_that_speak_of(
     state: LakeState, keys: Sequence[UnitKey], late: Sequence[UnitKey]
 ) -> dict[str, list[LiveFile]]:
-    """Live files that are needed beside the new ones: trades told later of these dates, and all that the
-    tables of late units are made from."""
+    """Live files that are needed beside the new ones: trades of other dates that speak of these, and all that
+    the tables of late units are made from."""
     mine, again = set(keys), set(late)
-    earliest: dict[tuple[str, str], date] = {}
+    days: dict[tuple[str, str], set[date]] = {}
     for key in (*keys, *late):
-        earliest[key.feed] = min(key.trade_date, earliest.get(key.feed, key.trade_date))
+        days.setdefault(key.feed, set()).add(key.trade_date)
+        state.depends_on(Read("trades", *key.feed, of_date=key.trade_date))
     found: dict[str, list[LiveFile]] = {}
     for file in state.files("trades"):
         of = key_of(file)
-        if of not in mine and of.feed in earliest and of.trade_date >= earliest[of.feed]:
+        concerned = of in again or any(may_speak_of(file, day) for day in days.get(of.feed, ()))
+        if of not in mine and concerned:
             found.setdefault("trades", []).append(file)
     for table in _INPUTS[1:]:
         for file in state.files(table):

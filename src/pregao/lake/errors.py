@@ -4,10 +4,12 @@ LakeError
 ├── OldLakeError           tables are laid out as an older pregao did it: says how to build it again
 ├── NoLakeError            there is no lake at that place, or not that version of it
 ├── LakeConflictError      somebody else has changed the lake meanwhile
+│   └── StaleReadError     what a commit was made from is no longer so: plan it again
 ├── LakeDamagedError       a file of the lake is missing or cannot be read: says which
 │   ├── FileMissingError   the store says that there is no such file
 │   └── NotWholeError      its bytes were read, and are not what they should be
 ├── StoreError             a store does not answer, or refuses: that says nothing of its files; try again
+├── FewerCapturesError     a unit would be replaced by one of fewer captures
 ├── LakeFullError          no room to write
 ├── WrongIntentError       a commit that cannot be: files that are not there, removed twice, …
 └── QueryError             Spark refuses or fails a query
@@ -39,6 +41,10 @@ class LakeConflictError(LakeError):
     pass
 
 
+class StaleReadError(LakeConflictError):
+    pass
+
+
 class LakeDamagedError(LakeError):
     def __init__(self, reason: str, *, file: str) -> None:
         self.reason, self.file = reason, file
@@ -58,6 +64,10 @@ class StoreError(LakeError):
     def __init__(self, reason: str, *, file: str) -> None:
         self.reason, self.file = reason, file
         super().__init__(f"{file}: the store does not give it now: {reason}")
+
+
+class FewerCapturesError(LakeError):
+    pass
 
 
 class LakeFullError(LakeError):

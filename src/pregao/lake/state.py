@@ -4,13 +4,15 @@
     state.units                                         # what has been built, and from what
     state.commit("build", build_id, adds, removes, keys)
 
-Everything is of one lake version; a commit fails when another has changed the same units since.
+Everything is of one lake version; a commit fails when another has since changed the same units, or what this
+one was made from.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import date, timedelta
 from functools import cached_property
 from typing import Any, Final
 
@@ -20,14 +22,13 @@ from pregao.feeds.registry import DEFAULT, load_system
 from pregao.io.clock import WallClock
 from pregao.lake.errors import LakeDamagedError
 from pregao.lake.lake import Lake
-from pregao.lake.plan.carried import Carried, Chain
+from pregao.lake.plan.carried import Carried, Chain, Start
 from pregao.lake.reading.arrow import read
-from pregao.lake.reading.conditions import conditions
 from pregao.lake.store.committer import Committer
 from pregao.lake.store.files import DataFile, write_file
-from pregao.lake.store.intent import Change, Label
+from pregao.lake.store.intent import Change, Label, Read
 from pregao.lake.store.ledger import LakeVersion, Ledger
-from pregao.lake.store.livefile import LiveFile
+from pregao.lake.store.livefile import LiveFile, key_of
 from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import DATA_TABLES
 from pregao.lake.tables.ledger import UNITS
@@ -52,6 +53,8 @@ class LakeState:
         self.location, self.version = location, version
         self.system = load_system(system).name  # as tables have it
         self._after = after
+        self._reads: set[Read] = set()
+        self._rows: dict[UnitKey, UnitRow | None] = {}
 
     @classmethod
     def recovered(
@@ -86,28 +89,50 @@ class LakeState:
         ]
 
     @cached_property
+    def keys(self) -> set[UnitKey]:
+        """Units that have been built, by the log alone."""
+        return {key_of(file) for file in self.files(UNITS.name)}
+
+    def row(self, key: UnitKey) -> UnitRow | None:
+        """Of one unit, as `units` has it."""
+        if "units" in self.__dict__:
+            return self.units.get(key)
+        if key not in self._rows:
+            found = self._read_units(self.files(UNITS.name, key)) if key in self.keys else []
+            self._rows[key] = found[0] if found else None
+        return self._rows[key]
+
+    def before(self, key: UnitKey) -> UnitKey | None:
+        """The unit of the nearest earlier date of its source."""
+        earlier = (each for each in self.keys if each.feed == key.feed and each.trade_date < key.trade_date)
+        return max(earlier, default=None)
+
+    def begins(self, key: UnitKey, start: Start) -> Carried | None:
+        """The books that a unit which starts there begins with; None: nothing is known of them."""
+        before = self.before(key)
+        row = None if before is None else self.row(before)
+        carried = None if before is None or row is None else _ends(before, row)
+        return carried if carried is not None and carried.runs_on_to(start) else None
+
+    @cached_property
     def units(self) -> dict[UnitKey, UnitRow]:
         """A unit whose row cannot be read counts as not built: the next build of its captures repairs
         it."""
-        if self._lake is None:
-            return {}
-        where = {SYSTEM: self.system}
+        return {UnitKey.of_row(row): row for row in self._read_units(self.files(UNITS.name))}
+
+    def _read_units(self, files: Sequence[LiveFile]) -> list[UnitRow]:
         found: list[UnitRow] = []
         try:
-            found = self._lake.arrow(UNITS.name, where).to_pylist()
+            found = read(self.location, UNITS, files, ()).to_pylist()
         except LakeDamagedError:
-            for file in self._lake.files(UNITS.name, where):
+            for file in files:
                 with suppress(LakeDamagedError):
-                    found += read(self.location, UNITS, [file], conditions(UNITS, where)).to_pylist()
-        return {UnitKey.of_row(row): row for row in found}
+                    found += read(self.location, UNITS, [file], ()).to_pylist()
+        return found
 
     def chain(self) -> Chain:
         """What the units that are in the lake end with."""
-        ends: dict[UnitKey, Carried | None] = {}
-        for key, row in self.units.items():
-            told = json.loads(row["plan"] or "{}").get("ends")
-            ends[key] = None if told is None else Carried(key, *told)
-        return Chain.of(ends)
+        return Chain.of({key: _ends(key, row) for key, row in self.units.items()})
 
     def locate(self, carried: Carried) -> Carried:
         """With its files: those of a unit that is in the lake are known to the log."""
@@ -131,6 +156,15 @@ class LakeState:
 
     # The way to change it
 
+    def depends_on(self, *reads: Read) -> None:
+        """What the next commit is made from: it fails when another has changed that."""
+        self._reads.update(reads)
+
+    def depends_on_days(self, key: UnitKey, before: UnitKey | None) -> None:
+        """A unit begins with the books of the one before it: there must be no nearer one."""
+        first = date.min if before is None else before.trade_date
+        self.depends_on(Read(UNITS.name, *key.feed, first, key.trade_date - timedelta(days=1)))
+
     def commit(
         self, operation: str, build_id: str, adds: Iterable[DataFile], removes: Iterable[DataFile],
         keys: Iterable[UnitKey], note: Mapping[str, Any] | None = None,
@@ -141,7 +175,13 @@ class LakeState:
             "committed_ns": WallClock().now_ns(), **(note or {}),
         }  # fmt: skip
         change, label = Change(tuple(adds), tuple(removes)), Label(operation, build_id, about)
-        return Committer(self.location, self._after).commit(change, label, base=self.version.number)
+        committer = Committer(self.location, self._after)
+        return committer.commit(change, label, base=self.version.number, reads=self._reads)
+
+
+def _ends(key: UnitKey, row: UnitRow) -> Carried | None:
+    told = json.loads(row["plan"] or "{}").get("ends")
+    return None if told is None else Carried(key, *told)
 
 
 def write_units(location: Location, rows: Iterable[UnitRow]) -> list[DataFile]:

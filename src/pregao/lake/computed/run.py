@@ -13,7 +13,7 @@ from pregao.lake.reading.arrow import read
 from pregao.lake.running.memory import give_back
 from pregao.lake.running.runners import Runner
 from pregao.lake.store.files import DataFile
-from pregao.lake.store.livefile import LiveFile, key_of
+from pregao.lake.store.livefile import LiveFile, key_of, may_speak_of
 from pregao.lake.store.location import Location
 from pregao.lake.tables.messages import TRADES
 from pregao.lake.tables.table import UnitKey
@@ -68,12 +68,13 @@ def _put_together(
 
 
 def _files_of(key: UnitKey, files: Files) -> Files:
-    """Trades of other dates too, of its source: they may speak of this one."""
+    """Trades of other dates of its source too, where they may speak of this one."""
     found: Files = {name: [] for name in INPUTS}
     for name in INPUTS:
         for file in files.get(name, []):
             of = key_of(file)
-            if of == key or (name == "trades" and of.feed == key.feed):
+            later = name == "trades" and of.feed == key.feed and may_speak_of(file, key.trade_date)
+            if of == key or later:
                 found[name].append(file)
     return found
 

@@ -81,14 +81,15 @@ class Chain:
 
     def waits(self, key: UnitKey) -> bool:
         """Whether the end of the unit before it is still to come."""
-        return self._before(key) in self._open
+        return self.before(key) in self._open
 
     def begins(self, key: UnitKey, start: Start) -> Carried | None:
         """What a unit begins with; None: nothing is known of its books."""
-        before = self._before(key)
+        before = self.before(key)
         carried = None if before is None else self._ends[before]
         return carried if carried is not None and carried.runs_on_to(start) else None
 
-    def _before(self, key: UnitKey) -> UnitKey | None:
+    def before(self, key: UnitKey) -> UnitKey | None:
+        """The unit of the nearest earlier date of its source."""
         days = (each for each in self._ends if each.feed == key.feed and each.trade_date < key.trade_date)
         return max(days, default=None)

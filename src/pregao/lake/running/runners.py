@@ -1,6 +1,7 @@
 """Who runs tasks: this process or Spark. The tasks are the same."""
 
 import pickle
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import pyarrow as pa
 
-from pregao.lake.errors import LakeError
+from pregao.lake.errors import LakeError, is_full
 from pregao.lake.running.memory import only_tasks
 from pregao.lake.spark.failures import in_one_line
 from pregao.model.errors import PregaoError
@@ -24,6 +25,20 @@ _POLL_S: Final = 0.2
 
 class TaskError(LakeError):
     """A task failed for a reason that it could tell."""
+
+
+def may_pass(error: BaseException) -> bool:
+    """Whether it is a failure of the store or the network, which may be gone at the next attempt: not a file
+    that is not there, may not be read or has no room."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError):
+            lasting = isinstance(
+                cause, FileNotFoundError | PermissionError | IsADirectoryError | NotADirectoryError
+            )
+            return not lasting and not is_full(cause)
+        cause = cause.__cause__
+    return False
 
 
 class Runner(Protocol):
@@ -51,7 +66,8 @@ class SparkRunner:
             return []
         blobs = [pickle.dumps(item) for item in items]
         numbers = self._spark.range(0, len(blobs), 1, len(blobs))
-        frame = numbers.mapInArrow(_in_arrow(task, blobs), "number bigint, outcome string, blob binary")
+        run = _in_arrow(task, blobs, attempts(self._spark.sparkContext))
+        frame = numbers.mapInArrow(run, "number bigint, outcome string, blob binary")
         rows = self._collect(frame, len(blobs), progress)
         found: list[Any] = [None] * len(blobs)
         for row in rows:
@@ -98,15 +114,32 @@ def _watch(context: Any, total: int, progress: Progress, ended: threading.Event)
                     progress(about.numCompletedTasks, total)
 
 
-def _in_arrow(task: Task, blobs: list[bytes]) -> Callable[[Iterable[Any]], Iterator[Any]]:
+def attempts(context: Any) -> int:
+    """How often Spark tries a task: on one machine as its master says, `local[4]` once."""
+    local = re.fullmatch(r"local(?:\[[^,\]]*(?:,\s*(\d+))?\])?", context.master)
+    if local is not None:
+        return int(local[1] or 1)
+    return int(context.getConf().get("spark.task.maxFailures", "4"))
+
+
+def _is_last(most: int) -> bool:
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return context is None or context.attemptNumber() + 1 >= most
+
+
+def _in_arrow(task: Task, blobs: list[bytes], most: int) -> Callable[[Iterable[Any]], Iterator[Any]]:
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         only_tasks()
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 try:
                     outcome, value = _DONE, task(pickle.loads(blobs[number]))
-                except PregaoError as error:  # told to people as it is, without a retry
-                    outcome, value = _FAILED, str(error)
+                except PregaoError as error:
+                    if may_pass(error) and not _is_last(most):
+                        raise  # Spark tries it again, here or on another machine
+                    outcome, value = _FAILED, str(error)  # told to people as it is
                 yield pa.RecordBatch.from_pydict(
                     {"number": [number], "outcome": [outcome], "blob": [pickle.dumps(value)]},
                     schema=_RESULT,

@@ -14,7 +14,7 @@ nobody needs to know whether the other is dead or slow. Readers only ever look a
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Final
 
 from pregao.io.clock import WallClock
@@ -23,14 +23,16 @@ from pregao.lake.errors import (
     LakeConflictError,
     LakeError,
     NotWholeError,
+    StaleReadError,
     WrongIntentError,
 )
 from pregao.lake.store.deltalog import FasterError, ready_log
-from pregao.lake.store.intent import Change, Intent, Label, write_intent
+from pregao.lake.store.intent import Change, Intent, Label, Read, write_intent
 from pregao.lake.store.ledger import ABANDONED, LakeVersion, Ledger, TableVersion, write_version
 from pregao.lake.store.location import Location
 from pregao.lake.store.tablecommit import commit_table, live_files
 from pregao.lake.tables.ledger import COMMITS, INTENTS
+from pregao.lake.tables.table import UnitKey
 
 ATTEMPTS: Final = 20
 Step = Callable[[str], None]
@@ -47,16 +49,19 @@ class Committer:
         self._location, self._after = location, after
         self._clock = WallClock()
 
-    def commit(self, change: Change, label: Label, *, base: int | None = None) -> LakeVersion:
-        """Commit what was planned on lake version `base` (None: the newest).
+    def commit(
+        self, change: Change, label: Label, *, base: int | None = None, reads: Collection[Read] = ()
+    ) -> LakeVersion:
+        """Commit what was planned on lake version `base` (None: the newest), from what was read of it.
 
-        LakeConflictError when another commit since then touched one of the same partitions; others are
-        no obstacle. WrongIntentError when the change cannot be made at all."""
+        LakeConflictError when another commit since then touched one of the same partitions, StaleReadError
+        when it changed what was read; others are no obstacle. WrongIntentError when the change cannot be
+        made at all."""
         for _ in range(ATTEMPTS):
             ledger = self._without_pending()
             newest = ledger.version()
             base = newest.number if base is None else base  # from now on others must not interfere
-            self._check_since(ledger, base, change)
+            self._check_since(ledger, base, change, reads)
             self._check_change(newest, change)
             intent = Intent(ledger.last_number + 1, newest.number, change, label, self._clock.now_ns())
             if self._claim(intent):
@@ -88,7 +93,7 @@ class Committer:
         base = ledger.version(intent.base) if intent.base else LakeVersion(0)
         self._roll_forward(intent, base)
 
-    def _check_since(self, ledger: Ledger, base: int, change: Change) -> None:
+    def _check_since(self, ledger: Ledger, base: int, change: Change, reads: Collection[Read]) -> None:
         """Optimistic: what we planned on must not have been changed since."""
         for number in ledger.numbers:
             if number <= base or not ledger.is_visible(number):
@@ -101,6 +106,17 @@ class Committer:
                 raise LakeConflictError(
                     f"{self._location.uri}: another build (lake version {number}) has changed table {table}"
                     f" {where} since version {base}; nothing of this build was committed, run it again"
+                )
+            if other is not None and other.label.data_change:
+                self._check_reads(number, other.change, reads)
+
+    def _check_reads(self, number: int, other: Change, reads: Collection[Read]) -> None:
+        for file in (*other.adds, *other.removes):
+            if any(read.covers(file) for read in reads):
+                raise StaleReadError(
+                    f"{self._location.uri}: another build (lake version {number}) has changed {file.table}"
+                    f" {UnitKey.of_partition(file.partition)}, which this one was made from; nothing of it"
+                    " was committed, run it again"
                 )
 
     def _check_change(self, newest: LakeVersion, change: Change) -> None:

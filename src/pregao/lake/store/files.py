@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from types import TracebackType
 from typing import Any, Final, Self
 from uuid import uuid4
@@ -183,4 +184,11 @@ def file_statistics(metadata: Any, columns: Iterable[str]) -> str:
 
 def statistics_json(rows: int, least: dict[str, Any], greatest: dict[str, Any], nulls: dict[str, int]) -> str:
     figures = {"numRecords": rows, "minValues": least, "maxValues": greatest, "nullCount": nulls}
-    return json.dumps(figures, ensure_ascii=False)
+    return json.dumps(figures, ensure_ascii=False, default=_text)
+
+
+def _text(value: Any) -> str:
+    """Dates as Delta writes them; nothing else needs help."""
+    if not isinstance(value, date):
+        raise TypeError(f"no figure of a log: {value!r}")
+    return value.isoformat()

@@ -7,6 +7,7 @@ the version's number: of two builders the log lets in one. The same works on a d
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any, Final, Self
 
 import pyarrow as pa
@@ -14,8 +15,10 @@ import pyarrow.parquet as pq
 
 from pregao.lake.errors import NotWholeError, WrongIntentError
 from pregao.lake.store.files import DataFile, write_file
+from pregao.lake.store.livefile import live, may_speak_of
 from pregao.lake.store.location import Location
 from pregao.lake.tables.ledger import INTENTS, LAKE_VERSION, LAYOUT_NOW
+from pregao.lake.tables.table import UnitKey
 
 _ADD, _REMOVE, _LAKE = "add", "remove", "lake"
 
@@ -53,6 +56,27 @@ class Change:
             tuple(file for file in self.adds if file.table == table),
             tuple(file for file in self.removes if file.table == table),
         )
+
+
+@dataclass(frozen=True)
+class Read:
+    """What a change was made from without replacing it: files of a source from one trade date to another, or
+    only those of them that speak of a date."""
+
+    table: str
+    system: str
+    source: str
+    first: date = date.min
+    last: date = date.max
+    of_date: date | None = None
+
+    def covers(self, file: DataFile) -> bool:
+        if file.table != self.table:
+            return False
+        key = UnitKey.of_partition(file.partition)
+        if key.feed != (self.system, self.source) or not self.first <= key.trade_date <= self.last:
+            return False
+        return self.of_date is None or may_speak_of(live(file), self.of_date)
 
 
 @dataclass(frozen=True)

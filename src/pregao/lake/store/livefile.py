@@ -1,11 +1,17 @@
 """Files of a table version, as readers know them. Known without the library that writes logs: tasks need
 these, and no more."""
 
+import json
 from dataclasses import dataclass
-from typing import Any
+from datetime import date
+from typing import Any, Final
 
 from pregao.lake.store.files import DataFile, statistics_json
+from pregao.lake.tables.catalogue import find_table
 from pregao.lake.tables.table import UnitKey
+from pregao.lake.tables.types import DATE
+
+OF_DATE: Final = "of_date"
 
 
 @dataclass(frozen=True)
@@ -27,10 +33,31 @@ class LiveFile:
         return DataFile(self.table, self.path, self.size, self.rows, texts, statistics)
 
 
+def may_speak_of(file: LiveFile, day: date) -> bool:
+    """Whether messages in it may be about a trade date, by the log's figures; those that do not say are about
+    their own."""
+    if file.nulls.get(OF_DATE) == file.rows:
+        return False
+    if OF_DATE not in file.least or OF_DATE not in file.greatest:
+        return True
+    return bool(file.least[OF_DATE] <= day <= file.greatest[OF_DATE])
+
+
 def live(file: DataFile) -> LiveFile:
     """A file of a unit that is not committed yet."""
-    partition = UnitKey.of_partition(file.partition).where
-    return LiveFile(file.table, file.path, file.size, file.rows, partition, {}, {}, {})
+    partition, told = UnitKey.of_partition(file.partition).where, json.loads(file.statistics)
+    least, greatest = (_figures(file.table, told[name]) for name in ("minValues", "maxValues"))
+    nulls = told["nullCount"]
+    return LiveFile(file.table, file.path, file.size, file.rows, partition, least, greatest, nulls)
+
+
+def _figures(table: str, told: dict[str, Any]) -> dict[str, Any]:
+    """As a log gives them: dates are dates."""
+    columns = find_table(table).by_name
+    return {
+        name: date.fromisoformat(value) if columns[name].type is DATE else value
+        for name, value in told.items()
+    }
 
 
 def key_of(file: LiveFile) -> UnitKey:

@@ -45,6 +45,7 @@ class Planner:
                 continue
             planned = Planned.of(unit, indexes)
             begins = self._chain.begins(key, planned.start)
+            self._before.depends_on_days(key, self._chain.before(key))
             planned.begins = None if begins is None else self._before.locate(begins)
             self._chain.expect([key])
             step = plan_step(

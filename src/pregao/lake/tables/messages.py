@@ -1,5 +1,6 @@
 """Tables with one row for what a message told: columns as `model.rows` and `model.events` have them."""
 
+from dataclasses import replace
 from typing import Final
 
 from pregao.lake.tables import words
@@ -28,7 +29,7 @@ _TRADE: Final = (
     required("trade_id", LONG, "unique per instrument and date"),
     Column("price", PRICE),
     Column("size", SIZE),
-    _OF_DATE,
+    replace(_OF_DATE, skip=True),  # a later day may speak of this one: its files are found by it
     word("session", words.SESSIONS),
     Column("condition", INT, "bits of TradeCondition (13.3.1)"),
     Column("conditions", NAME, "their names, joined by |"),
