@@ -1,6 +1,7 @@
 """Captures as people have them: one feed, no snapshots, both feeds in one file, clocks and bytes that differ,
 a few channels or dates of many, inputs that come, change and go."""
 
+import os
 from collections import Counter
 from datetime import date
 from pathlib import Path
@@ -10,7 +11,11 @@ import pytest
 
 from pregao.codecs.pcap.writer import pcap_header, pcap_record
 from pregao.jobs.build import unreadable_captures
+from pregao.lake.build import Builder, BuildSettings
+from pregao.lake.errors import FewerCapturesError
 from pregao.lake.lake import Lake
+from pregao.lake.running.runners import InlineRunner
+from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import DATA_TABLES
 from pregao.lake.tables.quality import Quality
 from pregao.lake.tables.table import UnitKey
@@ -18,6 +23,7 @@ from pregao.model.market import Side
 from tests.kits.captures import Captured, copy_capture, read_capture, write_capture
 from tests.kits.lake_rows import unit_key
 from tests.kits.lakes import all_tables, build, make_days
+from tests.kits.streams import KilledError
 
 from .lake_truth import DOUBTS, told_orders, truth_books
 
@@ -268,9 +274,9 @@ def test_days_without_snapshots_are_the_same_however_instruments_are_shared_out(
 # Which units, and when again
 
 
-def _files(lake: Path) -> dict[tuple[date, int], set[str]]:
+def _files(lake: Path) -> dict[UnitKey, set[str]]:
     """Live files of each unit, of all tables."""
-    opened, found = Lake(lake), dict[tuple[date, int], set[str]]()
+    opened, found = Lake(lake), dict[UnitKey, set[str]]()
     for table in DATA_TABLES:
         for file in opened.files(table):
             key = UnitKey.of_row(file.partition)
@@ -306,7 +312,7 @@ def test_inputs_that_come_change_and_go(days: list[Path], tmp_path: Path) -> Non
 
     def again() -> dict[str, Any]:
         before = _files(lake)
-        report = build([captures], lake)
+        report = build([captures], lake, replace=True)
         after = _files(lake)
         assert (report.units, report.unchanged) == ([concerned], [other])
         assert after[other] == before[other]
@@ -325,3 +331,106 @@ def test_inputs_that_come_change_and_go(days: list[Path], tmp_path: Path) -> Non
     assert again() == without
     snapshots.write_bytes(kept)
     assert again() == complete
+
+
+@pytest.fixture
+def two_channels(days: list[Path], tmp_path: Path) -> Path:
+    """Captures of two channels, and a lake of them beside."""
+    captures = tmp_path / "captures"
+    for channel in (68, CHANNEL):
+        for path in days[0].glob(f"{channel:03}_*.pcap"):
+            copy_capture(path, captures)
+    build([captures], tmp_path / "lake")
+    return captures
+
+
+def test_a_unit_is_not_replaced_by_one_of_fewer_captures(two_channels: Path, tmp_path: Path) -> None:
+    lake, feed_b = tmp_path / "lake", two_channels / f"{CHANNEL:03}_Incremental_FeedB.pcap"
+    before = all_tables(lake)
+    content = feed_b.read_bytes()
+    feed_b.unlink()
+    with pytest.raises(FewerCapturesError, match=r"072_Incremental_FeedB\.pcap") as error:
+        build(sorted(two_channels.glob(f"{CHANNEL:03}_*")), lake)
+    assert f"{len(content):,} bytes" in str(error.value)
+    report = build([two_channels], lake, rebuild=True)  # the other channel is built
+    assert [str(unit) for unit in report.units] == [f"binary channel 68 of {MONDAY}"]
+    assert [each.key for each in report.refused] == [unit_key(MONDAY, CHANNEL)]
+    assert all_tables(lake) == before
+    assert build([two_channels], lake, replace=True).units == [unit_key(MONDAY, CHANNEL)]
+    assert all_tables(lake) != before
+
+
+def test_what_is_missing_is_known_by_content(two_channels: Path, tmp_path: Path) -> None:
+    """Captures may move, and a recorder may go on with its file; a file that became shorter is missing."""
+    lake, moved = tmp_path / "lake", tmp_path / "moved"
+    before = all_tables(lake)
+    two_channels.rename(moved)
+    assert len(build([moved], lake).units) == 2
+    assert all_tables(lake) == before
+    feed_a = moved / f"{CHANNEL:03}_Incremental_FeedA.pcap"
+    content = feed_a.read_bytes()
+    feed_a.write_bytes(content[: 3 * len(content) // 4])
+    with pytest.raises(FewerCapturesError, match="FeedA"):
+        build(sorted(moved.glob(f"{CHANNEL:03}_*")), lake)
+    build([moved], lake, replace=True)
+    feed_a.write_bytes(content)  # and grows again
+    assert build([moved], lake).units == [unit_key(MONDAY, CHANNEL)]
+    assert all_tables(lake) == before
+
+
+# A date after the other
+
+
+class Dying(InlineRunner):
+    """Dies in the slices of the second date; a scan comes first."""
+
+    def __init__(self) -> None:
+        self._stages = 0
+
+    def run(self, task: Any, items: Any, progress: Any) -> list[Any]:
+        self._stages += 1
+        if self._stages == 3:
+            raise KilledError
+        return super().run(task, items, progress)
+
+
+def test_each_date_is_committed_and_a_build_goes_on_from_there(days: list[Path], tmp_path: Path) -> None:
+    lake, captures = tmp_path / "lake", [path for day in days for path in day.glob(f"{CHANNEL:03}_*.pcap")]
+    settings = BuildSettings(piece_packets=16, derive=False)
+    with pytest.raises(KilledError):
+        Builder(Location(lake), Dying(), settings).build([str(path) for path in captures])
+    assert [unit.trade_date for unit in _files(lake)] == [MONDAY]
+    report = build(captures, lake)
+    assert (report.unchanged, report.units) == ([unit_key(MONDAY, CHANNEL)], [unit_key(TUESDAY, CHANNEL)])
+    at_once = build(captures, tmp_path / "at once")
+    assert at_once.version == 2  # a commit for each date
+    assert at_once.units == [unit_key(MONDAY, CHANNEL), unit_key(TUESDAY, CHANNEL)]
+    assert all_tables(lake) == all_tables(tmp_path / "at once")
+
+
+class Truncating(InlineRunner):
+    """A capture becomes shorter between the scan and the slices."""
+
+    def __init__(self, file: Path) -> None:
+        self._file, self._stages = file, 0
+
+    def run(self, task: Any, items: Any, progress: Any) -> list[Any]:
+        self._stages += 1
+        if self._stages == 2:
+            os.truncate(self._file, self._file.stat().st_size // 3)
+        return super().run(task, items, progress)
+
+
+def test_an_unreadable_capture_costs_its_unit(two_channels: Path, tmp_path: Path) -> None:
+    feed_a = two_channels / f"{CHANNEL:03}_Incremental_FeedA.pcap"
+    settings = BuildSettings(piece_packets=16, derive=False)
+    report = Builder(Location(tmp_path / "new"), Truncating(feed_a), settings).build([str(two_channels)])
+    assert report.units == [unit_key(MONDAY, 68)]
+    assert [each.key for each in report.failed] == [unit_key(MONDAY, CHANNEL)]
+    assert str(feed_a) in str(report.failed[0])
+    feed_a.write_text("a letter")
+    report = build([two_channels], tmp_path / "lake", rebuild=True)  # its unit is there, and stays
+    assert (report.units, [each.key for each in report.refused]) == (
+        [unit_key(MONDAY, 68)], [unit_key(MONDAY, CHANNEL)],
+    )  # fmt: skip
+    assert [each.file for each in report.unreadable] == [str(feed_a)]

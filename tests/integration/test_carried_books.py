@@ -247,11 +247,12 @@ def test_another_monday_is_another_tuesday(week: Week, blind: Path, tmp_path: Pa
     lake, captures = tmp_path / "lake", tmp_path / "captures"
     shutil.copytree(blind, lake)
     without_b = [path for path in week.monday if "FeedB" not in path.name]
-    assert build([*without_b, *week.blind], lake).units == [unit_key(MONDAY, CHANNEL)]
+    assert build([*without_b, *week.blind], lake, replace=True).units == [unit_key(MONDAY, CHANNEL)]
     (feed_a,) = [path for path in week.monday if "Incremental_FeedA" in path.name]
     last = max(_numbers(feed_a))
     cut = _changed(week.monday, captures, _without(last - 3, last))
-    assert build([*cut, *week.blind], lake).units == [unit_key(MONDAY, CHANNEL), unit_key(TUESDAY, CHANNEL)]
+    both = build([*cut, *week.blind], lake, replace=True).units
+    assert both == [unit_key(MONDAY, CHANNEL), unit_key(TUESDAY, CHANNEL)]
     assert _seams(lake) == [("WARNING", 4)]
     build(week.monday, lake)  # Monday alone: Tuesday is told by its captures, when they come again
     assert _seams(lake) == [("WARNING", 4)]
