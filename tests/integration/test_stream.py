@@ -210,7 +210,7 @@ def test_a_day_that_is_over_is_finished_and_compacted(tmp_path: Path) -> None:
     lake, stream = tmp_path / "lake", streamer(tmp_path / "lake", tmp_path / "checkpoint")
     reports = [feed(stream, files) for files in periods]
     finished = [key for report in reports for key in report.finished]
-    assert [day.isoformat() for day, _ in finished] == ["2026-11-16"]
+    assert [key.trade_date.isoformat() for key in finished] == ["2026-11-16"]
     assert sum(report.compacted for report in reports) > 10
     first_day = [
         file for file in Lake(lake).files("packets") if str(file.partition["trade_date"]) == "2026-11-16"
@@ -221,6 +221,41 @@ def test_a_day_that_is_over_is_finished_and_compacted(tmp_path: Path) -> None:
     expected, found = all_tables(tmp_path / "built"), all_tables(lake)
     for table, rows in expected.items():
         assert found[table] == rows, table
+
+
+def test_a_late_capture_of_an_archived_day_does_not_block_the_stream(tmp_path: Path) -> None:
+    """Monday's captures are gone when one more of them comes: Monday stays as it is, a finding says so, and
+    Thursday goes on."""
+    days = make_days(tmp_path / "days", seed=6, days=4, messages=300)
+    each_day = [rotate(day, tmp_path / day.name, 400, "078") for day in days]
+    monday = [file for files in each_day[0] for file in files]
+    late = next(file for file in monday if "FeedB" in file.name)
+    lake, stream = tmp_path / "lake", streamer(tmp_path / "lake", tmp_path / "checkpoint")
+    feed(stream, [file for file in monday if file != late])
+    for files in each_day[1:3]:
+        feed(stream, [file for period in files for file in period])
+    before = Lake(lake).arrow("orders", "trade_date = '2026-11-16'").num_rows
+    assert before > 0
+    for file in monday:
+        if file != late:
+            file.unlink()
+    report = feed(stream, [late])
+    assert [path for path, _ in report.left_out] == [str(late)]
+    (finding,) = Lake(lake).arrow("quality", "finding = 'DAMAGED_INPUT'").to_pylist()
+    assert str(finding["trade_date"]) == "2026-11-16"
+    assert str(late) in finding["detail"]
+    assert "is not there any more" in finding["detail"]
+    first, *rest = each_day[3]
+    assert feed(stream, first).left_out == []  # it is told once
+    for files in rest:
+        feed(stream, files)
+    report = feed(stream, [], finish=True)
+    assert [key.trade_date.isoformat() for key in report.finished] == ["2026-11-19"]
+    again = streamer(lake, tmp_path / "another checkpoint")  # nothing is known any more: all comes again
+    files = [late, *(file for day in each_day[2:] for period in day for file in period)]
+    assert [path for path, _ in feed(again, files, finish=True).left_out] == [str(late)]
+    assert Lake(lake).arrow("quality", "finding = 'DAMAGED_INPUT'").num_rows == 1
+    assert Lake(lake).arrow("orders", "trade_date = '2026-11-16'").num_rows == before
 
 
 # On Spark

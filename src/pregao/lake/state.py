@@ -130,6 +130,13 @@ class LakeState:
                     found += read(self.location, UNITS, [file], ()).to_pylist()
         return found
 
+    def details(self, key: UnitKey) -> set[str]:
+        """What findings of a unit say."""
+        if self._lake is None:
+            return set()
+        rows = self._lake.arrow("quality", {**key.where, "finding": "DAMAGED_INPUT"}, columns=["detail"])
+        return set(rows["detail"].to_pylist())
+
     def chain(self) -> Chain:
         """What the units that are in the lake end with."""
         return Chain.of({key: _ends(key, row) for key, row in self.units.items()})

@@ -1,14 +1,16 @@
 """Which units a batch concerns, and what it does to each of them."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
-from pregao.lake.errors import LakeError
 from pregao.lake.plan.carried import digest_of
 from pregao.lake.plan.fingerprints import Input, fingerprint, from_json
 from pregao.lake.plan.index import FileIndex
-from pregao.lake.plan.units import Unit, find_units
+from pregao.lake.plan.units import NOWHERE, Unit, find_units
 from pregao.lake.planned import Planned, start_of
 from pregao.lake.state import LakeState
 from pregao.lake.store.files import DataFile
@@ -20,6 +22,22 @@ from pregao.lake.streaming.steps import Step, plan_step
 from pregao.lake.streaming.writing import is_open
 from pregao.lake.tables.catalogue import DATA_TABLES
 from pregao.lake.tables.table import CHANNEL, UnitKey
+from pregao.lake.unit_work import missing_inputs
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantined:
+    """A unit that is left as it is: captures have come for it, and others that its rows were made from are
+    not there any more. Built from what there is, it would lose rows."""
+
+    unit: Unit
+    late: tuple[str, ...]  # captures that are of no other unit
+    reason: str
+
+    @property
+    def finding(self) -> dict[str, Any]:
+        told = {"finding": "DAMAGED_INPUT", "severity": "ERROR", "count": len(self.late)}
+        return {"place": NOWHERE, "ts_event": None, "detail": self.reason, **told}
 
 
 class Planner:
@@ -30,6 +48,8 @@ class Planner:
         self._rows: Rows = before.units
         self._chain = before.chain()
         self.postponed = False  # whether there are units that wait for the end of the day before
+        self.quarantined: dict[UnitKey, Quarantined] = {}
+        self._left: set[UnitKey] = set()  # those, and what nothing has come for
 
     def steps(self, *, finish: bool) -> list[Step]:
         units, indexes = self._plan()
@@ -37,6 +57,8 @@ class Planner:
         found = []
         for unit in units:
             key = unit.key
+            if key in self._left:
+                continue
             if self._chain.waits(key):
                 self.postponed = True
                 self._chain.expect([key])
@@ -60,7 +82,8 @@ class Planner:
         return found
 
     def _plan(self) -> tuple[list[Unit], list[FileIndex]]:
-        """With all captures that the units which may change were made from."""
+        """With all captures that the units which may change were made from, as far as they are there."""
+        gone: dict[str, str] = {}
         while True:
             indexes = self._cache.all()
             units = [unit for unit in find_units(indexes) if self._is_chosen(unit.channel)]
@@ -68,12 +91,36 @@ class Planner:
             for unit in units:
                 if self._is_touched(unit, indexes):
                     needed += beside(unit.key, self._rows)
-            known = self._cache.paths
+            known = self._cache.paths | gone.keys()
             missing = {file for row in needed for file in inputs_of(row) if file.path not in known}
             if not missing:
+                self._quarantine(units, indexes)
                 return units, indexes
-            for path, reason in self._cache.add(missing):
-                raise LakeError(f"rows of the lake were made from {path}, which is needed again: {reason}")
+            gone |= dict(self._cache.add(missing))
+
+    def _quarantine(self, units: list[Unit], indexes: list[FileIndex]) -> None:
+        """Units that would be replaced by ones of fewer captures."""
+        shared = Counter(number for unit in units for number in unit.files)
+        for unit in units:
+            row = self._rows.get(unit.key)
+            before = [] if row is None else from_json(row["inputs"])
+            now = {number: Input.of(indexes[number]) for number in sorted(unit.files)}
+            lost = missing_inputs(before, list(now.values()))
+            if not lost:
+                continue
+            self._left.add(unit.key)
+            known = {each.content for each in before}
+            late = [number for number, each in now.items() if each.content not in known]
+            if not late and not is_open(self._rows[unit.key]):
+                continue
+            names = ", ".join(indexes[number].path for number in late) or "nothing new"
+            reason = (
+                f"{names}: left out, for {lost[0].path}"
+                f"{f' and {len(lost) - 1} more' if len(lost) > 1 else ''}, which {unit.key} was made from,"
+                " is not there any more"
+            )
+            only = tuple(indexes[number].path for number in late if shared[number] == 1)
+            self.quarantined[unit.key] = Quarantined(unit, only, reason)
 
     def _live(self) -> dict[UnitKey, list[DataFile]]:
         found: dict[UnitKey, list[DataFile]] = {}

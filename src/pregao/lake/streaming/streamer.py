@@ -23,22 +23,25 @@ from pregao.lake.deriving import derive_units
 from pregao.lake.errors import LakeConflictError
 from pregao.lake.plan.scan import ScanSettings
 from pregao.lake.plan.stored import Stored
+from pregao.lake.planned import PLAN
 from pregao.lake.running.runners import Runner
 from pregao.lake.state import UNIT_LABEL, LakeState, write_units
 from pregao.lake.store.committer import Committer
-from pregao.lake.store.files import DataFile
+from pregao.lake.store.files import DataFile, write_file
 from pregao.lake.store.location import Location
 from pregao.lake.streaming.days import Rows, inputs_of, settled
-from pregao.lake.streaming.indexes import IndexCache
+from pregao.lake.streaming.indexes import IndexCache, LeftOut
 from pregao.lake.streaming.joining import Joiner
 from pregao.lake.streaming.latency import latency
-from pregao.lake.streaming.planning import Planner
+from pregao.lake.streaming.planning import Planner, Quarantined
 from pregao.lake.streaming.settings import BatchReport, StreamSettings
 from pregao.lake.streaming.state import StreamState
 from pregao.lake.streaming.steps import ANALYTICS, Step, label_of
 from pregao.lake.streaming.upkeep import Upkeep
 from pregao.lake.streaming.writing import awaits_deriving, changed_row, step_files, unit_row
+from pregao.lake.tables.analytics import QUALITY
 from pregao.lake.tables.table import UnitKey
+from pregao.lake.tasks.plan_tables import findings_table
 from pregao.lake.tasks.run import SliceDone, build_slice
 
 _ATTEMPTS: Final = 3
@@ -126,13 +129,15 @@ class Streamer:
         report.left_out = self._indexes.add(file for file in files if file not in old)
         planner = Planner(self._indexes, self._settings, before)
         steps = planner.steps(finish=finish)
+        quarantined = self._new_findings(planner, before, report)
         report.postponed = planner.postponed
         derives = self._derives(steps, finish=finish)
         keys = {step.planned.key for step in steps}
         waiting = [row for key, row in rows.items() if key not in keys] if derives else []
         batch = _Batch(before, steps, awaits_deriving(waiting))
-        if batch.steps or batch.waiting:
+        if batch.steps or batch.waiting or quarantined:
             self._build(batch, report)
+            batch.adds += self._quarantine_files(quarantined, batch.build_id)
             if derives:
                 self._derive(batch)
             self._commit(batch, note, report)
@@ -148,6 +153,26 @@ class Streamer:
         if not self._settings.derive:
             return False
         return finish or any(step.is_finished for step in steps) or (not steps and self.is_due())
+
+    def _new_findings(self, planner: Planner, before: LakeState, report: BatchReport) -> list[Quarantined]:
+        """Units that are left as they are, where the lake does not say so yet. Captures that are of no other
+        unit are forgotten: nothing can be made of them."""
+        found = []
+        for key, each in planner.quarantined.items():
+            report.left_out += [LeftOut(path, each.reason) for path in each.late]
+            self._indexes.forget(each.late)
+            if each.reason not in before.details(key):
+                found.append(each)
+        return found
+
+    def _quarantine_files(self, quarantined: list[Quarantined], build_id: str) -> list[DataFile]:
+        return [
+            write_file(
+                self._location, QUALITY, each.unit.key.partition,
+                findings_table(each.unit, [each.finding], {}, build_id), label=PLAN,
+            )
+            for each in quarantined
+        ]  # fmt: skip
 
     # Rows
 
