@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from pregao.lake.plan.followed import FollowedLoop, LoopPlace, follow
 from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK, Array
 from pregao.lake.plan.presence import holes, lost_beginnings
 from pregao.lake.plan.units import NOWHERE, Unit
@@ -24,17 +25,16 @@ class Loop:
     """`begun` is the place at which its list of instruments was made; NOWHERE: not known."""
 
     number: int  # in the unit
-    file: int
-    stream: int  # among the snapshot streams of the unit
-    loop: int  # its version in that stream
+    parts: list[LoopPlace]  # where it is, file by file
     sent_ns: int
+    ended_ns: int
     complete: bool
+    is_open: bool  # its end may be in a file that is not there yet
     security_ids: Array
     places: Array  # of each snapshot, NOWHERE where it is of another sequence
     rpt_seqs: Array
     alone: Array
     whole: Array
-    orders: Array  # number of each snapshot in its stream
     begun: int = NOWHERE
     quiet: bool = False
     saved: Array | None = None  # which books are stored; None: none
@@ -57,31 +57,26 @@ class Loop:
 
 
 def find_loops(unit: Unit) -> list[Loop]:
-    found: list[Loop] = []
-    for number, (file, stream) in enumerate(unit.snapshots):
-        order = np.argsort(stream.snapshots["loop"], kind="stable")
-        loops = stream.snapshots["loop"][order]
-        for row in stream.loops:
-            if not unit.since_ns <= int(row["sent_ns"]) < unit.until_ns:
-                continue
-            first, last = np.searchsorted(loops, [row["loop"], row["loop"] + 1])
-            mine = stream.snapshots[order[first:last]]
-            if len(mine):
-                found.append(_loop(unit, file, number, row, mine))
-    found.sort(key=lambda loop: (loop.sent_ns, loop.stream, loop.loop))
+    found = [
+        _loop(unit, followed)
+        for followed in follow(unit.snapshots)
+        if len(followed.snapshots) and unit.since_ns <= followed.sent_ns < unit.until_ns
+    ]
+    found.sort(key=lambda loop: (loop.sent_ns, loop.parts[0].stream.flow, loop.parts[0].loop))
     _judge(unit, found)
     _choose_saved(found)
     _choose_tellers(found)
     return found
 
 
-def _loop(unit: Unit, file: int, stream: int, row: Array, mine: Array) -> Loop:
-    places = _places(unit, mine, int(row["sent_ns"]))
+def _loop(unit: Unit, followed: FollowedLoop) -> Loop:
+    mine = followed.snapshots
+    places = _places(unit, mine, followed.sent_ns)
     listed = mine["in_first"] & (places != NOWHERE)
     begun = int(places[listed][0]) if listed.any() else NOWHERE
     return Loop(
-        0, file, stream, int(row["loop"]), int(row["sent_ns"]), bool(row["complete"]), mine["security_id"],
-        places, mine["rpt_seq"], mine["alone"], mine["whole"], mine["order"], begun,
+        0, followed.places, followed.sent_ns, followed.ended_ns, followed.complete, followed.is_open,
+        mine["security_id"], places, mine["rpt_seq"], followed.alone, followed.whole, begun,
     )  # fmt: skip
 
 

@@ -37,20 +37,27 @@ MARK = np.dtype(
 SNAPSHOT = np.dtype(
     [
         ("loop", "<i8"),  # version of the snapshot stream
-        ("order", "<i8"),
         ("security_id", "<i8"),
         ("number", "<i8"),  # lastMsgSeqNumProcessed
         ("version", "<i8"),  # lastSequenceVersion; -1: the wire has none
         ("rpt_seq", "<i8"),
-        ("rows", "<i8"),
-        ("alone", "?"),
-        ("whole", "?"),
+        # Entries that its header promises, and those that came after it in this file.
+        ("promised_bids", "<i8"), ("promised_offers", "<i8"), ("promised_statistics", "<i8"),
+        ("bids", "<i8"), ("offers", "<i8"), ("statistics", "<i8"),
+        ("foreign", "<i8"),  # entries of another instrument
         ("in_first", "?"),  # in the first packet of its loop
     ]
 )  # fmt: skip
+# A loop as far as it is in this file. `ends` is the number of the packet that ends it, 0: it is not here;
+# `listed` is how many snapshots it has in all, as the last header says. What comes before the first header of
+# the file belongs to a snapshot that another file begins: of `lead_id`, NULL: of several, or none.
 LOOP = np.dtype(
-    [("loop", "<i8"), ("sent_ns", "<i8"), ("ended_ns", "<i8"), ("snapshots", "<i8"), ("complete", "?")]
-)
+    [
+        ("loop", "<i8"), ("sent_ns", "<i8"), ("ended_ns", "<i8"), ("least", "<i8"), ("greatest", "<i8"),
+        ("ends", "<i8"), ("listed", "<i8"), ("lead_id", "<i8"), ("lead_bids", "<i8"), ("lead_offers", "<i8"),
+        ("lead_statistics", "<i8"),
+    ]
+)  # fmt: skip
 
 
 @dataclass(slots=True)

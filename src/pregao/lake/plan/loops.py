@@ -1,7 +1,7 @@
 """The snapshot stream of a capture (7): loops, and the snapshots in them, without keeping their rows.
 
-A loop is what has one sequenceVersion there. It is complete when all its packets were heard, from number 1
-to the SequenceReset, and each of its snapshots is whole.
+A loop is what has one sequenceVersion there. It may begin in one file and end in another: an index has what
+of it is in its file, and `followed` puts the files of a stream together.
 """
 
 from typing import Any, Final
@@ -35,6 +35,8 @@ class LoopReader:
         self._running = np.zeros(len(_COUNTS), np.int64)
         self._current = 0  # whose snapshot it is
         self._loops: dict[int, dict[str, int]] = {}
+        self._lead: dict[str, int] = {}  # entries before the first header
+        self._lead_ids: set[int] = set()
 
     def take(self, packets: Packets, keys: Array, sent: Array) -> None:
         packets, keys, sent = in_order(packets, keys, sent)
@@ -54,12 +56,11 @@ class LoopReader:
         loops, firsts, counts = np.unique(keys >> NUMBER_BITS, return_index=True, return_counts=True)
         for loop, first, count in zip(loops.tolist(), firsts.tolist(), counts.tolist(), strict=True):
             last = first + count - 1
-            known = self._loops.setdefault(
-                loop, {"sent": int(sent[first]), "packets": 0, "greatest": 0, "reset": 0, "ended": 0}
-            )
-            known["packets"] += count
-            known["greatest"] = max(known["greatest"], int(keys[last]) & NUMBER_MASK)
-            known["ended"] = int(sent[last])
+            least, greatest = int(keys[first]) & NUMBER_MASK, int(keys[last]) & NUMBER_MASK
+            known = self._loops.setdefault(loop, {"sent_ns": int(sent[first]), "least": least, "ends": 0})
+            known["least"] = min(known["least"], least)
+            known["greatest"] = max(known.get("greatest", 0), greatest)
+            known["ended_ns"] = int(sent[last])
 
     def _take_rows(self, rows: Rows) -> None:
         kinds, sides = rows["kind"], rows["side"]
@@ -68,14 +69,20 @@ class LoopReader:
         statistics = kinds < FIRST_SPECIAL
         owners = np.r_[self._current, rows["security_id"][headers]][np.cumsum(kinds == Kind.SNAPSHOT)]
         foreign = (orders | statistics) & (rows["security_id"] != owners)
-        counts = (orders & (sides == Side.BUY), orders & (sides == Side.SELL), statistics, foreign)
+        bids, offers = orders & (sides == Side.BUY), orders & (sides == Side.SELL)
+        if not any(map(len, self._headers)):
+            before = np.cumsum(kinds == Kind.SNAPSHOT) == 0
+            for name, each in (("bids", bids), ("offers", offers), ("statistics", statistics)):
+                self._lead[name] = self._lead.get(name, 0) + int((each & before).sum())
+            self._lead_ids |= set(rows["security_id"][before & (orders | statistics)].tolist())
+        counts = (bids, offers, statistics, foreign)
         totals = np.stack([np.cumsum(each, dtype=np.int64) for each in counts], axis=1) + self._running
         self._headers.append(rows[headers].copy())
         self._totals.append(totals[headers])  # a header itself counts for nothing
         if len(rows):
             self._running, self._current = totals[-1], int(owners[-1])
         for key in rows["at"][kinds == Kind.SEQUENCE_RESET].tolist():
-            self._loops[key >> NUMBER_BITS]["reset"] = key & NUMBER_MASK
+            self._loops[key >> NUMBER_BITS]["ends"] = key & NUMBER_MASK
 
     def finish(self) -> tuple[Array, Array]:
         """Snapshots, and loops."""
@@ -84,35 +91,34 @@ class LoopReader:
         headers = np.concatenate(self._headers)
         totals = np.concatenate([*self._totals, self._running[None, :]])
         found = _snapshots(headers, np.diff(totals, axis=0))
-        return found, self._complete(found, headers)
-
-    def _complete(self, snapshots: Array, headers: Any) -> Array:
         loops = np.zeros(len(self._loops), LOOP)
-        order = np.argsort(snapshots["loop"], kind="stable")
-        sorted_loops = snapshots["loop"][order]
+        listed = dict(zip(found["loop"].tolist(), headers["size"].tolist(), strict=True))
         for row, (loop, known) in zip(loops, sorted(self._loops.items()), strict=True):
-            first, last = np.searchsorted(sorted_loops, [loop, loop + 1])
-            mine = order[first:last]
-            all_there = known["packets"] == known["greatest"] == known["reset"]
-            told = int(headers["size"][mine[-1]]) if len(mine) else 0
-            row["loop"], row["sent_ns"], row["ended_ns"] = loop, known["sent"], known["ended"]
-            row["snapshots"] = len(mine)
-            row["complete"] = all_there and bool(snapshots["whole"][mine].all()) and told == len(mine)
-        return loops
+            row["loop"], row["lead_id"] = loop, NULL
+            for name, value in known.items():
+                row[name] = value
+            row["listed"] = listed.get(loop, 0)
+        self._add_lead(loops)
+        return found, loops
+
+    def _add_lead(self, loops: Array) -> None:
+        if len(self._lead_ids) == 1:
+            loops["lead_id"][0] = next(iter(self._lead_ids))
+        for name, count in self._lead.items():
+            loops[f"lead_{name}"][0] = count
 
 
 def _snapshots(headers: Any, counts: Array) -> Array:
     found = np.zeros(len(headers), SNAPSHOT)
     without = headers["flags"] & Flag.NO_REPORT != 0
     found["loop"] = headers["at"] >> NUMBER_BITS
-    found["order"] = np.arange(len(headers))
     found["security_id"], found["number"] = headers["security_id"], headers["price"]
     found["version"] = np.where(headers["other"] == NULL, -1, headers["other"])
     found["rpt_seq"] = np.where(without, 0, headers["rpt_seq"])
-    told = np.stack([headers["low"], headers["high"], headers["position"].astype(np.int64)], axis=1)
-    told = np.where(told == NULL, 0, told)
-    found["rows"] = told.sum(axis=1)
-    found["alone"] = found["rows"] == 0
-    found["whole"] = (counts[:, :3] == told).all(axis=1) & (counts[:, 3] == 0)
+    for name, column in (("bids", "low"), ("offers", "high"), ("statistics", "position")):
+        promised = headers[column].astype(np.int64)
+        found[f"promised_{name}"] = np.where(promised == NULL, 0, promised)
+    for name, each in zip(_COUNTS, counts.T, strict=True):
+        found[name] = each
     found["in_first"] = headers["at"] & NUMBER_MASK == 1
     return found

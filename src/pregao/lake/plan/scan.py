@@ -276,7 +276,9 @@ class _Scanner:
             np.array(flow.pieces, PIECE),
         )  # fmt: skip
         if stream is Stream.INCREMENTAL:
-            index.runs, index.pauses = union(flow.runs), flow.pauses
+            index.pauses = flow.pauses
+        if stream in (Stream.INCREMENTAL, Stream.SNAPSHOT):
+            index.runs = union(flow.runs)
         if flow.loops is not None:
             index.snapshots, index.loops = flow.loops.finish()
         if flow.marks is not None:

@@ -46,10 +46,10 @@ class FilePart:
 
 @dataclass(slots=True)
 class LoopPart:
-    """A snapshot loop and where its packets are."""
+    """A snapshot loop and where its packets are: in one file, or in several that follow each other."""
 
     loop: Loop
-    part: FilePart
+    parts: list[FilePart]
 
 
 @dataclass(slots=True)
@@ -236,18 +236,19 @@ def _part(files: list[FileIndex], stream: UnitStream, warm: int, reach: int) -> 
 
 
 def _loop_part(unit: Unit, files: list[FileIndex], loop: Loop) -> LoopPart:
-    stream = unit.snapshots[loop.stream][1]
-    first, end = loop.loop << 32, (loop.loop + 1) << 32
-    pieces = stream.pieces
-    near = (pieces["greatest"] >= first) & (pieces["least"] < end)
-    versions = np.arange(len(stream.versions), dtype=np.int64)
-    return LoopPart(
-        replace(loop),
-        FilePart(
-            _only(files[loop.file].layout, pieces["piece"][near].tolist()), stream.flow, stream.channel,
-            first, end, stream.versions, versions, unit.system,
-        ),
-    )  # fmt: skip
+    """The places of a loop's packets are their numbers, in whichever file they are."""
+    parts = []
+    for file, stream, number in loop.parts:
+        first, end = number << 32, (number + 1) << 32
+        pieces = stream.pieces
+        near = (pieces["greatest"] >= first) & (pieces["least"] < end)
+        layout = _only(files[file].layout, pieces["piece"][near].tolist())
+        same = np.zeros(len(stream.versions), np.int64)
+        parts.append(
+            FilePart(layout, stream.flow, stream.channel, first, end, stream.versions, same, unit.system)
+        )
+    # What a slice needs of the loop itself is not in which indexes it was found.
+    return LoopPart(replace(loop, parts=[]), parts)
 
 
 def _only(layout: CaptureLayout, pieces: list[int]) -> CaptureLayout:

@@ -20,7 +20,7 @@ class LoadedLoop:
         self.loop = part.loop
         self._orders, self._starts = _read(part)
         if len(self._starts) != len(self.loop.places) + 1:
-            raise LakeDamagedError("has changed since it was planned", file=part.part.layout.path)
+            raise LakeDamagedError("has changed since it was planned", file=part.parts[0].layout.path)
         self.counts = np.diff(self._starts)
         self.addresses = self._orders.ctypes.data + self._starts[:-1] * ROW_SIZE
 
@@ -42,9 +42,9 @@ class LoadedLoop:
 
 
 def _read(part: LoopPart) -> tuple[Rows, Array]:
-    reader = row_reader("loops", part.part.system)
+    reader = row_reader("loops", part.parts[0].system)
     owners: list[Any] = []
-    packets = read_placed([part.part], -1, TO_LAST, owners)
+    packets = read_placed(part.parts, -1, TO_LAST, owners)
     keys, address, length = packets.place, packets.address, packets.length
     if not (np.diff(keys) > 0).all():
         keys, firsts = np.unique(keys, return_index=True)

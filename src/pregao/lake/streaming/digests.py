@@ -48,7 +48,7 @@ def _items(planned: Planned, indexes: list[FileIndex], streams: list[UnitStream]
     for loop in planned.loops:
         place = felt_from(loop)
         if place != NOWHERE:
-            yield place, _told(loop, indexes[loop.file])
+            yield place, _told(loop, indexes)
 
 
 def felt_from(loop: Loop) -> int:
@@ -59,16 +59,18 @@ def felt_from(loop: Loop) -> int:
     return min(int(placed.min()), loop.begun) if loop.is_anchor else int(placed.min())
 
 
-def _told(loop: Loop, file: FileIndex) -> str:
+def _told(loop: Loop, indexes: list[FileIndex]) -> str:
+    contents = " ".join(indexes[part.file].content for part in loop.parts)
     saved = b"" if loop.saved is None else loop.saved.tobytes()
     figures = zlib.crc32(saved, zlib.crc32(loop.rpt_seqs.tobytes(), zlib.crc32(loop.places.tobytes())))
     begun = loop.begun if loop.is_anchor else NOWHERE
-    return f"|loop {loop.number} {loop_key(loop, file)} {file.content} {loop.complete} {begun} {figures}"
+    return f"|loop {loop.number} {loop_key(loop, indexes)} {contents} {loop.complete} {begun} {figures}"
 
 
-def loop_key(loop: Loop, file: FileIndex) -> str:
-    """The same loop in every plan."""
-    return f"{zlib.crc32(file.path.encode()):08x}:{loop.loop}"
+def loop_key(loop: Loop, indexes: list[FileIndex]) -> str:
+    """The same loop in every plan: by the file in which it begins."""
+    first = loop.parts[0]
+    return f"{zlib.crc32(indexes[first.file].path.encode()):08x}:{first.loop}"
 
 
 def instruments_digest(versions: Iterable[Version]) -> str:

@@ -33,13 +33,18 @@ def horizon(planned: Planned, wait_ns: int) -> int:
         return FROM_FIRST
     roomy = known["place"] + COOL_PACKETS <= known["place"].max()
     roomy |= known["sent_ns"] + _EVENT_NS <= known["sent_ns"].max()
-    return _last_place(known[roomy & (known["place"] <= _settled(planned, passed))])
+    return _last_place(known[roomy & (known["place"] <= _settled(planned, passed, wait_ns))])
 
 
-def _settled(planned: Planned, passed: int) -> int:
+def _settled(planned: Planned, passed: int, wait_ns: int) -> int:
     """Before the first loop of which it is not known yet whether it can be trusted: packets that were
-    lost while it was sent may still come."""
-    open_loops = [felt_from(loop) for loop in planned.loops if loop.last > passed]
+    lost while it was sent may still come, and so may its end, in the next file."""
+    waits_ns = planned.unit.last_ns - wait_ns
+    open_loops = [
+        felt_from(loop)
+        for loop in planned.loops
+        if loop.last > passed or (loop.is_open and loop.ended_ns > waits_ns)
+    ]
     return min([place for place in open_loops if place != NOWHERE], default=passed)
 
 

@@ -28,7 +28,7 @@ def step_files(location: Location, step: Step, done: list[SliceDone], build_id: 
     """All but the unit's row. The step's state has its new segments then."""
     planned, state = step.planned, step.state
     adds = [file for each in done for file in each.files]
-    keys = [loop_key(loop, step.indexes[loop.file]) for loop in planned.loops]
+    keys = [loop_key(loop, step.indexes) for loop in planned.loops]
     made_of = digests(planned, step.indexes, [slice_.stop for slice_ in step.slices])
     for slice_, each, digest in zip(step.slices, done, made_of, strict=True):
         loops = {keys[number]: counts for number, counts in each.loops.items()}

@@ -8,6 +8,7 @@ import pytest
 
 from pregao.lake.plan.anchors import Loop
 from pregao.lake.plan.captures import open_layout
+from pregao.lake.plan.followed import LoopPlace
 from pregao.lake.plan.index import PIECE, RUN, FileIndex, StreamIndex
 from pregao.lake.plan.slicing import FROM_FIRST
 from pregao.lake.plan.units import Unit, UnitStream
@@ -39,9 +40,11 @@ def planned(*told: int, **feeds: tuple[int, int]) -> Planned:
         index = stream(Feed[name], first, last)
         each = UnitStream(number, index, -1, 1 << 62, np.zeros(1, np.int64))
         unit.feeds[Feed[name]], unit.runs[Feed[name]] = [each], index.runs
+    stream_of_loops = StreamIndex(84, Stream.SNAPSHOT, Feed.A, 2)
     loops = [
-        Loop(number, 0, 0, number, 0, True, *(np.array([value]) for value in (7, place, 1)),
-             *(np.array([flag]) for flag in (False, True, number)), begun=place, quiet=True)
+        Loop(number, [LoopPlace(0, stream_of_loops, number)], 0, 0, True, False,
+             *(np.array([value]) for value in (7, place, 1)),
+             *(np.array([flag]) for flag in (False, True)), begun=place, quiet=True)
         for number, place in enumerate(told)
     ]  # fmt: skip
     return Planned(unit, loops, [], {}, [], [])
@@ -73,6 +76,14 @@ def test_a_loop_of_places_that_are_not_there_yet_is_waited_for() -> None:
     straddling = planned(500, 900, A=(1, 1000), B=(1, 1000))
     straddling.loops[1].places = np.array([600, 1200])
     assert horizon(straddling, 0) == 591
+
+
+def test_a_loop_whose_end_may_come_with_the_next_file_is_waited_for_a_while() -> None:
+    plan = planned(300, 500, A=(1, 1000), B=(1, 1000))
+    assert horizon(plan, 30 * SECOND) == 681
+    plan.loops[1].is_open, plan.loops[1].ended_ns = True, plan.unit.last_ns - 10 * SECOND
+    assert horizon(plan, 30 * SECOND) == 491
+    assert horizon(plan, 9 * SECOND) == 891  # nobody sends it any more
 
 
 def files(tmp_path: Path, *contents: str) -> list[FileIndex]:
