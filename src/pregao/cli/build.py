@@ -94,13 +94,16 @@ def run(args: argparse.Namespace) -> int:
     unreadable = [line for line in unreadable if line not in report.warnings]
     for each in [*_summary(report), *unreadable, *left]:
         output.talk(each)
-    return DAMAGED if unreadable or report.unreadable or left else OK
+    nothing = not report.units and not report.unchanged
+    return DAMAGED if unreadable or report.unreadable or left or nothing else OK
 
 
 def _summary(report: "BuildReport") -> list[str]:
     from pregao.lake.verbs.outcome import rates, times
 
     left = f"; {len(report.unchanged)} unchanged" if report.unchanged else ""
+    if not report.units and not report.unchanged:
+        return [f"nothing was built: no unit in these captures, lake version {report.version}"]
     if not report.units:
         return [f"nothing to do{left}, lake version {report.version}"]
     messages = report.counts.get("messages", 0)

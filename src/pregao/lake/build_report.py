@@ -66,7 +66,7 @@ class BuildReport:
             raise FewerCapturesError("; ".join(map(str, self.refused)))
 
 
-def left_out(indexes: Sequence[FileIndex], units: Iterable[Unit]) -> list[str]:
+def left_out(indexes: Sequence[FileIndex], units: Sequence[Unit]) -> list[str]:
     """Flows that cannot be told, and channels without anything that makes a unit."""
     told = [f"{index.path}: {flow.reason}" for index in indexes for flow in index.left_out]
     built = {unit.channel for unit in units}
@@ -75,6 +75,7 @@ def left_out(indexes: Sequence[FileIndex], units: Iterable[Unit]) -> list[str]:
         for stream in index.streams:
             if stream.channel not in built:
                 found.setdefault(stream.channel, set()).add(stream.stream.name.lower())
+    told += [f"channel {unit.channel}, {unit.trade_date}: {each}" for unit in units for each in unit.left_out]
     told += [
         f"channel {channel} has no incremental stream that can be built, only {', '.join(sorted(streams))}"
         for channel, streams in sorted(found.items())

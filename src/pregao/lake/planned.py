@@ -48,6 +48,11 @@ class Planned:
             for flow in index.left_out
             if flow.channel == unit.channel
         ]
+        damage += [InputFinding("OTHER", "WARNING", each) for each in unit.left_out]
+        damage += [
+            InputFinding("OTHER", "WARNING", f"A and B end; feed C goes on as sequence {unit.versions[each]}")
+            for each in unit.taken_over
+        ]
         inputs = [Input.of(indexes[number]) for number in files]
         return cls(unit, find_loops(unit), told, symbols(told), inputs, damage)
 

@@ -15,6 +15,7 @@ from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK, Array
 from pregao.lake.plan.presence import holes, lost_beginnings
 from pregao.lake.plan.units import NOWHERE, Unit
 from pregao.model.rows import Kind
+from pregao.model.streams import Feed
 
 _CHECKPOINT_NS: Final = 600_000_000_000  # a stored book every ten minutes
 _WITHHOLD: Final = (Kind.CHANNEL_RESET, Kind.EMPTY_BOOK, Kind.SEQUENCE_RESET, Kind.DEFINITION)
@@ -61,7 +62,8 @@ def find_loops(unit: Unit) -> list[Loop]:
         _loop(unit, followed)
         for followed in follow(unit.snapshots)
         if len(followed.snapshots) and unit.since_ns <= followed.sent_ns < unit.until_ns
-    ]
+        and not _is_before_takeover(unit, followed)
+    ]  # fmt: skip
     found.sort(key=lambda loop: (loop.sent_ns, loop.parts[0].stream.flow, loop.parts[0].loop))
     _judge(unit, found)
     _choose_saved(found)
@@ -69,9 +71,22 @@ def find_loops(unit: Unit) -> list[Loop]:
     return found
 
 
+def _is_contingency(followed: FollowedLoop) -> bool:
+    return followed.places[0].stream.feed is Feed.C
+
+
+def _is_before_takeover(unit: Unit, followed: FollowedLoop) -> bool:
+    """Loops of the contingency site count from when the unit goes on with it."""
+    since_ns = min((unit.version_ns[each] for each in unit.taken_over), default=unit.since_ns)
+    return _is_contingency(followed) and followed.sent_ns < since_ns
+
+
 def _loop(unit: Unit, followed: FollowedLoop) -> Loop:
     mine = followed.snapshots
-    places = _places(unit, mine, followed.sent_ns)
+    theirs = [number for number in range(len(unit.versions)) if number in unit.taken_over]
+    ours = [number for number in range(len(unit.versions)) if number not in unit.taken_over]
+    site = theirs if unit.taken_over and _is_contingency(followed) else ours
+    places = _places(unit, mine, followed.sent_ns, site)
     listed = mine["in_first"] & (places != NOWHERE)
     begun = int(places[listed][0]) if listed.any() else NOWHERE
     return Loop(
@@ -80,12 +95,13 @@ def _loop(unit: Unit, followed: FollowedLoop) -> Loop:
     )  # fmt: skip
 
 
-def _places(unit: Unit, snapshots: Array, sent_ns: int) -> Array:
-    """Below wire version 15 a snapshot does not say of which sequence it is: of the one at that time."""
+def _places(unit: Unit, snapshots: Array, sent_ns: int, site: list[int]) -> Array:
+    """`site`: the appearances that may be meant. Below wire version 15 a snapshot does not say of which
+    sequence it is: of the one at that time."""
     appearance = np.full(len(snapshots), NOWHERE, np.int64)
-    for number, version in enumerate(unit.versions):
-        appearance[snapshots["version"] == version] = number
-    begun = [number for number, began_ns in enumerate(unit.version_ns) if began_ns <= sent_ns] or [0]
+    for number in site:
+        appearance[snapshots["version"] == unit.versions[number]] = number
+    begun = [number for number in site if unit.version_ns[number] <= sent_ns] or site[:1] or [0]
     appearance[snapshots["version"] < 0] = begun[-1]
     numbers = np.where(snapshots["number"] < 0, 0, snapshots["number"])
     return np.where(appearance < 0, NOWHERE, appearance << NUMBER_BITS | numbers)
@@ -126,7 +142,7 @@ def _lost(unit: Unit) -> Array:
     runs = unit.all_runs
     ends = runs[np.flatnonzero(np.diff(runs["last"] >> NUMBER_BITS))].copy()
     ends["first"], ends["last"] = ends["last"] + 1, ends["last"] | NUMBER_MASK
-    lost = np.concatenate([holes(runs), lost_beginnings(runs), ends])
+    lost = np.concatenate([holes(runs), lost_beginnings(runs, unit.taken_over), ends])
     return lost[np.argsort(lost["first"], kind="stable")]
 
 

@@ -1,5 +1,7 @@
 """Which sequence numbers are there: as runs, on each feed and on both."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from pregao.lake.plan.index import RUN, Array
@@ -48,11 +50,12 @@ def holes(runs: Array) -> Array:
     return found
 
 
-def lost_beginnings(runs: Array) -> Array:
-    """What is missing before the first packet of further sequences: each begins with 1."""
+def lost_beginnings(runs: Array, taken_over: Sequence[int] = ()) -> Array:
+    """What is missing before the first packet of further sequences: each begins with 1, but for those that
+    were taken over in their middle."""
     _, firsts = np.unique(runs["first"] >> 32, return_index=True)
     found: Array = runs[firsts[1:]].copy()
-    found = found[found["first"] & 0xFFFFFFFF > 1]
+    found = found[(found["first"] & 0xFFFFFFFF > 1) & ~np.isin(found["first"] >> 32, list(taken_over))]
     found["last"] = found["first"] - 1
     found["first"] = (found["first"] >> 32 << 32) + 1
     found["last_ns"] = found["first_ns"]

@@ -67,6 +67,9 @@ class Unit:
     since_ns: int = 0  # recovery streams from here to there are of this unit
     until_ns: int = (1 << 63) - 1
     system: str = DEFAULT
+    # Appearances that are of the contingency site, which numbers by itself: see `contingency`.
+    taken_over: list[int] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)  # for people: what of its captures nothing was made of
 
     @property
     def key(self) -> UnitKey:
@@ -87,12 +90,16 @@ class Unit:
 
 def find_units(files: Sequence[FileIndex]) -> list[Unit]:
     """In order of channel and date. All files are of one system: it is that of the build."""
+    from pregao.lake.plan.contingency import go_on_with_contingency  # it stands on this module
+
     streams = [(number, stream) for number, file in enumerate(files) for stream in file.streams]
     _name_feeds(streams)
     units: list[Unit] = []
     for channel in sorted({stream.channel for _, stream in streams}):
         mine = [(number, stream) for number, stream in streams if stream.channel == channel]
         found = _incremental_units(channel, mine, files[mine[0][0]].system)
+        for unit in found:
+            go_on_with_contingency(unit, mine, files)
         _share_times(found)
         for unit in found:
             _add_recovery(unit, mine)
@@ -118,23 +125,27 @@ def _name_feeds(streams: Iterable[tuple[int, StreamIndex]]) -> None:
 def _incremental_units(channel: int, streams: list[tuple[int, StreamIndex]], system: str) -> list[Unit]:
     timeline = Timeline(stream for _, stream in streams)
     units: dict[int, Unit] = {}
-    for number, stream in streams:
-        # The contingency site numbers its packets by itself: another stream, not a third copy.
-        if stream.stream is not Stream.INCREMENTAL or stream.feed is Feed.C:
-            continue
+    incremental = [each for each in streams if each[1].stream is Stream.INCREMENTAL]
+    # The contingency site numbers its packets by itself: another stream, not a third copy. Where nothing else
+    # is there, it is the day.
+    primary = [each for each in incremental if each[1].feed is not Feed.C]
+    for number, stream in primary or incremental:
         for first, end, trade_date in date_ranges(stream, timeline):
-            if not _has_packets(stream, DateRange(first, end, trade_date)):
+            if not has_packets(stream, DateRange(first, end, trade_date)):
                 continue
             unit = units.setdefault(trade_date, Unit(channel, as_date(trade_date), system=system))
-            unit.feeds.setdefault(stream.feed, []).append(UnitStream(number, stream, first, end))
+            feed = stream.feed if primary else Feed.A
+            unit.feeds.setdefault(feed, []).append(UnitStream(number, stream, first, end))
             unit.files.add(number)
+            if not primary and not unit.left_out:
+                unit.left_out.append("only feed C is there: its times of receiving stand in the place of A's")
     found = [units[trade_date] for trade_date in sorted(units)]
     for unit in found:
         _place(unit)
     return found
 
 
-def _has_packets(stream: StreamIndex, dates: DateRange) -> bool:
+def has_packets(stream: StreamIndex, dates: DateRange) -> bool:
     return bool(((stream.runs["last"] >= dates.first) & (stream.runs["first"] < dates.end)).any())
 
 
@@ -156,9 +167,14 @@ def _place(unit: Unit) -> None:
         )
     for feed, streams in unit.feeds.items():
         unit.runs[feed] = union([placed_runs(stream) for stream in streams])
-    unit.marks = _marks(each)
-    unit.news = _news(each)
-    unit.definitions = [
+    unit.marks = marks_of(each)
+    unit.news = news_of(each)
+    unit.definitions = definitions_of(each)
+
+
+def definitions_of(each: list[UnitStream]) -> list[Defined]:
+    """Of the incremental stream; the same file on another feed says the same."""
+    return [
         Defined(told.instrument, told.action, told.sent_ns, int(stream.places(np.array([told.key]))[0]),
                 told.index)
         for stream in each[:1] + [one for one in each[1:] if one.file != each[0].file]
@@ -183,7 +199,7 @@ def placed_runs(stream: UnitStream) -> Array:
     return placed
 
 
-def _marks(streams: Iterable[UnitStream]) -> Array:
+def marks_of(streams: Iterable[UnitStream]) -> Array:
     """Each message once, though both feeds have it."""
     parts = []
     for stream in streams:
@@ -195,7 +211,7 @@ def _marks(streams: Iterable[UnitStream]) -> Array:
     return marks[firsts]
 
 
-def _news(streams: Iterable[UnitStream]) -> list[tuple[int, NewsMessage]]:
+def news_of(streams: Iterable[UnitStream]) -> list[tuple[int, NewsMessage]]:
     found: dict[tuple[int, int], NewsMessage] = {}
     for stream in streams:
         for part in stream.index.news:
@@ -214,7 +230,8 @@ def _share_times(units: list[Unit]) -> None:
 
 def _add_recovery(unit: Unit, streams: Iterable[tuple[int, StreamIndex]]) -> None:
     for number, stream in streams:
-        if stream.feed is Feed.C or stream.stream is Stream.INCREMENTAL or not len(stream.pieces):
+        wanted = stream.feed is not Feed.C or unit.taken_over or unit.left_out
+        if not wanted or stream.stream is Stream.INCREMENTAL or not len(stream.pieces):
             continue
         first_ns, last_ns = int(stream.pieces["first_ns"].min()), int(stream.pieces["last_ns"].max())
         if last_ns < unit.since_ns or first_ns >= unit.until_ns:

@@ -206,7 +206,7 @@ def _loops(unit: Unit, loops: list[Loop], counts: dict[int, Counter[str]]) -> It
 def _losses(unit: Unit, until: int = TO_LAST) -> Iterable[Row]:
     all_runs = _before(unit.all_runs, until)
     yield from (_lost(unit, run, "GAP", "ERROR", None) for run in holes(all_runs))
-    yield from (_lost(unit, run, "GAP", "ERROR", None) for run in lost_beginnings(all_runs))
+    yield from (_lost(unit, run, "GAP", "ERROR", None) for run in lost_beginnings(all_runs, unit.taken_over))
     for feed, runs in unit.runs.items():
         for run in difference(all_runs, runs):
             yield _lost(unit, run, "ONE_SIDED_LOSS", "INFO", feed.name)
