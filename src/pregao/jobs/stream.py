@@ -56,7 +56,7 @@ def stream_lake(
     there is one, for Spark takes SIGINT for itself; `on_progress` when kernels are compiled before it."""
     find_captures([request.folder])  # says so at once when there is no such folder
     location, checkpoint = Location(request.lake), checkpoint_of(request)
-    Ledger(location)  # says so at once when it is of before, or damaged
+    Ledger(location)  # says so at once when it is of before or damaged, or where there can be no lake
     settings = StreamSettings(
         int(request.wait_s * _SECOND_NS), int(request.derive_every_s * _SECOND_NS), request.channels,
         tuple(sorted({*USUAL_BARS, *request.bars})), load_channel_map(request.config), request.scratch,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 from pregao.books.store import BookStore
 from pregao.books.views import Level, Order
 from pregao.lake.errors import LakeError
-from pregao.lake.lake import Lake
 from pregao.lake.reading.orders import order_rows
 from pregao.lake.tables.quality import Quality
 from pregao.lake.tables.words import BOOK_ACTIONS
@@ -19,10 +18,13 @@ from pregao.model.local_time import local_datetime
 from pregao.model.market import Side
 from pregao.model.rows import Kind
 
+if TYPE_CHECKING:
+    from pregao.lake.lake import Lake
+
 _ACTIONS: Final = {word: code for code, word in enumerate(BOOK_ACTIONS)}
 _EMPTY, _RESET, _SNAPSHOT = _ACTIONS["EMPTY"], _ACTIONS["RESET"], _ACTIONS["SNAPSHOT"]
 _LAST_INDEX: Final = 1 << 30  # what a snapshot tells comes after the messages of its packet
-_COLUMNS: Final = [
+BOOK_COLUMNS: Final = [
     "ts_event", "seq_version", "seq_num", "msg_index", "entry", "action", "side", "order_id", "price", "size",
     "position", "firm", "ts_inserted", "implied", "wire_version", "ts_send", "quality",
 ]  # fmt: skip
@@ -52,23 +54,24 @@ class BookAt:
     offer_orders: list[Order]
 
 
-def book_at(lake: Lake, symbol: str, at_ns: int, depth: int | None = None) -> BookAt:
+def book_at(lake: "Lake", symbol: str, at_ns: int, depth: int | None = None) -> BookAt:
     if len(lake.shown) > 1:
         raise LakeError(f"a book is of one system: choose one of {', '.join(lake.shown)}")
     security_id, channel, day = find_instrument(lake, symbol, at_ns)
     where = f"trade_date = '{day}' and channel = {channel} and security_id = {security_id}"
-    stored = _checkpoint(lake, f"{where} and ts_checkpoint <= {at_ns}")
+    stored = stored_book(lake, f"{where} and ts_checkpoint <= {at_ns}")
     since = int(stored["ts_send"][0].as_py() or 0) if stored is not None else 0
     orders = lake.arrow(
-        "orders", f"{where} and ts_event <= {at_ns} and ts_event >= {_slack(since)}", columns=_COLUMNS
+        "orders", f"{where} and ts_event <= {at_ns} and ts_event >= {_slack(since)}", columns=BOOK_COLUMNS
     )
     # A reset is of no instrument, which lets a reader leave out nearly every file.
     of_all = f"trade_date = '{day}' and channel = {channel} and security_id is null"
-    resets = lake.arrow("orders", f"{of_all} and action = 'RESET' and ts_event <= {at_ns}", columns=_COLUMNS)
+    reset = f"{of_all} and action = 'RESET' and ts_event <= {at_ns}"
+    resets = lake.arrow("orders", reset, columns=BOOK_COLUMNS)
     changes = pa.concat_tables([orders, resets])
     if stored is None and not orders.num_rows:  # then what holds for all others holds for it
-        stored = _checkpoint(lake, f"{of_all} and ts_checkpoint <= {at_ns}")
-    changes = changes.filter(_after(changes, stored)) if stored is not None else changes
+        stored = stored_book(lake, f"{of_all} and ts_checkpoint <= {at_ns}")
+    changes = changes.filter(changes_after(changes, stored)) if stored is not None else changes
     changes = in_stream_order(changes)
     store = BookStore()
     number = store.add_instrument(security_id)
@@ -105,12 +108,12 @@ def _own(changes: Any) -> Any:
     return changes.filter(pc.not_equal(changes["action"], "SNAPSHOT"))
 
 
-def _last_change(lake: Lake, wheres: tuple[str, str], at_ns: int) -> dict[str, Any] | None:
+def _last_change(lake: "Lake", wheres: tuple[str, str], at_ns: int) -> dict[str, Any] | None:
     """Before the stored book: only asked of books that have not changed since."""
     mine, of_all = wheres
     read = [
-        lake.arrow("orders", f"{mine} and ts_event <= {at_ns}", columns=_COLUMNS),
-        lake.arrow("orders", f"{of_all} and action = 'RESET' and ts_event <= {at_ns}", columns=_COLUMNS),
+        lake.arrow("orders", f"{mine} and ts_event <= {at_ns}", columns=BOOK_COLUMNS),
+        lake.arrow("orders", f"{of_all} and action = 'RESET' and ts_event <= {at_ns}", columns=BOOK_COLUMNS),
     ]
     return _last(_own(in_stream_order(pa.concat_tables(read))))
 
@@ -119,7 +122,7 @@ def _when(row: dict[str, Any] | None) -> tuple[int | None, tuple[int, int] | Non
     return (None, None) if row is None else (row["ts_event"], (row["seq_version"], row["seq_num"]))
 
 
-def _before_all(lake: Lake, symbol: str, channel: int, day: date, at_ns: int) -> None:
+def _before_all(lake: "Lake", symbol: str, channel: int, day: date, at_ns: int) -> None:
     """NoBookError where the time is before everything that was captured."""
     where = f"trade_date = '{day}' and channel = {channel}"
     sent = lake.arrow("packets", where, columns=["ts_send"])["ts_send"]
@@ -136,16 +139,16 @@ def local_time(ns: int) -> str:
     return f"{local_datetime(ns):%Y-%m-%d %H:%M:%S}.{ns % 1_000_000_000:09}"
 
 
-def find_instrument(lake: Lake, symbol: str, at_ns: int) -> tuple[int, int, date]:
+def find_instrument(lake: "Lake", symbol: str, at_ns: int) -> tuple[int, int, date]:
     """Who had that symbol then: id, channel, and the trade date that the time belongs to."""
     name = symbol.replace("'", "''")
     found = lake.arrow("instruments", f"symbol = '{name}'", columns=[
         "security_id", "channel", "trade_date", "valid_from", "valid_to"
     ]).to_pylist()  # fmt: skip
     if not found and symbol.isdigit():
-        found = _by_id(lake, int(symbol))
+        found = by_id(lake, int(symbol))
     if not found:
-        raise NoBookError(_not_listed(lake, symbol))
+        raise NoBookError(not_listed(lake, symbol))
     local = local_datetime(at_ns).date()
     days = sorted({row["trade_date"] for row in found if row["trade_date"] <= local})
     if not days:
@@ -158,7 +161,7 @@ def find_instrument(lake: Lake, symbol: str, at_ns: int) -> tuple[int, int, date
     return chosen["security_id"], chosen["channel"], days[-1]
 
 
-def _by_id(lake: Lake, security_id: int) -> list[dict[str, Any]]:
+def by_id(lake: "Lake", security_id: int) -> list[dict[str, Any]]:
     """By securityID: for captures without definitions, in which nothing has a symbol."""
     if security_id >= 1 << 63:
         return []
@@ -167,7 +170,7 @@ def _by_id(lake: Lake, security_id: int) -> list[dict[str, Any]]:
     return [{**row, "security_id": security_id, "valid_from": 0, "valid_to": None} for row in alike]
 
 
-def _not_listed(lake: Lake, symbol: str) -> str:
+def not_listed(lake: "Lake", symbol: str) -> str:
     here = f"no instrument {symbol!r} in lake version {lake.version.number}"
     if lake.files("instruments"):
         return here
@@ -188,7 +191,7 @@ def _slack(since_ns: int) -> int:
     return max(0, since_ns - 60_000_000_000)
 
 
-def _checkpoint(lake: Lake, where: str) -> Any:
+def stored_book(lake: "Lake", where: str) -> Any:
     """The newest stored book, in the order in which it was told. What we had at the end of a day comes after
     all that a loop told of its last packet."""
     rows = lake.arrow("book_checkpoints", where)
@@ -200,7 +203,7 @@ def _checkpoint(lake: Lake, where: str) -> Any:
     return (ends if ends.num_rows else latest).sort_by("entry")
 
 
-def _after(changes: Any, stored: Any) -> Any:
+def changes_after(changes: Any, stored: Any) -> Any:
     """Rows that stand behind the stored book in the stream."""
     version, number = stored["seq_version"][0], stored["seq_num"][0]
     same = pc.equal(changes["seq_version"], version)
@@ -210,11 +213,16 @@ def _after(changes: Any, stored: Any) -> Any:
 
 
 def in_stream_order(changes: Any) -> Any:
+    """By sequence version in the order in which they were sent, then by number. Not by sendingTime: what a
+    snapshot tells of a packet that was lost has none."""
+    versions = changes["seq_version"].to_numpy()
+    sent = pc.coalesce(changes["ts_send"], changes["ts_event"], pa.scalar(0, pa.int64())).to_numpy()
+    begun = {version: sent[versions == version].min() for version in np.unique(versions)}
     keys = [
         changes["entry"].to_numpy(),
         pc.fill_null(changes["msg_index"], _LAST_INDEX).to_numpy(),
         changes["seq_num"].to_numpy(),
-        pc.fill_null(changes["ts_send"], 0).to_numpy(),
+        np.array([begun[version] for version in versions], np.int64),
     ]
     return changes.take(pa.array(np.lexsort(keys)))
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pregao.extras import name_missing_extra
 from pregao.feeds.registry import DEFAULT
 from pregao.lake.errors import LakeError, NoLakeError
+from pregao.lake.quant.questions import Questions
 from pregao.lake.reading import arrow, faces
 from pregao.lake.reading.conditions import Condition, Where, conditions
 from pregao.lake.reading.pruning import prune
@@ -37,7 +38,7 @@ ALL_SYSTEMS: Final = "all"
 Systems = str | Iterable[str] | None
 
 
-class Lake:
+class Lake(Questions):
     """One version of a lake: the newest when it was opened, or `as_of`. Another commit does not change
     what it shows; open it again (or `refresh`) for that.
 

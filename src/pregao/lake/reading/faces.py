@@ -64,8 +64,7 @@ def to_duckdb(
 
 def use_utc(spark: "SparkSession") -> None:
     """A session has the machine's zone unless somebody said one: then that one is meant."""
-    settings: Any = spark._jsparkSession.sessionState().conf()
-    if not settings.contains(_ZONE):
+    if _ZONE not in spark.conf.getAll:
         spark.conf.set(_ZONE, "UTC")
 
 

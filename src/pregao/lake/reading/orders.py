@@ -21,7 +21,7 @@ def order_rows(table: Any, security_id: int | Array, kind: Kind, system: str = D
     rows["side"] = _side(table["side"])
     for name, column in (("id", "order_id"), ("size", "size"), ("inserted_ns", "ts_inserted")):
         rows[name] = pc.fill_null(table[column], NULL).to_numpy()
-    rows["price"] = _mantissas(table["price"])
+    rows["price"] = mantissas(table["price"])
     for name in ("firm", "position"):
         rows[name] = pc.fill_null(table[name], 0).to_numpy()
     rows["flags"] = pc.if_else(pc.fill_null(table["implied"], False), int(Flag.IMPLIED), 0).to_numpy()
@@ -47,7 +47,7 @@ def _side(column: Any) -> Array:
     return found
 
 
-def _mantissas(prices: Any) -> Array:
+def mantissas(prices: Any) -> Array:
     """Ten-thousandths: the low words of decimal128."""
     whole = prices.combine_chunks() if isinstance(prices, pa.ChunkedArray) else prices
     if isinstance(whole, pa.ChunkedArray):

@@ -1,0 +1,185 @@
+"""Price levels of an instrument at any interval, or after every event, and as many as are wanted.
+
+Made when they are asked for: the book that is stored nearest before the start, and the orders from there on,
+through the kernel that keeps live books. The stored table `depth` has ten levels once a second.
+
+Intervals are of the exchange's own clock (sendingTime), as those of the stored table: a row is the book after
+the last packet of an interval in which one of the levels changed. Without an interval a row is the book after
+an event of the exchange: changes up to one that ends an event, or else of one instant or packet.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pregao.books.store import BookStore
+from pregao.lake.book_at import BOOK_COLUMNS, changes_after, in_stream_order, stored_book
+from pregao.lake.errors import LakeError
+from pregao.lake.quant.symbology import Listing, listings
+from pregao.lake.quant.times import Span, interval_ns
+from pregao.lake.reading.orders import order_rows
+from pregao.lake.tables.arrays import decimals, integers, moments, narrow
+from pregao.lake.tables.table import Column
+from pregao.lake.tables.types import INT, LONG, MOMENT, NAME, PRICE, SHORT
+from pregao.lake.tables.words import BOOK_ACTIONS
+from pregao.model.rows import NULL, ROW, Flag, Kind
+
+if TYPE_CHECKING:
+    from pregao.lake.lake import Lake
+
+MOST_LEVELS: Final = 200
+_CODES: Final = {word: code for code, word in enumerate(BOOK_ACTIONS)}
+_EMPTY, _RESET, _SNAPSHOT = _CODES["EMPTY"], _CODES["RESET"], _CODES["SNAPSHOT"]
+_SIDES: Final = ("bid", "offer")
+_PRICE: Final = Column("price", PRICE)
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def depth(lake: "Lake", symbol: str, every: str | int | None, levels: int, when: Span) -> Any:
+    """A pyarrow.Table, in the order of time."""
+    if not 1 <= levels <= MOST_LEVELS:
+        raise LakeError(f"{levels} levels: from 1 to {MOST_LEVELS}")
+    every_ns = None if every is None else interval_ns(every)
+    parts = [_of_listing(lake, each, every_ns, levels) for each in listings(lake, symbol, when)]
+    whole = pa.concat_tables([_schema(levels, every_ns).empty_table(), *parts])
+    keep = [pc.field("ts_event") >= when.start_ns] if when.start_ns is not None else []
+    keep += [pc.field("ts_event") <= when.end_ns] if when.end_ns is not None else []
+    for each in keep:
+        whole = whole.filter(each)
+    return whole
+
+
+def _of_listing(lake: "Lake", listing: Listing, every_ns: int | None, levels: int) -> Any:
+    """A day of an instrument; of its name while it had it."""
+    changes, stored = _told(lake, listing)
+    rows, source = _book_rows(stored, changes, listing.security_id)
+    ends, samples = _ends(changes, source, every_ns)
+    rows["flags"] = (rows["flags"] & ~np.uint8(Flag.END_OF_EVENT)) | ends.astype(np.uint8)
+    rows["packet"] = np.arange(len(rows))  # comes back with each depth: which row it was told after
+    store = BookStore()
+    store.add_instrument(listing.security_id)
+    store.want_depth(levels)
+    store.apply(rows)
+    found = store.take_depths()
+    at = source[found["packet"]]
+    kept = at >= 0  # the stored book that it begins with is of before
+    return _table(found[kept], changes, at[kept], samples, listing, levels, every_ns)
+
+
+def _told(lake: "Lake", listing: Listing) -> tuple[Any, Any]:
+    """Changes of the book, in the order of the stream, behind the stored one that they begin with."""
+    mine, of_all = listing.where, listing.where_all
+    first = "" if listing.start_ns is None else f" and ts_checkpoint <= {listing.start_ns}"
+    stored = stored_book(lake, f"{mine}{first}") if first else None
+    since = [] if stored is None else [int(stored["ts_send"][0].as_py() or 0)]
+    until = "" if listing.end_ns is None else f" and ts_event <= {listing.end_ns}"
+    after = f" and ts_event >= {max(0, since[0] - 60_000_000_000)}" if since else ""
+    columns = [*BOOK_COLUMNS, "end_of_event"]
+    orders = lake.arrow("orders", f"{mine}{until}{after}", columns=columns)
+    resets = lake.arrow("orders", f"{of_all} and action = 'RESET'{until}", columns=columns)
+    changes = pa.concat_tables([orders, resets])
+    if stored is not None:
+        changes = changes.filter(changes_after(changes, stored))
+    return in_stream_order(changes), stored
+
+
+def _book_rows(stored: Any, changes: Any, security_id: int) -> tuple[Any, Array]:
+    """Rows for the kernel, and which change each is of (−1: of the stored book). A book that is told as
+    a whole is an empty one and its orders, one by one."""
+    actions = np.array([_CODES[word] for word in changes["action"].to_pylist()], np.int64)
+    rows = order_rows(changes, security_id, Kind.ORDER)
+    rows["action"] = np.where(actions <= _CODES["DELETE_FROM"], actions, 0)
+    sides = (actions == _CODES["DELETE_THRU"]) | (actions == _CODES["DELETE_FROM"])
+    rows["kind"] = np.where(sides, Kind.SIDE, Kind.ORDER)
+    rows["kind"][(actions == _EMPTY) | (actions == _RESET)] = Kind.EMPTY_BOOK
+    told = actions == _SNAPSHOT
+    first = told & (changes["entry"].to_numpy() == 0)
+    nothing = told & (rows["side"] == 0)  # an empty book tells no order
+    rows["kind"][nothing] = Kind.EMPTY_BOOK
+    source = np.arange(len(rows))
+    before = np.flatnonzero(first & ~nothing)
+    rows, source = np.insert(rows, before, _empty(security_id)), np.insert(source, before, before)
+    if stored is None:
+        return np.ascontiguousarray(rows), source
+    begun = order_rows(stored, security_id, Kind.SNAPSHOT_ORDER)
+    begun["kind"] = Kind.ORDER
+    return np.concatenate([begun, rows]), np.concatenate([np.full(len(begun), -1), source])
+
+
+def _empty(security_id: int) -> Any:
+    row = np.zeros(1, ROW)
+    row["kind"], row["security_id"] = Kind.EMPTY_BOOK, security_id
+    return row[0]
+
+
+def _ends(changes: Any, source: Array, every_ns: int | None) -> tuple[Array, Array]:
+    """Which rows are looked at the book after, and the end of the interval that each change is in."""
+    count = changes.num_rows
+    sent = (
+        np.maximum.accumulate(pc.fill_null(changes["ts_send"], 0).to_numpy()) if count else np.zeros(0, int)
+    )
+    length = every_ns or 1
+    samples = (sent // length + 1) * length
+    last = np.ones(count, bool)
+    if every_ns is not None:
+        last[:-1] = np.diff(samples) != 0
+    elif count:
+        times = pc.fill_null(changes["ts_event"], NULL).to_numpy()
+        packets = np.stack([changes["seq_version"].to_numpy(), changes["seq_num"].to_numpy()])
+        apart = (np.diff(times) != 0) & (np.diff(packets) != 0).any(axis=0)
+        ended = pc.fill_null(changes["end_of_event"], False).to_numpy(zero_copy_only=False)
+        told = np.diff(changes["entry"].to_numpy()) != 1  # a whole book has no marks of its own
+        snapshot = pc.equal(changes["action"], "SNAPSHOT").to_numpy(zero_copy_only=False)
+        last[:-1] = ended[:-1] | apart | (snapshot[:-1] & told)
+    # Of the rows made of one change the last counts; the stored book is looked at once, at its end.
+    final = np.ones(len(source), bool)
+    final[:-1] = np.diff(source) != 0
+    return final & np.where(source >= 0, last[np.maximum(source, 0)] if count else False, True), samples
+
+
+def _table(
+    found: Any, changes: Any, at: Array, samples: Array, listing: Listing, levels: int, every_ns: int | None
+) -> Any:
+    taken = changes.take(pa.array(at))
+    times = pc.fill_null(taken["ts_event"], NULL).to_numpy()
+    count = len(found)
+    columns: dict[str, Any] = {
+        "trade_date": pa.array([listing.trade_date] * count, pa.date32()),
+        "security_id": pa.array(np.full(count, listing.security_id)),
+        "symbol": pa.array([listing.symbol] * count, pa.string()),
+        "ts_event": integers(times), "time": moments(times),
+        "seq_version": taken["seq_version"], "seq_num": taken["seq_num"], "quality": taken["quality"],
+    }  # fmt: skip
+    if every_ns is not None:
+        columns["ts_sample"] = integers(samples[at])
+    for side in _SIDES:
+        told = found[f"{side}s"]
+        for level in range(levels):
+            there = told["orders"][:, level] > 0
+            price, size, orders = (
+                np.where(there, told[name][:, level], NULL) for name in ("price", "size", "orders")
+            )
+            columns[f"{side}_price_{level + 1}"] = decimals(_PRICE, price).cast(PRICE.arrow)
+            columns[f"{side}_size_{level + 1}"] = integers(size)
+            columns[f"{side}_orders_{level + 1}"] = narrow(orders, pa.int32(), np.int32)
+    return pa.table(columns, schema=_schema(levels, every_ns))
+
+
+def _schema(levels: int, every_ns: int | None) -> Any:
+    def fields() -> Iterator[tuple[str, Any]]:
+        yield "trade_date", pa.date32()
+        yield from (("security_id", LONG.arrow), ("symbol", NAME.arrow), ("ts_event", LONG.arrow))
+        yield from (("time", MOMENT.arrow), ("seq_version", INT.arrow), ("seq_num", LONG.arrow))
+        yield "quality", SHORT.arrow
+        if every_ns is not None:
+            yield "ts_sample", LONG.arrow
+        for side in _SIDES:
+            for level in range(1, levels + 1):
+                yield f"{side}_price_{level}", PRICE.arrow
+                yield f"{side}_size_{level}", LONG.arrow
+                yield f"{side}_orders_{level}", INT.arrow
+
+    return pa.schema(list(fields()))
