@@ -63,7 +63,7 @@ def test_the_documents_have_queries() -> None:
 @pytest.mark.parametrize("sql", [*documented(), *MORE])
 def test_both_engines_give_the_same_rows(lake: str, spark_query: SparkQuery, sql: str) -> None:
     ours, sparks = DuckQuery(lake).run(sql), spark_query.run(sql)
-    assert [name.split("(")[0] for name in ours.column_names] == [
+    assert [name.split("(")[0].removesuffix("_star") for name in ours.column_names] == [
         name.split("(")[0] for name in sparks.column_names
     ]
     found, expected = (sorted(map(repr, _rows(table))) for table in (ours, sparks))

@@ -1,7 +1,7 @@
 """Trades beside the quotes before them, and prices adjusted for what changed the share itself.
 
 B3 sends the closing price of the day before again each morning, adjusted for dividends, splits and the
-like (13.7). Divided by the closing price as it was, that is the factor of the day; prices of a day are
+like (13.9.3). Divided by the closing price as it was, that is the factor of the day; prices of a day are
 multiplied by the factors of all days after it. Prices are raw unless they are asked for adjusted.
 """
 

@@ -18,6 +18,7 @@ from pregao.lake.errors import LakeConflictError, LakeDamagedError, named
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.livefile import LiveFile
 from pregao.lake.store.location import Location
+from pregao.lake.tables.page import comment_of
 from pregao.lake.tables.table import Table
 
 with name_missing_extra():
@@ -138,7 +139,7 @@ class DeltaLog:
         with named(self.location.full(self.table.name, _LOG)):
             try:
                 self._delta.create_write_transaction(
-                    actions, mode="append", schema=Schema.from_arrow(self.table.schema),
+                    actions, mode="append", schema=_schema(self.table),
                     partition_by=list(self.table.partitions),
                     commit_properties=_properties(lake_version, with_transaction=True),
                     post_commithook_properties=PostCommitHookProperties(cleanup_expired_logs=False),
@@ -191,7 +192,7 @@ def _create(location: Location, table: Table) -> None:
     with named(location.full(table.name, _LOG)):
         try:
             DeltaTable.create(
-                location.delta_uri(table.name), Schema.from_arrow(table.schema), mode="error",
+                location.delta_uri(table.name), _schema(table), mode="error",
                 partition_by=list(table.partitions), name=table.name, description=table.about,
                 configuration=_CONFIGURATION, storage_options=location.storage_options,
                 commit_properties=_properties(0, with_transaction=False),
@@ -220,7 +221,15 @@ def _widen(log: DeltaLog) -> DeltaLog:
 def _missing(log: DeltaLog) -> list[Any]:
     assert log._delta is not None
     there = {field.name for field in log._delta.schema().fields}
-    return [field for field in Schema.from_arrow(log.table.schema).fields if field.name not in there]
+    return [field for field in _schema(log.table).fields if field.name not in there]
+
+
+def _schema(table: Table) -> Schema:
+    """With what is said of each column as its comment, for whoever reads the tables by other means."""
+    commented = [
+        field.with_metadata({"comment": comment_of(table.by_name[field.name])}) for field in table.schema
+    ]
+    return Schema.from_arrow(pa.schema(commented))
 
 
 def _properties(lake_version: int, *, with_transaction: bool) -> CommitProperties:

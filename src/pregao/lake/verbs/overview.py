@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from pregao.lake.lake import Lake, Systems
 from pregao.lake.tables.catalogue import DATA_TABLES, find_table
+from pregao.lake.tables.page import unit_of
 
 
 @dataclass(frozen=True)
@@ -56,9 +57,12 @@ def describe(name: str) -> Any:
     """The columns of one table."""
     table = find_table(name)
     rows = [
-        {"column": each.name, "type": each.type.spark, "about": each.about or ", ".join(each.words)}
+        {
+            "column": each.name, "type": each.type.spark, "unit": unit_of(each),
+            "about": each.about or ", ".join(each.words),
+        }
         for each in table.columns
-    ]
+    ]  # fmt: skip
     return pa.Table.from_pylist(rows)
 
 
