@@ -31,14 +31,14 @@ class Questions:
 
         def of(self, system: Systems) -> "Lake": ...
 
-    def _asked(self, system: Systems) -> "Lake":
+    def _of_system(self, system: Systems) -> "Lake":
         return self if system is None else self.of(system)  # type: ignore[return-value]
 
     def dates(self, *, system: Systems = None) -> list[date]:
         """Trade dates."""
         from pregao.lake.quant.symbology import dates
 
-        return dates(self._asked(system))
+        return dates(self._of_system(system))
 
     def symbols(
         self, day: date | str | None = None, like: str | None = None, *, system: Systems = None
@@ -46,7 +46,7 @@ class Questions:
         """Of a trade date, the newest unless said; `like` as in SQL: % is any text, _ any letter."""
         from pregao.lake.quant.symbology import symbols
 
-        return symbols(self._asked(system), date.fromisoformat(day) if isinstance(day, str) else day, like)
+        return symbols(self._of_system(system), date.fromisoformat(day) if isinstance(day, str) else day, like)
 
     def symbology(
         self, symbol: str | None = None, *, security_id: int | None = None, system: Systems = None
@@ -54,7 +54,7 @@ class Questions:
         """Which instrument (id) had a symbol when, or which symbols an instrument had."""
         from pregao.lake.quant.symbology import symbology
 
-        return symbology(self._asked(system), symbol, security_id)
+        return symbology(self._of_system(system), symbol, security_id)
 
     def book(
         self, symbol: str, at: "Moment", depth: int | None = None, *, system: Systems = None
@@ -66,7 +66,7 @@ class Questions:
         at_ns = moment_ns(at)
         if at_ns is None:
             raise LakeError("a book is of a time: at=…")
-        return book_at(self._asked(system), symbol, at_ns, depth)
+        return book_at(self._of_system(system), symbol, at_ns, depth)
 
     def trades(
         self, symbol: str, start: "Moment" = None, end: "Moment" = None, *, clean: bool = True,
@@ -77,7 +77,7 @@ class Questions:
         from pregao.lake.quant.prices import adjust
         from pregao.lake.quant.symbology import rows_of
 
-        lake = self._asked(system)
+        lake = self._of_system(system)
         found = rows_of(lake, "trades_clean" if clean else "trades", symbol, start, end)
         return adjust(lake, symbol, found) if adjusted else found
 
@@ -89,7 +89,7 @@ class Questions:
         from pregao.lake.quant.depth import depth
         from pregao.lake.quant.times import span
 
-        return depth(self._asked(system), symbol, every, levels, span(start, end))
+        return depth(self._of_system(system), symbol, every, levels, span(start, end))
 
     def bars(
         self, symbol: str, every: str | int | Decimal = "1m", *, by: "bars_module.By" = "time",
@@ -100,7 +100,7 @@ class Questions:
         from pregao.lake.quant.prices import adjust
         from pregao.lake.quant.times import span
 
-        lake = self._asked(system)
+        lake = self._of_system(system)
         when = span(start, end)
         found = bars(lake, [("symbol", "=", symbol), *when.conditions()], every, by)
         return adjust(lake, symbol, found) if adjusted else found
@@ -109,7 +109,7 @@ class Questions:
         """By which prices of each day are adjusted."""
         from pregao.lake.quant.prices import factors
 
-        return factors(self._asked(system), symbol)
+        return factors(self._of_system(system), symbol)
 
     def continuous(
         self, asset: str, by: "symbology_module.By" = "volume", *, roll_days: int = 1,
@@ -118,7 +118,7 @@ class Questions:
         """Which contract of an asset's futures is followed on each day."""
         from pregao.lake.quant.symbology import continuous
 
-        return continuous(self._asked(system), asset, by, roll_days)
+        return continuous(self._of_system(system), asset, by, roll_days)
 
     @staticmethod
     def asof(trades: Any, quotes: Any) -> Any:
@@ -134,4 +134,4 @@ class Questions:
         from pregao.lake.quant.hftbacktest import events
         from pregao.lake.quant.times import span
 
-        return events(self._asked(system), symbol, span(start, end))
+        return events(self._of_system(system), symbol, span(start, end))
