@@ -56,6 +56,20 @@ class Fault(IntEnum):
     DATA_HEADER_TRUNCATED = 44
     DATA_PAST_MESSAGE = 45
 
+    # FIX, tag=value: the framing of a byte stream, then one message.
+    FIX_NOISE = 100  # bytes that belong to no message
+    FIX_BEGIN_STRING = 101  # the first field is not 8=FIX…
+    FIX_BODY_LENGTH = 102  # 9 is missing, no number, or not the length of the body
+    FIX_MSG_TYPE = 103  # the third field is not 35
+    FIX_CHECK_SUM = 104  # 10 is not where the length says, no three digits, or not the sum
+    FIX_TOO_LARGE = 105  # 9 says more than any message may have
+    FIX_FIELD = 106  # a field without tag, number or equals sign
+    FIX_DATA_LENGTH = 107  # a data field that its length field does not measure
+    FIX_GROUP_COUNT = 108  # entries of a group that its count does not count
+    FIX_GROUP_ORDER = 109  # an entry of a group that does not begin as the others do
+    FIX_REPEATED = 110  # a tag that is there twice
+    FIX_DEFLATE = 111  # a compressed stream that cannot be inflated
+
     @property
     def label(self) -> str:
         """The name a person reads: `message-length-past-packet`."""

@@ -1,0 +1,144 @@
+"""From values to the bytes of a message.
+
+The header ascends by tag after 8, 9 and 35; body and groups keep the dictionary's order. A body is encoded
+once and may go to many sessions: only header and trailer are each session's own, and their byte sums add up.
+
+Blocks of the same tags come again and again (a book entry has a handful of shapes), so the order of a shape
+and the text around its values are worked out once and kept.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any, TypeAlias
+
+from pregao.model.errors import EncodeError
+
+from .dictionary import Block, Dictionary, FieldSpec
+from .formats import format_value
+from .message import byte_sum
+from .types import RAW, SOH, FixValue, ValueFormatError
+
+Given: TypeAlias = "FixValue | Sequence[Fields]"
+Fields: TypeAlias = Mapping[int, Any]  # Given: a value as bytes, typed, or the entries of a group
+
+MAX_SHAPES = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedBody:
+    """The body of a message, which sessions share, and the sum of its bytes."""
+
+    msg_type: bytes
+    data: bytes
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """The tags of a block in writing order, and its text with a place for each value."""
+
+    tags: tuple[int, ...]
+    take: Callable[[Fields], Any]  # the values in that order, at once
+    template: bytes
+    plain: bool  # no groups, no data
+    data: tuple[tuple[int, int], ...]  # where a length stands, and the data behind it
+
+
+class Encoder:
+    """Encodes messages of one dictionary. `by_tag` writes bodies ascending by tag, as other engines do."""
+
+    def __init__(self, dictionary: Dictionary, *, by_tag: bool = False) -> None:
+        self.dictionary = dictionary
+        self.by_tag = by_tag
+        self._shapes: dict[tuple[int, tuple[int, ...]], _Shape] = {}
+
+    def body(self, msg_type: bytes, fields: Fields) -> EncodedBody:
+        spec = self.dictionary.message(msg_type)
+        if spec is None:
+            raise EncodeError("no such message type", message=msg_type.decode("latin-1"))
+        data = self._block(fields, spec.body, spec.name)
+        return EncodedBody(msg_type, data, byte_sum(data))
+
+    def message(self, msg_type: bytes, header: Fields, body: Fields) -> bytes:
+        return self.frame(self.body(msg_type, body), header)
+
+    def frame(self, body: EncodedBody, header: Fields) -> bytes:
+        """A whole message around an encoded body. `header` is without 8, 9 and 35."""
+        inner = b"35=%b\x01" % body.msg_type + self._header(header)
+        start = b"8=%b\x019=%d\x01" % (self.dictionary.begin_string, len(inner) + len(body.data))
+        total = byte_sum(start) + byte_sum(inner) + body.total
+        return b"%b%b%b10=%03d\x01" % (start, inner, body.data, total % 256)
+
+    def _header(self, header: Fields) -> bytes:
+        own, parts = self.dictionary.header.own, []
+        for tag in sorted(header):
+            if tag not in own or tag in (8, 9, 35):
+                raise EncodeError(f"tag {tag} is not for the header", message="header")
+            parts.append(b"%d=%b\x01" % (tag, _value(header[tag], own[tag].field, "header")))
+        return b"".join(parts)
+
+    def _block(self, fields: Fields, block: Block, message: str) -> bytes:
+        key = (id(block), tuple(fields))
+        shape = self._shapes.get(key)
+        if shape is None:
+            shape = self._make_shape(fields, block, message)
+            if len(self._shapes) < MAX_SHAPES:
+                self._shapes[key] = shape
+        if shape.plain:
+            try:
+                data: bytes = shape.template % shape.take(fields)
+            except TypeError:
+                pass
+            else:  # all were bytes: nothing in them may be a delimiter, and none may be empty
+                if data.count(SOH) == len(shape.tags) and b"=\x01" not in data:
+                    return data
+        values = [self._given(fields[tag], tag, block, message) for tag in shape.tags]
+        for length, data_at in shape.data:
+            if int(values[length]) != len(values[data_at]):
+                raise EncodeError("a length that is not its data's", message=message, field=block.name)
+        return shape.template % tuple(values)
+
+    def _make_shape(self, fields: Fields, block: Block, message: str) -> _Shape:
+        own = block.own
+        for tag in fields:
+            if tag not in own:
+                raise EncodeError(f"tag {tag} is not in {block.name}", message=message)
+        tags = sorted(fields) if self.by_tag else sorted(fields, key=block.positions.__getitem__)
+        if self.by_tag and block.name != message and block.first_tag in fields:
+            tags.remove(block.first_tag)  # an entry begins with its first member, whatever its number
+            tags.insert(0, block.first_tag)
+        raw = [i for i, tag in enumerate(tags) if own[tag].field.kind in RAW]
+        lengths = self.dictionary.data_of_length
+        for i in raw:
+            if not i or lengths.get(tags[i - 1]) != tags[i]:
+                raise EncodeError("data without its length", message=message, field=own[tags[i]].field.name)
+        template = b"".join(b"%b" if tag in block.groups else b"%d=%%b\x01" % tag for tag in tags)
+        plain = not raw and not block.groups.keys() & fields.keys()
+        take = itemgetter(*tags) if tags else lambda _: ()
+        return _Shape(tuple(tags), take, template, plain, tuple((i - 1, i) for i in raw))
+
+    def _given(self, value: Given, tag: int, block: Block, message: str) -> bytes:
+        group = block.groups.get(tag)
+        if group is None:
+            return _value(value, block.own[tag].field, message)
+        if isinstance(value, str | bytes | tuple) or not isinstance(value, Sequence):
+            raise EncodeError("a group is a list of entries", message=message, field=group.name)
+        entries: list[Fields] = list(value)  # type: ignore[arg-type]
+        return b"%d=%d\x01" % (tag, len(entries)) + b"".join(
+            [self._block(entry, group, message) for entry in entries]
+        )
+
+
+def _value(value: Given, spec: FieldSpec, message: str) -> bytes:
+    """The bytes of one value. Bytes are taken as they are: who gives them has formatted them."""
+    if type(value) is bytes:
+        if spec.kind in RAW or (value and SOH not in value):
+            return value
+        raise EncodeError("empty, or with a delimiter inside", message=message, field=spec.name)
+    if isinstance(value, list | Mapping):
+        raise EncodeError("a list of entries for a field that is no group", message=message, field=spec.name)
+    try:
+        return format_value(spec.kind, value)  # type: ignore[arg-type]
+    except ValueFormatError as error:
+        raise EncodeError(str(error), message=message, field=spec.name) from None

@@ -1,0 +1,168 @@
+"""From the bytes of one framed message to a `FixMessage`.
+
+Fields may come in any order within header, body and trailer (3.2). An entry of a group begins with the tag
+that the group's first entry began with, whichever of its members that is: the text and B3's dictionary
+differ there. What is wrong with the structure is kept beside the message, because the session answers it
+with a reject; bytes that are not fields at all are a `DecodeError`.
+"""
+
+import re
+from collections.abc import Iterator
+
+from pregao.model.errors import DecodeError, Fault
+
+from .dictionary import Block, Dictionary
+from .message import Entry, FixMessage, Problem, RejectReason, Value
+from .types import SOH
+
+Fields = list[tuple[int, bytes]]
+
+MAX_FIELDS = 200_000
+_TAG = re.compile(rb"-?[0-9]{1,9}")
+
+
+def parse_message(raw: bytes, dictionary: Dictionary) -> FixMessage:
+    """The message of these bytes, which begin with 8= and end with the delimiter of 10."""
+    return _Parser(dictionary, split_fields(raw, dictionary)).message()
+
+
+def split_fields(raw: bytes, dictionary: Dictionary) -> Fields:
+    """Tags and values in the order of the wire; data fields by their length, delimiters inside of them."""
+    pieces = raw.split(SOH)
+    if pieces.pop():
+        raise DecodeError(Fault.FIX_FIELD, len(raw), "the last field has no delimiter")
+    if len(pieces) > MAX_FIELDS:
+        raise DecodeError(Fault.FIX_TOO_LARGE, 0, f"more than {MAX_FIELDS} fields")
+    known, lengths = dictionary.tags, dictionary.data_of_length
+    fields: Fields = []
+    i, count = 0, len(pieces)
+    while i < count:
+        name, equals, value = pieces[i].partition(b"=")
+        tag = known.get(name)
+        if tag is None or not equals:
+            tag = _tag_number(name, equals, pieces, i)
+        fields.append((tag, value))
+        i += 1
+        if tag in lengths and i < count:
+            i = _take_data(fields, pieces, i, lengths[tag], value)
+    return fields
+
+
+def _tag_number(name: bytes, equals: bytes, pieces: list[bytes], i: int) -> int:
+    """A tag that no dictionary has is still a number: -1 is rejected, not garbled."""
+    if not equals or not _TAG.fullmatch(name):
+        raise DecodeError(Fault.FIX_FIELD, _offset(pieces, i), repr(pieces[i][:40]))
+    return int(name)
+
+
+def _take_data(fields: Fields, pieces: list[bytes], i: int, data_tag: int, length: bytes) -> int:
+    """Join the pieces of a data field that follows its length; the index after it. A length with something
+    else after it measures nothing (the entries of URDR's group have such)."""
+    prefix = b"%d=" % data_tag
+    if not pieces[i].startswith(prefix):
+        return i
+    wanted = int(length) if length.isdigit() and len(length) < 10 else -1
+    first, size = i, len(pieces[i]) - len(prefix)
+    while size < wanted and i + 1 < len(pieces):
+        i += 1
+        size += 1 + len(pieces[i])
+    if size != wanted:
+        raise DecodeError(Fault.FIX_DATA_LENGTH, _offset(pieces, first), f"tag {data_tag}")
+    fields.append((data_tag, SOH.join(pieces[first : i + 1])[len(prefix) :]))
+    return i + 1
+
+
+def _offset(pieces: list[bytes], i: int) -> int:
+    return sum(len(piece) + 1 for piece in pieces[:i])
+
+
+class _Parser:
+    """One pass over the fields of a message."""
+
+    def __init__(self, dictionary: Dictionary, fields: Fields) -> None:
+        self.dictionary = dictionary
+        self.fields = fields
+        self.problem: Problem | None = None
+        self.unknown: list[int] = []
+        self.at = 0
+
+    def message(self) -> FixMessage:
+        fields, dictionary = self.fields, self.dictionary
+        msg_type = next((value for tag, value in fields[:3] if tag == 35), b"")
+        spec = dictionary.messages.get(msg_type)
+        header, trailer = dictionary.header, dictionary.trailer
+        body = spec.body if spec else _EMPTY
+        parts: tuple[Entry, Entry, Entry] = ({}, {}, {})
+        blocks = (header, body, trailer)
+        phase, count = 0, len(fields)
+        while self.at < count:
+            tag, value = fields[self.at]
+            place = 0 if tag in header.own else 2 if tag in trailer.own else 1
+            if place < phase:
+                self._wrong(RejectReason.TAG_OUT_OF_ORDER, tag)
+            phase = max(phase, place)
+            block, part = blocks[place], parts[place]
+            self.at += 1
+            if tag not in block.own:
+                self.unknown.append(tag)
+            if tag in part:
+                self._wrong(RejectReason.TAG_APPEARS_TWICE, tag)
+                continue
+            group = block.groups.get(tag)
+            part[tag] = value if group is None else self._group(tag, value, group, blocks)
+        return FixMessage(msg_type, *parts, structure=self.problem, unknown=self.unknown)
+
+    def _wrong(self, reason: RejectReason, tag: int) -> None:
+        if self.problem is None:
+            self.problem = Problem(reason, tag)
+
+    def _group(self, count_tag: int, count: bytes, block: Block, outer: tuple[Block, ...]) -> Value:
+        """The entries that follow a count. A count that is no number stays bytes, for the validator."""
+        if not count.isdigit() or len(count) > 9:
+            return count
+        own, groups, fields = block.own, block.groups, self.fields
+        entries: list[Entry] = []
+        entry: Entry = {}
+        lead, end, at = -1, len(fields), self.at
+        while at < end:
+            tag, value = fields[at]
+            if tag == lead:
+                entry = {tag: value}
+                entries.append(entry)
+            elif tag in own:
+                if lead < 0:
+                    lead = tag
+                    entries.append(entry)
+                if tag in entry:
+                    self._wrong(RejectReason.GROUP_OUT_OF_ORDER, tag)
+                elif tag in groups:
+                    self.at = at + 1
+                    entry[tag] = self._group(tag, value, groups[tag], (*outer, block))
+                    at = self.at
+                    continue
+                else:
+                    entry[tag] = value
+            elif lead < 0 or any(tag in each.own for each in outer):
+                break
+            else:  # a tag that nobody knows, or of another message: it belongs to the entry it stands in
+                self.unknown.append(tag)
+                entry.setdefault(tag, value)
+            at += 1
+        self.at = at
+        if len(entries) != int(count):
+            self._wrong(RejectReason.GROUP_COUNT_INCORRECT, count_tag)
+        return entries
+
+
+_EMPTY = Block("unknown", ())
+
+
+def flat_fields(entry: Entry) -> Iterator[tuple[int, bytes]]:
+    """All fields of a part with those of its groups, counts as counted."""
+    for tag, value in entry.items():
+        if isinstance(value, bytes):
+            yield tag, value
+        else:
+            yield tag, b"%d" % len(value)
+            for inner in value:
+                yield from flat_fields(inner)
