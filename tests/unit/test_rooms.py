@@ -103,7 +103,7 @@ def test_only_the_lake_imports_pyspark() -> None:
 
 
 def test_no_sockets_or_clocks_in_machines() -> None:
-    rooms = ("model/", "codecs/", "books/", "recovery/", "feeds/", "exchange/")
+    rooms = ("model/", "codecs/", "books/", "recovery/", "sessions/", "feeds/", "exchange/")
     found = importers("socket") | importers("asyncio") | importers("time")
     assert not {name for name in found if name.startswith(rooms)}
 

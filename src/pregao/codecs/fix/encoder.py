@@ -104,10 +104,8 @@ class Encoder:
         for tag in fields:
             if tag not in own:
                 raise EncodeError(f"tag {tag} is not in {block.name}", message=message)
-        tags = sorted(fields) if self.by_tag else sorted(fields, key=block.positions.__getitem__)
-        if self.by_tag and block.name != message and block.first_tag in fields:
-            tags.remove(block.first_tag)  # an entry begins with its first member, whatever its number
-            tags.insert(0, block.first_tag)
+        by_tag = self.by_tag and block.name == message  # entries of groups keep the dictionary's order
+        tags = sorted(fields) if by_tag else sorted(fields, key=block.positions.__getitem__)
         raw = [i for i, tag in enumerate(tags) if own[tag].field.kind in RAW]
         lengths = self.dictionary.data_of_length
         for i in raw:

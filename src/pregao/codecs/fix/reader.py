@@ -10,11 +10,13 @@ from .dictionary import Block, Dictionary, FieldSpec, Member, MessageSpec
 from .types import FieldType
 
 BUILTIN_DICTIONARY = "b3-fix44.xml"
-MAX_NESTING = 8
+MAX_NESTING = 16  # groups and components together
 MAX_TAG = 999_999_999
 MAX_MEMBERS = 100_000  # in all blocks, with every component written out
 
-_TYPE_NAMES = {kind.value: kind for kind in FieldType} | {"UTCDATE": FieldType.UTCDATE}
+# Types of later versions that are text to us.
+_LATER = dict.fromkeys(("XID", "XIDREF", "LOCALMKTTIME"), FieldType.STRING)
+_TYPE_NAMES = {kind.value: kind for kind in FieldType} | _LATER
 
 
 @cache

@@ -1,0 +1,1 @@
+"""FIX sessions and replay requests, without sockets, files or clocks."""

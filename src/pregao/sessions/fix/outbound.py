@@ -1,0 +1,88 @@
+"""What we send: numbered, stamped, kept for a resend, and waiting to be taken."""
+
+from pregao.codecs.fix import Dictionary, EncodedBody, Encoder
+from pregao.codecs.fix.encoder import Fields
+from pregao.codecs.fix.formats import format_timestamp
+
+from .settings import SessionSettings
+from .store import SessionRecord, StoredMessage
+
+HEARTBEAT, TEST_REQUEST, RESEND_REQUEST = b"0", b"1", b"2"
+REJECT, SEQUENCE_RESET, LOGOUT, LOGON, BUSINESS_REJECT = b"3", b"4", b"5", b"A", b"j"
+
+
+class Outbound:
+    """Writes to a buffer that the owner of the connection empties with `take`."""
+
+    def __init__(self, dictionary: Dictionary, settings: SessionSettings) -> None:
+        self.settings = settings
+        self.record = SessionRecord(settings.sender, settings.target)
+        self.last_sent_ns = 0
+        self.unsent = 0
+        self._encoder = Encoder(dictionary, by_tag=settings.by_tag)
+        self._admin = Encoder(dictionary, by_tag=True)
+        self._pieces: list[bytes] = []
+
+    def take(self) -> bytes:
+        data = b"".join(self._pieces)
+        self._pieces.clear()
+        self.unsent = 0
+        return data
+
+    def body(self, msg_type: bytes, fields: Fields) -> EncodedBody:
+        """Encode once what goes to many sessions."""
+        return self._encoder.body(msg_type, fields)
+
+    def admin(self, msg_type: bytes, fields: Fields, now_ns: int, header: Fields | None = None) -> int:
+        """A message of the session itself: numbered, never sent again."""
+        return self._write(self._admin.body(msg_type, fields), now_ns, dict(header or {}))
+
+    def application(self, body: EncodedBody, now_ns: int, header: Fields | None = None) -> int:
+        extra = dict(header or {})
+        number = self._write(body, now_ns, dict(extra))
+        stored = StoredMessage(body, now_ns, tuple(extra.items()))
+        self.record.store.forget_before(now_ns)
+        self.record.store.add(number, stored)
+        return number
+
+    def resend(self, begin: int, end: int, now_ns: int) -> int:
+        """Answer a request for these numbers: messages with 43=Y and 122, all between them as gap fills. How
+        many messages went."""
+        resent, gap_from = 0, begin
+        if not self.settings.gap_fill_only:
+            self.record.store.forget_before(now_ns)
+            for number, stored in self.record.store.between(begin, end):
+                self._gap_fill(gap_from, number, now_ns)
+                header: dict[int, object] = dict(stored.header)
+                # A clock that was set back must not make 122 later than 52.
+                first_ns = min(stored.sent_ns, now_ns)
+                header.update({43: b"Y", 122: self._time(first_ns)})
+                self._frame(stored.body, number, now_ns, header)
+                resent, gap_from = resent + 1, number + 1
+        self._gap_fill(gap_from, end + 1, now_ns)
+        return resent
+
+    def _gap_fill(self, begin: int, next_number: int, now_ns: int) -> None:
+        if begin < next_number:
+            body = self._admin.body(SEQUENCE_RESET, {36: next_number, 123: b"Y"})
+            self._frame(body, begin, now_ns, {43: b"Y", 122: self._time(now_ns)})
+
+    def _write(self, body: EncodedBody, now_ns: int, header: dict[int, object]) -> int:
+        numbers = self.record.numbers
+        number = numbers.next_out
+        numbers.next_out += 1
+        self._frame(body, number, now_ns, header)
+        return number
+
+    def _frame(self, body: EncodedBody, number: int, now_ns: int, header: dict[int, object]) -> None:
+        header[34] = b"%d" % number
+        header[49] = self.record.sender
+        header[52] = self._time(now_ns)
+        header[56] = self.record.target
+        data = self._encoder.frame(body, header)
+        self._pieces.append(data)
+        self.unsent += len(data)
+        self.last_sent_ns = now_ns
+
+    def _time(self, time_ns: int) -> bytes:
+        return format_timestamp(time_ns, self.settings.time_decimals)
