@@ -1,0 +1,293 @@
+"""A client of the replayers without I/O: wants in, messages out, and one connection that it looks after.
+
+Its owner makes and closes connections as `ConnectWanted` and `DisconnectWanted` say, and tells how that
+went. What comes back counts only if its number (1181), the number inside of the message (34) and what was
+asked for agree. Every wait is bounded: what could not be had in time is told as `SpanFailed`, and snapshots
+heal it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from pregao.codecs.fix import Dictionary, FixMessage
+from pregao.sessions.fix import FixSession, SessionSettings, State
+from pregao.sessions.fix import events as fix
+
+from .events import (
+    ConnectWanted,
+    DisconnectWanted,
+    ReplayClientSettings,
+    Replayed,
+    ReplayEvent,
+    ReplayHealth,
+    SpanFailed,
+)
+from .messages import (
+    ACKNOWLEDGEMENT,
+    RAW_DATA,
+    REPORT,
+    REQUEST,
+    Acknowledgement,
+    RawData,
+    ReplayError,
+    ReplayFormatError,
+    ReplayRequest,
+    Report,
+    Response,
+    Span,
+)
+from .wants import Want, Wants, spans_of
+
+
+@dataclass(slots=True)
+class _Asked:
+    """The request under way."""
+
+    request_id: str
+    wants: dict[str, Want]
+    missing: dict[str, set[int]]
+    until_ns: int
+    open_channels: set[str]
+    acknowledged: bool = False
+
+
+class ReplayClient:
+    """`number_of` reads 34 from a raw message, or gives None: the feed's decoder knows how."""
+
+    def __init__(
+        self,
+        settings: ReplayClientSettings,
+        session_settings: SessionSettings,
+        dictionary: Dictionary,
+        number_of: Callable[[bytes], int | None],
+    ) -> None:
+        self.settings, self.health = settings, ReplayHealth()
+        self._session_settings = replace(session_settings, reset_on_logon=True, strict=False)
+        self._dictionary, self._number_of = dictionary, number_of
+        self._wants = Wants(settings.max_spans)
+        self._events: list[ReplayEvent] = []
+        self._session: FixSession | None = None
+        self._asked: _Asked | None = None
+        self._endpoint = 0
+        self._connecting_until_ns: int | None = None
+        self._not_before_ns = 0
+        self._last_id = 0
+
+    # What the owner says
+
+    def want(self, channel: str, begin: int, end: int, now_ns: int) -> list[ReplayEvent]:
+        """Numbers that are missing. Those of spans that touch are asked for together."""
+        span = Span(channel, begin, end)
+        if not 1 <= begin <= end or span.count > self.settings.max_messages:
+            self._fail(span, "more than a replayer gives at once" if begin <= end else "no such span")
+        else:
+            under_way = self._asked.missing.get(channel, set()) if self._asked else set()
+            for part in spans_of(channel, (n for n in range(begin, end + 1) if n not in under_way)):
+                if not self._wants.add(Want(part, now_ns + self.settings.want_ns)):
+                    self._fail(part, "too many spans are wanted")
+        return self._go_on(now_ns)
+
+    def connected(self, now_ns: int) -> list[ReplayEvent]:
+        """The connection that was wanted is there."""
+        self.health.connections += 1
+        self._session = FixSession.initiator(self._session_settings, self._dictionary)
+        self._session.connect(now_ns)
+        return self._go_on(now_ns)
+
+    def disconnected(self, now_ns: int) -> list[ReplayEvent]:
+        """The connection is gone, or could not be made: the next one is to the other endpoint."""
+        self._drop("disconnected", now_ns, told=False)
+        return self._go_on(now_ns)
+
+    def receive(self, data: bytes, now_ns: int) -> list[ReplayEvent]:
+        if self._session is not None:
+            self._take(self._session.receive(data, now_ns), now_ns)
+        return self._go_on(now_ns)
+
+    def data_to_send(self) -> bytes:
+        return b"" if self._session is None else self._session.data_to_send()
+
+    def next_timeout(self) -> int | None:
+        times = [self._wants.next_end(), self._connecting_until_ns]
+        if self._asked is not None:
+            times.append(self._asked.until_ns)
+        elif self._session is not None and len(self._wants):
+            times.append(self._wants.next_due())
+        if self._session is not None:
+            times.append(self._session.next_timeout())
+        elif self._connecting_until_ns is None and len(self._wants):
+            times.append(self._not_before_ns)
+        return min((time for time in times if time is not None), default=None)
+
+    def on_timeout(self, now_ns: int) -> list[ReplayEvent]:
+        if self._session is not None:
+            self._take(self._session.on_timeout(now_ns), now_ns)
+        if self._asked is not None and self._asked.until_ns <= now_ns:
+            self.health.faults["no answer in time"] += 1
+            self._drop("no answer in time", now_ns)
+        if self._connecting_until_ns is not None and self._connecting_until_ns <= now_ns:
+            self._drop("no connection in time", now_ns)
+        for span in self._wants.expired(now_ns):
+            self._fail(span, "not in time")
+        return self._go_on(now_ns)
+
+    @property
+    def is_ready(self) -> bool:
+        """Logged on."""
+        return self._session is not None and self._session.core.is_live
+
+    # The connection
+
+    def _go_on(self, now_ns: int) -> list[ReplayEvent]:
+        """Connect or ask, whichever is next; then all that happened."""
+        if self._session is None and self._connecting_until_ns is None:
+            if len(self._wants) and now_ns >= self._not_before_ns:
+                self._connecting_until_ns = now_ns + self.settings.connect_ns
+                self._events.append(ConnectWanted(self.settings.endpoints[self._endpoint]))
+        elif self._asked is None and self.is_ready:
+            self._connecting_until_ns = None
+            self._ask(now_ns)
+        events, self._events = self._events, []
+        return events
+
+    def _drop(self, reason: str, now_ns: int, told: bool = True) -> None:
+        """Leave this connection; what it was asked for goes back to what is wanted."""
+        endpoint = self.settings.endpoints[self._endpoint]
+        had = self._session is not None or self._connecting_until_ns is not None
+        if self._session is not None:
+            self._session.disconnected(now_ns)
+        self._session = self._connecting_until_ns = None
+        if not had:
+            return
+        if told:
+            self._events.append(DisconnectWanted(endpoint, reason))
+        self._endpoint = (self._endpoint + 1) % len(self.settings.endpoints)
+        if self._endpoint == 0:
+            self._not_before_ns = now_ns + self.settings.reconnect_ns
+        asked, self._asked = self._asked, None
+        if asked is not None:
+            for channel in asked.wants:
+                self._want_again(asked, channel, now_ns, reason)
+
+    def _take(self, events: list[fix.Event], now_ns: int) -> None:
+        for event in events:
+            if isinstance(event, fix.MessageReceived):
+                self._take_message(event.message, now_ns)
+            elif isinstance(event, fix.LoggedOn):
+                self._not_before_ns = 0  # the pause was for endpoints that fail one after the other
+            elif isinstance(event, fix.GarbledSkipped):
+                self.health.faults[event.garbled.fault.label] += 1
+            elif isinstance(event, fix.MessageRejected | fix.RejectReceived):
+                self.health.faults["rejected"] += 1
+            elif isinstance(event, fix.ConnectionCut):
+                self._drop(event.reason, now_ns)
+        if self._session is not None and self._session.state is State.CUT:
+            self._drop("the session is over", now_ns)
+
+    # Requests and answers
+
+    def _ask(self, now_ns: int) -> None:
+        wants = self._wants.take(self.settings.max_messages, self.settings.max_channels, now_ns)
+        if not wants or self._session is None:
+            return
+        self._last_id += 1
+        spans = tuple(want.span for want in wants)
+        request = ReplayRequest(str(self._last_id), spans)
+        self._session.send(REQUEST, request.fields(), now_ns)
+        self.health.requests += 1
+        self._asked = _Asked(
+            request.request_id,
+            {want.span.channel: want for want in wants},
+            {span.channel: set(range(span.begin, span.end + 1)) for span in spans},
+            now_ns + self.settings.answer_ns,
+            {span.channel for span in spans},
+        )
+
+    def _take_message(self, message: FixMessage, now_ns: int) -> None:
+        try:
+            if message.msg_type == ACKNOWLEDGEMENT:
+                self._take_acknowledgement(Acknowledgement.read(message), now_ns)
+            elif message.msg_type == RAW_DATA:
+                self._take_raw_data(RawData.read(message))
+            elif message.msg_type == REPORT:
+                self._take_report(Report.read(message), now_ns)
+            else:
+                self.health.faults["another message"] += 1
+        except ReplayFormatError:
+            self.health.faults["malformed"] += 1
+
+    def _take_acknowledgement(self, ack: Acknowledgement, now_ns: int) -> None:
+        asked = self._asked
+        if asked is None or ack.request_id != asked.request_id:
+            self.health.faults["an answer to nothing"] += 1
+        elif ack.response in (Response.ACCEPTED, Response.PARTLY, Response.PARTLY_IN_OLD_DICTIONARIES):
+            asked.acknowledged = True
+        else:
+            self._asked = None
+            reason = f"refused with 1348={ack.response}"
+            for channel in asked.wants:
+                if ack.response in (Response.TOO_MANY_CHANNELS, Response.NOT_ALLOWED):
+                    self._give_up(asked, channel, reason)
+                else:
+                    self._want_again(asked, channel, now_ns, reason)
+            if ack.response == Response.UNAVAILABLE:
+                self._drop(reason, now_ns)
+
+    def _take_raw_data(self, raw: RawData) -> None:
+        asked = self._asked
+        if asked is None or raw.request_id != asked.request_id or raw.channel not in asked.missing:
+            self.health.faults["not asked for"] += 1
+            return
+        missing = asked.missing[raw.channel]
+        for piece in raw.pieces:
+            end = piece.offset + piece.length
+            if not piece.length or end > len(raw.data):
+                self.health.faults["outside of the raw data"] += 1
+                continue
+            if piece.number not in missing:
+                self.health.faults["not asked for"] += 1
+                continue
+            data = raw.data[piece.offset : end]
+            if self._number_of(data) != piece.number:
+                self.health.faults["another number inside"] += 1
+                continue
+            missing.remove(piece.number)
+            self.health.replayed += 1
+            self._events.append(Replayed(raw.channel, piece.number, data))
+
+    def _take_report(self, report: Report, now_ns: int) -> None:
+        asked = self._asked
+        if (
+            asked is None
+            or report.request_id != asked.request_id
+            or report.channel not in asked.open_channels
+        ):
+            self.health.faults["an answer to nothing"] += 1
+            return
+        asked.open_channels.remove(report.channel)
+        reason = "not sent" if report.error is None else f"1354={report.error}"
+        final = (ReplayError.NO_SUCH_CHANNEL, ReplayError.BAD_RANGE, ReplayError.LIMIT_EXCEEDED)
+        if report.error is not None and report.error in final:
+            self._give_up(asked, report.channel, reason)
+        else:
+            self._want_again(asked, report.channel, now_ns, reason)
+        if not asked.open_channels:
+            self._asked = None
+
+    def _want_again(self, asked: _Asked, channel: str, now_ns: int, reason: str) -> None:
+        """What is still missing of a channel: tried again after a pause, or given up."""
+        want = asked.wants[channel]
+        if want.tries + 1 >= self.settings.tries:
+            self._give_up(asked, channel, reason)
+            return
+        for span in spans_of(channel, asked.missing.pop(channel, ())):
+            again = Want(span, want.until_ns, want.tries + 1, now_ns + self.settings.pause_ns)
+            if not self._wants.add(again):
+                self._fail(span, reason)
+
+    def _give_up(self, asked: _Asked, channel: str, reason: str) -> None:
+        for span in spans_of(channel, asked.missing.pop(channel, ())):
+            self._fail(span, reason)
+
+    def _fail(self, span: Span, reason: str) -> None:
+        self._events.append(SpanFailed(span, reason))

@@ -1,0 +1,62 @@
+"""What a client of the replayers can be set to, what it tells its owner, and what it counts."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from .history import MILLISECOND
+from .messages import MAX_MESSAGES, Span
+
+SECOND = 1000 * MILLISECOND
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayClientSettings:
+    endpoints: tuple[str, ...] = ("A", "B")  # in the order of preference
+    tries: int = 4  # one and three more (6.2)
+    pause_ns: int = 140 * MILLISECOND
+    answer_ns: int = 2 * SECOND  # from a request to its last report
+    want_ns: int = 5 * SECOND  # from a want to giving it up
+    connect_ns: int = 3 * SECOND  # for a connection and its logon
+    reconnect_ns: int = SECOND  # after all endpoints have failed
+    max_messages: int = MAX_MESSAGES
+    max_channels: int = 100
+    max_spans: int = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectWanted:
+    endpoint: str
+
+
+@dataclass(frozen=True, slots=True)
+class DisconnectWanted:
+    endpoint: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A message that was missing."""
+
+    channel: str
+    number: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SpanFailed:
+    """Numbers that could not be had, and why."""
+
+    span: Span
+    reason: str
+
+
+ReplayEvent = ConnectWanted | DisconnectWanted | Replayed | SpanFailed
+
+
+@dataclass(slots=True)
+class ReplayHealth:
+    requests: int = 0
+    replayed: int = 0
+    connections: int = 0
+    faults: Counter[str] = field(default_factory=Counter)
