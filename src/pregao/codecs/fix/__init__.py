@@ -1,13 +1,13 @@
 """FIX 4.4, tag=value: dictionaries, values, messages, framing. Sessions are in `pregao.sessions.fix`."""
 
-from .dictionary import Block, Dictionary, FieldSpec, Member, MessageSpec
-from .encoder import EncodedBody, Encoder
-from .framing import Framed, Framer, Garbled
-from .message import Entry, FixMessage, Problem, RejectReason
-from .parser import parse_message
-from .reader import load_builtin_dictionary, parse_dictionary
-from .types import FieldType, FixValue, MonthYear, ValueFormatError, parse_value
-from .validation import Unknowns, validate
+from pregao.codecs.fix.dictionary import Block, Dictionary, FieldSpec, Member, MessageSpec
+from pregao.codecs.fix.encoder import EncodedBody, Encoder
+from pregao.codecs.fix.framing import Framed, Framer, Garbled
+from pregao.codecs.fix.message import Entry, FixMessage, Problem, RejectReason
+from pregao.codecs.fix.parser import parse_message
+from pregao.codecs.fix.reader import load_builtin_dictionary, parse_dictionary
+from pregao.codecs.fix.types import FieldType, FixValue, MonthYear, ValueFormatError, parse_value
+from pregao.codecs.fix.validation import Unknowns, validate
 
 __all__ = [
     "Block",

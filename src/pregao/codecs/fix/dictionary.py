@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from .types import RAW, FieldType
+from pregao.codecs.fix.types import RAW, FieldType
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, TypeAlias
 
+from pregao.codecs.fix.dictionary import Block, Dictionary, FieldSpec
+from pregao.codecs.fix.formats import format_value
+from pregao.codecs.fix.message import byte_sum
+from pregao.codecs.fix.types import RAW, SOH, FixValue, ValueFormatError
 from pregao.model.errors import EncodeError
-
-from .dictionary import Block, Dictionary, FieldSpec
-from .formats import format_value
-from .message import byte_sum
-from .types import RAW, SOH, FixValue, ValueFormatError
 
 Given: TypeAlias = "FixValue | Sequence[Fields]"
 Fields: TypeAlias = Mapping[int, Any]  # Given: a value as bytes, typed, or the entries of a group

@@ -3,7 +3,7 @@
 from datetime import date
 from decimal import Decimal
 
-from .types import FLOATS, FieldType, FixValue, MonthYear, ValueFormatError, parse_value
+from pregao.codecs.fix.types import FLOATS, FieldType, FixValue, MonthYear, ValueFormatError, parse_value
 
 _SECOND = 1_000_000_000
 _DAY = 86_400 * _SECOND

@@ -12,9 +12,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from pregao.codecs.fix.message import byte_sum
 from pregao.model.errors import Fault
-
-from .message import byte_sum
 
 MAX_MESSAGE = 8 << 20
 MAX_SHOWN = 200  # bytes of a garbled message that are kept for a person

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from zlib import adler32
 
-from .types import parse_integer, parse_timestamp
+from pregao.codecs.fix.types import parse_integer, parse_timestamp
 
 Entry = dict[int, "bytes | list[Entry]"]
 Value = bytes | list[Entry]

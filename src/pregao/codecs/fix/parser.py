@@ -9,11 +9,10 @@ with a reject; bytes that are not fields at all are a `DecodeError`.
 import re
 from collections.abc import Iterator
 
+from pregao.codecs.fix.dictionary import Block, Dictionary
+from pregao.codecs.fix.message import Entry, FixMessage, Problem, RejectReason, Value
+from pregao.codecs.fix.types import SOH
 from pregao.model.errors import DecodeError, Fault
-
-from .dictionary import Block, Dictionary
-from .message import Entry, FixMessage, Problem, RejectReason, Value
-from .types import SOH
 
 Fields = list[tuple[int, bytes]]
 
@@ -29,7 +28,7 @@ def parse_message(raw: bytes, dictionary: Dictionary) -> FixMessage:
 def split_fields(raw: bytes, dictionary: Dictionary) -> Fields:
     """Tags and values in the order of the wire; data fields by their length, delimiters inside of them."""
     pieces = raw.split(SOH)
-    if pieces.pop():
+    if pieces.pop() or not pieces:
         raise DecodeError(Fault.FIX_FIELD, len(raw), "the last field has no delimiter")
     if len(pieces) > MAX_FIELDS:
         raise DecodeError(Fault.FIX_TOO_LARGE, 0, f"more than {MAX_FIELDS} fields")
@@ -105,11 +104,12 @@ class _Parser:
             self.at += 1
             if tag not in block.own:
                 self.unknown.append(tag)
-            if tag in part:
+                part.setdefault(tag, value)
+            elif tag in part:
                 self._wrong(RejectReason.TAG_APPEARS_TWICE, tag)
-                continue
-            group = block.groups.get(tag)
-            part[tag] = value if group is None else self._group(tag, value, group, blocks)
+            else:
+                group = block.groups.get(tag)
+                part[tag] = value if group is None else self._group(tag, value, group, blocks)
         return FixMessage(msg_type, *parts, structure=self.problem, unknown=self.unknown)
 
     def _wrong(self, reason: RejectReason, tag: int) -> None:
@@ -126,28 +126,29 @@ class _Parser:
         lead, end, at = -1, len(fields), self.at
         while at < end:
             tag, value = fields[at]
-            if tag == lead:
-                entry = {tag: value}
+            if tag == lead or (lead < 0 and tag in own):
+                lead = tag
+                entry = {}
                 entries.append(entry)
-            elif tag in own:
-                if lead < 0:
-                    lead = tag
-                    entries.append(entry)
-                if tag in entry:
-                    self._wrong(RejectReason.GROUP_OUT_OF_ORDER, tag)
-                elif tag in groups:
-                    self.at = at + 1
-                    entry[tag] = self._group(tag, value, groups[tag], (*outer, block))
-                    at = self.at
-                    continue
-                else:
-                    entry[tag] = value
-            elif lead < 0 or any(tag in each.own for each in outer):
-                break
-            else:  # a tag that nobody knows, or of another message: it belongs to the entry it stands in
+            elif tag not in own:
+                if lead < 0 or any(tag in each.own for each in outer):
+                    break
+                # A tag that nobody knows, or of another message: it belongs to the entry it stands in.
                 self.unknown.append(tag)
                 entry.setdefault(tag, value)
+                at += 1
+                continue
+            elif tag in entry:
+                self._wrong(RejectReason.GROUP_OUT_OF_ORDER, tag)
+                at += 1
+                continue
             at += 1
+            if tag in groups:
+                self.at = at
+                entry[tag] = self._group(tag, value, groups[tag], (*outer, block))
+                at = self.at
+            else:
+                entry[tag] = value
         self.at = at
         if len(entries) != int(count):
             self._wrong(RejectReason.GROUP_COUNT_INCORRECT, count_tag)

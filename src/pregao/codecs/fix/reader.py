@@ -4,10 +4,9 @@ no entities, no includes and no more elements than a dictionary can have."""
 from functools import cache
 from importlib import resources
 
+from pregao.codecs.fix.dictionary import Block, Dictionary, FieldSpec, Member, MessageSpec
+from pregao.codecs.fix.types import FieldType
 from pregao.codecs.sbe.xml import Element, parse
-
-from .dictionary import Block, Dictionary, FieldSpec, Member, MessageSpec
-from .types import FieldType
 
 BUILTIN_DICTIONARY = "b3-fix44.xml"
 MAX_NESTING = 16  # groups and components together

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from .dictionary import Block, Dictionary, FieldSpec
-from .message import Entry, FixMessage, Problem, RejectReason
-from .parser import flat_fields
-from .types import LISTS, is_valid
+from pregao.codecs.fix.dictionary import Block, Dictionary, FieldSpec
+from pregao.codecs.fix.message import Entry, FixMessage, Problem, RejectReason
+from pregao.codecs.fix.parser import flat_fields
+from pregao.codecs.fix.types import LISTS, is_valid
 
 MAX_COUNTED = 10_000  # different tags and values that are counted apart; all others together
 

@@ -1,9 +1,9 @@
 """The FIX 4.4 session, both sides, without I/O: see `session`."""
 
-from .session import FixSession
-from .settings import B3, STANDARD, Role, Rules, SessionSettings
-from .states import LocalProtocolError, State
-from .store import MessageStore, Numbers, SessionDirectory, SessionRecord
+from pregao.sessions.fix.session import FixSession
+from pregao.sessions.fix.settings import B3, STANDARD, Role, Rules, SessionSettings
+from pregao.sessions.fix.states import LocalProtocolError, State
+from pregao.sessions.fix.store import MessageStore, Numbers, SessionDirectory, SessionRecord
 
 __all__ = [
     "B3",

@@ -5,14 +5,13 @@ from collections import deque
 
 from pregao.codecs.fix import Dictionary, FixMessage, Framer, Problem, Unknowns, validate
 from pregao.codecs.fix.message import RejectReason
-
-from . import outbound as types
-from .events import ConnectionCut, Event, GapFound, MessageRejected
-from .inbound import Gap, Inbound
-from .outbound import Outbound
-from .settings import Role, SessionSettings
-from .states import LIVE, Input, State, next_state
-from .store import SessionRecord
+from pregao.sessions.fix import outbound as types
+from pregao.sessions.fix.events import ConnectionCut, Event, GapFound, MessageRejected
+from pregao.sessions.fix.inbound import Gap, Inbound
+from pregao.sessions.fix.outbound import Outbound
+from pregao.sessions.fix.settings import Role, SessionSettings
+from pregao.sessions.fix.states import LIVE, Input, State, next_state
+from pregao.sessions.fix.store import SessionRecord
 
 # A reject goes back the way its message came: OnBehalfOf becomes DeliverTo, and the other way round.
 _RETURN_ROUTE = {115: 128, 116: 129, 144: 145, 128: 115, 129: 116, 145: 144}

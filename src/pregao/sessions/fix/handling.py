@@ -7,12 +7,18 @@ message that came too early is held unread and checked when its turn comes.
 from collections.abc import Callable
 
 from pregao.codecs.fix import FixMessage, Problem, RejectReason, ValueFormatError
-
-from . import logon
-from . import outbound as types
-from .core import SessionCore
-from .events import GapFilled, LoggedOut, MessageReceived, NumbersSkipped, RejectReceived, ResendServed
-from .states import Input, State
+from pregao.sessions.fix import logon
+from pregao.sessions.fix import outbound as types
+from pregao.sessions.fix.core import SessionCore
+from pregao.sessions.fix.events import (
+    GapFilled,
+    LoggedOut,
+    MessageReceived,
+    NumbersSkipped,
+    RejectReceived,
+    ResendServed,
+)
+from pregao.sessions.fix.states import Input, State
 
 R = RejectReason
 

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from pregao.codecs.fix import FixMessage
-
-from .store import Numbers
+from pregao.sessions.fix.store import Numbers
 
 
 @dataclass(slots=True)

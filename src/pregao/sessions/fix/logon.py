@@ -4,13 +4,12 @@ What B3's server does not like it does not answer: the connection is cut without
 """
 
 from pregao.codecs.fix import FixMessage, ValueFormatError
-
-from . import outbound as types
-from .core import SessionCore
-from .events import LoggedOn, LoggedOut, ResendServed
-from .settings import SECOND
-from .states import Input
-from .store import SessionDirectory
+from pregao.sessions.fix import outbound as types
+from pregao.sessions.fix.core import SessionCore
+from pregao.sessions.fix.events import LoggedOn, LoggedOut, ResendServed
+from pregao.sessions.fix.settings import SECOND
+from pregao.sessions.fix.states import Input
+from pregao.sessions.fix.store import SessionDirectory
 
 
 def send_logon(core: SessionCore, now_ns: int, *, reset: bool) -> None:

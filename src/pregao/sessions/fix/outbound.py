@@ -3,9 +3,8 @@
 from pregao.codecs.fix import Dictionary, EncodedBody, Encoder
 from pregao.codecs.fix.encoder import Fields
 from pregao.codecs.fix.formats import format_timestamp
-
-from .settings import SessionSettings
-from .store import SessionRecord, StoredMessage
+from pregao.sessions.fix.settings import SessionSettings
+from pregao.sessions.fix.store import SessionRecord, StoredMessage
 
 HEARTBEAT, TEST_REQUEST, RESEND_REQUEST = b"0", b"1", b"2"
 REJECT, SEQUENCE_RESET, LOGOUT, LOGON, BUSINESS_REJECT = b"3", b"4", b"5", b"A", b"j"

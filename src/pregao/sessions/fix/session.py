@@ -14,14 +14,13 @@ new connection is a new `FixSession` with the same `SessionRecord`, which has th
 from pregao.codecs.fix import Dictionary, EncodedBody, Framed, Garbled, parse_message
 from pregao.codecs.fix.encoder import Fields
 from pregao.model.errors import DecodeError, Fault
-
-from . import handling, logon
-from . import outbound as types
-from .core import SessionCore
-from .events import Event, GarbledSkipped
-from .settings import Role, SessionSettings
-from .states import Input, LocalProtocolError, State
-from .store import SessionDirectory, SessionRecord
+from pregao.sessions.fix import handling, logon
+from pregao.sessions.fix import outbound as types
+from pregao.sessions.fix.core import SessionCore
+from pregao.sessions.fix.events import Event, GarbledSkipped
+from pregao.sessions.fix.settings import Role, SessionSettings
+from pregao.sessions.fix.states import Input, LocalProtocolError, State
+from pregao.sessions.fix.store import SessionDirectory, SessionRecord
 
 
 class FixSession:

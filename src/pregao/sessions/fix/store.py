@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from pregao.codecs.fix import EncodedBody
-
-from .settings import SECOND
+from pregao.sessions.fix.settings import SECOND
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
 """The replayers of UMDF FIX/FAST, client and server, without I/O."""
 
-from .client import ReplayClient
-from .events import (
+from pregao.sessions.replay.client import ReplayClient
+from pregao.sessions.replay.events import (
     ConnectWanted,
     DisconnectWanted,
     ReplayClientSettings,
@@ -10,9 +10,9 @@ from .events import (
     ReplayHealth,
     SpanFailed,
 )
-from .history import ChannelHistory
-from .messages import ReplayError, ReplayFormatError, Response, Span
-from .server import HISTORICAL, REPLAYER, Archive, ReplayServer, ReplayServerSettings
+from pregao.sessions.replay.history import ChannelHistory
+from pregao.sessions.replay.messages import ReplayError, ReplayFormatError, Response, Span
+from pregao.sessions.replay.server import HISTORICAL, REPLAYER, Archive, ReplayServer, ReplayServerSettings
 
 __all__ = [
     "HISTORICAL",

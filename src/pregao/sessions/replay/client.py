@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from pregao.codecs.fix import Dictionary, FixMessage
 from pregao.sessions.fix import FixSession, SessionSettings, State
 from pregao.sessions.fix import events as fix
-
-from .events import (
+from pregao.sessions.replay.events import (
     ConnectWanted,
     DisconnectWanted,
     ReplayClientSettings,
@@ -22,7 +21,7 @@ from .events import (
     ReplayHealth,
     SpanFailed,
 )
-from .messages import (
+from pregao.sessions.replay.messages import (
     ACKNOWLEDGEMENT,
     RAW_DATA,
     REPORT,
@@ -36,7 +35,7 @@ from .messages import (
     Response,
     Span,
 )
-from .wants import Want, Wants, spans_of
+from pregao.sessions.replay.wants import Want, Wants, spans_of
 
 
 @dataclass(slots=True)

@@ -3,8 +3,8 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from .history import MILLISECOND
-from .messages import MAX_MESSAGES, Span
+from pregao.sessions.replay.history import MILLISECOND
+from pregao.sessions.replay.messages import MAX_MESSAGES, Span
 
 SECOND = 1000 * MILLISECOND
 

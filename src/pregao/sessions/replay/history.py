@@ -8,7 +8,7 @@ before it (5.2.8). The Replayer has the session of the day, the Historical one t
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 
-from .messages import ReplayError
+from pregao.sessions.replay.messages import ReplayError
 
 MILLISECOND = 1_000_000
 

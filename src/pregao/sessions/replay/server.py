@@ -11,9 +11,8 @@ from dataclasses import dataclass, field, replace
 from pregao.codecs.fix import Dictionary
 from pregao.sessions.fix import FixSession, SessionDirectory, SessionSettings
 from pregao.sessions.fix.events import Event, MessageReceived
-
-from .history import MILLISECOND, ChannelHistory, Found, Kept
-from .messages import (
+from pregao.sessions.replay.history import MILLISECOND, ChannelHistory, Found, Kept
+from pregao.sessions.replay.messages import (
     ACKNOWLEDGEMENT,
     COMPLETE,
     FAILED,

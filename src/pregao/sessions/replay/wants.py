@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from .messages import Span, merge_spans
+from pregao.sessions.replay.messages import Span, merge_spans
 
 
 @dataclass(frozen=True, slots=True)
