@@ -17,7 +17,8 @@ from pregao.codecs.fix import kernel_tables as t
 from pregao.codecs.fix import types
 from pregao.codecs.fix.dictionary import Block, Dictionary
 from pregao.codecs.fix.framing import MAX_MESSAGE, Framed, Framer, Garbled
-from pregao.codecs.fix.kernels import frame_messages, read_messages
+from pregao.codecs.fix.kernels.framing import frame_messages
+from pregao.codecs.fix.kernels.messages import read_messages
 from pregao.codecs.fix.types import FieldType
 from pregao.kernel_context import Array, Context
 
@@ -208,7 +209,7 @@ def find_messages(
     begin = b"8=%b\x019=" % dictionary.begin_string
     head, buffer = np.frombuffer(begin, np.uint8), np.frombuffer(data, np.uint8)
     room = len(data) // 20 + 1
-    offsets, lengths = np.zeros(room, np.int64), np.zeros(room, np.int64)
+    offsets, lengths = np.empty(room, np.int64), np.empty(room, np.int64)
     count, at, garbled = 0, 0, list[Garbled]()
     while at < len(data):
         found, at = frame_messages(

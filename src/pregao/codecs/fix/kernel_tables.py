@@ -54,6 +54,8 @@ CONTEXT_FIELDS = (
     "table_count",
     "outcomes",  # one a message
     "stack",
+    "date_text",  # the last date that was read, as eight bytes, and its days: dates repeat
+    "date_days",
 )
 FIELD_OF_TAG, MEMBERS, FIELDS, DATA_OF_FIELD, TYPES, TYPE_COUNT = range(0, 48, 8)
-TABLES, TABLE_COUNT, OUTCOMES, STACK = range(48, 80, 8)
+TABLES, TABLE_COUNT, OUTCOMES, STACK, DATE_TEXT, DATE_DAYS = range(48, 96, 8)
