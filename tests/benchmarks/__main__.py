@@ -6,7 +6,7 @@ import argparse
 import sys
 import time
 
-from . import books, exchange, handler, lake, lake_scale, library, live, processes, stream, throughput
+from . import books, exchange, fix, handler, lake, lake_scale, library, live, processes, stream, throughput
 from .capture import Capture, bench_capture
 from .harness import Row, save, table
 
@@ -17,6 +17,7 @@ BENCHMARKS = (
     "live",
     "library",
     "exchange",
+    "fix",
     "lake",
     "lake-scale",
     "stream",
@@ -53,6 +54,7 @@ def main() -> int:
         "handler": handler.measure,
         "live": lambda: live.measure(options.live),
         "library": library.measure,
+        "fix": fix.measure,
         "exchange": lambda: exchange.measure(options.simulate),
         "lake": lambda: lake.measure(options.lake),
         "lake-scale": lambda: lake_scale.measure(max(options.lake, lake_scale.MESSAGES)),

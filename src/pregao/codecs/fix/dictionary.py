@@ -39,6 +39,7 @@ class Block:
     own: dict[int, Member] = field(init=False)
     positions: dict[int, int] = field(init=False)
     groups: dict[int, "Block"] = field(init=False)
+    plain: frozenset[int] = field(init=False)  # tags of its own that are no groups
     required: tuple[int, ...] = field(init=False)
     all_tags: frozenset[int] = field(init=False)
 
@@ -47,6 +48,7 @@ class Block:
         put(self, "own", {each.field.tag: each for each in self.members})
         put(self, "positions", {each.field.tag: i for i, each in enumerate(self.members)})
         put(self, "groups", {each.field.tag: each.group for each in self.members if each.group})
+        put(self, "plain", frozenset(self.own.keys() - self.groups.keys()))
         put(self, "required", tuple(each.field.tag for each in self.members if each.required))
         inner = (tag for group in self.groups.values() for tag in group.all_tags)
         put(self, "all_tags", frozenset([*self.own, *inner]))

@@ -44,6 +44,9 @@ class _Shape:
     data: tuple[tuple[int, int], ...]  # where a length stands, and the data behind it
 
 
+_NOTHING = _Shape((), lambda _: (), b"", True, ())
+
+
 class Encoder:
     """Encodes messages of one dictionary. `by_tag` writes bodies ascending by tag, as other engines do."""
 
@@ -70,28 +73,53 @@ class Encoder:
         return b"%b%b%b10=%03d\x01" % (start, inner, body.data, total % 256)
 
     def _header(self, header: Fields) -> bytes:
-        own, parts = self.dictionary.header.own, []
-        for tag in sorted(header):
-            if tag not in own or tag in (8, 9, 35):
-                raise EncodeError(f"tag {tag} is not for the header", message="header")
-            parts.append(b"%d=%b\x01" % (tag, _value(header[tag], own[tag].field, "header")))
-        return b"".join(parts)
+        own = self.dictionary.header.own
+        shape = self._shapes.get((0, tuple(header)))
+        if shape is None:
+            for tag in header:
+                if tag not in own or tag in (8, 9, 35):
+                    raise EncodeError(f"tag {tag} is not for the header", message="header")
+            tags = tuple(sorted(header))
+            shape = _Shape(tags, itemgetter(*tags), b"".join(b"%d=%%b\x01" % tag for tag in tags), True, ())
+            self._keep((0, tuple(header)), shape)
+        return shape.template % tuple([_value(header[tag], own[tag].field, "header") for tag in shape.tags])
 
-    def _block(self, fields: Fields, block: Block, message: str) -> bytes:
+    def _shape_of(self, fields: Fields, block: Block, message: str) -> _Shape:
         key = (id(block), tuple(fields))
         shape = self._shapes.get(key)
         if shape is None:
             shape = self._make_shape(fields, block, message)
-            if len(self._shapes) < MAX_SHAPES:
-                self._shapes[key] = shape
-        if shape.plain:
-            try:
-                data: bytes = shape.template % shape.take(fields)
-            except TypeError:
-                pass
-            else:  # all were bytes: nothing in them may be a delimiter, and none may be empty
-                if data.count(SOH) == len(shape.tags) and b"=\x01" not in data:
+            self._keep(key, shape)
+        return shape
+
+    def _keep(self, key: tuple[int, tuple[int, ...]], shape: _Shape) -> None:
+        if len(self._shapes) < MAX_SHAPES:
+            self._shapes[key] = shape
+
+    def _entries(self, entries: list[Fields], group: Block, message: str) -> bytes:
+        """Entries whose values are all bytes are put together first and looked at once: in no value may be a
+        delimiter, and none may be empty. Where it looks so, or values are typed, one after the other."""
+        parts, fields, shape = [], 0, _NOTHING
+        last: tuple[int, ...] = ()
+        try:
+            for entry in entries:
+                tags = tuple(entry)
+                if tags != last:
+                    shape, last = self._shape_of(entry, group, message), tags
+                    if not shape.plain:
+                        break
+                parts.append(shape.template % shape.take(entry))
+                fields += len(tags)
+            else:
+                data = b"".join(parts)
+                if data.count(SOH) == fields and b"=\x01" not in data:
                     return data
+        except TypeError:
+            pass
+        return b"".join([self._block(entry, group, message) for entry in entries])
+
+    def _block(self, fields: Fields, block: Block, message: str) -> bytes:
+        shape = self._shape_of(fields, block, message)
         values = [self._given(fields[tag], tag, block, message) for tag in shape.tags]
         for length, data_at in shape.data:
             if int(values[length]) != len(values[data_at]):
@@ -122,9 +150,7 @@ class Encoder:
         if isinstance(value, str | bytes | tuple) or not isinstance(value, Sequence):
             raise EncodeError("a group is a list of entries", message=message, field=group.name)
         entries: list[Fields] = list(value)  # type: ignore[arg-type]
-        return b"%d=%d\x01" % (tag, len(entries)) + b"".join(
-            [self._block(entry, group, message) for entry in entries]
-        )
+        return b"%d=%d\x01" % (tag, len(entries)) + self._entries(entries, group, message)
 
 
 def _value(value: Given, spec: FieldSpec, message: str) -> bytes:

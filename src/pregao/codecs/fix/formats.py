@@ -3,7 +3,15 @@
 from datetime import date
 from decimal import Decimal
 
-from pregao.codecs.fix.types import FLOATS, FieldType, FixValue, MonthYear, ValueFormatError, parse_value
+from pregao.codecs.fix.types import (
+    COUNTS,
+    FLOATS,
+    FieldType,
+    FixValue,
+    MonthYear,
+    ValueFormatError,
+    parse_value,
+)
 
 _SECOND = 1_000_000_000
 _DAY = 86_400 * _SECOND
@@ -15,6 +23,8 @@ _TIMESTAMPS = {FieldType.UTCTIMESTAMP, FieldType.TIME}
 def format_value(kind: FieldType, value: FixValue, decimals: int = 3) -> bytes:
     """The bytes of a value of a type; `decimals` (0, 3, 6 or 9) are those of a time's seconds. What is not a
     value of the type is refused with a `ValueFormatError`: we never send what we would not accept."""
+    if type(value) is int and (kind is FieldType.INT or (kind in COUNTS and value >= 0)):
+        return b"%d" % value
     raw = _bytes_of(kind, value, decimals)
     parse_value(kind, raw)
     if kind not in (FieldType.DATA, FieldType.XMLDATA) and b"\x01" in raw:

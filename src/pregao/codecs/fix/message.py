@@ -106,4 +106,7 @@ def byte_sum(data: bytes) -> int:
     adding them up in Python."""
     if len(data) <= 256:
         return (adler32(data) & 0xFFFF) - 1
-    return sum((adler32(data[i : i + 256]) & 0xFFFF) - 1 for i in range(0, len(data), 256))
+    total = 0
+    for at in range(0, len(data), 256):
+        total += (adler32(data[at : at + 256]) & 0xFFFF) - 1
+    return total

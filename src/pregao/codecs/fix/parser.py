@@ -7,7 +7,7 @@ with a reject; bytes that are not fields at all are a `DecodeError`.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pregao.codecs.fix.dictionary import Block, Dictionary
 from pregao.codecs.fix.message import Entry, FixMessage, Problem, RejectReason, Value
@@ -17,22 +17,44 @@ from pregao.model.errors import DecodeError, Fault
 Fields = list[tuple[int, bytes]]
 
 MAX_FIELDS = 200_000
+_NO_FRAME = bytes(byte for byte in range(256) if byte not in b"=\x01")
 _TAG = re.compile(rb"-?[0-9]{1,9}")
 
 
 def parse_message(raw: bytes, dictionary: Dictionary) -> FixMessage:
     """The message of these bytes, which begin with 8= and end with the delimiter of 10."""
-    return _Parser(dictionary, split_fields(raw, dictionary)).message()
+    return _Parser(dictionary, *_split(raw, dictionary)).message()
 
 
 def split_fields(raw: bytes, dictionary: Dictionary) -> Fields:
     """Tags and values in the order of the wire; data fields by their length, delimiters inside of them."""
+    return list(zip(*_split(raw, dictionary), strict=True))
+
+
+def _split(raw: bytes, dictionary: Dictionary) -> tuple[Sequence[int], Sequence[bytes]]:
+    """Tags and values apart. Most messages need no loop of ours for that: every field has one equals sign
+    and one delimiter, all tags are known, and there is no data."""
+    known, lengths = dictionary.tags, dictionary.data_of_length
+    frame = raw.translate(None, _NO_FRAME)
+    if frame and len(frame) <= 2 * MAX_FIELDS and frame == b"=\x01" * (len(frame) // 2) and raw.endswith(SOH):
+        pieces = raw.replace(b"=", SOH).split(SOH)
+        try:
+            tags = list(map(known.__getitem__, pieces[:-1:2]))
+        except KeyError:
+            tags = []
+        if tags and lengths.keys().isdisjoint(tags):
+            return tags, pieces[1::2]
     pieces = raw.split(SOH)
     if pieces.pop() or not pieces:
         raise DecodeError(Fault.FIX_FIELD, len(raw), "the last field has no delimiter")
     if len(pieces) > MAX_FIELDS:
         raise DecodeError(Fault.FIX_TOO_LARGE, 0, f"more than {MAX_FIELDS} fields")
-    known, lengths = dictionary.tags, dictionary.data_of_length
+    fields = _split_slowly(pieces, known, lengths)
+    return [tag for tag, _ in fields], [value for _, value in fields]
+
+
+def _split_slowly(pieces: list[bytes], known: dict[bytes, int], lengths: dict[int, int]) -> Fields:
+    """A field after the other: there is data, or a tag that the dictionary does not have."""
     fields: Fields = []
     i, count = 0, len(pieces)
     while i < count:
@@ -78,24 +100,24 @@ def _offset(pieces: list[bytes], i: int) -> int:
 class _Parser:
     """One pass over the fields of a message."""
 
-    def __init__(self, dictionary: Dictionary, fields: Fields) -> None:
+    def __init__(self, dictionary: Dictionary, tags: Sequence[int], values: Sequence[bytes]) -> None:
         self.dictionary = dictionary
-        self.fields = fields
+        self.tags, self.values = tags, values
         self.problem: Problem | None = None
         self.unknown: list[int] = []
         self.at = 0
 
     def message(self) -> FixMessage:
-        fields, dictionary = self.fields, self.dictionary
-        msg_type = next((value for tag, value in fields[:3] if tag == 35), b"")
+        tags, values, dictionary = self.tags, self.values, self.dictionary
+        msg_type = values[tags.index(35)] if 35 in tags[:3] else b""
         spec = dictionary.messages.get(msg_type)
         header, trailer = dictionary.header, dictionary.trailer
         body = spec.body if spec else _EMPTY
         parts: tuple[Entry, Entry, Entry] = ({}, {}, {})
         blocks = (header, body, trailer)
-        phase, count = 0, len(fields)
+        phase, count = 0, len(tags)
         while self.at < count:
-            tag, value = fields[self.at]
+            tag, value = tags[self.at], values[self.at]
             place = 0 if tag in header.own else 2 if tag in trailer.own else 1
             if place < phase:
                 self._wrong(RejectReason.TAG_OUT_OF_ORDER, tag)
@@ -116,16 +138,41 @@ class _Parser:
         if self.problem is None:
             self.problem = Problem(reason, tag)
 
+    def _plain_entries(self, at: int, block: Block, outer: tuple[Block, ...], entries: list[Entry]) -> int:
+        """Take entries whole that have nothing but ordinary members, each once. Gives where the first begins
+        that is not so: it is read field by field."""
+        tags, values, plain = self.tags, self.values, block.plain
+        lead = tags[at] if at < len(tags) else -1
+        while lead in plain:
+            try:
+                following = tags.index(lead, at + 1)
+            except ValueError:  # the last one: up to a field of an outer block
+                following = at
+                while following < len(tags) and tags[following] in plain:
+                    following += 1
+                if following < len(tags) and not any(tags[following] in each.own for each in outer):
+                    break
+            entry: Entry = dict(zip(tags[at:following], values[at:following], strict=True))
+            if len(entry) != following - at or not plain.issuperset(entry):
+                break
+            entries.append(entry)
+            at = following
+            lead = lead if at < len(tags) and tags[at] == lead else -1
+        return at
+
     def _group(self, count_tag: int, count: bytes, block: Block, outer: tuple[Block, ...]) -> Value:
         """The entries that follow a count. A count that is no number stays bytes, for the validator."""
         if not count.isdigit() or len(count) > 9:
             return count
-        own, groups, fields = block.own, block.groups, self.fields
+        own, groups, tags, values = block.own, block.groups, self.tags, self.values
         entries: list[Entry] = []
         entry: Entry = {}
-        lead, end, at = -1, len(fields), self.at
+        lead, end, at = -1, len(tags), self.at
+        at = self._plain_entries(at, block, outer, entries)
+        if entries:
+            lead = next(iter(entries[0]))
         while at < end:
-            tag, value = fields[at]
+            tag, value = tags[at], values[at]
             if tag == lead or (lead < 0 and tag in own):
                 lead = tag
                 entry = {}
