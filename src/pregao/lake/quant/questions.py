@@ -46,7 +46,9 @@ class Questions:
         """Of a trade date, the newest unless said; `like` as in SQL: % is any text, _ any letter."""
         from pregao.lake.quant.symbology import symbols
 
-        return symbols(self._of_system(system), date.fromisoformat(day) if isinstance(day, str) else day, like)
+        return symbols(
+            self._of_system(system), date.fromisoformat(day) if isinstance(day, str) else day, like
+        )
 
     def symbology(
         self, symbol: str | None = None, *, security_id: int | None = None, system: Systems = None
