@@ -31,6 +31,7 @@ from pregao.lake.plan.scan import ScanSettings
 from pregao.lake.plan.units import Unit, find_units
 from pregao.lake.planned import PLAN, Planned, start_of
 from pregao.lake.running.runners import Runner
+from pregao.lake.shared_parts import SharedParts
 from pregao.lake.state import LakeState, write_units
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.location import Location
@@ -187,7 +188,11 @@ class Builder:
         order = [(work, slice_) for work in works for slice_ in work.slices]
         order.sort(key=lambda each: each[1].packets, reverse=True)
         task = partial(try_slice, location=self._location, build_id=report.build_id)
-        made = self._runner.run(task, [slice_ for _, slice_ in order], partial(self._progress, report.slices))
+        with SharedParts(self._location, report.build_id) as shared:
+            for work in works:
+                shared.store(work.planned.symbols, work.planned.loops)
+            packed = [shared.pack(slice_) for _, slice_ in order]
+            made = self._runner.run(task, packed, partial(self._progress, report.slices))
         by_slice = {id(slice_): done for (_, slice_), done in zip(order, made, strict=True)}
         whole = []
         for work in works:

@@ -12,6 +12,7 @@ from pregao.lake.plan.slicing import FROM_FIRST, Slice, cut_unit, share_out
 from pregao.lake.plan.units import Unit
 from pregao.lake.planned import Planned
 from pregao.lake.running.runners import may_pass
+from pregao.lake.shared_parts import unpack
 from pregao.lake.store.location import Location
 from pregao.lake.tables.table import UnitKey
 from pregao.lake.tasks.run import SliceDone, build_slice
@@ -81,10 +82,10 @@ def plan_work(
     return UnitWork(planned, made)
 
 
-def try_slice(slice_: Slice, location: Location, build_id: str) -> SliceDone | Unreadable:
+def try_slice(packed: bytes, location: Location, build_id: str) -> SliceDone | Unreadable:
     """A failure of the store is raised: whoever runs tasks may try it again."""
     try:
-        return build_slice(slice_, location, build_id)
+        return build_slice(unpack(packed, location), location, build_id)
     except CaptureError as error:
         if may_pass(error):
             raise

@@ -10,6 +10,7 @@ from typing import Final
 
 from pregao.io.clock import WallClock
 from pregao.lake.errors import LakeConflictError, LakeDamagedError
+from pregao.lake.shared_parts import FOLDER as SHARED
 from pregao.lake.store.deltalog import DeltaLog, FasterError
 from pregao.lake.store.ledger import Ledger
 from pregao.lake.store.location import Location
@@ -65,6 +66,10 @@ def _candidates(location: Location, before_ns: int) -> list[tuple[str, int]]:
         for name in (*DATA_TABLES, COMMITS.name, INTENTS.name)
         for file in location.files(name)
         if not file.path.startswith(_LOG) and file.path.endswith(".parquet") and file.modified_ns <= before_ns
+    ] + [
+        (f"{SHARED}/{file.path}", file.size)  # of a build that died
+        for file in location.files(SHARED)
+        if file.modified_ns <= before_ns
     ]
 
 

@@ -15,7 +15,7 @@ from pregao.lake.spark.failures import in_one_line
 from pregao.model.errors import PregaoError
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 Task = Callable[[Any], Any]
 Progress = Callable[[int, int], None]
@@ -56,7 +56,8 @@ class InlineRunner:
 
 
 class SparkRunner:
-    """One Spark task per item."""
+    """One Spark task per item. An item is a row of a DataFrame, in a partition of its own: what a task is
+    sent has the size of its item, however many there are."""
 
     def __init__(self, spark: "SparkSession") -> None:
         self._spark = spark
@@ -64,18 +65,30 @@ class SparkRunner:
     def run(self, task: Task, items: Sequence[Any], progress: Progress) -> list[Any]:
         if not items:
             return []
-        blobs = [pickle.dumps(item) for item in items]
-        numbers = self._spark.range(0, len(blobs), 1, len(blobs))
-        run = _in_arrow(task, blobs, attempts(self._spark.sparkContext))
-        frame = numbers.mapInArrow(run, "number bigint, outcome string, blob binary")
-        rows = self._collect(frame, len(blobs), progress)
-        found: list[Any] = [None] * len(blobs)
+        run = _in_arrow(task, attempts(self._spark.sparkContext))
+        frame = self.frame(items).mapInArrow(run, "number bigint, outcome string, blob binary")
+        rows = self._collect(frame, len(items), progress)
+        found: list[Any] = [None] * len(items)
         for row in rows:
             value = pickle.loads(row["blob"])
             if row["outcome"] == _FAILED:
                 raise TaskError(value)
             found[row["number"]] = value
         return found
+
+    def frame(self, items: Sequence[Any]) -> "DataFrame":
+        """A row for each, `number` and `item`, one in each partition: Spark makes a partition of each record
+        batch of an Arrow table, unless the table is small enough to be part of the plan."""
+        batches = [
+            pa.RecordBatch.from_pydict({"number": [number], "item": [pickle.dumps(item)]}, schema=_ITEMS)
+            for number, item in enumerate(items)
+        ]
+        before = self._spark.conf.get(_IN_PLAN)
+        self._spark.conf.set(_IN_PLAN, "0")
+        try:
+            return self._spark.createDataFrame(pa.Table.from_batches(batches))
+        finally:
+            self._spark.conf.set(_IN_PLAN, str(before))
 
     def _collect(self, frame: Any, total: int, progress: Progress) -> list[Any]:
         """With progress: Spark tells how many tasks are done to whoever asks meanwhile."""
@@ -129,13 +142,13 @@ def _is_last(most: int) -> bool:
     return context is None or context.attemptNumber() + 1 >= most
 
 
-def _in_arrow(task: Task, blobs: list[bytes], most: int) -> Callable[[Iterable[Any]], Iterator[Any]]:
+def _in_arrow(task: Task, most: int) -> Callable[[Iterable[Any]], Iterator[Any]]:
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         only_tasks()
         for batch in batches:
-            for number in batch.column(0).to_pylist():
+            for number, item in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 try:
-                    outcome, value = _DONE, task(pickle.loads(blobs[number]))
+                    outcome, value = _DONE, task(pickle.loads(item))
                 except PregaoError as error:
                     if may_pass(error) and not _is_last(most):
                         raise  # Spark tries it again, here or on another machine
@@ -148,4 +161,6 @@ def _in_arrow(task: Task, blobs: list[bytes], most: int) -> Callable[[Iterable[A
     return run
 
 
+_IN_PLAN: Final = "spark.sql.execution.arrow.localRelationThreshold"
+_ITEMS: Final = pa.schema([("number", pa.int64()), ("item", pa.binary())])
 _RESULT: Final = pa.schema([("number", pa.int64()), ("outcome", pa.string()), ("blob", pa.binary())])

@@ -111,3 +111,14 @@ def test_bad_input_is_not_tried_again(spark: Any, tmp_path: Path) -> None:
     with pytest.raises(TaskError, match="has 3 bytes"):
         SparkRunner(spark).run(Bad(tmp_path), [1], _silent)
     assert _asked(tmp_path, 1) == 1
+
+
+def test_an_item_is_a_row_in_a_partition_of_its_own(spark: Any) -> None:
+    """What a task is sent has the size of its item, not of all of them."""
+    items = [b"x" * 1000 * (number % 3) for number in range(23)]
+    frame = SparkRunner(spark).frame(items)
+    sizes = frame.rdd.mapPartitions(lambda rows: [[len(row["item"]) for row in rows]]).collect()
+    assert len(sizes) == len(items)
+    assert [len(each) for each in sizes] == [1] * len(items)
+    assert all(size[0] - 100 < len(item) for size, item in zip(sizes, items, strict=True))
+    assert SparkRunner(spark).run(len, items, _silent) == [len(item) for item in items]

@@ -1,0 +1,173 @@
+"""What slices of a unit share: symbols and snapshot loops. Stored once and read by path, so that the row that
+a task gets does not grow with the instruments of its unit, nor with the number of slices.
+
+    with SharedParts(location, build_id) as shared:
+        rows = [shared.pack(slice_) for slice_ in slices]      # bytes, for `unpack` in a task
+
+References stand for arrays of loops and for the symbols; a task reads the ranges that its slice needs.
+"""
+
+import dataclasses
+import io
+import pickle
+from functools import lru_cache
+from types import TracebackType
+from typing import Any, Final, NamedTuple, Self
+
+import numpy as np
+import pyarrow as pa
+
+from pregao.lake.errors import LakeError, named
+from pregao.lake.plan.anchors import Loop
+from pregao.lake.plan.instruments import Symbols
+from pregao.lake.plan.slicing import Slice
+from pregao.lake.store.location import Location
+
+FOLDER: Final = "_shared"  # below a lake; `vacuum` finds what a build that died has left
+_KEPT_SYMBOLS: Final = 4  # units whose symbols a worker keeps
+_SYMBOLS: Final = pa.schema([("security_id", pa.int64()), ("since_ns", pa.int64()), ("symbol", pa.string())])
+
+
+class Range(NamedTuple):
+    """Bytes of a shared file."""
+
+    path: str
+    offset: int
+    length: int
+
+
+class StoredArray(NamedTuple):
+    where: Range
+    type: Any  # as numpy describes it
+    shape: tuple[int, ...]
+
+
+class StoredLoop(NamedTuple):
+    """A loop whose arrays are elsewhere."""
+
+    values: dict[str, Any]
+    arrays: dict[str, StoredArray]
+
+
+class SharedParts:
+    """Files of one build, gone when it is done with them."""
+
+    def __init__(self, location: Location, build_id: str) -> None:
+        self._location, self._folder = location, f"{FOLDER}/{build_id}"
+        self._paths: list[str] = []
+        self._loops: dict[int, StoredLoop] = {}  # by id of an array that all copies of a loop share
+        self._symbols: dict[int, Range] = {}
+        self._held: list[Any] = []  # so that no id is used again
+
+    def store(self, symbols: Symbols, loops: list[Loop]) -> None:
+        """Those of a unit, before its slices are packed."""
+        path, content = f"{self._folder}/{len(self._paths)}", bytearray()
+
+        def put(data: bytes) -> Range:
+            content.extend(data)
+            return Range(path, len(content) - len(data), len(data))
+
+        self._symbols[id(symbols)] = put(_symbols_as_bytes(symbols))
+        for loop in loops:
+            told = {field.name: getattr(loop, field.name) for field in dataclasses.fields(loop)}
+            arrays = {
+                name: StoredArray(put(value.tobytes()), value.dtype.descr, value.shape)
+                for name, value in told.items()
+                if isinstance(value, np.ndarray)
+            }
+            values = {name: value for name, value in told.items() if name not in arrays}
+            self._loops[id(loop.places)] = StoredLoop(values, arrays)
+        self._held += [symbols, *loops]
+        self._write(path, bytes(content))
+
+    def _write(self, path: str, content: bytes) -> None:
+        self._paths.append(path)
+        if self._location.is_local:
+            self._location.make_folder(self._folder)
+        name = self._location.full(path)
+        with named(name), self._location.filesystem.open_output_stream(self._location.path(path)) as sink:
+            sink.write(content)
+
+    def pack(self, slice_: Slice) -> bytes:
+        buffer = io.BytesIO()
+        _Pickler(buffer, self._reference).dump(slice_)
+        return buffer.getvalue()
+
+    def _reference(self, value: Any) -> Any:
+        if isinstance(value, Loop):
+            return self._loops.get(id(value.places))
+        return self._symbols.get(id(value)) if isinstance(value, dict) else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for path in self._paths:
+            try:
+                self._location.delete(path)
+            except LakeError:
+                continue  # vacuum finds it
+
+
+def unpack(blob: bytes, location: Location) -> Slice:
+    """In a task."""
+    found = _Unpickler(io.BytesIO(blob), location).load()
+    assert isinstance(found, Slice)
+    return found
+
+
+class _Pickler(pickle.Pickler):
+    def __init__(self, buffer: io.BytesIO, reference: Any) -> None:
+        super().__init__(buffer, pickle.HIGHEST_PROTOCOL)
+        self._reference = reference
+
+    def persistent_id(self, value: Any) -> Any:
+        return self._reference(value)
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, buffer: io.BytesIO, location: Location) -> None:
+        super().__init__(buffer)
+        self._location = location
+
+    def persistent_load(self, reference: Any) -> Any:
+        if isinstance(reference, StoredLoop):
+            arrays = {name: self._array(stored) for name, stored in reference.arrays.items()}
+            return Loop(**reference.values, **arrays)
+        return _symbols(self._location.uri, reference)
+
+    def _array(self, stored: StoredArray) -> Any:
+        described = stored.type[0][1] if len(stored.type) == 1 and not stored.type[0][0] else stored.type
+        values = np.frombuffer(_read(self._location, stored.where), np.dtype(described))
+        return values.reshape(stored.shape).copy()  # one that can be written to, as it was
+
+
+def _read(location: Location, where: Range) -> bytes:
+    name = location.full(where.path)
+    with named(name), location.filesystem.open_input_file(location.path(where.path)) as file:
+        found: bytes = file.read_at(where.length, where.offset)
+    if len(found) != where.length:
+        raise LakeError(f"{name}: ends too early: {len(found)} of {where.length} bytes at {where.offset}")
+    return found
+
+
+def _symbols_as_bytes(symbols: Symbols) -> bytes:
+    rows = [(each, since_ns, symbol) for each, told in symbols.items() for since_ns, symbol in told]
+    columns = list(zip(*rows, strict=True)) or [(), (), ()]
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, _SYMBOLS, strict=True)]
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, _SYMBOLS) as writer:
+        writer.write_table(pa.table(arrays, schema=_SYMBOLS))
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
+@lru_cache(maxsize=_KEPT_SYMBOLS)
+def _symbols(uri: str, where: Range) -> Symbols:
+    table = pa.ipc.open_stream(_read(Location(uri), where)).read_all()
+    found: Symbols = {}
+    for each, since_ns, symbol in zip(*(column.to_pylist() for column in table.columns), strict=True):
+        found.setdefault(each, []).append((since_ns, symbol))
+    return found
