@@ -229,7 +229,7 @@ def test_a_rerun_is_free_and_a_changed_input_replaces_its_unit(days: list[Path],
     gone = next(captures.glob("*_Incremental_FeedB.pcap"))
     before = all_tables(lake)
     gone.rename(tmp_path / gone.name)
-    without = build([captures], lake)
+    without = build([captures], lake, replace=True)
     channel = int(gone.name[:3])
     assert [unit.channel for unit in without.units] == [channel]
     changed = Lake(lake).arrow("packets", f"channel = {channel}")

@@ -2,7 +2,6 @@
 messages of these speak of, for a trade may be busted or amended on a later date."""
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import date
 from typing import Final
 
 import pyarrow.compute as pc
@@ -14,10 +13,10 @@ from pregao.lake.running.runners import Runner
 from pregao.lake.state import LakeState
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.intent import Read
-from pregao.lake.store.livefile import OF_DATE, LiveFile, key_of, live, may_speak_of
+from pregao.lake.store.livefile import OF_DATE, LiveFile, key_of, live
 from pregao.lake.store.location import Location
 from pregao.lake.tables.ledger import UNITS
-from pregao.lake.tables.table import UnitKey
+from pregao.lake.tables.table import SOURCE, UnitKey
 
 _FROM_TRADES: Final = ("trades_clean", "bars", "daily", "market_totals", "auctions", "quality")
 _INPUTS: Final = ("trades", "statistics", "states", "imbalances", "executions", "instruments", "quality")
@@ -45,19 +44,17 @@ def derive_units(
 def late_units(state: LakeState, adds: Iterable[DataFile], keys: Sequence[UnitKey]) -> list[UnitKey]:
     """Units of the lake that busts and amendments speak of: in the new rows, and in those that go."""
     mine = set(keys)
-    there = {key_of(file) for file in state.files("trades")} | set(state.units)
+    there = state.keys
     found: set[UnitKey] = set()
     for file in adds:
         if file.table == "trades":
             found |= _spoken_of(state.location, live(file))
-    for old in state.files("trades"):
-        of = key_of(old)
-        if of not in mine:
-            continue
-        try:
-            found |= _spoken_of(state.location, old)
-        except LakeDamagedError:  # it is to go: nobody can say any more which days it spoke of
-            found |= {each for each in there if each.feed == of.feed and each.trade_date < of.trade_date}
+    for of in mine:
+        for old in state.files("trades", of.where):
+            try:
+                found |= _spoken_of(state.location, old)
+            except LakeDamagedError:  # it is to go: nobody can say any more which days it spoke of
+                found |= {each for each in there if each.feed == of.feed and each.trade_date < of.trade_date}
     for key in found - mine:  # also one that is not there yet: who adds it has not seen what we say of it
         state.depends_on(Read(UNITS.name, *key.feed, key.trade_date, key.trade_date))
     return sorted((found & there) - mine)
@@ -81,30 +78,25 @@ def _trades_that_speak_of(
 ) -> dict[str, list[LiveFile]]:
     """Live files that are needed beside the new ones: trades of other dates that speak of these, and all that
     the tables of late units are made from."""
-    mine, again = set(keys), set(late)
-    days: dict[tuple[str, str], set[date]] = {}
+    mine, trades = set(keys), dict[str, LiveFile]()
     for key in (*keys, *late):
-        days.setdefault(key.feed, set()).add(key.trade_date)
         state.depends_on(Read("trades", *key.feed, of_date=key.trade_date))
-    found: dict[str, list[LiveFile]] = {}
-    for file in state.files("trades"):
-        of = key_of(file)
-        concerned = of in again or any(may_speak_of(file, day) for day in days.get(of.feed, ()))
-        if of not in mine and concerned:
-            found.setdefault("trades", []).append(file)
-    for table in _INPUTS[1:]:
-        for file in state.files(table):
-            if key_of(file) in again and _DERIVED not in f"/{file.path}":
-                found.setdefault(table, []).append(file)
+        speaking = state.files("trades", {SOURCE: key.source, OF_DATE: key.trade_date})
+        trades.update((file.path, file) for file in speaking if key_of(file) not in mine)
+    found = {"trades": list(trades.values())}
+    for table in _INPUTS:
+        for key in late:
+            own = [file for file in state.files(table, key.where) if _DERIVED not in f"/{file.path}"]
+            found.setdefault(table, []).extend(file for file in own if file.path not in trades)
     return found
 
 
 def _derived_of(state: LakeState, keys: Iterable[UnitKey]) -> list[DataFile]:
     """Files made from the trades of units."""
-    wanted = set(keys)
     return [
         file.data_file()
         for table in _FROM_TRADES
-        for file in state.files(table)
-        if key_of(file) in wanted and _DERIVED in f"/{file.path}"
+        for key in keys
+        for file in state.files(table, key.where)
+        if _DERIVED in f"/{file.path}"
     ]

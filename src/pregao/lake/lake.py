@@ -21,6 +21,7 @@ from pregao.lake.quant.questions import Questions
 from pregao.lake.reading import arrow, faces
 from pregao.lake.reading.conditions import Condition, Where, conditions
 from pregao.lake.reading.pruning import prune
+from pregao.lake.store.deltalog import DeltaLog
 from pregao.lake.store.ledger import LakeVersion, Ledger, whole_table
 from pregao.lake.store.livefile import LiveFile
 from pregao.lake.store.location import Location
@@ -57,7 +58,7 @@ class Lake(Questions):
         if not self._ledger.exists:
             raise NoLakeError(f"{self.location.uri}: there is no lake here")
         self.version: LakeVersion = self._ledger.version(as_of)
-        self._files: dict[tuple[str, int], list[LiveFile]] = {}
+        self._logs: dict[tuple[str, int], DeltaLog] = {}
         self._asked = None if system is None else frozenset([system] if isinstance(system, str) else system)
         if self._asked is not None:
             self._check_asked(self._asked)
@@ -160,24 +161,28 @@ class Lake(Questions):
                 file for file in prune(self._ledger.commits.files, wanted)
                 if file.partition["lake_version"] <= version.number
             ]  # fmt: skip
-        files = self._whole(table, version)
+        log = self._log(table, version)
+        if log is None:
+            return []
         if SYSTEM in table.partitions and not any(each.column == SYSTEM for each in wanted):
-            there = {file.partition[SYSTEM] for file in files}
+            there = log.values_of(SYSTEM)
             if self._asked is not None or not there <= {DEFAULT}:  # else there is nothing to choose
                 chosen = self._chosen(version) or there
-                files = [file for file in files if file.partition[SYSTEM] in chosen]
-        return prune(files, wanted)
+                wanted = [Condition(SYSTEM, "in", tuple(chosen)), *wanted]
+        return prune(log.files_where(wanted), wanted)
 
-    def _whole(self, table: Table, version: LakeVersion) -> list[LiveFile]:
+    def _log(self, table: Table, version: LakeVersion) -> DeltaLog | None:
+        """None: this version has no such table."""
         key = table.name, version.delta_version(table.name)
         if key[1] < 0:
-            return []
-        if key not in self._files:
-            self._files[key] = whole_table(self.location, table, version)
-        return self._files[key]
+            return None
+        if key not in self._logs:
+            self._logs[key] = whole_table(self.location, table, version)
+        return self._logs[key]
 
     def _systems(self, version: LakeVersion) -> list[str]:
-        return sorted({file.partition[SYSTEM] for file in self._whole(UNITS, version)})
+        log = self._log(UNITS, version)
+        return [] if log is None else sorted(log.values_of(SYSTEM))
 
     def _chosen(self, version: LakeVersion) -> frozenset[str]:
         """Empty in a lake without units."""

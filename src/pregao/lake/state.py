@@ -32,7 +32,7 @@ from pregao.lake.store.livefile import LiveFile, key_of
 from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import DATA_TABLES
 from pregao.lake.tables.ledger import UNITS
-from pregao.lake.tables.table import SYSTEM, UnitKey
+from pregao.lake.tables.table import SYSTEM, TRADE_DATE, UnitKey
 
 UnitRow = dict[str, Any]
 UNIT_LABEL: Final = "unit"  # of the files with rows of `units`
@@ -72,21 +72,27 @@ class LakeState:
 
     # What is there
 
-    def files(self, table: str, key: UnitKey | None = None) -> list[LiveFile]:
-        """Of the system, or of one unit."""
+    def files(self, table: str, where: Mapping[str, Any] | None = None) -> list[LiveFile]:
+        """Of the system; `where` says which, as for `Lake`."""
         if self._lake is None:
             return []
-        return self._lake.files(table, {SYSTEM: self.system} if key is None else key.where)
+        return self._lake.files(table, {SYSTEM: self.system} | dict(where or {}))
 
     def files_of(self, keys: Iterable[UnitKey]) -> list[DataFile]:
         """All files of units, of every table."""
-        wanted = set(keys)
-        return [
-            file.data_file()
-            for table in DATA_TABLES
-            for file in self.files(table)
-            if UnitKey.of_row(file.partition) in wanted
-        ]
+        return [file for files in self.files_by_unit(keys).values() for file in files]
+
+    def files_by_unit(self, keys: Iterable[UnitKey]) -> dict[UnitKey, list[DataFile]]:
+        """The same by unit: only the partitions in question are looked at."""
+        found: dict[UnitKey, list[DataFile]] = {key: [] for key in keys}
+        days = sorted({key.trade_date for key in found})
+        if self._lake is not None and days:
+            where = {SYSTEM: self.system, TRADE_DATE: days}
+            for table in DATA_TABLES:
+                for file in self._lake.files(table, where):
+                    if key_of(file) in found:
+                        found[key_of(file)].append(file.data_file())
+        return found
 
     @cached_property
     def keys(self) -> set[UnitKey]:
@@ -98,7 +104,7 @@ class LakeState:
         if "units" in self.__dict__:
             return self.units.get(key)
         if key not in self._rows:
-            found = self._read_units(self.files(UNITS.name, key)) if key in self.keys else []
+            found = self._read_units(self.files(UNITS.name, key.where)) if key in self.keys else []
             self._rows[key] = found[0] if found else None
         return self._rows[key]
 

@@ -18,7 +18,7 @@ from pregao.lake.store.intent import Change, Label
 from pregao.lake.store.livefile import LiveFile, key_of
 from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import DATA_TABLES
-from pregao.lake.tables.table import Table, UnitKey
+from pregao.lake.tables.table import TRADE_DATE, Table, UnitKey
 
 TARGET_BYTES: Final = 128 << 20
 FEWEST_FILES: Final = 2
@@ -91,9 +91,10 @@ def small_files(
     were computed from others stay apart: they are replaced by themselves."""
     found: list[Group] = []
     whole = lake.of(ALL_SYSTEMS)
+    where = None if units is None else {TRADE_DATE: sorted({key.trade_date for key in units})}
     for name in DATA_TABLES if tables is None else tables:
         parts: dict[tuple[Any, ...], list[LiveFile]] = {}
-        for file in whole.files(name):
+        for file in whole.files(name, where):
             if units is not None and key_of(file) not in units:
                 continue
             if file.size < target_bytes // 2:

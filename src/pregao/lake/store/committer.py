@@ -26,11 +26,12 @@ from pregao.lake.errors import (
     StaleReadError,
     WrongIntentError,
 )
-from pregao.lake.store.deltalog import FasterError, ready_log
+from pregao.lake.store.deltalog import DeltaLog, FasterError, ready_log
 from pregao.lake.store.intent import Change, Intent, Label, Read, write_intent
 from pregao.lake.store.ledger import ABANDONED, LakeVersion, Ledger, TableVersion, write_version
 from pregao.lake.store.location import Location
-from pregao.lake.store.tablecommit import commit_table, live_files
+from pregao.lake.store.tablecommit import commit_table
+from pregao.lake.tables.catalogue import find_table
 from pregao.lake.tables.ledger import COMMITS, INTENTS
 from pregao.lake.tables.table import UnitKey
 
@@ -122,8 +123,11 @@ class Committer:
     def _check_change(self, newest: LakeVersion, change: Change) -> None:
         self._check_files(change)
         for table in change.tables:
-            live = live_files(self._location, table, newest.delta_version(table))
-            mine = change.of(table)
+            mine, number = change.of(table), newest.delta_version(table)
+            live: set[str] = set()
+            if number >= 0:
+                log = DeltaLog(self._location, find_table(table), number)
+                live = log.paths_of(file.path for file in (*mine.adds, *mine.removes))
             for file in mine.removes:
                 if file.path not in live:
                     raise WrongIntentError(f"{table}/{file.path} is to be removed but is not in the lake")
@@ -159,11 +163,8 @@ class Committer:
         for name in intent.change.tables:
             now_ns = self._clock.now_ns()
             version = commit_table(self._location, name, intent, base.delta_version(name), now_ns)
-            live = live_files(self._location, name, version).values()
-            tables[name] = TableVersion(
-                name, version, True, len(live), sum(file.rows for file in live),
-                sum(file.size for file in live),
-            )  # fmt: skip
+            totals = DeltaLog(self._location, find_table(name), version).totals
+            tables[name] = TableVersion(name, version, True, *totals)
             self._after(f"table {name}")
         unchanged = set(tables) - set(intent.change.tables)
         for name in unchanged:

@@ -12,9 +12,11 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pregao.extras import name_missing_extra
 from pregao.lake.errors import LakeConflictError, LakeDamagedError, named
+from pregao.lake.reading.conditions import Condition
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.livefile import LiveFile
 from pregao.lake.store.location import Location
@@ -35,6 +37,7 @@ _CONFIGURATION: Final = {
 }
 _NS_PER_MS: Final = 1_000_000
 _LOG, _ENTRY = "_delta_log", ".json"
+_PARTITION: Final = "partition."  # before the names of such columns, as the library lists files
 
 
 class FasterError(LakeConflictError):
@@ -69,12 +72,50 @@ class DeltaLog:
         return 0 if found is None else int(found)
 
     @cached_property
-    def files(self) -> list[LiveFile]:
+    def listed(self) -> Any:
+        """The live files as the library lists them: an Arrow table, which can be searched without an object
+        for each file. None: there is no table yet."""
         if self._delta is None:
-            return []
+            return None
         with named(self.location.full(self.table.name, _LOG)):
-            rows = pa.table(self._delta.get_add_actions(flatten=True)).to_pylist()
+            return pa.table(self._delta.get_add_actions(flatten=True))
+
+    @cached_property
+    def files(self) -> list[LiveFile]:
+        return self._as_files(self.listed)
+
+    def files_where(self, conditions: Iterable[Condition]) -> list[LiveFile]:
+        """Files that can hold such rows, as far as partitions and figures of equal values tell it."""
+        found = self.listed
+        for condition in conditions if found is not None else ():
+            chosen = _chosen(found, condition)
+            found = found if chosen is None else found.filter(chosen)
+        return self._as_files(found)
+
+    def _as_files(self, listed: Any) -> list[LiveFile]:
+        rows = [] if listed is None else listed.to_pylist()
         return [_live_file(self.table.name, row) for row in rows]
+
+    def values_of(self, partition: str) -> set[Any]:
+        """Different values of a partition column."""
+        if self.listed is None:
+            return set()
+        return set(pc.unique(self.listed[f"{_PARTITION}{partition}"]).to_pylist())
+
+    def paths_of(self, paths: Iterable[str]) -> set[str]:
+        """Those of them that are live."""
+        if self.listed is None:
+            return set()
+        mine = self.listed["path"].filter(pc.is_in(self.listed["path"], pa.array(list(paths), pa.string())))
+        return set(mine.to_pylist())
+
+    @property
+    def totals(self) -> tuple[int, int, int]:
+        """Files, rows and bytes."""
+        if self.listed is None:
+            return 0, 0, 0
+        rows, size = (pc.sum(self.listed[name]).as_py() or 0 for name in ("num_records", "size_bytes"))
+        return self.listed.num_rows, rows, size
 
     def check_entries(self) -> None:
         """LakeDamagedError for an entry without content: what a machine that lost its power can leave
@@ -245,13 +286,37 @@ def _taken(location: Location, table: Table, version: int) -> bool:
     return location.size(table.name, _LOG, f"{version:020}.json") is not None
 
 
+def _chosen(listed: Any, condition: Condition) -> Any:
+    """Which files may have an equal value; None: nothing is known of that."""
+    if condition.operator not in ("=", "in"):
+        return None
+    values = condition.value if condition.operator == "in" else (condition.value,)
+    try:
+        return _equal(listed, condition.column, values)
+    except pa.ArrowInvalid:  # a value that the column cannot have: `prune` knows
+        return None
+
+
+def _equal(listed: Any, column: str, values: Sequence[Any]) -> Any:
+    name = f"{_PARTITION}{column}"
+    if name in listed.column_names:
+        return pc.is_in(listed[name], pa.array(values, listed[name].type))
+    least, greatest = f"min.{column}", f"max.{column}"
+    if len(values) != 1 or not {least, greatest} <= set(listed.column_names):
+        return None
+    value = pa.scalar(values[0], listed[least].type)
+    inside = pc.and_(pc.less_equal(listed[least], value), pc.greater_equal(listed[greatest], value))
+    return pc.fill_null(inside, True)  # without figures it must be read
+
+
 def _live_file(table: str, row: dict[str, Any]) -> LiveFile:
     def part(prefix: str) -> dict[str, Any]:
         start = len(prefix)
         found = {name[start:]: value for name, value in row.items() if name.startswith(prefix)}
         return {name: value for name, value in found.items() if value is not None}
 
-    partition = {name[10:]: value for name, value in row.items() if name.startswith("partition.")}
+    start = len(_PARTITION)
+    partition = {name[start:]: value for name, value in row.items() if name.startswith(_PARTITION)}
     return LiveFile(
         table, row["path"], row["size_bytes"], row["num_records"] or 0, partition,
         part("min."), part("max."), part("null_count."),

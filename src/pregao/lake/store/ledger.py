@@ -158,18 +158,19 @@ class Ledger:
         return f"; there are {self.numbers[0]} to {self.numbers[-1]}" if self.numbers else "; it has none yet"
 
 
-def whole_table(location: Location, table: Table, version: LakeVersion) -> list[LiveFile]:
-    """The files of a table in a lake version. A log that has lost an entry still opens: it is held
-    against what was counted at the commit."""
+def whole_table(location: Location, table: Table, version: LakeVersion) -> DeltaLog:
+    """The log of a table in a lake version. One that has lost an entry still opens: it is held against what
+    was counted at the commit."""
     told = version.tables[table.name]
-    files = DeltaLog(location, table, told.delta_version).files
-    if (len(files), sum(file.rows for file in files)) != (told.files, told.rows):
+    log = DeltaLog(location, table, told.delta_version)
+    files, rows, _ = log.totals
+    if (files, rows) != (told.files, told.rows):
         raise LakeDamagedError(
-            f"the log of table {table.name} has lost something: it names {len(files)} files,"
+            f"the log of table {table.name} has lost something: it names {files} files,"
             f" lake version {version.number} has {told.files} with {told.rows} rows",
             file=damaged_entry(location, table),
         )
-    return files
+    return log
 
 
 def write_version(

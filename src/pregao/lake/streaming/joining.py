@@ -17,7 +17,7 @@ from pregao.lake.state import UNIT_LABEL, write_units
 from pregao.lake.store.committer import Committer
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.intent import Change, Label
-from pregao.lake.store.livefile import LiveFile, key_of
+from pregao.lake.store.livefile import LiveFile
 from pregao.lake.streaming.state import Segment, StreamState
 from pregao.lake.streaming.steps import label_of, slice_label, state_of
 from pregao.lake.streaming.writing import changed_row
@@ -102,4 +102,4 @@ def neighbours(segments: Sequence[Segment], fan: int) -> tuple[int, int] | None:
 
 def _files_of(lake: Lake, row: dict[str, Any]) -> list[LiveFile]:
     key = UnitKey.of_row(row)
-    return [file for table in DATA_TABLES for file in lake.files(table) if key_of(file) == key]
+    return [file for table in DATA_TABLES for file in lake.files(table, key.where)]

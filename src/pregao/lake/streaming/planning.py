@@ -13,14 +13,11 @@ from pregao.lake.plan.index import FileIndex
 from pregao.lake.plan.units import NOWHERE, Unit, find_units
 from pregao.lake.planned import Planned, start_of
 from pregao.lake.state import LakeState
-from pregao.lake.store.files import DataFile
-from pregao.lake.store.livefile import key_of
 from pregao.lake.streaming.days import Rows, beside, inputs_of
 from pregao.lake.streaming.indexes import IndexCache
 from pregao.lake.streaming.settings import StreamSettings
 from pregao.lake.streaming.steps import Step, plan_step
 from pregao.lake.streaming.writing import is_open
-from pregao.lake.tables.catalogue import DATA_TABLES
 from pregao.lake.tables.table import CHANNEL, UnitKey
 from pregao.lake.unit_work import missing_inputs
 
@@ -53,7 +50,7 @@ class Planner:
 
     def steps(self, *, finish: bool) -> list[Step]:
         units, indexes = self._plan()
-        live = self._live()
+        live = self._before.files_by_unit(unit.key for unit in units)
         found = []
         for unit in units:
             key = unit.key
@@ -121,13 +118,6 @@ class Planner:
             )
             only = tuple(indexes[number].path for number in late if shared[number] == 1)
             self.quarantined[unit.key] = Quarantined(unit, only, reason)
-
-    def _live(self) -> dict[UnitKey, list[DataFile]]:
-        found: dict[UnitKey, list[DataFile]] = {}
-        for table in DATA_TABLES:
-            for file in self._before.files(table):
-                found.setdefault(key_of(file), []).append(file.data_file())
-        return found
 
     def _is_chosen(self, channel: int) -> bool:
         return self._settings.channels is None or channel in self._settings.channels
