@@ -35,6 +35,7 @@ from pregao.lake.tables.ledger import UNITS
 from pregao.lake.tables.table import SYSTEM, TRADE_DATE, UnitKey
 
 UnitRow = dict[str, Any]
+KnownUnits = dict[str, UnitRow]  # rows of `units` by the file that they are in
 UNIT_LABEL: Final = "unit"  # of the files with rows of `units`
 
 
@@ -48,23 +49,25 @@ class LakeState:
 
     def __init__(
         self, location: Location, version: LakeVersion, system: str = DEFAULT, *,
-        after: Callable[[str], None] = _no_step,
+        after: Callable[[str], None] = _no_step, known: "KnownUnits | None" = None,
     ) -> None:  # fmt: skip
         self.location, self.version = location, version
         self.system = load_system(system).name  # as tables have it
         self._after = after
         self._reads: set[Read] = set()
         self._rows: dict[UnitKey, UnitRow | None] = {}
+        self._known: KnownUnits = {} if known is None else known
 
     @classmethod
     def recovered(
-        cls, location: Location, system: str = DEFAULT, *, after: Callable[[str], None] = _no_step
-    ) -> "LakeState":
+        cls, location: Location, system: str = DEFAULT, *, after: Callable[[str], None] = _no_step,
+        known: "KnownUnits | None" = None,
+    ) -> "LakeState":  # fmt: skip
         """The newest version, after what a build left behind has been finished or abandoned."""
         version = LakeVersion(0)
         if Ledger(location).exists:
             version = Committer(location, after).recover()
-        return cls(location, version, system, after=after)
+        return cls(location, version, system, after=after, known=known)
 
     @cached_property
     def _lake(self) -> Lake | None:
@@ -127,14 +130,27 @@ class LakeState:
         return {UnitKey.of_row(row): row for row in self._read_units(self.files(UNITS.name))}
 
     def _read_units(self, files: Sequence[LiveFile]) -> list[UnitRow]:
-        found: list[UnitRow] = []
+        """Files never change, so those that were read before are not read again."""
+        new = [file for file in files if file.path not in self._known]
         try:
-            found = read(self.location, UNITS, files, ()).to_pylist()
+            rows = read(self.location, UNITS, new, ()).to_pylist()
         except LakeDamagedError:
-            for file in files:
+            rows = []
+            for file in new:
                 with suppress(LakeDamagedError):
-                    found += read(self.location, UNITS, [file], ()).to_pylist()
-        return found
+                    rows += read(self.location, UNITS, [file], ()).to_pylist()
+        by_unit = {UnitKey.of_row(row): row for row in rows}
+        for file in new:
+            if key_of(file) in by_unit:
+                self._known[file.path] = by_unit[key_of(file)]
+        paths = {file.path for file in files}
+        return [dict(row) for path, row in self._known.items() if path in paths]
+
+    def forget_replaced(self) -> None:
+        """Rows that the lake no longer has, of what is known."""
+        live = {file.path for file in self.files(UNITS.name)}
+        for path in [path for path in self._known if path not in live]:
+            del self._known[path]
 
     def details(self, key: UnitKey) -> set[str]:
         """What findings of a unit say."""

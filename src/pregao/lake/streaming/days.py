@@ -1,6 +1,8 @@
 """Units of the lake by day: which are done with, which stand beside each other, which files they need."""
 
 from collections.abc import Iterable
+from datetime import date
+from functools import lru_cache
 from typing import Any
 
 from pregao.lake.plan.fingerprints import from_json
@@ -10,11 +12,17 @@ from pregao.lake.streaming.writing import is_open
 from pregao.lake.tables.table import UnitKey
 
 Rows = dict[UnitKey, dict[str, Any]]
+_KEPT_INPUTS = 1 << 14  # units: each batch asks for those of all
 _KEPT_DAYS = 2  # of each source: where a day ends depends on the next one
 
 
 def inputs_of(row: dict[str, Any]) -> list[Stored]:
-    return [Stored(each.path, each.size, each.version) for each in from_json(row["inputs"])]
+    return list(_inputs(row["inputs"]))
+
+
+@lru_cache(maxsize=_KEPT_INPUTS)
+def _inputs(text: str) -> tuple[Stored, ...]:
+    return tuple(Stored(each.path, each.size, each.version) for each in from_json(text))
 
 
 def settled(rows: Rows) -> list[UnitKey]:
@@ -25,9 +33,13 @@ def settled(rows: Rows) -> list[UnitKey]:
     return [key for key, row in rows.items() if key not in days[key.feed][-_KEPT_DAYS:] and not is_open(row)]
 
 
-def is_over(key: UnitKey, keys: Iterable[UnitKey]) -> bool:
-    """A later day of its source has begun."""
-    return any(other.feed == key.feed and other.trade_date > key.trade_date for other in keys)
+def over_days(keys: Iterable[UnitKey]) -> set[UnitKey]:
+    """Those of whose source a later day has begun."""
+    newest: dict[tuple[str, str], date] = {}
+    every = list(keys)
+    for key in every:
+        newest[key.feed] = max(key.trade_date, newest.get(key.feed, key.trade_date))
+    return {key for key in every if key.trade_date < newest[key.feed]}
 
 
 def beside(key: UnitKey, rows: Rows) -> list[dict[str, Any]]:
@@ -37,8 +49,6 @@ def beside(key: UnitKey, rows: Rows) -> list[dict[str, Any]]:
     return [rows[other] for other in days[max(at - 1, 0) : at + 2] if other in rows]
 
 
-def streamed(rows: Rows) -> list[UnitKey]:
+def is_streamed(row: dict[str, Any]) -> bool:
     """Finished by a stream, not by a build."""
-    return [
-        key for key, row in rows.items() if not is_open(row) and StreamState.of_plan(row["plan"]) is not None
-    ]
+    return not is_open(row) and StreamState.of_plan(row["plan"]) is not None

@@ -25,7 +25,7 @@ from pregao.lake.plan.scan import ScanSettings
 from pregao.lake.plan.stored import Stored
 from pregao.lake.planned import PLAN
 from pregao.lake.running.runners import Runner
-from pregao.lake.state import UNIT_LABEL, LakeState, write_units
+from pregao.lake.state import UNIT_LABEL, KnownUnits, LakeState, write_units
 from pregao.lake.store.committer import Committer
 from pregao.lake.store.files import DataFile, write_file
 from pregao.lake.store.location import Location
@@ -88,9 +88,10 @@ class Streamer:
         self._location, self._runner, self._after = location, runner, after
         self._settings = chosen = settings or StreamSettings()
         scan = ScanSettings(chosen.map, chosen.scratch, chosen.piece_packets, chosen.system)
+        self._known: KnownUnits = {}
         self._indexes = IndexCache(checkpoint, runner, scan)
         joiner = Joiner(Committer(location, after), chosen.join)
-        self._upkeep = Upkeep(location, self._indexes, joiner, chosen)
+        self._upkeep = Upkeep(location, self._indexes, joiner, chosen, self._known)
         self._clock = WallClock()
         self._derived_ns = self._clock.now_ns()
         self._is_behind = True  # computed tables; who knows what was left
@@ -122,7 +123,10 @@ class Streamer:
 
     def _advance(self, files: Sequence[Stored], finish: bool, note: Mapping[str, Any]) -> BatchReport:
         began = perf_counter()
-        before = LakeState.recovered(self._location, self._settings.system, after=self._after)
+        before = LakeState.recovered(
+            self._location, self._settings.system, after=self._after, known=self._known
+        )
+        before.forget_replaced()
         rows: Rows = before.units
         report = BatchReport(before.version.number, len(files))
         old = {stored for key in settled(rows) for stored in inputs_of(rows[key])}
