@@ -11,7 +11,7 @@ volume must not be counted twice.
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from pregao.extras import name_missing_extra
@@ -78,6 +78,11 @@ class Lake(Questions):
     def on(self, spark: "SparkSession") -> "Lake":
         """The same, to be read by Spark."""
         return Lake(self.location, spark, as_of=self.version.number or None, system=self._asked)
+
+    @property
+    def opened(self) -> Mapping[tuple[str, int], DeltaLog]:
+        """Logs that have been read so far, by table and version."""
+        return self._logs
 
     @property
     def systems(self) -> list[str]:

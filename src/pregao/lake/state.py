@@ -205,7 +205,8 @@ class LakeState:
         }  # fmt: skip
         change, label = Change(tuple(adds), tuple(removes)), Label(operation, build_id, about)
         committer = Committer(self.location, self._after)
-        return committer.commit(change, label, base=self.version.number, reads=self._reads)
+        opened = None if self._lake is None else self._lake.opened
+        return committer.commit(change, label, base=self.version.number, reads=self._reads, opened=opened)
 
 
 def _ends(key: UnitKey, row: UnitRow) -> Carried | None:

@@ -14,7 +14,7 @@ nobody needs to know whether the other is dead or slow. Readers only ever look a
 """
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
 from pregao.io.clock import WallClock
@@ -36,6 +36,7 @@ from pregao.lake.tables.ledger import COMMITS, INTENTS
 from pregao.lake.tables.table import UnitKey
 
 ATTEMPTS: Final = 20
+OpenedLogs = Mapping[tuple[str, int], DeltaLog]  # by table and version of its log
 Step = Callable[[str], None]
 
 
@@ -51,19 +52,20 @@ class Committer:
         self._clock = WallClock()
 
     def commit(
-        self, change: Change, label: Label, *, base: int | None = None, reads: Collection[Read] = ()
-    ) -> LakeVersion:
+        self, change: Change, label: Label, *, base: int | None = None, reads: Collection[Read] = (),
+        opened: OpenedLogs | None = None,
+    ) -> LakeVersion:  # fmt: skip
         """Commit what was planned on lake version `base` (None: the newest), from what was read of it.
 
         LakeConflictError when another commit since then touched one of the same partitions, StaleReadError
         when it changed what was read; others are no obstacle. WrongIntentError when the change cannot be
-        made at all."""
+        made at all. `opened`: logs that the caller has read already."""
         for _ in range(ATTEMPTS):
             ledger = self._without_pending()
             newest = ledger.version()
             base = newest.number if base is None else base  # from now on others must not interfere
             self._check_since(ledger, base, change, reads)
-            self._check_change(newest, change)
+            self._check_change(newest, change, opened or {})
             intent = Intent(ledger.last_number + 1, newest.number, change, label, self._clock.now_ns())
             if self._claim(intent):
                 return self._roll_forward(intent, newest)
@@ -120,13 +122,13 @@ class Committer:
                     " was committed, run it again"
                 )
 
-    def _check_change(self, newest: LakeVersion, change: Change) -> None:
+    def _check_change(self, newest: LakeVersion, change: Change, opened: OpenedLogs) -> None:
         self._check_files(change)
         for table in change.tables:
             mine, number = change.of(table), newest.delta_version(table)
             live: set[str] = set()
             if number >= 0:
-                log = DeltaLog(self._location, find_table(table), number)
+                log = opened.get((table, number)) or DeltaLog(self._location, find_table(table), number)
                 live = log.paths_of(file.path for file in (*mine.adds, *mine.removes))
             for file in mine.removes:
                 if file.path not in live:
@@ -163,8 +165,7 @@ class Committer:
         for name in intent.change.tables:
             now_ns = self._clock.now_ns()
             version = commit_table(self._location, name, intent, base.delta_version(name), now_ns)
-            totals = DeltaLog(self._location, find_table(name), version).totals
-            tables[name] = TableVersion(name, version, True, *totals)
+            tables[name] = _after_change(base.tables.get(name), intent.change.of(name), version)
             self._after(f"table {name}")
         unchanged = set(tables) - set(intent.change.tables)
         for name in unchanged:
@@ -201,3 +202,15 @@ class Committer:
             self._location.delete(*path)
         except LakeError:
             return  # vacuum finds it
+
+
+def _after_change(before: TableVersion | None, change: Change, version: int) -> TableVersion:
+    """What a table then holds: a log of many files is not listed again to count them."""
+    added, gone = change.adds, change.removes
+    old = (0, 0, 0) if before is None else (before.files, before.rows, before.bytes)
+    name = (added or gone)[0].table
+    return TableVersion(
+        name, version, True, old[0] + len(added) - len(gone),
+        old[1] + sum(file.rows for file in added) - sum(file.rows for file in gone),
+        old[2] + sum(file.size for file in added) - sum(file.size for file in gone),
+    )  # fmt: skip
