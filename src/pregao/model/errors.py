@@ -56,6 +56,29 @@ class Fault(IntEnum):
     DATA_HEADER_TRUNCATED = 44
     DATA_PAST_MESSAGE = 45
 
+    # A FAST message; in brackets the error number of the FAST 1.1 standard, where it has one.
+    FAST_MAP_WITHOUT_END = 60  # the message ends inside a presence map
+    FAST_FIELD_WITHOUT_END = 61  # the message ends before or inside a field
+    FAST_UNKNOWN_TEMPLATE = 62  # (D9)
+    FAST_NO_TEMPLATE = 63  # (D5) the template id is left out, and there was none before
+    FAST_INTEGER_OUT_OF_RANGE = 64  # (D2) an integer that its type cannot hold
+    FAST_WRONG_PREVIOUS = 65  # (D4) the previous value under this key is of another type
+    FAST_NO_PREVIOUS = 66  # (D5, tail: D6) nothing sent, no previous and no initial value
+    FAST_NULL_IN_MANDATORY = 67  # (D6, tail: D7) a mandatory field whose previous value is empty
+    FAST_SUBTRACTION_TOO_LONG = 68  # (D7) a delta takes more from a string than it has
+    FAST_SEQUENCE_PAST_MESSAGE = 69  # more elements than the bytes left can hold
+    FAST_BYTES_PAST_MESSAGE = 70  # a byte vector or Unicode string longer than what is left
+    FAST_TOO_DEEP = 71  # templates that refer to each other without end
+    FAST_BYTES_LEFT_OVER = 72  # bytes after all that the template knows
+    FAST_VALUE_OUT_OF_RANGE = 73  # (R4, decimal: R1) a delta leads out of the range of its type
+    # Reportable: the message is used all the same, unless one is strict.
+    FAST_EXPONENT_OUT_OF_RANGE = 80  # (R1) beyond ±63
+    FAST_BAD_UTF8 = 81  # (R2)
+    FAST_OVERLONG_INTEGER = 82  # (R6)
+    FAST_OVERLONG_MAP = 83  # (R7)
+    FAST_UNUSED_MAP_BITS = 84  # (R8) bits that no field asks for
+    FAST_OVERLONG_STRING = 85  # (R9)
+
     # FIX, tag=value: the framing of a byte stream, then one message.
     FIX_NOISE = 100  # bytes that belong to no message
     FIX_BEGIN_STRING = 101  # the first field is not 8=FIX…

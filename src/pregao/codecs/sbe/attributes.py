@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from pregao.codecs.sbe.declarations import FOREVER, Presence, Span
 from pregao.codecs.sbe.primitives import Primitive
-from pregao.codecs.sbe.xml import Element
+from pregao.codecs.xml import Element
 
 HISTORY = "{urn:pregao:sbe-history}"
 

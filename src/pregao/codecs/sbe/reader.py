@@ -31,7 +31,7 @@ from pregao.codecs.sbe.declarations import (
 from pregao.codecs.sbe.primitives import Primitive
 from pregao.codecs.sbe.schema import Schema
 from pregao.codecs.sbe.types_reader import TypesReader, weight
-from pregao.codecs.sbe.xml import Element, parse
+from pregao.codecs.xml import Element, parse
 from pregao.model.errors import SchemaError
 
 MAX_GROUP_DEPTH = 8

@@ -25,7 +25,7 @@ from pregao.codecs.sbe.declarations import (
     SetType,
 )
 from pregao.codecs.sbe.primitives import PRIMITIVES, Primitive
-from pregao.codecs.sbe.xml import Element
+from pregao.codecs.xml import Element
 
 MAX_TYPE_DEPTH = 8
 MAX_LENGTH = 1 << 16

@@ -1,4 +1,4 @@
-"""A schema file as a plain tree of elements that know their line, read without trust.
+"""A schema or template file as a plain tree of elements that know their line, read without trust.
 
 Only expat, and nothing that could leave the file: no entity may be declared, no external subset
 or reference is followed, includes are refused, and size, depth and element count are bounded.
@@ -30,6 +30,7 @@ class Element:
     file: str
     children: list["Element"] = field(default_factory=list)
     text: str = ""
+    namespace: str = ""
 
     def each(self, *tags: str) -> Iterator["Element"]:
         return (child for child in self.children if child.tag in tags)
@@ -80,6 +81,7 @@ class _Builder:
         line = self.parser.CurrentLineNumber
         uri, _, local = tag.rpartition(_NAMESPACE_SEPARATOR)
         element = Element(local, {_attribute(k): v for k, v in attributes.items()}, line, self.file)
+        element.namespace = uri
         if self.count > MAX_ELEMENTS or len(self.stack) >= MAX_DEPTH:
             element.fail("too many or too deeply nested elements")
         if "XInclude" in uri or local == "include":

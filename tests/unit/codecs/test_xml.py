@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pregao.codecs.sbe import parse_schema
-from pregao.codecs.sbe.xml import MAX_BYTES, MAX_DEPTH, MAX_ELEMENTS, parse
+from pregao.codecs.xml import MAX_BYTES, MAX_DEPTH, MAX_ELEMENTS, parse
 from pregao.model.errors import SchemaError
 from tests.kits.sbe_schemas import schema_text
 

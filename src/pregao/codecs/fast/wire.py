@@ -1,0 +1,199 @@
+"""Bytes of FAST fields, one at a time: what is between two stop bits (section 10 of the standard)."""
+
+from collections.abc import Callable
+
+from pregao.codecs.fast.templates import Scaled, Type
+from pregao.model.errors import Fault
+
+STOP = 0x80
+MAX_INTEGER_BYTES = 10  # that mean something: 70 bits hold whatever a type of 64 may need
+
+
+class WireError(Exception):
+    """What is wrong at a byte; whoever knows template and field makes a `FastError` of it."""
+
+    def __init__(self, fault: Fault, offset: int) -> None:
+        self.fault, self.offset = fault, offset
+        super().__init__(f"{fault.label} at byte {offset}")
+
+
+def _nothing(_fault: Fault, _offset: int) -> None:
+    """Nobody wants to know."""
+
+
+class PresenceMap:
+    """Bits in the order of the fields; there are zeros without end after the last."""
+
+    def __init__(self, data: bytes) -> None:
+        self._bits = [byte >> shift & 1 for byte in data for shift in range(6, -1, -1)]
+        self._next = 0
+        self.is_overlong = len(data) > 1 and data[-1] == 0
+
+    def take(self) -> bool:
+        self._next += 1
+        return self._next <= len(self._bits) and bool(self._bits[self._next - 1])
+
+    @property
+    def has_unused_bits(self) -> bool:
+        return any(self._bits[self._next :])
+
+
+class WireReader:
+    """Takes fields from a buffer, and checks every length before it is used."""
+
+    def __init__(self, buffer: bytes | memoryview, at: int, end: int) -> None:
+        self._buffer, self.at, self._end = buffer, at, end
+        self.on_finding: Callable[[Fault, int], None] = _nothing
+
+    @property
+    def left(self) -> int:
+        return self._end - self.at
+
+    def _entity(self, fault: Fault = Fault.FAST_FIELD_WITHOUT_END) -> bytes:
+        """The bytes up to the next stop bit, which is taken off."""
+        buffer, start = self._buffer, self.at
+        for index in range(start, self._end):
+            if buffer[index] & STOP:
+                self.at = index + 1
+                return bytes(buffer[start:index]) + bytes((buffer[index] & 0x7F,))
+        raise WireError(fault, start)
+
+    def presence_map(self) -> bytes:
+        return self._entity(Fault.FAST_MAP_WITHOUT_END)
+
+    def unsigned(self) -> int:
+        start = self.at
+        data = self._entity()
+        kept = data.lstrip(b"\0") or b"\0"
+        self._check_length(data, kept, start)
+        return _number(kept, 0)
+
+    def signed(self) -> int:
+        start = self.at
+        data = self._entity()
+        first = 0
+        while first + 1 < len(data) and data[first] == (0x7F if data[first + 1] & 0x40 else 0):
+            first += 1
+        kept = data[first:]
+        self._check_length(data, kept, start)
+        return _number(kept, -1 if kept[0] & 0x40 else 0)
+
+    def _check_length(self, data: bytes, kept: bytes, start: int) -> None:
+        if len(kept) < len(data):
+            self.on_finding(Fault.FAST_OVERLONG_INTEGER, start)
+        if len(kept) > MAX_INTEGER_BYTES:
+            raise WireError(Fault.FAST_INTEGER_OUT_OF_RANGE, start)
+
+    def integer(self, kind: Type, nullable: bool) -> int | None:
+        """One of a type; None is NULL."""
+        start = self.at
+        value = self.signed() if kind.is_signed else self.unsigned()
+        if nullable:
+            if value == 0:
+                return None
+            value -= value > 0
+        if not kind.minimum <= value <= kind.maximum:
+            raise WireError(Fault.FAST_INTEGER_OUT_OF_RANGE, start)
+        return value
+
+    def wide(self, nullable: bool) -> int | None:
+        """A delta, which may be wider than its type."""
+        value = self.signed()
+        if nullable:
+            return None if value == 0 else value - (value > 0)
+        return value
+
+    def ascii(self, nullable: bool) -> bytes | None:
+        start = self.at
+        data = self._entity()
+        if data[0] != 0:
+            return data
+        data = data[1:]
+        if nullable:
+            if not data:
+                return None
+            if data[0] != 0:
+                self.on_finding(Fault.FAST_OVERLONG_STRING, start)
+                return data
+            data = data[1:]
+        if data and data[0] != 0:
+            self.on_finding(Fault.FAST_OVERLONG_STRING, start)
+        return data
+
+    def byte_vector(self, nullable: bool) -> bytes | None:
+        start = self.at
+        length = self.integer(Type.UINT32, nullable)
+        if length is None:
+            return None
+        if length > self.left:
+            raise WireError(Fault.FAST_BYTES_PAST_MESSAGE, start)
+        self.at += length
+        return bytes(self._buffer[self.at - length : self.at])
+
+
+def _number(data: bytes, sign: int) -> int:
+    value = sign
+    for byte in data:
+        value = value << 7 | byte
+    return value
+
+
+def write_unsigned(value: int) -> bytes:
+    return _stopped(value, max(1, -(-value.bit_length() // 7)))
+
+
+def write_signed(value: int) -> bytes:
+    bits = (value if value >= 0 else ~value).bit_length() + 1
+    return _stopped(value, -(-bits // 7))
+
+
+def _stopped(value: int, size: int) -> bytes:
+    data = bytearray(value >> 7 * index & 0x7F for index in range(size - 1, -1, -1))
+    data[-1] |= STOP
+    return bytes(data)
+
+
+NULL = bytes((STOP,))
+
+
+def write_integer(value: int | None, kind: Type, nullable: bool) -> bytes:
+    if value is None:
+        return NULL
+    shifted = value + (nullable and value >= 0)
+    return write_signed(shifted) if kind.is_signed else write_unsigned(shifted)
+
+
+def write_wide(value: int, nullable: bool) -> bytes:
+    return write_signed(value + (nullable and value >= 0))
+
+
+def write_ascii(value: bytes | None, nullable: bool) -> bytes:
+    if value is None:
+        return NULL
+    if not value or value[0] == 0:
+        value = b"\0" * (1 + nullable) + value
+    return value[:-1] + bytes((value[-1] | STOP,))
+
+
+def write_byte_vector(value: bytes | None, nullable: bool) -> bytes:
+    if value is None:
+        return NULL
+    return write_integer(len(value), Type.UINT32, nullable) + value
+
+
+def write_scaled(value: Scaled | None, nullable: bool) -> bytes:
+    if value is None:
+        return NULL
+    exponent = write_integer(value.exponent, Type.INT32, nullable)
+    return exponent + write_integer(value.mantissa, Type.INT64, False)
+
+
+def write_map(bits: list[bool]) -> bytes:
+    """The shortest: zeros at the end are left out."""
+    last = max((index for index, bit in enumerate(bits) if bit), default=0)
+    data = bytearray(last // 7 + 1)
+    for index, bit in enumerate(bits):
+        if bit:
+            data[index // 7] |= 0x40 >> index % 7
+    data[-1] |= STOP
+    return bytes(data)
