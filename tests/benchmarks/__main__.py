@@ -6,13 +6,27 @@ import argparse
 import sys
 import time
 
-from . import books, exchange, fix, handler, lake, lake_scale, library, live, processes, stream, throughput
+from . import (
+    books,
+    exchange,
+    fast,
+    fix,
+    handler,
+    lake,
+    lake_scale,
+    library,
+    live,
+    processes,
+    stream,
+    throughput,
+)
 from .capture import Capture, bench_capture
 from .harness import Row, save, table
 
 MESSAGES = 5_000_000
 BENCHMARKS = (
     "books",
+    "fast",
     "handler",
     "live",
     "library",
@@ -51,6 +65,7 @@ def main() -> int:
     capture = _capture(options.messages) if NEED_CAPTURE.intersection(wanted) else None
     measurements = {
         "books": books.measure,
+        "fast": fast.measure,
         "handler": handler.measure,
         "live": lambda: live.measure(options.live),
         "library": library.measure,

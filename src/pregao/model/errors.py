@@ -71,6 +71,7 @@ class Fault(IntEnum):
     FAST_TOO_DEEP = 71  # templates that refer to each other without end
     FAST_BYTES_LEFT_OVER = 72  # bytes after all that the template knows
     FAST_VALUE_OUT_OF_RANGE = 73  # (R4, decimal: R1) a delta leads out of the range of its type
+    FAST_STRINGS_TOO_LONG = 74  # deltas and tails make more than a mebibyte of strings in one message
     # Reportable: the message is used all the same, unless one is strict.
     FAST_EXPONENT_OUT_OF_RANGE = 80  # (R1) beyond ±63
     FAST_BAD_UTF8 = 81  # (R2)

@@ -7,6 +7,7 @@ from pregao.codecs.fast.wire import PresenceMap, WireError, WireReader
 from pregao.model.errors import Fault
 
 MAX_EXPONENT: Final = 63
+MAX_MADE: Final = 1 << 20  # bytes of strings that deltas and tails may make in one message
 
 
 class Entry(NamedTuple):
@@ -23,6 +24,7 @@ class FieldReader:
         self.wire, self._entries = wire, entries
         self._map = PresenceMap(b"")
         self._field: Field | None = None  # the one that is being read
+        self._bytes_made = 0
         wire.on_finding = self.report
 
     def report(self, fault: Fault, offset: int) -> None:
@@ -102,7 +104,7 @@ class FieldReader:
         base = b"" if base is None else base
         assert isinstance(base, bytes)
         assert isinstance(tail, bytes)
-        return base[: max(0, len(base) - len(tail))] + tail
+        return self._made(base[: max(0, len(base) - len(tail))] + tail, start)
 
     def _delta(self, field: Field, start: int) -> Raw | None:
         """A NULL leaves the previous value alone."""
@@ -133,7 +135,15 @@ class FieldReader:
             raise WireError(Fault.FAST_SUBTRACTION_TOO_LONG, start)
         text = self.wire.ascii(False) if field.type is Type.ASCII else self.wire.byte_vector(False)
         assert text is not None
-        return old_bytes[: len(old_bytes) - removed] + text if sent >= 0 else text + old_bytes[removed:]
+        left = len(old_bytes) - removed
+        return self._made(old_bytes[:left] + text if sent >= 0 else text + old_bytes[removed:], start)
+
+    def _made(self, value: bytes, start: int) -> bytes:
+        """Strings may grow with each delta: all that a message makes is bounded."""
+        self._bytes_made += len(value)
+        if self._bytes_made > MAX_MADE:
+            raise WireError(Fault.FAST_STRINGS_TOO_LONG, start)
+        return value
 
 
 def _within(kind: Type, value: int, start: int) -> int:

@@ -1,0 +1,1 @@
+"""The numba half of the FAST decoder."""
