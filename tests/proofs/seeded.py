@@ -11,6 +11,7 @@ from typing import Any
 
 from tests.proofs import (
     exchange_kills,
+    fuzz_fast,
     hostile_packets,
     impaired_days,
     kills,
@@ -96,6 +97,9 @@ EXCHANGE_KILLS = SeededProof(
     jobs=1,
     summary=lambda _: {},
 )
+FUZZ_FAST = SeededProof(
+    fuzz_fast.NAME, fuzz_fast.MESSAGES, fuzz_fast.cases, fuzz_fast.run_case, summary=lambda _: {}
+)
 ALL: tuple[SeededProof | PreparedProof, ...] = (
-    IMPAIRED_DAYS, HOSTILE_PACKETS, LIVE_DAYS, EXCHANGE_KILLS, KILLS, STREAM_KILLS,
+    FUZZ_FAST, IMPAIRED_DAYS, HOSTILE_PACKETS, LIVE_DAYS, EXCHANGE_KILLS, KILLS, STREAM_KILLS,
 )  # fmt: skip

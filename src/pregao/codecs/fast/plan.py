@@ -1,8 +1,9 @@
 """A template file as tables: which columns there are, and the program that the kernels run.
 
 One table for each template and for each sequence in it. Groups are dotted names in the table around them.
-Where a template is brought by a dynamic reference its rows go to tables of their own (`is_referred`), with the row
-and the reference (`site`) that brought them. Mandatory constants have no column: they are always the same.
+Where a template is brought by a dynamic reference its rows go to tables of their own (`is_referred`), with
+the row and the reference (`site`) that brought them. Mandatory constants have no column: they are always the
+same.
 """
 
 from dataclasses import dataclass, field
