@@ -1,8 +1,8 @@
 """fuzz-fast: damaged FAST messages through both decoders.
 
 Neither may crash, hang or read past the message, and both must say the same of it: the same values, or the
-same fault at the same byte. Messages are of B3's templates and of templates that have what B3's lack. All in a
-case follows from the seed and its number.
+same fault at the same byte. Messages are of B3's templates and of templates that have what B3's lack. All in
+a case follows from the seed and its number.
 """
 
 import faulthandler

@@ -80,19 +80,33 @@ class Fault(IntEnum):
     FAST_UNUSED_MAP_BITS = 84  # (R8) bits that no field asks for
     FAST_OVERLONG_STRING = 85  # (R9)
 
+    # The technical header of UMDF FIX/FAST, and messages in chunks (5.2.4).
+    FAST_HEADER_TRUNCATED = 90
+    FAST_LENGTH_ZERO = 91
+    FAST_LENGTH_PAST_DATAGRAM = 92
+    FAST_NO_CHUNKS = 93  # a message of no chunks
+    FAST_CHUNK_ZERO = 94  # they are counted from 1
+    FAST_CHUNK_BEYOND_LAST = 95
+    FAST_CHUNK_DIFFERS = 96  # repeated with other bytes
+    FAST_CHUNK_COUNT_DIFFERS = 97  # of so many chunks, says one; of more or fewer another
+    FAST_MESSAGE_TOO_LARGE = 98
+    FAST_MESSAGE_INCOMPLETE = 99  # its other chunks never came
+    FAST_NUMBER_DIFFERS = 100  # MsgSeqNum of the header is not that of the message
+    FAST_IMPOSSIBLE_TIME = 101
+
     # FIX, tag=value: the framing of a byte stream, then one message.
-    FIX_NOISE = 100  # bytes that belong to no message
-    FIX_BEGIN_STRING = 101  # the first field is not 8=FIX…
-    FIX_BODY_LENGTH = 102  # 9 is missing, no number, or not the length of the body
-    FIX_MSG_TYPE = 103  # the third field is not 35
-    FIX_CHECK_SUM = 104  # 10 is not where the length says, no three digits, or not the sum
-    FIX_TOO_LARGE = 105  # 9 says more than any message may have
-    FIX_FIELD = 106  # a field without tag, number or equals sign
-    FIX_DATA_LENGTH = 107  # a data field that its length field does not measure
-    FIX_GROUP_COUNT = 108  # entries of a group that its count does not count
-    FIX_GROUP_ORDER = 109  # an entry of a group that does not begin as the others do
-    FIX_REPEATED = 110  # a tag that is there twice
-    FIX_DEFLATE = 111  # a compressed stream that cannot be inflated
+    FIX_NOISE = 120  # bytes that belong to no message
+    FIX_BEGIN_STRING = 121  # the first field is not 8=FIX…
+    FIX_BODY_LENGTH = 122  # 9 is missing, no number, or not the length of the body
+    FIX_MSG_TYPE = 123  # the third field is not 35
+    FIX_CHECK_SUM = 124  # 10 is not where the length says, no three digits, or not the sum
+    FIX_TOO_LARGE = 125  # 9 says more than any message may have
+    FIX_FIELD = 126  # a field without tag, number or equals sign
+    FIX_DATA_LENGTH = 127  # a data field that its length field does not measure
+    FIX_GROUP_COUNT = 128  # entries of a group that its count does not count
+    FIX_GROUP_ORDER = 129  # an entry of a group that does not begin as the others do
+    FIX_REPEATED = 130  # a tag that is there twice
+    FIX_DEFLATE = 131  # a compressed stream that cannot be inflated
 
     @property
     def label(self) -> str:

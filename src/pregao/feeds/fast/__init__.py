@@ -1,0 +1,1 @@
+"""UMDF FIX/FAST: wire to model. Section numbers in here are of that document, not of Binary UMDF's."""
