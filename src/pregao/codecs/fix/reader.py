@@ -1,4 +1,4 @@
-"""QuickFIX's XML form of a dictionary, read without trust: the tree comes from `codecs.sbe.xml`, which takes
+"""QuickFIX's XML form of a dictionary, read without trust: the tree comes from `codecs.xml`, which takes
 no entities, no includes and no more elements than a dictionary can have."""
 
 from functools import cache
@@ -6,7 +6,7 @@ from importlib import resources
 
 from pregao.codecs.fix.dictionary import Block, Dictionary, FieldSpec, Member, MessageSpec
 from pregao.codecs.fix.types import FieldType
-from pregao.codecs.sbe.xml import Element, parse
+from pregao.codecs.xml import Element, parse
 
 BUILTIN_DICTIONARY = "b3-fix44.xml"
 MAX_NESTING = 16  # groups and components together

@@ -1,8 +1,8 @@
 """The technical header (5.2.4): datagrams to chunks, and chunks to messages.
 
 A datagram has one or more chunks, each with ten bytes of header; most messages are one chunk. The chunks of a
-message may come by either feed and in any order. What is open is bounded in messages, bytes and time: the oldest
-is given up, and said so.
+message may come by either feed and in any order. What is open is bounded in messages, bytes and time: the
+oldest is given up, and said so.
 """
 
 from collections import OrderedDict

@@ -1,4 +1,4 @@
-"""Technical headers and chunks (UMDF FIX/FAST 5.2.4): sound ones, and every way in which they can be wrong."""
+"""Technical headers and chunks (UMDF FIX/FAST 5.2.4): sound ones, and every way to be wrong."""
 
 import random
 
