@@ -53,14 +53,14 @@ def kit(tmp_path: Path) -> Kit:
 def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """Tables of the files of which an object was made."""
     found: list[str] = []
-    real: Callable[..., Any] = deltalog._live_file
+    real: Callable[..., Any] = deltalog.live_file
 
     def count(table: str, row: dict[str, Any]) -> Any:
         if table not in ("commits", "intents"):
             found.append(table)
         return real(table, row)
 
-    monkeypatch.setattr(deltalog, "_live_file", count)
+    monkeypatch.setattr(deltalog, "live_file", count)
     return found
 
 

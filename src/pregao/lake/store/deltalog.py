@@ -94,7 +94,7 @@ class DeltaLog:
 
     def _as_files(self, listed: Any) -> list[LiveFile]:
         rows = [] if listed is None else listed.to_pylist()
-        return [_live_file(self.table.name, row) for row in rows]
+        return [live_file(self.table.name, row) for row in rows]
 
     def values_of(self, partition: str) -> set[Any]:
         """Different values of a partition column."""
@@ -309,7 +309,7 @@ def _equal(listed: Any, column: str, values: Sequence[Any]) -> Any:
     return pc.fill_null(inside, True)  # without figures it must be read
 
 
-def _live_file(table: str, row: dict[str, Any]) -> LiveFile:
+def live_file(table: str, row: dict[str, Any]) -> LiveFile:
     def part(prefix: str) -> dict[str, Any]:
         start = len(prefix)
         found = {name[start:]: value for name, value in row.items() if name.startswith(prefix)}
