@@ -51,6 +51,7 @@ class BookStore(StoreViews):
         super().__init__(Memory(max_orders))
         self._depth = depth
         self.numbering = InstrumentNumbers(max_instruments) if numbering is None else numbering
+        self._looked_into: NDArray[Any] | None = None
         self._point_to_lookup()
         self.numbering.follow(self._on_new)
 
@@ -107,6 +108,9 @@ class BookStore(StoreViews):
 
     def _point_to_lookup(self) -> None:
         """It moves as it grows."""
+        if self._looked_into is self.numbering.lookup:
+            return
+        self._looked_into = self.numbering.lookup
         self._memory.set(t.LOOKUP, address(self.numbering.lookup))
         self._memory.set(t.LOOKUP_BITS, self.numbering.bits)
 

@@ -28,6 +28,7 @@ class InstrumentNumbers:
         self._in_order = self._order = np.zeros(0, np.int64)  # ids and their numbers, by id
         self.bits = _FIRST_BITS
         self.lookup: Array = np.zeros((1 << self.bits, 2), np.int64)  # at most half full
+        self._words = self.lookup.reshape(-1).data  # Python reads and writes these five times as fast
 
     def __len__(self) -> int:
         return len(self.security_ids)
@@ -71,14 +72,15 @@ class InstrumentNumbers:
         return number
 
     def _put(self, security_id: int, number: int) -> None:
-        mask = (1 << self.bits) - 1
+        mask, words = (1 << self.bits) - 1, self._words
         place = ((security_id * HASH_FACTOR) & _MASK) >> (64 - self.bits)
-        while self.lookup[place, 1] != 0:
+        while words[2 * place + 1] != 0:
             place = (place + 1) & mask
-        self.lookup[place] = security_id, number + 1
+        words[2 * place], words[2 * place + 1] = security_id, number + 1
 
     def _rebuild(self) -> None:
         self.bits += 1
         self.lookup = np.zeros((1 << self.bits, 2), np.int64)
+        self._words = self.lookup.reshape(-1).data
         for number, security_id in enumerate(self.security_ids):
             self._put(security_id, number)

@@ -19,7 +19,7 @@ from pregao.lake.slices.kernels.books import settle_one
 from pregao.lake.slices.kernels.sampling import BOOK_ONCE, note_change
 from pregao.lake.slices.known import UNHEARD, KnownInstruments
 from pregao.lake.slices.made_rows import FROM_SNAPSHOT, RowMaker, make_empty
-from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX
+from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX, joined
 from pregao.lake.tables.quality import Quality
 from pregao.model.market import Side
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
@@ -130,7 +130,7 @@ def ending_of(machine: "SliceMachine") -> Ending | None:
     if not len(merged):
         return None
     place, sent_ns = int(merged.place[-1]), int(merged.sent[-1])
-    rows = np.concatenate([np.zeros(0, ROW), *_books(machine.store, machine.known)])
+    rows = joined(_books(machine.store, machine.known))
     if not machine.slice.is_first_shard:
         rows = rows[1:]  # the one of all others
     lake = rows.view(LAKE_ROW)
@@ -150,8 +150,7 @@ def _books(store: "BookStore", known: KnownInstruments) -> Iterator[Rows]:
     for number in numbers:
         if not known.once[number] & BOOK_ONCE:
             continue  # nothing to begin with
-        orders = [_orders(store, number, side) for side in Side]
-        found = np.concatenate(orders)
+        found = joined(_orders(store, number, side) for side in Side)
         if len(found) or not known.is_as_unheard(number):
             yield _book(found, number, store.security_id(number), known)
 

@@ -10,8 +10,8 @@ from pregao.lake.slices.rows import LAKE_ROW
 from pregao.lake.tables.arrays import decimals, integers, narrow, words
 from pregao.lake.tables.table import Column, Table
 from pregao.lake.tables.types import NAME
-from pregao.lake.tasks.kernels import take_fields
-from pregao.model.rows import NULL, Rows
+from pregao.lake.tasks.kernels import sort_by_rank, take_fields
+from pregao.model.rows import NULL, ROW
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -82,18 +82,33 @@ def or_null(values: Array, null: int = 0) -> Array:
     return np.where(wide == null, NULL, wide)
 
 
+def by_instrument(numbers: Array, ranks: Array, times: Array) -> Array:
+    """The order by instrument and time; what is equal stays in the order of the stream. A rank for each
+    number, no two the same."""
+    order = np.empty(len(numbers), np.int64)
+    starts = np.zeros(2 * len(ranks) + 1, np.int64)  # of each rank, then its last time
+    in_time = sort_by_rank(
+        numbers.ctypes.data, numbers.strides[0], times.ctypes.data, times.strides[0], len(numbers),
+        ranks.ctypes.data, len(ranks), starts.ctypes.data, order.ctypes.data,
+    )  # fmt: skip
+    return order if in_time else np.lexsort((times, ranks[numbers]))
+
+
 class ColumnRows:
     """Rows in an order, by column; those that are needed are all taken at once."""
 
-    def __init__(self, rows: Rows, order: Array, names: tuple[str, ...]) -> None:
+    def __init__(self, rows: Array, order: Array, names: tuple[str, ...]) -> None:
         self.count = len(order)
-        fields = {name: LAKE_ROW.fields[name][:2] for name in names}  # type: ignore[index]
+        rows = rows.view(LAKE_ROW) if rows.dtype == ROW else rows
+        fields = {name: rows.dtype.fields[name][:2] for name in names}  # type: ignore[index]
         self._columns = made = {name: np.empty(len(order), kind) for name, (kind, _) in fields.items()}
         plan = np.array(
             [(at, kind.itemsize, made[name].ctypes.data) for name, (kind, at) in fields.items()], np.int64
         )
-        order = np.ascontiguousarray(order, np.int64)
-        take_fields(rows.ctypes.data, order.ctypes.data, len(order), plan.ctypes.data, len(plan))
+        rows, order = np.ascontiguousarray(rows), np.ascontiguousarray(order, np.int64)
+        take_fields(
+            rows.ctypes.data, rows.itemsize, order.ctypes.data, len(order), plan.ctypes.data, len(plan)
+        )
 
     def __len__(self) -> int:
         return self.count

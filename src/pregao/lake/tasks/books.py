@@ -5,24 +5,26 @@ from typing import Any, Final
 
 import numpy as np
 
+from pregao.books.layout import QUOTE
 from pregao.lake.slices.kernels.books import QUOTE_QUALITY, QUOTE_TRANSACTED
-from pregao.lake.slices.rows import NO_INDEX, by_instrument
+from pregao.lake.slices.rows import NO_INDEX
 from pregao.lake.slices.samples import SECOND_NS
 from pregao.lake.tables.books import DEPTH, DEPTH_LEVELS, QUOTES
 from pregao.lake.tables.parquet import ROW_GROUP_ROWS
 from pregao.lake.tables.quality import Quality
-from pregao.lake.tasks.arrays import Array, or_null, record
+from pregao.lake.tasks.arrays import Array, ColumnRows, by_instrument, or_null, record
 from pregao.lake.tasks.kernels import ENTRY, SEND, TRANSACT, spread_levels
 from pregao.lake.tasks.lineage import Lineage
 from pregao.model.rows import NULL
 
 _SIDES: Final = ("bid", "offer")
+_QUOTE_FIELDS: Final = QUOTE.names or ()
 
 
-def quotes_table(quotes: Array, lineage: Lineage) -> Any:
-    numbers = quotes["instrument"].astype(np.int64) + 1
-    order = by_instrument(numbers, lineage.ranks, quotes["time_ns"])
-    quotes, numbers = quotes[order], numbers[order]
+def quotes_table(told: Array, lineage: Lineage) -> Any:
+    numbers = told["instrument"].astype(np.int64) + 1
+    order = by_instrument(numbers, lineage.ranks, told["time_ns"])
+    quotes, numbers = ColumnRows(told, order, _QUOTE_FIELDS), numbers[order]
     packets = lineage.packets(quotes["packet"])
     sides = quotes["sides"].astype(np.int64)
     quality = sides >> QUOTE_QUALITY

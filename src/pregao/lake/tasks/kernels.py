@@ -1,6 +1,7 @@
 """Rows, samples and what is known of packets to columns, in one pass over memory and not one for each."""
 
 from pregao.kernels import (
+    inlined,
     kernel,
     load_i64,
     load_u8,
@@ -18,7 +19,7 @@ from pregao.lake.slices.kernels.sampling import HEAD_WORDS, LEVELS, SAMPLE_SIZE,
 from pregao.lake.slices.rows import NO_PACKET
 from pregao.lake.tables.lineage import EVENT_TIME_KINDS
 from pregao.lake.tables.quality import Quality
-from pregao.model.rows import NULL, ROW_SIZE
+from pregao.model.rows import NULL
 
 AHEAD = 12  # rows that are asked for before they are needed
 FIELD_SIZE = 24  # of a plan: offset in the row, width, address of the column
@@ -41,14 +42,45 @@ FEEDS_DIFFER = int(Quality.FEEDS_DIFFER)
 
 
 @kernel
-def take_fields(rows, order, count, plan, fields):
-    """Fields of rows in an order, each to its column as wide as it is."""
+def sort_by_rank(numbers, number_step, times, time_step, count, ranks, rank_count, starts, order):
+    """The order of rows by the rank of their number; what has the same rank stays as it is. Numbers (the
+    lowest 32 bits) and times lie so many bytes apart. `starts` has a word for each rank and one more, all 0,
+    then a word for the last time of each. Whether what has one rank is in the order of time, too, as far as
+    it tells one."""
+    lasts = starts + 8 * (rank_count + 1)
     for i in range(count):
-        if i + AHEAD < count:
-            ahead = rows + load_i64(order, (i + AHEAD) * 8) * ROW_SIZE
-            prefetch(ahead)
-            prefetch(ahead + 64)
-        row = rows + load_i64(order, i * 8) * ROW_SIZE
+        rank = load_i64(ranks, load_u32(numbers, i * number_step) * 8)
+        store_64(starts, (rank + 1) * 8, load_i64(starts, (rank + 1) * 8) + 1)
+    for rank in range(rank_count):
+        store_64(starts, (rank + 1) * 8, load_i64(starts, (rank + 1) * 8) + load_i64(starts, rank * 8))
+        store_64(lasts, rank * 8, NULL)
+    in_time = True
+    for i in range(count):
+        rank = load_i64(ranks, load_u32(numbers, i * number_step) * 8)
+        place, time = load_i64(starts, rank * 8), load_i64(times, i * time_step)
+        if time != NULL:
+            in_time &= load_i64(lasts, rank * 8) <= time
+            store_64(lasts, rank * 8, time)
+        store_64(order, place * 8, i)
+        store_64(starts, rank * 8, place + 1)
+    return in_time
+
+
+@inlined
+def _ask_for(rows, size, order, i, count):
+    """Have a row brought near that comes soon."""
+    if i + AHEAD < count:
+        ahead = rows + load_i64(order, (i + AHEAD) * 8) * size
+        for line in range(0, size, 64):
+            prefetch(ahead + line)
+
+
+@kernel
+def take_fields(rows, size, order, count, plan, fields):
+    """Fields of rows of a size in an order, each to its column as wide as it is."""
+    for i in range(count):
+        _ask_for(rows, size, order, i, count)
+        row = rows + load_i64(order, i * 8) * size
         for field in range(fields):
             each = plan + field * FIELD_SIZE
             at, width, column = row + load_i64(each, 0), load_i64(each, 8), load_i64(each, 16)
@@ -98,10 +130,7 @@ def spread_levels(samples, order, count, side, columns):
     """The levels of one side of samples, each to its columns: all prices, then sizes, then orders; NULL where
     there is none."""
     for i in range(count):
-        if i + AHEAD < count:
-            ahead = samples + load_i64(order, (i + AHEAD) * 8) * SAMPLE_SIZE
-            for line in range(0, SAMPLE_SIZE, 64):
-                prefetch(ahead + line)
+        _ask_for(samples, SAMPLE_SIZE, order, i, count)
         sample = samples + load_i64(order, i * 8) * SAMPLE_SIZE
         shown = load_i64(sample, (2 + side) * 8)
         levels = sample + (HEAD_WORDS + side * SIDE_WORDS) * 8

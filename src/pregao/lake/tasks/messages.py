@@ -4,10 +4,19 @@ from typing import Any, Final
 
 import numpy as np
 
-from pregao.lake.slices.rows import LAKE_ROW, by_instrument
+from pregao.lake.slices.rows import LAKE_ROW
 from pregao.lake.tables import words
 from pregao.lake.tables.messages import BANDS, EXECUTIONS, IMBALANCES, STATES, STATISTICS, TRADES
-from pregao.lake.tasks.arrays import NO_WORD, Array, ColumnRows, codes_of, names, or_null, record
+from pregao.lake.tasks.arrays import (
+    NO_WORD,
+    Array,
+    ColumnRows,
+    by_instrument,
+    codes_of,
+    names,
+    or_null,
+    record,
+)
 from pregao.lake.tasks.lineage import FIELDS, Lineage
 from pregao.model import market
 from pregao.model.instruments import group_name

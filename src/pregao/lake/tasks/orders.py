@@ -5,15 +5,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from pregao.lake.slices.rows import LAKE_ROW, by_instrument
+from pregao.lake.slices.rows import LAKE_ROW, joined
 from pregao.lake.slices.stored import NO_RPT_SEQ
 from pregao.lake.tables.books import BOOK_CHECKPOINTS
 from pregao.lake.tables.messages import ORDERS
 from pregao.lake.tables.parquet import PART_ROWS
 from pregao.lake.tables.words import ANCHORS, BOOK_ACTIONS
-from pregao.lake.tasks.arrays import NO_WORD, Array, ColumnRows, or_null, record
+from pregao.lake.tasks.arrays import NO_WORD, Array, ColumnRows, by_instrument, or_null, record
 from pregao.lake.tasks.lineage import FIELDS, Lineage
-from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
+from pregao.model.rows import NULL, Flag, Kind, Rows
 
 _ORDER_FIELDS: Final = (
     *FIELDS, "action", "side", "id", "price", "size", "other", "position", "firm", "inserted_ns", "flags",
@@ -52,9 +52,7 @@ def _orders(rows: Rows, order: Array, lineage: Lineage) -> Any:
 
 
 def checkpoints_table(by_anchor: Mapping[str, list[Rows]], lineage: Lineage) -> Any:
-    # As bytes: to join structured arrays numpy compares their types field by field.
-    parts = [part.view(np.uint8) for parts in by_anchor.values() for part in parts]
-    rows: Rows = np.concatenate([np.zeros(0, np.uint8), *parts]).view(ROW)
+    rows = joined(part for parts in by_anchor.values() for part in parts)
     order = _order(rows, lineage)
     sorted_rows = ColumnRows(rows, order, _ORDER_FIELDS)
     counts = [sum(len(part) for part in parts) for parts in by_anchor.values()]
