@@ -24,6 +24,7 @@ FROM_FIRST: Final = -1
 TO_LAST: Final = (1 << 62) - 1
 COOL_PACKETS: Final = 512
 SLICE_MESSAGES: Final = 500_000
+WINDOW_PACKETS: Final = 250_000  # of a feed that are in memory at once, at 0.2 KB each
 # Each shard reads everything, which takes a sixth of the time of one that does it all.
 _SHARD_MESSAGES: Final = 2_000_000
 _MOST_SHARDS: Final = 4
@@ -53,6 +54,14 @@ class LoopPart:
 
 
 @dataclass(slots=True)
+class Window:
+    """A part of a slice that is read at once, up to but not including a place."""
+
+    stop: int
+    feeds: dict[Feed, list[FilePart]]
+
+
+@dataclass(slots=True)
 class Slice:
     channel: int
     trade_date: str
@@ -71,6 +80,7 @@ class Slice:
     shard: int = 0
     shards: int = 1
     system: str = DEFAULT  # for `feeds.registry`: slices go to other processes
+    windows: list[Window] = field(default_factory=list)  # where it is too long to be read at once
 
     @property
     def key(self) -> UnitKey:
@@ -148,7 +158,7 @@ def anchor_before(pieces: Array, loops: list[Loop], place: int) -> Loop | None:
     return loops[max(usable)] if usable else None
 
 
-_START = np.dtype([("place", "<i8"), ("sent_ns", "<i8"), ("last_ns", "<i8"), ("messages", "<i8")])
+_START = np.dtype([(name, "<i8") for name in ("place", "sent_ns", "last_ns", "messages", "packets")])
 
 
 def piece_starts(unit: Unit) -> Array:
@@ -160,7 +170,8 @@ def piece_starts(unit: Unit) -> Array:
         pieces = pieces[stream.inside(pieces["least"])]
         found = np.zeros(len(pieces), _START)
         found["place"], found["sent_ns"] = stream.places(pieces["least"]), pieces["first_ns"]
-        found["last_ns"], found["messages"] = pieces["last_ns"], pieces["messages"]
+        for name in ("last_ns", "messages", "packets"):
+            found[name] = pieces[name]
         parts.append(found)
     starts = np.concatenate(parts)
     return starts[np.argsort(starts["place"], kind="stable")]
@@ -220,8 +231,27 @@ def _slice(
         [_loop_part(unit, files, loop) for loop in wanted],
         None if anchor is None else _loop_part(unit, files, anchor), stop == TO_LAST,
         one_clock=len({stream.file for streams in unit.feeds.values() for stream in streams}) == 1,
-        system=unit.system,
+        system=unit.system, windows=_windows(unit, files, wanted, warm, reach),
     )  # fmt: skip
+
+
+def _windows(unit: Unit, files: list[FileIndex], loops: list[Loop], warm: int, reach: int) -> list[Window]:
+    """Of a slice that no loop could cut: before the first loop, for what one tells stands at places all over
+    it. None where one would do."""
+    until = min([reach, *(loop.first for loop in loops)])
+    pieces = piece_starts(unit)
+    pieces = pieces[(pieces["place"] > warm) & (pieces["place"] < until)]
+    windows = (np.cumsum(pieces["packets"]) - pieces["packets"]) // WINDOW_PACKETS
+    cuts = pieces["place"][np.flatnonzero(np.diff(windows, prepend=0))].tolist()
+    if not cuts:
+        return []
+    return [
+        Window(stop, {
+            feed: [_part(files, stream, after, stop) for stream in streams]
+            for feed, streams in unit.feeds.items()
+        })
+        for after, stop in zip([warm, *(cut - 1 for cut in cuts)], [*cuts, reach], strict=True)
+    ]  # fmt: skip
 
 
 def _part(files: list[FileIndex], stream: UnitStream, warm: int, reach: int) -> FilePart:

@@ -1,9 +1,11 @@
 """Rows by the table they go to, in memory that kernels append to."""
 
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from pregao.lake.plan.index import Array
 from pregao.lake.slices.kernels.books import NO_TABLE
 from pregao.model.rows import ROW, Kind, Rows
 
@@ -60,12 +62,33 @@ class RowBuffers:
         self._rows[table][count : count + len(rows)] = rows
         self.table[table, 1] = count + len(rows)
 
+    def address(self, table: int) -> int:
+        """Of its first row."""
+        return int(self.table[table, 0])
+
     def count(self, table: int) -> int:
         return int(self.table[table, 1])
 
     def rows(self, table: int) -> Rows:
         return self._rows[table][: self.count(table)]
 
+    def take_last(self, table: int) -> Rows:
+        """The last row of a table, which goes."""
+        self.table[table, 1] -= 1
+        last: Rows = self._rows[table][self.count(table) :][:1].copy()
+        return last
+
     def clear(self) -> None:
         """All tables are empty; their memory is used again. No execution may be going on."""
         self.table[:, 1] = 0
+
+
+@dataclass(slots=True)
+class Stretch:
+    """What a slice tells between two moments. It lies in memory that the next stretch needs."""
+
+    buffers: RowBuffers
+    quotes: Array
+    samples: Array  # SAMPLE_WORDS each
+    checkpoints: dict[str, list[Rows]]  # by anchor
+    ends_window: bool  # all is told of the machine's packets

@@ -1,8 +1,8 @@
 """Units of a slice: those of both feeds merged by sequence number (design, "Arbitration in files")."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -37,9 +37,22 @@ class Merged:
     copies_b: Array
     version: Array
     owners: list[Any]
+    carried: int = 0  # the first of them are those that the window before ended with
 
     def __len__(self) -> int:
         return len(self.place)
+
+    def after(self, before: "Merged", first: int) -> "Merged":
+        """With the packets of the window before from its `first` on in front, without their bytes."""
+        columns: dict[str, Any] = {
+            name: np.concatenate([getattr(before, name)[first:], getattr(self, name)]) for name in _COLUMNS
+        }
+        carried = len(before) - first
+        columns["address"][:carried] = columns["length"][:carried] = 0
+        return Merged(**columns, owners=self.owners, carried=carried)
+
+
+_COLUMNS: Final = (*MERGED_FIELDS, "version")
 
 
 class Placed(NamedTuple):
@@ -112,12 +125,27 @@ def _feed(parts: Sequence[FilePart], first: int, end: int, owners: list[Any]) ->
     )  # fmt: skip
 
 
+def merge_windows(slice_: Slice) -> Iterator[Merged]:
+    """The units of a slice, as many at once as memory should hold. What was given before goes."""
+    after = slice_.warm
+    for window in slice_.windows:
+        yield _merge(slice_, window.feeds, after, window.stop)
+        after = window.stop - 1
+    if not slice_.windows:
+        yield merge(slice_)
+
+
 def merge(slice_: Slice) -> Merged:
-    owners: dict[Feed, list[Any]] = {Feed.A: [], Feed.B: []}
+    """All at once."""
     end = slice_.stop if slice_.stop == TO_LAST else slice_.stop + COOL_PACKETS
+    return _merge(slice_, slice_.feeds, slice_.warm, end)
+
+
+def _merge(slice_: Slice, feeds: Mapping[Feed, Sequence[FilePart]], after: int, end: int) -> Merged:
+    owners: dict[Feed, list[Any]] = {Feed.A: [], Feed.B: []}
     none = Placed(*(np.zeros(0, np.int64) for _ in PLACED_FIELDS))
     a, b = (
-        _feed(slice_.feeds[feed], slice_.warm, end, owners[feed]) if slice_.feeds.get(feed) else none
+        _feed(feeds[feed], after, end, owners[feed]) if feeds.get(feed) else none
         for feed in owners
     )
     room = len(a.place) + len(b.place)
@@ -129,7 +157,7 @@ def merge(slice_: Slice) -> Merged:
         addresses.ctypes.data, len(a.place), len(b.place), targets.ctypes.data, int(slice_.one_clock),
         load_system(slice_.system).policy.own_bytes,
     )  # fmt: skip
-    merged = dict(zip(MERGED_FIELDS, (each[:count] for each in out), strict=True))
+    merged: dict[str, Any] = dict(zip(MERGED_FIELDS, (each[:count] for each in out), strict=True))
     versions = np.array(slice_.versions, np.uint16)[merged["place"] >> NUMBER_BITS]
     alone = merged["address"][merged["state_a"] == ABSENT]  # whose packets are those of B
     return Merged(**merged, version=versions, owners=owners[Feed.A] + _holding(owners[Feed.B], alone))
@@ -145,11 +173,15 @@ def _holding(owners: list[Any], addresses: Array) -> list[Any]:
 
 
 def gaps_of(merged: Merged, warm: int) -> list[tuple[int, int]]:
-    """(place of the last packet lost, how many) before packets whose predecessor neither feed has."""
-    if not len(merged):
+    """(place of the last packet lost, how many) before packets whose predecessor neither feed has. `warm` is
+    what the slice reads after, where no packets are carried."""
+    place = merged.place[merged.carried :]
+    if not len(place):
         return []
-    before = np.r_[warm if warm >= 0 else merged.place[0] - 1, merged.place[:-1]]
-    same = before >> NUMBER_BITS == merged.place >> NUMBER_BITS
-    expected = np.where(same, before + 1, (merged.place >> NUMBER_BITS << NUMBER_BITS) + 1)
-    lost = np.flatnonzero(merged.place > expected)
-    return [(int(merged.place[row]) - 1, int(merged.place[row] - expected[row])) for row in lost.tolist()]
+    if merged.carried:
+        warm = int(merged.place[merged.carried - 1])
+    before = np.r_[warm if warm >= 0 else place[0] - 1, place[:-1]]
+    same = before >> NUMBER_BITS == place >> NUMBER_BITS
+    expected = np.where(same, before + 1, (place >> NUMBER_BITS << NUMBER_BITS) + 1)
+    lost = np.flatnonzero(place > expected)
+    return [(int(place[row]) - 1, int(place[row] - expected[row])) for row in lost.tolist()]

@@ -4,7 +4,7 @@ After its snapshot a book is the exchange's, whatever it was before. What had to
 the orders of the snapshot, so that whoever follows the rows has the same book.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -33,9 +33,11 @@ _BEGINS_AGAIN: Final = int(Mark.AWAITED | Mark.RESTART)  # its rptSeq may begin 
 class Healing:
     def __init__(self, machine: "SliceMachine") -> None:
         self._machine, self._known, self._store = machine, machine.known, machine.store
-        self._findings, self._made = machine.findings, RowMaker(machine.store, machine.merged)
-        self._stale: dict[int, int] = {}  # since which place, by number
-        self.losses: list[int] = []  # first places after what is lost or not to be trusted, in order
+        self._findings, self._made = machine.findings, RowMaker(machine)
+        self._stale: dict[int, tuple[int, int | None]] = {}  # by number: since which place, and when
+        # First places after what is lost or not to be trusted, in order; and when that was.
+        self._losses: list[int] = []
+        self._lost_ns: dict[int, int | None] = {}
         self.carried = CarriedOver(machine, self._made)
         self.checkpoints: list[Rows] = []  # of loops
 
@@ -145,15 +147,29 @@ class Healing:
 
     # What became of instruments
 
+    def expect_losses(self, places: list[int]) -> None:
+        """Of this window. What came right before it is known better now."""
+        self._losses = sorted({*self._losses, *places})
+        merged = self._machine.merged
+        first = int(merged.place[0]) if len(merged) else 0
+        for place in self._losses[bisect_left(self._losses, first) :]:
+            self._lost_ns[place] = self._sent_at(place)
+
+    def _sent_at(self, place: int) -> int | None:
+        packet = self._machine.packet_at(place)
+        return int(self._machine.merged.sent[packet]) if packet >= 0 else None
+
     def went_stale(self, number: int, place: int) -> None:
-        self._stale.setdefault(number, place)
+        if number not in self._stale:
+            since_ns = self._lost_ns[place] if place in self._lost_ns else self._sent_at(place)
+            self._stale[number] = place, since_ns
 
     def _missed(self, number: int, place: int) -> None:
         """What a snapshot tells shows that messages of an instrument were lost, though no other message of
         it came to show the hole: it was stale from the first loss after what it last told. That is no
         earlier than any slice which can tell it begins."""
-        loss = bisect_right(self.losses, int(self._known.last_at[number]))
-        self.went_stale(number, min([place, *self.losses[loss : loss + 1]]))
+        loss = bisect_right(self._losses, int(self._known.last_at[number]))
+        self.went_stale(number, min([place, *self._losses[loss : loss + 1]]))
 
     def healed(self, number: int, place: int, how: str) -> None:
         since = self._stale.pop(number, None)
@@ -169,13 +185,14 @@ class Healing:
         for number, since in sorted(self._stale.items()):
             self._span("STALE_SPAN", number, since, last, "until the end")
 
-    def _span(self, finding: str, number: int, since: int, place: int, detail: str) -> None:
-        machine = self._machine
-        packet = machine.packet_at(since)
+    def _span(
+        self, finding: str, number: int, stale: tuple[int, int | None], place: int, detail: str
+    ) -> None:
+        machine, (since, since_ns) = self._machine, stale
         machine.findings.add(
             place, machine, finding, severity="WARNING", security_id=self._store.security_id(number),
             first_seq_num=since & 0xFFFFFFFF, last_seq_num=place & 0xFFFFFFFF,
-            ts_from=int(machine.merged.sent[packet]) if packet >= 0 else None, count=1, detail=detail,
+            ts_from=since_ns, count=1, detail=detail,
         )  # fmt: skip
 
     # Books

@@ -8,8 +8,7 @@ What comes out comes in stretches: where loops are rare a slice has more rows th
 """
 
 import heapq
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -23,7 +22,7 @@ from pregao.handler.kernels.core import SUSPECTED
 from pregao.lake.plan.index import NUMBER_BITS, Array
 from pregao.lake.plan.readers import row_reader
 from pregao.lake.plan.slicing import FROM_FIRST, Slice
-from pregao.lake.slices.buffers import ORDERS, RowBuffers
+from pregao.lake.slices.buffers import EXECUTIONS, ORDERS, RowBuffers, Stretch
 from pregao.lake.slices.feeds import Merged, gaps_of
 from pregao.lake.slices.findings import Findings
 from pregao.lake.slices.healing import Healing
@@ -45,26 +44,16 @@ _NOBODY: Final = -1  # security id of number 0
 _WENT_STALE: Final = int(Decision.WENT_STALE) | SUSPECTED
 
 
-@dataclass(slots=True)
-class Stretch:
-    """What a slice tells between two moments. It lies in memory that the next stretch needs."""
-
-    buffers: RowBuffers
-    quotes: Array
-    samples: Array  # SAMPLE_WORDS each
-    checkpoints: dict[str, list[Rows]]  # by anchor
-
-
 class SliceMachine:
-    """`stored` are the books that the slice begins with, if it begins with those of the day before. When all
-    stretches are done there are also findings, `first_rows` of packets and, of the last slice of a unit, its
-    `ending`."""
+    """`stored` are the books that the slice begins with, if it begins with those of the day before. `merged`
+    are its packets; if it is long, `more` are those of its other windows. At the end of a window there are
+    `first_rows` of its packets; when all is done also findings and, of the last slice of a unit, `ending`."""
 
     def __init__(
         self, slice_: Slice, merged: Merged, stored: StoredBooks | None = None, *,
-        reader: UnitReader | None = None,
+        more: Iterable[Merged] = (), reader: UnitReader | None = None,
     ) -> None:  # fmt: skip
-        self.slice, self.merged, self._stored = slice_, merged, stored
+        self.slice, self.merged, self._stored, self._more = slice_, merged, stored, more
         self._reader = reader or row_reader("packets", slice_.system)
         self.store = BookStore(max_instruments=MOST_INSTRUMENTS)
         self.known = KnownInstruments(load_system(slice_.system).policy.reports_in_a_unit)
@@ -96,33 +85,67 @@ class SliceMachine:
     def stretches(self, most_orders: int = NEVER) -> Iterator[Stretch]:
         """At least one. A stretch ends between two events once it has so many rows of orders."""
         self._prepare()
+        yield from self._stretches_of_window(most_orders)
+        for following in self._more:
+            going_on = self.buffers.take_last(EXECUTIONS) if self.context["execution"] else None
+            yield self._stretch(ends_window=True)
+            self._begin_stretch()
+            self._begin_window(following, going_on)
+            yield from self._stretches_of_window(most_orders)
         merged = self.merged
+        if len(merged):
+            self._do_until(int(merged.place[-1]) + 1)
+            self.samples.until(int(merged.place[-1]) + 1)
+            self.samples.end(merged)
+        self.waiting.finish()
+        if self.slice.is_last:
+            self.healing.leave()
+            self.ending = ending_of(self)
+        yield self._stretch(ends_window=True)
+
+    def _stretches_of_window(self, most_orders: int) -> Iterator[Stretch]:
+        """All but the last."""
+        merged, carried = self.merged, self.merged.carried
         reading = self._reader.read(
-            0, merged.address, merged.length.astype(np.uint32), merged.place, merged.version, len(merged)
-        )
+            0, merged.address[carried:], merged.length[carried:].astype(np.uint32), merged.place[carried:],
+            merged.version[carried:], len(merged) - carried,
+        )  # fmt: skip
         while True:
+            if carried:
+                reading.rows["packet"] += np.uint32(carried)
             self._take(reading.rows)
             for fault in reading.faults:
-                self.findings.damaged(int(merged.place[fault.packet]), fault.fault.name, fault.index, self)
+                place = int(merged.place[carried + fault.packet])
+                self.findings.damaged(place, fault.fault.name, fault.index, self)
             if reading.whole:
                 break
             if self.buffers.count(ORDERS) >= most_orders and not self.context["execution"]:
                 yield self._stretch()
                 self._begin_stretch()
             reading = self._reader.go_on()
-        if len(merged):
-            self._do_until(int(merged.place[-1]) + 1)
-            self.samples.until(int(merged.place[-1]) + 1)
-        self.waiting.finish()
-        if self.slice.is_last:
-            self.healing.leave()
-            self.ending = ending_of(self)
-        yield self._stretch()
 
-    def _stretch(self) -> Stretch:
+    def _begin_window(self, following: Merged, going_on: Rows | None) -> None:
+        """The next packets, behind those that are still spoken of: the last, and that of the execution which
+        is `going_on`."""
+        before, first = self.merged, max(len(self.merged) - 1, 0)
+        if going_on is not None:
+            first = int(going_on["packet"][0])
+            going_on["packet"] = 0
+            self.buffers.append(EXECUTIONS, going_on)
+            self.context.set(execution=self.buffers.address(EXECUTIONS))
+        self.merged = following.after(before, first)
+        first_rows = np.full((len(self.merged), 2), NULL, np.int64)
+        first_rows[: self.merged.carried] = self.first_rows[first:]
+        self.first_rows = first_rows
+        self.context.set(first_rows=first_rows)
+        self.samples.begin(self.merged)
+        self._expect_losses()
+        self._do_until(FROM_FIRST)  # kernels know when the first of them is due then
+
+    def _stretch(self, *, ends_window: bool = False) -> Stretch:
         quotes = np.concatenate(self.quotes) if self.quotes else np.zeros(0, t.QUOTE)
         checkpoints = {"SNAPSHOT": self.healing.checkpoints, "CARRIED": self.healing.carried.checkpoints}
-        return Stretch(self.buffers, quotes, self.samples.taken(), checkpoints)
+        return Stretch(self.buffers, quotes, self.samples.taken(), checkpoints, ends_window)
 
     def _begin_stretch(self) -> None:
         self.buffers.clear()
@@ -141,15 +164,8 @@ class SliceMachine:
     # What is to happen
 
     def _prepare(self) -> None:
-        merged, slice_ = self.merged, self.slice
-        told = np.unique(np.concatenate([np.zeros(0, np.int64), *(p.loop.places for p in slice_.loops)]))
-        gaps = gaps_of(merged, slice_.warm)
-        for place, packets in gaps:
-            self._lose(place, packets, told)
-        conflicts = merged.place[merged.state_a & CONFLICT != 0].tolist()
-        for place in conflicts:
-            self.push(place, CONFLICTING, None)
-        self.healing.losses = sorted(place + 1 for place in (*(last for last, _ in gaps), *conflicts))
+        slice_ = self.slice
+        self._expect_losses()
         for appearance in range(1, len(slice_.versions)):
             begins = appearance << NUMBER_BITS
             if begins > slice_.warm:
@@ -164,6 +180,19 @@ class SliceMachine:
             self._do_until(slice_.warm + 1)  # loops that tell of the same place
             self.healing.carried.tell(self._stored)
         self._do_until(FROM_FIRST)
+
+    def _expect_losses(self) -> None:
+        """Of the packets of a window."""
+        merged, loops = self.merged, self.slice.loops
+        told = np.unique(np.concatenate([np.zeros(0, np.int64), *(part.loop.places for part in loops)]))
+        gaps = gaps_of(merged, self.slice.warm)
+        for place, packets in gaps:
+            self._lose(place, packets, told)
+        new = slice(merged.carried, None)
+        conflicts = merged.place[new][merged.state_a[new] & CONFLICT != 0].tolist()
+        for place in conflicts:
+            self.push(place, CONFLICTING, None)
+        self.healing.expect_losses([place + 1 for place in (*(last for last, _ in gaps), *conflicts)])
 
     def _lose(self, last: int, packets: int, told: Array) -> None:
         """Packets are lost up to a place. What a snapshot tells in the middle of them is as of there."""

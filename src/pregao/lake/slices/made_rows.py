@@ -1,26 +1,27 @@
 """Rows that no message told: orders of snapshots and stored books, and the quotes that follow from them."""
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from pregao.books import layout as t
-from pregao.books.store import BookStore
 from pregao.lake.plan.index import Array
-from pregao.lake.slices.feeds import Merged
 from pregao.lake.slices.kernels.books import QUOTE_QUALITY
 from pregao.lake.slices.known import UNHEARD
 from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX, NO_PACKET
 from pregao.lake.tables.quality import Quality
 from pregao.model.rows import NULL, ROW, Kind, Rows
 
+if TYPE_CHECKING:
+    from pregao.lake.slices.machine import SliceMachine
+
 FROM_SNAPSHOT: Final = int(Quality.FROM_SNAPSHOT)
 _TOP: Final = ("bid_price", "bid_size", "bid_orders", "offer_price", "offer_size", "offer_orders")
 
 
 class RowMaker:
-    def __init__(self, store: BookStore, merged: Merged) -> None:
-        self._store, self._merged = store, merged
+    def __init__(self, machine: "SliceMachine") -> None:
+        self._machine, self._store = machine, machine.store
 
     def of_snapshot(self, number: int, place: int, orders: Rows, rpt_seq: int, sent_ns: int = 0) -> Rows:
         """Orders of a snapshot as rows of the stream; one without an order for an empty book."""
@@ -45,7 +46,7 @@ class RowMaker:
         self, rows: Rows, numbers: Array, places: Array, rpt_seqs: Array, entries: Array, sent_ns: int
     ) -> None:
         """Where rows of snapshots stand: behind the packet of their place."""
-        merged, ids = self._merged, self._store
+        merged, ids = self._machine.merged, self._store
         packets = np.searchsorted(merged.place, places, side="right") - 1
         lake = rows.view(LAKE_ROW)
         different, which = np.unique(numbers, return_inverse=True)

@@ -39,7 +39,9 @@ class PacketColumns:
     @classmethod
     def of(cls, merged: Merged, first_rows: Array, lineage: Lineage) -> "PacketColumns":
         slice_ = lineage.slice
-        mine = np.flatnonzero((merged.place >= slice_.start) & (merged.place < slice_.stop))
+        emitted = (merged.place >= slice_.start) & (merged.place < slice_.stop)
+        emitted[: merged.carried] = False  # they were told with the window before
+        mine = np.flatnonzero(emitted)
         told_ns, told_by = first_rows[mine].T
         times, kinds = lineage.times(told_ns, merged.sent[mine], whose_time(told_by))
         quality = np.where(merged.state_a[mine] & CONFLICT, int(Quality.FEEDS_DIFFER), 0)

@@ -14,8 +14,8 @@ from pregao.lake.plan.carried import Carried
 from pregao.lake.plan.slicing import Slice
 from pregao.lake.running.memory import without_collector
 from pregao.lake.slices import buffers as b
-from pregao.lake.slices.feeds import merge
-from pregao.lake.slices.machine import SliceMachine, Stretch
+from pregao.lake.slices.feeds import Merged, merge_windows
+from pregao.lake.slices.machine import SliceMachine
 from pregao.lake.store.files import DataFile, FileWriter
 from pregao.lake.store.location import Location
 from pregao.lake.tables import books as book_tables
@@ -70,19 +70,33 @@ def build_slice(slice_: Slice, location: Location, build_id: str) -> SliceDone:
 def _build(slice_: Slice, location: Location, build_id: str) -> SliceDone:
     done = SliceDone()
     clock = StepClock(done.seconds)
-    merged = merge(slice_)
-    clock.lap("read")
+    windows = _timed(merge_windows(slice_), clock)
+    merged = next(windows)
     stored = None if slice_.begins is None else read_stored(location, slice_.begins)
-    machine = SliceMachine(slice_, merged, stored)
+    machine = SliceMachine(slice_, merged, stored, more=windows)
+    del merged  # the machine has one window at a time
     target = SliceTarget(slice_, location, done, clock)
     for stretch in machine.stretches(STRETCH_ORDERS):
         clock.lap("books")
-        lineage = Lineage.of(slice_, merged, machine.store, build_id)
+        lineage = Lineage.of(slice_, machine.merged, machine.store, build_id)
         _write_stretch(target, stretch, lineage)
+        if stretch.ends_window and slice_.is_first_shard:
+            _write_packets(target, machine, lineage)
     _write_rest(target, machine, lineage)
     done.findings = machine.findings.rows
     done.loops = {loop: dict(counts) for loop, counts in machine.findings.loops.items()}
     return done
+
+
+def _timed(windows: Iterator[Merged], clock: "StepClock") -> Iterator[Merged]:
+    while True:
+        clock.lap("books")
+        merged = next(windows, None)
+        clock.lap("read")
+        if merged is None:
+            return
+        yield merged
+        merged = None  # its memory goes before there is another
 
 
 class StepClock:
@@ -131,7 +145,7 @@ class SliceTarget:
         return FileWriter(self.location, table, self.slice.key.partition, label=label, schema=schema)
 
 
-def _write_stretch(target: SliceTarget, stretch: Stretch, lineage: Lineage) -> None:
+def _write_stretch(target: SliceTarget, stretch: b.Stretch, lineage: Lineage) -> None:
     for buffer, table, make in _ROW_TABLES:
         target.write(table, partial(make, stretch.buffers.rows(buffer), lineage))
     target.write(book_tables.QUOTES, partial(quotes_table, stretch.quotes, lineage))
@@ -150,16 +164,16 @@ def _write_rest(target: SliceTarget, machine: SliceMachine, lineage: Lineage) ->
             book_tables.BOOK_CHECKPOINTS, partial(checkpoints_table, {"STORED": [ending.rows]}, lineage)
         )
         done.ends = replace(ending.carried, files=tuple(done.files[before:]))
-    if machine.slice.is_first_shard:
-        _write_packets(target, machine, lineage)
 
 
 def _write_packets(target: SliceTarget, machine: SliceMachine, lineage: Lineage) -> None:
     done = target.done
     merged, inspector = machine.merged, load_system(machine.slice.system).inspector()
-    told = inspector.count(merged.address, merged.length.astype(np.uint32))
+    new = slice(merged.carried, None)
+    told = np.zeros(len(merged), np.int64)
+    told[new] = inspector.count(merged.address[new], merged.length[new].astype(np.uint32))
     packets = PacketColumns.of(merged, machine.first_rows, lineage)
     target.write(message_tables.PACKETS, partial(packets_tables, packets, told, lineage))
-    done.latency = count_latencies(packets, lineage)
+    done.latency += count_latencies(packets, lineage)
     target.clock.lap("latency")
-    done.counts["messages"] = int(told[packets.numbers].sum())
+    done.counts["messages"] = done.counts.get("messages", 0) + int(told[packets.numbers].sum())

@@ -65,6 +65,7 @@ def _by_kernel(packets: list[Any], merged: Merged, slice_: Slice) -> list[list[i
             note_change(samples.address, number)
     if packets:
         samples.until(int(merged.place[-1]) + 1)
+    samples.end(merged)
     found: list[list[int]] = samples.taken().tolist()
     return found
 
@@ -96,7 +97,7 @@ def test_ten_levels_of_each_side(orders: list[tuple[int, int, int]]) -> None:
     store.load_snapshot(0, rows, statistics=False)
     samples = Samples(_slice(FROM_FIRST, TO_LAST), merged, store, known)
     note_change(samples.address, 0)
-    samples.until(2)
+    samples.end(merged)
     (words,) = samples.taken().tolist()
     for which in (1, 2):
         prices = sorted({price for side, price, _ in orders if side == which}, reverse=which == 1)[:10]

@@ -56,6 +56,8 @@ def place_units(
         if number_of_known < 0 or key < first or key >= end:
             continue
         place = load_i64(stream, KNOWN + number_of_known * 16 + 8) << NUMBER_BITS | number
+        is_late = place < reach
+        reach = max(reach, place)
         if place <= after or place >= before:
             continue
         _put(out, 0, done, place)
@@ -63,8 +65,7 @@ def place_units(
         _put(out, 2, done, load_i64(sent, i * 8))
         _put(out, 3, done, load_i64(addresses, i * 8))
         _put(out, 4, done, load_u32(lengths, i * 4))
-        _put(out, 5, done, LATE if place < reach else 0)
-        reach = max(reach, place)
+        _put(out, 5, done, LATE if is_late else 0)
         done += 1
     store_64(stream, REACH, reach)
     return done
