@@ -1,7 +1,7 @@
 """Bars of any length from a DataFrame of clean trades: the SQL of the lake's own bars, in Spark's tasks.
 
 trades = Lake("lake", spark).table("trades_clean", where={"symbol": "PETR4"})
-bars(trades, [15 * MINUTE_NS])
+bars(trades, ["15m"])
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +20,7 @@ from pregao.lake.computed.clean import with_rank
 from pregao.lake.computed.conform import conform
 from pregao.lake.computed.engine import engine
 from pregao.lake.computed.pieces import LINEAGE
-from pregao.lake.errors import LakeError
+from pregao.lake.quant.times import interval_ns
 from pregao.lake.tables.analytics import BARS
 from pregao.lake.tables.table import CHANNEL, TRADE_DATE, UNIT_COLUMNS
 
@@ -35,13 +35,12 @@ _CLEAN: Final = f"CREATE TEMP TABLE clean AS SELECT *, {with_rank(*_UNIT)} FROM 
 _BARS: Final = bars_query(f"date_diff('day', DATE '1970-01-01', {TRADE_DATE}) * {DAY_NS}", *_UNIT)
 
 
-def bars(trades_clean: DataFrame, intervals: Sequence[int] = USUAL, build_id: str = "") -> DataFrame:
-    """The columns of the table `bars`. `intervals` in nanoseconds, at most a day. A bar starts at a multiple
-    of its length since 1970; the bar of a day at 00:00 UTC of its trade date, whatever the hours."""
-    wrong = [interval for interval in intervals if not 0 < interval <= DAY_NS]
-    if wrong:
-        raise LakeError(f"a bar of {wrong[0]} ns: bars are longer than nothing and no longer than a day")
-    made = partial(_bars_of_partition, intervals=list(dict.fromkeys(intervals)), build_id=build_id)
+def bars(trades_clean: DataFrame, intervals: Sequence[int | str] = USUAL, build_id: str = "") -> DataFrame:
+    """The columns of the table `bars`. `intervals` by name ("15m") or in nanoseconds, at most a day. A
+    bar starts at a multiple of its length since 1970; the bar of a day at 00:00 UTC of its trade date,
+    whatever the hours."""
+    lengths = list(dict.fromkeys(interval_ns(interval) for interval in intervals))
+    made = partial(_bars_of_partition, intervals=lengths, build_id=build_id)
     # All trades of an instrument and day in one task, whichever.
     rows = trades_clean.select(*_READ).repartition(*_UNIT, "security_id")
     return rows.mapInArrow(made, BARS.spark_ddl)

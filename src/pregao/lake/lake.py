@@ -2,7 +2,7 @@
 
 lake = Lake("lake", spark)                    # or without Spark
 lake.table("trades", where={"symbol": "PETR4"})          # a Spark DataFrame
-lake.to_pandas("bars", where="symbol = 'PETR4' and interval = 60000000000")
+lake.to_pandas("bars", where="symbol = 'PETR4' and interval = '1m'")
 lake.at(3).table("trades")                    # all tables as of lake version 3
 lake.of("toy").table("trades")                # those of another market data system
 

@@ -11,7 +11,6 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 from pregao.lake.errors import LakeError
-from pregao.lake.verbs.book import parse_time
 from pregao.model.errors import ConfigurationError
 from pregao.model.local_time import SAO_PAULO
 
@@ -59,6 +58,8 @@ def moment_ns(moment: Moment, *, at_end: bool = False) -> int | None:
         return int(midnight.timestamp()) * 1_000_000_000 - at_end
     if not isinstance(moment, str):
         raise LakeError(f"{moment!r} is no time")
+    from pregao.lake.verbs.book import parse_time
+
     try:
         if re.fullmatch(r"\d{4}-\d\d-\d\d", moment):
             return moment_ns(date.fromisoformat(moment), at_end=at_end)

@@ -15,6 +15,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from pregao.lake.errors import LakeError
+from pregao.lake.quant.times import interval_ns
 from pregao.lake.tables.table import Table
 
 Where = str | Mapping[str, Any] | Sequence[tuple[str, str, Any]] | None
@@ -68,6 +69,8 @@ def _typed(table: Table, condition: Condition) -> Condition:
         raise LakeError(f"where {condition.column}: {condition.operator!r} is not one of {OPERATORS}")
     if condition.operator.startswith("is "):
         return Condition(condition.column, condition.operator)
+    if condition.column == "interval":
+        condition = _with_lengths(condition)
     try:
         value: Any
         if condition.operator == "in":
@@ -79,6 +82,14 @@ def _typed(table: Table, condition: Condition) -> Condition:
             f"where {condition.column}: {condition.value!r} is not of type {column.type.spark}"
         ) from None
     return Condition(condition.column, condition.operator, value)
+
+
+def _with_lengths(condition: Condition) -> Condition:
+    """Lengths of bars may be given by name: "1m"."""
+    is_list = isinstance(condition.value, tuple)
+    values = condition.value if is_list else (condition.value,)
+    lengths = tuple(interval_ns(each) if isinstance(each, str) else each for each in values)
+    return Condition(condition.column, condition.operator, lengths if is_list else lengths[0])
 
 
 def _value(type_: Any, value: Any) -> Any:

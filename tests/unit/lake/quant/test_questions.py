@@ -143,6 +143,15 @@ def test_bars_by_time_are_the_stored_ones(lake: Lake, every: str) -> None:
     assert compared > 5
 
 
+def test_stored_bars_are_found_by_the_name_of_their_length(lake: Lake) -> None:
+    by_number = lake.arrow("bars", {"interval": 60 * NS})
+    for where in ({"interval": "1m"}, "interval = '1m'", [("interval", "=", "60s")], {"interval": ["1m"]}):
+        assert lake.arrow("bars", where).equals(by_number)
+    assert 0 < by_number.num_rows < lake.arrow("bars", {"interval": ["1s", "1m"]}).num_rows
+    with pytest.raises(LakeError, match="is not a length"):
+        lake.arrow("bars", {"interval": "soon"})
+
+
 @pytest.mark.parametrize(("by", "size"), [("tick", 3), ("volume", 500), ("money", "20000.5")])
 def test_bars_by_trades_volume_and_money(lake: Lake, by: Any, size: Any) -> None:
     made_bars = 0
