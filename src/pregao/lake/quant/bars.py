@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from pregao.lake.book_at import in_stream_order
 from pregao.lake.errors import LakeError
+from pregao.lake.quant.symbology import need_one_system
 from pregao.lake.quant.times import DAY_NS, interval_name, interval_ns
 from pregao.lake.reading.orders import mantissas
 from pregao.lake.tables.types import AMOUNT, FINE_PRICE, PRICE
@@ -44,6 +45,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 def bars(lake: "Lake", where: list[Any], every: str | int | Decimal, by: By) -> Any:
     """Of the trades that `where` chooses: a pyarrow.Table, instrument by instrument, in the order of time."""
+    need_one_system(lake)
     name, size = _length(every, by)
     trades = lake.arrow("trades_clean", where, columns=_COLUMNS)
     made: list[dict[str, Any]] = []

@@ -48,6 +48,12 @@ class Listing:
         return f"{unit} and security_id = {self.security_id}"
 
 
+def need_one_system(lake: "Lake") -> None:
+    """Systems tell of the same market: together they would count it twice."""
+    if len(lake.shown) > 1:
+        raise LakeError(f"of one system at a time: choose one of {', '.join(lake.shown)}")
+
+
 def dates(lake: "Lake") -> list[date]:
     return sorted({file.partition["trade_date"] for file in lake.files("units")})
 
@@ -72,6 +78,7 @@ def _like(text: str) -> str:
 def listings(lake: "Lake", symbol: str, when: Span) -> list[Listing]:
     """Every instrument that had the symbol in that time, day by day. NoBookError when there is none at
     all."""
+    need_one_system(lake)
     rows = lake.arrow("instruments", {"symbol": symbol}, columns=_COLUMNS).to_pylist()
     if not rows and symbol.isdigit():
         rows = [{**row, "symbol": symbol} for row in by_id(lake, int(symbol))]
@@ -148,6 +155,7 @@ def continuous(lake: "Lake", asset: str, by: By, roll_days: int) -> Any:
     matures at least `roll_days` trading days later. By volume: the one with the greatest volume of the
     trading day before, so that nothing is known too early, and never one that matures before the last. A
     pyarrow.Table."""
+    need_one_system(lake)
     if by not in ("volume", "calendar"):
         raise LakeError(f"{by!r}: futures follow each other by 'volume' or by 'calendar'")
     rows, before = [], None

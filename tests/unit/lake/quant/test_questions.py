@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -26,14 +26,14 @@ MON, TUE, WED, THU = (date(2026, 11, day) for day in (23, 24, 25, 26))
 NS = 10**9
 
 
-def made(folder: Path, days: dict[date, dict[str, list[dict[str, Any]]]]) -> Lake:
-    """A lake of one channel, of rows as they are given."""
+def made(folder: Path, days: dict[date, dict[str, list[dict[str, Any]]]], system: str = "binary") -> Lake:
+    """A lake of one channel, of rows as they are given; what is there already stays."""
     location, adds = Location(folder / "lake"), []
     for day, tables in days.items():
         units = [{"fingerprint": "f", "built_ns": 1, "inputs": "[]", "code_version": "1"}]
         for name, rows in {**tables, "units": units}.items():
             table = find_table(name)
-            known = {"trade_date": day.isoformat(), "channel": "84", "source": "84", "system": "binary"}
+            known = {"trade_date": day.isoformat(), "channel": "84", "source": "84", "system": system}
             partition = {each: known[each] for each in table.partitions}
             whole = rows_as_arrow(name, [{**row, "trade_date": day} for row in rows])
             adds.append(write_file(location, table, partition, whole))
@@ -99,6 +99,30 @@ def test_a_symbol_that_moves_to_another_instrument(tmp_path: Path) -> None:
     assert [row["symbol"] for row in lake.symbology(security_id=1).to_pylist()] == ["AAAA3", "BBBB3"]
     with pytest.raises(LakeError, match="whose history"):
         lake.symbology()
+
+
+def test_each_question_is_of_one_system(tmp_path: Path) -> None:
+    """Two systems tell of the same trade, at other prices."""
+    trade = {"trade_id": 1, "size": 100, "sets_price": True, "in_volume": True, "ts_event": 50}
+    order = {"action": "ADD", "side": "BUY", "order_id": 1, "size": 5, "ts_event": 40, "wire_version": 16}
+    for system, price in (("binary", 10), ("toy", 20)):
+        lake = made(tmp_path, {
+            MON: {"instruments": [listed("PETR4")], "trades_clean": [{**trade, "price": price}],
+                  "orders": [{**order, "price": price}]},
+        }, system)  # fmt: skip
+    assert lake.systems == ["binary", "toy"]
+    for asked, price in ((None, 10), ("binary", 10), ("toy", 20)):
+        assert lake.trades("PETR4", system=asked)["price"].to_pylist() == [price]
+        assert lake.bars("PETR4", "1m", system=asked)["close"].to_pylist() == [price]
+        assert lake.depth("PETR4", levels=1, system=asked)["bid_price_1"].to_pylist() == [price]
+        noon = datetime(2026, 11, 23, 15, tzinfo=UTC)
+        assert [level.price for level in lake.book("PETR4", noon, system=asked).bids] == [price * 10_000]
+        assert (lake.dates(system=asked), lake.symbols(system=asked)) == ([MON], ["PETR4"])
+        assert lake.symbology("PETR4", system=asked).num_rows == 1
+        assert len(lake.hftbacktest("PETR4", system=asked)) == 1
+    for question in (lake.trades, lake.bars, lake.depth, lake.hftbacktest):
+        with pytest.raises(LakeError, match="choose one of binary, toy"):
+            question("PETR4", system="all")
 
 
 # Bars.
