@@ -57,7 +57,10 @@ class Kit:
         table = TABLES[name]
         if "security_id" in table.by_name:
             columns["security_id"] = security
-        return write_file(self.location, table, partition or MONDAY, rows(table, count, **columns))
+        where = partition or MONDAY
+        if "channel" in table.by_name:
+            columns.setdefault("channel", int(where["source"]))
+        return write_file(self.location, table, where, rows(table, count, **columns))
 
     def commit(self, *adds: DataFile, removes: tuple[DataFile, ...] = (), base: int | None = None) -> int:
         return Committer(self.location).commit(Change(adds, removes), Label("build", "b"), base=base).number

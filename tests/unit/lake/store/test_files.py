@@ -23,10 +23,10 @@ def test_figures_of_the_columns_readers_skip_by(kit: Kit) -> None:
     file = kit.file("orders", security=7, ts_event=[5, None, 2], symbol=["B", "A", None], order_id=4)
     assert json.loads(file.statistics) == {
         "numRecords": 3,
-        "minValues": {"security_id": 7, "ts_event": 2, "symbol": "A"},
-        "maxValues": {"security_id": 7, "ts_event": 5, "symbol": "B"},
+        "minValues": {"channel": 84, "security_id": 7, "ts_event": 2, "symbol": "A"},
+        "maxValues": {"channel": 84, "security_id": 7, "ts_event": 5, "symbol": "B"},
         "nullCount": {
-            "channel": 3,
+            "channel": 0,
             "security_id": 0,
             "ts_event": 1,
             "symbol": 1,
