@@ -1,6 +1,6 @@
 """Messages of the toy system for people: see `feeds.decoding`."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -69,7 +69,7 @@ class ToyDecoder:
     )  # fmt: skip
     definition_marks = frozenset(b"D")
 
-    def decode(self, payload: Buffer) -> list[ToyUnit]:
+    def decode(self, payload: Buffer, flow: Hashable = None) -> list[ToyUnit]:
         head, _, rest = bytes(payload).partition(b"\n")
         words = head.split()
         if len(words) != 5 or words[0] != b"TOY" or not all(word.isdigit() for word in words[1:]):
@@ -91,7 +91,7 @@ class ToyDecoder:
             return None
         return message.fields["id"], message.fields["symbol"]
 
-    def shape(self, template_id: int, version: int) -> BlockShape | None:
+    def shape(self, template_id: int, version: int | None) -> BlockShape | None:
         if chr(template_id) not in _MESSAGES:
             return None
         _, names = _MESSAGES[chr(template_id)]

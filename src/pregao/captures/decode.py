@@ -9,7 +9,7 @@
 `decode_capture` is the same for one file in one call.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -139,8 +139,8 @@ class CaptureDecoder:
                 counts.findings += isinstance(item, Finding)
                 yield item
 
-    def decode(self, payload: memoryview) -> Sequence[DecodedUnit]:
-        return self.decoder.decode(payload)
+    def decode(self, payload: memoryview, flow: Hashable = None) -> Sequence[DecodedUnit]:
+        return self.decoder.decode(payload, flow)
 
 
 class _FileReader:
@@ -173,15 +173,16 @@ class _FileReader:
 
     def _datagram(self, datagram: Datagram) -> list[DecodedPacket | Finding]:
         try:
-            units = self._decoder.decode(datagram.payload)
+            units = self._decoder.decode(datagram.payload, _flow_key(datagram))
         except DecodeError as error:
             return [self._finding(datagram, error)]
         found: list[DecodedPacket | Finding] = []
         for unit in units:
             channel = unit.header.channel
+            flow = self._flows.of(datagram, channel)
+            channel = channel or flow.channel or 0
             if self._wanted and channel not in self._wanted:
                 continue
-            flow = self._flows.of(datagram, channel)
             where = datagram.payload_offset
             found.append(DecodedPacket(self._file, datagram.number, datagram.ts_ns, flow, where, unit))
             if unit.damage:
@@ -201,6 +202,10 @@ class _FileReader:
     def _report(self, done: int) -> None:
         if self._decoder.progress is not None:
             self._decoder.progress(done, self._source.size)
+
+
+def _flow_key(datagram: Datagram) -> Hashable:
+    return datagram.src, datagram.src_port, datagram.dst, datagram.dst_port
 
 
 def decode_capture(

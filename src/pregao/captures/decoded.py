@@ -23,6 +23,7 @@ class Flow:
     destination: Endpoint
     stream: Stream = Stream.UNKNOWN
     feed: Feed = Feed.UNKNOWN
+    channel: int | None = None  # as configured or named: for systems whose packets do not say it
 
 
 @dataclass(slots=True)
@@ -56,6 +57,10 @@ class DecodedMessage:
     offset: int | None  # of its first byte in the file; None inside a reassembled datagram
     message: WireMessage
     wording: Wording = NO_WORDING
+
+    @property
+    def channel(self) -> int | None:
+        return self.header.channel or self.flow.channel
 
     @property
     def stream(self) -> Stream:

@@ -1,6 +1,7 @@
 """Which stream and feed each flow of a file belongs to: see `captures.streams`."""
 
 from pregao.captures.decoded import Endpoint, Flow
+from pregao.captures.file_names import stream_of_file_name
 from pregao.captures.streams import CaptureStreams
 from pregao.codecs.pcap.outcomes import Datagram
 from pregao.feeds.registry import DEFAULT
@@ -40,5 +41,6 @@ class Flows:
         source = Endpoint(version, datagram.src, datagram.src_port)
         destination = Endpoint(version, datagram.dst, datagram.dst_port)
         known = self._streams.of(self._file, Destination(version, datagram.dst, datagram.dst_port), channel)
-        flow = self._flows[key] = Flow(source, destination, known.stream, known.feed)
+        number = known.channel or stream_of_file_name(self._file).channel
+        flow = self._flows[key] = Flow(source, destination, known.stream, known.feed, number)
         return flow

@@ -42,10 +42,10 @@ class StreamCounts:
         number = header.sequence_number
         if number == 0:
             self.heartbeats += 1
-        elif header.sequence_version in self.spans:
-            self.spans[header.sequence_version].see(number)
+        elif (epoch := header.sequence_version or 0) in self.spans:
+            self.spans[epoch].see(number)
         else:
-            self.spans[header.sequence_version] = Span(number)
+            self.spans[epoch] = Span(number)
 
     def as_dict(self) -> dict[str, Any]:
         spans = list(self.spans.values())
@@ -110,11 +110,11 @@ class Statistics:
         message = decoded.message
         self.messages += 1
         self.templates[message.template_id, message.name] += 1
-        self.versions[message.version] += 1
+        self.versions[message.version or 0] += 1
         if not message.known_version:
-            self.unknown_versions.add(message.version)
+            self.unknown_versions.add(message.version or 0)
             if message.older_version:
-                self.older_versions.add(message.version)
+                self.older_versions.add(message.version or 0)
         if message.unknown:
             self._see_unknown(message)
         if message.leftover and message.fields is not None:

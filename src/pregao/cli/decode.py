@@ -55,10 +55,14 @@ def add_command(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="a capture file")
-    parser.add_argument("--format", choices=("text", "json", "csv"), default="text", help="default: text")
+    formats = ("text", "json", "csv", "fix")
+    parser.add_argument("--format", choices=formats, default="text", help="default: text")
     parser.add_argument("--system", default="binary", metavar="NAME",
                         help="whose packets: a system's name or module:name (default: binary)")  # fmt: skip
-    parser.add_argument("--schema", metavar="XML", help="an SBE schema file in place of the one built in")
+    parser.add_argument(
+        "--schema", "--templates", metavar="XML",
+        help="a schema or template file of the system in place of the one built in",
+    )  # fmt: skip
     parser.add_argument(
         "--channels", metavar="TOML", help="channel configuration: which address is which stream"
     )

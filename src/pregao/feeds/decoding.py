@@ -5,7 +5,7 @@ Messages are plain values under the system's own names. `template_id`, `version`
 message is: where a system has no numbers for kinds or no versions, it gives what tells them apart, and 0.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
@@ -22,7 +22,9 @@ class UnitHeader(Protocol):
     @property
     def channel(self) -> int: ...
     @property
-    def sequence_version(self) -> int: ...
+    def sequence_version(self) -> int | None:
+        """None: the system has none."""
+
     @property
     def sequence_number(self) -> int:
         """0: it is no part of a sequence, as heartbeats."""
@@ -38,7 +40,9 @@ class WireMessage(Protocol):
     @property
     def template_id(self) -> int: ...
     @property
-    def version(self) -> int: ...
+    def version(self) -> int | None:
+        """None: the system has none."""
+
     @property
     def name(self) -> str | None: ...
     @property
@@ -139,14 +143,15 @@ class Decoder(Protocol):
     wording: Wording
     definition_marks: frozenset[int]  # of `feeds.identity`: messages that tell a symbol
 
-    def decode(self, payload: Buffer) -> Sequence[DecodedUnit]:
+    def decode(self, payload: Buffer, flow: Hashable = None) -> Sequence[DecodedUnit]:
         """The units of a packet with all their sound messages and all that is wrong. DecodeError when it is
-        no packet of this system."""
+        no packet of this system. `flow` tells senders and receivers apart, for systems whose messages may be
+        spread over several packets."""
 
     def symbol(self, message: WireMessage) -> tuple[int, str] | None:
         """The security id and the symbol that a definition tells; None: it is no definition."""
 
-    def shape(self, template_id: int, version: int) -> BlockShape | None:
+    def shape(self, template_id: int, version: int | None) -> BlockShape | None:
         """None: there is no such message."""
 
     def shapes(self, template_id: int) -> list[BlockShape]:
@@ -154,6 +159,14 @@ class Decoder(Protocol):
 
     def names(self) -> Mapping[int, Sequence[str]]:
         """By template; a message may have had other names in older versions."""
+
+
+@runtime_checkable
+class TaggedDecoder(Protocol):
+    """A decoder of messages that are FIX underneath."""
+
+    def fix(self, message: WireMessage) -> str:
+        """`tag=value|` in the order of the wire, constants too."""
 
 
 class Window(Protocol):

@@ -16,10 +16,16 @@ if TYPE_CHECKING:
 
 DEFAULT: Final = "binary"
 GROUP: Final = "pregao.systems"
-_OURS: Final = {"binary": "pregao.feeds.binary.system:BINARY"}
+_OURS: Final = {"binary": "pregao.feeds.binary.system:BINARY", "fast": "pregao.feeds.fast.system:FAST"}
 # What can be had of ours without the rest, which takes long to load.
-_IDENTITIES: Final = {"binary": "pregao.feeds.binary.identity:IDENTITY"}
-_DECODING: Final = {"binary": "pregao.feeds.binary.decoding:DECODING"}
+_IDENTITIES: Final = {
+    "binary": "pregao.feeds.binary.identity:IDENTITY",
+    "fast": "pregao.feeds.fast.identity:IDENTITY",
+}
+_DECODING: Final = {
+    "binary": "pregao.feeds.binary.decoding:DECODING",
+    "fast": "pregao.feeds.fast.decoding:DECODING",
+}
 
 
 def system_names() -> list[str]:

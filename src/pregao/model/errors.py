@@ -93,6 +93,8 @@ class Fault(IntEnum):
     FAST_MESSAGE_INCOMPLETE = 99  # its other chunks never came
     FAST_NUMBER_DIFFERS = 100  # MsgSeqNum of the header is not that of the message
     FAST_IMPOSSIBLE_TIME = 101
+    FAST_UNKNOWN_VALUE = 102  # of MDEntryType, MDUpdateAction, TradeCondition or the like
+    FAST_BEYOND_SCALE = 103  # a decimal that the tables' scale cannot hold
 
     # FIX, tag=value: the framing of a byte stream, then one message.
     FIX_NOISE = 120  # bytes that belong to no message

@@ -4,6 +4,7 @@ from typing import Protocol
 
 from pregao.captures.decoded import DecodedMessage
 from pregao.captures.formats.csv_rows import CsvFormat
+from pregao.captures.formats.fix_lines import FixFormat
 from pregao.captures.formats.json_lines import JsonFormat
 from pregao.captures.formats.text import TextFormat
 from pregao.captures.symbols import SymbolTable
@@ -28,6 +29,8 @@ def make_format(
     """A format by its name. `template` is the only one to come, if that is known."""
     if name == "json":
         return JsonFormat()
+    if name == "fix":
+        return FixFormat(decoder)
     if name == "csv":
         return CsvFormat(decoder, template)
     return TextFormat(decoder, symbols, color=color)

@@ -59,7 +59,7 @@ class CsvFormat:
             decoded.file,
             decoded.packet,
             decoded.ts_ns,
-            header.channel,
+            decoded.channel,
             header.sequence_version,
             header.sequence_number,
             header.sending_time_ns,

@@ -30,8 +30,12 @@ class JsonFormat:
         fields = "null" if message.fields is None else to_json(message.fields)
         return (
             f'{{"file":{self._quoted},"packet":{decoded.packet},"ts_ns":{decoded.ts_ns},'
-            f'"channel":{header.channel},"seq_version":{header.sequence_version},'
+            f'"channel":{_number(decoded.channel)},"seq_version":{_number(header.sequence_version)},'
             f'"seq_num":{header.sequence_number},"sending_time":{header.sending_time_ns},'
-            f'"template_id":{message.template_id},"version":{message.version},'
+            f'"template_id":{message.template_id},"version":{_number(message.version)},'
             f'"name":{name},"fields":{fields}}}\n'
         )
+
+
+def _number(value: int | None) -> str:
+    return "null" if value is None else str(value)

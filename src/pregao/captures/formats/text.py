@@ -53,7 +53,7 @@ class TextFormat:
         self._decoder, self._symbols, self._wording = decoder, symbols, decoder.wording
         self._palette = COLORFUL if color else PLAIN
         self._clock = Clock()
-        self._plans: dict[tuple[int, int], _Plan | None] = {}
+        self._plans: dict[tuple[int, int | None], _Plan | None] = {}
         self._files = 0
 
     def header(self) -> str:
@@ -82,12 +82,14 @@ class TextFormat:
     def _lineage(self, decoded: DecodedMessage) -> str:
         header, message, palette = decoded.header, decoded.message, self._palette
         feed = decoded.feed.name if decoded.feed is not Feed.UNKNOWN else "-"
+        epoch, channel = header.sequence_version, "-" if decoded.channel is None else decoded.channel
         where = (
-            f"#{decoded.packet:<6} {header.channel:>3} {feed} {_STREAMS[decoded.stream]} "
-            f"{header.sequence_version}:{header.sequence_number:<8}"
+            f"#{decoded.packet:<6} {channel:>3} {feed} {_STREAMS[decoded.stream]} "
+            f"{'-' if epoch is None else epoch}:{header.sequence_number:<8}"
         )
         name = f"{self._short(message.name or f'template {message.template_id}'):<{NAME_WIDTH}}"
-        version = f"v{message.version}" if message.known_version else f"v{message.version}?"
+        number = "" if message.version is None else f"v{message.version}"
+        version = number if message.known_version else f"{number}?"
         version = f"{version:<4}" if message.known_version else palette.paint(palette.alarm, f"{version:<4}")
         return f"{self._clock.both(decoded.ts_ns)} {where} {palette.paint(palette.strong, name)} {version}"
 
@@ -100,7 +102,7 @@ class TextFormat:
             return self._palette.paint(self._palette.symbol, f"{printable(symbol):<{SYMBOL_WIDTH}}")
         return f"{'-' if security_id is None else security_id:<{SYMBOL_WIDTH}}"
 
-    def _plan(self, template_id: int, version: int) -> _Plan | None:
+    def _plan(self, template_id: int, version: int | None) -> _Plan | None:
         key = (template_id, version)
         if key not in self._plans:
             if len(self._plans) >= _MOST_PLANS:  # damaged bytes can name any version

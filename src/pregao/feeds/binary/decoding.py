@@ -1,6 +1,6 @@
 """Messages of Binary UMDF for people: see `feeds.decoding`. Without arrays."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Final
 
 from pregao.codecs.sbe import Schema, load_builtin_schema, parse_schema
@@ -40,7 +40,7 @@ class BinaryDecoder:
         self.schema = schema or load_builtin_schema()
         self._packets = PacketDecoder(self.schema)
 
-    def decode(self, payload: Buffer) -> tuple[Packet]:
+    def decode(self, payload: Buffer, flow: Hashable = None) -> tuple[Packet]:
         return (self._packets.decode(payload),)
 
     def symbol(self, message: WireMessage) -> tuple[int, str] | None:
@@ -49,8 +49,8 @@ class BinaryDecoder:
         security_id, symbol = message.fields.get("securityID"), message.fields.get("symbol")
         return (security_id, symbol) if isinstance(security_id, int) and isinstance(symbol, str) else None
 
-    def shape(self, template_id: int, version: int) -> BlockShape | None:
-        layout = self.schema.at(version).messages.get(template_id)
+    def shape(self, template_id: int, version: int | None) -> BlockShape | None:
+        layout = self.schema.at(version or 0).messages.get(template_id)
         return None if layout is None else _block(layout)
 
     def shapes(self, template_id: int) -> list[BlockShape]:

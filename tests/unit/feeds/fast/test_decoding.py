@@ -1,0 +1,129 @@
+"""`pregao decode` of UMDF FIX/FAST: messages of captures, in chunks too, as JSON and as FIX."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pregao.cli.main import main
+from pregao.codecs.fast import MessageEncoder, Scaled, load_builtin_templates
+from pregao.feeds.decoding import DecodingSystem
+from pregao.feeds.fast.chunks import write_chunks
+from pregao.feeds.fast.decoding import FastDecoder
+from pregao.feeds.fast.identity import IDENTITY
+from pregao.feeds.registry import load_decoding
+from pregao.model.errors import Fault
+from pregao.model.streams import Stream
+from tests.twins.captures import pcap
+
+SENT = 20131016130000123
+SENT_NS = 1_381_928_400_123_000_000
+
+
+def message(template: int, fields: dict[str, Any]) -> bytes:
+    return MessageEncoder(load_builtin_templates()).encode(template, fields)
+
+
+def heartbeat(number: int) -> bytes:
+    return message(144, {"MsgSeqNum": number, "SendingTime": SENT})
+
+
+def book(number: int, entries: int = 1) -> bytes:
+    entry = {
+        "MDUpdateAction": 0, "MDEntryType": "0", "SecurityID": 7, "RptSeq": 1, "MDEntryTime": 130000000,
+        "MDEntryPx": Scaled(1050, -2), "MDEntrySize": 100, "MDEntryPositionNo": 1, "OrderID": "x" * 40,
+    }  # fmt: skip
+    return message(145, {"MsgSeqNum": number, "SendingTime": SENT, "MDEntries": [entry] * entries})
+
+
+def datagrams() -> list[bytes]:
+    chunks = write_chunks(7, book(7, 200))
+    assert len(chunks) > 2
+    return [b"".join(write_chunks(5, heartbeat(5)) + write_chunks(6, book(6))), *chunks[::-1]]
+
+
+def capture(folder: Path, payloads: list[bytes]) -> str:
+    path = folder / "062_Incremental_FeedA.pcap"
+    path.write_bytes(pcap(payloads))
+    return str(path)
+
+
+def test_it_is_a_decoding_system() -> None:
+    assert isinstance(load_decoding("fast"), DecodingSystem)
+
+
+def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = capture(tmp_path, datagrams())
+    assert main(["decode", "--system", "fast", "--format", "json", path]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["seq_num"] for line in lines] == [5, 6, 7]
+    second = lines[1]
+    assert (second["channel"], second["seq_version"], second["version"]) == (62, None, None)
+    assert (second["name"], second["template_id"]) == ("MDIncRefresh_145", 145)
+    assert second["sending_time"] == SENT_NS
+    assert "ApplVerID" not in second["fields"]
+    entry = second["fields"]["MDEntries"][0]
+    assert (entry["MDEntryPx"], entry["MDEntrySize"], entry["Underlyings"]) == ("10.50", 100, [])
+    assert len(lines[2]["fields"]["MDEntries"]) == 200
+
+
+def test_fix(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["decode", "--system", "fast", "--format", "fix", capture(tmp_path, datagrams()[:1])]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == f"1128=9|35=0|34=5|52={SENT}|"
+    entry = "279=0|269=0|22=8|207=BVMF|48=7|83=1|270=10.50|"
+    assert second.startswith(f"1128=9|35=X|34=6|52={SENT}|268=1|{entry}")
+
+
+def test_another_template_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    templates = tmp_path / "mine.xml"
+    templates.write_text(
+        '<template xmlns="http://www.fixprotocol.org/ns/fast/td/1.1" name="Mine" id="144">'
+        '<uInt32 name="MsgSeqNum" id="34"/><uInt64 name="SendingTime" id="52"/></template>'
+    )
+    path = capture(tmp_path, write_chunks(5, heartbeat(5)))
+    arguments = ["decode", "--system", "fast", "--templates", str(templates), "--format", "fix", path]
+    assert main(arguments) == 0
+    assert capsys.readouterr().out == f"34=5|52={SENT}|\n"
+
+
+def test_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["decode", "--system", "fast", capture(tmp_path, datagrams())]) == 0
+    shown = capsys.readouterr().out
+    assert "MDHeartbeat_144" in shown
+    assert "10.50" in shown
+
+
+@pytest.mark.parametrize(
+    ("payload", "fault"),
+    [
+        (write_chunks(9, heartbeat(5))[0], Fault.FAST_NUMBER_DIFFERS),
+        (write_chunks(5, heartbeat(5) + b"\xff")[0], Fault.FAST_BYTES_LEFT_OVER),
+        (write_chunks(5, b"\xc0\xfe\x80")[0], Fault.FAST_UNKNOWN_TEMPLATE),
+        (
+            write_chunks(5, message(144, {"MsgSeqNum": 5, "SendingTime": 20131316130000123}))[0],
+            Fault.FAST_IMPOSSIBLE_TIME,
+        ),
+        (write_chunks(5, b"\xc1" + heartbeat(5)[1:])[0], Fault.FAST_UNUSED_MAP_BITS),
+    ],
+)  # fmt: skip
+def test_damage(payload: bytes, fault: Fault) -> None:
+    (unit,) = FastDecoder().decode(payload)
+    assert [damage.error.fault for damage in unit.damage] == [fault]
+
+
+def test_flows_are_told_by_what_they_carry() -> None:
+    head = {"MsgSeqNum": 1, "SendingTime": SENT, "LastMsgSeqNumProcessed": 5, "RptSeq": 1}
+    snapshot = message(147, head | {"SecurityID": 7, "MDEntries": []})
+    seen = {}
+    for name, raw in {"X": book(6), "W": snapshot, "0": heartbeat(5)}.items():
+        glimpse = IDENTITY.glimpse(write_chunks(1, raw)[0])
+        assert glimpse is not None
+        seen[name] = glimpse.marks
+    assert seen == {name: frozenset(name.encode()) for name in "XW0"}
+    assert IDENTITY.stream_of(b"X0") is Stream.INCREMENTAL
+    assert IDENTITY.stream_of(b"W40") is Stream.SNAPSHOT
+    assert IDENTITY.stream_of(b"0") is Stream.UNKNOWN
+    assert IDENTITY.settled_stream(b"y0", 10) is Stream.DEFINITION
+    assert IDENTITY.channel_of(b"\x00" * 12) is None
