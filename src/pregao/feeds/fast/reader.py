@@ -89,10 +89,10 @@ class FastReader:
                 faults.append(RowFault(error.fault, unit, error.offset, index))
         rows = rows[kept]
         if snapshot:
-            rows["flags"] |= Flag.NO_EVENT
+            rows["flags"] |= np.uint8(Flag.NO_EVENT)
             return np.concatenate([_snapshot(fields, rows), rows])
         if len(rows):
-            rows["flags"][-1] |= Flag.END_OF_EVENT
+            rows["flags"][-1] |= np.uint8(Flag.END_OF_EVENT)
         return rows
 
     def _definitions(self, fields: Mapping[str, Any], size: int, template: int) -> Rows:

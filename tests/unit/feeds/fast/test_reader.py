@@ -1,0 +1,283 @@
+"""Entries of UMDF FIX/FAST as rows (7, 9, 10): every MDEntryType, actions, snapshots, states, lists, news."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pregao.codecs.fast import MessageEncoder, Scaled, load_builtin_templates
+from pregao.feeds.fast.chunks import write_chunks
+from pregao.feeds.fast.reader import FastReader
+from pregao.feeds.fast.system import FAST
+from pregao.feeds.fast.times import as_number, clock_ns, date_days, moment_ns, timestamp_ns
+from pregao.feeds.port import MulticastSystem, Reading
+from pregao.feeds.registry import load_system
+from pregao.model.errors import DecodeError, Fault
+from pregao.model.market import Action
+from pregao.model.packets import FOREIGN
+from pregao.model.rows import NULL, Flag, Kind
+
+SENT = 20131016130000123
+SENT_NS = 1_381_928_400_123_000_000
+DAY = 15_994  # 2013-10-16
+
+
+def encoded(template: int, fields: dict[str, Any]) -> bytes:
+    head = {"MsgSeqNum": 9, "SendingTime": SENT}
+    return MessageEncoder(load_builtin_templates()).encode(template, head | fields)
+
+
+def incremental(*entries: dict[str, Any], template: int = 145) -> bytes:
+    common = {
+        "MDUpdateAction": 0, "SecurityID": 7, "RptSeq": 3, "MDEntryTime": 130000123, "MDEntryDate": 20131016,
+    }  # fmt: skip
+    return encoded(template, {"MDEntries": [common | entry for entry in entries]})
+
+
+def read(raw: bytes, *, by_level: bool = False) -> Reading:
+    return FastReader(62, load_builtin_templates(), by_level=by_level).read_unit(raw)
+
+
+def row_of(entry: dict[str, Any], *, by_level: bool = False, template: int = 145) -> Any:
+    reading = read(incremental(entry, template=template), by_level=by_level)
+    assert not reading.faults
+    (row,) = reading.rows
+    assert (row["security_id"], row["rpt_seq"], row["time_ns"]) == (7, 3, SENT_NS)
+    assert row["flags"] & Flag.END_OF_EVENT
+    return row
+
+
+def test_it_is_a_system() -> None:
+    assert isinstance(load_system("fast"), MulticastSystem)
+
+
+def test_an_order() -> None:
+    row = row_of({
+        "MDEntryType": "1", "MDEntryPx": Scaled(1050, -2), "MDEntrySize": 300, "MDEntryPositionNo": 4,
+        "OrderID": "123456", "MDEntrySeller": "72", "MDInsertDate": 20131016, "MDInsertTime": 125959000,
+    })  # fmt: skip
+    assert (row["kind"], row["action"], row["side"], row["position"]) == (Kind.ORDER, Action.NEW, 2, 4)
+    assert (row["price"], row["size"], row["id"], row["firm"]) == (105_000, 300, 123_456, 72)
+    assert row["inserted_ns"] == SENT_NS - 1_123_000_000
+    assert row["flags"] & Flag.BY_POSITION
+    assert chr(row["stream"]) == "E"
+
+
+def test_a_delete_has_neither_price_nor_size() -> None:
+    row = row_of({"MDEntryType": "0", "MDUpdateAction": 2, "MDEntryPositionNo": 1})
+    assert (row["kind"], row["action"], row["price"], row["size"]) == (Kind.ORDER, Action.DELETE, NULL, NULL)
+
+
+@pytest.mark.parametrize("action", [Action.DELETE_THRU, Action.DELETE_FROM])
+def test_sides(action: Action) -> None:
+    row = row_of({"MDEntryType": "0", "MDUpdateAction": int(action), "MDEntryPositionNo": 3})
+    assert (row["kind"], row["action"], row["side"], row["position"]) == (Kind.SIDE, action, 1, 3)
+
+
+def test_a_level() -> None:
+    entry = {"MDEntryType": "0", "MDUpdateAction": 5, "MDEntryPx": Scaled(7, 0), "MDEntrySize": 9}
+    row = row_of(entry | {"MDEntryPositionNo": 1, "NumberOfOrders": 2}, by_level=True)
+    assert (row["kind"], row["action"], row["price"], row["firm"]) == (Kind.LEVEL, Action.OVERLAY, 70_000, 2)
+
+
+def test_lending_is_a_stream_of_its_own() -> None:
+    lending = {"ExpireDate": 20131017, "EarlyTermination": 1, "BTBCertIndicator": 0, "BTBContractInfo": 2}
+    row = row_of({"MDEntryType": "0", "MDStreamID": "L", "MDEntryPositionNo": 1, **lending}, template=150)
+    assert (chr(row["stream"]), row["high"], row["fine"]) == ("L", DAY + 1, 2 | 1 << 8 | 3 << 16)
+
+
+def test_recovery() -> None:
+    assert row_of({"MDEntryType": "0", "QuoteCondition": "C R"})["flags"] & Flag.RECOVERY
+
+
+TRADE: dict[str, Any] = {
+    "MDEntryType": "2", "MDEntryPx": Scaled(1050, -2), "MDEntrySize": 100, "TradeID": "55",
+    "MDEntryBuyer": "3", "MDEntrySeller": "4",
+}  # fmt: skip
+
+
+def test_trades() -> None:
+    row = row_of(TRADE | {"TradeCondition": "R L", "TickDirection": "2"})
+    assert (row["kind"], row["id"], row["price"], row["firm"], row["position"]) == (
+        Kind.TRADE,
+        55,
+        105_000,
+        3,
+        4,
+    )
+    assert (row["condition"], row["type"], row["trade_date"]) == (1 | 4, 3, DAY)
+    assert row_of(TRADE | {"MDUpdateAction": 2})["kind"] == Kind.BUST
+    assert row_of(TRADE | {"TradeCondition": "U"})["kind"] == Kind.LAST_TRADE
+    assert row_of({"MDEntryType": "2", "MDEntrySize": 5, "TradeID": "1"})["price"] == NULL  # a block trade
+
+
+@pytest.mark.parametrize(
+    ("entry", "kind", "values"),
+    [
+        ({"MDEntryType": "4", "OpenCloseSettlFlag": 0, "MDEntryPx": Scaled(5, 0)},
+         Kind.OPENING, {"origin": 1}),
+        ({"MDEntryType": "4", "OpenCloseSettlFlag": 5, "MDEntrySize": 8}, Kind.THEORETICAL, {"size": 8}),
+        ({"MDEntryType": "5", "OpenCloseSettlFlag": 4, "MDEntryPx": Scaled(5, 0), "LastTradeDate": 20131016},
+         Kind.CLOSING, {"fine": 500_000_000, "origin": 5, "other": DAY}),
+        ({"MDEntryType": "6", "OpenCloseSettlFlag": 1, "SettPriceType": 2, "MDEntryPx": Scaled(5, 0)},
+         Kind.SETTLEMENT, {"origin": 2, "detail": 2, "price": 50_000}),
+        ({"MDEntryType": "7", "MDEntryPx": Scaled(5, 0)}, Kind.HIGH, {"price": 50_000}),
+        ({"MDEntryType": "8", "MDEntryPx": Scaled(5, 0)}, Kind.LOW, {"price": 50_000}),
+        ({"MDEntryType": "A", "MDEntrySize": 70, "TradeCondition": "Q"},
+         Kind.IMBALANCE, {"side": 2, "size": 70}),
+        ({"MDEntryType": "B", "MDEntrySize": 7, "TradeVolume": 900}, Kind.TOTALS, {"other": 7, "size": 900}),
+        ({"MDEntryType": "C", "MDEntrySize": 12}, Kind.OPEN_INTEREST, {"size": 12}),
+        ({"MDEntryType": "J"}, Kind.EMPTY_BOOK, {}),
+        ({"MDEntryType": "g", "PriceBandType": "1", "LowLimitPrice": Scaled(1, 0),
+          "HighLimitPrice": Scaled(3, 0), "PriceLimitType": 0}, Kind.PRICE_BAND, {"type": 1, "low": 10_000, "high": 30_000, "detail": 1}),
+        ({"MDEntryType": "g", "TradingReferencePrice": Scaled(2, 0)}, Kind.PRICE_BAND, {"fine": 200_000_000}),
+        ({"MDEntryType": "h", "MaxTradeVol": 9, "AvgDailyTradedQty": 4},
+         Kind.QUANTITY_BAND, {"size": 9, "other": 4}),
+        ({"MDEntryType": "3"}, Kind.OTHER, {}), ({"MDEntryType": "D"}, Kind.OTHER, {}),
+        ({"MDEntryType": "v"}, Kind.OTHER, {}), ({"MDEntryType": "9"}, Kind.OTHER, {}),
+    ],
+)  # fmt: skip
+def test_statistics(entry: dict[str, Any], kind: Kind, values: dict[str, int]) -> None:
+    row = row_of(entry)
+    assert row["kind"] == kind
+    assert {name: int(row[name]) for name in values} == values
+
+
+def test_a_channel_reset_has_no_instrument() -> None:
+    reset = encoded(81, {"MDEntries": [{"MDUpdateAction": 0, "MDEntryType": "J", "MDEntryTime": 130000000}]})
+    assert [row["kind"] for row in read(reset).rows] == [Kind.CHANNEL_RESET]
+
+
+@pytest.mark.parametrize(
+    ("entry", "fault"),
+    [
+        ({"MDEntryType": "Z"}, Fault.FAST_UNKNOWN_VALUE),
+        ({"MDEntryType": "0", "MDUpdateAction": 9}, Fault.FAST_UNKNOWN_VALUE),
+        (TRADE | {"TradeCondition": "Z"}, Fault.FAST_UNKNOWN_VALUE),
+        (TRADE | {"MDUpdateAction": 4}, Fault.FAST_UNKNOWN_VALUE),  # 12.6: Delete From is of books
+        (TRADE | {"MDEntryPx": Scaled(1, -5)}, Fault.FAST_BEYOND_SCALE),
+        (TRADE | {"MDEntryPx": Scaled(1, 40)}, Fault.FAST_BEYOND_SCALE),
+        (TRADE | {"MDEntryTime": 256000000}, Fault.FAST_IMPOSSIBLE_TIME),
+        (TRADE | {"MDEntryDate": 20131332}, Fault.FAST_IMPOSSIBLE_TIME),
+    ],
+)
+def test_what_nobody_knows_is_a_fault_and_the_rest_is_read(entry: dict[str, Any], fault: Fault) -> None:
+    reading = read(incremental({"MDEntryType": "7"}, entry, {"MDEntryType": "8"}))
+    assert [row["kind"] for row in reading.rows] == [Kind.HIGH, Kind.LOW]
+    assert [(each.fault, each.index) for each in reading.faults] == [(fault, 1)]
+
+
+def test_a_broken_message_is_a_fault() -> None:
+    reading = read(incremental({"MDEntryType": "7"})[:-1])
+    assert (len(reading.rows), [each.fault for each in reading.faults]) == (0, [Fault.FAST_FIELD_WITHOUT_END])
+
+
+def test_a_snapshot() -> None:
+    entries = [
+        {
+            "MDEntryType": "0",
+            "MDEntryPx": Scaled(5, 0),
+            "MDEntrySize": 1,
+            "MDEntryPositionNo": 1,
+            "OrderID": "8",
+        },
+        {"MDEntryType": "7", "MDEntryPx": Scaled(6, 0)},
+    ]
+    head = {"LastMsgSeqNumProcessed": 88, "TotNumReports": 3, "RptSeq": 4, "SecurityID": 7}
+    rows = read(encoded(147, head | {"MDEntries": entries})).rows
+    assert rows["kind"].tolist() == [Kind.SNAPSHOT, Kind.SNAPSHOT_ORDER, Kind.HIGH]
+    assert rows["security_id"].tolist() == [7, 7, 7]
+    first = rows[0]
+    assert (first["price"], first["size"], first["rpt_seq"]) == (88, 3, 4)
+    assert (first["low"], first["high"], first["position"]) == (1, 0, 1)
+
+
+def test_states_and_phases() -> None:
+    times = {"TransactTime": SENT, "TradeDate": 20131016}
+    (phase,) = read(encoded(142, times | {"SecurityGroup": "DOL", "TradingSessionSubID": "17"})).rows
+    assert (phase["kind"], phase["type"], phase["id"]) == (Kind.PHASE, 17, int.from_bytes(b"DOL", "little"))
+    (state,) = read(encoded(142, times | {"SecurityID": 7, "SecurityTradingStatus": 2})).rows
+    assert (state["kind"], state["type"], state["security_id"]) == (Kind.STATE, 2, 7)
+    assert (state["time_ns"], state["trade_date"]) == (SENT_NS, DAY)
+
+
+def test_control_messages() -> None:
+    (beat,) = read(encoded(144, {})).rows
+    assert (beat["kind"], beat["price"]) == (Kind.SEQUENCE, 10)
+    (reset,) = read(encoded(122, {"NewSeqNo": 1})).rows
+    assert reset["kind"] == Kind.SEQUENCE_RESET
+
+
+LISTED: dict[str, Any] = {
+    "Symbol": "PETR4", "SecurityID": 7, "ApplIDs": [], "SecurityUpdateAction": "A", "Product": 5,
+    "SecurityType": "CS",
+    "SecuritySubType": "0", "SecurityDesc": "PETROBRAS", "CFICode": "EPNNPR", "CountryOfIssue": "BR",
+    "IssueDate": 20000101, "SecurityValidityTimestamp": SENT, "SecurityGroup": "01", "Currency": "BRL",
+    "MinPriceIncrement": Scaled(1, -2), "Lots": [{"LotType": 2, "MinLotSize": 100}],
+    "SecurityAltIDs": [{"SecurityAltID": "BRPETRACNPR6", "SecurityAltIDSource": "4"}],
+}  # fmt: skip
+
+
+def test_instrument_lists() -> None:
+    entries = [LISTED, LISTED | {"SecurityID": 8, "Symbol": "VALE3", "SecurityUpdateAction": "D"}]
+    fields = {"SendingTime": str(SENT), "TotNoRelatedSym": 40, "LastFragment": "Y", "RelatedSym": entries}
+    reader = FastReader(62, load_builtin_templates())
+    reading = reader.read_unit(encoded(149, fields))
+    assert not reading.faults
+    assert reading.rows["security_id"].tolist() == [7, 8]
+    assert [chr(action) for action in reading.rows["action"]] == ["A", "D"]
+    listed = [reader.definition(row) for row in reading.rows]
+    assert all(each is not None and each.total == 40 for each in listed)
+    first, second = (each.definition.instrument for each in listed if each is not None)
+    assert (first.symbol, first.channel, first.tick, first.lot, first.isin) == (
+        "PETR4",
+        62,
+        100,
+        100,
+        "BRPETRACNPR6",
+    )
+    assert second.symbol == "VALE3"
+
+
+def test_news() -> None:
+    fields = {
+        "NewsID": "12",
+        "Headline": "H",
+        "LinesOfText": [{"Text": "one"}, {"Text": "two"}],
+        "NewsSource": "3",
+    }
+    raw = encoded(143, fields)
+    reader = FastReader(63, load_builtin_templates())
+    (row,) = reader.read_unit(raw).rows
+    (news,) = FAST.news_desk(63).receive(reader.message(row), 5)
+    assert (row["kind"], news.news_id, news.headline, news.text) == (Kind.NEWS, 12, "H", "one\ntwo")
+    assert (news.time_ns, news.source) == (SENT_NS, 3)
+
+
+def test_units_of_datagrams() -> None:
+    large = incremental(*[{"MDEntryType": "7"}] * 300)
+    chunks = write_chunks(9, large, 500)
+    payloads = [b"".join(write_chunks(7, b"abc") + write_chunks(8, b"de")), b"short", *chunks[::-1]]
+    buffer = b"".join(payloads)
+    lengths = np.array([len(each) for each in payloads], np.uint32)
+    offsets = (np.cumsum(lengths) - lengths).astype(np.int64)
+    data, headers = np.frombuffer(buffer, np.uint8), FAST.headers()
+    units = headers.read(data.ctypes.data, offsets.ctypes.data, lengths.ctypes.data, len(payloads))
+    assert units.number[: units.count].tolist() == [7, 8, FOREIGN, 9]
+    assert units.row[: units.count].tolist() == [0, 0, 1, len(payloads) - 1]
+    zeros = np.zeros(1, np.int64)
+    reading = FAST.reader(62).read(
+        data.ctypes.data, units.offset[3:4], units.length[3:4], zeros, zeros.astype(np.uint16)
+    )
+    assert len(reading.rows) == 300
+    assert [unit.number for unit in FAST.headers().split(payloads[0])] == [7, 8]
+
+
+def test_times() -> None:
+    assert timestamp_ns(SENT) == timestamp_ns("20131016-13:00:00.123") == SENT_NS
+    assert as_number(SENT_NS) == SENT
+    assert (date_days(20131016), clock_ns(130000123), moment_ns(None, 1)) == (DAY, 46_800_123_000_000, None)
+    for wrong in (20131016, "yesterday", 20131016250000000):
+        with pytest.raises(DecodeError) as caught:
+            timestamp_ns(wrong)
+        assert caught.value.fault is Fault.FAST_IMPOSSIBLE_TIME
