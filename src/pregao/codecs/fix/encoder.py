@@ -8,9 +8,9 @@ and the text around its values are worked out once and kept.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from pregao.codecs.fix.dictionary import Block, Dictionary, FieldSpec
 from pregao.codecs.fix.formats import format_value
@@ -24,13 +24,35 @@ Fields: TypeAlias = Mapping[int, Any]  # Given: a value as bytes, typed, or the 
 MAX_SHAPES = 20_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class EncodedBody:
     """The body of a message, which sessions share, and the sum of its bytes."""
 
     msg_type: bytes
     data: bytes
     total: int
+    _deflated: bytes | None = field(default=None, repr=False, compare=False)
+
+    def deflated(self, deflate: Callable[[bytes], bytes]) -> bytes:
+        """The compressed body: made once, for the first session that wants it."""
+        if self._deflated is None:
+            self._deflated = deflate(self.data)
+        return self._deflated
+
+
+class MessageParts(NamedTuple):
+    """A message as one session sends it: its own head and tail around a shared body."""
+
+    head: bytes
+    body: EncodedBody
+    tail: bytes
+
+    def join(self) -> bytes:
+        return b"%b%b%b" % (self.head, self.body.data, self.tail)
+
+    @property
+    def size(self) -> int:
+        return len(self.head) + len(self.body.data) + len(self.tail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +89,14 @@ class Encoder:
 
     def frame(self, body: EncodedBody, header: Fields) -> bytes:
         """A whole message around an encoded body. `header` is without 8, 9 and 35."""
+        return self.parts(body, header).join()
+
+    def parts(self, body: EncodedBody, header: Fields) -> MessageParts:
+        """The same, not yet put together. The sums of the parts add up to the checksum."""
         inner = b"35=%b\x01" % body.msg_type + self._header(header)
         start = b"8=%b\x019=%d\x01" % (self.dictionary.begin_string, len(inner) + len(body.data))
         total = byte_sum(start) + byte_sum(inner) + body.total
-        return b"%b%b%b10=%03d\x01" % (start, inner, body.data, total % 256)
+        return MessageParts(start + inner, body, b"10=%03d\x01" % (total % 256))
 
     def _header(self, header: Fields) -> bytes:
         own = self.dictionary.header.own

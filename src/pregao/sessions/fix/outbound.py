@@ -1,7 +1,7 @@
 """What we send: numbered, stamped, kept for a resend, and waiting to be taken."""
 
 from pregao.codecs.fix import Dictionary, EncodedBody, Encoder
-from pregao.codecs.fix.encoder import Fields
+from pregao.codecs.fix.encoder import Fields, MessageParts
 from pregao.codecs.fix.formats import format_timestamp
 from pregao.sessions.fix.settings import SessionSettings
 from pregao.sessions.fix.store import SessionRecord, StoredMessage
@@ -20,13 +20,13 @@ class Outbound:
         self.unsent = 0
         self._encoder = Encoder(dictionary, by_tag=settings.by_tag)
         self._admin = Encoder(dictionary, by_tag=True)
-        self._pieces: list[bytes] = []
+        self._messages: list[MessageParts] = []
 
-    def take(self) -> bytes:
-        data = b"".join(self._pieces)
-        self._pieces.clear()
+    def take(self) -> list[MessageParts]:
+        """All that is to be sent, once."""
+        messages, self._messages = self._messages, []
         self.unsent = 0
-        return data
+        return messages
 
     def body(self, msg_type: bytes, fields: Fields) -> EncodedBody:
         """Encode once what goes to many sessions."""
@@ -78,9 +78,9 @@ class Outbound:
         header[49] = self.record.sender
         header[52] = self._time(now_ns)
         header[56] = self.record.target
-        data = self._encoder.frame(body, header)
-        self._pieces.append(data)
-        self.unsent += len(data)
+        message = self._encoder.parts(body, header)
+        self._messages.append(message)
+        self.unsent += message.size
         self.last_sent_ns = now_ns
 
     def _time(self, time_ns: int) -> bytes:

@@ -12,7 +12,7 @@ new connection is a new `FixSession` with the same `SessionRecord`, which has th
 """
 
 from pregao.codecs.fix import Dictionary, EncodedBody, Framed, Garbled, parse_message
-from pregao.codecs.fix.encoder import Fields
+from pregao.codecs.fix.encoder import Fields, MessageParts
 from pregao.model.errors import DecodeError, Fault
 from pregao.sessions.fix import handling, logon
 from pregao.sessions.fix import outbound as types
@@ -125,6 +125,10 @@ class FixSession:
 
     def data_to_send(self) -> bytes:
         """What is to be written now; taken once."""
+        return b"".join([each.join() for each in self._core.out.take()])
+
+    def messages_to_send(self) -> list[MessageParts]:
+        """The same in parts, for a transport that compresses shared bodies once (`StreamDeflater`)."""
         return self._core.out.take()
 
     def next_timeout(self) -> int | None:
