@@ -92,11 +92,16 @@ class Encoder:
         return self.parts(body, header).join()
 
     def parts(self, body: EncodedBody, header: Fields) -> MessageParts:
-        """The same, not yet put together. The sums of the parts add up to the checksum."""
-        inner = b"35=%b\x01" % body.msg_type + self._header(header)
+        """The same, not yet put together."""
+        return self.parts_around(body, self._header(header))
+
+    def parts_around(self, body: EncodedBody, header: bytes) -> MessageParts:
+        """With the bytes of a header from 34 on. The sums of the parts add up to the checksum."""
+        inner = b"35=%b\x01%b" % (body.msg_type, header)
         start = b"8=%b\x019=%d\x01" % (self.dictionary.begin_string, len(inner) + len(body.data))
-        total = byte_sum(start) + byte_sum(inner) + body.total
-        return MessageParts(start + inner, body, b"10=%03d\x01" % (total % 256))
+        head = start + inner
+        total = byte_sum(head) + body.total
+        return MessageParts(head, body, b"10=%03d\x01" % (total % 256))
 
     def _header(self, header: Fields) -> bytes:
         own = self.dictionary.header.own

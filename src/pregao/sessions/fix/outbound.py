@@ -2,7 +2,7 @@
 
 from pregao.codecs.fix import Dictionary, EncodedBody, Encoder
 from pregao.codecs.fix.encoder import Fields, MessageParts
-from pregao.codecs.fix.formats import format_timestamp
+from pregao.codecs.fix.formats import format_timestamp, format_value
 from pregao.sessions.fix.settings import SessionSettings
 from pregao.sessions.fix.store import SessionRecord, StoredMessage
 
@@ -21,6 +21,9 @@ class Outbound:
         self._encoder = Encoder(dictionary, by_tag=settings.by_tag)
         self._admin = Encoder(dictionary, by_tag=True)
         self._messages: list[MessageParts] = []
+        self._known_record: SessionRecord | None = None
+        self._sender_text = self._target_text = self._time_text = b""
+        self._known_time_ns: int | None = None
 
     def take(self) -> list[MessageParts]:
         """All that is to be sent, once."""
@@ -74,14 +77,29 @@ class Outbound:
         return number
 
     def _frame(self, body: EncodedBody, number: int, now_ns: int, header: dict[int, object]) -> None:
-        header[34] = b"%d" % number
-        header[49] = self.record.sender
-        header[52] = self._time(now_ns)
-        header[56] = self.record.target
-        message = self._encoder.parts(body, header)
+        record = self.record
+        if header:
+            header.update({34: number, 49: record.sender, 52: self._time(now_ns), 56: record.target})
+            message = self._encoder.parts(body, header)
+        else:  # nearly all messages: four fields, three of which stay the same for a while
+            if record is not self._known_record:
+                self._learn(record)
+            text = b"34=%d\x01%b%b%b" % (number, self._sender_text, self._time(now_ns), self._target_text)
+            message = self._encoder.parts_around(body, text)
         self._messages.append(message)
         self.unsent += message.size
         self.last_sent_ns = now_ns
 
+    def _learn(self, record: SessionRecord) -> None:
+        """The text of the CompIDs, checked as every value is."""
+        own = self._encoder.dictionary.header.own
+        sender = format_value(own[49].field.kind, record.sender)
+        target = format_value(own[56].field.kind, record.target)
+        self._sender_text, self._target_text = b"49=%b\x0152=" % sender, b"\x0156=%b\x01" % target
+        self._known_record = record
+
     def _time(self, time_ns: int) -> bytes:
-        return format_timestamp(time_ns, self.settings.time_decimals)
+        if time_ns != self._known_time_ns:
+            self._known_time_ns = time_ns
+            self._time_text = format_timestamp(time_ns, self.settings.time_decimals)
+        return self._time_text
