@@ -11,6 +11,7 @@ from typing import Any
 
 from tests.proofs import (
     exchange_kills,
+    fix_hostile,
     fuzz_fast,
     hostile_packets,
     impaired_days,
@@ -80,6 +81,9 @@ IMPAIRED_DAYS = SeededProof(
 HOSTILE_PACKETS = SeededProof(
     hostile_packets.NAME, hostile_packets.PACKETS, hostile_packets.cases, hostile_packets.run_case
 )
+FIX_HOSTILE = SeededProof(
+    fix_hostile.NAME, fix_hostile.STREAMS, fix_hostile.cases, fix_hostile.run_case, summary=lambda _: {}
+)
 # One at a time: each has two processes already, and their pace is real.
 LIVE_DAYS = SeededProof(live_days.NAME, live_days.SEEDS, live_days.cases, live_days.run_case, jobs=1)
 KILLS = PreparedProof(
@@ -101,5 +105,5 @@ FUZZ_FAST = SeededProof(
     fuzz_fast.NAME, fuzz_fast.MESSAGES, fuzz_fast.cases, fuzz_fast.run_case, summary=lambda _: {}
 )
 ALL: tuple[SeededProof | PreparedProof, ...] = (
-    FUZZ_FAST, IMPAIRED_DAYS, HOSTILE_PACKETS, LIVE_DAYS, EXCHANGE_KILLS, KILLS, STREAM_KILLS,
+    FUZZ_FAST, IMPAIRED_DAYS, HOSTILE_PACKETS, FIX_HOSTILE, LIVE_DAYS, EXCHANGE_KILLS, KILLS, STREAM_KILLS,
 )  # fmt: skip
