@@ -128,6 +128,21 @@ def test_feeds_with_clocks_of_their_own(monday: dict[str, Path], whole: Lake, tm
     assert all(row["ts_recv_b"] < row["ts_recv_a"] for row in packets)
 
 
+def test_news_have_the_times_of_both_feeds(days: list[Path], tmp_path: Path) -> None:
+    build([days[0]], tmp_path / "lake")
+    lake = Lake(tmp_path / "lake")
+    news = lake.arrow("news").to_pylist()
+    assert news
+    packets = {
+        (row["channel"], row["seq_version"], row["seq_num"]): (row["ts_recv_a"], row["ts_recv_b"])
+        for row in lake.arrow("packets").to_pylist()
+    }
+    for row in news:
+        received = packets[row["channel"], row["seq_version"], row["seq_num"]]
+        assert (row["ts_recv_a"], row["ts_recv_b"]) == received
+        assert None not in received
+
+
 def test_a_feed_with_headers_of_its_own(monday: dict[str, Path], whole: Lake, tmp_path: Path) -> None:
     """6.1, 6.5.3: B's SendingTime and Reserved are no difference; a row has A's where A has the packet."""
     (day,) = make_days(tmp_path / "days", seed=9, messages=1_200, faults="header=B")

@@ -7,7 +7,7 @@ from typing import Final
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pregao.lake.computed.run import Counted, derive
+from pregao.lake.computed.run import Counted, derive, keep_findings
 from pregao.lake.errors import LakeDamagedError, named
 from pregao.lake.running.runners import Runner
 from pregao.lake.state import LakeState
@@ -38,7 +38,8 @@ def derive_units(
     for name, more in _trades_that_speak_of(state, keys, late).items():
         inputs.setdefault(name, []).extend(more)
     derived = derive(runner, location, inputs, keys, late, bars, build_id, progress, counted)
-    return derived, _derived_of(state, late)
+    replaced = _derived_of(state, late)
+    return derived + keep_findings(location, replaced), replaced
 
 
 def late_units(state: LakeState, adds: Iterable[DataFile], keys: Sequence[UnitKey]) -> list[UnitKey]:

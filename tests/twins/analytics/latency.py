@@ -5,7 +5,7 @@
 - behind the other feed: capture time here less capture time there, of packets that came on both.
 - skew: the shortest way on this feed less the shortest on the other, of packets that came on both.
 
-Percentiles are by nearest rank, of values cut to their first ten bits.
+Percentiles are by nearest rank, of values cut to their first ten bits, or to 1,024 ns if that is finer.
 """
 
 from collections import defaultdict
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
 
 from tests.twins.analytics.places import UNIT, conform
 
@@ -42,6 +43,30 @@ def latency(packets: DataFrame, build_id: str = "") -> DataFrame:
                 minutes[*unit, minute, feed].append(packet)
     made = [_row(key, each) for key, each in minutes.items()]
     return conform(packets.sparkSession.createDataFrame(made, COLUMNS), "latency", build_id)
+
+
+def clock_skews(minutes: DataFrame, build_id: str = "") -> DataFrame:
+    """A row of `quality` for each unit whose captures of A and B had clocks that differ by over 100 ms."""
+    wrong = minutes.where((F.col("feed") == "B") & (F.abs("skew") > 100_000_000))
+    skews = F.sort_array(F.collect_list("skew"))
+    lineage = ("ts_send", "seq_version", "seq_num", "ts_event", "ts_event_kind", "ts_recv_a", "ts_recv_b")
+    found = wrong.groupBy("trade_date", "channel").agg(
+        F.min("ts_minute").alias("ts_from"),
+        (F.max("ts_minute") + MINUTE_NS).alias("ts_to"),
+        F.count(F.lit(1)).alias("count"),
+        F.get(skews, F.floor((F.count(F.lit(1)) - 1) / 2).cast("int")).cast("string").alias("found"),
+        F.max(F.struct(*lineage)).alias("last"),
+    )
+    words = {
+        "finding": "CLOCK_SKEW", "severity": "WARNING", "feed": "B", "stream": "INCREMENTAL", "expected": "0",
+        "detail": "ns that the clock of B's capture is ahead of A's, by minutes",
+    }  # fmt: skip
+    rows = found.select(
+        "*",
+        *(F.col(f"last.{name}").alias(name) for name in lineage),
+        *(F.lit(text).alias(name) for name, text in words.items()),
+    )
+    return conform(rows, "quality", build_id)
 
 
 def _row(key: Any, packets: list[Any]) -> dict[str, Any]:
@@ -77,11 +102,11 @@ def _figures(values: Sequence[int]) -> list[int | None]:
     """p50, p99 and the greatest."""
     if not values:
         return [None, None, None]
-    cut = sorted(map(_ten_bits, values))
+    cut = sorted(map(_cut, values))
     ranks = [-(-percent * len(cut) // 100) for percent in (50, 99)]
     return [*(cut[rank - 1] for rank in ranks), max(values)]
 
 
-def _ten_bits(value: int) -> int:
-    dropped = max(abs(value).bit_length() - 10, 0)
+def _cut(value: int) -> int:
+    dropped = min(max(abs(value).bit_length() - 10, 0), 10)
     return value >> dropped << dropped

@@ -11,7 +11,7 @@ from pregao.lake.tables.catalogue import find_table
 from tests.twins.analytics.auctions import auctions
 from tests.twins.analytics.bars import USUAL, bars
 from tests.twins.analytics.daily import daily
-from tests.twins.analytics.latency import latency
+from tests.twins.analytics.latency import clock_skews, latency
 from tests.twins.analytics.market_totals import market_totals
 from tests.twins.analytics.places import only_units, ranked
 from tests.twins.analytics.reconciliation import reconciliation
@@ -56,6 +56,7 @@ def run(
     clean = _kept(ranked(only_units(trades_clean(given["trades"], build_id), units)))
     stale = inside["quality"].where(F.col("finding").isin(*_STALE) & F.col("security_id").isNotNull())
     days = _kept(daily(clean, inside["statistics"], inside["instruments"], stale, build_id))
+    minutes = latency(inside["packets"], build_id)
     return Tables((clean, days), {
         "trades_clean": clean.drop("rank"),
         "bars": bars(clean, intervals, build_id),
@@ -65,8 +66,10 @@ def run(
             inside["states"], inside["instruments"], inside["statistics"], inside["imbalances"],
             inside["executions"], clean, build_id,
         ),
-        "latency": latency(inside["packets"], build_id),
-        "quality": reconciliation(days, changed_late(given["trades"]), build_id),
+        "latency": minutes,
+        "quality": reconciliation(days, changed_late(given["trades"]), build_id).unionByName(
+            clock_skews(minutes, build_id)
+        ),
     })  # fmt: skip
 
 

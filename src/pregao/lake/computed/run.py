@@ -6,15 +6,17 @@ from typing import Any, Final
 
 import numpy as np
 
-from pregao.lake.computed.latency import PacketFiles, count_packets, latencies, packet_groups
+from pregao.lake.computed.latency import PacketFiles, count_packets, latencies, packet_groups, skew_findings
 from pregao.lake.computed.totals import market_totals
-from pregao.lake.computed.unit import INPUTS, UnitPart, compute, parts_of, write_rows
+from pregao.lake.computed.unit import INPUTS, LABEL, UnitPart, compute, parts_of, write_rows
 from pregao.lake.reading.arrow import read
+from pregao.lake.reading.conditions import conditions
 from pregao.lake.running.memory import give_back
 from pregao.lake.running.runners import Runner
-from pregao.lake.store.files import DataFile
-from pregao.lake.store.livefile import LiveFile, key_of, may_speak_of
+from pregao.lake.store.files import DataFile, write_file
+from pregao.lake.store.livefile import LiveFile, key_of, live, may_speak_of
 from pregao.lake.store.location import Location
+from pregao.lake.tables.analytics import QUALITY
 from pregao.lake.tables.messages import TRADES
 from pregao.lake.tables.table import UnitKey
 
@@ -64,7 +66,20 @@ def _put_together(
     found = [file for part in parts for file in part.files]
     totals = market_totals(row for part in parts for row in part.alike).sort_by("security_group")
     found += write_rows(location, "market_totals", key, totals, build_id)
-    return found + write_rows(location, "latency", key, latencies(counted), build_id)
+    minutes = latencies(counted)
+    found += write_rows(location, "quality", key, skew_findings(minutes), build_id)
+    return found + write_rows(location, "latency", key, minutes, build_id)
+
+
+def keep_findings(location: Location, replaced: Sequence[DataFile]) -> list[DataFile]:
+    """Of files that are made again from trades, what does not come from trades: a bust changes no clock."""
+    found: list[DataFile] = []
+    for file in replaced:
+        if file.table == QUALITY.name:
+            rows = read(location, QUALITY, [live(file)], conditions(QUALITY, {"finding": "CLOCK_SKEW"}))
+            if rows.num_rows:
+                found.append(write_file(location, QUALITY, file.partition, rows, label=LABEL))
+    return found
 
 
 def _files_of(key: UnitKey, files: Files) -> Files:

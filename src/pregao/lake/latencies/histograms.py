@@ -1,7 +1,8 @@
 """Latencies of a minute and feed, counted: what tasks find adds up to the same, however rows are spread.
 
 Percentiles are by nearest rank over values cut to ten significant bits, which is below a fifth of a
-percent. The least and the greatest are exact.
+percent, and never by more than a microsecond: where clocks differ by seconds, ten bits of a latency would say
+nothing of the way. The least and the greatest are exact.
 """
 
 from collections.abc import Iterator
@@ -77,24 +78,31 @@ class _Counter:
     def __init__(self) -> None:
         self._slots, self._used = (np.zeros((len(WAYS), k.ROOM), np.int64) for _ in range(2))
         self.figures = np.zeros(k.FIGURE_WORDS, np.int64)
+        self._large = np.zeros((len(WAYS), 0), np.int64)
 
     def count(self, columns: dict[str, Numbers], start: int, stop: int) -> bool:
         """Whether the feed had any of these packets."""
         self.figures[:] = 0
         self.figures[k.MOST : k.MOST + len(WAYS)] = _NULL
+        self._large = np.empty((len(WAYS), stop - start), np.int64)
         addresses = np.array([columns[name].ctypes.data for name in k.COLUMNS], np.int64)
         k.count_latencies(
             addresses.ctypes.data, start, stop, self._slots.ctypes.data, self._used.ctypes.data,
-            self.figures.ctypes.data,
+            self.figures.ctypes.data, self._large.ctypes.data,
         )  # fmt: skip
         return bool(self.figures[k.PACKETS])
 
     def taken(self, way: int) -> tuple[Numbers, Numbers]:
-        """Values, rising within a number of bits, and how often each came."""
+        """Values, rising within a number of bits, then those that have no slot, and how often each came."""
         slots = np.sort(self._used[way, : self.figures[k.USED + way]])
         counts = self._slots[way, slots]
         self._slots[way, slots] = 0
-        return slots % k.SLOTS - k.SLOTS // 2 << slots // k.SLOTS, counts
+        values = slots % k.SLOTS - k.SLOTS // 2 << slots // k.SLOTS
+        large = self._large[way, : self.figures[k.LARGE + way]] >> k.MOST_DROPPED << k.MOST_DROPPED
+        if not len(large):
+            return values, counts
+        others, times = np.unique(large, return_counts=True)
+        return np.concatenate([values, others]), np.concatenate([counts, times])
 
 
 class Minutes:

@@ -73,12 +73,15 @@ class Defined:
 
 @dataclass(slots=True)
 class NewsMessage:
-    """A part of a news, as bytes of its message."""
+    """A part of a news, as bytes of its message, and when its capture had it. `received` by feed: what all
+    captures of a unit say."""
 
     key: int
     index: int
     sent_ns: int
     message: bytes
+    received_ns: int = 0
+    received: dict[Feed, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

@@ -49,7 +49,10 @@ _ODD: Final = pa.struct(
 )
 _LEFT_OUT: Final = pa.struct([("channel", pa.int64()), ("reason", pa.string())])
 _NEWS: Final = pa.struct(
-    [("key", pa.int64()), ("index", pa.int64()), ("sent_ns", pa.int64()), ("message", pa.binary())]
+    [
+        ("key", pa.int64()), ("index", pa.int64()), ("sent_ns", pa.int64()), ("message", pa.binary()),
+        ("received_ns", pa.int64()),
+    ]  # fmt: skip
 )
 _FILES: Final = pa.schema(
     [
@@ -197,8 +200,8 @@ def _streams(indexes: Sequence[FileIndex]) -> Any:
         "pauses": _lists([np.array(stream.pauses, _PAUSE) for stream in streams], _PAUSE),
         "definitions": _definitions(streams),
         "news": [
-            [{"key": part.key, "index": part.index, "sent_ns": part.sent_ns, "message": part.message}
-             for part in stream.news]
+            [{"key": part.key, "index": part.index, "sent_ns": part.sent_ns, "message": part.message,
+              "received_ns": part.received_ns} for part in stream.news]
             for stream in streams
         ],
     }  # fmt: skip

@@ -32,12 +32,12 @@ class MarkReader:
             np.ascontiguousarray(keys), np.zeros(len(keys), np.uint16),
         )  # fmt: skip
         while True:
-            self._take_rows(reading.rows, sent)
+            self._take_rows(reading.rows, sent, packets.ts)
             if reading.whole:
                 return
             reading = self._reader.go_on()
 
-    def _take_rows(self, rows: Rows, sent: Array) -> None:
+    def _take_rows(self, rows: Rows, sent: Array, received: Array) -> None:
         kinds = rows["kind"]
         if self._stream is Stream.INCREMENTAL:
             marked = rows[np.isin(kinds, _MARKED)]
@@ -47,7 +47,8 @@ class MarkReader:
             marks["trade_date"] = np.where(marked["kind"] == Kind.PHASE, marked["trade_date"], 0)
             self._marks.append(marks)
             for row in rows[kinds == Kind.NEWS]:
-                self._news.append(self._part(row, int(sent[row["packet"]])))
+                packet = int(row["packet"])
+                self._news.append(self._part(row, int(sent[packet]), int(received[packet])))
         self._take_definitions(rows[kinds == Kind.DEFINITION], sent)
 
     def _take_definitions(self, rows: Any, sent: Array) -> None:
@@ -78,8 +79,8 @@ class MarkReader:
                 Defined(instrument, listed.definition.action, sent_ns, key, int(row["index"]))
             )
 
-    def _part(self, row: Any, sent_ns: int) -> NewsMessage:
-        return NewsMessage(int(row["at"]), int(row["index"]), sent_ns, self._reader.message(row))
+    def _part(self, row: Any, sent_ns: int, received_ns: int) -> NewsMessage:
+        return NewsMessage(int(row["at"]), int(row["index"]), sent_ns, self._reader.message(row), received_ns)
 
     def finish(self) -> tuple[Array, list[Defined], list[NewsMessage]]:
         marks = np.concatenate(self._marks) if self._marks else np.zeros(0, MARK)

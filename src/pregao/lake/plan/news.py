@@ -6,6 +6,7 @@ from pregao.feeds.registry import DEFAULT, load_system
 from pregao.lake.plan.index import NewsMessage
 from pregao.model.errors import PregaoError
 from pregao.model.events import News
+from pregao.model.streams import Feed
 
 
 @dataclass(slots=True)
@@ -14,6 +15,7 @@ class PlacedNews:
     place: int
     index: int
     sent_ns: int
+    received: dict[Feed, int]
 
 
 def assemble(
@@ -35,4 +37,4 @@ def assemble(
 
 
 def _placed(news: News, place: int, message: NewsMessage) -> PlacedNews:
-    return PlacedNews(news, place, message.index, message.sent_ns)
+    return PlacedNews(news, place, message.index, message.sent_ns, message.received)

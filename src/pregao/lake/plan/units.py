@@ -1,7 +1,7 @@
 """Units (system × source × trade date) of a set of captures, with all that planning needs to know of them."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import pairwise
 from typing import Final
@@ -212,12 +212,14 @@ def marks_of(streams: Iterable[UnitStream]) -> Array:
 
 
 def news_of(streams: Iterable[UnitStream]) -> list[tuple[int, NewsMessage]]:
+    """Each part once, with the times at which each feed had it first."""
     found: dict[tuple[int, int], NewsMessage] = {}
     for stream in streams:
         for part in stream.index.news:
             if stream.first <= part.key < stream.end:
                 place = int(stream.places(np.array([part.key]))[0])
-                found.setdefault((place, part.index), part)
+                kept = found.setdefault((place, part.index), replace(part, received={}))
+                kept.received.setdefault(stream.index.feed, part.received_ns)
     return [(place, part) for (place, _), part in sorted(found.items(), key=lambda item: item[0])]
 
 

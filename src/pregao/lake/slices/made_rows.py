@@ -45,7 +45,8 @@ class RowMaker:
     def place(
         self, rows: Rows, numbers: Array, places: Array, rpt_seqs: Array, entries: Array, sent_ns: int
     ) -> None:
-        """Where rows of snapshots stand: behind the packet of their place."""
+        """Where rows of snapshots stand: behind the packet of their place. What holds since before the first
+        packet has the time of `sent_ns`; without one, that of the first packet."""
         merged, ids = self._machine.merged, self._store
         packets = np.searchsorted(merged.place, places, side="right") - 1
         lake = rows.view(LAKE_ROW)
@@ -54,8 +55,8 @@ class RowMaker:
         lake["kind"], lake["number"], lake["at"] = Kind.SNAPSHOT_ORDER, numbers + 1, places
         lake["rpt_seq"], lake["index"], lake["low"] = rpt_seqs, NO_INDEX, entries
         lake["packet"], lake["quality"] = np.where(packets < 0, NO_PACKET, packets), FROM_SNAPSHOT
-        sent = merged.sent[np.maximum(packets, 0)] if len(merged) else np.zeros(len(rows), np.int64)
-        lake["time_ns"] = np.where(packets < 0, sent_ns or NULL, sent)
+        sent = merged.sent[np.maximum(packets, 0)] if len(merged) else np.full(len(rows), NULL)
+        lake["time_ns"] = np.where(packets < 0, sent_ns, sent) if sent_ns else sent
 
     def quote(self, number: int, row: Any, changed: int, quality: int) -> Array:
         quote = np.zeros(1, t.QUOTE)

@@ -23,6 +23,7 @@ from pregao.lake.tables.table import Table
 from pregao.lake.tables.types import DECIMAL_DIGITS
 from pregao.lake.tasks.run import SliceDone
 from pregao.model.instruments import Instrument
+from pregao.model.streams import Feed
 
 _LIMIT = 10**DECIMAL_DIGITS
 Row = dict[str, Any]
@@ -142,6 +143,7 @@ def news_table(unit: Unit, news: Iterable[PlacedNews], symbols: Symbols, build_i
                 **_timed(each.sent_ns), "ts_event": told.time_ns, "time": told.time_ns // 1000,
                 "ts_event_kind": "ENTRY", **_placed(unit, each.place, each.index), "news_id": told.news_id,
                 "headline": told.headline, "text": told.text, "news_source": int(told.source or 0),
+                "ts_recv_a": each.received.get(Feed.A), "ts_recv_b": each.received.get(Feed.B),
                 "language": told.language, "url": told.url, "parts": told.parts,
                 "quality": 0 if told.complete else int(Quality.INCOMPLETE),
             }

@@ -145,6 +145,6 @@ class Market:
             ts_event=self._maybe(sent - self._random.randrange(10**6)),
             ts_event_kind=self._random.choice(("ENTRY", "TRANSACT", "SEND")),
             ts_recv_a=self._maybe(sent + self._random.randrange(10**7)),
-            ts_recv_b=self._maybe(sent + self._random.randrange(10**7)),
+            ts_recv_b=self._maybe(sent + self._random.randrange(10**7) + 16 * 10**9 * (day == TUESDAY)),
         )  # fmt: skip
         return {name: value for name, value in row.items() if name not in ("security_id", "symbol")}

@@ -1,7 +1,13 @@
+from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
+
+from pregao.lake.computed.run import keep_findings
+from pregao.lake.store.files import write_file
+from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import find_table
-from tests.kits.lake_rows import at
+from tests.kits.lake_rows import MONDAY, at, rows_as_arrow
 from tests.unit.lake.computed.conftest import Compute
 from tests.unit.lake.computed.kit import found
 
@@ -41,3 +47,37 @@ def test_latency_per_minute_and_feed(compute: Compute) -> None:
         ("A", 1, -1_000_040), ("B", 1, 1_000_040),
     ]  # fmt: skip
     assert list(made[0]) == find_table("latency").schema.names
+
+
+def test_clocks_that_differ_are_a_finding_and_hide_no_way(compute: Compute) -> None:
+    """B's clock is 16 s ahead for two minutes, in the third by 1 ms: ways are told to the microsecond."""
+    ahead = 16_000_000_000
+    rows = [packet(n, 100_000 + 10 * n, 150_000 + 10 * n + ahead) for n in range(100)]
+    for number, (seconds, more) in enumerate(((61, ahead + 7), (121, 1_000_000)), 600):
+        sent = at(seconds)
+        received = {"ts_recv_a": sent + 100_000, "ts_recv_b": sent + 150_000 + more}
+        rows.append(packet(number, 0, 0, ts_send=sent, ts_event=sent - 9, **received))
+    made = compute(packets=rows)
+    (first,) = [row for row in made["latency"] if (row["feed"], row["ts_minute"]) == ("B", at(0))]
+    assert 0 <= 150_490 + ahead - first["send_to_receive_p50"] < 1_024
+    assert 0 <= 50_000 + ahead - first["behind_other_feed_p50"] < 1_024
+    (finding,) = made["quality"]
+    names = ("finding", "severity", "feed", "stream", "count", "found", "ts_from", "ts_to", "security_id")
+    assert tuple(finding[name] for name in names) == (
+        "CLOCK_SKEW", "WARNING", "B", "INCREMENTAL", 2, str(ahead + 50_000), at(0), at(120), None,
+    )  # fmt: skip
+    assert (finding["seq_num"], finding["ts_send"]) == (600, at(61))
+
+
+def test_a_day_made_again_from_its_trades_keeps_what_clocks_said(tmp_path: Path) -> None:
+    location, quality = Location(tmp_path), find_table("quality")
+    findings = [{"finding": finding} for finding in ("STATISTIC_DIFFERS", "CLOCK_SKEW")]
+    partition = {"trade_date": MONDAY.isoformat(), "channel": "84"}
+    replaced = [
+        write_file(location, quality, partition, rows_as_arrow("quality", rows), label="analytics")
+        for rows in (findings, findings[:1])
+    ]
+    (kept,) = keep_findings(location, replaced)
+    rows = pq.ParquetFile(location.path("quality", kept.path)).read().to_pylist()
+    assert [row["finding"] for row in rows] == ["CLOCK_SKEW"]
+    assert "/analytics-" in f"/{kept.path}"
