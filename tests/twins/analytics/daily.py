@@ -18,6 +18,7 @@ from tests.twins.analytics.places import (
     all_doubts,
     conform,
     lineage_by_rank,
+    place,
     ranked,
     with_lineage,
 )
@@ -27,6 +28,9 @@ COMPARED: Final = ("open", "high", "low", "last", "vwap", "volume", "trades")
 _CANNOT_OPEN: Final = ("MIDPOINT", "BLOCK_BOOK", "RFQ", "SWEEP")
 _OURS: Final = (*COMPARED, "amount", "currency")
 _TOLD: Final = (*(f"b3_{name}" for name in COMPARED), "b3_close", "b3_settlement", "b3_open_interest")
+_COUNTS: Final = ("volume", "trades")
+_FIRST: Final = ("is_begun", "base", "base_volume", "base_trades", "open_live", "high_live", "low_live")
+MORE: Final = ("doubts", "is_begun", *(f"their_{name}" for name in COMPARED), "volume_since", "trades_since")
 # B3's VWAP has four places and no rule of rounding (13.8): half up or cut off, both are B3's.
 VWAP_UNIT: Final = "0.0001"
 
@@ -35,10 +39,12 @@ def daily(
     trades_clean: DataFrame,
     statistics: DataFrame,
     instruments: DataFrame,
+    told_trades: DataFrame,
     incomplete: DataFrame | None = None,
     build_id: str = "",
 ) -> DataFrame:
-    """`incomplete` names instruments (of a unit) that were stale for a while."""
+    """With the columns of MORE, which say what is compared with what. `told_trades` are messages,
+    `incomplete` names instruments (of a unit) that were stale for a while."""
     ours, told = _our_figures(trades_clean, instruments), told_figures(statistics)
     rows = _in_one_shape(ours).unionByName(_in_one_shape(told))
     # Both sides have one row an instrument at most, so "first that is not null" is all there is.
@@ -47,8 +53,62 @@ def daily(
         F.max("lineage").alias("lineage"),
         all_doubts(),
     )
-    made = _with_zeroes(made).withColumn("agrees", _agrees())
-    return conform(_marked(with_lineage(made), incomplete), "daily", build_id)
+    first = told.select(*INSTRUMENT, *_FIRST)
+    made = _joined(_with_zeroes(made), first, *_FIRST)
+    made = _joined(made, _since(told_trades, first), *(f"{name}_net" for name in _COUNTS))
+    made = _marked(with_lineage(_with_comparison(made)), incomplete).withColumn("agrees", _agrees())
+    partial = F.col("is_begun") & (F.col("base_volume") > 0)
+    mark = F.when(partial, F.lit(INCOMPLETE)).otherwise(F.lit(0))
+    made = made.withColumn("doubts", F.col("quality"))
+    return conform(made.withColumn("quality", F.col("doubts").bitwiseOR(mark)), "daily", build_id, *MORE)
+
+
+def _joined(left: DataFrame, right: DataFrame, *names: str) -> DataFrame:
+    same = F.lit(True)
+    for name in INSTRUMENT:
+        same = same & F.col(f"left_side.{name}").eqNullSafe(F.col(f"right_side.{name}"))
+    joined = left.alias("left_side").join(right.alias("right_side"), same, "left")
+    return joined.select("left_side.*", *(f"right_side.{name}" for name in names))
+
+
+def _since(told_trades: DataFrame, first: DataFrame) -> DataFrame:
+    """By how much trades changed volume and number after the first totals of an instrument: trade by trade,
+    what stands in the end less what stood then. What is busted first was there before all captures."""
+    told = told_trades.withColumns(
+        {"told_date": F.col("trade_date"), "trade_date": F.coalesce("of_date", "trade_date")}
+    )
+    begun = first.where("is_begun").select(*INSTRUMENT, "base")
+    rows = _joined(told, begun, "base").where(F.col("base").isNotNull())
+    is_trade = F.col("action") == "TRADE"
+    standing = F.when(is_trade, F.col("size")).alias("standing")
+    busted = F.when(~is_trade, F.col("size")).alias("busted")
+    is_before = (place() <= F.col("base")).alias("is_before")
+    message = F.struct("told_date", place().alias("place"), standing, busted, is_before)
+    trades = rows.groupBy(*INSTRUMENT, "trade_id").agg(F.sort_array(F.collect_list(message)).alias("told"))
+    trades = trades.withColumn("earlier", F.filter("told", lambda each: each["is_before"]))
+    then = F.when(F.size("earlier") > 0, F.element_at("earlier", -1)["standing"])
+    then = F.when(F.size("earlier") == 0, F.element_at("told", 1)["busted"]).otherwise(then)
+    trades = trades.select(*INSTRUMENT, then.alias("then"), F.element_at("told", -1)["standing"].alias("now"))
+    zero = F.lit(0).cast("bigint")
+    return trades.groupBy(*INSTRUMENT).agg(
+        F.sum(F.coalesce("now", zero) - F.coalesce("then", zero)).alias("volume_net"),
+        (F.count("now") - F.count("then")).alias("trades_net"),
+    )
+
+
+def _with_comparison(made: DataFrame) -> DataFrame:
+    begun, zero = F.coalesce(F.col("is_begun"), F.lit(False)), F.lit(0).cast("bigint")
+    partial = {name: F.when(F.col(f"{name}_live"), F.col(f"b3_{name}")) for name in ("open", "high", "low")}
+    partial |= {name: F.col(f"b3_{name}") - F.col(f"base_{name}") for name in _COUNTS}
+    partial |= {"last": F.col("b3_last"), "vwap": F.lit(None).cast("decimal(18,8)")}
+    theirs = {
+        f"their_{name}": F.when(begun, partial[name]).otherwise(F.col(f"b3_{name}")) for name in COMPARED
+    }
+    ours = {
+        f"{name}_since": F.when(begun, F.coalesce(f"{name}_net", zero)).otherwise(F.col(name))
+        for name in _COUNTS
+    }
+    return made.withColumns(theirs | ours).withColumn("is_begun", begun)
 
 
 def _our_figures(trades_clean: DataFrame, instruments: DataFrame) -> DataFrame:
@@ -85,9 +145,13 @@ def _with_zeroes(made: DataFrame) -> DataFrame:
     )  # fmt: skip
 
 
+def ours_of(name: str) -> str:
+    return f"{name}_since" if name in _COUNTS else name
+
+
 def differs(name: str) -> Column:
     """Null where there is nothing to compare."""
-    ours, told = F.col(name), F.col(f"b3_{name}")
+    ours, told = F.col(ours_of(name)), F.col(f"their_{name}")
     if name == "vwap":
         return F.abs(ours - told) >= F.lit(VWAP_UNIT).cast("decimal(18,8)")
     return ours != told

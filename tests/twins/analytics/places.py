@@ -73,8 +73,9 @@ def with_lineage(frame: DataFrame) -> DataFrame:
     return frame.select(*[name for name in frame.columns if name != "lineage"], *fields)
 
 
-def conform(frame: DataFrame, table: str, build_id: str) -> DataFrame:
-    """Exactly the table's columns, in its order and of its types; null for what the frame lacks."""
+def conform(frame: DataFrame, table: str, build_id: str, *more: str) -> DataFrame:
+    """Exactly the table's columns, in its order and of its types; null for what the frame lacks; then
+    `more`."""
     given = set(frame.columns)
     made: dict[str, Column] = {
         "time": F.expr(f"timestamp_micros({'ts_start' if table == 'bars' else 'ts_event'} div 1000)"),
@@ -88,7 +89,7 @@ def conform(frame: DataFrame, table: str, build_id: str) -> DataFrame:
         if source is None:
             source = F.col(column.name) if column.name in given else F.lit(None)
         columns.append(source.cast(column.type.spark).alias(column.name))
-    return frame.select(*columns)
+    return frame.select(*columns, *more)
 
 
 def only_units(frame: DataFrame, units: Sequence[tuple[str, date, str]] | None) -> DataFrame:

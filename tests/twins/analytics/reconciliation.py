@@ -7,7 +7,7 @@ day cannot know (13.4)."""
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from tests.twins.analytics.daily import COMPARED, differs
+from tests.twins.analytics.daily import COMPARED, differs, ours_of
 from tests.twins.analytics.places import DOUBTS, INSTRUMENT, LINEAGE, UNIT, bits, conform
 
 
@@ -36,8 +36,8 @@ def _difference(name: str) -> Column:
     return F.struct(
         F.lit(name).alias("name"),
         F.coalesce(differs(name), F.lit(False)).alias("wrong"),
-        F.col(f"b3_{name}").cast("string").alias("expected"),
-        F.col(name).cast("string").alias("found"),
+        F.col(f"their_{name}").cast("string").alias("expected"),
+        F.col(ours_of(name)).cast("string").alias("found"),
     )
 
 
@@ -46,12 +46,17 @@ def _is_late() -> Column:
 
 
 def _severity() -> Column:
-    return F.when(_is_late(), "INFO").when(bits("quality", DOUBTS), "WARNING").otherwise("ERROR")
+    return F.when(_is_late(), "INFO").when(bits("doubts", DOUBTS), "WARNING").otherwise("ERROR")
 
 
 def _reason() -> Column:
     return (
         F.when(_is_late(), ": a trade was busted or amended on a later date")
-        .when(bits("quality", DOUBTS), ": messages are missing")
+        .when(bits("doubts", DOUBTS), ": messages are missing")
+        .when(F.col("is_begun") & _is_count(), ": from the first totals on")
         .otherwise("")
     )
+
+
+def _is_count() -> Column:
+    return F.col("difference.name").isin("volume", "trades")

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pregao.lake.tables.catalogue import find_table
 from tests.twins.analytics.auctions import auctions
 from tests.twins.analytics.bars import USUAL, bars
-from tests.twins.analytics.daily import daily
+from tests.twins.analytics.daily import MORE, daily
 from tests.twins.analytics.latency import clock_skews, latency
 from tests.twins.analytics.market_totals import market_totals
 from tests.twins.analytics.places import only_units, ranked
@@ -55,12 +55,12 @@ def run(
     inside = {name: only_units(frame, units) for name, frame in given.items() if name != "trades"}
     clean = _kept(ranked(only_units(trades_clean(given["trades"], build_id), units)))
     stale = inside["quality"].where(F.col("finding").isin(*_STALE) & F.col("security_id").isNotNull())
-    days = _kept(daily(clean, inside["statistics"], inside["instruments"], stale, build_id))
+    days = _kept(daily(clean, inside["statistics"], inside["instruments"], given["trades"], stale, build_id))
     minutes = latency(inside["packets"], build_id)
     return Tables((clean, days), {
         "trades_clean": clean.drop("rank"),
         "bars": bars(clean, intervals, build_id),
-        "daily": days,
+        "daily": days.drop(*MORE),
         "market_totals": market_totals(clean, inside["instruments"], build_id),
         "auctions": auctions(
             inside["states"], inside["instruments"], inside["statistics"], inside["imbalances"],

@@ -26,7 +26,7 @@ def told_figures(statistics: DataFrame) -> DataFrame:
         .agg(*_last_of_day(), *_totals(), *_prices(), last_lineage(), F.bit_or("doubts").alias("quality"))
     )
     told = told.withColumns({"high_of": _by_session("highs"), "low_of": _by_session("lows")})
-    return told.select(
+    figures = told.select(
         *INSTRUMENT,
         _price("opening").alias("b3_open"),
         F.greatest(F.col("high_of")[0], F.col("high_of")[1]).alias("b3_high"),
@@ -40,6 +40,33 @@ def told_figures(statistics: DataFrame) -> DataFrame:
         F.col("interest.size").alias("b3_open_interest"),
         "lineage",
         "quality",
+        F.coalesce("opening.live", F.lit(True)).alias("open_live"),
+        _all_live("highs").alias("high_live"),
+        _all_live("lows").alias("low_live"),
+    )
+    first = first_totals(rows)
+    same = F.lit(True)
+    for name in INSTRUMENT:
+        same = same & F.col(f"of.{name}").eqNullSafe(F.col(f"first.{name}"))
+    joined = figures.alias("of").join(first.alias("first"), same, "left")
+    begun = F.coalesce("is_begun", F.lit(False)).alias("is_begun")
+    return joined.select("of.*", begun, "base", "base_volume", "base_trades")
+
+
+def first_totals(rows: DataFrame) -> DataFrame:
+    """The first totals of an instrument and where they stand. `is_begun`: a snapshot told them, or nothing
+    was known of the instrument then, so there may have been others before."""
+    kind = F.col("kind")
+    first = rows.groupBy(*INSTRUMENT).agg(
+        F.min(F.when(kind == "VOLUME", F.struct(place().alias("place"), "size", "quality"))).alias("volume"),
+        F.min(F.when(kind == "TRADES", F.struct(place().alias("place"), "size"))).alias("trades"),
+    )
+    return first.where(F.col("volume").isNotNull()).select(
+        *INSTRUMENT,
+        (F.col("volume.quality").bitwiseAND(FROM_SNAPSHOT | 1) != 0).alias("is_begun"),
+        F.col("volume.place").alias("base"),
+        _or_zero(F.col("volume.size")).alias("base_volume"),
+        _or_zero(F.col("trades.size")).alias("base_trades"),
     )
 
 
@@ -109,16 +136,27 @@ def _prices() -> list[Column]:
 
 def _by_session(name: str) -> Column:
     """The last of each session; null where it was deleted (a bust can take the only price away)."""
+
+    def price(row: Column) -> Column:
+        return F.when(~row["action"].eqNullSafe("DELETE"), row["price"])
+
+    return F.array(*(price(row) for row in _last_of_sessions(name)))
+
+
+def _all_live(name: str) -> Column:
+    """Whether the incremental stream told the last price of each session."""
+    regular, after = (F.coalesce(row["live"], F.lit(True)) for row in _last_of_sessions(name))
+    return regular & after
+
+
+def _last_of_sessions(name: str) -> list[Column]:
     boundary, has_after = F.col("VOLUME_REGULAR.place"), F.col("VOLUME_NON_REGULAR").isNotNull()
 
     def is_after(each: Column) -> Column:
         return has_after & F.coalesce(each["place"] > boundary, F.lit(True))
 
-    def last(rows: Column) -> Column:
-        row = F.get(rows, F.size(rows) - 1)
-        return F.when(~row["action"].eqNullSafe("DELETE"), row["price"])
-
-    return F.array(last(F.filter(name, lambda each: ~is_after(each))), last(F.filter(name, is_after)))
+    sessions = [F.filter(name, lambda each: ~is_after(each)), F.filter(name, is_after)]
+    return [F.get(rows, F.size(rows) - 1) for rows in sessions]
 
 
 def _price(name: str) -> Column:

@@ -13,9 +13,10 @@ import numpy as np
 
 from pregao.feeds.binary.system import REPORTS_IN_A_PACKET
 from pregao.lake.plan.index import NUMBER_BITS
-from pregao.lake.plan.slicing import Slice
+from pregao.lake.plan.readers import row_reader
+from pregao.lake.plan.slicing import TO_LAST, Slice
 from pregao.lake.plan.units import NOWHERE
-from pregao.lake.slices.feeds import Merged, gaps_of
+from pregao.lake.slices.feeds import Merged, gaps_of, read_placed
 from pregao.lake.slices.kernels.merging import CONFLICT
 from pregao.lake.slices.kernels.sampling import BOOK_ONCE, STATISTICS_ONCE
 from pregao.lake.slices.known import UNHEARD, KnownInstruments
@@ -54,6 +55,33 @@ def _emptying(definition: Any) -> Any:
     return row
 
 
+def facts_of(part: Any) -> dict[int | None, list[Any]]:
+    """What the snapshots of a loop tell beside orders, by instrument, and the phases that it tells."""
+    packets = read_placed(part.parts, -1, TO_LAST, owners := [])
+    by_number = dict(zip(packets.place.tolist(), range(len(packets.place)), strict=True))
+    chosen = [by_number[place] for place in sorted(by_number)]
+    reader = row_reader("plain facts", part.parts[0].system)
+    reading = reader.read(
+        0, packets.address[chosen], packets.length[chosen].astype(np.uint32), packets.place[chosen],
+        np.zeros(len(chosen), np.uint16),
+    )  # fmt: skip
+    found: dict[int | None, list[Any]] = {}
+    owner = None
+    while True:
+        for row in reading.rows:
+            kind = int(row["kind"])
+            if kind == Kind.SNAPSHOT:
+                owner = int(row["security_id"])
+            elif kind == Kind.PHASE:
+                found.setdefault(None, []).append(row.copy())
+            elif 32 <= kind <= 64:
+                found.setdefault(owner, []).append(row.copy())
+        if reading.whole:
+            del owners
+            return found
+        reading = reader.go_on()
+
+
 class PlainSlice:
     """`before` is what comes of the last slice of the day before, when it begins with that."""
 
@@ -69,7 +97,9 @@ class PlainSlice:
         self._touched: list[int] = []  # in this event
         self._execution: Emitted | None = None
         self._stale: dict[int, int] = {}
+        self._facts: dict[int, dict[int | None, list[Any]]] = {}  # by loop and instrument; None: phases
         self._last_lost: list[int] = []  # the last place of each loss
+        self._phases_told = False
 
     def run(self, rows: Rows) -> Told:
         self._prepare()
@@ -130,6 +160,7 @@ class PlainSlice:
         while self._happens and self._happens[0][0] < place:
             here, what, _, about = heapq.heappop(self._happens)
             if what == LOAD:
+                self._facts[about.loop.number] = facts_of(about)
                 self._follow(LoadedLoop(about))
             elif what == LOST:
                 self.known.lose(here, about)
@@ -334,7 +365,31 @@ class PlainSlice:
         self._healed(number, place, "snapshot")
         if not same:
             self._replace(number, place, orders, rpt_seq)
+        if not alone and not known.once[number] & STATISTICS_ONCE:
+            self._tell_facts(place, loop, int(loop.security_ids[row]), rpt_seq)
         known.settle(number, place, rpt_seq, statistics=not alone or loop.is_anchor)
+
+    def _tell_facts(self, place: int, loop: Any, security_id: int, rpt_seq: int) -> None:
+        """What was never known is told by its first snapshot, behind the packet of its place."""
+        if not self.emits(place):
+            return
+        facts = self._facts[loop.number]
+        if not self._phases_told and self.slice.start == -1:
+            self._phases_told = True
+            self._tell_each(facts.get(None, []), max(loop.begun, 0), 0)
+        self._tell_each(facts.get(security_id, []), place, rpt_seq)
+
+    def _tell_each(self, facts: list[Any], place: int, rpt_seq: int) -> None:
+        packets = [number for number, each in enumerate(self.merged.place.tolist()) if each <= place]
+        for number, told in enumerate(facts):
+            row = told.copy()
+            row["at"], row["index"], row["rpt_seq"] = place, 0x8000 + number, rpt_seq
+            row["packet"] = packets[-1] if packets else 0xFFFFFFFF
+            if row["time_ns"] == NULL:
+                row["time_ns"] = self.merged.sent[packets[-1] if packets else 0]
+            kind = Kind(int(row["kind"]))
+            emitted = Emitted(row, int(Quality.FROM_SNAPSHOT))
+            self.told.rows.setdefault(TABLES.get(kind, "statistics"), []).append(emitted)
 
     def _replace(self, number: int, place: int, orders: Rows, rpt_seq: int) -> None:
         instrument = self.instruments[number]

@@ -2,6 +2,9 @@
 whether they agree. Our opening price is that of the first trade that may open: no block, no sweep (13.3.3).
 The amount is money, from the table `money` (`totals.money_of_days`).
 
+Of an instrument whose first totals were not the first of its day, ours are partial: volume and trades are
+compared from those totals on, prices where the incremental stream told B3's, and the VWAP not at all.
+
 Where they differ, a row of `quality` for each figure: an ERROR when nothing was missing, a WARNING when the
 instrument was stale for a while (trades may be lost), and an INFO when the trade was changed on a later date,
 which B3's figures of the day cannot know (13.4).
@@ -11,6 +14,7 @@ from typing import Final
 
 from pregao.lake.computed.bars import LAST_PRICES, VOLUMES
 from pregao.lake.computed.pieces import LINEAGE, columns, is_one_of, place
+from pregao.lake.tables.lineage import PLACE
 from pregao.lake.tables.quality import Quality
 
 _COMPARED: Final = ("open", "high", "low", "last", "vwap", "volume", "trades")
@@ -18,14 +22,37 @@ _CANNOT_OPEN: Final = ("MIDPOINT", "BLOCK_BOOK", "RFQ", "SWEEP")
 _DOUBTS: Final = int(Quality.INCOMPLETE | Quality.AFTER_GAP | Quality.BOOK_UNKNOWN)
 _FINE_UNIT: Final = 10_000  # of eight places: B3's VWAP has four and no rule of rounding (13.8)
 _B3: Final = (*(f"b3_{name}" for name in _COMPARED), "b3_close", "b3_settlement", "b3_open_interest")
+_SAME: Final = "{0}.security_id = {1}.security_id AND {0}.symbol IS NOT DISTINCT FROM {1}.symbol"
+_COUNTED: Final = "(b3_volume IS NOT NULL OR ours.trades IS NOT NULL)"
 _LATER: Final = f"ours.security_id IS NULL OR {place('figures')} > {place('ours')}"
+
+
+_COUNTS: Final = ("volume", "trades")
+_TOLD_LIVE: Final = ("open", "high", "low")
+
+
+def _ours(name: str) -> str:
+    return f"{name}_since" if name in _COUNTS else name
+
+
+def _since(name: str) -> str:
+    """Of all that are counted, those after the first totals."""
+    whole = f"WHEN {_COUNTED} THEN coalesce(ours.{name}, 0)"
+    return f"CASE WHEN is_begun THEN coalesce(since.{name}, 0) {whole} END"
+
+
+def _theirs(name: str) -> str:
+    """B3's figure that ours is compared with."""
+    partial = {"vwap": "NULL"} | {each: f"CASE WHEN {each}_live THEN b3_{each} END" for each in _TOLD_LIVE}
+    partial |= {each: f"b3_{each} - base_{each}" for each in _COUNTS}
+    return f"CASE WHEN is_begun THEN {partial.get(name, f'b3_{name}')} ELSE b3_{name} END AS their_{name}"
 
 
 def _differs(name: str) -> str:
     """Null where there is nothing to compare."""
     if name == "vwap":
-        return f"abs(vwap - b3_vwap) >= {_FINE_UNIT}"
-    return f"{name} <> b3_{name}"
+        return f"abs(vwap - their_vwap) >= {_FINE_UNIT}"
+    return f"{_ours(name)} <> their_{name}"
 
 
 def _text(name: str) -> str:
@@ -50,21 +77,40 @@ WITH traded AS (
 ), ours AS (
     SELECT traded.*, average(traded.amount, volume) AS vwap, {columns(LINEAGE, "clean")}
     FROM traded JOIN clean USING (security_id, rank)
+), messages AS (
+    SELECT told.security_id, told.symbol, trade_id, action <> 'TRADE' AS is_bust, size,
+        CASE WHEN action = 'TRADE' THEN size END AS standing, {place("told")} <= {place("figures.base")} AS is_before,
+        row_number() OVER (PARTITION BY told.security_id ORDER BY told.trade_date, {columns(PLACE, "told")}) AS number
+    FROM told JOIN figures ON {_SAME.format("told", "figures")} WHERE is_begun
+), changes AS (
+    -- What stood when the first totals were told, and what stands in the end. A trade whose first message is its
+    -- bust was there before the captures began.
+    SELECT security_id, symbol, coalesce(arg_max(struct_pack(size := standing), number) FILTER (is_before),
+            arg_min(struct_pack(size := CASE WHEN is_bust THEN size END), number)).size AS before,
+        arg_max(struct_pack(size := standing), number).size AS after
+    FROM messages GROUP BY security_id, symbol, trade_id
+), since AS (
+    SELECT security_id, symbol, sum(coalesce(after, 0) - coalesce(before, 0))::BIGINT AS volume,
+        count(after) - count(before) AS trades
+    FROM changes GROUP BY security_id, symbol
 ), both_sides AS (
     SELECT coalesce(ours.security_id, figures.security_id) AS security_id,
         coalesce(ours.symbol, figures.symbol) AS symbol,
         {columns(_COMPARED[:5], "ours")}, money.amount, money.currency, {columns(_B3, "figures")},
-        CASE WHEN b3_volume IS NOT NULL OR trades IS NOT NULL THEN coalesce(volume, 0) END AS volume,
-        CASE WHEN b3_volume IS NOT NULL OR trades IS NOT NULL THEN coalesce(trades, 0) END AS trades,
+        {", ".join(f"CASE WHEN {_COUNTED} THEN coalesce(ours.{name}, 0) END AS {name}" for name in _COUNTS)},
+        {", ".join(f"{_since(name)} AS {name}_since" for name in _COUNTS)},
+        {", ".join(map(_theirs, _COMPARED))}, coalesce(is_begun, false) AS is_begun,
+        coalesce(is_begun AND base_volume > 0, false) AS is_partial,
         {", ".join(f"CASE WHEN {_LATER} THEN figures.{name} ELSE ours.{name} END AS {name}" for name in LINEAGE)},
         coalesce(ours.quality, 0) | coalesce(figures.quality, 0)
             | CASE WHEN EXISTS (FROM stale WHERE stale.security_id = coalesce(ours.security_id, figures.security_id))
-                THEN {int(Quality.INCOMPLETE)} ELSE 0 END AS quality
-    FROM ours FULL JOIN figures ON ours.security_id = figures.security_id
-        AND ours.symbol IS NOT DISTINCT FROM figures.symbol
-    LEFT JOIN money ON ours.security_id = money.security_id AND ours.symbol IS NOT DISTINCT FROM money.symbol
+                THEN {int(Quality.INCOMPLETE)} ELSE 0 END AS doubts
+    FROM ours FULL JOIN figures ON {_SAME.format("ours", "figures")}
+    LEFT JOIN since ON {_SAME.format("figures", "since")}
+    LEFT JOIN money ON {_SAME.format("ours", "money")}
 )
-SELECT *, CASE WHEN len(list_filter([{_ALL}], lambda one: one IS NOT NULL)) > 0
+SELECT *, doubts | CASE WHEN is_partial THEN {int(Quality.INCOMPLETE)} ELSE 0 END AS quality,
+    CASE WHEN len(list_filter([{_ALL}], lambda one: one IS NOT NULL)) > 0
     THEN NOT list_contains([{_ALL}], true) END AS agrees
 FROM both_sides
 """  # noqa: E501
@@ -75,20 +121,22 @@ WHERE finding IN ('STALE_SPAN', 'HEAL') AND security_id IS NOT NULL
 """
 DAILY: Final = "SELECT * FROM days"
 _EACH: Final = " UNION ALL BY NAME ".join(
-    f"SELECT *, '{name}' AS figure, {_text(f'b3_{name}')} AS expected, {_text(name)} AS found FROM days"
-    f" WHERE {_differs(name)}"
+    f"SELECT *, '{name}' AS figure, {_text(f'their_{name}')} AS expected, {_text(_ours(name))} AS found"
+    f" FROM days WHERE {_differs(name)}"
     for name in _COMPARED
 )
 DIFFERENCES: Final = f"""
 WITH late AS (
     SELECT DISTINCT security_id FROM told WHERE of_date < trade_date
 ), each_figure AS (
-    SELECT *, security_id IN (FROM late) AS is_late, quality & {_DOUBTS} <> 0 AS is_doubtful FROM ({_EACH})
+    SELECT *, security_id IN (FROM late) AS is_late, doubts & {_DOUBTS} <> 0 AS is_doubtful FROM ({_EACH})
 )
 SELECT security_id, symbol, {columns(LINEAGE, "each_figure")}, quality, expected, found,
     'STATISTIC_DIFFERS' AS finding, 'INCREMENTAL' AS stream,
     CASE WHEN is_late THEN 'INFO' WHEN is_doubtful THEN 'WARNING' ELSE 'ERROR' END AS severity,
     figure || CASE WHEN is_late THEN ': a trade was busted or amended on a later date'
-        WHEN is_doubtful THEN ': messages are missing' ELSE '' END AS detail
+        WHEN is_doubtful THEN ': messages are missing'
+        WHEN is_begun AND figure IN {is_one_of(_COUNTS)} THEN ': from the first totals on' ELSE '' END
+        AS detail
 FROM each_figure
 """

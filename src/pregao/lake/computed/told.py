@@ -5,6 +5,9 @@ added, high and low compared, VWAPs weighted. HighPrice and LowPrice do not say 
 before the ExecutionStatistics of the same event, so one that comes after the last totals of the regular
 session belongs to the after-market, if there was one. B3 tells the net change to the day before with every
 execution (13.2): that is the last price. LastTradePrice is for snapshots and failures (13.6).
+
+Captures may begin in the middle of the day. Then the first totals of an instrument come from a snapshot, or
+while nothing is known of it: what was traded before them nobody has, so ours are compared from there on.
 """
 
 from typing import Final
@@ -15,6 +18,8 @@ from pregao.lake.tables.quality import Quality
 
 _SESSIONS: Final = ("REGULAR", "NON_REGULAR")
 _TOTALS: Final = ("VOLUME", "VWAP", "TRADES")
+# Of the first totals: there may have been others before.
+_BEGUN: Final = int(Quality.BOOK_UNKNOWN | Quality.FROM_SNAPSHOT)
 _DAILY: Final = "coalesce(origin, 'DAILY') = 'DAILY'"
 _LAST: Final = {
     "opening": f"kind = 'OPENING' AND {_DAILY}",
@@ -46,8 +51,15 @@ def _price(name: str) -> str:
 def _of_session(kind: str, *, after: bool) -> str:
     """The last price of a session; null where it was deleted (a bust can take the only one away)."""
     which = "is_after" if after else "NOT is_after"
-    last = f"arg_max_null({_price('extreme')}, number) FILTER (kind = '{kind}' AND {which})"
-    return f"{last} AS {kind.lower()}_{_SESSIONS[after].lower()}"
+    of_session = f"FILTER (kind = '{kind}' AND {which})"
+    name = f"{kind.lower()}_{_SESSIONS[after].lower()}"
+    last = f"arg_max_null({_price('extreme')}, number) {of_session} AS {name}"
+    return f"{last}, arg_max(live, number) {of_session} AS {name}_live"
+
+
+def _was_live(kind: str) -> str:
+    """Whether all that makes up a price of the day was told by the incremental stream."""
+    return " AND ".join(f"coalesce({kind}_{session.lower()}_live, true)" for session in _SESSIONS)
 
 
 def _sum(kind: str) -> str:
@@ -87,7 +99,11 @@ WITH spoken AS (
             FILTER (kind IN {_TOTALS}) AS net_change,
         arg_max(stream_number, number) FILTER ({_LAST["VOLUME_REGULAR"]}) AS boundary,
         count(*) FILTER ({_LAST["VOLUME_NON_REGULAR"]}) > 0 AS has_after,
-        arg_max(place, stream_number) AS lineage, bit_or(quality) AS quality
+        arg_max(place, stream_number) AS lineage, bit_or(quality) AS quality,
+        arg_max(live, number) FILTER ({_LAST["opening"]}) AS opening_live,
+        arg_min(struct_pack(size := size, quality := quality, place := place), stream_number)
+            FILTER (kind = 'VOLUME') AS first_volume,
+        arg_min(struct_pack(size := size), stream_number) FILTER (kind = 'TRADES') AS first_trades
     FROM numbered GROUP BY security_id, symbol
 ), extremes AS (
     -- HighPrice and LowPrice do not say their session: one after the last totals of the regular session is of
@@ -112,7 +128,11 @@ SELECT last_words.security_id, last_words.symbol,
     closing.price AS b3_close,
     settlement.price::DECIMAL(18,4) AS b3_settlement,
     interest.size AS b3_open_interest,
-    {columns(LINEAGE, "lineage")}, quality
+    {columns(LINEAGE, "lineage")}, quality,
+    coalesce(first_volume.quality & {_BEGUN} <> 0, false) AS is_begun, first_volume.place AS base,
+    coalesce(first_volume.size, 0) AS base_volume, coalesce(first_trades.size, 0) AS base_trades,
+    coalesce(opening_live, true) AS open_live, {_was_live("high")} AS high_live,
+    {_was_live("low")} AS low_live
 FROM last_words LEFT JOIN extremes ON last_words.security_id IS NOT DISTINCT FROM extremes.security_id
     AND last_words.symbol IS NOT DISTINCT FROM extremes.symbol
 """

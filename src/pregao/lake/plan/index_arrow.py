@@ -52,8 +52,8 @@ _NEWS: Final = pa.struct(
     [
         ("key", pa.int64()), ("index", pa.int64()), ("sent_ns", pa.int64()), ("message", pa.binary()),
         ("received_ns", pa.int64()),
-    ]  # fmt: skip
-)
+    ]
+)  # fmt: skip
 _FILES: Final = pa.schema(
     [
         ("path", pa.string()), ("size", pa.int64()), ("version", pa.string()), ("content", pa.string()),

@@ -66,6 +66,12 @@ class RowBuffers:
         """Of its first row."""
         return int(self.table[table, 0])
 
+    def append_by_kind(self, rows: Rows) -> None:
+        """Each to the table of its kind."""
+        tables = self.table_of_kind[rows["kind"]]
+        for table in np.unique(tables[tables != NO_TABLE]).tolist():
+            self.append(table, rows[tables == table])
+
     def count(self, table: int) -> int:
         return int(self.table[table, 1])
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from pregao.lake.plan.index import Array
+from pregao.lake.plan.slicing import FROM_FIRST
 from pregao.lake.slices.kernels.books import settle_one
-from pregao.lake.slices.kernels.sampling import BOOK_ONCE, note_change
+from pregao.lake.slices.kernels.sampling import BOOK_ONCE, STATISTICS_ONCE, note_change
 from pregao.lake.slices.kernels.snapshots import same_book
 from pregao.lake.slices.known import UNHEARD
 from pregao.lake.slices.loops import LoadedLoop
@@ -40,6 +41,7 @@ class Healing:
         self._lost_ns: dict[int, int | None] = {}
         self.carried = CarriedOver(machine, self._made)
         self.checkpoints: list[Rows] = []  # of loops
+        self._phases_told = False
 
     # Loops
 
@@ -115,7 +117,23 @@ class Healing:
         self._judge(number, place, loop.number, rpt_seq, same=same)
         if not same:
             self._replace(number, place, orders, rpt_seq)
+        if not alone and not known.once[number] & STATISTICS_ONCE:
+            self._tell_facts(number, place, loaded, row)
         known.settle(number, place, rpt_seq, statistics=not alone or loop.is_anchor)
+
+    def _tell_facts(self, number: int, place: int, loaded: LoadedLoop, row: int) -> None:
+        """Statistics, bands and the state of an instrument of which nothing was known: no message will tell
+        them again. With the first of them the phases of the groups."""
+        machine, facts = self._machine, loaded.facts(row)
+        if not machine.emits(place):
+            return
+        if not self._phases_told and machine.slice.start == FROM_FIRST:
+            self._phases_told = True
+            begun = max(loaded.loop.begun, 0)
+            machine.buffers.append_by_kind(self._made.of_facts(UNHEARD, begun, loaded.phases(), 0))
+        facts = facts[facts["kind"] != Kind.PHASE]
+        rpt_seq = int(loaded.loop.rpt_seqs[row])
+        machine.buffers.append_by_kind(self._made.of_facts(number, place, facts, rpt_seq))
 
     def _judge(self, number: int, place: int, loop: int, rpt_seq: int, *, same: bool) -> None:
         known, emits = self._known, self._machine.emits(place)

@@ -8,7 +8,7 @@ from pregao.books import layout as t
 from pregao.lake.plan.index import Array
 from pregao.lake.slices.kernels.books import QUOTE_QUALITY
 from pregao.lake.slices.known import UNHEARD
-from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX, NO_PACKET
+from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX, NO_PACKET, SNAPSHOT_INDEX
 from pregao.lake.tables.quality import Quality
 from pregao.model.rows import NULL, ROW, Kind, Rows
 
@@ -57,6 +57,21 @@ class RowMaker:
         lake["packet"], lake["quality"] = np.where(packets < 0, NO_PACKET, packets), FROM_SNAPSHOT
         sent = merged.sent[np.maximum(packets, 0)] if len(merged) else np.full(len(rows), NULL)
         lake["time_ns"] = np.where(packets < 0, sent_ns, sent) if sent_ns else sent
+
+    def of_facts(self, number: int, place: int, facts: Rows, rpt_seq: int, first: int = 0) -> Rows:
+        """What a snapshot tells beside orders, as rows of the stream, with their own times. `number`: UNHEARD
+        for phases of groups; `first`: the index of the first."""
+        rows = facts.copy()
+        lake, times = rows.view(LAKE_ROW), facts["time_ns"].copy()
+        numbers, count = np.full(len(rows), number), len(rows)
+        ids, kinds = lake["security_id"].copy(), lake["kind"].copy()
+        self.place(rows, numbers, np.full(count, place), np.full(count, rpt_seq), lake["low"].copy(), 0)
+        lake["security_id"], lake["kind"] = ids, kinds
+        lake["index"] = SNAPSHOT_INDEX + np.minimum(first + np.arange(count), SNAPSHOT_INDEX - 2)
+        lake["time_ns"] = np.where(times == NULL, lake["time_ns"], times)
+        if number == UNHEARD:
+            lake["number"] = 0
+        return rows
 
     def quote(self, number: int, row: Any, changed: int, quality: int) -> Array:
         quote = np.zeros(1, t.QUOTE)

@@ -11,6 +11,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 NO_PACKET: Final = 0xFFFFFFFF
 NO_INDEX: Final = 0xFFFF
+SNAPSHOT_INDEX: Final = 0x8000  # what a snapshot tells stands behind all messages of the packet of its place
 
 
 def _lake_row() -> "np.dtype[Any]":

@@ -23,7 +23,7 @@ _TIMES: Final = (
 _PLACE: Final = (
     Column("seq_version", INT, "sequenceVersion", skip=True),
     Column("seq_num", LONG, "sequenceNumber of the packet", skip=True),
-    Column("msg_index", INT, "message in its packet, from 0"),
+    Column("msg_index", INT, "message in its packet, from 0; from 32768 on: of a snapshot"),
     Column("entry", INT, "row of its message, from 0"),
     Column("rpt_seq", LONG, "rptSeq of the instrument"),
 )
