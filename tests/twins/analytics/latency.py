@@ -50,7 +50,7 @@ def clock_skews(minutes: DataFrame, build_id: str = "") -> DataFrame:
     wrong = minutes.where((F.col("feed") == "B") & (F.abs("skew") > 100_000_000))
     skews = F.sort_array(F.collect_list("skew"))
     lineage = ("ts_send", "seq_version", "seq_num", "ts_event", "ts_event_kind", "ts_recv_a", "ts_recv_b")
-    found = wrong.groupBy("trade_date", "channel").agg(
+    found = wrong.groupBy(*UNIT).agg(
         F.min("ts_minute").alias("ts_from"),
         (F.max("ts_minute") + MINUTE_NS).alias("ts_to"),
         F.count(F.lit(1)).alias("count"),

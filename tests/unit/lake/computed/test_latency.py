@@ -7,7 +7,7 @@ from pregao.lake.computed.run import keep_findings
 from pregao.lake.store.files import write_file
 from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import find_table
-from tests.kits.lake_rows import MONDAY, at, rows_as_arrow
+from tests.kits.lake_rows import PARTITION, at, rows_as_arrow
 from tests.unit.lake.computed.conftest import Compute
 from tests.unit.lake.computed.kit import found
 
@@ -72,9 +72,8 @@ def test_clocks_that_differ_are_a_finding_and_hide_no_way(compute: Compute) -> N
 def test_a_day_made_again_from_its_trades_keeps_what_clocks_said(tmp_path: Path) -> None:
     location, quality = Location(tmp_path), find_table("quality")
     findings = [{"finding": finding} for finding in ("STATISTIC_DIFFERS", "CLOCK_SKEW")]
-    partition = {"trade_date": MONDAY.isoformat(), "channel": "84"}
     replaced = [
-        write_file(location, quality, partition, rows_as_arrow("quality", rows), label="analytics")
+        write_file(location, quality, PARTITION, rows_as_arrow("quality", rows), label="analytics")
         for rows in (findings, findings[:1])
     ]
     (kept,) = keep_findings(location, replaced)
