@@ -30,6 +30,17 @@ class Findings:
         sent = int(machine.merged.sent[packet]) if packet >= 0 else None
         self.rows.append({"place": place, "finding": finding, "ts_event": sent, **columns})
 
+    def told(self) -> list[Finding]:
+        """All rows, and one that says how many more there were."""
+        if not self.left_out:
+            return self.rows
+        last = self.rows[-1]
+        more = {
+            "place": last["place"], "finding": "OTHER", "severity": "WARNING", "ts_event": last["ts_event"],
+            "count": self.left_out, "detail": f"findings left out: a slice tells {MOST:,} at most",
+        }  # fmt: skip
+        return [*self.rows, more]
+
     def count(self, loop: int, what: str, times: int = 1) -> None:
         self.loops.setdefault(loop, Counter())[what] += times
 

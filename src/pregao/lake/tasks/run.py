@@ -83,7 +83,7 @@ def _build(slice_: Slice, location: Location, build_id: str) -> SliceDone:
         if stretch.ends_window and slice_.is_first_shard:
             _write_packets(target, machine, lineage)
     _write_rest(target, machine, lineage)
-    done.findings = machine.findings.rows
+    done.findings = machine.findings.told()
     done.loops = {loop: dict(counts) for loop, counts in machine.findings.loops.items()}
     return done
 
