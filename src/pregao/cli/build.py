@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 from pregao.cli.lake_arguments import DAMAGED, OK, add_lake, add_parser, natural
 
 if TYPE_CHECKING:
+    from pregao.cli.progress import Output
     from pregao.lake.build import BuildReport
+    from pregao.lake.forecast import Forecast
 
 _DESCRIPTION: Final = """\
 Captures of Binary UMDF to the tables of a lake, on Spark: feeds A and B merged by sequence
@@ -51,6 +53,8 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--slices", type=natural, metavar="N", help="of each unit (default: by its size)")
     parser.add_argument("--no-computed", action="store_true",
                         help="without tables computed from others: bars, daily, auctions …")  # fmt: skip
+    parser.add_argument("--dry-run", action="store_true",
+                        help="only what would be read, built and replaced, with time and room")  # fmt: skip
     parser.add_argument("--no-progress", action="store_true", help="no progress on stderr")
     parser.set_defaults(run=run)
 
@@ -72,7 +76,7 @@ def _interval(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     from pregao.cli.progress import Output, StepsLine
-    from pregao.jobs.build import BuildRequest, build_lake, unreadable_captures
+    from pregao.jobs.build import BuildRequest, build_lake, forecast_lake, unreadable_captures
 
     request = BuildRequest(
         args.captures, args.lake, frozenset(args.channel) if args.channel else None,
@@ -82,6 +86,10 @@ def run(args: argparse.Namespace) -> int:
     )  # fmt: skip
     unreadable = unreadable_captures(args.captures)
     output = Output()
+    if args.dry_run:
+        with StepsLine(STEPS, enabled=not args.no_progress) as line:
+            found = forecast_lake(request, line.update, master=args.master, archive=args.archive)
+        return _show(found, output)
     try:
         with StepsLine(STEPS, enabled=not args.no_progress) as line:
             report = build_lake(request, line.update, master=args.master, archive=args.archive)
@@ -96,6 +104,20 @@ def run(args: argparse.Namespace) -> int:
         output.talk(each)
     nothing = not report.units and not report.unchanged
     return DAMAGED if unreadable or report.unreadable or left or nothing else OK
+
+
+def _show(found: "Forecast", output: "Output") -> int:
+    """Units on stdout, what they come to on stderr."""
+    for line in found.lines():
+        output.data(f"{line}\n")
+    for warning in found.warnings:
+        output.talk(f"warning: {warning}")
+    output.talk(
+        f"{found.captures:,} captures, {found.scanned:,} scanned; would build {len(found.to_build)} of"
+        f" {len(found.units)} units, {found.messages:,} messages: about {found.seconds:,.0f} s on two cores"
+        f" and {found.bytes:,} bytes"
+    )
+    return OK
 
 
 def _summary(report: "BuildReport") -> list[str]:

@@ -1,7 +1,7 @@
 """Captures to a lake, on Spark: here, or on a cluster."""
 
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
@@ -10,6 +10,7 @@ from pregao.captures.decode import load_channel_map
 from pregao.captures.readable import EMPTY, need_readable, why_unreadable
 from pregao.jobs.compiled import compiling
 from pregao.lake.build import USUAL_BARS, Builder, BuildReport, BuildSettings
+from pregao.lake.forecast import Forecast
 from pregao.lake.plan.fingerprints import find_captures
 from pregao.lake.running.runners import LazySparkRunner
 from pregao.lake.spark.failures import in_one_line, stop
@@ -49,6 +50,22 @@ def build_lake(
     request: BuildRequest, told: Told, *, master: str = LOCAL, archive: str | None = None, spark: Any = None
 ) -> BuildReport:
     """Spark is only started when there is something to do; `spark` is a session that is there already."""
+    with _builder(request, told, master=master, archive=archive, spark=spark) as builder:
+        return builder.build(request.captures)
+
+
+def forecast_lake(
+    request: BuildRequest, told: Told, *, master: str = LOCAL, archive: str | None = None, spark: Any = None
+) -> Forecast:
+    """What `build_lake` would do."""
+    with _builder(request, told, master=master, archive=archive, spark=spark) as builder:
+        return builder.forecast(request.captures)
+
+
+@contextmanager
+def _builder(
+    request: BuildRequest, told: Told, *, master: str, archive: str | None, spark: Any
+) -> Iterator[Builder]:
     if not find_captures(request.captures):
         raise ConfigurationError("there is no capture file in what was given")
     settings = BuildSettings(
@@ -68,10 +85,9 @@ def build_lake(
         return started[0]
 
     runner = LazySparkRunner(session)
-    builder = Builder(Location(request.lake), runner, settings, told=told)
     try:
         with in_one_line():
-            return builder.build(request.captures)
+            yield Builder(Location(request.lake), runner, settings, told=told)
     finally:
         for each in started:
             stop(each)

@@ -17,6 +17,7 @@ from uuid import uuid4
 from pregao.lake.build_report import USUAL_BARS, BuildReport, BuildSettings, left_out
 from pregao.lake.deriving import derive_units
 from pregao.lake.errors import LakeConflictError, StaleReadError
+from pregao.lake.forecast import Deed, Forecast
 from pregao.lake.plan.carried import digest_of
 from pregao.lake.plan.fingerprints import (
     CODE_VERSION,
@@ -28,6 +29,7 @@ from pregao.lake.plan.fingerprints import (
 )
 from pregao.lake.plan.index import FileIndex
 from pregao.lake.plan.scan import ScanSettings
+from pregao.lake.plan.scanning import Scanning, Wanted
 from pregao.lake.plan.units import Unit, find_units
 from pregao.lake.planned import PLAN, Planned, start_of
 from pregao.lake.running.runners import Runner
@@ -87,6 +89,24 @@ class Builder:
             report.raise_reason()
         return report
 
+    def forecast(self, paths: Sequence[str]) -> Forecast:
+        """What `build` would do with the lake as it is. Nothing is changed but that indexes are kept."""
+        files = find_captures(paths)
+        state = LakeState.recovered(self._location, self._settings.system)
+        report, found = BuildReport("", state.version.number), Forecast(len(files), 0)
+        if not self._settings.rebuild and self._all_unchanged(files, state, report):
+            found.leave(report.unchanged)
+            return found
+        indexes, outcome = self._scan(files, report), _DateOutcome()
+        for unit in self._units(indexes, report):
+            work = self._plan(unit, indexes, state, outcome)
+            if work is not None:
+                found.take(work, Deed.BUILD if state.row(unit.key) is None else Deed.REPLACE)
+        found.leave(outcome.unchanged)
+        found.scanned = report.scanned
+        found.warnings = [*report.warnings, *(str(each) for each in outcome.refused)]
+        return found
+
     def _lap(self, report: BuildReport, step: str) -> None:
         now = perf_counter()
         report.seconds[step] = report.seconds.get(step, 0.0) + now - self._since
@@ -125,9 +145,12 @@ class Builder:
     def _scan(self, files: list[str], report: BuildReport) -> list[FileIndex]:
         settings = self._settings
         chosen = ScanSettings(settings.map, settings.scratch, settings.piece_packets, settings.system)
-        outcomes = self._runner.run(partial(try_to_scan, settings=chosen), files, partial(self._told, "scan"))
-        report.unreadable = [each for each in outcomes if isinstance(each, Unreadable)]
-        return [each for each in outcomes if isinstance(each, FileIndex)]
+        wanted = Wanted(settings.channels, settings.dates)
+        scanning = Scanning(self._location, self._runner, chosen, wanted, scan=try_to_scan)
+        indexes = scanning.indexes(files, partial(self._told, "scan"))
+        report.scanned = scanning.scanned
+        report.unreadable = [each for each in scanning.others if isinstance(each, Unreadable)]
+        return indexes
 
     def _units(self, indexes: list[FileIndex], report: BuildReport) -> list[Unit]:
         settings, found = self._settings, find_units(indexes)

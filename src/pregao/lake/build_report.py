@@ -45,6 +45,7 @@ class BuildReport:
     seconds: dict[str, float] = field(default_factory=dict)  # of wall time, by step
     work: dict[str, float] = field(default_factory=dict)  # of all tasks, by step
     bytes: int = 0
+    scanned: int = 0  # captures that were read: of others the lake had an index
     warnings: list[str] = field(default_factory=list)  # what of the captures nothing was made of
     unreadable: list[Unreadable] = field(default_factory=list)  # captures
     refused: list[Refused] = field(default_factory=list)  # units whose captures have become fewer

@@ -69,6 +69,7 @@ class CaptureLayout:
     pieces: list[Piece] = field(default_factory=list)
     odd: dict[int, tuple[int, bytes, int]] = field(default_factory=dict)  # by piece: ts, payload, flow
     damage: list[str] = field(default_factory=list)
+    content: str | None = None  # a hash of its bytes, where they were read from the first to the last
 
     @property
     def path(self) -> str:
@@ -144,6 +145,7 @@ def walk_capture(layout: CaptureLayout, piece_packets: int = PIECE_PACKETS) -> I
             else:
                 layout.pieces.append(_piece(layout, item, reader))
                 yield len(layout.pieces) - 1, _packets(item)
+        layout.content = content.hash.value() if content.hash is not None else None
     finally:
         content.close()
 

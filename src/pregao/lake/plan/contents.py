@@ -6,18 +6,20 @@ mapping would end the process (SIGBUS), and a worker of Spark with it.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, Final, cast
 
 import numpy as np
 
 from pregao.io.captures import WINDOW_SIZE, Window
 from pregao.io.seekable import SeekableFile
+from pregao.lake.plan.kernels import STRIPE, begin_hash, end_hash, hash_stripes
 from pregao.lake.plan.scratch import Form, unpacked
 from pregao.lake.plan.stored import LocalFile, RemoteFile, Stored, look, open_remote, open_stored
 from pregao.lake.store.location import is_remote
 from pregao.model.errors import CaptureError
 
 Array = np.ndarray[Any, np.dtype[Any]]
+HASH_SEED: Final = 1
 
 
 class NotInFramesError(CaptureError):
@@ -34,6 +36,41 @@ class FrameWindow(Window):
     frame: int = 0
 
 
+class ContentHash:
+    """A hash of all bytes of a file that is read from its beginning to its end, so that a scan need not read
+    it twice. Windows may overlap, and must not leave anything out."""
+
+    def __init__(self, size: int) -> None:
+        self._size, self._end = size, 0
+        self._state, self._rest = np.zeros(4, np.int64), np.zeros(0, np.uint8)
+        begin_hash(self._state.ctypes.data, size, HASH_SEED)
+
+    def take(self, start: int, data: Array) -> None:
+        """Bytes from `start` on; those that came before are passed over."""
+        if start > self._end:
+            raise ValueError(f"bytes {self._end} to {start} were left out")
+        new = data[self._end - start :]
+        self._end += len(new)
+        if len(self._rest):
+            missing = STRIPE - len(self._rest)
+            begun, new = np.concatenate([self._rest, new[:missing]]), new[missing:]
+            if len(begun) < STRIPE:
+                self._rest = begun
+                return
+            hash_stripes(self._state.ctypes.data, begun.ctypes.data, STRIPE)
+        whole = len(new) // STRIPE * STRIPE
+        hash_stripes(self._state.ctypes.data, new.ctypes.data, whole)
+        self._rest = new[whole:].copy()
+
+    def value(self) -> str | None:
+        """None: the file was not read to its end."""
+        if self._end != self._size:
+            return None
+        if not self._size:
+            return "empty"
+        return f"{int(end_hash(self._state.ctypes.data, self._rest.ctypes.data, len(self._rest))):016x}"
+
+
 class Content:
     """What pieces are of: a file of this machine or of a store, or zstd frames of either. A `Source` of
     `captures.reader`: its windows are frames, or about as long as is asked for."""
@@ -43,6 +80,7 @@ class Content:
     def __init__(self, stored: Stored, form: Form, scratch: str = "") -> None:
         self.frames: SeekableFile | None = None
         self.length, self._path = 0, stored.path
+        self.hash: ContentHash | None = None  # of a plain file of this machine, as it is read
         self._file: LocalFile | RemoteFile | None = None
         self._last = -1, np.zeros(0, np.uint8)
         if form is not Form.UNPACKED and is_remote(stored.path):
@@ -59,7 +97,7 @@ class Content:
         elif form is Form.FRAMES:
             self.frames = SeekableFile(open_stored(stored.path), stored.path)
         else:
-            self._file = LocalFile(stored.path, stored.size)
+            self._file, self.hash = LocalFile(stored.path, stored.size), ContentHash(stored.size)
 
     @property
     def size(self) -> int:
@@ -88,7 +126,10 @@ class Content:
         start, wanted = 0, least
         while True:
             self.length = min(start + wanted, self.size)
-            window = Window(start, self.between(start, self.length).data)
+            data = self.between(start, self.length)
+            if self.hash is not None:
+                self.hash.take(start, data)
+            window = Window(start, data.data)
             yield window
             if self.length == self.size:
                 return

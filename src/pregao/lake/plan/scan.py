@@ -19,9 +19,8 @@ from pregao.lake.plan.captures import (
     open_layout,
     walk_capture,
 )
-from pregao.lake.plan.contents import NotInFramesError
+from pregao.lake.plan.contents import ContentHash, NotInFramesError
 from pregao.lake.plan.index import NUMBER_BITS, PIECE, Array, FileIndex, LeftOutFlow, StreamIndex
-from pregao.lake.plan.kernels import STRIPE, begin_hash, end_hash, hash_stripes
 from pregao.lake.plan.loops import LoopReader
 from pregao.lake.plan.marks import MarkReader
 from pregao.lake.plan.presence import runs_of, union
@@ -34,7 +33,6 @@ from pregao.model.errors import CaptureError, Fault
 from pregao.model.packets import Units
 from pregao.model.streams import Destination, Stream, StreamId
 
-_HASH_SEED: Final = 1
 _HASHED_AT_ONCE: Final = 1 << 20  # bytes, of whole stripes
 _NO_CAPTURE: Final = f"{Fault.NOT_A_CAPTURE.label} at byte 0"
 _PAUSE_NS: Final = 1_800_000_000_000  # no market is silent for so long: a night may lie in it
@@ -58,9 +56,8 @@ def scan_capture(path: str, settings: ScanSettings | None = None) -> FileIndex:
     if stored.size >= MAGIC_SIZE and not layout.pieces and _NO_CAPTURE in layout.damage:
         raise CaptureError("is not a capture", file=path)
     streams, left_out = scanner.finish()
-    index = FileIndex(
-        path, stored.size, stored.version, content_of(stored), layout, streams, left_out, settings.system
-    )
+    content, layout.content = layout.content or content_of(stored), None
+    index = FileIndex(path, stored.size, stored.version, content, layout, streams, left_out, settings.system)
     if look(path) != stored:
         raise CaptureError("changes while it is read", file=path)
     return index
@@ -89,24 +86,13 @@ def content_of(stored: Stored) -> str:
     """A hash of all bytes; of an object what its store says of them, for which nothing is read."""
     if is_remote(stored.path):
         return f"version {stored.version}"
-    if not stored.size:
-        return "empty"
-    file = LocalFile(stored.path, stored.size)
+    file, found = LocalFile(stored.path, stored.size), ContentHash(stored.size)
     try:
-        return f"{_hash_of(file):016x}"
+        for start in range(0, stored.size, _HASHED_AT_ONCE):
+            found.take(start, file.bytes_between(start, min(start + _HASHED_AT_ONCE, stored.size)))
     finally:
         file.close()
-
-
-def _hash_of(file: LocalFile) -> int:
-    """As `content_hash` of all of it."""
-    state, whole = np.zeros(4, np.int64), file.size // STRIPE * STRIPE
-    begin_hash(state.ctypes.data, file.size, _HASH_SEED)
-    for start in range(0, whole, _HASHED_AT_ONCE):
-        piece = file.bytes_between(start, min(start + _HASHED_AT_ONCE, whole))
-        hash_stripes(state.ctypes.data, piece.ctypes.data, len(piece))
-    rest = file.bytes_between(whole, file.size)
-    return int(end_hash(state.ctypes.data, rest.ctypes.data, len(rest)))
+    return str(found.value())
 
 
 @dataclass(slots=True)

@@ -3,15 +3,19 @@
 import gzip
 import os
 from pathlib import Path
+from random import Random
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from pregao.io.recording import RecordingWriter
 from pregao.io.seek_table import FrameTimes
-from pregao.lake.plan import captures, contents, stored
+from pregao.lake.plan import captures, contents, scan, stored
 from pregao.lake.plan.captures import CaptureLayout, PieceReader, open_layout, walk_capture
+from pregao.lake.plan.contents import HASH_SEED, ContentHash
 from pregao.lake.plan.fingerprints import Input, find_captures, from_json, to_json
+from pregao.lake.plan.kernels import content_hash
 from pregao.lake.plan.scan import ScanSettings, content_of, scan_capture
 from pregao.lake.plan.scratch import Form, unpacked
 from pregao.lake.plan.stored import RemoteFile, look
@@ -267,3 +271,33 @@ def test_a_recording_truncated_between_two_frames(sample: Path, tmp_path: Path) 
     assert error.value.offset is not None
     assert error.value.offset <= path.stat().st_size
     reader.close()
+
+
+@pytest.mark.parametrize("window", [200, 5_001, 1 << 20])
+def test_a_scan_hashes_what_it_reads_and_reads_it_once(
+    sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, window: int
+) -> None:
+    expected = content_of(look(str(sample)))
+    monkeypatch.setattr(captures, "_WINDOW", window)
+    for name, cut in (("whole", None), ("cut", -7), ("empty", 0)):
+        path = tmp_path / "084_Incremental_FeedA.pcap"  # what it is, the name says: no second pass
+        path.write_bytes(sample.read_bytes()[:cut])
+        wanted = content_of(look(str(path)))
+        with monkeypatch.context() as patch:
+            patch.setattr(scan, "content_of", lambda stored: pytest.fail("read twice"))
+            assert scan_capture(str(path)).content == wanted, name
+        assert (wanted == expected) == (name == "whole")
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_hash_of_windows_is_that_of_the_whole(seed: int) -> None:
+    random = Random(f"windows/{seed}")
+    data = np.frombuffer(random.randbytes(random.randint(1, 3_000)), np.uint8)
+    whole = f"{content_hash(data.ctypes.data, len(data), HASH_SEED):016x}"
+    found, start, end = ContentHash(len(data)), 0, 0
+    assert found.value() is None
+    while end < len(data):
+        end = min(max(end, start) + random.randint(0, 90), len(data))
+        found.take(start, data[start:end])
+        start = random.randint(max(end - 50, 0), end)  # the next begins where a record did
+    assert found.value() == whole

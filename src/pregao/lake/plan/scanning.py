@@ -1,0 +1,185 @@
+"""Captures to their indexes: each is scanned once, and its index is kept in the lake.
+
+An index is found by what the capture was when it was scanned (path, size, version) and by how it was scanned.
+What is not wanted is not read: a file whose name says another channel, or that begins after the dates asked
+for, is only looked at. Small files share a task, for a task of Spark costs more than a small scan.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date
+from functools import partial
+from typing import Any, Final, NamedTuple
+from uuid import uuid4
+
+from pregao.captures.file_names import stream_of_file_name
+from pregao.captures.reader import CaptureReader
+from pregao.codecs.pcap.outcomes import Datagram
+from pregao.feeds.registry import load_identity
+from pregao.io.captures import open_capture
+from pregao.lake.errors import LakeError, named
+from pregao.lake.plan.dates import EPOCH, calendar_day
+from pregao.lake.plan.fingerprints import CODE_VERSION
+from pregao.lake.plan.index import FileIndex
+from pregao.lake.plan.index_arrow import FORMAT, StoredIndexError, from_bytes, to_bytes
+from pregao.lake.plan.scan import ScanSettings, scan_capture
+from pregao.lake.plan.stored import Stored, look
+from pregao.lake.running.runners import Runner
+from pregao.lake.store.location import Location, is_remote
+from pregao.model.errors import CaptureError
+
+FOLDER: Final = "_indexes"
+_GROUP_BYTES: Final = 8 << 20  # of a task
+_GROUP_FILES: Final = 64
+_FEWEST_GROUPS: Final = 16  # so that all cores have something to do
+_LOOKED_AT: Final = 64  # packets
+
+Progress = Callable[[int, int], None]
+Scan = Callable[[str, ScanSettings], Any]  # to an index, or to whatever says why there is none
+
+
+class IndexStore:
+    """The indexes that a lake has."""
+
+    def __init__(self, location: Location, settings: ScanSettings) -> None:
+        self._location = location
+        chosen = settings.piece_packets, settings.scratch, settings.channels, settings.system
+        self._made_by = repr((CODE_VERSION, FORMAT, *chosen))
+
+    def name(self, stored: Stored) -> str:
+        return hashlib.sha256(f"{self._made_by}|{tuple(stored)}".encode()).hexdigest()[:40] + ".arrow"
+
+    def names(self) -> set[str]:
+        return {file.path for file in self._location.files(FOLDER)}
+
+    def load(self, stored: Stored) -> FileIndex | None:
+        """None: it cannot be used, and is made again."""
+        try:
+            (found,) = from_bytes(self._location.read(FOLDER, self.name(stored)))
+        except (StoredIndexError, LakeError, ValueError):
+            return None
+        return found if found.layout.stored == stored else None
+
+    def save(self, index: FileIndex) -> None:
+        """Whole or not at all, also when two attempts of a task do it at once: a store puts objects whole."""
+        place, files, name = self._location, self._location.filesystem, self.name(index.layout.stored)
+        place.make_folder(FOLDER)
+        target = place.path(FOLDER, name)
+        written = f"{target}.{uuid4().hex[:8]}.part" if place.is_local else target
+        with named(place.full(FOLDER, name)):
+            with files.open_output_stream(written) as stream:
+                stream.write(to_bytes([index]))
+            if written != target:
+                files.move(written, target)
+
+
+class Wanted(NamedTuple):
+    """None: all."""
+
+    channels: frozenset[int] | None = None
+    dates: frozenset[date] | None = None
+
+
+class Scanning:
+    """`scanned` captures were read, `known` were not: their indexes are in the lake."""
+
+    def __init__(
+        self, location: Location, runner: Runner, settings: ScanSettings, wanted: Wanted | None = None, *,
+        scan: Scan = scan_capture,
+    ) -> None:  # fmt: skip
+        self._scan, self.others = scan, list[Any]()  # what a scan gave that is no index
+        self._location, self._runner, self._settings = location, runner, settings
+        self._wanted = wanted or Wanted()
+        self._store = IndexStore(location, settings)
+        self.scanned, self.known = 0, 0
+
+    def indexes(self, files: Sequence[str], progress: Progress) -> list[FileIndex]:
+        """In the order of the files, without those of which nothing is wanted."""
+        names, found, new = self._store.names(), dict[str, FileIndex](), list[Stored]()
+        for stored in map(_look, files):
+            index = self._store.load(stored) if self._store.name(stored) in names else None
+            if index is not None:
+                found[stored.path] = index
+            elif may_have(stored.path, self._wanted, self._settings.system):
+                new.append(stored)
+        self.known, self.scanned = len(found), len(new)
+        task = partial(_scan_group, settings=self._settings, location=self._location, scan=self._scan)
+        for outcomes in self._runner.run(task, list(_groups(new)), progress) if new else []:
+            found.update((each.path, each) for each in outcomes if isinstance(each, FileIndex))
+            self.others += [each for each in outcomes if not isinstance(each, FileIndex)]
+        ordered = [found[path] for path in dict.fromkeys(files) if path in found]
+        return [index for index in ordered if self._is_wanted(index)]
+
+    def _is_wanted(self, index: FileIndex) -> bool:
+        channels = self._wanted.channels
+        told = {stream.channel for stream in index.streams} | {flow.channel for flow in index.left_out}
+        return channels is None or not told or not told.isdisjoint(channels)
+
+
+def _look(path: str) -> Stored:
+    """Of one that is gone the scan says why."""
+    try:
+        return look(path)
+    except CaptureError:
+        return Stored(path, 0, "")
+
+
+def _scan_group(paths: tuple[str, ...], settings: ScanSettings, location: Location, scan: Scan) -> list[Any]:
+    store, found = IndexStore(location, settings), []
+    for path in paths:
+        outcome = scan(path, settings)
+        if isinstance(outcome, FileIndex):
+            store.save(outcome)
+        found.append(outcome)
+    return found
+
+
+def _groups(files: Sequence[Stored]) -> Iterator[tuple[str, ...]]:
+    """Files of a task, in their order: many small ones, or one."""
+    most = min(_GROUP_BYTES, sum(file.size for file in files) // _FEWEST_GROUPS)
+    most_files = min(_GROUP_FILES, -(-len(files) // _FEWEST_GROUPS))
+    group: list[str] = []
+    size = 0
+    for file in files:
+        if group and (size + file.size > most or len(group) >= most_files):
+            yield tuple(group)
+            group, size = [], 0
+        group.append(file.path)
+        size += file.size
+    if group:
+        yield tuple(group)
+
+
+def may_have(path: str, wanted: Wanted, system: str) -> bool:
+    """Whether there may be something of the channels and dates in a capture, judged by its name and its
+    beginning: a name is believed as long as nothing contradicts it."""
+    if wanted == Wanted():
+        return True
+    named_channel = stream_of_file_name(path).channel
+    elsewhere = wanted.channels is not None and named_channel not in (None, *wanted.channels)
+    if is_remote(path):
+        return not elsewhere
+    try:
+        channels, first_ns = _beginning(path, system)
+    except CaptureError:  # whoever scans it says why
+        return True
+    if elsewhere and channels <= {named_channel}:
+        return False
+    if wanted.dates is None or first_ns is None:
+        return True
+    return calendar_day(first_ns) <= (max(wanted.dates) - EPOCH).days + 1
+
+
+def _beginning(path: str, system: str) -> tuple[set[int], int | None]:
+    """Channels of the first packets, and when the first was captured."""
+    identity, channels, first_ns, packets = load_identity(system), set[int](), None, 0
+    with open_capture(path) as source:
+        for item in CaptureReader(path).read(source, 1 << 16):
+            if not isinstance(item, Datagram):
+                continue
+            channel = identity.channel_of(item.payload)
+            channels |= set() if channel is None else {channel}
+            first_ns, packets = item.ts_ns if first_ns is None else first_ns, packets + 1
+            if packets >= _LOOKED_AT:
+                break
+    return channels, first_ns
