@@ -86,6 +86,9 @@ class ToyDecoder:
             at += len(line)
         return units
 
+    def mark_of(self, template_id: int) -> int:
+        return template_id
+
     def symbol(self, message: WireMessage) -> tuple[int, str] | None:
         if message.name != "Instrument" or message.fields is None:
             return None

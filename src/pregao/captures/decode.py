@@ -11,19 +11,23 @@
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pregao.captures.decoded import CaptureCounts, DecodedMessage, DecodedPacket, Finding
 from pregao.captures.flows import Flows
-from pregao.captures.reader import CaptureReader
+from pregao.captures.reader import CaptureReader, Source
 from pregao.captures.symbols import SymbolTable, learn_symbols
 from pregao.codecs.pcap.outcomes import Datagram, Skip
 from pregao.feeds.decoding import DecodedUnit, Decoder, WireMessage
-from pregao.feeds.registry import DEFAULT, load_decoding
+from pregao.feeds.registry import DEFAULT, load_decoding, load_identity
 from pregao.io.captures import CaptureSource, open_capture
 from pregao.io.files import read_small_file
 from pregao.model.channel_map import ChannelMap, load_channels
 from pregao.model.errors import DecodeError
+from pregao.model.streams import Stream
+
+if TYPE_CHECKING:
+    from pregao.captures.parts import Part
 
 __all__ = [
     "CaptureCounts",
@@ -38,6 +42,7 @@ __all__ = [
 ]
 
 PROGRESS_EVERY = 512  # records
+_EARLIEST, _LATEST = -(1 << 63), (1 << 63) - 1
 
 Progress = Callable[[int, int], None]  # bytes of the file done, bytes in all
 
@@ -54,11 +59,17 @@ def load_channel_map(path: str | None) -> ChannelMap | None:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which messages are wanted; an empty set wants all."""
+    """Which messages are wanted; an empty set wants all. Packets of other channels, streams and times are not
+    decoded. `only_marked`: nor are packets without a wanted template, and so what is wrong in them is not
+    told."""
 
     channels: frozenset[int] = frozenset()
     templates: frozenset[int] = frozenset()
     symbols: frozenset[str] = frozenset()
+    streams: frozenset[Stream] = frozenset()
+    since_ns: int = _EARLIEST  # of capture
+    until_ns: int = _LATEST  # exclusive
+    only_marked: bool = False
 
 
 @dataclass(slots=True)
@@ -129,12 +140,13 @@ class CaptureDecoder:
             self.symbols.has(symbol, security_id) for symbol in symbols
         )
 
-    def packets(self, path: str) -> Iterator[DecodedPacket | Finding]:
-        """Every packet of the selected channels with all its messages, and every finding."""
+    def packets(self, path: str, part: "Part | None" = None) -> Iterator[DecodedPacket | Finding]:
+        """Every packet of the selected channels with all its messages, and every finding; of a part of a
+        plain capture only, if that is said."""
         counts = CaptureCounts(path)
         with open_capture(path) as source:
             self.counts.append(counts)
-            reader = _FileReader(path, source, self, counts)
+            reader = _FileReader(path, source, self, counts, part)
             for item in reader.items():
                 counts.findings += isinstance(item, Finding)
                 yield item
@@ -147,17 +159,27 @@ class _FileReader:
     """One pass over one open capture."""
 
     def __init__(
-        self, file: str, source: CaptureSource, decoder: CaptureDecoder, counts: CaptureCounts
-    ) -> None:
+        self, file: str, source: CaptureSource, decoder: CaptureDecoder, counts: CaptureCounts,
+        part: "Part | None" = None,
+    ) -> None:  # fmt: skip
+        self._part = part
         self._file, self._source, self._decoder, self._counts = file, source, decoder, counts
         self._reader = CaptureReader(file)
         self._flows = Flows(file, decoder.channels, decoder.system)
         counts.untold = self._flows.untold
-        self._wanted = decoder.selection.channels
+        self._identity = load_identity(decoder.system)
+        self._chosen = chosen = decoder.selection
+        self._wanted = chosen.channels
+        marked = chosen.templates if chosen.only_marked else frozenset()
+        self._marks = frozenset(map(decoder.decoder.mark_of, marked))
+        self._is_choosy = bool(
+            chosen.streams or self._marks or (chosen.since_ns, chosen.until_ns) != (_EARLIEST, _LATEST)
+        )
 
     def items(self) -> Iterator[DecodedPacket | Finding]:
         counts, records = self._counts, self._reader.reader.records
-        for item in self._reader.read(self._source):
+        part: Source = self._source if self._part is None else _part_source(self._source, self._part)
+        for item in self._reader.read(part):
             counts.records = records.packets
             if counts.records % PROGRESS_EVERY == 0:
                 self._report_position()
@@ -171,7 +193,24 @@ class _FileReader:
                 yield item
         self._report(self._source.size)
 
+    def _is_wanted(self, datagram: Datagram) -> bool:
+        """Judged without decoding it."""
+        chosen = self._chosen
+        if not chosen.since_ns <= datagram.ts_ns < chosen.until_ns:
+            return False
+        channel = self._identity.channel_of(datagram.payload)
+        if channel is None:
+            return True  # whoever decodes it says what it is
+        if self._wanted and channel not in self._wanted:
+            return False
+        if chosen.streams and self._flows.of(datagram, channel).stream not in chosen.streams:
+            return False
+        seen = self._identity.glimpse(datagram.payload) if self._marks else None
+        return seen is None or not self._marks.isdisjoint(seen.marks)
+
     def _datagram(self, datagram: Datagram) -> list[DecodedPacket | Finding]:
+        if self._is_choosy and not self._is_wanted(datagram):
+            return []
         try:
             units = self._decoder.decode(datagram.payload, _flow_key(datagram))
         except DecodeError as error:
@@ -206,6 +245,12 @@ class _FileReader:
 
 def _flow_key(datagram: Datagram) -> Hashable:
     return datagram.src, datagram.src_port, datagram.dst, datagram.dst_port
+
+
+def _part_source(source: CaptureSource, part: "Part") -> Source:
+    from pregao.captures.parts import PartSource  # with arrays, which decoding otherwise needs none of
+
+    return PartSource(source, part)
 
 
 def decode_capture(

@@ -65,6 +65,7 @@ def read_windows(
     """What is made of each window, with all that is wrong as findings, at the end too."""
     try:
         for window in source.windows(window_size):
+            reader.skip_to(window.base, window.skipped)
             for item in of_window(window):
                 yield damaged(file, item) if isinstance(item, Damage) else item
             window.consumed = reader.position - window.base

@@ -148,6 +148,9 @@ class Decoder(Protocol):
         no packet of this system. `flow` tells senders and receivers apart, for systems whose messages may be
         spread over several packets."""
 
+    def mark_of(self, template_id: int) -> int:
+        """The mark of `feeds.identity` that packets with such a message have."""
+
     def symbol(self, message: WireMessage) -> tuple[int, str] | None:
         """The security id and the symbol that a definition tells; None: it is no definition."""
 
@@ -175,6 +178,7 @@ class Window(Protocol):
     base: int
     data: memoryview
     consumed: int
+    skipped: int
 
 
 class ColumnTable(Protocol):

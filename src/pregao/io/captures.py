@@ -37,6 +37,7 @@ class Window:
     base: int  # byte of the capture at which `data` begins
     data: memoryview
     consumed: int = 0  # set by whoever read it, before asking for the next
+    skipped: int = 0  # records between the end of the window before it and `base`
 
 
 class CaptureSource:
@@ -64,17 +65,27 @@ class CaptureSource:
         self.length = 0
         yield from self._read(window_size) if self.compression == "none" else self._streamed(window_size)
 
-    def _read(self, window_size: int) -> Iterator[Window]:
+    def part(self, head: int, start: int, end: int, records: int) -> Iterator[Window]:
+        """Of a plain file: its first `head` bytes, then those from `start` to `end`, before which there are
+        so many records."""
+        self.length = head
+        yield Window(0, memoryview(self._piece(0, head)))
+        skipped = records
+        for window in self._read(WINDOW_SIZE, start, end):
+            window.skipped, skipped = skipped, 0
+            yield window
+
+    def _read(self, window_size: int, start: int = 0, end: int | None = None) -> Iterator[Window]:
         """A plain file, as long as it was when it was opened. What was not consumed is read again."""
-        base, wanted = 0, window_size
-        while self.length < self.size:
-            data = self._piece(base, min(wanted, self.size - base))
+        base, wanted, size = start, window_size, self.size if end is None else end
+        while self.length < size:
+            data = self._piece(base, min(wanted, size - base))
             self.length = base + len(data)
             window = Window(base, memoryview(data))
             yield window
             self._check_consumed(window)
             base += window.consumed
-            if self.length < self.size:
+            if self.length < size:
                 wanted = window_size if window.consumed else self._grown(window)
 
     def _piece(self, start: int, size: int) -> bytes:

@@ -41,6 +41,11 @@ class DatagramReader:
         """The byte of the file at which the next window must begin."""
         return self.records.position
 
+    def skip_to(self, position: int, records: int) -> None:
+        """The next window begins further on: so many records before it are somebody else's to read."""
+        if position > self.position:
+            self.records.advance(position - self.position, records)
+
     def outcomes(self, window: Buffer) -> Iterator[Datagram | Skip | Damage]:
         """One outcome for each packet of the window, and the datagrams it made the reassembler give up."""
         view = memoryview(window).toreadonly()

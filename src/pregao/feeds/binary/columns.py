@@ -107,6 +107,9 @@ class _Decoding:
         end, error = 0, None
         try:
             for window in windows:
+                if window.skipped:
+                    self._runs.reader.skip_to(window.base, window.skipped)
+                    self._first_packet = self._runs.next_number
                 yield from self._window(window)
                 window.consumed = self._runs.position - window.base
                 end = window.base + len(window.data)

@@ -8,6 +8,7 @@ from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, Kind
 from pregao.feeds.binary.packets import Packet, PacketDecoder
 from pregao.feeds.binary.streams import DEFINITIONS
 from pregao.feeds.decoding import BlockShape, Buffer, FieldShape, Form, WireMessage, Wording
+from pregao.feeds.identity import MARKS
 
 _SIZES: Final = ("mDEntrySize", "fillQty", "tradeVolume")
 _PRICES: Final = ("mDEntryPx", "lastPx")
@@ -42,6 +43,9 @@ class BinaryDecoder:
 
     def decode(self, payload: Buffer, flow: Hashable = None) -> tuple[Packet]:
         return (self._packets.decode(payload),)
+
+    def mark_of(self, template_id: int) -> int:
+        return min(template_id, MARKS - 1)
 
     def symbol(self, message: WireMessage) -> tuple[int, str] | None:
         if message.template_id not in DEFINITIONS or message.fields is None:

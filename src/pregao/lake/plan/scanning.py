@@ -78,6 +78,7 @@ class Wanted(NamedTuple):
 
     channels: frozenset[int] | None = None
     dates: frozenset[date] | None = None
+    begins_before_ns: int = (1 << 63) - 1
 
 
 class Scanning:
@@ -165,7 +166,11 @@ def may_have(path: str, wanted: Wanted, system: str) -> bool:
         return True
     if elsewhere and channels <= {named_channel}:
         return False
-    if wanted.dates is None or first_ns is None:
+    if first_ns is None:
+        return True
+    if first_ns >= wanted.begins_before_ns:
+        return False
+    if wanted.dates is None:
         return True
     return calendar_day(first_ns) <= (max(wanted.dates) - EPOCH).days + 1
 

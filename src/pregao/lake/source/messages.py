@@ -7,6 +7,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from pregao.captures.decode import CaptureDecoder, DecodedMessage, Finding, Selection
+from pregao.captures.parts import Part
 from pregao.codecs.sbe.values import to_json
 from pregao.lake.source.options import Request
 from pregao.model.streams import Feed, Stream
@@ -24,9 +25,9 @@ Row = tuple[Any, ...]
 _LARGEST: Final = (1 << 63) - 1
 
 
-def batches(request: Request, path: str) -> Iterator[Any]:
+def batches(request: Request, path: str, part: Part | None = None) -> Iterator[Any]:
     rows: list[Row] = []
-    for row in MessageReader(request, path).rows():
+    for row in MessageReader(request, path, part).rows():
         rows.append(row)
         if len(rows) == request.rows:
             yield _batch(rows)
@@ -45,15 +46,18 @@ def _batch(rows: list[Row]) -> Any:
 class MessageReader:
     """One pass over one capture."""
 
-    def __init__(self, request: Request, path: str) -> None:
-        selection = Selection(request.channels, request.templates)
+    def __init__(self, request: Request, path: str, part: Part | None = None) -> None:
+        selection = Selection(
+            request.channels, request.templates, streams=request.streams, since_ns=request.since_ns,
+            until_ns=request.until_ns, only_marked=True,
+        )  # fmt: skip
         self._decoder = CaptureDecoder(
             request.load_schema(), request.load_channels(), selection, system=request.system
         )
-        self._path = path
+        self._path, self._part = path, part
 
     def rows(self) -> Iterator[Row]:
-        for item in self._decoder.packets(self._path):
+        for item in self._decoder.packets(self._path, self._part):
             if isinstance(item, Finding):
                 yield _fault(item)
             else:

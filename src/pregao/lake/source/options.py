@@ -4,16 +4,21 @@ import glob
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from pregao.feeds.registry import DEFAULT, load_decoding
 from pregao.io.files import read_small_file
 from pregao.lake.plan.fingerprints import find_captures
+from pregao.lake.plan.scanning import Wanted, may_have
 from pregao.model.channel_map import ChannelMap, load_channels
 from pregao.model.errors import ConfigurationError
+from pregao.model.streams import Stream
 
-KNOWN: Final = ("path", "paths", "message", "template", "channel", "schema", "config", "rows", "system")
+KNOWN: Final = ("path", "paths", "message", "template", "channel", "schema", "config", "rows", "system",
+                "stream", "start", "end", "split")  # fmt: skip
 _MAGIC: Final = frozenset("*?[")
+SPLIT_BYTES: Final = 256 << 20
 DEFAULT_ROWS: Final = 1 << 15  # of a batch
 
 
@@ -30,6 +35,10 @@ class Request:
     config: bytes | None = None  # which address carries which stream
     rows: int = DEFAULT_ROWS
     system: str = DEFAULT
+    streams: frozenset[Stream] = frozenset()
+    since_ns: int = -(1 << 63)  # when captured
+    until_ns: int = (1 << 63) - 1  # exclusive
+    split: int = SPLIT_BYTES  # plain captures that are longer are read in parts; 0: never
 
     def load_schema(self) -> Any:
         return load_decoding(self.system).load_schema(self.schema, self.schema_file)
@@ -56,6 +65,10 @@ def request_of(options: Mapping[str, str]) -> Request:
         request, message=_table_name(given.get("message", ""), names),
         templates=frozenset(_template(each, names) for each in _words(given.get("template"))),
         channels=frozenset(_number(each, "channel") for each in _words(given.get("channel"))),
+        split=_number(given["split"], "split") if "split" in given else SPLIT_BYTES,
+        streams=frozenset(_stream(each) for each in _words(given.get("stream"))),
+        since_ns=_time(given["start"], "start") if "start" in given else request.since_ns,
+        until_ns=_time(given["end"], "end") if "end" in given else request.until_ns,
         rows=max(_number(given["rows"], "rows"), 1) if "rows" in given else DEFAULT_ROWS,
     )  # fmt: skip
 
@@ -68,7 +81,8 @@ def captures_of(request: Request) -> list[str]:
     files = find_captures(found)
     if not files:
         raise ConfigurationError("there is no capture here", file=", ".join(request.paths))
-    return files
+    wanted = Wanted(request.channels or None, begins_before_ns=request.until_ns)
+    return [file for file in files if may_have(file, wanted, request.system)]
 
 
 def _words(text: str | None) -> list[str]:
@@ -82,6 +96,25 @@ def _number(text: str, option: str) -> int:
 
 
 Names = Mapping[int, Sequence[str]]  # of messages, by template
+
+
+def _stream(text: str) -> Stream:
+    known = {stream.name.lower(): stream for stream in Stream if stream is not Stream.UNKNOWN}
+    if text.lower() not in known:
+        raise ConfigurationError(f"{text!r} is no stream; there are {', '.join(known)}", key="stream")
+    return known[text.lower()]
+
+
+def _time(text: str, option: str) -> int:
+    """Nanoseconds, or a date and time, UTC unless it says otherwise."""
+    if text.strip().isdigit():
+        return int(text)
+    try:
+        told = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise ConfigurationError(f"{text!r} is no time as 2026-11-16T13:00:00", key=option) from None
+    since = (told if told.tzinfo else told.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
+    return (since.days * 86_400 + since.seconds) * 1_000_000_000 + since.microseconds * 1_000
 
 
 def _template(text: str, names: Names) -> int:

@@ -1,4 +1,4 @@
-"""The data source as Spark knows it. A partition is a capture file.
+"""The data source as Spark knows it. A partition is a capture file, or a part of a large plain one.
 
 Decoders are imported where they are needed: every session of ours registers the source, few use it.
 """
@@ -11,13 +11,16 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from pregao.lake.source import FORMAT
+from pregao.lake.store.location import is_remote
 
 if TYPE_CHECKING:
+    from pregao.captures.parts import Part
     from pregao.lake.source.options import Request
 
 
 class UmdfDataSource(DataSource):
-    """Captures of multicast. Options: message, template, channel, schema, config, rows, system."""
+    """Captures of multicast. Options: message, template, channel, stream, start, end, schema, config,
+    rows, split, system."""
 
     @classmethod
     def name(cls) -> str:
@@ -37,9 +40,9 @@ class UmdfDataSource(DataSource):
 
 
 class CapturePartition(InputPartition):
-    def __init__(self, path: str) -> None:
-        super().__init__(path)
-        self.path = path
+    def __init__(self, path: str, part: "Part | None" = None) -> None:
+        super().__init__((path, part))
+        self.path, self.part = path, part
 
 
 class UmdfReader(DataSourceReader):
@@ -47,15 +50,20 @@ class UmdfReader(DataSourceReader):
         self._request = request
 
     def partitions(self) -> Sequence[InputPartition]:
+        from pregao.captures.parts import parts_of
         from pregao.lake.source.options import captures_of
 
-        return [CapturePartition(path) for path in captures_of(self._request)]
+        size, found = self._request.split, list[InputPartition]()
+        for path in captures_of(self._request):
+            parts = parts_of(path, size) if size and not is_remote(path) else []
+            found += [CapturePartition(path, part) for part in parts] or [CapturePartition(path)]
+        return found
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         from pregao.lake.source import messages, tables
 
         assert isinstance(partition, CapturePartition)
         if self._request.message:
-            yield from tables.TableReader(self._request).batches(partition.path)
+            yield from tables.TableReader(self._request).batches(partition.path, partition.part)
         else:
-            yield from messages.batches(self._request, partition.path)
+            yield from messages.batches(self._request, partition.path, partition.part)

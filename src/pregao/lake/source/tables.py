@@ -6,10 +6,13 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pregao.captures.parts import Part
+from pregao.captures.streams import CaptureStreams
 from pregao.feeds.registry import load_columns
 from pregao.io.captures import open_capture
 from pregao.lake.source.options import Request
 from pregao.model.errors import ConfigurationError
+from pregao.model.streams import Destination
 
 # Spark has no unsigned numbers, no narrow decimals, no dictionaries.
 _LARGEST: Final = (1 << 63) - 1
@@ -32,19 +35,39 @@ class TableReader:
         """Of its batches, known without a capture."""
         return _shaped("", self._reader.empty(self._request.message)).schema
 
-    def batches(self, path: str) -> Iterator[Any]:
+    def batches(self, path: str, part: Part | None = None) -> Iterator[Any]:
+        streams = None
+        if self._request.streams:
+            streams = CaptureStreams([path], self._request.load_channels(), self._request.system)
         with open_capture(path) as source:
-            for batch in self._reader.batches(source.windows()):
+            windows = source.windows() if part is None else source.part(*part)
+            for batch in self._reader.batches(windows):
                 rows = batch.with_lineage(self._request.message)
                 if rows is not None:
-                    yield from self._wanted(_shaped(path, rows))
+                    yield from self._wanted(path, _shaped(path, rows), streams)
 
-    def _wanted(self, rows: Any) -> Iterator[Any]:
-        if self._request.channels:
-            chosen = pa.array(sorted(self._request.channels), pa.int16())
+    def _wanted(self, path: str, rows: Any, streams: CaptureStreams | None) -> Iterator[Any]:
+        request = self._request
+        if request.channels:
+            chosen = pa.array(sorted(request.channels), pa.int16())
             rows = rows.filter(pc.is_in(rows.column("channel"), chosen))
+        captured = rows.column("ts_recv_ns")
+        inside = pc.greater_equal(captured, request.since_ns), pc.less(captured, request.until_ns)
+        rows = rows.filter(pc.and_(*inside))
+        if streams is not None and rows.num_rows:
+            rows = rows.filter(self._of_streams(path, rows, streams))
         if rows.num_rows:
             yield rows
+
+    def _of_streams(self, path: str, rows: Any, streams: CaptureStreams) -> Any:
+        """Which rows are of the streams that are wanted: a stream is what a flow of a channel is."""
+        pairs = list(zip(rows.column("flow").to_pylist(), rows.column("channel").to_pylist(), strict=True))
+        known = {
+            (flow, channel): streams.of(path, Destination(4, flow >> 16, flow & 0xFFFF), channel).stream
+            for flow, channel in set(pairs)
+            if flow >= 0
+        }
+        return pa.array([known.get(pair) in self._request.streams for pair in pairs], pa.bool_())
 
 
 def _shaped(path: str, rows: Any) -> Any:
