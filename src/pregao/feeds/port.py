@@ -25,8 +25,9 @@ from pregao.recovery.policy import Policy
 Array = np.ndarray[Any, np.dtype[Any]]
 
 __all__ = [
-    "Header", "Identity", "Inspector", "ListedDefinition", "Looked", "MulticastSystem", "NewsDesk",
-    "OrderingSystem", "Policy", "Reading", "RowFault", "UnitReader",
+    "Header", "Identity", "Inspector", "Journal", "JournalFault", "ListedDefinition", "Looked",
+    "MulticastSystem", "NewsDesk", "OrderingSystem", "Policy", "Reading", "RowFault", "SessionMessage",
+    "SessionSystem", "UnitReader",
 ]  # fmt: skip
 
 
@@ -158,3 +159,56 @@ class OrderingSystem(Protocol):
 
     def order_flags(self, versions: Array) -> Array:
         """`Flag`s of orders that came in messages of these versions, uint8."""
+
+
+class SessionMessage(NamedTuple):
+    """A message of a session. `epoch` counts how often its numbers began again; `offset` is where its first
+    byte is in the journal, so that whoever finds it wrong can say where."""
+
+    epoch: int
+    number: int
+    sent_ns: int
+    received_ns: int
+    offset: int
+    payload: bytes
+
+
+class JournalFault(NamedTuple):
+    """Bytes of a journal that are no message, or numbers that are missing: reading goes on after it."""
+
+    fault: Fault
+    offset: int
+    detail: str
+
+
+class Journal(Protocol):
+    """What a server sent in a session, byte by byte, to its messages: each once and in the order of their
+    numbers. Connections may break and begin again, and a server may repeat itself when it is asked to: that
+    is the session's business, and nobody above sees it. Without I/O: who has a file or socket brings the
+    bytes."""
+
+    def receive(self, data: bytes, now_ns: int) -> list[SessionMessage | JournalFault]:
+        """Any number of bytes, as they came; a message that is not whole yet is kept."""
+
+    def connected(self) -> list[JournalFault]:
+        """The bytes that follow are those of another connection: what is not whole now will never be."""
+
+    def finish(self) -> list[JournalFault]:
+        """Nothing more will come."""
+
+
+@runtime_checkable
+class SessionSystem(Protocol):
+    """A system of TCP sessions. What a multicast system needs headers, arbitration and loops for, the session
+    does: so a system gives only the messages of a journal, in order, and rows of them. The sequenced unit is
+    a message; a source is a session where a multicast system has a channel."""
+
+    name: str
+    title: str
+
+    def journal(self) -> Journal: ...
+
+    def reader(self, channel: int) -> UnitReader:
+        """As that of a multicast system: `at` are places made of epoch and number."""
+
+    def news_desk(self, channel: int) -> NewsDesk: ...
