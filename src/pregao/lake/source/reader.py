@@ -62,7 +62,8 @@ class UmdfReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[Any]:
         from pregao.lake.source import messages, tables
 
-        assert isinstance(partition, CapturePartition)
+        if not isinstance(partition, CapturePartition):
+            return  # Spark asks once where there is no partition: nothing of what is here is wanted
         if self._request.message:
             yield from tables.TableReader(self._request).batches(partition.path, partition.part)
         else:
