@@ -132,7 +132,7 @@ def test_a_read_that_fails_for_a_while_does_not_abandon_the_commit_of_another(
 
     with pytest.raises(DiedError):
         Committer(location, dies).commit(_next(location, 5), Label("build"))
-    for verb, part in (("GET", "intents/lake_version"), ("HEAD", "orders/trade_date")):
+    for verb, part in (("GET", "intents/lake_version"), ("HEAD", "orders/system")):
         store.refuse(verb, part)
         with pytest.raises(LakeError):
             Committer(location).recover()
@@ -145,7 +145,7 @@ def test_a_read_that_fails_for_a_while_does_not_abandon_the_commit_of_another(
 def test_a_store_that_refuses_is_not_called_a_damaged_lake(store: FaultyStore, location: Location) -> None:
     _first(location)
     lake = Lake(location)
-    store.refuse("GET", "orders/trade_date")
+    store.refuse("GET", "orders/system")
     with pytest.raises(LakeError) as caught:
         lake.arrow("orders")
     assert not isinstance(caught.value, LakeDamagedError), caught.value

@@ -103,7 +103,9 @@ def _groups(
     """Trades of each bar, in their order, and where it starts."""
     if by == "time":
         starts = np.zeros(len(times), np.int64) if size == DAY_NS else times - times % size
-        return [(np.flatnonzero(starts == start), int(start)) for start in np.unique(starts)]
+        order = np.argsort(starts, kind="stable")  # a time may be less than one before it in the stream
+        cuts = np.flatnonzero(np.diff(starts[order])) + 1
+        return [(members, int(starts[members[0]])) for members in np.split(order, cuts)]
     measures = {
         "tick": counts.astype(object),
         "volume": np.where(counts, sizes.astype(object), 0),
