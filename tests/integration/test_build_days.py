@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from tests.kits.lakes import all_tables, build, make_days, rows_of, truth
 CHANNEL = 72  # of two futures that trade all day
 MONDAY, TUESDAY = date(2026, 11, 16), date(2026, 11, 17)
 SECONDS_5 = 5_000_000_000
+MONEY_A_POINT = Decimal("0.2")  # of the index future that is busted: its contract multiplier
 
 
 @pytest.fixture(scope="module")
@@ -202,7 +204,7 @@ def _check_bust(trade: dict[str, Any], before: Any, after: Any) -> None:
     (daily_before,), (daily_after,) = mine(before["daily"]), mine(after["daily"])
     assert daily_after["volume"] == daily_before["volume"] - size
     assert daily_after["trades"] == daily_before["trades"] - 1
-    assert daily_after["amount"] == daily_before["amount"] - size * trade["mDEntryPx"]
+    assert daily_after["amount"] == daily_before["amount"] - size * trade["mDEntryPx"] * MONEY_A_POINT
     assert daily_after["b3_volume"] == daily_before["b3_volume"]  # as it was told on the day
     for interval in (*USUAL_BARS, SECONDS_5):
         volumes = [
