@@ -3,7 +3,7 @@
 import numpy as np
 
 from pregao.handler.handler import ChannelHandler
-from pregao.handler.lines import LineTable
+from pregao.handler.instruments import LineTable
 from pregao.model.packets import PacketBatch
 from pregao.model.streams import Feed, Stream, StreamId
 from pregao.recovery.instruments import Known

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pregao.captures.file_names import stream_of_file_name
+from pregao.captures.streams import stream_of_file_name
 from pregao.model.streams import Stream
 from pregao.simulator.run import Simulation
 from pregao.simulator.settings import Settings

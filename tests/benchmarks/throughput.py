@@ -12,8 +12,7 @@ from pregao.codecs.sbe import load_builtin_schema
 from pregao.codecs.sbe.plan import make_plan
 from pregao.feeds.binary.columns import ColumnDecoder
 from pregao.feeds.binary.kernels.packets import PIECE_MESSAGES, scan
-from pregao.feeds.binary.storage import PACKET_COLUMNS
-from pregao.feeds.binary.workspace import Workspace
+from pregao.feeds.binary.storage import PACKET_COLUMNS, Workspace
 from pregao.io.captures import Window
 
 from . import baseline_struct

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pregao.lake.lake import Lake
-from pregao.lake.tables.quality import Quality
+from pregao.lake.tables.analytics import Quality
 from tests.kits.lakes import build
 
 

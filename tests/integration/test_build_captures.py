@@ -16,8 +16,8 @@ from pregao.lake.errors import FewerCapturesError
 from pregao.lake.lake import Lake
 from pregao.lake.running.runners import InlineRunner
 from pregao.lake.store.location import Location
+from pregao.lake.tables.analytics import Quality
 from pregao.lake.tables.catalogue import DATA_TABLES
-from pregao.lake.tables.quality import Quality
 from pregao.lake.tables.table import UnitKey
 from pregao.model.market import Side
 from tests.kits.captures import Captured, copy_capture, read_capture, write_capture

@@ -13,7 +13,7 @@ from pregao.feeds.binary.packets import PacketDecoder, PacketHeader
 from pregao.lake.book_at import book_at
 from pregao.lake.lake import Lake
 from pregao.lake.maintenance.compact import compact
-from pregao.lake.tables.quality import Quality
+from pregao.lake.tables.analytics import Quality
 from pregao.model.market import Side
 from tests.kits.captures import Captured, copy_capture, read_capture
 from tests.kits.lake_rows import unit_key

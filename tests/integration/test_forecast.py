@@ -7,7 +7,7 @@ import pytest
 from pregao.cli import build as command
 from pregao.cli.main import main
 from pregao.lake.build import Builder, BuildSettings
-from pregao.lake.forecast import Deed, Forecast
+from pregao.lake.build_report import Deed, Forecast
 from pregao.lake.lake import Lake
 from pregao.lake.running.runners import InlineRunner
 from pregao.lake.store.location import Location

@@ -11,7 +11,7 @@ import pytest
 
 from pregao.jobs.main_job import run_main_job
 from pregao.lake.lake import Lake
-from pregao.report.numbers import compact, count, of, price
+from pregao.report.markup import compact, count, of, price
 from tests.kits.lakes import all_tables
 
 from .conftest import Ran

@@ -11,8 +11,8 @@ import pytest
 from pregao.cli.main import main
 from pregao.lake.lake import Lake
 from pregao.lake.plan.captures import PieceReader
+from pregao.lake.plan.contents import Form
 from pregao.lake.plan.scan import ScanSettings, scan_capture
-from pregao.lake.plan.scratch import Form
 from pregao.lake.store.deltalog import DeltaLog, FasterError, ready_log
 from pregao.lake.store.location import Location
 from pregao.lake.tables.messages import TRADES

@@ -13,7 +13,7 @@ from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.packets import PacketDecoder
 from pregao.lake.lake import Lake
 from pregao.lake.source.messages import batches
-from pregao.lake.source.options import Request
+from pregao.lake.source.reader import Request
 from pregao.market import Market
 from tests.kits.captures import Captured, read_capture, write_capture
 from tests.kits.lakes import all_tables, build, make_days

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from pregao.captures.file_names import stream_of_file_name
 from pregao.captures.replay import Replay
+from pregao.captures.streams import stream_of_file_name
 from pregao.feeds.binary.packets import PacketHeader
 from pregao.io.multicast import MulticastReceiver
 from pregao.io.seekable import open_seekable

@@ -15,9 +15,8 @@ from pregao.cli.main import main
 from pregao.model.local_time import local_midnight_ns
 from pregao.model.streams import Stream
 from pregao.simulator import Settings, Simulation, Summary, simulate
-from pregao.simulator.coverage import coverage, coverage_text
+from pregao.simulator.coverage import REAL, coverage, coverage_text, nearness
 from pregao.simulator.settings import days_since_1970
-from pregao.simulator.sizes import REAL, nearness
 from tests.integration.never_on_the_wire import NEVER
 from tests.twins.naive_day import messages, rebuild
 

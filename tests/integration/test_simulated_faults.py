@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pregao.captures.decode import CaptureDecoder, DecodedPacket, load_schema
-from pregao.captures.file_names import stream_of_file_name
+from pregao.captures.streams import stream_of_file_name
 from pregao.model.streams import Feed, Stream
 from pregao.simulator import Settings, simulate
 from pregao.simulator.captures import CONTINGENCY_FILES, STREAM_FILES

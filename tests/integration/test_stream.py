@@ -17,7 +17,7 @@ from pregao.lake.lake import Lake
 from pregao.lake.running.runners import InlineRunner
 from pregao.lake.store.ledger import Ledger
 from pregao.lake.store.location import Location
-from pregao.lake.streaming.settings import BatchReport
+from pregao.lake.streaming.source import BatchReport
 from tests.kits.lakes import all_tables, build, make_days
 from tests.kits.streams import SECOND_NS, BuiltDay, KilledError, feed, rotate, streamer
 

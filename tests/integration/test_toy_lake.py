@@ -14,7 +14,7 @@ from pregao.cli.main import main
 from pregao.codecs.pcap.writer import ethernet_udp_frame, pcap_header, pcap_record
 from pregao.lake.book_at import book_at
 from pregao.lake.lake import Lake
-from pregao.lake.tables.quality import Quality
+from pregao.lake.tables.analytics import Quality
 from pregao.market import Market
 from pregao.model.market import Side
 from pregao.model.streams import Feed, Stream

@@ -12,7 +12,7 @@ from pregao.io.seek_table import FrameTimes
 from pregao.lake.plan.stored import look
 from pregao.lake.running.runners import InlineRunner
 from pregao.lake.store.location import Location
-from pregao.lake.streaming.settings import BatchReport, StreamSettings
+from pregao.lake.streaming.source import BatchReport, StreamSettings
 from pregao.lake.streaming.streamer import Streamer
 from tests.kits.lakes import all_tables, build, make_days
 

@@ -6,7 +6,7 @@ from datetime import date
 from pregao.feeds.binary.system import BINARY
 from pregao.feeds.publishing import Site as PublisherSite
 from pregao.handler.handler import ChannelHandler
-from pregao.handler.lines import LineTable
+from pregao.handler.instruments import LineTable
 from pregao.model.packets import batch_of
 from pregao.model.streams import Feed, Stream, StreamId
 from pregao.simulator.memory import MemoryDay, Packet, short_day, simulate_in_memory

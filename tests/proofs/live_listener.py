@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pregao.captures.subscriptions import load_subscriptions
 from pregao.feeds.publishing import Site
-from pregao.handler.observer import Observer
+from pregao.handler.keeper import Observer
 from pregao.market.channels import Channels
 from pregao.market.live import LivePackets
 from pregao.recovery.policy import Settings

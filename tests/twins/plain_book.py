@@ -6,8 +6,7 @@ is then put in the other order first.
 
 from collections import Counter
 
-from pregao.books.anomalies import MAX_SIZE, Anomaly
-from pregao.books.views import Level, Order, Policy, Top, rank
+from pregao.books.views import MAX_SIZE, Anomaly, Level, Order, Policy, Top, rank
 from pregao.model.events import BookEmptied, LevelUpdate, OrderUpdate, SideDeleted
 from pregao.model.market import Action, Side
 from pregao.model.rows import Flag

@@ -16,8 +16,7 @@ from pregao.feeds.binary.system import BINARY
 from pregao.handler.definitions import DefinitionReader
 from pregao.handler.groups import Groups
 from pregao.handler.instruments import Instruments
-from pregao.handler.keeper import StoreKeeper
-from pregao.handler.observer import Observer
+from pregao.handler.keeper import Observer, StoreKeeper
 from pregao.handler.snapshots import SnapshotReader
 from pregao.model.rows import FIRST_SPECIAL, LAST_BOOK_KIND, Kind
 from pregao.model.streams import Feed, Stream

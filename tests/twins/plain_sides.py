@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from itertools import groupby, pairwise
 from typing import Protocol
 
-from pregao.books.anomalies import MAX_LEVELS, Anomaly
-from pregao.books.views import Level, Order, rank
+from pregao.books.views import MAX_LEVELS, Anomaly, Level, Order, rank
 from pregao.model.events import LevelUpdate, OrderUpdate
 from pregao.model.market import Action, Side
 

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pregao.books import layout as t
-from pregao.books.anomalies import Anomaly
 from pregao.books.kernels import lookups as kernels
 from pregao.books.memory import Memory, address
 from pregao.books.statistics import Statistics, StoredStatistics
-from pregao.books.views import BookLevels, Level, Order, Policy, QueuePosition, SideLevels, Top
+from pregao.books.views import Anomaly, BookLevels, Level, Order, Policy, QueuePosition, SideLevels, Top
 from pregao.model.market import Side
 from pregao.model.rows import NULL, ROW, Rows
 

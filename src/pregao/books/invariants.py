@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pregao.books import layout as t
-from pregao.books.anomalies import MAX_LEVELS, MAX_SIZE
 from pregao.books.memory import Memory
+from pregao.books.views import MAX_LEVELS, MAX_SIZE
 
 _MASK = (1 << 64) - 1
 

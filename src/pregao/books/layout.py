@@ -24,8 +24,7 @@ from typing import Final
 
 import numpy as np
 
-from pregao.books.anomalies import Anomaly
-from pregao.books.views import Policy
+from pregao.books.views import Anomaly, Policy
 from pregao.model import numbering
 from pregao.model.rows import ROW_SIZE
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pregao.captures.decoded import CaptureCounts, DecodedMessage, DecodedPacket, Finding
-from pregao.captures.flows import Flows
 from pregao.captures.reader import CaptureReader, Source
+from pregao.captures.streams import Flows
 from pregao.captures.symbols import SymbolTable, learn_symbols
 from pregao.codecs.pcap.outcomes import Datagram, Skip
 from pregao.feeds.decoding import DecodedUnit, Decoder, WireMessage
@@ -27,7 +27,7 @@ from pregao.model.errors import DecodeError
 from pregao.model.streams import Stream
 
 if TYPE_CHECKING:
-    from pregao.captures.parts import Part
+    from pregao.captures.reader import Part
 
 __all__ = [
     "CaptureCounts",
@@ -248,7 +248,7 @@ def _flow_key(datagram: Datagram) -> Hashable:
 
 
 def _part_source(source: CaptureSource, part: "Part") -> Source:
-    from pregao.captures.parts import PartSource  # with arrays, which decoding otherwise needs none of
+    from pregao.captures.reader import PartSource  # with arrays, which decoding otherwise needs none of
 
     return PartSource(source, part)
 

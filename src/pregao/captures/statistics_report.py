@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pregao.captures.formats.text_values import printable
+from pregao.captures.formats.text import printable
 from pregao.captures.formats.times import Clock
 
 _Row = Sequence[Any]

@@ -5,18 +5,71 @@ is inside, where that only makes a stream likely (`feeds.identity`). So a name i
 nothing contradicts it, and files of any name, with one stream or all of them, are read all the same.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
+from pregao.captures.decoded import Endpoint, Flow
 from pregao.captures.feeds import FlowFacts, name_feeds
-from pregao.captures.file_names import stream_of_file_name
 from pregao.captures.glance import MOST_FLOWS, FlowKey, Survey, glance
+from pregao.codecs.pcap.outcomes import Datagram
 from pregao.feeds.identity import Identity
 from pregao.feeds.registry import DEFAULT, load_identity
 from pregao.model.channel_map import ChannelMap
 from pregao.model.errors import CaptureError
 from pregao.model.streams import Destination, Feed, Stream, StreamId
+
+# What a capture's file name says of the stream in it, when it is one of B3's usual ones.
+
+
+# A word ends before anything but a letter, or before "Feed": IncrementalFeedA.
+_END: Final = r"(?=feed|[^a-z]|$)"
+_STREAM_WORDS: Final = {
+    Stream.INCREMENTAL: re.compile(rf"(?<![a-z])incremental{_END}"),
+    Stream.DEFINITION: re.compile(rf"(?<![a-z])(?:instrument|security)[ _-]?(?:definition|list){_END}"
+                                  rf"|(?<![a-z])instruments?{_END}(?![ _-]?(?:definition|list))"),
+    Stream.SNAPSHOT: re.compile(rf"(?<![a-z])snapshot(?:[ _-]?recovery)?{_END}"),
+}  # fmt: skip
+_FEED: Final = re.compile(r"feed[ _-]?([abc])(?![a-z0-9])")
+_CHANNEL: Final = re.compile(r"(?<![a-z])(?:channel|canal|ch)[ _-]?(\d{1,3})(?![0-9a-z])")
+_DATE: Final = re.compile(
+    r"(?<!\d)(?:(?:19|20)\d\d[-_. ]?\d\d[-_. ]?\d\d|\d\d[-_. ]\d\d[-_. ](?:19|20)\d\d)(?!\d)"
+)
+_SHORT_NUMBER: Final = re.compile(r"(?<![0-9a-z])\d{1,3}(?![0-9a-z])")
+_MAX_CHANNEL: Final = 255  # ChannelID is a uint8 (6.5.5.1)
+
+
+def stream_of_file_name(name: str) -> StreamId:
+    """What a capture's file name says; folders before it and its endings do not matter.
+
+    Known forms: `084_Incremental_FeedA.pcap`, `20250331_MBO_084_EQT_SnapshotRecovery.pcap.zst`,
+    `78_Instrument.pcap`, `Channel_084_InstrumentDefinition.pcapng`. Definitions and snapshots
+    are on feed A (6.1) unless the name says otherwise. The channel is the number after the word
+    "channel", or else the only number of one to three digits before the stream's name once
+    dates are set aside; where several could be meant it stays unknown.
+    """
+    base = re.split(r"[/\\]", name)[-1].lower()
+    found = {stream: match for stream, word in _STREAM_WORDS.items() if (match := word.search(base))}
+    stream, match = next(iter(found.items())) if len(found) == 1 else (Stream.UNKNOWN, None)
+    return StreamId(_channel_in(base, match.start() if match else 0), stream, _feed_in(base, stream))
+
+
+def _feed_in(base: str, stream: Stream) -> Feed:
+    letters = set(_FEED.findall(base))
+    if len(letters) == 1:
+        return Feed[letters.pop().upper()]
+    if not letters and stream in (Stream.DEFINITION, Stream.SNAPSHOT):
+        return Feed.A
+    return Feed.UNKNOWN
+
+
+def _channel_in(base: str, stream_at: int) -> int | None:
+    named = {int(number) for number in _CHANNEL.findall(base)}
+    numbers = [int(number) for number in _SHORT_NUMBER.findall(_DATE.sub("date", base[:stream_at]))]
+    candidates = list(named) or numbers
+    return candidates[0] if len(candidates) == 1 and candidates[0] <= _MAX_CHANNEL else None
+
 
 SURVEYED: Final = 500_000  # packets; further ones only where they go to a destination not met among these
 _GLANCE: Final = 512  # packets; enough where a name says what the file is
@@ -156,3 +209,44 @@ def _fits(found: Survey, named: StreamId, identity: Identity) -> bool:
         return False
     streams = {identity.stream_of(flow.marks) for flow in found.flows.values()}
     return streams <= {Stream.UNKNOWN, named.stream}
+
+
+# Which stream and feed each flow of a file belongs to: see `captures.streams`.
+
+
+MAX_FLOWS = 4096  # the packets of more are still decoded, as one flow from nowhere to nowhere
+
+_Key = tuple[int, int, int, int, int]
+
+
+class Flows:
+    """The flows of one capture file."""
+
+    def __init__(self, file: str, channels: ChannelMap | None, system: str = DEFAULT) -> None:
+        self._file, self._streams = file, CaptureStreams([file], channels, system)
+        self._flows: dict[_Key, Flow] = {}
+        self._others = Flow(Endpoint(4, 0, 0), Endpoint(4, 0, 0))
+
+    def of(self, datagram: Datagram, channel: int) -> Flow:
+        """The flow of a packet of a channel."""
+        key = (datagram.ip_version, datagram.src, datagram.src_port, datagram.dst, datagram.dst_port)
+        flow = self._flows.get(key)
+        if flow is None:
+            flow = self._begin(key, datagram, channel)
+        return flow
+
+    @property
+    def untold(self) -> list[str]:
+        """A line for each flow whose stream cannot be told."""
+        return self._streams.untold
+
+    def _begin(self, key: _Key, datagram: Datagram, channel: int) -> Flow:
+        if len(self._flows) >= MAX_FLOWS:
+            return self._others
+        version = datagram.ip_version
+        source = Endpoint(version, datagram.src, datagram.src_port)
+        destination = Endpoint(version, datagram.dst, datagram.dst_port)
+        known = self._streams.of(self._file, Destination(version, datagram.dst, datagram.dst_port), channel)
+        number = known.channel or stream_of_file_name(self._file).channel
+        flow = self._flows[key] = Flow(source, destination, known.stream, known.feed, number)
+        return flow

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 
-from pregao.captures.file_names import stream_of_file_name
 from pregao.captures.glance import Survey, glance
 from pregao.captures.reader import CaptureReader
+from pregao.captures.streams import stream_of_file_name
 from pregao.codecs.pcap.outcomes import Datagram
 from pregao.feeds.decoding import Decoder
 from pregao.feeds.registry import DEFAULT

@@ -10,7 +10,7 @@ from pregao.cli.lake_arguments import DAMAGED, OK, add_lake, add_parser, natural
 if TYPE_CHECKING:
     from pregao.cli.progress import Output
     from pregao.lake.build import BuildReport
-    from pregao.lake.forecast import Forecast
+    from pregao.lake.build_report import Forecast
 
 _DESCRIPTION: Final = """\
 Captures of Binary UMDF to the tables of a lake, on Spark: feeds A and B merged by sequence
@@ -121,7 +121,7 @@ def _show(found: "Forecast", output: "Output") -> int:
 
 
 def _summary(report: "BuildReport") -> list[str]:
-    from pregao.lake.verbs.outcome import rates, times
+    from pregao.lake.verbs.formats import rates, times
 
     left = f"; {len(report.unchanged)} unchanged" if report.unchanged else ""
     if not report.units and not report.unchanged:

@@ -23,7 +23,7 @@ def add_command(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from pregao.cli.progress import Output, StepsBar
-    from pregao.lake.verbs.upkeep import compact_lake
+    from pregao.lake.verbs.query import compact_lake
 
     output = Output()
     with StepsBar("compacting", enabled=not args.no_progress) as bar:

@@ -155,7 +155,7 @@ def stop_on_signals() -> Iterator[Event]:
 
 def _packets(args: argparse.Namespace, on_screen: bool) -> "Packets":
     if args.captures:
-        from pregao.captures.readable import need_readable
+        from pregao.captures.glance import need_readable
         from pregao.market.replayed import ReplayedPackets, captures_in
 
         default = 1.0 if on_screen else 0.0
@@ -179,7 +179,7 @@ def _packets(args: argparse.Namespace, on_screen: bool) -> "Packets":
 
 
 def _screen(args: argparse.Namespace, packets: "Packets", symbols: list[str], stop: Event) -> None:
-    from pregao.cli.listening.keys import Keys
+    from pregao.cli.listening.lines import Keys
     from pregao.cli.listening.screen import Screen
     from pregao.market.watch import Watch
 

@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _settings(args: argparse.Namespace) -> "RecordSettings":
-    from pregao.captures.recording.settings import NS_PER_SECOND, RecordSettings
+    from pregao.captures.recording.recorder import NS_PER_SECOND, RecordSettings
 
     return RecordSettings(
         args.out,

@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _facts(done: "JobDone") -> list[tuple[str, str]]:
-    from pregao.lake.verbs.outcome import outcome, times
+    from pregao.lake.verbs.formats import outcome, times
 
     made = done.captures
     how = "of the last run, unchanged" if made.used_again else "simulated just now"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pregao.cli.lake_arguments import OK, add_lake, add_parser, natural
 
 if TYPE_CHECKING:
-    from pregao.lake.streaming.settings import BatchReport, Latency
+    from pregao.lake.streaming.source import BatchReport, Latency
 
 _DESCRIPTION: Final = """\
 What `pregao record` writes to a folder goes into the tables of a lake as soon as a file is

@@ -24,7 +24,7 @@ def add_command(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from pregao.cli.progress import Output
-    from pregao.lake.verbs.overview import describe, overview
+    from pregao.lake.verbs.formats import describe, overview
 
     output = Output()
     found = overview(args.lake, args.as_of, args.system)

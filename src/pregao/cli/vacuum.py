@@ -29,7 +29,7 @@ def add_command(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from pregao.cli.progress import Output, StepsBar
-    from pregao.lake.verbs.upkeep import vacuum_lake
+    from pregao.lake.verbs.query import vacuum_lake
 
     output = Output()
     with StepsBar("looking for files", enabled=not args.no_progress) as bar:

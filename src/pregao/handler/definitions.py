@@ -4,9 +4,8 @@ from typing import Any
 
 from pregao.feeds.port import Header, ListedDefinition, UnitReader
 from pregao.handler.groups import Groups
-from pregao.handler.instruments import Instruments
-from pregao.handler.interest import SymbolInterest
-from pregao.handler.observer import Observer
+from pregao.handler.instruments import Instruments, SymbolInterest
+from pregao.handler.keeper import Observer
 from pregao.model.errors import PregaoError
 from pregao.model.events import Definition
 from pregao.model.instruments import Instrument

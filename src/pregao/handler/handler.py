@@ -19,10 +19,8 @@ from pregao.feeds.port import Array, MulticastSystem
 from pregao.handler.definitions import DefinitionReader
 from pregao.handler.groups import Groups
 from pregao.handler.incremental import IncrementalReader
-from pregao.handler.instruments import Instruments
-from pregao.handler.keeper import StoreKeeper
-from pregao.handler.lines import Feeds, LineTable
-from pregao.handler.observer import Observer
+from pregao.handler.instruments import Feeds, Instruments, LineTable
+from pregao.handler.keeper import Observer, StoreKeeper
 from pregao.handler.snapshots import SnapshotReader
 from pregao.handler.views import HandledBook
 from pregao.model.numbering import InstrumentNumbers

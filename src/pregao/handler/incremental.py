@@ -15,6 +15,7 @@ from pregao.feeds.port import Array, NewsDesk, Reading, UnitReader
 from pregao.handler.core import RowCore
 from pregao.handler.definitions import DefinitionReader
 from pregao.handler.groups import Groups
+from pregao.handler.keeper import Observer
 from pregao.handler.kernels.core import OVERFLOW, SUSPECTED
 from pregao.handler.kernels.live import (
     CONTEXT_FIELDS,
@@ -23,7 +24,6 @@ from pregao.handler.kernels.live import (
     take_rows,
     whole_events,
 )
-from pregao.handler.observer import Observer
 from pregao.model.errors import PregaoError
 from pregao.model.events import News
 from pregao.model.packets import UInt32s

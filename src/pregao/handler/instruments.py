@@ -1,8 +1,14 @@
 """The instruments of a channel by securityID and by symbol, as their definitions tell them."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence, Set
+from typing import NamedTuple
 
+import numpy as np
+
+from pregao.handler.kernels.sorting import FOLLOWED, NOT_OURS, RECOVERY, STANDBY, sort_packets
 from pregao.model.instruments import Instrument
+from pregao.model.packets import PacketBatch, UInt32s
+from pregao.model.streams import Feed, Stream, StreamId
 
 
 class Instruments:
@@ -38,3 +44,102 @@ class Instruments:
         known = self._by_id.get(security_id)
         if known is not None and self._by_symbol.get(known.symbol) == security_id:
             del self._by_symbol[known.symbol]
+
+
+# Instruments that somebody is interested in by their symbols.
+
+
+class SymbolInterest(Set[int]):
+    """The securityIDs whose definitions have one of these symbols. For `Settings.interest`.
+
+    Nobody knows the id of a symbol before its definition was heard: until then its rows are skipped, like
+    all others, and from then on its book is as that of an instrument that was just met: a snapshot makes
+    it whole."""
+
+    def __init__(self, symbols: Collection[str]) -> None:
+        self.symbols = frozenset(symbols)
+        self._ids: set[int] = set()
+
+    def learn(self, instrument: Instrument) -> bool:
+        """A definition; whether it is of interest and was not known before."""
+        if instrument.symbol not in self.symbols or instrument.security_id in self._ids:
+            return False
+        self._ids.add(instrument.security_id)
+        return True
+
+    def __contains__(self, security_id: object) -> bool:
+        return security_id in self._ids
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+
+# Which stream and feed of which channel each source of packets is.
+
+
+Feeds = np.ndarray[tuple[int], np.dtype[np.uint8]]
+
+Standby = np.ndarray[tuple[int, int], np.dtype[np.int64]]  # by feed: when it was last heard, and how often
+
+_RECOVERY_STREAMS = (Stream.DEFINITION, Stream.SNAPSHOT)
+
+
+class Sorted(NamedTuple):
+    """Rows of a batch, valid until the next one is sorted."""
+
+    followed: UInt32s  # incremental packets of the site that is followed
+    recovery: UInt32s
+    standby: Standby
+
+
+class LineTable:
+    """Sources are the indexes of `lines`; the feed of an unknown one is taken for A."""
+
+    def __init__(self, lines: Sequence[StreamId]) -> None:
+        self._lines = list(lines)
+        self.feeds: Feeds = np.array([int(line.feed or Feed.A) for line in lines] or [0], np.uint8)
+        self._feeds_address: int = self.feeds.ctypes.data
+        self._roles: dict[tuple[int, tuple[int, ...]], Feeds] = {}
+        self._role_addresses: dict[tuple[int, tuple[int, ...]], int] = {}
+        self._room = 0
+        self._make_room(1)
+
+    @property
+    def channels(self) -> list[int]:
+        return sorted({line.channel for line in self._lines if line.channel is not None})
+
+    def line(self, source: int) -> tuple[Stream, Feed]:
+        return self._lines[source].stream, self._lines[source].feed or Feed.A
+
+    def sort(self, batch: PacketBatch, channel: int, site: tuple[int, ...]) -> Sorted:
+        """The packets of a channel; `site` are the feeds of the one that is followed."""
+        if batch.count > self._room:
+            self._make_room(batch.count)
+        roles = self._role_addresses.get((channel, site))
+        if roles is None:
+            found = self._roles[channel, site] = self._roles_of(channel, site)
+            roles = self._role_addresses[channel, site] = found.ctypes.data
+        self._standby.fill(0)
+        _, _, _, sources, arrivals = batch.addresses
+        feeds, places = self._feeds_address, self._places
+        taken, others = sort_packets(sources, arrivals, batch.count, roles, feeds, *places)
+        return Sorted(self._followed[:taken], self._recovery[:others], self._standby)
+
+    def _roles_of(self, channel: int, site: Collection[int]) -> Feeds:
+        roles = np.full(max(len(self._lines), 1), NOT_OURS, np.uint8)
+        for source, line in enumerate(self._lines):
+            if line.channel == channel and line.stream in _RECOVERY_STREAMS:
+                roles[source] = RECOVERY
+            elif line.channel == channel and line.stream is Stream.INCREMENTAL:
+                roles[source] = FOLLOWED if int(self.feeds[source]) in site else STANDBY
+        return roles
+
+    def _make_room(self, packets: int) -> None:
+        self._room = max(packets, 2 * self._room)
+        self._followed: UInt32s = np.empty(self._room, np.uint32)
+        self._recovery: UInt32s = np.empty(self._room, np.uint32)
+        self._standby: Standby = np.zeros((len(Feed), 2), np.int64)
+        self._places = tuple(array.ctypes.data for array in (self._followed, self._recovery, self._standby))

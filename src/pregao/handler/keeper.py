@@ -8,9 +8,27 @@ from pregao.books import layout as t
 from pregao.books.store import BookStore
 from pregao.handler.groups import Groups
 from pregao.handler.kernels.live import apply_held
+from pregao.model.events import News
+from pregao.model.instruments import Instrument
+from pregao.model.market import DefinitionAction
 from pregao.model.rows import ROW, Kind, Rows
 from pregao.recovery.held import HeldRows
 from pregao.recovery.instruments import Part
+
+# What one may be told while packets are handled. Subclass and override what is of interest.
+
+
+class Observer:
+    """Called in the order of the stream; rows are only valid during the call."""
+
+    def on_rows(self, rows: Rows) -> None:
+        """Rows of the incremental stream after they were taken to the books: of whole events, unless the
+        handler was told not to wait for their ends."""
+
+    def on_definition(self, instrument: Instrument, action: DefinitionAction) -> None: ...
+
+    def on_news(self, news: News) -> None: ...
+
 
 _NO_ROWS: Rows = np.zeros(0, ROW)
 _FOLLOWS_ITS_GROUP: Rows = np.zeros(1, ROW)

@@ -12,7 +12,7 @@ from pregao.model.market import Side
 from pregao.model.packets import FOREIGN, Unit
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
 from pregao.recovery.channel import ChannelMachine
-from pregao.recovery.keeper import SnapshotHeader
+from pregao.recovery.held import SnapshotHeader
 from pregao.recovery.loops import Follow
 from pregao.recovery.sequence import SITE_OF, Feed
 from pregao.recovery.snapshots import NOWHERE

@@ -7,10 +7,10 @@ from datetime import date
 from typing import Any
 
 from pregao.captures.decode import load_channel_map
-from pregao.captures.readable import EMPTY, need_readable, why_unreadable
+from pregao.captures.glance import EMPTY, need_readable, why_unreadable
 from pregao.jobs.compiled import compiling
 from pregao.lake.build import USUAL_BARS, Builder, BuildReport, BuildSettings
-from pregao.lake.forecast import Forecast
+from pregao.lake.build_report import Forecast
 from pregao.lake.plan.fingerprints import find_captures
 from pregao.lake.running.runners import LazySparkRunner
 from pregao.lake.spark.failures import in_one_line, stop

@@ -20,7 +20,7 @@ from pregao.lake.spark.session import LOCAL, local_session
 from pregao.lake.store.ledger import Ledger
 from pregao.lake.store.location import Location
 from pregao.lake.streaming.query import Query, alone
-from pregao.lake.streaming.settings import BatchReport, StreamSettings
+from pregao.lake.streaming.source import BatchReport, StreamSettings
 from pregao.lake.streaming.streamer import Streamer
 from pregao.model.errors import ConfigurationError
 

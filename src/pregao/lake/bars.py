@@ -15,11 +15,8 @@ from pregao.extras import name_missing_extra
 with name_missing_extra():
     from pyspark.sql import DataFrame
 
-from pregao.lake.computed.bars import DAY_NS, bars_query
-from pregao.lake.computed.clean import with_rank
-from pregao.lake.computed.conform import conform
-from pregao.lake.computed.engine import engine
-from pregao.lake.computed.pieces import LINEAGE
+from pregao.lake.computed.engine import LINEAGE, conform, engine
+from pregao.lake.computed.trades import DAY_NS, bars_query, with_rank
 from pregao.lake.quant.times import interval_ns
 from pregao.lake.tables.analytics import BARS
 from pregao.lake.tables.table import CHANNEL, TRADE_DATE, UNIT_COLUMNS

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 from pregao.books.store import BookStore
 from pregao.books.views import Level, Order
 from pregao.lake.errors import LakeError
-from pregao.lake.reading.orders import order_rows
-from pregao.lake.tables.quality import Quality
-from pregao.lake.tables.words import BOOK_ACTIONS
+from pregao.lake.reading.faces import order_rows
+from pregao.lake.tables.analytics import Quality
+from pregao.lake.tables.types import BOOK_ACTIONS
 from pregao.model.local_time import local_datetime
 from pregao.model.market import Side
 from pregao.model.rows import Kind

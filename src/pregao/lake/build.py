@@ -14,15 +14,14 @@ from time import perf_counter
 from typing import Final
 from uuid import uuid4
 
-from pregao.lake.build_report import USUAL_BARS, BuildReport, BuildSettings, left_out
+from pregao.lake.build_report import USUAL_BARS, BuildReport, BuildSettings, Deed, Forecast, left_out
 from pregao.lake.deriving import derive_units
 from pregao.lake.errors import LakeConflictError, StaleReadError
-from pregao.lake.forecast import Deed, Forecast
-from pregao.lake.plan.carried import digest_of
 from pregao.lake.plan.fingerprints import (
     CODE_VERSION,
     SCHEMA_VERSION,
     Input,
+    digest_of,
     find_captures,
     from_json,
     unit_fingerprint,
@@ -30,8 +29,8 @@ from pregao.lake.plan.fingerprints import (
 from pregao.lake.plan.index import FileIndex
 from pregao.lake.plan.scan import ScanSettings
 from pregao.lake.plan.scanning import Scanning, Wanted
+from pregao.lake.plan.unit_plan import PLAN, Planned, start_of
 from pregao.lake.plan.units import Unit, find_units
-from pregao.lake.planned import PLAN, Planned, start_of
 from pregao.lake.running.runners import Runner
 from pregao.lake.shared_parts import SharedParts
 from pregao.lake.state import LakeState, write_units

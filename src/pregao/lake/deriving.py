@@ -7,7 +7,7 @@ from typing import Final
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pregao.lake.computed.run import Counted, derive, keep_findings
+from pregao.lake.computed.unit import Counted, derive, keep_findings
 from pregao.lake.errors import LakeDamagedError, named
 from pregao.lake.running.runners import Runner
 from pregao.lake.state import LakeState

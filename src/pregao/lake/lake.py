@@ -19,8 +19,8 @@ from pregao.feeds.registry import DEFAULT
 from pregao.lake.errors import LakeError, NoLakeError
 from pregao.lake.quant.questions import Questions
 from pregao.lake.reading import arrow, faces
+from pregao.lake.reading.arrow import prune
 from pregao.lake.reading.conditions import Condition, Where, conditions
-from pregao.lake.reading.pruning import prune
 from pregao.lake.store.deltalog import DeltaLog
 from pregao.lake.store.ledger import LakeVersion, Ledger, whole_table
 from pregao.lake.store.livefile import LiveFile

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from pregao.lake.errors import LakeError, named
 from pregao.lake.plan.anchors import Loop
-from pregao.lake.plan.instruments import Symbols
+from pregao.lake.plan.marks import Symbols
 from pregao.lake.plan.slicing import Slice
 from pregao.lake.store.location import Location
 

@@ -22,7 +22,7 @@ from pregao.feeds.registry import DEFAULT, load_system
 from pregao.io.clock import WallClock
 from pregao.lake.errors import LakeDamagedError
 from pregao.lake.lake import Lake
-from pregao.lake.plan.carried import Carried, Chain, Start
+from pregao.lake.plan.fingerprints import Carried, Chain, Start
 from pregao.lake.reading.arrow import read
 from pregao.lake.store.committer import Committer
 from pregao.lake.store.files import DataFile, write_file

@@ -4,13 +4,12 @@ unit is not replaced by one of fewer captures unless that is asked for."""
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from pregao.lake.plan.carried import Carried, together
-from pregao.lake.plan.fingerprints import Input
+from pregao.lake.plan.fingerprints import Carried, Input, together
 from pregao.lake.plan.index import FileIndex
 from pregao.lake.plan.scan import ScanSettings, scan_capture
 from pregao.lake.plan.slicing import FROM_FIRST, Slice, cut_unit, share_out
+from pregao.lake.plan.unit_plan import Planned
 from pregao.lake.plan.units import Unit
-from pregao.lake.planned import Planned
 from pregao.lake.running.runners import may_pass
 from pregao.lake.shared_parts import unpack
 from pregao.lake.store.location import Location

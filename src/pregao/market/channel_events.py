@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, Final
 
-from pregao.captures.formats.text_values import printable
+from pregao.captures.formats.text import printable
 from pregao.model.records import record
 from pregao.recovery import events as e
 

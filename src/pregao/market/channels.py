@@ -6,8 +6,8 @@ from typing import Final
 
 from pregao.feeds.registry import DEFAULT, load_system
 from pregao.handler.handler import ChannelHandler
-from pregao.handler.lines import LineTable
-from pregao.handler.observer import Observer
+from pregao.handler.instruments import LineTable
+from pregao.handler.keeper import Observer
 from pregao.market.health import MarketHealth, channel_health
 from pregao.market.live import warm_up
 from pregao.market.packets import Packets, Slicer, feeds_of

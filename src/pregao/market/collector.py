@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from pregao.books import layout as t
 from pregao.handler.handler import ChannelHandler
-from pregao.handler.interest import SymbolInterest
-from pregao.handler.observer import Observer
+from pregao.handler.instruments import SymbolInterest
+from pregao.handler.keeper import Observer
 from pregao.market import making
 from pregao.market.channel_events import ChannelEvent, channel_event, position_of
 from pregao.market.events import BookStatusChanged, Definition, Depth, News, Quote

@@ -6,7 +6,7 @@ since 1970. A value that no enum has a word for stays a number. `str` of an even
 """
 
 from pregao.books.views import Level
-from pregao.captures.formats.text_values import printable
+from pregao.captures.formats.text import printable
 from pregao.market.event_head import InstrumentEvent, LibraryEvent
 from pregao.market.row_values import in_words, price_text
 from pregao.model.events import followed_phase

@@ -1,7 +1,7 @@
 """Orders and matches, as events of the library: told where `orders=True` asks for them. They begin as all do
 (`event_head`)."""
 
-from pregao.captures.formats.text_values import printable
+from pregao.captures.formats.text import printable
 from pregao.market.event_head import InstrumentEvent
 from pregao.market.row_values import in_words, price_text
 from pregao.model.market import Action, Aggressor, Side

@@ -6,8 +6,8 @@ from typing import Final
 
 from pregao.captures.decode import load_channel_map
 from pregao.captures.decoded import Finding
-from pregao.captures.file_names import stream_of_file_name
 from pregao.captures.replay import Pace, Replay
+from pregao.captures.streams import stream_of_file_name
 from pregao.feeds.registry import DEFAULT
 from pregao.io.clock import NS_PER_SECOND, Metronome
 from pregao.model.errors import CaptureError, ConfigurationError

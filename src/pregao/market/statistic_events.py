@@ -1,7 +1,7 @@
 """Statistics of an instrument (13, 17), as events of the library: they begin as all do (`event_head`). Prices
 called `fine` count hundred-millionths."""
 
-from pregao.captures.formats.text_values import printable
+from pregao.captures.formats.text import printable
 from pregao.market.event_head import InstrumentEvent
 from pregao.market.row_values import fine_text, in_words, price_text
 from pregao.model.market import (

@@ -9,9 +9,9 @@ from typing import Final
 
 import numpy as np
 
-from pregao.captures.formats.text_values import printable
+from pregao.captures.formats.text import printable
 from pregao.feeds.registry import DEFAULT
-from pregao.handler.observer import Observer
+from pregao.handler.keeper import Observer
 from pregao.handler.views import HandledBook
 from pregao.market.channels import Channels
 from pregao.market.events import Trade, TradeBusted

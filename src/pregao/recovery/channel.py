@@ -26,9 +26,8 @@ from pregao.recovery.arbitration import Arbiter, Output, Packet
 from pregao.recovery.counters import ChannelCounters
 from pregao.recovery.disruptions import Upsets
 from pregao.recovery.events import Event, TradeDateChanged
-from pregao.recovery.held import HeldRows
+from pregao.recovery.held import HeldRows, Keeper
 from pregao.recovery.instruments import NOTABLE, Decision, Known, Record, decide
-from pregao.recovery.keeper import Keeper
 from pregao.recovery.listing import Listing
 from pregao.recovery.policy import Settings
 from pregao.recovery.progress import Progress, State

@@ -15,10 +15,9 @@ from pregao.recovery.events import (
     StreamReset,
     UnitsWanted,
 )
-from pregao.recovery.held import HeldRows
+from pregao.recovery.held import HeldRows, Keeper
 from pregao.recovery.in_sequence import Upset
 from pregao.recovery.instruments import lose_units
-from pregao.recovery.keeper import Keeper
 from pregao.recovery.listing import Listing
 from pregao.recovery.policy import Policy
 from pregao.recovery.progress import Input, Progress

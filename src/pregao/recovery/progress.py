@@ -5,7 +5,7 @@ from enum import Enum, auto
 from typing import Final
 
 from pregao.recovery.events import ChannelReady, Event, JoinStream, LeaveStream
-from pregao.recovery.keeper import Keeper
+from pregao.recovery.held import Keeper
 from pregao.recovery.listing import Listing
 from pregao.recovery.sequence import RecoveryStream, Site
 from pregao.recovery.sites import Sites

@@ -20,9 +20,8 @@ from pregao.recovery.events import (
     QueueOverflow,
     Reason,
 )
-from pregao.recovery.held import NO_REPORT_HELD, STARTS_AGAIN, HeldRows
+from pregao.recovery.held import NO_REPORT_HELD, STARTS_AGAIN, HeldRows, Keeper, SnapshotHeader
 from pregao.recovery.instruments import NEVER, NO_REPORT, Decision, Known, Mark, Part, not_clean
-from pregao.recovery.keeper import Keeper, SnapshotHeader
 from pregao.recovery.kernels.instruments import first_report_after
 from pregao.recovery.table import InstrumentTable
 

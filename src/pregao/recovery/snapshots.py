@@ -1,8 +1,8 @@
 """The snapshot stream (7): which snapshots count, and what a complete loop says of those not in it."""
 
 from pregao.recovery.events import Event, SnapshotLoopComplete
+from pregao.recovery.held import SnapshotHeader
 from pregao.recovery.instruments import Part
-from pregao.recovery.keeper import SnapshotHeader
 from pregao.recovery.listing import Listing
 from pregao.recovery.loops import Follow, LoopTracker
 from pregao.recovery.policy import Settings

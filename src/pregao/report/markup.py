@@ -1,8 +1,11 @@
-"""HTML and SVG that cannot be broken by data: text is escaped unless it is markup already."""
+"""HTML and SVG that cannot be broken by data, and numbers and times as people read them."""
 
 from collections.abc import Iterable
+from decimal import Decimal
 from html import escape
 from typing import Final
+
+from pregao.model.local_time import local_datetime
 
 _VOID: Final = frozenset(("meta", "rect", "line", "path", "circle", "br", "polyline"))
 
@@ -71,3 +74,105 @@ def table(head: Iterable[str], rows: Iterable[Iterable[Child]], *, caption: str,
     narrow = "narrow" if len(numbers) <= 4 else None  # few numbers want to be close to each other
     made = tag("table", tag("caption", caption), tag("thead", top), tag("tbody", body), class_=narrow)
     return tag("div", made, class_="scroll", tabindex="0", role="region", aria_label=caption)
+
+
+# Numbers and times as people read them: one way for the page and the terminal. English throughout: 1,234.56;
+# times are those of B3's clocks (America/Sao_Paulo).
+
+
+NOTHING: Final = "–"
+_SECOND: Final = 1_000_000_000
+_UNITS: Final = ((_SECOND, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns"))
+
+
+def count(value: int | None) -> str:
+    return NOTHING if value is None else f"{value:,}"
+
+
+def of(value: int, one: str, many: str = "") -> str:
+    """1 gap, 2 gaps."""
+    return f"{value:,} {one if value == 1 else many or one + 's'}"
+
+
+def compact(value: float | int | Decimal | None) -> str:
+    """Three digits that matter: 1.23 M."""
+    if value is None:
+        return NOTHING
+    number = float(value)
+    for limit, suffix in ((1e12, " T"), (1e9, " bn"), (1e6, " M"), (1e4, " k")):
+        if abs(number) >= limit:
+            scaled = number / (1e3 if suffix == " k" else limit)
+            places = 0 if abs(scaled) >= 100 else 1 if abs(scaled) >= 10 else 2
+            return f"{_short(scaled, places)}{suffix}"
+    return f"{number:,.0f}" if number == int(number) else f"{number:,.2f}"
+
+
+def money(value: Decimal | None, currency: str | None) -> str:
+    """BRL 1.23 M; without a currency where nobody said which."""
+    if value is None:
+        return NOTHING
+    return f"{currency} {compact(value)}" if currency else compact(value)
+
+
+def _short(value: float, places: int) -> str:
+    """Without zeroes that say nothing."""
+    text = f"{value:,.{places}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def size(octets: int) -> str:
+    number = float(octets)
+    for unit in ("B", "kB", "MB", "GB"):
+        if number < 1000:
+            return f"{number:,.0f} {unit}" if unit == "B" or number >= 100 else f"{number:,.1f} {unit}"
+        number /= 1000
+    return f"{number:,.1f} TB"
+
+
+def share(part: int, whole: int) -> str:
+    """Never rounded up to all, nor down to nothing."""
+    if not whole:
+        return NOTHING
+    percent = 100 * part / whole
+    if part in (0, whole):
+        return "100 %" if part else "0 %"
+    for places in (1, 2, 3, 4):
+        if 0 < float(f"{percent:.{places}f}") < 100:
+            return f"{percent:.{places}f} %"
+    return "< 0.0001 %" if percent < 50 else "> 99.9999 %"
+
+
+def percent(ratio: float) -> str:
+    return f"{100 * ratio:+,.2f} %".replace("-", "−")
+
+
+def price(value: Decimal | float | None) -> str:
+    """At least two places, more only where they say something."""
+    if value is None:
+        return NOTHING
+    text = f"{Decimal(str(value)):,.8f}"
+    whole, _, places = text.partition(".")
+    return f"{whole}.{places.rstrip('0').ljust(2, '0')}".replace("-", "−")
+
+
+def duration(nanoseconds: float | None) -> str:
+    if nanoseconds is None:
+        return NOTHING
+    value = abs(nanoseconds)
+    if not value:
+        return "0"
+    if value >= 60 * _SECOND:
+        minutes, seconds = divmod(round(nanoseconds / _SECOND), 60)
+        return f"{minutes:,} min {seconds:02} s" if seconds else f"{minutes:,} min"
+    for length, unit in _UNITS:
+        if value >= length or length == 1:
+            number = nanoseconds / length
+            places = 0 if abs(number) >= 100 or length == 1 else 1
+            return f"{_short(number, places)} {unit}".replace("-", "−")
+    return NOTHING
+
+
+def clock(nanoseconds: int | None, *, seconds: bool = False) -> str:
+    if nanoseconds is None:
+        return NOTHING
+    return local_datetime(nanoseconds).strftime("%H:%M:%S" if seconds else "%H:%M")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from pregao.lake.slices.kernels.sampling import BOOK_ONCE, STATISTICS_ONCE
 from pregao.lake.slices.known import UNHEARD
 from pregao.lake.slices.stored import NO_RPT_SEQ
-from pregao.lake.tables.quality import Quality
+from pregao.lake.tables.analytics import Quality
 from pregao.model.market import Side
 from pregao.model.rows import NULL
 from pregao.recovery.instruments import NEVER, NO_REPORT, Known, Mark

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from pregao.feeds.binary.system import REPORTS_IN_A_PACKET
+from pregao.lake.plan.captures import row_reader
 from pregao.lake.plan.index import NUMBER_BITS
-from pregao.lake.plan.readers import row_reader
 from pregao.lake.plan.slicing import TO_LAST, Slice
 from pregao.lake.plan.units import NOWHERE
 from pregao.lake.slices.feeds import Merged, gaps_of, read_placed
@@ -21,7 +21,7 @@ from pregao.lake.slices.kernels.merging import CONFLICT
 from pregao.lake.slices.kernels.sampling import BOOK_ONCE, STATISTICS_ONCE
 from pregao.lake.slices.known import UNHEARD, KnownInstruments
 from pregao.lake.slices.loops import LoadedLoop
-from pregao.lake.tables.quality import Quality
+from pregao.lake.tables.analytics import Quality
 from pregao.model.market import Side
 from pregao.model.rows import FIRST_SPECIAL, NULL, ROW, Flag, Kind, Rows
 from pregao.recovery.instruments import NEVER, Decision, Known, Mark, decide

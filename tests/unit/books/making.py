@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from pregao.books import layout as t
-from pregao.books.anomalies import Anomaly
 from pregao.books.phases import effective
 from pregao.books.store import BookStore
-from pregao.books.views import Level, Order, Policy, Top
+from pregao.books.views import Anomaly, Level, Order, Policy, Top
 from pregao.handler.groups import Groups
 from pregao.model import events as e
 from pregao.model.market import Action, ImbalanceSide, Phase, Side, State

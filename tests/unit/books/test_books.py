@@ -2,8 +2,7 @@
 
 import pytest
 
-from pregao.books.anomalies import MAX_SIZE, Anomaly
-from pregao.books.views import Level, Order
+from pregao.books.views import MAX_SIZE, Anomaly, Level, Order
 from pregao.model.events import BookEmptied, SideDeleted
 from pregao.model.market import Action, Side
 from pregao.model.rows import Flag

@@ -3,8 +3,7 @@ printed, in cents."""
 
 import pytest
 
-from pregao.books.anomalies import MAX_LEVELS, MAX_SIZE, Anomaly
-from pregao.books.views import Level, Policy, Top
+from pregao.books.views import MAX_LEVELS, MAX_SIZE, Anomaly, Level, Policy, Top
 from pregao.model.events import BookEmptied, SideDeleted
 from pregao.model.market import Action, Side
 from pregao.model.rows import Flag

@@ -7,8 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from pregao.books.anomalies import Anomaly
-from pregao.books.views import NO_PRICE, Level, SideLevels, rank
+from pregao.books.views import NO_PRICE, Anomaly, Level, SideLevels, rank
 from pregao.model.events import BookEmptied, SideDeleted
 from pregao.model.market import Action, Side
 from pregao.model.rows import Flag

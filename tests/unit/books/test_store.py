@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from pregao.books import layout as t
-from pregao.books.anomalies import Anomaly
 from pregao.books.store import BookStore
-from pregao.books.views import Level
+from pregao.books.views import Anomaly, Level
 from pregao.model.market import Action, Phase, Side, State, StateEvent
 from pregao.model.rows import FIRST_SPECIAL, NULL, ROW, Flag, Kind, Rows
 from tests.twins.plain_book import ReferenceBook

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pregao.captures.decode import CaptureDecoder, Finding, load_schema
-from pregao.captures.spans import Span
-from pregao.captures.statistics import Statistics
+from pregao.captures.statistics import Span, Statistics
 from pregao.captures.statistics_report import report
 from tests.unit.captures.kit import TS, capture, definition, message, order, packet
 

@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 
 from pregao.cli.listening.boxes import duration_text
-from pregao.cli.listening.keys import Key, Keys, keys_in
+from pregao.cli.listening.lines import Key, Keys, keys_in
 from pregao.cli.listening.screen import Screen
 from pregao.cli.listening.sheet import size_bar
 from pregao.cli.main import main

@@ -3,7 +3,7 @@
 from datetime import date
 
 from pregao.cli.stream import summary
-from pregao.lake.streaming.settings import BatchReport, Latency
+from pregao.lake.streaming.source import BatchReport, Latency
 
 UNIT = (date(2026, 11, 16), 84)
 

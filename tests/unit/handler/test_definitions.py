@@ -3,7 +3,7 @@
 import pytest
 
 from pregao.feeds.publishing import OutgoingPacket
-from pregao.handler.lines import LineTable
+from pregao.handler.instruments import LineTable
 from pregao.model import events as e
 from pregao.model.market import DefinitionAction, Phase
 from pregao.model.packets import batch_of

@@ -3,7 +3,7 @@
 import pytest
 
 from pregao.handler.handler import ChannelHandler
-from pregao.handler.observer import Observer
+from pregao.handler.keeper import Observer
 from pregao.model import events as e
 from pregao.model.market import Action
 from pregao.model.rows import Rows

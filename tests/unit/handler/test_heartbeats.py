@@ -12,7 +12,7 @@ from pregao.feeds.binary.headers import PacketHeaders
 from pregao.feeds.binary.packets import frame
 from pregao.feeds.binary.system import BINARY
 from pregao.handler.handler import ChannelHandler
-from pregao.handler.lines import LineTable
+from pregao.handler.instruments import LineTable
 from pregao.model.packets import NO_NEXT, batch_of
 from pregao.model.streams import Feed, Stream, StreamId
 from pregao.recovery.arbitration_state import ACCEPTED, DEADLINE, OUT_AT, OUT_VERSION, RING, STOP

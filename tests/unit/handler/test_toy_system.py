@@ -7,7 +7,7 @@ import pytest
 
 from pregao.feeds.registry import load_system, system_names
 from pregao.handler.handler import ChannelHandler
-from pregao.handler.lines import LineTable
+from pregao.handler.instruments import LineTable
 from pregao.market import Market
 from pregao.model.errors import ConfigurationError
 from pregao.model.market import Side

@@ -10,8 +10,8 @@ import pytest
 from pregao.lake.maintenance.vacuum import vacuum
 from pregao.lake.plan.anchors import Loop
 from pregao.lake.plan.captures import CaptureLayout
-from pregao.lake.plan.instruments import Symbols
-from pregao.lake.plan.scratch import Form
+from pregao.lake.plan.contents import Form
+from pregao.lake.plan.marks import Symbols
 from pregao.lake.plan.slicing import FROM_FIRST, TO_LAST, FilePart, LoopPart, Slice
 from pregao.lake.plan.stored import Stored
 from pregao.lake.shared_parts import FOLDER, SharedParts, unpack

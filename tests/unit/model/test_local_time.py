@@ -9,7 +9,7 @@ from pregao.lake.book_at import local_time
 from pregao.lake.plan.dates import calendar_day
 from pregao.lake.verbs.book import parse_time
 from pregao.model.local_time import local_datetime, local_day, local_midnight_ns
-from pregao.report.numbers import clock
+from pregao.report.markup import clock
 from pregao.simulator.live.schedule import trade_date_at
 
 NS = 1_000_000_000

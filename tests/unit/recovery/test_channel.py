@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from pregao.recovery.events import ChannelSilent, Event, JoinStream, LeaveStream
+from pregao.recovery.held import SnapshotHeader
 from pregao.recovery.instruments import Known
-from pregao.recovery.keeper import SnapshotHeader
 from pregao.recovery.progress import Input, State, after
 from pregao.recovery.sequence import RecoveryStream, Site
 from tests.unit.recovery.toy_client import ToyClient

@@ -5,8 +5,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pregao.recovery.held import SnapshotHeader
 from pregao.recovery.instruments import Known
-from pregao.recovery.keeper import SnapshotHeader
 from pregao.recovery.policy import Settings
 from pregao.recovery.progress import State
 from pregao.recovery.sequence import RecoveryStream

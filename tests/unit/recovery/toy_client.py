@@ -10,8 +10,8 @@ from pregao.model.rows import ROW, Flag, Kind
 from pregao.recovery.arbitration import Packet
 from pregao.recovery.channel import ChannelMachine
 from pregao.recovery.events import Event
+from pregao.recovery.held import SnapshotHeader
 from pregao.recovery.instruments import Decision, Known, Mark, Part, part_of
-from pregao.recovery.keeper import SnapshotHeader
 from pregao.recovery.loops import Follow
 from pregao.recovery.policy import Settings
 from pregao.recovery.sequence import Feed, RecoveryStream, Site, number_of

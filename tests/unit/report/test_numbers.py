@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from pregao.report import numbers
+from pregao.report import markup as numbers
 from pregao.report.charts.axes import nice_ticks, time_ticks
 from pregao.report.markup import raw, tag
 

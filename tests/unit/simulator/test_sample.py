@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from pregao.captures.file_names import stream_of_file_name
+from pregao.captures.streams import stream_of_file_name
 from pregao.codecs.pcap.datagrams import DatagramReader
 from pregao.codecs.pcap.outcomes import Datagram
 from pregao.codecs.sbe import Message, load_builtin_schema

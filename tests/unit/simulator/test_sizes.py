@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pregao.simulator.sizes import BOUNDS, REAL, nearness, size_rows
+from pregao.simulator.coverage import BOUNDS, REAL, nearness, size_rows
 
 
 def test_shares_of_sizes_are_of_a_hundred() -> None:

@@ -5,18 +5,19 @@ A side of a depth has at most so many levels: what an insertion pushes beyond it
 """
 
 from pregao.books import layout as t
-from pregao.books.anomalies import MAX_LEVELS, MAX_SIZE
-from pregao.books.kernels.arena import address_of, copy_words
-from pregao.books.kernels.conversion import convert_side
-from pregao.books.kernels.counts import (
+from pregao.books.kernels.arena import (
     MALFORMED,
     OVERFLOW,
     POSITION,
     PRICE_DIFFERS,
     PRICE_ORDER,
+    address_of,
+    copy_words,
     count_anomaly,
 )
+from pregao.books.kernels.conversion import convert_side
 from pregao.books.kernels.ladder import key_of, reserve_level
+from pregao.books.views import MAX_LEVELS, MAX_SIZE
 from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u32, store_8, store_32, store_64
 from pregao.model import rows as r
 from pregao.model.market import Action

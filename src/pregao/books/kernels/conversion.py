@@ -1,10 +1,19 @@
 """A side put in another order, when its feed changes its policy in mid-stream."""
 
 from pregao.books import layout as t
-from pregao.books.kernels.arena import address_of, clear_side, give_block, release_orders, take_block
+from pregao.books.kernels.arena import (
+    ORDER_EXISTS,
+    POLICY,
+    address_of,
+    clear_side,
+    count_anomaly,
+    count_order,
+    give_block,
+    release_orders,
+    take_block,
+)
 from pregao.books.kernels.by_position import sort_orders
 from pregao.books.kernels.by_price import copy_slot, find_slot, gather, new_table
-from pregao.books.kernels.counts import ORDER_EXISTS, POLICY, count_anomaly, count_order
 from pregao.books.kernels.ladder import key_of, take_from_level
 from pregao.kernels import kernel, load_i64, load_u8, load_u32, store_8, store_32
 

@@ -5,13 +5,7 @@ Room is made before anything is changed, so that a row is applied whole or not a
 """
 
 from pregao.books import layout as t
-from pregao.books.anomalies import MAX_SIZE
-from pregao.books.kernels.arena import address_of, clear_side
-from pregao.books.kernels.by_level import delete_levels_from
-from pregao.books.kernels.by_position import close_place, open_place, reserve_place
-from pregao.books.kernels.by_price import bits_of, find_slot, remove_slot, reserve_slot
-from pregao.books.kernels.conversion import convert_side
-from pregao.books.kernels.counts import (
+from pregao.books.kernels.arena import (
     ID_DIFFERS,
     MALFORMED,
     ORDER_EXISTS,
@@ -20,9 +14,15 @@ from pregao.books.kernels.counts import (
     PRICE_DIFFERS,
     UNKNOWN_CHANGE,
     UNKNOWN_DELETE,
+    address_of,
+    clear_side,
     count_anomaly,
     count_order,
 )
+from pregao.books.kernels.by_level import delete_levels_from
+from pregao.books.kernels.by_position import close_place, open_place, reserve_place
+from pregao.books.kernels.by_price import bits_of, find_slot, remove_slot, reserve_slot
+from pregao.books.kernels.conversion import convert_side
 from pregao.books.kernels.ladder import (
     add_to_level,
     key_of,
@@ -31,6 +31,7 @@ from pregao.books.kernels.ladder import (
     resize_level,
     take_from_level,
 )
+from pregao.books.views import MAX_SIZE
 from pregao.kernels import (
     inlined,
     kernel,

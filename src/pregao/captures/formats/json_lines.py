@@ -2,6 +2,8 @@
 
 from pregao.captures.decoded import DecodedMessage
 from pregao.codecs.sbe.values import to_json
+from pregao.feeds.decoding import Decoder, TaggedDecoder
+from pregao.model.errors import ConfigurationError
 
 __all__ = ["JsonFormat", "to_json"]
 
@@ -39,3 +41,22 @@ class JsonFormat:
 
 def _number(value: int | None) -> str:
     return "null" if value is None else str(value)
+
+
+# Messages that are FIX underneath, as `tag=value|`, one a line.
+
+
+class FixFormat:
+    def __init__(self, decoder: Decoder) -> None:
+        if not isinstance(decoder, TaggedDecoder):
+            raise ConfigurationError("messages of this system have no FIX tags", key="format")
+        self._decoder = decoder
+
+    def header(self) -> str:
+        return ""
+
+    def file(self, path: str) -> str:
+        return ""
+
+    def message(self, decoded: DecodedMessage) -> str:
+        return self._decoder.fix(decoded.message) + "\n"

@@ -7,17 +7,135 @@ The times are the capture's. Times in fields are São Paulo's, with a date only 
 day. Null is left out; what the schema does not know has a question mark.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from pregao.captures.decoded import DecodedMessage
-from pregao.captures.formats.palette import COLORFUL, PLAIN
-from pregao.captures.formats.text_values import Show, printable, show_field
-from pregao.captures.formats.times import Clock
+from pregao.captures.formats.times import Clock, date_of
 from pregao.captures.symbols import SymbolTable
-from pregao.feeds.decoding import BlockShape, Decoder, FieldShape
+from pregao.feeds.decoding import BlockShape, Decoder, FieldShape, Form, Wording
 from pregao.model.streams import Feed, Stream
+
+# Colours of a terminal, or none.
+
+
+_RESET = "\x1b[0m"
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """What each thing is wrapped in; `PLAIN` leaves everything as it is."""
+
+    faint: str = ""  # what is read last: names of fields, UTC
+    strong: str = ""  # template
+    symbol: str = ""
+    buy: str = ""
+    sell: str = ""
+    number: str = ""  # price and size
+    alarm: str = ""  # what nobody knows
+
+    def paint(self, style: str, text: str) -> str:
+        return f"{style}{text}{_RESET}" if style else text
+
+
+PLAIN = Palette()
+COLORFUL = Palette(
+    faint="\x1b[2m",
+    strong="\x1b[1m",
+    symbol="\x1b[1;36m",
+    buy="\x1b[32m",
+    sell="\x1b[31m",
+    number="\x1b[1m",
+    alarm="\x1b[1;33m",
+)
+
+
+# Single values as people read them.
+
+
+# A value and the capture time of its message (a time of the same day is shown without its date)
+# to text; None when there is nothing to show.
+Show = Callable[[Any, int], str | None]
+
+
+def price(value: Decimal) -> str:
+    """Without the zeros of the wire's scale, but with two places at least."""
+    text = format(value, "f")
+    whole, point, places = text.partition(".")
+    return f"{whole}.{places.rstrip('0'):0<2}" if point else text
+
+
+def printable(text: str) -> str:
+    """Text from the wire that cannot move the cursor or break the line."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else _escape(c) for c in text)
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def show_field(form: Form, clock: Clock, palette: Palette, wording: Wording) -> Show:
+    """How to show a field of this form."""
+    simple: dict[Form, Show] = {
+        Form.TIME: clock.local,
+        Form.SECONDS: lambda value, _: clock.seconds(value),
+        Form.DECIMAL: lambda value, _: price(value),
+        Form.DATE: lambda value, _: date_of(value),
+        Form.MONTH: _show_month,
+        Form.COMPOSITE: _show_composite,
+        Form.CHOICE: lambda value, _: _choice(value, palette, wording),
+        Form.CHOICES: lambda value, _: ",".join(_bit(bit, palette) for bit in value) or None,
+    }
+    return simple.get(form, lambda value, _: show_any(value))
+
+
+def show_any(value: Any) -> str:
+    """A value of which nothing but its own type is known."""
+    if isinstance(value, str):
+        text = printable(value)
+        return f'"{text}"' if " " in text else text
+    if isinstance(value, bytes):
+        return f"0x{value.hex()}"
+    if isinstance(value, Decimal):
+        return price(value)
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return str(value)
+
+
+def _choice(value: str | int, palette: Palette, wording: Wording) -> str:
+    if isinstance(value, int):
+        return palette.paint(palette.alarm, f"?{value}")
+    if value in wording.buying:
+        return palette.paint(palette.buy, value)
+    return palette.paint(palette.sell, value) if value in wording.selling else value
+
+
+def _bit(value: str | int, palette: Palette) -> str:
+    return palette.paint(palette.alarm, f"?bit{value}") if isinstance(value, int) else value
+
+
+def _show_month(value: dict[str, Any], near: int) -> str | None:
+    """MaturityMonthYear: `2025-06`, `2025-06-18`, `2025-06w3`."""
+    year, month, day, week = (value.get(part) for part in ("year", "month", "day", "week"))
+    if year is None or not set(value) <= {"year", "month", "day", "week"}:
+        return _show_composite(value, near)
+    text = f"{year:04d}"
+    text += f"-{month:02d}" if month is not None else ""
+    text += f"-{day:02d}" if day is not None else ""
+    return text + (f"w{week}" if week is not None else "")
+
+
+def _show_composite(value: dict[str, Any], near: int) -> str | None:
+    parts = []
+    for name, member in value.items():
+        shown = _show_composite(member, near) if isinstance(member, dict) else member
+        if shown is not None:
+            parts.append(f"{name}={show_any(shown) if not isinstance(member, dict) else shown}")
+    return f"({' '.join(parts)})" if parts else None
+
 
 NAME_WIDTH = 26
 SYMBOL_WIDTH = 14

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 from threading import Event
 
-from pregao.captures.recording.recorder import Recorder
-from pregao.captures.recording.settings import NS_PER_SECOND, RecordSettings
-from pregao.captures.recording.streams import FileCounts
+from pregao.captures.recording.recorder import NS_PER_SECOND, FileCounts, Recorder, RecordSettings
 from pregao.captures.subscriptions import Subscription, open_receivers
 from pregao.codecs.pcap.formats import PcapHeader, recognise
 from pregao.codecs.pcap.framing import Endpoints, times_of_records

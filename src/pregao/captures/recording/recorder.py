@@ -6,18 +6,136 @@ recorder.tick(now_ns)              # now and then, also when nothing comes
 recorder.close(now_ns)             # everything flushed, every file named
 """
 
-from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
 
 import numpy as np
 
-from pregao.captures.recording.settings import RecordSettings
-from pregao.captures.recording.streams import FileCounts, StreamFiles
 from pregao.codecs.pcap.framing import HEAD_SIZE, Endpoints, RecordBuffers
+from pregao.codecs.pcap.writer import pcap_header
+from pregao.io.receive_buffer import RECEIVE_BUFFER
+from pregao.io.recording import DEFAULT_LEVEL, RecordingWriter, part_of
 from pregao.io.seek_table import FrameTimes
-from pregao.model.errors import CaptureError
+from pregao.model.errors import CaptureError, ConfigurationError
 from pregao.model.packets import PacketBatch
-from pregao.model.streams import StreamId
+from pregao.model.streams import Stream, StreamId
+
+# How recordings are cut.
+
+
+NS_PER_SECOND = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class RecordSettings:
+    out: Path
+    rotate_bytes: int = 1 << 30  # on disk
+    rotate_ns: int = 3600 * NS_PER_SECOND
+    frame_bytes: int = 4 << 20  # before compression
+    frame_ns: int = NS_PER_SECOND  # what a power cut may cost
+    level: int = DEFAULT_LEVEL
+    buffer_bytes: int = RECEIVE_BUFFER
+    longest: int = 9216  # payload, a jumbo frame's; longer ones are counted and left out
+
+    def __post_init__(self) -> None:
+        for name, low, high in (
+            ("rotate_bytes", 1, 1 << 50),
+            ("rotate_ns", 1, 1 << 60),
+            ("frame_bytes", 1, 1 << 28),
+            ("frame_ns", 1, 1 << 60),
+            ("level", 1, 22),
+            ("buffer_bytes", 4096, 1 << 30),
+            ("longest", 64, 65_535),
+        ):
+            if not low <= getattr(self, name) <= high:
+                raise ConfigurationError(f"must be from {low} to {high}, not {getattr(self, name)}", key=name)
+
+
+# Names of recordings, as B3 names its own captures, so that `stream_of_file_name` knows them again:
+# 084_Incremental_FeedA_20250331T131500Z.pcap.zst is of channel 84 and begins at that time (UTC).
+
+
+_STREAMS = {
+    Stream.INCREMENTAL: "Incremental",
+    Stream.DEFINITION: "InstrumentDefinition",
+    Stream.SNAPSHOT: "SnapshotRecovery",
+}
+
+
+def recording_path(folder: Path, stream: StreamId, begin_ns: int) -> Path:
+    """A name that no file in the folder has, whole or in part."""
+    return next(
+        path
+        for path in _candidates(folder, stream, begin_ns)
+        if not path.exists() and not part_of(path).exists()
+    )
+
+
+def _candidates(folder: Path, stream: StreamId, begin_ns: int) -> Iterator[Path]:
+    begin = datetime.fromtimestamp(begin_ns // NS_PER_SECOND, UTC)
+    stem = f"{stream.channel or 0:03}_{_STREAMS[stream.stream]}_Feed{stream.feed.name}"
+    for number in count(1):
+        again = "" if number == 1 else f"-{number}"
+        yield folder / f"{stem}_{begin:%Y%m%dT%H%M%SZ}{again}.pcap.zst"
+
+
+# The files of one stream: one is open at a time, and is closed when it is large or old enough.
+
+
+@dataclass(slots=True)
+class FileCounts:
+    """Over all streams."""
+
+    opened: int = 0
+    closed: int = 0
+    bytes: int = 0  # on disk, of frames
+
+    @property
+    def open(self) -> int:
+        return self.opened - self.closed
+
+
+class StreamFiles:
+    """Writes frames. Closing waits for the disk, so another thread does it: this one has packets to take."""
+
+    def __init__(
+        self, stream: StreamId, settings: RecordSettings, counts: FileCounts, closing: Executor
+    ) -> None:
+        self.stream = stream
+        self._settings, self._counts, self._closing = settings, counts, closing
+        self._writer: RecordingWriter | None = None
+        self._opened_ns = 0
+
+    def append(self, records: memoryview, times: FrameTimes, now_ns: int) -> "Future[None] | None":
+        """One frame; if the file is full now, what closing it will come to."""
+        writer = self._writer or self._open(times.first_ns, now_ns)
+        before = writer.size
+        writer.append(records, times)
+        self._counts.bytes += writer.size - before
+        return self.rotate() if writer.size >= self._settings.rotate_bytes else None
+
+    def _open(self, begin_ns: int, now_ns: int) -> RecordingWriter:
+        path = recording_path(self._settings.out, self.stream, begin_ns)
+        self._writer = RecordingWriter(path, pcap_header(), self._settings.level)
+        self._opened_ns = now_ns
+        self._counts.opened += 1
+        return self._writer
+
+    def is_old(self, now_ns: int) -> bool:
+        return self._writer is not None and now_ns - self._opened_ns >= self._settings.rotate_ns
+
+    def rotate(self) -> "Future[None] | None":
+        """Close the open file; the next frame begins another."""
+        if self._writer is None:
+            return None
+        writer, self._writer = self._writer, None
+        self._counts.closed += 1
+        return self._closing.submit(writer.close)
+
 
 _MOST_CLOSING = 64  # files; more of them wait for the disk
 

@@ -12,6 +12,6 @@ comes and closed behind it, so memory depends on how many overlap, not on how ma
 """
 
 from pregao.captures.replay.replay import Pace, Replay
-from pregao.captures.replay.sources import ReplaySource
+from pregao.captures.replay.runs import ReplaySource
 
 __all__ = ["Pace", "Replay", "ReplaySource"]

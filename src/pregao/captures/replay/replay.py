@@ -7,8 +7,7 @@ from typing import Protocol
 
 from pregao.captures.decoded import Finding
 from pregao.captures.replay.merging import NEVER, Merge, Waiting
-from pregao.captures.replay.runs import FileRuns, Findings, PacketRun
-from pregao.captures.replay.sources import ReplaySource, Sources
+from pregao.captures.replay.runs import FileRuns, Findings, PacketRun, ReplaySource, Sources
 from pregao.feeds.registry import DEFAULT
 from pregao.io.clock import Metronome
 from pregao.model.channel_map import ChannelMap

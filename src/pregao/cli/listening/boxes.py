@@ -9,7 +9,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from pregao.captures.formats.text_values import printable
+from pregao.captures.formats.text import printable
 from pregao.captures.formats.times import Clock
 from pregao.handler.views import HandledBook
 from pregao.market.events import Trade, TradeBusted

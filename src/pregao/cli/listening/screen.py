@@ -19,7 +19,7 @@ from pregao.cli.listening.boxes import (
     notices_box,
     trades_box,
 )
-from pregao.cli.listening.keys import Key, Keys
+from pregao.cli.listening.lines import Key, Keys
 from pregao.cli.listening.sheet import sheet
 from pregao.handler.views import HandledBook
 from pregao.market.health import MarketHealth

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from pregao.books.statistics import Statistics
 from pregao.books.views import Level
-from pregao.captures.formats.text_values import printable
+from pregao.captures.formats.text import printable
 from pregao.cli.listening.boxes import STYLES, amount_text, clock_text, status_text
 from pregao.handler.views import HandledBook
 from pregao.market.row_values import fine_text, in_words, places_of, price_text

@@ -1,11 +1,10 @@
 """FAST 1.1: template files, messages one at a time, and many at once as columns."""
 
-from pregao.codecs.fast.builtin import load_builtin_templates
 from pregao.codecs.fast.decoder import Message, MessageDecoder, Referred
 from pregao.codecs.fast.encoder import MessageEncoder
-from pregao.codecs.fast.faults import FastError, FastFinding
-from pregao.codecs.fast.reader import parse_templates
+from pregao.codecs.fast.reader import load_builtin_templates, parse_templates
 from pregao.codecs.fast.templates import Scaled, Templates
+from pregao.codecs.fast.wire import FastError, FastFinding
 
 __all__ = [
     "FastError",

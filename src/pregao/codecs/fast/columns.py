@@ -11,7 +11,6 @@ import numpy as np
 
 from pregao.codecs.fast import kernel_tables as t
 from pregao.codecs.fast.decoder import Fields, Referred
-from pregao.codecs.fast.faults import FastError, FastFinding, standard_number
 from pregao.codecs.fast.kernels.messages import decode_messages
 from pregao.codecs.fast.plan import Numbers, Plan, Table, site_of
 from pregao.codecs.fast.templates import (
@@ -25,6 +24,7 @@ from pregao.codecs.fast.templates import (
     SplitDecimal,
     Type,
 )
+from pregao.codecs.fast.wire import FastError, FastFinding, standard_number
 from pregao.kernel_context import Context
 from pregao.model.errors import Fault
 

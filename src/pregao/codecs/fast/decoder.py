@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from pregao.codecs.fast.faults import FIRST_REPORTABLE, FastError, FastFinding, standard_number
 from pregao.codecs.fast.operators import MAX_EXPONENT, Entry, FieldReader
 from pregao.codecs.fast.templates import (
     DynamicReference,
@@ -25,7 +24,15 @@ from pregao.codecs.fast.templates import (
     Type,
     least_bytes,
 )
-from pregao.codecs.fast.wire import PresenceMap, WireError, WireReader
+from pregao.codecs.fast.wire import (
+    FIRST_REPORTABLE,
+    FastError,
+    FastFinding,
+    PresenceMap,
+    WireError,
+    WireReader,
+    standard_number,
+)
 from pregao.model.errors import Fault
 
 MAX_REFERENCES: Final = 8  # dynamic ones in each other

@@ -6,6 +6,8 @@ type that it is not for, S3 an initial value that is none of its type, S4 and S5
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
 from typing import Final
 
 from pregao.codecs.fast.initial import UnfitValueError, initial_value
@@ -281,3 +283,16 @@ def _reject_duplicates(element: Element, instructions: tuple[Instruction, ...]) 
         if each.name in seen:
             element.fail(f"S1: two fields named {each.name!r}")
         seen.add(each.name)
+
+
+# The templates of UMDF FIX/FAST that this package carries.
+
+
+BUILTIN_TEMPLATES = "umdf-fix-fast.xml"
+
+
+@cache
+def load_builtin_templates() -> Templates:
+    """Our own arrangement of B3's templates, read once a process."""
+    text = resources.files("pregao.codecs.schemas").joinpath(BUILTIN_TEMPLATES).read_bytes()
+    return parse_templates(text, BUILTIN_TEMPLATES)

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from pregao.codecs.fix import kernel_tables as t
+from pregao.codecs.fix import formats as t
 from pregao.codecs.fix import types
 from pregao.codecs.fix.dictionary import Block, Dictionary
 from pregao.codecs.fix.framing import MAX_MESSAGE, Framed, Framer, Garbled
-from pregao.codecs.fix.kernels.framing import frame_messages
+from pregao.codecs.fix.kernels.groups import frame_messages
 from pregao.codecs.fix.kernels.messages import read_messages
 from pregao.codecs.fix.types import FieldType
 from pregao.kernel_context import Array, Context

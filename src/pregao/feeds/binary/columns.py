@@ -32,8 +32,7 @@ from pregao.feeds.binary.kernels.packets import (
     has_room,
     read_packets,
 )
-from pregao.feeds.binary.storage import allocate
-from pregao.feeds.binary.workspace import Workspace
+from pregao.feeds.binary.storage import Workspace, allocate
 from pregao.feeds.decoding import Window
 from pregao.model.errors import CaptureError, Fault
 

@@ -5,8 +5,8 @@ from typing import Final
 
 from pregao.codecs.sbe import Schema, load_builtin_schema, parse_schema
 from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, Kind
+from pregao.feeds.binary.identity import DEFINITIONS
 from pregao.feeds.binary.packets import Packet, PacketDecoder
-from pregao.feeds.binary.streams import DEFINITIONS
 from pregao.feeds.decoding import BlockShape, Buffer, FieldShape, Form, WireMessage, Wording
 from pregao.feeds.identity import MARKS
 

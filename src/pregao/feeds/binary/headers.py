@@ -1,14 +1,23 @@
 """Headers of packets (6.5.5.1) and heartbeats (7.5): a Sequence message in a packet without a number."""
 
 from ctypes import string_at
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from pregao.codecs.sbe import Schema
-from pregao.feeds.binary.kernels.headers import FRAMING_AT, HEADER_AT, SHAPE_FIELDS, read_headers
+from pregao.feeds.binary.kernels.headers import (
+    FRAMING_AT,
+    HEADER_AT,
+    SHAPE_FIELDS,
+    count_messages,
+    find_messages,
+    read_headers,
+)
 from pregao.feeds.binary.packets import SBE_LITTLE_ENDIAN, PacketHeader
 from pregao.feeds.binary.reading.rows import RowReader
+from pregao.feeds.identity import MARKS
+from pregao.feeds.port import Looked
 from pregao.kernel_context import Context
 from pregao.model.packets import FOREIGN, NO_CHANNEL, NO_NEXT, Unit, Units
 from pregao.model.rows import Kind
@@ -82,3 +91,31 @@ def _shape_of(schema: Schema) -> dict[str, int]:
         "header": length | template << 16 | schema.id << 32,
         "next_at": body + offset,
     }
+
+
+# What packets carry, without reading them: the driver of its kernels. See `feeds.port.Inspector`.
+
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+# Templates that concern a whole day: SequenceReset, definitions, News, EmptyBook, phases, ChannelReset.
+CONCERN_ALL: Final = (1, 4, 5, 9, 10, 11, 12)
+
+
+class PacketInspector:
+    def __init__(self) -> None:
+        self._wanted = np.zeros(MARKS, np.uint8)
+        self._wanted[list(CONCERN_ALL)] = 1
+
+    def look(self, base: int, offsets: Array, lengths: Array, seen: Array) -> Looked:
+        notes = np.empty(len(offsets), np.int64)
+        messages, noted = find_messages(
+            base, offsets.ctypes.data, lengths.ctypes.data, len(offsets), self._wanted.ctypes.data,
+            seen.ctypes.data, notes.ctypes.data, len(notes),
+        )  # fmt: skip
+        return Looked(int(messages), notes[:noted])
+
+    def count(self, addresses: Array, lengths: Array) -> Array:
+        counts = np.zeros(len(addresses), np.int64)
+        count_messages(addresses.ctypes.data, lengths.ctypes.data, len(addresses), counts.ctypes.data)
+        return counts

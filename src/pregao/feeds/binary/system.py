@@ -6,19 +6,18 @@ from typing import Final
 from pregao.codecs.sbe import MessageDecoder, Schema, load_builtin_schema
 from pregao.feeds.binary.columns import DEFAULT_ROWS, ColumnDecoder
 from pregao.feeds.binary.decoding import BinaryDecoding
-from pregao.feeds.binary.headers import PacketHeaders
+from pregao.feeds.binary.headers import PacketHeaders, PacketInspector
 from pregao.feeds.binary.identity import IDENTITY
-from pregao.feeds.binary.inspector import PacketInspector
 from pregao.feeds.binary.kernels.headers import read_headers
 from pregao.feeds.binary.news import NewsAssembler
 from pregao.feeds.binary.news_parts import NewsPart
 from pregao.feeds.binary.packets import PacketHeader
 from pregao.feeds.binary.publisher.channel import ChannelPublisher
 from pregao.feeds.binary.publisher.packets import LAST_VERSION
-from pregao.feeds.binary.reading.book_policy import order_flags
 from pregao.feeds.binary.reading.kernels.packets import read_rows
 from pregao.feeds.binary.reading.plain import PlainReader, news_of
 from pregao.feeds.binary.reading.rows import RowReader
+from pregao.feeds.binary.reading.words import order_flags
 from pregao.feeds.binary.vocabulary import deprecated_templates, vocabulary
 from pregao.feeds.decoding import Vocabulary
 from pregao.feeds.port import Array, Policy

@@ -12,10 +12,10 @@ which B3's figures of the day cannot know (13.4).
 
 from typing import Final
 
-from pregao.lake.computed.bars import LAST_PRICES, VOLUMES
-from pregao.lake.computed.pieces import LINEAGE, columns, is_one_of, place
-from pregao.lake.tables.lineage import PLACE
-from pregao.lake.tables.quality import Quality
+from pregao.lake.computed.engine import LINEAGE, columns, is_one_of, place
+from pregao.lake.computed.trades import LAST_PRICES, VOLUMES
+from pregao.lake.tables.analytics import Quality
+from pregao.lake.tables.ledger import PLACE
 
 _COMPARED: Final = ("open", "high", "low", "last", "vwap", "volume", "trades")
 _CANNOT_OPEN: Final = ("MIDPOINT", "BLOCK_BOOK", "RFQ", "SWEEP")

@@ -3,7 +3,13 @@
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pregao.lake.tables.ledger import CARRIED, PLACE
+from pregao.lake.tables.table import Table
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -60,3 +66,74 @@ def engine() -> Iterator["DuckDBPyConnection"]:
             yield connection
         finally:
             connection.close()
+
+
+# Pieces of SQL that several tables share.
+
+
+LINEAGE: Final = (*PLACE, *CARRIED)
+# Nulls come first in every ORDER BY (`engine`): what a snapshot told has no place in a packet.
+IN_ORDER: Final = ", ".join(PLACE)
+LINEAGE_STRUCT: Final = f"struct_pack({', '.join(f'{name} := {name}' for name in LINEAGE)})"
+
+
+def columns(names: tuple[str, ...], of: str) -> str:
+    return ", ".join(f"{of}.{name}" for name in names)
+
+
+def place(of: str) -> str:
+    """One value that is greater where a row comes later: DuckDB takes null for the greatest, we for the
+    least."""
+    return f"row({', '.join(f'coalesce({of}.{name}, -1)' for name in PLACE)})"
+
+
+def is_one_of(words: tuple[str, ...]) -> str:
+    return f"({', '.join(repr(word) for word in words)})"
+
+
+# What a query gave, as rows of a table of the lake.
+
+
+_NS_IN_US: Final = 1000
+# What `time` says where it is not the time of the event: people ask for bars by their start.
+_TIME_OF: Final = {"bars": "ts_start"}
+
+
+def conform(rows: Any, table: Table, build_id: str) -> Any:
+    """Exactly the columns of its files, in their order and of their types; null for what the query lacks. A
+    whole number where the table has a decimal is its mantissa."""
+    given = set(rows.column_names)
+    arrays = []
+    for column in table.stored:
+        type_ = column.type.arrow
+        if column.name == "time":
+            moments = rows[_TIME_OF.get(table.name, "ts_event")]
+            values = pc.divide(moments, _NS_IN_US).cast(pa.int64()).cast(type_)
+        elif column.name == "build_id":
+            values = pa.repeat(pa.scalar(build_id, type_), rows.num_rows)
+        elif column.name in given:
+            values = _typed(rows[column.name], type_)
+        elif column.name == "quality":
+            values = pa.repeat(pa.scalar(0, type_), rows.num_rows)
+        else:
+            values = pa.nulls(rows.num_rows, type_)
+        arrays.append(values)
+    return pa.table(arrays, schema=table.stored_schema)
+
+
+def _typed(values: Any, type_: Any) -> Any:
+    if not pa.types.is_decimal(type_):
+        return values.cast(type_)
+    whole = pa.types.is_integer(values.type) or (pa.types.is_decimal(values.type) and values.type.scale == 0)
+    if whole and type_.scale:
+        mantissas = values.cast(pa.decimal128(38, 0)).combine_chunks()
+        return _scaled(mantissas, type_)
+    return values.cast(type_)
+
+
+def _scaled(mantissas: Any, type_: Any) -> Any:
+    """The same bytes with another place of the point."""
+    wide = pa.decimal128(38, type_.scale)
+    plain = mantissas.combine_chunks() if isinstance(mantissas, pa.ChunkedArray) else mantissas
+    again = pa.Array.from_buffers(wide, len(plain), plain.buffers(), plain.null_count, plain.offset)
+    return again.cast(type_)

@@ -12,9 +12,9 @@ while nothing is known of it: what was traded before them nobody has, so ours ar
 
 from typing import Final
 
-from pregao.lake.computed.pieces import IN_ORDER, LINEAGE, LINEAGE_STRUCT, columns
-from pregao.lake.tables.lineage import MESSAGE
-from pregao.lake.tables.quality import Quality
+from pregao.lake.computed.engine import IN_ORDER, LINEAGE, LINEAGE_STRUCT, columns
+from pregao.lake.tables.analytics import Quality
+from pregao.lake.tables.ledger import MESSAGE
 
 _SESSIONS: Final = ("REGULAR", "NON_REGULAR")
 _TOTALS: Final = ("VOLUME", "VWAP", "TRADES")

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from pregao.lake.computed.pieces import LINEAGE, columns
-from pregao.lake.tables.lineage import PLACE
+from pregao.lake.computed.engine import LINEAGE, columns
+from pregao.lake.tables.ledger import PLACE
 
 _BEFORE, _AFTER = -(1 << 63), (1 << 63) - 1
 _EXACT: Final = Context(prec=80, rounding=ROUND_HALF_UP)

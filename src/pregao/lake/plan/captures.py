@@ -8,19 +8,41 @@ its datagram, if it has one, is kept in the index itself, for there are few.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from pregao.captures.decoded import Finding
-from pregao.captures.runs import RunReader
+from pregao.captures.reader import RunReader
 from pregao.codecs.pcap.kernels import INTERFACE_SIZE, Shape
 from pregao.codecs.pcap.outcomes import Datagram
 from pregao.codecs.pcap.runs import CaptureRuns, DatagramRun, read_run
-from pregao.lake.plan.contents import Content, FrameWindow
-from pregao.lake.plan.scratch import Form, form_of
+from pregao.feeds.port import Header, UnitReader
+from pregao.feeds.registry import DEFAULT, load_system
+from pregao.lake.plan.contents import Content, Form, FrameWindow, form_of
 from pregao.lake.plan.stored import Stored, look
 from pregao.model.streams import Destination
+
+# Readers of this process: to make one takes a quarter of a second, so tasks share them.
+#
+# A reader's rows are its own memory, so each use that may go on beside another has one for itself. It is of
+# no channel: whoever reads definitions says whose they are.
+
+
+_NO_CHANNEL: Final = 0
+
+
+@lru_cache(maxsize=16)
+def row_reader(use: str, system: str = DEFAULT) -> UnitReader:
+    return load_system(system).reader(_NO_CHANNEL)
+
+
+@lru_cache(maxsize=4)
+def unit_headers(system: str = DEFAULT) -> Header:
+    """Its units are to be done with before the next are read."""
+    return load_system(system).headers(heartbeats=False)
+
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -9,11 +9,10 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from pregao.feeds.registry import load_system
-from pregao.lake.plan.captures import PieceReader
+from pregao.lake.plan.captures import PieceReader, unit_headers
 from pregao.lake.plan.dates import as_date, calendar_day
 from pregao.lake.plan.index import NUMBER_BITS, FileIndex, StreamIndex
 from pregao.lake.plan.presence import union
-from pregao.lake.plan.readers import unit_headers
 from pregao.lake.plan.units import Unit, UnitStream, definitions_of, marks_of, news_of, placed_runs
 from pregao.model.streams import Feed, Stream
 

@@ -2,15 +2,19 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from pregao import __version__
+from pregao.feeds.registry import DEFAULT, load_system
 from pregao.lake.plan.index import FileIndex
 from pregao.lake.plan.scan import content_of
 from pregao.lake.plan.stored import look
+from pregao.lake.store.files import DataFile
 from pregao.lake.store.location import Location, is_remote
+from pregao.lake.tables.table import UnitKey
 from pregao.model.errors import CaptureError
 
 SCHEMA_VERSION: Final = 4
@@ -98,3 +102,91 @@ def _below_uri(uri: str) -> list[str]:
     if not files:
         raise CaptureError("no such file or directory", file=uri)
     return sorted(place.full(file) for file in files if file.endswith(_ENDINGS))
+
+
+# The books that a unit ends with, as the next unit of its source begins with them.
+#
+# B3 does not restart daily: numbers run on and orders that are good till cancelled stay (design, "Slices").
+
+
+Start = tuple[int, int]  # sequenceVersion and number of the first packet of a unit
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """Whose they are, as of which packet, and in which files of `book_checkpoints`. Equal digest, equal
+    books."""
+
+    key: UnitKey
+    version: int
+    number: int
+    sent_ns: int
+    reports: int  # the greatest rptSeq of a book without doubt
+    digest: str
+    system: str = DEFAULT
+    files: tuple[DataFile, ...] = ()
+
+    def runs_on_to(self, start: Start) -> bool:
+        """Whether what begins there goes on from here. After a gap in which any rptSeq could have come round
+        again (a whole day, say) no book could be proven, so there is nothing to go on from."""
+        lost = start[1] - self.number - 1
+        reports = lost * load_system(self.system).policy.reports_in_a_unit
+        return self.version == start[0] and lost >= 0 and reports < max(self.reports, 1)
+
+    def to_plan(self) -> list[Any]:
+        """As the column `plan` of the unit's row has it: where the files are is known to the log."""
+        return [self.version, self.number, self.sent_ns, self.reports, self.digest, self.system]
+
+
+def together(parts: Sequence[Carried | None]) -> Carried | None:
+    """Of the shards of one slice, which share out its instruments."""
+    known = [part for part in parts if part is not None]
+    if len(known) < 2:
+        return known[0] if known else None
+    digest = hashlib.sha256(" ".join(part.digest for part in known).encode()).hexdigest()[:32]
+    files = tuple(file for part in known for file in part.files)
+    return replace(known[0], reports=max(part.reports for part in known), digest=digest, files=files)
+
+
+def digest_of(carried: Carried | None) -> str | None:
+    return None if carried is None else carried.digest
+
+
+@dataclass(slots=True)
+class Chain:
+    """What the units of each source end with; of those that are being built it is not known yet."""
+
+    _ends: dict[UnitKey, Carried | None] = field(default_factory=dict)
+    _open: set[UnitKey] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, ends: Mapping[UnitKey, Carried | None]) -> "Chain":
+        return cls(dict(ends))
+
+    def expect(self, keys: Iterable[UnitKey]) -> None:
+        for key in keys:
+            self._ends.setdefault(key, None)
+            self._open.add(key)
+
+    def end(self, key: UnitKey, carried: Carried | None) -> None:
+        self._ends[key] = carried
+        self._open.discard(key)
+
+    def settle(self, key: UnitKey) -> None:
+        """It stays as it was."""
+        self._open.discard(key)
+
+    def waits(self, key: UnitKey) -> bool:
+        """Whether the end of the unit before it is still to come."""
+        return self.before(key) in self._open
+
+    def begins(self, key: UnitKey, start: Start) -> Carried | None:
+        """What a unit begins with; None: nothing is known of its books."""
+        before = self.before(key)
+        carried = None if before is None else self._ends[before]
+        return carried if carried is not None and carried.runs_on_to(start) else None
+
+    def before(self, key: UnitKey) -> UnitKey | None:
+        """The unit of the nearest earlier date of its source."""
+        days = (each for each in self._ends if each.feed == key.feed and each.trade_date < key.trade_date)
+        return max(days, default=None)

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from pregao.lake.plan.captures import CaptureLayout, Piece
+from pregao.lake.plan.contents import Form
 from pregao.lake.plan.index import (
     LOOP,
     MARK,
@@ -24,7 +25,6 @@ from pregao.lake.plan.index import (
     StreamIndex,
 )
 from pregao.lake.plan.records import arrow_type, as_columns, from_rows
-from pregao.lake.plan.scratch import Form
 from pregao.lake.plan.stored import Stored
 from pregao.model.errors import PregaoError
 from pregao.model.rows import Kind

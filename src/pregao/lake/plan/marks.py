@@ -1,19 +1,22 @@
 """Messages that the plan itself must know: resets, phases, definitions, parts of news."""
 
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 
-from pregao.feeds.registry import DEFAULT
-from pregao.lake.plan.captures import Packets
+from pregao.feeds.registry import DEFAULT, load_system
+from pregao.lake.plan.captures import Packets, row_reader
 from pregao.lake.plan.dates import calendar_day
 from pregao.lake.plan.index import MARK, Array, Defined, NewsMessage
 from pregao.lake.plan.kernels import hash_messages
-from pregao.lake.plan.readers import row_reader
 from pregao.model.errors import PregaoError
+from pregao.model.events import News
+from pregao.model.instruments import Instrument
+from pregao.model.market import DefinitionAction
 from pregao.model.rows import Kind, Rows
-from pregao.model.streams import Stream
+from pregao.model.streams import Feed, Stream
 
 _MARKED: Final = (Kind.PHASE, Kind.CHANNEL_RESET, Kind.EMPTY_BOOK, Kind.SEQUENCE_RESET, Kind.DEFINITION)
 
@@ -85,3 +88,84 @@ class MarkReader:
     def finish(self) -> tuple[Array, list[Defined], list[NewsMessage]]:
         marks = np.concatenate(self._marks) if self._marks else np.zeros(0, MARK)
         return marks, self._definitions, self._news
+
+
+# Parts of news put together for a whole unit, at the place of the part that completed them.
+
+
+@dataclass(slots=True)
+class PlacedNews:
+    news: News
+    place: int
+    index: int
+    sent_ns: int
+    received: dict[Feed, int]
+
+
+def assemble(
+    channel: int, messages: list[tuple[int, NewsMessage]], system: str = DEFAULT
+) -> list[PlacedNews]:
+    desk = load_system(system).news_desk(channel)
+    found: list[PlacedNews] = []
+    last: tuple[int, NewsMessage] | None = None
+    for place, message in messages:
+        try:
+            told = desk.receive(message.message, message.sent_ns)
+        except PregaoError:
+            continue  # the slice that holds it says that it is damaged
+        last = place, message
+        found += [_placed(news, place, message) for news in told]
+    if last is not None:
+        found += [_placed(news, *last) for news in desk.flush()]
+    return found
+
+
+def _placed(news: News, place: int, message: NewsMessage) -> PlacedNews:
+    return PlacedNews(news, place, message.index, message.sent_ns, message.received)
+
+
+# Definitions of a unit put together: versions of instruments, and their symbols as of a time.
+
+
+Symbols = dict[int, list[tuple[int, str]]]
+
+
+@dataclass(slots=True)
+class Version:
+    """An instrument from one time to another; `place` of the message that told it, -1: in a loop."""
+
+    instrument: Instrument
+    action: DefinitionAction
+    from_ns: int
+    place: int
+    index: int
+    to_ns: int | None = None
+
+
+def versions(definitions: Iterable[Defined]) -> list[Version]:
+    """By id and time. Told again as it was is no new version; deleted ends it. Of what is told at one time
+    the incremental stream counts first: the loop only repeats it."""
+    found: dict[int, list[Version]] = {}
+    for told in sorted(definitions, key=lambda told: (told.sent_ns, told.key < 0, told.key, told.index)):
+        known = found.setdefault(told.instrument.security_id, [])
+        last = known[-1] if known else None
+        if told.action is DefinitionAction.DELETE:
+            if last is not None and last.to_ns is None:
+                last.to_ns = told.sent_ns
+            continue
+        if last is not None and last.instrument == told.instrument and last.to_ns is None:
+            continue
+        if last is not None and last.to_ns is None:
+            last.to_ns = told.sent_ns
+        known.append(Version(told.instrument, told.action, told.sent_ns, told.key, told.index))
+    return [version for security_id in sorted(found) for version in found[security_id]]
+
+
+def symbols(told: Iterable[Version]) -> Symbols:
+    """When each symbol of an id began; the first of an id holds from the beginning."""
+    found: Symbols = {}
+    for version in told:
+        known = found.setdefault(version.instrument.security_id, [])
+        if not known or known[-1][1] != version.instrument.symbol:
+            known.append((version.from_ns, version.instrument.symbol))
+    return found

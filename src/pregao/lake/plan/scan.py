@@ -6,8 +6,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from pregao.captures.feeds import FlowFacts
-from pregao.captures.file_names import stream_of_file_name
-from pregao.captures.streams import identify
+from pregao.captures.streams import identify, stream_of_file_name
 from pregao.codecs.pcap.formats import MAGIC_SIZE
 from pregao.feeds.identity import MARKS
 from pregao.feeds.registry import DEFAULT, load_system
@@ -17,15 +16,14 @@ from pregao.lake.plan.captures import (
     Packets,
     destination_of,
     open_layout,
+    unit_headers,
     walk_capture,
 )
-from pregao.lake.plan.contents import ContentHash, NotInFramesError
+from pregao.lake.plan.contents import ContentHash, Form, NotInFramesError
 from pregao.lake.plan.index import NUMBER_BITS, PIECE, Array, FileIndex, LeftOutFlow, StreamIndex
 from pregao.lake.plan.loops import LoopReader
 from pregao.lake.plan.marks import MarkReader
 from pregao.lake.plan.presence import runs_of, union
-from pregao.lake.plan.readers import unit_headers
-from pregao.lake.plan.scratch import Form
 from pregao.lake.plan.stored import LocalFile, Stored, look
 from pregao.lake.store.location import is_remote
 from pregao.model.channel_map import ChannelMap

@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
-from pregao.captures.file_names import stream_of_file_name
 from pregao.captures.reader import CaptureReader
+from pregao.captures.streams import stream_of_file_name
 from pregao.codecs.pcap.outcomes import Datagram
 from pregao.feeds.registry import load_identity
 from pregao.io.captures import open_capture

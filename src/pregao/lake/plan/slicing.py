@@ -14,7 +14,7 @@ import numpy as np
 from pregao.feeds.registry import DEFAULT, load_system
 from pregao.lake.plan.anchors import Loop
 from pregao.lake.plan.captures import CaptureLayout
-from pregao.lake.plan.carried import Carried
+from pregao.lake.plan.fingerprints import Carried
 from pregao.lake.plan.index import Array, FileIndex
 from pregao.lake.plan.units import Unit, UnitStream
 from pregao.lake.tables.table import UnitKey

@@ -20,11 +20,10 @@ from pregao.lake.book_at import BOOK_COLUMNS, changes_after, in_stream_order, st
 from pregao.lake.errors import LakeError
 from pregao.lake.quant.symbology import Listing, listings
 from pregao.lake.quant.times import Span, interval_ns
-from pregao.lake.reading.orders import order_rows
+from pregao.lake.reading.faces import order_rows
 from pregao.lake.tables.arrays import decimals, integers, moments, narrow
 from pregao.lake.tables.table import Column
-from pregao.lake.tables.types import INT, LONG, MOMENT, NAME, PRICE, SHORT
-from pregao.lake.tables.words import BOOK_ACTIONS
+from pregao.lake.tables.types import BOOK_ACTIONS, INT, LONG, MOMENT, NAME, PRICE, SHORT
 from pregao.model.rows import NULL, ROW, Flag, Kind
 
 if TYPE_CHECKING:

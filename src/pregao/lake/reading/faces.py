@@ -3,9 +3,14 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pregao.extras import name_missing_extra
+from pregao.feeds.port import OrderingSystem
+from pregao.feeds.registry import DEFAULT, load_system
+from pregao.model.rows import NULL, ROW, Flag, Kind
 
 if TYPE_CHECKING:
     import duckdb
@@ -74,3 +79,53 @@ def _with_floats(table: Any) -> Any:
         for field in table.schema
     ]
     return table.cast(pa.schema(fields))
+
+
+# Orders of tables as the rows that books are made of.
+
+
+_BY_POSITION = int(Flag.BY_POSITION)
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def order_rows(table: Any, security_id: int | Array, kind: Kind, system: str = DEFAULT) -> Any:
+    """As the kernels take them. Of a stored book those that tell no order are left out."""
+    rows = np.zeros(table.num_rows, ROW)
+    rows["kind"], rows["security_id"] = kind, security_id
+    rows["side"] = _side(table["side"])
+    for name, column in (("id", "order_id"), ("size", "size"), ("inserted_ns", "ts_inserted")):
+        rows[name] = pc.fill_null(table[column], NULL).to_numpy()
+    rows["price"] = mantissas(table["price"])
+    for name in ("firm", "position"):
+        rows[name] = pc.fill_null(table[name], 0).to_numpy()
+    rows["flags"] = pc.if_else(pc.fill_null(table["implied"], False), int(Flag.IMPLIED), 0).to_numpy()
+    rows["flags"] |= _order_flags(table, rows["position"], system)
+    return rows[rows["side"] > 0] if kind is Kind.SNAPSHOT_ORDER else rows
+
+
+def _order_flags(table: Any, positions: Array, system: str) -> Array:
+    """What orders a side: by the version of the message where the system has several ways, else by whether
+    the order has a position."""
+    chosen: object = load_system(system) if "wire_version" in table.schema.names else None
+    by_position: Array = np.where(positions > 0, _BY_POSITION, 0).astype(np.uint8)
+    if not isinstance(chosen, OrderingSystem):
+        return by_position
+    versions = table["wire_version"]
+    told = chosen.order_flags(pc.fill_null(versions, 0).to_numpy())
+    return np.where(versions.is_valid().to_numpy(), told, by_position) if versions.null_count else told
+
+
+def _side(column: Any) -> Array:
+    codes = pc.if_else(pc.equal(column, "BUY"), 1, pc.if_else(pc.equal(column, "SELL"), 2, 0))
+    found: Array = pc.fill_null(codes, 0).to_numpy()
+    return found
+
+
+def mantissas(prices: Any) -> Array:
+    """Ten-thousandths: the low words of decimal128."""
+    whole = prices.combine_chunks() if isinstance(prices, pa.ChunkedArray) else prices
+    if isinstance(whole, pa.ChunkedArray):
+        whole = pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], prices.type)
+    words = np.frombuffer(whole.buffers()[1] or b"", np.int64)[::2][whole.offset : whole.offset + len(whole)]
+    missing = whole.is_null().to_numpy(zero_copy_only=False)
+    return np.where(missing, NULL, words)

@@ -7,9 +7,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from pregao.feeds.registry import load_system
-from pregao.lake.plan.captures import PieceReader
+from pregao.lake.plan.captures import PieceReader, unit_headers
 from pregao.lake.plan.index import NUMBER_BITS, Array
-from pregao.lake.plan.readers import unit_headers
 from pregao.lake.plan.slicing import COOL_PACKETS, TO_LAST, FilePart, Slice
 from pregao.lake.slices.kernels.merging import (
     ABSENT,
@@ -144,10 +143,7 @@ def merge(slice_: Slice) -> Merged:
 def _merge(slice_: Slice, feeds: Mapping[Feed, Sequence[FilePart]], after: int, end: int) -> Merged:
     owners: dict[Feed, list[Any]] = {Feed.A: [], Feed.B: []}
     none = Placed(*(np.zeros(0, np.int64) for _ in PLACED_FIELDS))
-    a, b = (
-        _feed(feeds[feed], after, end, owners[feed]) if feeds.get(feed) else none
-        for feed in owners
-    )
+    a, b = (_feed(feeds[feed], after, end, owners[feed]) if feeds.get(feed) else none for feed in owners)
     room = len(a.place) + len(b.place)
     out = np.empty((len(MERGED_FIELDS), max(room, 1)), np.int64)
     kept = [None if each is None else np.ascontiguousarray(each, np.int64) for each in (*a, *b)]

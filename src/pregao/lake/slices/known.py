@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from pregao.lake.slices.kernels.sampling import BOOK_ONCE, STATISTICS_ONCE
-from pregao.lake.tables.quality import Quality
+from pregao.lake.tables.analytics import Quality
 from pregao.recovery.instruments import (
     NEVER,
     NO_REPORT,

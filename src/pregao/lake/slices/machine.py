@@ -19,22 +19,20 @@ from pregao.feeds.port import UnitReader
 from pregao.feeds.registry import load_system
 from pregao.handler.core import RowCore
 from pregao.handler.kernels.core import SUSPECTED
+from pregao.lake.plan.captures import row_reader
 from pregao.lake.plan.index import NUMBER_BITS, Array
-from pregao.lake.plan.readers import row_reader
 from pregao.lake.plan.slicing import FROM_FIRST, Slice
-from pregao.lake.slices.buffers import EXECUTIONS, ORDERS, RowBuffers, Stretch
+from pregao.lake.slices.buffers import EXECUTIONS, ORDERS, Findings, RowBuffers, Stretch
 from pregao.lake.slices.feeds import Merged, gaps_of
-from pregao.lake.slices.findings import Findings
 from pregao.lake.slices.healing import Healing
 from pregao.lake.slices.kernels.books import CONTEXT_FIELDS, EVENT, SAMPLES_FULL, take_rows
 from pregao.lake.slices.kernels.merging import CONFLICT
 from pregao.lake.slices.known import MOST_INSTRUMENTS, UNHEARD, KnownInstruments
-from pregao.lake.slices.loops import LoadedLoop
+from pregao.lake.slices.loops import BEGUN, CONFLICTING, LOAD, LOST, NEVER, LoadedLoop, Waiting
+from pregao.lake.slices.made_rows import Samples
 from pregao.lake.slices.rows import LAKE_ROW
-from pregao.lake.slices.samples import Samples
 from pregao.lake.slices.stored import Ending, StoredBooks, ending_of
-from pregao.lake.slices.waiting import BEGUN, CONFLICTING, LOAD, LOST, NEVER, Waiting
-from pregao.lake.tables.quality import Quality
+from pregao.lake.tables.analytics import Quality
 from pregao.model.market import DefinitionAction
 from pregao.model.rows import NULL, Kind, Rows
 from pregao.recovery.instruments import Decision

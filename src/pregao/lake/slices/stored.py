@@ -13,14 +13,14 @@ import numpy as np
 
 from pregao.books import layout as t
 from pregao.books.views import Policy
-from pregao.lake.plan.carried import Carried
+from pregao.lake.plan.fingerprints import Carried
 from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK, Array
 from pregao.lake.slices.kernels.books import settle_one
 from pregao.lake.slices.kernels.sampling import BOOK_ONCE, note_change
 from pregao.lake.slices.known import UNHEARD, KnownInstruments
 from pregao.lake.slices.made_rows import FROM_SNAPSHOT, RowMaker, make_empty
 from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX, joined
-from pregao.lake.tables.quality import Quality
+from pregao.lake.tables.analytics import Quality
 from pregao.model.market import Side
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
 from pregao.recovery.instruments import NO_REPORT

@@ -27,10 +27,9 @@ from pregao.lake.errors import (
     WrongIntentError,
 )
 from pregao.lake.store.deltalog import DeltaLog, FasterError, ready_log
-from pregao.lake.store.intent import Change, Intent, Label, Read, write_intent
+from pregao.lake.store.intent import Change, Intent, Label, Read, commit_table, write_intent
 from pregao.lake.store.ledger import ABANDONED, LakeVersion, Ledger, TableVersion, write_version
 from pregao.lake.store.location import Location
-from pregao.lake.store.tablecommit import commit_table
 from pregao.lake.tables.catalogue import find_table
 from pregao.lake.tables.ledger import COMMITS, INTENTS
 from pregao.lake.tables.table import UnitKey

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from pregao.lake.errors import LakeError, named
 from pregao.lake.store.location import Location
-from pregao.lake.tables.parquet import ROW_GROUP_ROWS, parquet_options
+from pregao.lake.tables.arrays import ROW_GROUP_ROWS, parquet_options
 from pregao.lake.tables.table import Table
 
 Partition = Mapping[str, str | None]

@@ -8,7 +8,7 @@ from typing import Any
 from pregao.lake.plan.fingerprints import from_json
 from pregao.lake.plan.stored import Stored
 from pregao.lake.streaming.state import StreamState
-from pregao.lake.streaming.writing import is_open
+from pregao.lake.streaming.steps import is_open
 from pregao.lake.tables.table import UnitKey
 
 Rows = dict[UnitKey, dict[str, Any]]

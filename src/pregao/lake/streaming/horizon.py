@@ -11,9 +11,9 @@ import numpy as np
 
 from pregao.lake.plan.index import Array
 from pregao.lake.plan.slicing import COOL_PACKETS, FROM_FIRST, piece_starts
+from pregao.lake.plan.unit_plan import Planned
 from pregao.lake.plan.units import NOWHERE
-from pregao.lake.planned import Planned
-from pregao.lake.streaming.digests import felt_from
+from pregao.lake.streaming.state import felt_from
 from pregao.model.streams import Feed
 
 _EVENT_NS: Final = 1_000_000_000  # no event is sent for so long

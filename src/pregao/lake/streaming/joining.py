@@ -11,16 +11,19 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pregao.lake.errors import LakeConflictError
-from pregao.lake.lake import Lake
-from pregao.lake.maintenance.compact import Group, rewrite
-from pregao.lake.state import UNIT_LABEL, write_units
+from pregao.lake.lake import ALL_SYSTEMS, Lake
+from pregao.lake.maintenance.compact import Group, compact, rewrite
+from pregao.lake.state import UNIT_LABEL, KnownUnits, LakeState, write_units
 from pregao.lake.store.committer import Committer
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.intent import Change, Label
 from pregao.lake.store.livefile import LiveFile
+from pregao.lake.store.location import Location
+from pregao.lake.streaming.days import Rows, inputs_of, is_streamed, over_days, settled
+from pregao.lake.streaming.indexes import IndexCache
+from pregao.lake.streaming.source import StreamSettings
 from pregao.lake.streaming.state import Segment, StreamState
-from pregao.lake.streaming.steps import label_of, slice_label, state_of
-from pregao.lake.streaming.writing import changed_row
+from pregao.lake.streaming.steps import changed_row, label_of, slice_label, state_of
 from pregao.lake.tables.catalogue import DATA_TABLES
 from pregao.lake.tables.table import UnitKey
 
@@ -103,3 +106,52 @@ def neighbours(segments: Sequence[Segment], fan: int) -> tuple[int, int] | None:
 def _files_of(lake: Lake, row: dict[str, Any]) -> list[LiveFile]:
     key = UnitKey.of_row(row)
     return [file for table in DATA_TABLES for file in lake.files(table, key.where)]
+
+
+# After a batch: segments of running days become fewer, days that are over few files, and what is kept of old
+# captures goes.
+
+
+class Upkeep:
+    def __init__(
+        self, location: Location, indexes: IndexCache, joiner: Joiner, settings: StreamSettings,
+        known: KnownUnits,
+    ) -> None:  # fmt: skip
+        """`known`: rows of units that have been read."""
+        self._location, self._indexes, self._joiner, self._compacts = (
+            location, indexes, joiner, settings.compact
+        )  # fmt: skip
+        self._system, self._known = settings.system, known
+        self._done: set[UnitKey] = set()  # days that are compact, or none of a stream
+        self._version = -1
+
+    def after(self, version: int, changed: list[UnitKey]) -> int:
+        """How many files have become fewer."""
+        self._done -= set(changed)
+        if version in (0, self._version):
+            return 0
+        lake = Lake(self._location, system=ALL_SYSTEMS)
+        rows: Rows = LakeState(self._location, lake.version, self._system, known=self._known).units
+        self._forget(rows)
+        self._version = lake.version.number
+        if not self._compacts:
+            return 0
+        past = over_days(rows)
+        over = {key for key in past - self._done if is_streamed(rows[key])}
+        running = [row for key, row in rows.items() if key not in over]
+        joined = self._joiner.join(lake, running)
+        fewer = joined.before - joined.after + (self._compact(over) if over else 0)
+        self._done |= past
+        return fewer
+
+    def _compact(self, over: set[UnitKey]) -> int:
+        done = compact(Lake(self._location), units=over, committer=self._joiner.committer)
+        self._version = done.version or self._version
+        return done.before - done.after
+
+    def _forget(self, rows: Rows) -> None:
+        """Indexes of captures from which only old days were made."""
+        old = set(settled(rows))
+        unneeded = {file.path for key in old for file in inputs_of(rows[key])}
+        unneeded -= {file.path for key in rows.keys() - old for file in inputs_of(rows[key])}
+        self._indexes.forget(unneeded & self._indexes.paths)

@@ -10,7 +10,7 @@ from pregao.lake.errors import named
 from pregao.lake.plan.stored import Stored
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.location import Location
-from pregao.lake.streaming.settings import Latency
+from pregao.lake.streaming.source import Latency
 
 _COLUMNS: Final = ("ts_recv_a", "ts_recv_b")
 _NEVER: Final = (1 << 63) - 1

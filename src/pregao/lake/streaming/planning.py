@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from pregao.lake.plan.carried import digest_of
-from pregao.lake.plan.fingerprints import Input, fingerprint, from_json
+from pregao.lake.plan.fingerprints import Input, digest_of, fingerprint, from_json
 from pregao.lake.plan.index import FileIndex
+from pregao.lake.plan.unit_plan import Planned, start_of
 from pregao.lake.plan.units import NOWHERE, Unit, find_units
-from pregao.lake.planned import Planned, start_of
 from pregao.lake.state import LakeState
 from pregao.lake.streaming.days import Rows, beside, inputs_of
 from pregao.lake.streaming.indexes import IndexCache
-from pregao.lake.streaming.settings import StreamSettings
-from pregao.lake.streaming.steps import Step, plan_step
-from pregao.lake.streaming.writing import is_open
+from pregao.lake.streaming.source import StreamSettings
+from pregao.lake.streaming.steps import Step, is_open, plan_step
 from pregao.lake.tables.table import CHANNEL, UnitKey
 from pregao.lake.unit_work import missing_inputs
 

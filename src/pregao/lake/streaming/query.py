@@ -17,8 +17,7 @@ from pregao.lake.errors import LakeConflictError, LakeError
 from pregao.lake.plan.stored import Stored
 from pregao.lake.spark.failures import told as told_in_one_line
 from pregao.lake.streaming import indexes
-from pregao.lake.streaming.settings import BatchReport
-from pregao.lake.streaming.source import FORMAT, LOG, CaptureSource
+from pregao.lake.streaming.source import FORMAT, LOG, BatchReport, CaptureSource
 from pregao.lake.streaming.streamer import Streamer
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from pregao.lake.deriving import derive_units
 from pregao.lake.errors import LakeConflictError
 from pregao.lake.plan.scan import ScanSettings
 from pregao.lake.plan.stored import Stored
-from pregao.lake.planned import PLAN
+from pregao.lake.plan.unit_plan import PLAN
 from pregao.lake.running.runners import Runner
 from pregao.lake.state import UNIT_LABEL, KnownUnits, LakeState, write_units
 from pregao.lake.store.committer import Committer
@@ -31,14 +31,20 @@ from pregao.lake.store.files import DataFile, write_file
 from pregao.lake.store.location import Location
 from pregao.lake.streaming.days import Rows, inputs_of, settled
 from pregao.lake.streaming.indexes import IndexCache, LeftOut
-from pregao.lake.streaming.joining import Joiner
+from pregao.lake.streaming.joining import Joiner, Upkeep
 from pregao.lake.streaming.latency import latency
 from pregao.lake.streaming.planning import Planner, Quarantined
-from pregao.lake.streaming.settings import BatchReport, StreamSettings
+from pregao.lake.streaming.source import BatchReport, StreamSettings
 from pregao.lake.streaming.state import StreamState
-from pregao.lake.streaming.steps import ANALYTICS, Step, label_of
-from pregao.lake.streaming.upkeep import Upkeep
-from pregao.lake.streaming.writing import awaits_deriving, changed_row, step_files, unit_row
+from pregao.lake.streaming.steps import (
+    ANALYTICS,
+    Step,
+    awaits_deriving,
+    changed_row,
+    label_of,
+    step_files,
+    unit_row,
+)
 from pregao.lake.tables.analytics import QUALITY
 from pregao.lake.tables.table import UnitKey
 from pregao.lake.tasks.plan_tables import findings_table

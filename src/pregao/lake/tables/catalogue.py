@@ -4,8 +4,7 @@ from typing import Final
 
 from pregao.lake.errors import LakeError
 from pregao.lake.tables.analytics import ANALYTIC_TABLES
-from pregao.lake.tables.books import BOOK_TABLES
-from pregao.lake.tables.instruments import INSTRUMENTS
+from pregao.lake.tables.instruments import BOOK_TABLES, INSTRUMENTS
 from pregao.lake.tables.ledger import COMMITS, UNITS
 from pregao.lake.tables.messages import MESSAGE_TABLES
 from pregao.lake.tables.table import Table

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from pregao.lake.tables.table import Column, Table, required, unit_columns
-from pregao.lake.tables.types import BOOL, INT, LONG, MOMENT, NAME, NANOSECONDS, TEXT
+from pregao.lake.tables.table import Column, Table, required, unit_columns, word
+from pregao.lake.tables.types import BOOL, INT, LONG, MOMENT, NAME, NANOSECONDS, SHORT, TEXT
 
 LAKE_VERSION: Final = "lake_version"
 LAYOUT: Final = "layout"
@@ -59,3 +59,53 @@ UNITS: Final = Table(
     ),
     order=("fingerprint",),
 )  # fmt: skip
+
+
+# Where a row came from: on every row of every table of the market (design, "Numbers").
+#
+# Row identity is system, source, seq_version, seq_num, msg_index and entry: never a counter of ours. A row
+# that was computed from several messages carries the last of them.
+
+
+EVENT_TIME_KINDS: Final = ("ENTRY", "TRANSACT", "SEND", "RECEIVE")
+
+_INSTRUMENT: Final = (
+    Column("security_id", LONG, "instrument, as the feed names it", skip=True),
+    Column("symbol", NAME, "its symbol at that time", skip=True),
+)
+_TIMES: Final = (
+    Column("ts_event", NANOSECONDS, "time of the event in ns since 1970", skip=True),
+    Column("time", MOMENT, "the same to the microsecond; of a bar its start"),
+    word("ts_event_kind", EVENT_TIME_KINDS, "whose time: mDEntryTimestamp (below version 15), transactTime"),
+)
+_PLACE: Final = (
+    Column("seq_version", INT, "sequenceVersion", skip=True),
+    Column("seq_num", LONG, "sequenceNumber of the packet", skip=True),
+    Column("msg_index", INT, "message in its packet, from 0; from 32768 on: of a snapshot"),
+    Column("entry", INT, "row of its message, from 0"),
+    Column("rpt_seq", LONG, "rptSeq of the instrument"),
+)
+_ARRIVAL: Final = (
+    Column("ts_send", NANOSECONDS, "sendingTime of the packet"),
+    Column("ts_recv_a", NANOSECONDS, "capture time on feed A"),
+    Column("ts_recv_b", NANOSECONDS, "capture time on feed B"),
+    Column("build_id", NAME, "the build that wrote the row"),
+    required("quality", SHORT, "bits of `Quality`; 0 is good"),
+)
+
+
+def with_lineage(*columns: Column, instrument: bool = True) -> tuple[Column, ...]:
+    """A table's own columns between those that every table has. What readers skip by comes first:
+    Delta keeps figures of the first 32 columns only."""
+    who = _INSTRUMENT if instrument else ()
+    return (*unit_columns(), *who, *_TIMES, *_PLACE, *columns, *_ARRIVAL)
+
+
+LINEAGE: Final = tuple(column.name for column in (*unit_columns(), *_TIMES, *_PLACE, *_ARRIVAL))
+BY_INSTRUMENT: Final = ("security_id", "ts_event", "seq_version", "seq_num", "msg_index", "entry")
+BY_SEQUENCE: Final = ("seq_version", "seq_num", "msg_index", "entry")
+# Where a row stands in its channel's stream, greater is later. sendingTime first, because a reset may start
+# the sequence numbers again at 1 under another sequenceVersion.
+MESSAGE: Final = ("ts_send", "seq_version", "seq_num", "msg_index")
+PLACE: Final = (*MESSAGE, "entry")
+CARRIED: Final = ("rpt_seq", "ts_event", "ts_event_kind", "ts_recv_a", "ts_recv_b")

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Final
 
-from pregao.lake.tables import words
-from pregao.lake.tables.lineage import BY_INSTRUMENT, BY_SEQUENCE, with_lineage
+from pregao.lake.tables import types as words
+from pregao.lake.tables.ledger import BY_INSTRUMENT, BY_SEQUENCE, with_lineage
 from pregao.lake.tables.table import Column, Table, required, word
 from pregao.lake.tables.types import (
     BOOL,

@@ -71,7 +71,7 @@ where they speak of it.
 
 - Prices are exact decimals, in the instrument's currency unless it says otherwise. Null is null, never 0.
 - `time` is the same as `ts_event`, to the microsecond; every time is UTC.
-- `quality` 0 is good; its bits are those of `pregao.lake.tables.quality.Quality`.
+- `quality` 0 is good; its bits are those of `pregao.lake.tables.analytics.Quality`.
 """
 
 

@@ -1,21 +1,66 @@
 """Quotes and price levels of a slice, as tables."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
+import pyarrow.compute as pc
 
 from pregao.books.layout import QUOTE
+from pregao.lake.errors import LakeDamagedError
+from pregao.lake.plan.fingerprints import Carried
+from pregao.lake.reading.arrow import read
+from pregao.lake.reading.conditions import Condition
+from pregao.lake.reading.faces import order_rows
 from pregao.lake.slices.kernels.books import QUOTE_QUALITY, QUOTE_TRANSACTED
-from pregao.lake.slices.rows import NO_INDEX
-from pregao.lake.slices.samples import SECOND_NS
-from pregao.lake.tables.books import DEPTH, DEPTH_LEVELS, QUOTES
-from pregao.lake.tables.parquet import ROW_GROUP_ROWS
-from pregao.lake.tables.quality import Quality
-from pregao.lake.tasks.arrays import Array, ColumnRows, by_instrument, or_null, record
+from pregao.lake.slices.made_rows import SECOND_NS
+from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX, joined
+from pregao.lake.slices.stored import NO_RPT_SEQ, StoredBook, StoredBooks
+from pregao.lake.store.location import Location
+from pregao.lake.tables.analytics import Quality
+from pregao.lake.tables.arrays import PART_ROWS, ROW_GROUP_ROWS
+from pregao.lake.tables.instruments import BOOK_CHECKPOINTS, DEPTH, DEPTH_LEVELS, QUOTES
+from pregao.lake.tables.messages import ORDERS
+from pregao.lake.tables.types import ANCHORS, BOOK_ACTIONS
+from pregao.lake.tasks.arrays import NO_WORD, Array, ColumnRows, by_instrument, or_null, record
 from pregao.lake.tasks.kernels import ENTRY, SEND, TRANSACT, spread_levels
-from pregao.lake.tasks.lineage import Lineage
-from pregao.model.rows import NULL
+from pregao.lake.tasks.lineage import FIELDS, Lineage
+from pregao.model.rows import NULL, Flag, Kind, Rows
+from pregao.recovery.instruments import NO_REPORT
+
+# Books that the day before ended with, from their files.
+
+
+_WANTED: Final = (Condition("anchor", "=", "STORED"),)
+_COLUMNS: Final = (
+    "security_id", "entry", "applied_rpt_seq", "quality", "side", "order_id", "price", "size", "position",
+    "firm", "ts_inserted", "implied",
+)  # fmt: skip
+
+
+def read_stored(location: Location, carried: Carried) -> StoredBooks:
+    found = read(location, BOOK_CHECKPOINTS, carried.files, _WANTED, _COLUMNS)
+    found = found.sort_by([("security_id", "ascending"), ("entry", "ascending")]).combine_chunks()
+    others = found.filter(pc.is_null(found["security_id"]))["quality"].to_pylist()
+    if len(others) != 1:
+        names = ", ".join(location.full(BOOK_CHECKPOINTS.name, file.path) for file in carried.files)
+        raise LakeDamagedError("the books that a day ended with are not there, or not once", file=names)
+    return StoredBooks(carried.sent_ns, others[0], _books(found.filter(pc.is_valid(found["security_id"]))))
+
+
+def _books(table: Any) -> list[StoredBook]:
+    ids = table["security_id"].to_numpy()
+    starts = np.flatnonzero(np.r_[True, np.diff(ids) != 0]) if len(ids) else np.zeros(0, np.int64)
+    rpt_seqs = pc.fill_null(table["applied_rpt_seq"], NO_REPORT).to_numpy()
+    quality = table["quality"].to_numpy()
+    orders = order_rows(table, ids, Kind.SNAPSHOT_ORDER)
+    firsts = np.searchsorted(orders["security_id"], ids[starts], side="left").tolist()
+    lasts = np.searchsorted(orders["security_id"], ids[starts], side="right").tolist()
+    return [
+        StoredBook(int(ids[start]), int(rpt_seqs[start]), int(quality[start]), orders[first:last])
+        for start, first, last in zip(starts.tolist(), firsts, lasts, strict=True)
+    ]
+
 
 _SIDES: Final = ("bid", "offer")
 _QUOTE_FIELDS: Final = QUOTE.names or ()
@@ -81,3 +126,77 @@ def _levels(samples: Array, order: Array, which: int, side: str) -> dict[str, An
 
 
 _OF_LEVEL: Final = ("price", "size", "orders")
+
+
+# Rows that change books, as tables: orders, and the orders of stored books.
+
+
+_ORDER_FIELDS: Final = (
+    *FIELDS, "action", "side", "id", "price", "size", "other", "position", "firm", "inserted_ns", "flags",
+    "low",
+)  # fmt: skip
+_ORDER_SIDES: Final = np.full(256, NO_WORD, np.int8)
+_ORDER_SIDES[[1, 2]] = 0, 1
+_EMPTY, _RESET, _SNAPSHOT = (BOOK_ACTIONS.index(word) for word in ("EMPTY", "RESET", "SNAPSHOT"))
+_MOST_ACTION: Final = BOOK_ACTIONS.index("DELETE_FROM")
+
+
+def orders_tables(rows: Rows, lineage: Lineage) -> Iterator[Any]:
+    """In parts: where loops are rare a slice has millions, and its columns are as large as its rows."""
+    order = _order(rows, lineage)
+    for first in range(0, len(order), PART_ROWS):
+        yield _orders(rows, order[first : first + PART_ROWS], lineage)
+
+
+def _orders(rows: Rows, order: Array, lineage: Lineage) -> Any:
+    sorted_rows = ColumnRows(rows, order, _ORDER_FIELDS)
+    kinds, flags = sorted_rows["kind"], sorted_rows["flags"]
+    entries = np.where(kinds == Kind.SNAPSHOT_ORDER, sorted_rows["low"], 0)
+    columns = lineage.of_rows(sorted_rows, entries)
+    told = np.isin(kinds, (Kind.ORDER, Kind.SIDE))
+    columns |= {
+        "action": _actions(kinds, sorted_rows["action"]),
+        "side": _ORDER_SIDES[sorted_rows["side"]],
+        "order_id": sorted_rows["id"], "price": sorted_rows["price"], "size": sorted_rows["size"],
+        "previous_size": np.where(told, sorted_rows["other"], NULL),
+        "position": or_null(sorted_rows["position"]), "firm": or_null(sorted_rows["firm"]),
+        "ts_inserted": sorted_rows["inserted_ns"],
+        "implied": flags & Flag.IMPLIED != 0, "recovery": flags & Flag.RECOVERY != 0,
+        "end_of_event": flags & Flag.END_OF_EVENT != 0, "wire_version": sorted_rows["version"],
+    }  # fmt: skip
+    return record(ORDERS, columns, len(sorted_rows))
+
+
+def checkpoints_table(by_anchor: Mapping[str, list[Rows]], lineage: Lineage) -> Any:
+    rows = joined(part for parts in by_anchor.values() for part in parts)
+    order = _order(rows, lineage)
+    sorted_rows = ColumnRows(rows, order, _ORDER_FIELDS)
+    counts = [sum(len(part) for part in parts) for parts in by_anchor.values()]
+    anchors = np.repeat(np.array([ANCHORS.index(anchor) for anchor in by_anchor], np.int8), counts)
+    columns = lineage.of_rows(sorted_rows, sorted_rows["low"])
+    unreported = sorted_rows["rpt_seq"] == NO_RPT_SEQ
+    columns |= {
+        "ts_checkpoint": columns["ts_event"],
+        "anchor": anchors[order],
+        "rpt_seq": np.where(unreported, NULL, columns["rpt_seq"]), "applied_seq_num": columns["seq_num"],
+        "applied_rpt_seq": np.where(unreported, NULL, sorted_rows["rpt_seq"].astype(np.int64)),
+        "side": _ORDER_SIDES[sorted_rows["side"]], "order_id": sorted_rows["id"], "price": sorted_rows["price"],
+        "size": sorted_rows["size"], "position": or_null(sorted_rows["position"]),
+        "firm": or_null(sorted_rows["firm"]), "ts_inserted": sorted_rows["inserted_ns"],
+        "implied": sorted_rows["flags"] & Flag.IMPLIED != 0,
+    }  # fmt: skip
+    return record(BOOK_CHECKPOINTS, columns, len(sorted_rows))
+
+
+def _order(rows: Rows, lineage: Lineage) -> Array:
+    lake = rows.view(LAKE_ROW)
+    return by_instrument(lake["number"], lineage.ranks, lake["time_ns"])
+
+
+def _actions(kinds: Array, actions: Array) -> Array:
+    """An action that is none of ours cannot be told otherwise than as a change."""
+    found = np.where(actions <= _MOST_ACTION, actions, BOOK_ACTIONS.index("CHANGE")).astype(np.int8)
+    found[kinds == Kind.EMPTY_BOOK] = _EMPTY
+    found[kinds == Kind.CHANNEL_RESET] = _RESET
+    found[kinds == Kind.SNAPSHOT_ORDER] = _SNAPSHOT
+    return found

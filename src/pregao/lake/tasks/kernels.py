@@ -17,8 +17,8 @@ from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK
 from pregao.lake.slices.kernels.books import FIRST_TRANSACTED
 from pregao.lake.slices.kernels.sampling import HEAD_WORDS, LEVELS, SAMPLE_SIZE, SIDE_WORDS
 from pregao.lake.slices.rows import NO_PACKET
-from pregao.lake.tables.lineage import EVENT_TIME_KINDS
-from pregao.lake.tables.quality import Quality
+from pregao.lake.tables.analytics import Quality
+from pregao.lake.tables.ledger import EVENT_TIME_KINDS
 from pregao.model.rows import NULL
 
 AHEAD = 12  # rows that are asked for before they are needed

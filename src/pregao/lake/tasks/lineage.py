@@ -13,8 +13,8 @@ from pregao.lake.slices.feeds import Merged
 from pregao.lake.slices.kernels.books import FIRST_TRANSACTED
 from pregao.lake.slices.kernels.merging import CONFLICT
 from pregao.lake.slices.rows import NO_INDEX, NO_PACKET
+from pregao.lake.tables.analytics import Quality
 from pregao.lake.tables.arrays import microseconds, moments
-from pregao.lake.tables.quality import Quality
 from pregao.lake.tasks.arrays import Array, ColumnRows, constant, names, or_null
 from pregao.lake.tasks.kernels import (
     BY_VERSION,

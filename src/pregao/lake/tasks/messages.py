@@ -5,7 +5,7 @@ from typing import Any, Final
 import numpy as np
 
 from pregao.lake.slices.rows import LAKE_ROW
-from pregao.lake.tables import words
+from pregao.lake.tables import types as words
 from pregao.lake.tables.messages import BANDS, EXECUTIONS, IMBALANCES, STATES, STATISTICS, TRADES
 from pregao.lake.tasks.arrays import (
     NO_WORD,

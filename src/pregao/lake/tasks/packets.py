@@ -10,10 +10,10 @@ import numpy as np
 from pregao.lake.latencies.histograms import Minutes
 from pregao.lake.slices.feeds import Merged
 from pregao.lake.slices.kernels.merging import ABSENT, CONFLICT, LATE, SECOND
+from pregao.lake.tables.analytics import Quality
+from pregao.lake.tables.arrays import PART_ROWS
 from pregao.lake.tables.messages import PACKETS
-from pregao.lake.tables.parquet import PART_ROWS
-from pregao.lake.tables.quality import Quality
-from pregao.lake.tables.words import ARRIVALS, STREAMS
+from pregao.lake.tables.types import ARRIVALS, STREAMS
 from pregao.lake.tasks.arrays import Array, record
 from pregao.lake.tasks.kernels import SEND
 from pregao.lake.tasks.lineage import Lineage, whose_time

@@ -10,15 +10,13 @@ import pyarrow as pa
 
 from pregao.lake.plan.anchors import Loop
 from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK
-from pregao.lake.plan.instruments import Symbols, Version
-from pregao.lake.plan.news import PlacedNews
+from pregao.lake.plan.marks import PlacedNews, Symbols, Version
 from pregao.lake.plan.presence import difference, holes, lost_beginnings
 from pregao.lake.plan.slicing import TO_LAST
 from pregao.lake.plan.units import Unit
-from pregao.lake.tables.analytics import QUALITY
+from pregao.lake.tables.analytics import QUALITY, Quality
 from pregao.lake.tables.instruments import INSTRUMENTS
 from pregao.lake.tables.messages import NEWS
-from pregao.lake.tables.quality import Quality
 from pregao.lake.tables.table import Table
 from pregao.lake.tables.types import DECIMAL_DIGITS
 from pregao.lake.tasks.run import SliceDone

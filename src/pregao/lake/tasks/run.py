@@ -10,24 +10,22 @@ from typing import Any, Final
 import numpy as np
 
 from pregao.feeds.registry import load_system
-from pregao.lake.plan.carried import Carried
+from pregao.lake.plan.fingerprints import Carried
 from pregao.lake.plan.slicing import Slice
-from pregao.lake.running.memory import without_collector
+from pregao.lake.running.runners import without_collector
 from pregao.lake.slices import buffers as b
 from pregao.lake.slices.feeds import Merged, merge_windows
 from pregao.lake.slices.machine import SliceMachine
 from pregao.lake.store.files import DataFile, FileWriter
 from pregao.lake.store.location import Location
-from pregao.lake.tables import books as book_tables
+from pregao.lake.tables import instruments as book_tables
 from pregao.lake.tables import messages as message_tables
 from pregao.lake.tables.arrays import TooLargeError
 from pregao.lake.tables.table import Table
 from pregao.lake.tasks import messages
-from pregao.lake.tasks.books import depth_tables, quotes_table
+from pregao.lake.tasks.books import checkpoints_table, depth_tables, orders_tables, quotes_table, read_stored
 from pregao.lake.tasks.lineage import Lineage
-from pregao.lake.tasks.orders import checkpoints_table, orders_tables
 from pregao.lake.tasks.packets import PacketColumns, count_latencies, packets_tables
-from pregao.lake.tasks.stored import read_stored
 from pregao.model.errors import PregaoError
 
 STRETCH_ORDERS: Final = 1 << 20  # rows of orders after which those in memory are written

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pregao.lake.book_at import BookAt, NoBookError, book_at, local_time
 from pregao.lake.lake import Lake, Systems
-from pregao.lake.tables.quality import Quality
+from pregao.lake.tables.analytics import Quality
 from pregao.model.errors import ConfigurationError
 from pregao.model.local_time import SAO_PAULO
 

@@ -4,12 +4,18 @@ import csv
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from pregao.lake.build import BuildReport
+from pregao.lake.lake import Lake, Systems
+from pregao.lake.tables.catalogue import DATA_TABLES, find_table
+from pregao.lake.tables.page import unit_of
 
 BINARY: Final = ("parquet", "arrow")
 # By the end of a file's name.
@@ -102,3 +108,112 @@ def _json(value: Any) -> str:
     if isinstance(value, bytes):
         return value.hex()
     return str(value)
+
+
+# What a build did, as names and values that a terminal may show as it likes.
+
+
+# What one of a build's steps is to people.
+_STEPS = {
+    "plan": "plan", "tasks": "slices", "plan tables": "plan's tables", "analytics": "analytics",
+    "commit": "commit",
+}  # fmt: skip
+
+
+def outcome(report: BuildReport) -> list[tuple[str, str]]:
+    """Nothing of what was left alone but how much it is."""
+    lines = []
+    if report.units:
+        messages, trades = (report.counts.get(name, 0) for name in ("messages", "trades"))
+        size = f"{report.bytes / 1e6:,.1f} MB, {report.bytes / max(messages, 1):,.0f} bytes a message"
+        lines += [
+            ("units (channel and date), slices", f"{len(report.units):,}, {report.slices:,}"),
+            ("messages, trades in them", f"{messages:,}, {trades:,}"),
+            ("written to the lake", size),
+            ("messages a second", rates(report)),
+        ]
+    if report.unchanged:
+        lines.append(("units left alone, unchanged", f"{len(report.unchanged):,}"))
+    return lines
+
+
+def rates(report: BuildReport) -> str:
+    """Of slices, where messages are; and of all the build, which a small day spends on Spark's own."""
+    messages, tasks = report.counts.get("messages", 0), report.seconds.get("tasks", 0.0)
+    whole = sum(report.seconds.values())
+    return f"{messages / max(tasks, 1e-9):,.0f} in slices, {messages / max(whole, 1e-9):,.0f} in all"
+
+
+def times(seconds: dict[str, float]) -> str:
+    """Where the time went."""
+    told = ", ".join(f"{_STEPS.get(step, step)} {each:.1f}" for step, each in seconds.items())
+    return f"{sum(seconds.values()):.1f} s ({told})"
+
+
+# What is in a lake: its tables, its versions.
+
+
+@dataclass(frozen=True)
+class Overview:
+    """`tables` and `versions` are a pyarrow.Table to be shown or written; `systems` are all that the lake
+    has, `shown` those whose rows and files are counted."""
+
+    version: int
+    tables: Any
+    versions: Any
+    systems: list[str]
+    shown: list[str]
+
+
+def overview(path: str, as_of: int | None = None, system: Systems = None) -> Overview:
+    lake = Lake(path, as_of=as_of, system=system)
+    rows = []
+    for name, table in DATA_TABLES.items():
+        files = lake.files(name)
+        dates = sorted({file.partition["trade_date"] for file in files})
+        rows.append(
+            {
+                "table": name,
+                "rows": sum(file.rows for file in files),
+                "files": len(files),
+                "bytes": sum(file.size for file in files),
+                "first_date": dates[0] if dates else None,
+                "last_date": dates[-1] if dates else None,
+                "one_row_is": table.about,
+            }
+        )
+    versions = [
+        {
+            "version": each.number, "operation": each.operation, "build_id": each.build_id,
+            "committed": each.committed.isoformat(timespec="seconds"),
+            "tables_changed": sum(table.changed for table in each.tables.values()),
+            "rows": sum(table.rows for table in each.tables.values()),
+        }
+        for each in lake.versions()
+    ]  # fmt: skip
+    return Overview(
+        lake.version.number, pa.Table.from_pylist(rows), _versions(versions), lake.systems, lake.shown
+    )
+
+
+def describe(name: str) -> Any:
+    """The columns of one table."""
+    table = find_table(name)
+    rows = [
+        {
+            "column": each.name, "type": each.type.spark, "unit": unit_of(each),
+            "about": each.about or ", ".join(each.words),
+        }
+        for each in table.columns
+    ]  # fmt: skip
+    return pa.Table.from_pylist(rows)
+
+
+def _versions(rows: list[dict[str, Any]]) -> Any:
+    schema = pa.schema(
+        [
+            ("version", pa.int64()), ("operation", pa.string()), ("build_id", pa.string()),
+            ("committed", pa.string()), ("tables_changed", pa.int64()), ("rows", pa.int64()),
+        ]
+    )  # fmt: skip
+    return pa.Table.from_pylist(rows, schema=schema)

@@ -5,6 +5,7 @@ with open_query("lake", as_of=3) as query:
 """
 
 import re
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
@@ -12,10 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pregao.extras import name_missing_extra
-from pregao.lake.errors import QueryError, StoreError, is_passing
+from pregao.lake.errors import NoLakeError, QueryError, StoreError, is_passing
 from pregao.lake.lake import Lake, Systems
+from pregao.lake.maintenance.compact import Compaction, compact
+from pregao.lake.maintenance.vacuum import Vacuumed, vacuum
 from pregao.lake.reading.arrow import find_damage
-from pregao.lake.tables.catalogue import TABLES
+from pregao.lake.store.ledger import Ledger
+from pregao.lake.store.location import Location
+from pregao.lake.tables.catalogue import TABLES, find_table
 
 DUCKDB, SPARK = "duckdb", "spark"
 ENGINES: Final = (DUCKDB, SPARK)
@@ -153,3 +158,24 @@ def _reason(error: Exception) -> str:
             break
         kept.append(line)
     return " ".join(kept) or type(error).__name__
+
+
+# Compaction and vacuum of a lake by its path.
+
+
+Progress = Callable[[int, int], None]
+
+
+def compact_lake(
+    path: str, tables: Sequence[str] | None, target_bytes: int, progress: Progress
+) -> Compaction:
+    for name in tables or ():
+        find_table(name)
+    return compact(Lake(path), tables=tables, target_bytes=target_bytes, progress=progress)
+
+
+def vacuum_lake(path: str, keep_ns: int, grace_ns: int, dry_run: bool, progress: Progress) -> Vacuumed:
+    location = Location(path)
+    if not Ledger(location).exists:
+        raise NoLakeError(f"{location.uri}: there is no lake here")
+    return vacuum(location, keep_ns=keep_ns, grace_ns=grace_ns, dry_run=dry_run, progress=progress)

@@ -5,16 +5,15 @@ from pregao.report.charts.axes import (
     TOP,
     Scale,
     chart,
+    column_path,
     hits,
     nice_ticks,
     time_axis,
     time_scale,
     value_axis,
 )
-from pregao.report.charts.columns import column_path
-from pregao.report.gathering.prices import Candle, Prices
-from pregao.report.markup import Markup, join, number, tag
-from pregao.report.numbers import clock, compact, price
+from pregao.report.gathering.activity import Candle, Prices
+from pregao.report.markup import Markup, clock, compact, join, number, price, tag
 
 PRICE_HEIGHT = 270.0
 HEIGHT = 400.0

@@ -15,8 +15,7 @@ from pregao.report.charts.axes import (
     value_axis,
 )
 from pregao.report.gathering.depth import Column, Depth
-from pregao.report.markup import Markup, join, number, tag
-from pregao.report.numbers import clock, price
+from pregao.report.markup import Markup, clock, join, number, price, tag
 
 HEIGHT = 380.0
 STEPS = 6

@@ -11,9 +11,8 @@ from pregao.report.charts.axes import (
     time_scale,
     value_axis,
 )
-from pregao.report.gathering.auction import Auction, Point
-from pregao.report.markup import Markup, join, number, tag
-from pregao.report.numbers import clock, compact, price
+from pregao.report.gathering.depth import Auction, Point
+from pregao.report.markup import Markup, clock, compact, join, number, price, tag
 
 PRICE_HEIGHT = 210.0
 HEIGHT = 330.0

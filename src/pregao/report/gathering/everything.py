@@ -1,18 +1,86 @@
 """All that a report tells."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 
 from pregao.lake.errors import LakeError
 from pregao.lake.lake import Lake
-from pregao.report.gathering.activity import Activity, Traded, activity
-from pregao.report.gathering.auction import Auctions, auctions
-from pregao.report.gathering.built import Built, built
-from pregao.report.gathering.day import Day, open_day
-from pregao.report.gathering.delays import Delays, delays
-from pregao.report.gathering.depth import Depth, depth
+from pregao.report.gathering.activity import Activity, Prices, Traded, activity, prices
+from pregao.report.gathering.built import Built, Day, built, open_day
+from pregao.report.gathering.depth import Auctions, Depth, auctions, depth
 from pregao.report.gathering.health import Health, health
-from pregao.report.gathering.prices import Prices, prices
+
+# Latency between the exchange, feed A and feed B.
+
+
+WAYS = ("event_to_send", "send_to_receive", "behind_other_feed")
+SHARES = ("p50", "p99", "max")
+
+
+@dataclass(frozen=True)
+class Minute:
+    """`figures` by way and share, as "send_to_receive_p50"; None where nothing was measured."""
+
+    start_ns: int
+    feed: str
+    packets: int
+    figures: dict[str, int | None]
+    skew: int | None
+
+
+@dataclass(frozen=True)
+class FeedDelay:
+    """A channel's day on one feed: medians weighted by packets, the worst of the rest."""
+
+    channel: int
+    feed: str
+    packets: int
+    figures: dict[str, int | None]
+    skew: int | None
+
+
+@dataclass(frozen=True)
+class Delays:
+    channel: int | None  # the busiest, whose minutes are shown
+    minutes: tuple[Minute, ...]
+    feeds: tuple[FeedDelay, ...]
+
+
+def delays(day: Day) -> Delays:
+    names = [f"{way}_{share}" for way in WAYS for share in SHARES]
+    rows = day.rows("latency", ["channel", "ts_minute", "feed", "packets", "skew", *names])
+    groups: dict[tuple[int, str], list[dict[str, Any]]] = {}
+    for row in sorted(rows, key=lambda row: row["ts_minute"]):
+        groups.setdefault((row["channel"], row["feed"]), []).append(row)
+    feeds = tuple(_feed(*key, groups[key], names) for key in sorted(groups))
+    if not feeds:
+        return Delays(None, (), ())
+    busiest = max(feeds, key=lambda feed: feed.packets).channel
+    minutes = tuple(
+        Minute(at, row["feed"], row["packets"], {name: row[name] for name in names}, row["skew"])
+        for (channel, _), each in sorted(groups.items())
+        if channel == busiest
+        for row in each
+        for at in (row["ts_minute"],)
+    )
+    return Delays(busiest, minutes, feeds)
+
+
+def _feed(channel: int, feed: str, rows: Sequence[dict[str, Any]], names: Sequence[str]) -> FeedDelay:
+    figures = {name: _mean(rows, name) if name.endswith("p50") else _worst(rows, name) for name in names}
+    return FeedDelay(channel, feed, sum(row["packets"] for row in rows), figures, _mean(rows, "skew"))
+
+
+def _mean(rows: Sequence[dict[str, Any]], name: str) -> int | None:
+    known = [(row[name], row["packets"]) for row in rows if row[name] is not None]
+    weight = sum(packets for _, packets in known)
+    return round(sum(value * packets for value, packets in known) / weight) if weight else None
+
+
+def _worst(rows: Sequence[dict[str, Any]], name: str) -> int | None:
+    return max((row[name] for row in rows if row[name] is not None), default=None)
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.compute as pc
 
-from pregao.lake.tables.quality import Quality
-from pregao.report.gathering.day import Day
+from pregao.lake.tables.analytics import Quality
+from pregao.report.gathering.built import Day
 
 SPANS: Final = ("GAP", "STALE_SPAN", "HEAL", "SNAPSHOT_MISMATCH", "FEEDS_DIFFER", "CROSSED_BOOK")
 DIFFERENCES_SHOWN: Final = 200

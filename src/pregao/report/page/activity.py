@@ -1,11 +1,25 @@
 """Activity through the day, and what was traded most."""
 
+from pregao.report.charts.axes import column_chart
 from pregao.report.charts.candles import candle_chart
-from pregao.report.charts.columns import column_chart
-from pregao.report.gathering.activity import MINUTE_NS, Activity, Traded
-from pregao.report.gathering.prices import Prices
-from pregao.report.markup import Child, Markup, table, tag
-from pregao.report.numbers import NOTHING, clock, compact, count, duration, money, of, percent, price
+from pregao.report.gathering.activity import MINUTE_NS, Activity, Prices, Traded
+from pregao.report.gathering.built import Built
+from pregao.report.markup import (
+    NOTHING,
+    Child,
+    Markup,
+    clock,
+    compact,
+    count,
+    duration,
+    money,
+    of,
+    percent,
+    price,
+    size,
+    table,
+    tag,
+)
 from pregao.report.page.parts import figure, label, legend, nothing, section, thinned
 
 
@@ -96,3 +110,46 @@ def prices_section(prices: Prices | None) -> Markup:
     )
     drawn = figure(candle_chart(prices), legend=keys, data=data)
     return section("prices", f"Price and volume: {prices.symbol}", note, drawn)
+
+
+# What was built, and from what.
+
+
+_INPUTS_LISTED = 200
+_INPUTS_OPEN = 8  # more fold away
+
+
+def built_section(built: Built) -> Markup:
+    inputs = [(unit, each) for unit in built.units for each in unit.inputs]
+    octets = sum(each.size or 0 for _, each in inputs)
+    note = (
+        f"Lake version {built.version} ({built.operation or 'no operation'}), committed"
+        f" {built.committed:%Y-%m-%d %H:%M:%S} UTC by build {built.build_id or NOTHING}."
+        f" {of(len(inputs), 'capture')} of {size(octets)} in {of(len(built.units), 'channel')} for this date;"
+        f" the lake holds {of(len(built.dates), 'trade date')}."
+    )
+    return section("built", "What was built, and from what", note, _inputs(built), _tables(built))
+
+
+def _inputs(built: Built) -> Markup:
+    rows = [
+        (str(unit.channel), each.path, NOTHING if each.size is None else size(each.size))
+        for unit in built.units
+        for each in unit.inputs
+    ]
+    if not rows:
+        return nothing("The lake does not say from which captures this date was built.")
+    caption = f"Captures of {built.trade_date}"
+    if len(rows) > _INPUTS_LISTED:
+        caption += f": first {_INPUTS_LISTED} of {len(rows):,}"
+    made = table(("channel", "capture", "size"), rows[:_INPUTS_LISTED], caption=caption, numbers="llr")
+    return made if len(rows) <= _INPUTS_OPEN else tag("details", tag("summary", caption), made)
+
+
+def _tables(built: Built) -> Markup:
+    rows = [
+        (each.name, count(each.rows), count(each.files), size(each.bytes), each.about)
+        for each in sorted(built.tables, key=lambda each: -each.rows)
+    ]
+    head = ("table", "rows", "files", "size", "one row is")
+    return table(head, rows, caption="Tables of this lake version, all dates", numbers="lrrrl")

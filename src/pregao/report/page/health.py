@@ -2,13 +2,12 @@
 
 from decimal import Decimal, InvalidOperation
 
-from pregao.report.charts.lanes import NAMES, lane_chart
+from pregao.report.charts.lines import NAMES, lane_chart
 from pregao.report.gathering.everything import Findings
 from pregao.report.gathering.health import Health
-from pregao.report.markup import Child, Markup, table, tag
-from pregao.report.numbers import NOTHING, clock, count, duration, of, price, share
+from pregao.report.markup import NOTHING, Child, Markup, clock, count, duration, of, price, share, table, tag
 from pregao.report.page.parts import figure, label, legend, nothing, section, tiles, verdict
-from pregao.report.verdicts import loops_without_comparison, verdict_of
+from pregao.report.summary import loops_without_comparison, verdict_of
 
 _LEVELS = {"ERROR": "bad", "WARNING": "warn", "INFO": "calm"}
 _WORDS = {"ERROR": "error", "WARNING": "warning", "INFO": "info"}

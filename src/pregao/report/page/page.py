@@ -1,17 +1,19 @@
 """The whole page in one file: no network, which its own policy forbids it."""
 
+from dataclasses import dataclass
+from datetime import date
 from importlib.resources import files
 
 from pregao import __version__
-from pregao.report.gathering.everything import Findings
-from pregao.report.markup import Markup, raw, tag
-from pregao.report.numbers import NOTHING, compact, count, money, of, size
-from pregao.report.page.activity import activity_section, prices_section, traded_section
-from pregao.report.page.books import auction_section, depth_section
-from pregao.report.page.built import built_section
-from pregao.report.page.delays import delays_section
+from pregao.lake.errors import LakeError
+from pregao.lake.lake import Lake
+from pregao.report.gathering.everything import Findings, gather
+from pregao.report.markup import NOTHING, Markup, compact, count, money, of, raw, size, tag
+from pregao.report.page.activity import activity_section, built_section, prices_section, traded_section
+from pregao.report.page.books import auction_section, delays_section, depth_section
 from pregao.report.page.health import health_section
 from pregao.report.page.parts import tiles
+from pregao.report.summary import Summary, summarise
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'"
 _PARTS = (
@@ -75,3 +77,24 @@ def _amounts(found: Findings) -> tuple[str, str]:
 
 def _file(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+# From a lake to page and summary. Read through Arrow: no Java is started for it.
+
+
+@dataclass(frozen=True)
+class Report:
+    html: str
+    summary: Summary
+
+
+def make_report(
+    path: str, *, as_of: int | None = None, system: str | None = None, trade_date: date | None = None,
+    symbol: str | None = None,
+) -> Report:  # fmt: skip
+    """Of the newest trade date, and of the most traded instrument, unless told otherwise."""
+    lake = Lake(path, as_of=as_of, system=system)
+    if len(lake.shown) > 1:
+        raise LakeError(f"a report is of one system: choose one of {', '.join(lake.shown)}")
+    found = gather(lake, trade_date, symbol)
+    return Report(page(found), summarise(found))

@@ -1,8 +1,7 @@
 """The FIX 4.4 session, both sides, without I/O: see `session`."""
 
 from pregao.sessions.fix.session import FixSession
-from pregao.sessions.fix.settings import B3, STANDARD, Role, Rules, SessionSettings
-from pregao.sessions.fix.states import LocalProtocolError, State
+from pregao.sessions.fix.states import B3, STANDARD, LocalProtocolError, Role, Rules, SessionSettings, State
 from pregao.sessions.fix.store import MessageStore, Numbers, SessionDirectory, SessionRecord
 
 __all__ = [

@@ -7,10 +7,8 @@ from pregao.codecs.fix import Dictionary, FixMessage, Framer, Problem, Unknowns,
 from pregao.codecs.fix.message import RejectReason
 from pregao.sessions.fix import outbound as types
 from pregao.sessions.fix.events import ConnectionCut, Event, GapFound, MessageRejected
-from pregao.sessions.fix.inbound import Gap, Inbound
-from pregao.sessions.fix.outbound import Outbound
-from pregao.sessions.fix.settings import Role, SessionSettings
-from pregao.sessions.fix.states import LIVE, Input, State, next_state
+from pregao.sessions.fix.outbound import Gap, Inbound, Outbound
+from pregao.sessions.fix.states import LIVE, Input, Role, SessionSettings, State, next_state
 from pregao.sessions.fix.store import SessionRecord
 
 # A reject goes back the way its message came: OnBehalfOf becomes DeliverTo, and the other way round.

@@ -7,8 +7,7 @@ from pregao.codecs.fix import FixMessage, ValueFormatError
 from pregao.sessions.fix import outbound as types
 from pregao.sessions.fix.core import SessionCore
 from pregao.sessions.fix.events import LoggedOn, LoggedOut, ResendServed
-from pregao.sessions.fix.settings import SECOND
-from pregao.sessions.fix.states import Input
+from pregao.sessions.fix.states import SECOND, Input
 from pregao.sessions.fix.store import SessionDirectory
 
 

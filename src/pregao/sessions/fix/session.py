@@ -18,8 +18,7 @@ from pregao.sessions.fix import handling, logon
 from pregao.sessions.fix import outbound as types
 from pregao.sessions.fix.core import SessionCore
 from pregao.sessions.fix.events import Event, GarbledSkipped
-from pregao.sessions.fix.settings import Role, SessionSettings
-from pregao.sessions.fix.states import Input, LocalProtocolError, State
+from pregao.sessions.fix.states import Input, LocalProtocolError, Role, SessionSettings, State
 from pregao.sessions.fix.store import SessionDirectory, SessionRecord
 
 

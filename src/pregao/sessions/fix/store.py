@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from pregao.codecs.fix import EncodedBody
-from pregao.sessions.fix.settings import SECOND
+from pregao.sessions.fix.states import SECOND
 
 
 @dataclass(slots=True)

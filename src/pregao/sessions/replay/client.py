@@ -21,6 +21,7 @@ from pregao.sessions.replay.events import (
     ReplayHealth,
     SpanFailed,
 )
+from pregao.sessions.replay.history import Want, Wants, spans_of
 from pregao.sessions.replay.messages import (
     ACKNOWLEDGEMENT,
     RAW_DATA,
@@ -35,7 +36,6 @@ from pregao.sessions.replay.messages import (
     Response,
     Span,
 )
-from pregao.sessions.replay.wants import Want, Wants, spans_of
 
 
 @dataclass(slots=True)

@@ -4,8 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from pregao.captures.formats.text import TextFormat
-from pregao.captures.formats.text_values import price, printable
+from pregao.captures.formats.text import TextFormat, price, printable
 from pregao.captures.formats.times import Clock, date_of
 from pregao.captures.symbols import SymbolTable
 from pregao.feeds.binary.decoding import BinaryDecoder

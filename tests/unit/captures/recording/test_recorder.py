@@ -5,11 +5,9 @@ from random import Random
 
 import pytest
 
-from pregao.captures.file_names import stream_of_file_name
-from pregao.captures.recording.naming import recording_path
 from pregao.captures.recording.record import repair_recordings
-from pregao.captures.recording.recorder import Recorder
-from pregao.captures.recording.settings import NS_PER_SECOND, RecordSettings
+from pregao.captures.recording.recorder import NS_PER_SECOND, Recorder, RecordSettings, recording_path
+from pregao.captures.streams import stream_of_file_name
 from pregao.codecs.pcap.datagrams import DatagramReader
 from pregao.codecs.pcap.framing import Endpoints
 from pregao.codecs.pcap.outcomes import Datagram

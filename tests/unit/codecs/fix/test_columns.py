@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pregao.codecs.fix import Encoder, Framed, Framer, Garbled, load_builtin_dictionary, parse_message
-from pregao.codecs.fix import kernel_tables as t
+from pregao.codecs.fix import formats as t
 from pregao.codecs.fix.columns import ColumnReader, FixBatch, FixTable, find_messages
 from pregao.codecs.fix.message import Entry
 from pregao.codecs.fix.types import COUNTS, DATES, FLOATS, FieldType

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pregao.codecs.sbe import load_builtin_schema
+from pregao.feeds.binary.headers import CONCERN_ALL, PacketInspector
 from pregao.feeds.binary.identity import IDENTITY
-from pregao.feeds.binary.inspector import CONCERN_ALL, PacketInspector
-from pregao.feeds.binary.kernels.looks import find_messages as find_by_kernel
+from pregao.feeds.binary.kernels.headers import find_messages as find_by_kernel
 from pregao.feeds.identity import MARKS
 from pregao.simulator.memory import short_day, simulate_in_memory
 from tests.kits.mutations import PacketMutator, Sound

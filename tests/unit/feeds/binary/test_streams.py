@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pregao.captures.file_names import stream_of_file_name
-from pregao.feeds.binary.streams import stream_of_templates
+from pregao.captures.streams import stream_of_file_name
+from pregao.feeds.binary.identity import stream_of_templates
 from pregao.model.streams import Feed, Stream
 
 INC, DEF, SNAP, UNKNOWN = Stream.INCREMENTAL, Stream.DEFINITION, Stream.SNAPSHOT, Stream.UNKNOWN

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pregao.lake.computed.run import PART_TRADES, derive
+from pregao.lake.computed.unit import PART_TRADES, derive
 from pregao.lake.reading.sparkframes import spark_schema
 from pregao.lake.running.runners import InlineRunner
 from pregao.lake.store.files import write_file

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from pregao.lake.tables import words
-from pregao.lake.tables.quality import Quality
+from pregao.lake.tables import types as words
+from pregao.lake.tables.analytics import Quality
 from tests.kits.lake_rows import MONDAY, TUESDAY, at, rows_as_arrow, unit_key
 
 INSTRUMENTS = 150

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from pregao.lake.tables.analytics import Quality
 from pregao.lake.tables.catalogue import find_table
-from pregao.lake.tables.quality import Quality
 from tests.kits.lake_rows import MONDAY, TUESDAY, at
 from tests.unit.lake.computed.conftest import Compute
 from tests.unit.lake.computed.kit import found

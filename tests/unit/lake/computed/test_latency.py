@@ -3,7 +3,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from pregao.lake.computed.run import keep_findings
+from pregao.lake.computed.unit import keep_findings
 from pregao.lake.store.files import write_file
 from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import find_table

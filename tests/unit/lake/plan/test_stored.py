@@ -13,11 +13,10 @@ from pregao.io.recording import RecordingWriter
 from pregao.io.seek_table import FrameTimes
 from pregao.lake.plan import captures, contents, scan, stored
 from pregao.lake.plan.captures import CaptureLayout, PieceReader, open_layout, walk_capture
-from pregao.lake.plan.contents import HASH_SEED, ContentHash
+from pregao.lake.plan.contents import HASH_SEED, ContentHash, Form, unpacked
 from pregao.lake.plan.fingerprints import Input, find_captures, from_json, to_json
 from pregao.lake.plan.kernels import content_hash
 from pregao.lake.plan.scan import ScanSettings, content_of, scan_capture
-from pregao.lake.plan.scratch import Form, unpacked
 from pregao.lake.plan.stored import RemoteFile, look
 from pregao.model.errors import CaptureError
 from pregao.simulator.sample import write_sample

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pregao.lake.lake import Lake
+from pregao.lake.reading.arrow import may_hold
 from pregao.lake.reading.conditions import OPERATORS, Condition
-from pregao.lake.reading.pruning import may_hold
 from pregao.lake.store.livefile import LiveFile
 from tests.unit.lake.kit import TUESDAY, Kit
 

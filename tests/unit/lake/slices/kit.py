@@ -9,8 +9,8 @@ from pregao.lake.plan.anchors import find_loops
 from pregao.lake.plan.scan import ScanSettings, scan_capture
 from pregao.lake.plan.slicing import Slice, cut_unit
 from pregao.lake.plan.units import find_units
+from pregao.lake.slices.loops import NEVER
 from pregao.lake.slices.machine import SliceMachine
-from pregao.lake.slices.waiting import NEVER
 from pregao.model.rows import ROW, Rows
 
 TABLES = ("orders", "trades", "executions", "statistics", "bands", "imbalances", "states")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pregao.lake.slices import findings as f
+from pregao.lake.slices import buffers as f
 
 
 def test_findings_that_are_left_out_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,16 +16,16 @@ from pregao.books import layout as t
 from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.publisher import Habits
 from pregao.feeds.binary.reading.rows import RowReader
-from pregao.lake.plan.readers import row_reader
+from pregao.lake.plan.captures import row_reader
 from pregao.lake.plan.slicing import FROM_FIRST, Slice
 from pregao.lake.slices import buffers as b
 from pregao.lake.slices.feeds import Merged, merge
 from pregao.lake.slices.kernels.books import QUOTE_QUALITY, QUOTE_TRANSACTED
 from pregao.lake.slices.kernels.sampling import HEAD_WORDS, LEVELS, SIDE_WORDS
+from pregao.lake.slices.loops import NEVER
 from pregao.lake.slices.machine import SliceMachine
 from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX
 from pregao.lake.slices.stored import NO_RPT_SEQ, Ending, StoredBook, StoredBooks
-from pregao.lake.slices.waiting import NEVER
 from pregao.model.market import Side
 from pregao.model.rows import NULL, ROW, Kind, Rows
 from tests.kits.lakes import make_days

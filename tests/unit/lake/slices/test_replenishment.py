@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from pregao.captures.file_names import stream_of_file_name
+from pregao.captures.streams import stream_of_file_name
 from pregao.feeds.binary.packets import PacketDecoder
 from pregao.feeds.binary.publisher import Habits
 from pregao.feeds.binary.system import BINARY
@@ -17,7 +17,7 @@ from pregao.lake.slices import buffers as b
 from pregao.lake.slices.feeds import merge
 from pregao.lake.slices.machine import SliceMachine
 from pregao.lake.slices.rows import LAKE_ROW
-from pregao.lake.tables.quality import Quality
+from pregao.lake.tables.analytics import Quality
 from pregao.model.rows import Kind
 from pregao.recovery.instruments import BookStatus
 from tests.kits.captures import read_capture

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from pregao.books.store import BookStore
 from pregao.feeds.binary.system import REPORTS_IN_A_PACKET
 from pregao.lake.plan.slicing import FROM_FIRST, TO_LAST, Slice
-from pregao.lake.slices import samples as samples_module
+from pregao.lake.slices import made_rows as samples_module
 from pregao.lake.slices.feeds import Merged
 from pregao.lake.slices.kernels.merging import MERGED_FIELDS
 from pregao.lake.slices.kernels.sampling import note_change
 from pregao.lake.slices.known import KnownInstruments
-from pregao.lake.slices.samples import SECOND_NS, Samples
+from pregao.lake.slices.made_rows import SECOND_NS, Samples
 from pregao.model.rows import ROW, Kind
 
 INSTRUMENTS = 4

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from pregao.captures.decode import CaptureDecoder
-from pregao.captures.parts import parts_of
-from pregao.lake.source import messages, tables
-from pregao.lake.source.options import captures_of, request_of
+from pregao.captures.reader import parts_of
+from pregao.lake.source import messages
+from pregao.lake.source import messages as tables
+from pregao.lake.source.reader import captures_of, request_of
 from pregao.model.errors import ConfigurationError
 from pregao.simulator.sample import write_sample
 from tests.twins.captures import mixed_pcapng

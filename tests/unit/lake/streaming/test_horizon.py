@@ -8,13 +8,13 @@ import pytest
 
 from pregao.lake.plan.anchors import Loop
 from pregao.lake.plan.captures import open_layout
-from pregao.lake.plan.followed import LoopPlace
 from pregao.lake.plan.index import PIECE, RUN, FileIndex, StreamIndex
+from pregao.lake.plan.loops import LoopPlace
 from pregao.lake.plan.slicing import FROM_FIRST
+from pregao.lake.plan.unit_plan import Planned
 from pregao.lake.plan.units import Unit, UnitStream
-from pregao.lake.planned import Planned
-from pregao.lake.streaming.digests import digests, is_renamed
 from pregao.lake.streaming.horizon import horizon
+from pregao.lake.streaming.state import digests, is_renamed
 from pregao.model.streams import Feed, Stream
 
 SECOND = 1_000_000_000

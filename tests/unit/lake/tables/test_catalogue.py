@@ -7,7 +7,7 @@ import pytest
 
 from pregao.lake.errors import LakeError
 from pregao.lake.tables.catalogue import DATA_TABLES, TABLES, find_table
-from pregao.lake.tables.lineage import LINEAGE
+from pregao.lake.tables.ledger import LINEAGE
 from pregao.lake.tables.table import Column, Table
 from pregao.lake.tables.types import INT, Encoding
 

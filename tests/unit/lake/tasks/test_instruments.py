@@ -12,7 +12,7 @@ from pregao.feeds.binary.packets import FRAMING_SIZE
 from pregao.feeds.binary.publisher.messages import MessageWriter
 from pregao.feeds.binary.reading.plain import PlainReader
 from pregao.lake.plan.index import Defined
-from pregao.lake.plan.instruments import versions
+from pregao.lake.plan.marks import versions
 from pregao.lake.plan.units import Unit
 from pregao.lake.tables.instruments import INSTRUMENTS
 from pregao.lake.tasks.plan_tables import instruments_table

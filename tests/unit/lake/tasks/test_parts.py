@@ -10,10 +10,11 @@ import pytest
 
 from pregao.lake.lake import Lake
 from pregao.lake.plan.slicing import Slice
-from pregao.lake.running.memory import without_collector
+from pregao.lake.running.runners import without_collector
 from pregao.lake.store.location import Location
 from pregao.lake.tables.messages import IMBALANCES
-from pregao.lake.tasks import books, orders, packets, run
+from pregao.lake.tasks import books, packets, run
+from pregao.lake.tasks import books as orders
 from pregao.lake.tasks.arrays import record
 from pregao.model.rows import NULL
 from tests.kits.lakes import all_tables, build, make_days

@@ -9,8 +9,8 @@ import pytest
 from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.packets import PacketDecoder
 from pregao.lake.lake import Lake
+from pregao.lake.tables.analytics import Quality
 from pregao.lake.tables.catalogue import find_table
-from pregao.lake.tables.quality import Quality
 from pregao.simulator.settings import FIRST_DATE
 from tests.kits.lakes import OF_THE_BUILD, build, make_days
 from tests.twins.lake.plain_build import TABLES, PlainBuild

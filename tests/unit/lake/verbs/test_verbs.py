@@ -11,8 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pregao.lake.errors import LakeDamagedError, LakeError, NoLakeError, QueryError
-from pregao.lake.verbs.formats import as_arrow, as_csv, as_json, as_parquet, as_table
-from pregao.lake.verbs.overview import describe, overview
+from pregao.lake.verbs.formats import as_arrow, as_csv, as_json, as_parquet, as_table, describe, overview
 from pregao.lake.verbs.query import ENGINES, SPARK, SparkQuery, open_query, tables_in
 from tests.unit.lake.kit import Kit
 

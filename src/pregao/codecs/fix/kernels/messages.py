@@ -8,7 +8,7 @@ included.
 All arguments are numbers and addresses: see `pregao.kernels`.
 """
 
-from pregao.codecs.fix import kernel_tables as t
+from pregao.codecs.fix import formats as t
 from pregao.codecs.fix.kernels.groups import (
     begin_entry,
     close_group,

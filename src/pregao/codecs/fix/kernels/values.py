@@ -3,7 +3,7 @@
 The plain versions are in `types`; see `kernel_tables` for what a cell has.
 """
 
-from pregao.codecs.fix import kernel_tables as t
+from pregao.codecs.fix import formats as t
 from pregao.kernels import inlined, kernel, load_i64, load_u8, store_32, store_64
 
 _SECOND = 1_000_000_000

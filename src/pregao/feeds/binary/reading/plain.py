@@ -11,11 +11,11 @@ from typing import Final
 
 from pregao.codecs.sbe import Message
 from pregao.feeds.binary.news_parts import News, NewsPart
-from pregao.feeds.binary.reading import control, definitions, orders, statistics
-from pregao.feeds.binary.reading.book_policy import policy_flags
+from pregao.feeds.binary.reading import definitions, orders, statistics
+from pregao.feeds.binary.reading import orders as control
 from pregao.feeds.binary.reading.told import Control, NotUnderstood, SnapshotOrder, Told
 from pregao.feeds.binary.reading.values import UnknownValues, Values
-from pregao.feeds.binary.reading.words import NEWS_SOURCES
+from pregao.feeds.binary.reading.words import NEWS_SOURCES, policy_flags
 from pregao.model import events as e
 from pregao.model.rows import Flag
 

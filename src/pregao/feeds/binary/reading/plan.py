@@ -10,12 +10,6 @@ from pregao.codecs.sbe.kernel_tables import LAYOUT_STEP, LAYOUT_STEP_END
 from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, Kind
 from pregao.codecs.sbe.plan import Plan, make_plan
 from pregao.codecs.sbe.schema import Schema
-from pregao.feeds.binary.reading.book_policy import (
-    FIRST_BY_PRICE,
-    FIRST_WITH_DELETED_PRICE,
-    WITH_POLICY,
-    policy_flags,
-)
 from pregao.feeds.binary.reading.rules import NOT_TOLD, OTHER_RULE, RULES, Rule, Take
 from pregao.feeds.binary.reading.tables import (
     CHANGE_BYTES,
@@ -24,6 +18,12 @@ from pregao.feeds.binary.reading.tables import (
     LAYOUT_BYTES,
     LAYOUT_FIELDS,
     SHAPE_ENTRIES,
+)
+from pregao.feeds.binary.reading.words import (
+    FIRST_BY_PRICE,
+    FIRST_WITH_DELETED_PRICE,
+    WITH_POLICY,
+    policy_flags,
 )
 from pregao.model.errors import SchemaError
 from pregao.model.rows import NULL, ROW, ROW_SIZE, Flag

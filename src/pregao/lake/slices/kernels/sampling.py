@@ -5,7 +5,7 @@ from pregao.books.kernels.arena import address_of
 from pregao.books.kernels.ladder import price_of
 from pregao.books.kernels.rows import header_of
 from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u32, store_8, store_32, store_64
-from pregao.lake.tables.quality import Quality
+from pregao.lake.tables.analytics import Quality
 from pregao.recovery.instruments import BOOK, SYNC_SIZE, Known
 from pregao.recovery.instruments import SYNC as RECORD
 

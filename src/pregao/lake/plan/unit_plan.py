@@ -7,11 +7,17 @@ from typing import Any
 
 from pregao.io.clock import WallClock
 from pregao.lake.plan.anchors import Loop, find_loops
-from pregao.lake.plan.carried import Carried, Start, digest_of
-from pregao.lake.plan.fingerprints import CODE_VERSION, SCHEMA_VERSION, Input, to_json
+from pregao.lake.plan.fingerprints import (
+    CODE_VERSION,
+    SCHEMA_VERSION,
+    Carried,
+    Input,
+    Start,
+    digest_of,
+    to_json,
+)
 from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK, FileIndex
-from pregao.lake.plan.instruments import Symbols, Version, symbols, versions
-from pregao.lake.plan.news import assemble
+from pregao.lake.plan.marks import Symbols, Version, assemble, symbols, versions
 from pregao.lake.plan.slicing import TO_LAST
 from pregao.lake.plan.units import Unit
 from pregao.lake.store.files import DataFile, write_file

@@ -1,17 +1,8 @@
-"""Trades as they stand in the end: what was busted is gone, what was amended has its last figures.
-
-There is no amendment message: a trade is busted and sent again under its tradeID (13.4), in one event or
-days later. So of all messages of one (security_id, of_date, trade_id) the last one decides. A trade stays
-where it was first told, in the sequence and in time: the time of an amendment is written by hand. A trade
-that is told again as it was (after a failure) is not amended.
-
-A trade sets the price unless it is out of sequence (13.3) or of a leg (19). Nearly all trades are told once
-and stay: only the others are put together from their messages.
-"""
+"""Trades as they stand in the end, and bars of any length made of them."""
 
 from typing import Final
 
-from pregao.lake.computed.pieces import IN_ORDER, LINEAGE, columns
+from pregao.lake.computed.engine import IN_ORDER, LINEAGE, columns
 from pregao.model.market import OLD_LEG, TradeCondition
 
 _FIGURES: Final = (
@@ -77,3 +68,43 @@ SELECT *, $day AS of_date,
 FROM rows_of_day
 """
 TRADES_CLEAN: Final = "SELECT * EXCLUDE (amount, rank) FROM clean"
+
+
+# Bars of any length. Prices are of trades that set the price, in the order of the stream; volume, amount and
+# VWAP count every trade, also crosses, legs and those out of sequence (13.8, 17). An interval without trades
+# has no bar; one whose trades set no price has volume and no prices. A bar starts at a multiple of its length
+# since 1970; the bar of a day at 00:00 UTC of its trade date, whatever the hours.
+
+
+DAY_NS: Final = 86_400_000_000_000
+LAST_PRICES: Final = """
+    max(price) FILTER (sets_price) AS high,
+    min(price) FILTER (sets_price) AS low,
+    arg_max(price, rank) FILTER (sets_price) AS last"""
+VOLUMES: Final = """
+    (sum(size) FILTER (in_volume))::BIGINT AS volume,
+    sum(amount) FILTER (in_volume) AS amount,
+    count(*) FILTER (in_volume) AS trades,
+    max(rank) AS rank,
+    bit_or(quality) AS quality"""
+
+
+def bars_query(day_ns: str, *unit: str) -> str:
+    """Of the table `clean`. `day_ns` is where the bar of a day starts; `unit` are columns that tell units
+    apart, where `clean` has several."""
+    keys = ", ".join((*unit, "security_id"))
+    return f"""
+WITH lengths AS (
+    SELECT unnest($intervals::BIGINT[]) AS "interval"
+), grouped AS (
+    SELECT {keys}, symbol, "interval",
+        CASE WHEN "interval" = {DAY_NS} THEN {day_ns} ELSE ts_event - ts_event % "interval" END AS ts_start,
+        arg_min(price, rank) FILTER (sets_price) AS open, {LAST_PRICES}, {VOLUMES}
+    FROM clean, lengths GROUP BY {keys}, symbol, "interval", ts_start
+)
+SELECT grouped.*, last AS close, average(grouped.amount, volume) AS vwap, {columns(LINEAGE, "clean")}
+FROM grouped JOIN clean USING ({keys}, rank)
+"""
+
+
+BARS: Final = bars_query("$day_ns")
