@@ -19,7 +19,7 @@ import pregao
 from pregao.codecs.pcap.writer import ethernet_udp_frame, pcap_header, pcap_record
 from pregao.feeds.binary.packets import PacketHeader
 from pregao.model.streams import Feed, Stream
-from pregao.simulator.memory import Packet
+from pregao.simulator.memory import CapturedPacket
 from pregao.simulator.sample import sample_packets
 
 BUILD = Path("build/bench")
@@ -146,11 +146,11 @@ def _block() -> bytes:
     )
 
 
-def _version(packet: Packet) -> int:
+def _version(packet: CapturedPacket) -> int:
     return PacketHeader.decode(packet.payload).sequence_version
 
 
-def _framed(packet: Packet) -> bytes:
+def _framed(packet: CapturedPacket) -> bytes:
     port = _PORTS[packet.stream]
     return ethernet_udp_frame(
         packet.payload, src="198.51.100.7", dst="233.252.0.1", src_port=port, dst_port=port

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from pregao.simulator import Settings, Summary, simulate
+from pregao.simulator import Settings, SimulationSummary, simulate
 
 from .harness import Row
 
@@ -47,7 +47,7 @@ def _memory(messages: int) -> list[Row]:
     ]
 
 
-def _day(messages: int) -> Summary:
+def _day(messages: int) -> SimulationSummary:
     folder = Path(tempfile.mkdtemp(prefix="pregao-bench-"))
     try:
         return simulate(Settings(out=folder, messages=messages))

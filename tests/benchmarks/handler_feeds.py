@@ -6,7 +6,7 @@ from pregao.handler.handler import ChannelHandler
 from pregao.handler.instruments import LineTable
 from pregao.model.packets import PacketBatch
 from pregao.model.streams import Feed, Stream, StreamId
-from pregao.recovery.instruments import Known
+from pregao.recovery.instruments import BookStatus
 
 from .market_packets import CHANNEL, SEED, MarketPackets
 
@@ -52,8 +52,8 @@ def believe_opening(handler: ChannelHandler) -> None:
     handler.machine.definitions.complete = True
     table = handler.machine.table
     for index in table.unclean():
-        if table.sync[index]["book"] == Known.CLEAN:
-            table.sync[index]["statistics"] = Known.CLEAN
+        if table.sync[index]["book"] == BookStatus.CLEAN:
+            table.sync[index]["statistics"] = BookStatus.CLEAN
         else:
             table.begin_again(index, 0, clean=True)
     table.recount_all()
@@ -61,4 +61,4 @@ def believe_opening(handler: ChannelHandler) -> None:
 
 def unclean(handler: ChannelHandler) -> int:
     """Instruments of which something is not known to be right."""
-    return sum(min(handler.known(book.index)) is not Known.CLEAN for book in handler.books())
+    return sum(min(handler.known(book.index)) is not BookStatus.CLEAN for book in handler.books())

@@ -15,7 +15,7 @@ from pregao.market.making import MAKERS, Scene, Symbols
 from pregao.model.packets import PacketBatch, batch_of
 from pregao.model.rows import ROW_SIZE, Kind
 from pregao.model.streams import StreamId
-from pregao.simulator.memory import Packet, short_day, simulate_in_memory
+from pregao.simulator.memory import CapturedPacket, short_day, simulate_in_memory
 
 from .harness import Row, best_of
 
@@ -30,7 +30,7 @@ class MemoryPackets:
     speed: float | None = 0.0
     findings = 0
 
-    def __init__(self, packets: Sequence[Packet]) -> None:
+    def __init__(self, packets: Sequence[CapturedPacket]) -> None:
         self._packets, self._next = packets, 0
         self.lines = sorted({StreamId(each.channel, each.stream, each.feed) for each in packets})
         self._numbers = {line: number for number, line in enumerate(self.lines)}
@@ -61,7 +61,7 @@ def measure() -> list[Row]:
     return [*_questions(day.packets), *_making(day.packets), *_markets(day.packets)]
 
 
-def _questions(packets: Sequence[Packet]) -> list[Row]:
+def _questions(packets: Sequence[CapturedPacket]) -> list[Row]:
     market = Market(MemoryPackets(packets)).run()
     book = max(market.books(), key=lambda each: len(each.orders(Side.BUY)))
     orders = book.orders(Side.BUY)
@@ -86,7 +86,7 @@ def _repeated(ask: Callable[[], object]) -> Callable[[], None]:
     return run
 
 
-def _making(packets: Sequence[Packet]) -> list[Row]:
+def _making(packets: Sequence[CapturedPacket]) -> list[Row]:
     """Of rows that were read once: what making an event costs by itself."""
     market, kept = Market(MemoryPackets(packets), orders=True, statistics=True, quotes=False), []
     market._use(lambda rows, *_: kept.append(rows.copy()))
@@ -112,7 +112,7 @@ def _maker(rows: Any, scene: Scene) -> Callable[[], None]:
     return run
 
 
-def _markets(packets: Sequence[Packet]) -> list[Row]:
+def _markets(packets: Sequence[CapturedPacket]) -> list[Row]:
     told: dict[str, int] = {}
 
     def runner(name: str, **options: Any) -> Callable[[], None]:

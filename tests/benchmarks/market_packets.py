@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from pregao.model.streams import Feed, Stream
-from pregao.simulator.memory import Packet, simulate_in_memory
+from pregao.simulator.memory import CapturedPacket, simulate_in_memory
 from pregao.simulator.settings import Settings
 
 MESSAGES = 100_000
@@ -128,7 +128,7 @@ def _make_day() -> _Day:
     return maker.day(len(day.instruments))
 
 
-def _number(packet: Packet) -> int:
+def _number(packet: CapturedPacket) -> int:
     return int.from_bytes(packet.payload[4:8], "little")
 
 
@@ -141,7 +141,7 @@ class _Maker:
         self._ids: list[int] = []
         self._groups: list[int] = []
 
-    def take(self, packet: Packet) -> None:
+    def take(self, packet: CapturedPacket) -> None:
         payload, at, templates = packet.payload, 16, []
         while at < len(payload):
             template = int.from_bytes(payload[at + 6 : at + 8], "little")

@@ -15,11 +15,11 @@ from typing import Any
 
 from pregao.codecs.sbe import MessageDecoder, MessageEncoder, load_builtin_schema
 from pregao.codecs.sbe.declarations import EnumType, SetType
-from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, Kind
+from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, ValueKind
 from tests.twins.sbe_oracle import OracleSchema
 from tests.twins.sbe_schema import Block, Field
 
-PART = {Kind.DECIMAL: "mantissa", Kind.TIME: "time"}
+PART = {ValueKind.DECIMAL: "mantissa", ValueKind.TIME: "time"}
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def _our_field(f: FieldLayout) -> FieldView:
         size=f.size,
         presence=f.presence.value,
         parts=dict(_our_parts(f)),
-        exponent=f.exponent if f.kind is Kind.DECIMAL else None,
+        exponent=f.exponent if f.kind is ValueKind.DECIMAL else None,
         names=dict(f.names),
     )
 
@@ -139,7 +139,7 @@ def _our_parts(f: FieldLayout) -> Iterable[tuple[str, tuple[str, int | None]]]:
         yield from ((_dotted(member.name, part), what) for part, what in _our_parts(member))
     if not f.members:
         # A string has no null value of its own: an empty one is null.
-        null = None if f.kind is Kind.STRING or f.null is None else int(f.null)
+        null = None if f.kind is ValueKind.STRING or f.null is None else int(f.null)
         yield PART.get(f.kind, ""), (f.primitive.name, null)
 
 

@@ -14,7 +14,7 @@ from pregao.captures.decode import CaptureDecoder, DecodedPacket, load_schema
 from pregao.cli.main import main
 from pregao.model.local_time import local_midnight_ns
 from pregao.model.streams import Stream
-from pregao.simulator import Settings, Simulation, Summary, simulate
+from pregao.simulator import Settings, Simulation, SimulationSummary, simulate
 from pregao.simulator.coverage import REAL, coverage, coverage_text, nearness
 from pregao.simulator.settings import days_since_1970
 from tests.integration.never_on_the_wire import NEVER
@@ -26,7 +26,7 @@ FILES = ("Incremental_FeedA", "Incremental_FeedB", "InstrumentDefinition", "Snap
 
 
 @pytest.fixture(scope="module")
-def week_start(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Simulation, Summary]:
+def week_start(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Simulation, SimulationSummary]:
     """A Monday and a Tuesday of 20,000 messages each."""
     out = tmp_path_factory.mktemp("simulated")
     simulation = Simulation(Settings(out, messages=20_000, days=2, heartbeat_s=60))
@@ -39,7 +39,7 @@ def points(path: Path) -> list[tuple[int, int]]:
     return list(dict.fromkeys(point for point in found if point[1]))
 
 
-def test_a_day_is_four_files_a_channel(week_start: tuple[Path, Simulation, Summary]) -> None:
+def test_a_day_is_four_files_a_channel(week_start: tuple[Path, Simulation, SimulationSummary]) -> None:
     out, _, summary = week_start
     assert [folder.name for folder in summary.folders] == ["2026-11-16", "2026-11-17"]
     for folder in summary.folders:
@@ -48,7 +48,7 @@ def test_a_day_is_four_files_a_channel(week_start: tuple[Path, Simulation, Summa
     assert not list(out.rglob("*.part"))
 
 
-def test_columns_find_nothing_wrong(week_start: tuple[Path, Simulation, Summary]) -> None:
+def test_columns_find_nothing_wrong(week_start: tuple[Path, Simulation, SimulationSummary]) -> None:
     for path in week_start[0].rglob("*.pcap"):
         for batch in read_columns(path):
             assert not batch.findings, path
@@ -57,7 +57,7 @@ def test_columns_find_nothing_wrong(week_start: tuple[Path, Simulation, Summary]
 @pytest.mark.parametrize("channel", CHANNELS)
 @pytest.mark.parametrize("day", ["2026-11-16", "2026-11-17"])
 def test_books_are_the_truth_s_and_the_snapshots(
-    week_start: tuple[Path, Simulation, Summary], day: str, channel: int
+    week_start: tuple[Path, Simulation, SimulationSummary], day: str, channel: int
 ) -> None:
     of_truth, of_snapshots, loops = rebuild(week_start[0] / day, channel)
     assert of_truth > 200
@@ -67,7 +67,7 @@ def test_books_are_the_truth_s_and_the_snapshots(
 
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_numbers_have_no_gap_and_both_feeds_are_alike(
-    week_start: tuple[Path, Simulation, Summary], channel: int
+    week_start: tuple[Path, Simulation, SimulationSummary], channel: int
 ) -> None:
     out = week_start[0]
     over_days: list[tuple[int, int]] = []
@@ -80,7 +80,7 @@ def test_numbers_have_no_gap_and_both_feeds_are_alike(
     assert len({version for version, _ in over_days}) == 2  # the week's start, and no other
 
 
-def test_a_monday_starts_the_week(week_start: tuple[Path, Simulation, Summary]) -> None:
+def test_a_monday_starts_the_week(week_start: tuple[Path, Simulation, SimulationSummary]) -> None:
     names = []
     for item in messages(week_start[0] / "2026-11-16" / "084_Incremental_FeedA.pcap"):
         if item.header.sequence_number:
@@ -136,7 +136,9 @@ def test_another_seed_gives_another_day(tmp_path: Path) -> None:
     assert (tmp_path / "1" / name).read_bytes() != (tmp_path / "2" / name).read_bytes()
 
 
-def test_times_tell_of_queue_match_and_sending(week_start: tuple[Path, Simulation, Summary]) -> None:
+def test_times_tell_of_queue_match_and_sending(
+    week_start: tuple[Path, Simulation, SimulationSummary],
+) -> None:
     """Entry to the queue, match and sending (13.1, 6.5.5.1) are three times, in this order, and sending
     never goes back."""
     waits, lags = [], []
@@ -159,11 +161,11 @@ def test_times_tell_of_queue_match_and_sending(week_start: tuple[Path, Simulatio
     assert np.quantile(lags, 0.999) > 5 * np.median(lags) > 10_000
 
 
-def test_messages_are_near_those_asked_for(week_start: tuple[Path, Simulation, Summary]) -> None:
+def test_messages_are_near_those_asked_for(week_start: tuple[Path, Simulation, SimulationSummary]) -> None:
     assert 36_000 <= week_start[2].messages <= 44_000
 
 
-def test_truth_has_every_message_once(week_start: tuple[Path, Simulation, Summary]) -> None:
+def test_truth_has_every_message_once(week_start: tuple[Path, Simulation, SimulationSummary]) -> None:
     """Each row of the events is a message of the capture at its place, and all messages are there."""
     folder = week_start[0] / "2026-11-17"
     told: Counter[tuple[int, int, int, int]] = Counter()

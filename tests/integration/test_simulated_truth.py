@@ -7,11 +7,11 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from pregao.feeds.publishing import Site
+from pregao.feeds.publishing import PublishingSite
 from pregao.model import events as e
 from pregao.model.market import PriceOrigin
 from pregao.simulator import simulate
-from pregao.simulator.line import Line
+from pregao.simulator.line import PublishingLine
 from pregao.simulator.memory import Checkpoint, MemoryDay, short_day, simulate_in_memory
 from pregao.simulator.tables import table_name
 
@@ -19,7 +19,7 @@ DAY = "2026-11-16"
 PREVIOUS = PriceOrigin.PREVIOUS_DAY
 OPTIONS: dict[str, Any] = {"messages": 5_000, "contingency": True, "faults": "reset=channel@14:00"}
 LISTS = ("order_id", "price", "size", "inserted_ns", "firm", "implied")
-FOLDERS = {Site.PRIMARY: "truth", Site.CONTINGENCY: "truth-contingency"}
+FOLDERS = {PublishingSite.PRIMARY: "truth", PublishingSite.CONTINGENCY: "truth-contingency"}
 DOCUMENT = Path(__file__).parents[2] / "docs" / "truth.md"
 
 
@@ -31,7 +31,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, MemoryDay]:
     return out / DAY, day
 
 
-def rows(folder: Path, site: Site, name: str) -> list[dict[str, Any]]:
+def rows(folder: Path, site: PublishingSite, name: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = pq.read_table(folder / FOLDERS[site] / f"{name}.parquet").to_pylist()
     return found
 
@@ -44,8 +44,8 @@ def place(checkpoint: Checkpoint) -> tuple[int, ...]:
     return checkpoint.channel, checkpoint.seq_version, checkpoint.seq_num, checkpoint.event
 
 
-@pytest.mark.parametrize("site", Site)
-def test_checkpoints_are_the_same_in_memory(both: tuple[Path, MemoryDay], site: Site) -> None:
+@pytest.mark.parametrize("site", PublishingSite)
+def test_checkpoints_are_the_same_in_memory(both: tuple[Path, MemoryDay], site: PublishingSite) -> None:
     folder, day = both
     taken = [each for each in day.checkpoints if each.site is site]
     assert [at(row) for row in rows(folder, site, "checkpoints")] == [place(each) for each in taken]
@@ -89,16 +89,16 @@ def check_figures(row: dict[str, Any], statistics: Any) -> None:
 def test_what_changes_seldom_is_there(both: tuple[Path, MemoryDay]) -> None:
     folder, day = both
     last: dict[int, dict[Any, Any]] = {}
-    for row in rows(folder, Site.PRIMARY, "bands"):
+    for row in rows(folder, PublishingSite.PRIMARY, "bands"):
         known = last.setdefault(row["security_id"], {})
         if known.get("at") != at(row):
             known.clear()
             known["at"] = at(row)
         known[row["type"]] = (row["low"], row["high"], row["reference_fine"])
-    figures = {row["security_id"]: row for row in rows(folder, Site.PRIMARY, "figures")}
+    figures = {row["security_id"]: row for row in rows(folder, PublishingSite.PRIMARY, "figures")}
     newest = {}
     for checkpoint in day.checkpoints:
-        if checkpoint.site is Site.PRIMARY:
+        if checkpoint.site is PublishingSite.PRIMARY:
             newest |= checkpoint.instruments
     for security_id, truth in newest.items():
         bands = [each for each in truth.statistics if isinstance(each, e.PriceBand)]
@@ -121,7 +121,9 @@ def test_what_changes_seldom_is_there(both: tuple[Path, MemoryDay]) -> None:
 def test_phases_are_there_at_every_change(both: tuple[Path, MemoryDay]) -> None:
     folder, day = both
     told = [each for each in day.updates if isinstance(each.update, e.PhaseChanged)]
-    phases = {(row["channel"], row["group"], row["phase"]) for row in rows(folder, Site.PRIMARY, "phases")}
+    phases = {
+        (row["channel"], row["group"], row["phase"]) for row in rows(folder, PublishingSite.PRIMARY, "phases")
+    }
     for each in told:
         assert isinstance(each.update, e.PhaseChanged)
         assert (each.channel, each.update.group, each.update.phase) in phases
@@ -131,11 +133,11 @@ def test_every_update_is_in_its_table(both: tuple[Path, MemoryDay]) -> None:
     folder, day = both
     by_kind: dict[str, list[tuple[Any, ...]]] = {}
     for each in day.updates:
-        if each.site is Site.PRIMARY:
+        if each.site is PublishingSite.PRIMARY:
             where = (each.channel, each.event, each.seq_version, each.seq_num, each.msg_index)
             by_kind.setdefault(table_name(type(each.update)), []).append(where)
     for name, expected in by_kind.items():
-        found = rows(folder, Site.PRIMARY, f"events/{name}")
+        found = rows(folder, PublishingSite.PRIMARY, f"events/{name}")
         columns = ("channel", "event", "seq_version", "seq_num", "msg_index")
         assert [tuple(row[column] for column in columns) for row in found] == expected
 
@@ -152,16 +154,16 @@ def test_tables_and_columns_are_those_of_the_document(both: tuple[Path, MemoryDa
 
 
 def test_a_day_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    flush, calls = Line.flush, 0
+    flush, calls = PublishingLine.flush, 0
 
-    def failing(line: Line) -> None:
+    def failing(line: PublishingLine) -> None:
         nonlocal calls
         calls += 1
         if calls > 2_000:
             raise MemoryError
         flush(line)
 
-    monkeypatch.setattr(Line, "flush", failing)
+    monkeypatch.setattr(PublishingLine, "flush", failing)
     with pytest.raises(MemoryError):
         simulate(short_day(out=tmp_path, messages=200_000, checkpoint_events=1, faults="loss=20%"))
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pregao.feeds.publishing import Site
+from pregao.feeds.publishing import PublishingSite
 from pregao.model import events as e
 from pregao.model.streams import Feed, Stream
 from pregao.simulator.faults import RESETS
@@ -98,7 +98,7 @@ def test_the_contingency_site_takes_over() -> None:
         assert next(each.point[1] for each in after if each.point[1]) == 1
         names = {each.name for each in after}
         assert {"EmptyBook_9", "Order_MBO_50"} <= names
-    last = [each.update for each in day.updates if each.site is Site.CONTINGENCY]
+    last = [each.update for each in day.updates if each.site is PublishingSite.CONTINGENCY]
     assert any(isinstance(update, e.LastTrade) for update in last)
 
 
@@ -128,7 +128,7 @@ def test_sites_count_apart() -> None:
 
 def test_every_update_has_the_place_of_its_message() -> None:
     day = play(contingency=True)
-    for site, feed in ((Site.PRIMARY, Feed.A), (Site.CONTINGENCY, Feed.C)):
+    for site, feed in ((PublishingSite.PRIMARY, Feed.A), (PublishingSite.CONTINGENCY, Feed.C)):
         placed = {
             (each.channel, each.seq_version, each.seq_num, each.msg_index)
             for each in day.updates

@@ -9,7 +9,7 @@ from typing import Any
 from aiohttp.test_utils import TestClient, TestServer
 
 from pregao.exchange.catalogue import load_default_catalogue
-from pregao.feeds.publishing import Site
+from pregao.feeds.publishing import PublishingSite
 from pregao.io.clock import WallClock
 from pregao.model.channel_map import default_channels
 from pregao.simulator.live.loop import LiveLoop, routes_of
@@ -35,7 +35,7 @@ class Wire:
 
 def make_loop(wire: Wire, settings: LiveSettings | None = None) -> LiveLoop:
     settings, catalogue, clock = settings or LiveSettings(), load_default_catalogue(), WallClock()
-    market = LiveMarket(catalogue, settings, tuple(Site), clock.now_ns())
+    market = LiveMarket(catalogue, settings, tuple(PublishingSite), clock.now_ns())
     routes = routes_of(default_channels(catalogue.channels), catalogue.channels)
     return LiveLoop(market, wire, routes, clock, waiting=settings.queue)
 

@@ -5,11 +5,11 @@ from datetime import date, timedelta
 from struct import unpack_from
 from typing import Any
 
-from pregao.feeds.publishing import Site
+from pregao.feeds.publishing import PublishingSite
 from pregao.model import events
 from pregao.model.market import FINE_SCALE, PRICE_SCALE
 from pregao.model.streams import Feed
-from pregao.simulator.memory import MemoryDay, Placed, short_day, simulate_in_memory
+from pregao.simulator.memory import MemoryDay, PlacedUpdate, short_day, simulate_in_memory
 from tests.kits.lake_rows import rows_as_arrow
 
 EPOCH = date(1970, 1, 1)
@@ -119,7 +119,7 @@ def rows_of(day: MemoryDay) -> dict[str, Rows]:
     today = day_of(day.trade_date)
     for placed in day.updates:
         sent_ns = sent.get((placed.channel, placed.seq_version, placed.seq_num))
-        if placed.site is not Site.PRIMARY or sent_ns is None:
+        if placed.site is not PublishingSite.PRIMARY or sent_ns is None:
             continue  # told to nobody, or lost on both feeds: a build cannot know it
         where = {
             "trade_date": today, "channel": placed.channel, "seq_version": placed.seq_version,
@@ -134,7 +134,7 @@ def rows_of(day: MemoryDay) -> dict[str, Rows]:
     return tables
 
 
-def _rows_of(placed: Placed) -> Iterable[tuple[str, dict[str, Any]]]:
+def _rows_of(placed: PlacedUpdate) -> Iterable[tuple[str, dict[str, Any]]]:
     kind = type(placed.update)
     if kind in _ONE_ROW:
         table, make = _ONE_ROW[kind]
@@ -161,7 +161,7 @@ def _sending_times(day: MemoryDay) -> dict[tuple[int, int | None, int | None], i
 def _instruments(day: MemoryDay) -> Iterable[dict[str, Any]]:
     channels = {
         getattr(each.update, "security_id", None): each.channel
-        for each in day.updates if each.site is Site.PRIMARY
+        for each in day.updates if each.site is PublishingSite.PRIMARY
     }  # fmt: skip
     for each in day.instruments:
         if each.security_id in channels:

@@ -9,7 +9,7 @@ import numpy as np
 
 from pregao.handler.handler import ChannelHandler
 from pregao.recovery.events import GapDetected, InstrumentHealed, InstrumentStale
-from pregao.recovery.instruments import Known
+from pregao.recovery.instruments import BookStatus
 from tests.proofs.truth_follower import DifferenceError, TruthFollower
 
 
@@ -46,7 +46,7 @@ class DayReport:
         sync, loops = handler.machine.table.sync, handler.machine.snapshots.tracker.loops
         for book in handler.books():
             known = min(handler.known(book.index))
-            if book.instrument is None or known is Known.CLEAN:
+            if book.instrument is None or known is BookStatus.CLEAN:
                 continue
             # Only the end of the day may keep an instrument from being whole: a loop that begins after the
             # loss must be heard to its end, so it takes two.

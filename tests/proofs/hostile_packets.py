@@ -12,7 +12,7 @@ from random import Random
 
 from pregao.feeds.publishing import Habits
 from pregao.model.streams import Feed, Stream
-from pregao.simulator.memory import MemoryDay, Packet, short_day, simulate_in_memory
+from pregao.simulator.memory import CapturedPacket, MemoryDay, short_day, simulate_in_memory
 from tests.proofs.day_report import DayReport
 from tests.proofs.impaired_days import Listener
 from tests.proofs.impaired_scenarios import NEW, OLD, Scenario
@@ -32,22 +32,22 @@ class Attacker:
 
     def __init__(self, seed: int) -> None:
         self._chance = Random(f"hostile/{seed}")
-        self._recent: deque[Packet] = deque(maxlen=_RECENT)
+        self._recent: deque[CapturedPacket] = deque(maxlen=_RECENT)
         self.kinds = (
             self._mutated, self._truncated, self._replayed, self._wrong_channel, self._absurd_number,
             self._absurd_version, self._noise, self._forged_next, self._other_stream,
         )  # fmt: skip
 
-    def hear(self, packet: Packet) -> None:
+    def hear(self, packet: CapturedPacket) -> None:
         self._recent.append(packet)
 
-    def attack(self) -> Packet | None:
+    def attack(self) -> CapturedPacket | None:
         if not self._recent:
             return None
         packet = self._chance.choice(self._recent)
         return self._chance.choice(self.kinds)(packet)
 
-    def _mutated(self, packet: Packet) -> Packet:
+    def _mutated(self, packet: CapturedPacket) -> CapturedPacket:
         if packet.stream is not Stream.INCREMENTAL:
             return packet
         payload = bytearray(packet.payload)
@@ -56,27 +56,27 @@ class Attacker:
             payload[self._chance.randrange(16, len(payload))] = self._chance.randrange(256)
         return packet._replace(payload=bytes(payload))
 
-    def _truncated(self, packet: Packet) -> Packet:
+    def _truncated(self, packet: CapturedPacket) -> CapturedPacket:
         return packet._replace(payload=packet.payload[: self._chance.randrange(len(packet.payload))])
 
-    def _replayed(self, packet: Packet) -> Packet:
+    def _replayed(self, packet: CapturedPacket) -> CapturedPacket:
         return packet
 
-    def _wrong_channel(self, packet: Packet) -> Packet:
+    def _wrong_channel(self, packet: CapturedPacket) -> CapturedPacket:
         return packet._replace(payload=bytes([self._chance.randrange(256)]) + packet.payload[1:])
 
-    def _absurd_number(self, packet: Packet) -> Packet:
+    def _absurd_number(self, packet: CapturedPacket) -> CapturedPacket:
         number = self._chance.choice((0xFFFFFFFF, 1 << 31, self._chance.randrange(1 << 32), 0))
         return self._numbered(packet, packet.payload[2:4], number)
 
-    def _absurd_version(self, packet: Packet) -> Packet:
+    def _absurd_version(self, packet: CapturedPacket) -> CapturedPacket:
         version = self._chance.randrange(1 << 16).to_bytes(2, "little")
         return self._numbered(packet, version, self._chance.choice((1, 2, self._chance.randrange(1 << 32))))
 
-    def _noise(self, packet: Packet) -> Packet:
+    def _noise(self, packet: CapturedPacket) -> CapturedPacket:
         return packet._replace(payload=self._chance.randbytes(self._chance.randrange(200)))
 
-    def _forged_next(self, packet: Packet) -> Packet:
+    def _forged_next(self, packet: CapturedPacket) -> CapturedPacket:
         """The next number, with the contents of another packet."""
         latest = next((p for p in reversed(self._recent) if p.channel == packet.channel
                        and p.stream is Stream.INCREMENTAL), packet)  # fmt: skip
@@ -84,19 +84,19 @@ class Attacker:
         forged = packet._replace(stream=latest.stream, feed=latest.feed)
         return self._numbered(forged, latest.payload[2:4], number & 0xFFFFFFFF)
 
-    def _other_stream(self, packet: Packet) -> Packet:
+    def _other_stream(self, packet: CapturedPacket) -> CapturedPacket:
         """Known to none of the streams it comes by: definitions and snapshots have numbers of their own."""
         if packet.stream is Stream.INCREMENTAL:
             return packet._replace(stream=self._chance.choice((Stream.DEFINITION, Stream.SNAPSHOT)))
         return packet._replace(stream=Stream.INCREMENTAL, feed=self._chance.choice((Feed.A, Feed.B)))
 
     @staticmethod
-    def _numbered(packet: Packet, version: bytes, number: int) -> Packet:
+    def _numbered(packet: CapturedPacket, version: bytes, number: int) -> CapturedPacket:
         payload = packet.payload
         return packet._replace(payload=payload[:2] + version + number.to_bytes(4, "little") + payload[8:])
 
 
-def _point(packet: Packet) -> tuple[int, int]:
+def _point(packet: CapturedPacket) -> tuple[int, int]:
     return int.from_bytes(packet.payload[2:4], "little"), int.from_bytes(packet.payload[4:8], "little")
 
 
@@ -128,7 +128,7 @@ class AttackedListener(Listener):
             attacker.hear(packet)
         return done
 
-    def _is_there(self, packet: Packet) -> bool:
+    def _is_there(self, packet: CapturedPacket) -> bool:
         """The handler has come as far as this packet of the exchange, and no further: what is beyond it
         was forged, and the real one is still to come."""
         if packet.stream is Stream.INCREMENTAL:

@@ -4,12 +4,12 @@ go wrong on the way, against the exchange's own truth at the same sequence numbe
 from datetime import date
 
 from pregao.feeds.binary.system import BINARY
-from pregao.feeds.publishing import Site as PublisherSite
+from pregao.feeds.publishing import PublishingSite as PublisherSite
 from pregao.handler.handler import ChannelHandler
 from pregao.handler.instruments import LineTable
 from pregao.model.packets import batch_of
 from pregao.model.streams import Feed, Stream, StreamId
-from pregao.simulator.memory import MemoryDay, Packet, short_day, simulate_in_memory
+from pregao.simulator.memory import CapturedPacket, MemoryDay, short_day, simulate_in_memory
 from tests.proofs.day_report import DayReport
 from tests.proofs.impaired_scenarios import (
     INSTRUMENTS,
@@ -55,14 +55,14 @@ class Listener:
         else:
             self._take_one_by_one(packets)
 
-    def _take_one_by_one(self, packets: list[Packet]) -> None:
+    def _take_one_by_one(self, packets: list[CapturedPacket]) -> None:
         for packet in packets:
             self._wake(packet.ts_ns)
             handler = self.handlers[packet.channel]
             self.report.note(handler.receive(packet.payload, packet.stream, packet.feed, packet.ts_ns))
             self._check(packet.channel)
 
-    def _take_batches(self, packets: list[Packet], size: int) -> None:
+    def _take_batches(self, packets: list[CapturedPacket], size: int) -> None:
         """As a live market does by default: all channels and streams together, as they came."""
         sources = {source: place for place, source in enumerate(dict.fromkeys(map(_source, packets)))}
         lines = LineTable([StreamId(*source) for source in sources])
@@ -100,7 +100,7 @@ class Listener:
             self.report.finish(handler, self.truths[channel])
 
 
-def _source(packet: Packet) -> tuple[int, Stream, Feed]:
+def _source(packet: CapturedPacket) -> tuple[int, Stream, Feed]:
     return packet.channel, packet.stream, packet.feed
 
 

@@ -5,12 +5,12 @@ names, and whether it shows a book as clean."""
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from pregao.feeds.publishing import Site
+from pregao.feeds.publishing import PublishingSite
 from pregao.handler.handler import ChannelHandler
 from pregao.model import events as e
 from pregao.model.market import DefinitionAction
 from pregao.recovery.instruments import BookStatus
-from pregao.simulator.memory import MemoryDay, Placed
+from pregao.simulator.memory import MemoryDay, PlacedUpdate
 from tests.proofs.truth_follower import DifferenceError, Point
 
 Place = tuple[int, int]  # how many sequence versions came before, number of the packet
@@ -27,11 +27,11 @@ class ListFollower:
     """Of one channel. `check` after every step; `finish` at the end."""
 
     def __init__(self, day: MemoryDay, channel: int) -> None:
-        theirs = [c for c in day.checkpoints if c.channel == channel and c.site is Site.PRIMARY]
+        theirs = [c for c in day.checkpoints if c.channel == channel and c.site is PublishingSite.PRIMARY]
         sent = [
             each
             for each in day.updates
-            if each.channel == channel and each.site is Site.PRIMARY and each.seq_num is not None
+            if each.channel == channel and each.site is PublishingSite.PRIMARY and each.seq_num is not None
         ]
         versions = {c.seq_version for c in theirs} | {u.seq_version for u in sent} - {None}
         self._ranks = {version: rank for rank, version in enumerate(sorted(filter(None, versions)))}
@@ -44,7 +44,7 @@ class ListFollower:
         self._loops = -1
         self.comparisons = self.half_told = 0
 
-    def _place_of(self, update: Placed) -> Place:
+    def _place_of(self, update: PlacedUpdate) -> Place:
         assert update.seq_version is not None
         assert update.seq_num is not None
         return self._ranks[update.seq_version], update.seq_num
@@ -107,7 +107,9 @@ class ListFollower:
             self.compare(handler)
 
 
-def _replenishments(sent: Iterable[Placed], place_of: Callable[[Placed], Place]) -> list[_Replenishment]:
+def _replenishments(
+    sent: Iterable[PlacedUpdate], place_of: Callable[[PlacedUpdate], Place]
+) -> list[_Replenishment]:
     found: list[_Replenishment] = []
     latest: dict[int, int] = {}
     for each in sent:

@@ -9,7 +9,7 @@ from pregao.io.clock import Metronome
 from pregao.io.multicast import Destination, MulticastSender
 from pregao.model.channel_map import LOOPBACK, load_channels
 from pregao.model.streams import Feed, Stream
-from pregao.simulator.memory import Packet
+from pregao.simulator.memory import CapturedPacket
 
 _BEAT_S = 0.05
 _NUMBER = slice(4, 8)
@@ -19,7 +19,7 @@ Route = tuple[int, Stream, Feed]
 
 def send_day(packets_file: Path, channels_file: Path, speed: float, pipe: Connection) -> None:
     """Waits for a word, sends the day, says how many packets that were; then heartbeats until another."""
-    packets: list[Packet] = pickle.loads(packets_file.read_bytes())
+    packets: list[CapturedPacket] = pickle.loads(packets_file.read_bytes())
     routes = {
         (entry.id.channel, entry.id.stream, entry.id.feed): (str(entry.address), entry.port)
         for entry in load_channels(channels_file.read_bytes(), str(channels_file))
@@ -35,7 +35,7 @@ def send_day(packets_file: Path, channels_file: Path, speed: float, pipe: Connec
 
 
 def _send(
-    packets: list[Packet], routes: dict[Route, Destination], speed: float, sender: MulticastSender
+    packets: list[CapturedPacket], routes: dict[Route, Destination], speed: float, sender: MulticastSender
 ) -> None:
     metronome = Metronome()
     start_ns, first_ns = metronome.now_ns(), packets[0].ts_ns
@@ -44,7 +44,7 @@ def _send(
         sender.send(packet.payload, routes[packet.channel, packet.stream, packet.feed])
 
 
-def _last_beats(packets: list[Packet]) -> dict[Route, bytes]:
+def _last_beats(packets: list[CapturedPacket]) -> dict[Route, bytes]:
     """The last heartbeat of each incremental feed: nothing has come after it but more of them."""
     return {
         (packet.channel, packet.stream, packet.feed): packet.payload

@@ -6,11 +6,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from pregao.captures.subscriptions import load_subscriptions
-from pregao.feeds.publishing import Site
+from pregao.feeds.publishing import PublishingSite
 from pregao.handler.keeper import Observer
 from pregao.market.channels import Channels
 from pregao.market.live import LivePackets
-from pregao.recovery.policy import Settings
+from pregao.recovery.policy import ChannelSettings
 from pregao.simulator.memory import Checkpoint
 from tests.proofs.day_report import DayReport
 from tests.proofs.truth_follower import DifferenceError, TruthFollower
@@ -26,7 +26,7 @@ class LiveListener:
         subscriptions = [
             each for each in load_subscriptions(str(channels_file)) if each.id.feed.name in ("A", "B")
         ]
-        settings = Settings(heartbeat_ns=_HEARTBEAT_NS, hold_ns=_HOLD_NS)
+        settings = ChannelSettings(heartbeat_ns=_HEARTBEAT_NS, hold_ns=_HOLD_NS)
         self.packets = LivePackets(subscriptions)
         self.channels = Channels(
             self.packets, lambda _: Observer(), exact=True, quotes=False, settings=settings
@@ -34,7 +34,7 @@ class LiveListener:
         checkpoints: list[Checkpoint] = pickle.loads(truth_file.read_bytes())
         self.truths = {
             channel: TruthFollower(
-                (c for c in checkpoints if c.channel == channel and c.site is Site.PRIMARY), version
+                (c for c in checkpoints if c.channel == channel and c.site is PublishingSite.PRIMARY), version
             )
             for channel in self.channels.handlers
         }

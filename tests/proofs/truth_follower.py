@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from dataclasses import fields, replace
 from typing import Any
 
-from pregao.books.statistics import Slot, slot_of
+from pregao.books.statistics import StatisticSlot, slot_of
 from pregao.handler.handler import ChannelHandler
 from pregao.handler.views import HandledBook
 from pregao.model import events as e
 from pregao.model.market import Side, TradeSubType
-from pregao.recovery.instruments import Known
-from pregao.recovery.progress import State
+from pregao.recovery.instruments import BookStatus
+from pregao.recovery.progress import ChannelState
 from pregao.simulator.memory import Checkpoint, InstrumentTruth
 
 Point = tuple[int, int]
@@ -27,7 +27,7 @@ class DifferenceError(AssertionError):
 def check_phases_known(handler: ChannelHandler) -> None:
     """A channel that says that all is well knows the phase of every group that somebody is of: the exchange's
     loops tell them all (7.4)."""
-    if handler.machine.state is State.LIVE:
+    if handler.machine.state is ChannelState.LIVE:
         groups = [handler.groups[name] for name in handler.groups.names()]
         unknown = [group.name for group in groups if group.members and not group.verified]
         if unknown:
@@ -94,11 +94,11 @@ class TruthFollower:
             self.unclean += 1
             return
         known, statistics_known = handler.known(book.index)
-        if known is Known.CLEAN:
+        if known is BookStatus.CLEAN:
             self._compare_sides(book, truth)
-        if statistics_known is Known.CLEAN:
+        if statistics_known is BookStatus.CLEAN:
             self._compare_statistics(book, truth)
-        if book.state_status is Known.CLEAN:
+        if book.state_status is BookStatus.CLEAN:
             self.states += 1
             found, told = book.trading_state, truth.trading_state
             if found != told:
@@ -106,7 +106,7 @@ class TruthFollower:
             own = None if truth.state is None else truth.state.state
             if book.own_state is not own:
                 raise DifferenceError(f"{book.symbol}: of its own {book.own_state!r}, truth {own!r}")
-        self.unclean += min(known, statistics_known) is not Known.CLEAN
+        self.unclean += min(known, statistics_known) is not BookStatus.CLEAN
 
     def _compare_sides(self, book: HandledBook, truth: InstrumentTruth) -> None:
         for side, resting in ((Side.BUY, truth.bids), (Side.SELL, truth.offers)):
@@ -134,22 +134,22 @@ class TruthFollower:
         return update
 
     def _compare_statistics(self, book: HandledBook, truth: InstrumentTruth) -> None:
-        expected: dict[Slot, Any] = {}
+        expected: dict[StatisticSlot, Any] = {}
         for update in truth.statistics:
             slot = slot_of(update)
             if slot is not None and not (self._version < 9 and isinstance(update, _SINCE_9)):
                 expected[slot] = _without_times(self._as_sent(update))
         ours = {slot: _without_times(told) for slot, told in book.statistics.told.items()}
-        ours.pop(Slot.STATE, None)
+        ours.pop(StatisticSlot.STATE, None)
         told = book.statistics.last_trade
-        if told is not None and not told.condition and Slot.LAST_TRADE in expected:
+        if told is not None and not told.condition and StatisticSlot.LAST_TRADE in expected:
             # A LastTradePrice of the incremental stream: it has none of its trade's conditions (13.6).
-            expected[Slot.LAST_TRADE] = _without_times(
+            expected[StatisticSlot.LAST_TRADE] = _without_times(
                 replace(self._as_sent(_last(truth)), condition=told.condition)
             )
         self.statistics += len(expected)
         if ours != expected:
-            slots = [slot for slot in Slot if ours.get(slot) != expected.get(slot)]
+            slots = [slot for slot in StatisticSlot if ours.get(slot) != expected.get(slot)]
             words = "; ".join(f"{s.name} {ours.get(s)}, truth {expected.get(s)}" for s in slots)
             raise DifferenceError(f"{book.symbol}: {words}")
 

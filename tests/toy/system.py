@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from pregao.feeds.identity import Glimpse
-from pregao.feeds.port import ListedDefinition, Looked, Policy, Reading, RowFault
+from pregao.feeds.port import ListedDefinition, Looked, Reading, RecoveryPolicy, RowFault
 from pregao.kernels import Kernel
 from pregao.model.errors import DecodeError, Fault
 from pregao.model.events import Definition, News
@@ -205,7 +205,9 @@ class NoNews:
 class Toy(ToyDecoding):
     name = "toy"
     title = "Toy lines"
-    policy = Policy(own_bytes=0, last_epoch=1_000, reports_in_a_unit=1, definitions_end_by_count=False)
+    policy = RecoveryPolicy(
+        own_bytes=0, last_epoch=1_000, reports_in_a_unit=1, definitions_end_by_count=False
+    )
     identity = ToyIdentity()
 
     def headers(self, *, heartbeats: bool = True) -> ToyHeaders:

@@ -7,7 +7,7 @@ import json
 from decimal import Decimal
 from typing import Any
 
-from pregao.codecs.sbe.layout import FieldLayout, Kind
+from pregao.codecs.sbe.layout import FieldLayout, ValueKind
 from pregao.feeds.binary.arrow import EVENT_TIMES, LOST
 from pregao.feeds.binary.batch import ColumnBatch
 from tests.twins.leaves import data_value, text
@@ -87,7 +87,7 @@ class _Comparison:
         self._same("ts_event_kind", [None if i is None else names[i] for i in first])
 
     def _field(self, field: FieldLayout, path: str, owner: str) -> list[Any]:
-        if field.kind not in (Kind.COMPOSITE, Kind.SCALED):
+        if field.kind not in (ValueKind.COMPOSITE, ValueKind.SCALED):
             leaf = self._table.leaves[path]
             return [
                 self._value(raw, field, row, owner) if valid else None
@@ -108,13 +108,13 @@ class _Comparison:
         return [lengths[row] >= ends[epoch] for row, epoch in enumerate(self._table.epochs)]
 
     def _value(self, raw: Any, leaf: FieldLayout, row: int, owner: str) -> Any:
-        if leaf.kind is Kind.STRING:
+        if leaf.kind is ValueKind.STRING:
             return text(raw, leaf.encoding)
-        if leaf.kind is Kind.ARRAY:
+        if leaf.kind is ValueKind.ARRAY:
             return list(raw)
-        if leaf.kind is Kind.TIME:
+        if leaf.kind is ValueKind.TIME:
             return self._kept(raw * leaf.nanoseconds, _INT64_MAX, row, owner)
-        if leaf.kind is Kind.DECIMAL and -18 <= leaf.exponent <= 0:
+        if leaf.kind is ValueKind.DECIMAL and -18 <= leaf.exponent <= 0:
             kept = self._kept(raw, _LARGEST_DECIMAL, row, owner)
             return None if kept is None else Decimal(kept).scaleb(leaf.exponent)
         return raw

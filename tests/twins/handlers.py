@@ -8,9 +8,9 @@ from pregao.feeds.binary.system import BINARY
 from pregao.handler.handler import ChannelHandler
 from pregao.model.market import Side
 from pregao.recovery.events import Event, InstrumentHealed
-from pregao.recovery.instruments import Known
-from pregao.recovery.policy import Settings
-from pregao.simulator.memory import Packet
+from pregao.recovery.instruments import BookStatus
+from pregao.recovery.policy import ChannelSettings
+from pregao.simulator.memory import CapturedPacket
 from tests.twins.plain_handler import PlainHandler
 
 _EVERYTHING_EACH = 250  # packets
@@ -20,13 +20,13 @@ class HandlerPair:
     """Of one channel. Whatever is known of instruments is compared after every packet; books and statistics
     of those that it concerned, and of all of them now and then."""
 
-    def __init__(self, channel: int, settings: Settings | None = None) -> None:
+    def __init__(self, channel: int, settings: ChannelSettings | None = None) -> None:
         self.handler = ChannelHandler(channel, BINARY, settings, whole_events=False)
         self.plain = PlainHandler(channel, BINARY.schema, settings)
         self.packets = self.comparisons = 0
         self.events: list[Event] = []
 
-    def receive(self, packet: Packet) -> None:
+    def receive(self, packet: CapturedPacket) -> None:
         due_ns = self.handler.next_timeout()
         assert due_ns == self.plain.machine.next_timeout()
         if due_ns is not None and due_ns <= packet.ts_ns:
@@ -48,7 +48,7 @@ class HandlerPair:
         assert sorted(map(str, ours)) == sorted(map(str, theirs))
         self.events += ours
 
-    def _same_knowledge(self, packet: Packet) -> None:
+    def _same_knowledge(self, packet: CapturedPacket) -> None:
         ours, theirs = self.handler.machine, self.plain.machine
         ours.check_invariants()
         assert ours.at == theirs.at, packet
@@ -75,12 +75,12 @@ class HandlerPair:
         store = self.handler.store
         for index in indexes:
             theirs, record = self.plain.store[index], self.handler.machine.table.sync[index]
-            if record["book"] != Known.STALE:
+            if record["book"] != BookStatus.STALE:
                 for side in Side:
                     assert store.orders(index, side) == theirs.book.orders(side), (index, side)
                     assert store.levels(index, side) == theirs.book.levels(side), (index, side)
                 self.comparisons += 1
-            if record["statistics"] != Known.STALE:
+            if record["statistics"] != BookStatus.STALE:
                 assert store.statistics(index) == theirs.statistics, index
                 assert (store.own_state(index), store.group_phase(index)) == (theirs.own, theirs.phase), index
                 self.comparisons += 1

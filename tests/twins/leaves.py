@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, Kind
-from pregao.codecs.sbe.plan import Column
+from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, ValueKind
+from pregao.codecs.sbe.plan import SchemaColumn
 from pregao.feeds.binary.batch import TableColumns
 
 _EXACT = Context(prec=400, Emin=-1000, Emax=1000)
@@ -31,7 +31,7 @@ class Leaf:
         return [converters[epoch](raw) if valid else None for raw, valid, epoch in rows]
 
 
-def read_leaf(table: TableColumns, column: Column) -> Leaf:
+def read_leaf(table: TableColumns, column: SchemaColumn) -> Leaf:
     """The raw values of a column and which of them are there, by `validity` alone."""
     validity = table.validity(column.name)
     array = table[column.name]
@@ -67,16 +67,16 @@ def leaf_of(layout: BlockLayout, path: str) -> FieldLayout | None:
 
 def converter(leaf: FieldLayout) -> Callable[[Any], Any]:
     """From a raw value to what a person reads, as a version has it."""
-    if leaf.kind is Kind.STRING:
+    if leaf.kind is ValueKind.STRING:
         return lambda raw: text(raw, leaf.encoding)
-    if leaf.kind is Kind.DECIMAL:
+    if leaf.kind is ValueKind.DECIMAL:
         return lambda raw: Decimal(raw).scaleb(leaf.exponent, _EXACT)
-    if leaf.kind is Kind.TIME:
+    if leaf.kind is ValueKind.TIME:
         return lambda raw: raw * leaf.nanoseconds
-    if leaf.kind is Kind.ENUM:
+    if leaf.kind is ValueKind.ENUM:
         names = dict(leaf.names)
         return lambda raw: names.get(raw, raw)
-    if leaf.kind is Kind.SET:
+    if leaf.kind is ValueKind.SET:
         names = dict(leaf.names)
         bits = range(8 * leaf.size)
         return lambda raw: _choices(raw, names, bits)

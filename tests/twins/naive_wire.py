@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.packets import PacketDecoder, PacketHeader
-from pregao.feeds.publishing import Site
+from pregao.feeds.publishing import PublishingSite
 from pregao.model.streams import Feed, Stream
-from pregao.simulator.memory import MemoryDay, Packet
+from pregao.simulator.memory import CapturedPacket, MemoryDay
 from pregao.simulator.venue import Resting
 
 Order = tuple[int, int | None, int, int | None, int, bool]  # id, price, size, firm, inserted, implied
@@ -28,7 +28,9 @@ class WireMessage(NamedTuple):
         return self.header.sequence_version, self.header.sequence_number
 
 
-def wire(packets: Iterable[Packet], channel: int, stream: Stream, feed: Feed) -> Iterator[WireMessage]:
+def wire(
+    packets: Iterable[CapturedPacket], channel: int, stream: Stream, feed: Feed
+) -> Iterator[WireMessage]:
     """The messages of one stream, heartbeats too; every one of them sound."""
     decoder = PacketDecoder(load_builtin_schema())
     for packet in packets:
@@ -127,7 +129,7 @@ def _rank(order: Order, side: str) -> tuple[int, int]:
 Books = dict[tuple[int, str], list[Order]]
 
 
-def truth_of(day: MemoryDay, channel: int, site: Site, version: int) -> dict[Point, Books]:
+def truth_of(day: MemoryDay, channel: int, site: PublishingSite, version: int) -> dict[Point, Books]:
     """Books of the truth by the point they stand at; the last checkpoint of a point counts."""
     found: dict[Point, Books] = {}
     for each in day.checkpoints:
@@ -186,7 +188,7 @@ def rebuild(
 ) -> tuple[NaiveBooks, int, int]:
     """Walks a channel's incremental stream; the books at its end, and how many sides were equal to the
     truth's and to the snapshots'."""
-    site = Site.CONTINGENCY if feed is Feed.C else Site.PRIMARY
+    site = PublishingSite.CONTINGENCY if feed is Feed.C else PublishingSite.PRIMARY
     truth = truth_of(day, channel, site, version)
     point = next(iter(truth))
     snapshots = snapshots_of(day, channel, feed)

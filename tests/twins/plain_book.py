@@ -6,7 +6,7 @@ is then put in the other order first.
 
 from collections import Counter
 
-from pregao.books.views import MAX_SIZE, Anomaly, Level, Order, Policy, Top, rank
+from pregao.books.views import MAX_SIZE, Anomaly, Level, Order, SidePolicy, Top, rank
 from pregao.model.events import BookEmptied, LevelUpdate, OrderUpdate, SideDeleted
 from pregao.model.market import Action, Side
 from pregao.model.rows import Flag
@@ -14,7 +14,11 @@ from tests.twins.plain_sides import BookSide, Found, SideByLevel, SideByPosition
 
 BookUpdate = OrderUpdate | LevelUpdate | SideDeleted | BookEmptied
 _OF_AN_ORDER = frozenset((Action.NEW, Action.CHANGE, Action.DELETE))
-_POLICIES = {SideByPrice: Policy.BY_PRICE, SideByPosition: Policy.BY_POSITION, SideByLevel: Policy.BY_LEVEL}
+_POLICIES = {
+    SideByPrice: SidePolicy.BY_PRICE,
+    SideByPosition: SidePolicy.BY_POSITION,
+    SideByLevel: SidePolicy.BY_LEVEL,
+}
 
 
 class ReferenceBook:
@@ -114,7 +118,7 @@ class ReferenceBook:
                 side.depth = depth
                 side.trim()
 
-    def policy(self, side: Side) -> Policy:
+    def policy(self, side: Side) -> SidePolicy:
         return _POLICIES[type(self._sides[side])]
 
     def orders(self, side: Side) -> list[Order]:

@@ -20,11 +20,11 @@ from pregao.handler.keeper import Observer, StoreKeeper
 from pregao.handler.snapshots import SnapshotReader
 from pregao.model.rows import FIRST_SPECIAL, LAST_BOOK_KIND, Kind
 from pregao.model.streams import Feed, Stream
-from pregao.recovery.arbitration import Packet
+from pregao.recovery.arbitration import SequencedPacket
 from pregao.recovery.channel import ChannelMachine
 from pregao.recovery.events import Event
-from pregao.recovery.instruments import NEVER, Decision, Known, Part, part_of
-from pregao.recovery.policy import Settings
+from pregao.recovery.instruments import NEVER, BookStatus, Decision, Part, part_of
+from pregao.recovery.policy import ChannelSettings
 from pregao.recovery.sequence import SITE_OF
 from pregao.recovery.sequence import Feed as SessionFeed
 from tests.twins.plain_store import PlainStore
@@ -51,12 +51,12 @@ class PlainKeeper(StoreKeeper):
 
 
 class PlainHandler:
-    def __init__(self, channel: int, schema: Schema, settings: Settings | None = None) -> None:
+    def __init__(self, channel: int, schema: Schema, settings: ChannelSettings | None = None) -> None:
         self.channel = channel
         self.store, self.instruments = PlainStore(), Instruments()
         self.groups = Groups(cast(BookStore, self.store))
         keeper = PlainKeeper(self)
-        settings = replace(settings or Settings(), policy=BINARY.policy)
+        settings = replace(settings or ChannelSettings(), policy=BINARY.policy)
         self.machine = ChannelMachine(channel, keeper, settings)
         self.machine.table.numbering.follow(self.store.add_instrument)
         headers, recovery = BINARY.headers(), RowReader(schema, channel=channel)
@@ -114,7 +114,7 @@ class PlainHandler:
         for packet in packets:
             self._take(packet)
 
-    def _take(self, packet: Packet) -> None:
+    def _take(self, packet: SequencedPacket) -> None:
         reading = self._reader.read_unit(bytes(packet.payload), packet.at >> 32)
         while True:
             for row in reading.rows:
@@ -142,8 +142,8 @@ class PlainHandler:
         if instrument.apply(row):
             ended = self.groups.infer(index, row)
             self.store.forget_auction(each for each in ended if machine.shows_statistics(each))
-        if row["kind"] <= LAST_BOOK_KIND and instrument.book.suspect and record["book"] != Known.STALE:
-            record["book"], record["bound"] = Known.STALE, NEVER
+        if row["kind"] <= LAST_BOOK_KIND and instrument.book.suspect and record["book"] != BookStatus.STALE:
+            record["book"], record["bound"] = BookStatus.STALE, NEVER
             record["missing"] = max(int(record["missing"]), int(row["at"]))
             machine.table.recount(index)
             machine.on_suspect(index, int(row["at"]))

@@ -8,7 +8,7 @@ import numpy as np
 
 from pregao.books import layout as t
 from pregao.books.phases import AUCTIONS, effective, own_after
-from pregao.books.statistics import Slot, Statistics
+from pregao.books.statistics import Statistics, StatisticSlot
 from pregao.model import events as e
 from pregao.model.market import Phase, State, StateEvent
 from pregao.model.rows import (
@@ -92,7 +92,7 @@ class PlainStore:
             instrument.statistics.told = {}
             instrument.own = 0
             for row in rows[rows["kind"] == Kind.STATE]:
-                instrument.statistics.told[Slot.STATE] = update_of(row)
+                instrument.statistics.told[StatisticSlot.STATE] = update_of(row)
                 instrument.own = int(row["type"]) if row["detail"] == StateEvent.LEAVES_GROUP else 0
             for row in rows[(rows["kind"] >= FIRST_TRADING_KIND) & (rows["kind"] <= LAST_STATISTIC_KIND)]:
                 instrument.apply(row)

@@ -9,7 +9,7 @@ from pregao.codecs.sbe import Message, Schema
 from pregao.feeds.binary.packets import PacketDecoder, PacketMessage
 from pregao.feeds.binary.reading.plain import PlainReader
 from pregao.feeds.binary.reading.rows import RowReader
-from pregao.feeds.binary.reading.told import Told
+from pregao.feeds.binary.reading.told import TranslatedMessage
 from pregao.feeds.port import RowFault
 from pregao.model.errors import DecodeError
 from pregao.model.rows import ROW, Kind, Rows
@@ -28,7 +28,7 @@ class RowComparer:
         self._decoder, self.plain = PacketDecoder(schema), PlainReader(CHANNEL)
         self.reader = RowReader(schema, rows, faults)
         self._memory = GuardedMemory(1 << 22)
-        self.told: list[Told] = []  # of the last comparison
+        self.told: list[TranslatedMessage] = []  # of the last comparison
 
     def compare(self, payloads: Sequence[bytes]) -> tuple[int, int]:
         """How many rows and faults both have."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, Kind
+from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, ValueKind
 from pregao.feeds.binary.batch import ColumnBatch, TableColumns
 from tests.twins.leaves import Layouts, Leaf, converter, data_value, leaf_of, read_leaf, scaled
 from tests.twins.seen import Fields
@@ -64,7 +64,7 @@ class RebuiltTable:
         straight: dict[str, list[Any]] = {}
         made: dict[str, FieldOf] = {}
         for field in layout.fields:
-            if field.kind in (Kind.COMPOSITE, Kind.SCALED):
+            if field.kind in (ValueKind.COMPOSITE, ValueKind.SCALED):
                 made[field.name] = self._composite(field)
             else:
                 straight[field.name] = self._values[field.name]
@@ -90,10 +90,10 @@ class RebuiltTable:
         return lambda row: whole(row) if lengths[row] >= end else None
 
     def _members(self, field: FieldLayout, path: str) -> FieldOf:
-        if field.kind is Kind.SCALED:
+        if field.kind is ValueKind.SCALED:
             mantissa, exponent = (self._values[f"{path}.{member.name}"] for member in field.members)
             return lambda row: scaled(mantissa[row], exponent[row])
-        if field.kind is Kind.COMPOSITE:
+        if field.kind is ValueKind.COMPOSITE:
             parts = [(m.name, self._members(m, f"{path}.{m.name}")) for m in field.members]
             return lambda row: {name: value_of(row) for name, value_of in parts}
         return self._values[path].__getitem__

@@ -16,7 +16,7 @@ from pregao.feeds.binary.reading.told import (
     SequenceWasReset,
     SnapshotBegin,
     SnapshotOrder,
-    Told,
+    TranslatedMessage,
 )
 from pregao.model import events as e
 from pregao.model.market import Side
@@ -25,7 +25,7 @@ from pregao.model.rows import NO_ACTION, NULL, ROW, Kind
 Fields = dict[str, Any]
 
 
-def row_of(told: Told, *, packet: int = 0, at: int = 0, sequence_version: int = 0) -> np.void:
+def row_of(told: TranslatedMessage, *, packet: int = 0, at: int = 0, sequence_version: int = 0) -> np.void:
     """The row of an update; the place of a message that is left to plain code is not in it."""
     row = np.zeros(1, ROW)[0]
     fields = {name: NULL for name in ROW.names or () if ROW[name].itemsize == 8}

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from pregao.codecs.sbe import Schema
 from pregao.codecs.sbe.declarations import DataDeclaration
-from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, Kind
+from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, ValueKind
 from pregao.codecs.sbe.primitives import Primitive
 from pregao.codecs.sbe.values import leaves
 
@@ -89,9 +89,9 @@ class MessageWriter:
 
     def _leaf(self, leaf: FieldLayout) -> bytes:
         rng = self._rng
-        if leaf.kind is Kind.STRING:
+        if leaf.kind is ValueKind.STRING:
             return rng.choice((*_TEXTS, b"ABCDEFGHIJKLMNOP" * 20))[: leaf.size].ljust(leaf.size, b"\0")
-        if leaf.kind is Kind.ARRAY:
+        if leaf.kind is ValueKind.ARRAY:
             one = leaf.size // leaf.count
             same = rng.random() < 0.3  # all of them null, perhaps
             numbers = [self._number(leaf, one) for _ in range(leaf.count)]
@@ -104,7 +104,9 @@ class MessageWriter:
             value = rng.choice((0.0, -0.0, 1.5, -2.25, float("nan"), float("inf")))
             return struct.pack(self._schema.byte_order + primitive.code, value)
         named = (
-            tuple(leaf.names)[-6:] if leaf.kind is Kind.ENUM else (1, 2, 10, 1_000_000, 10**18 - 1, 10**18)
+            tuple(leaf.names)[-6:]
+            if leaf.kind is ValueKind.ENUM
+            else (1, 2, 10, 1_000_000, 10**18 - 1, 10**18)
         )
         edges = (0, primitive.minimum, primitive.maximum, primitive.null, leaf.null, *named)
         value = rng.choice((*edges, rng.getrandbits(8 * size), rng.randrange(200)))

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from pregao.books import layout as t
 from pregao.books.kernels import lookups as kernels
-from pregao.books.memory import Memory, address
+from pregao.books.memory import BookMemory, address
 from pregao.books.statistics import Statistics, StoredStatistics
-from pregao.books.views import Anomaly, BookLevels, Level, Order, Policy, QueuePosition, SideLevels, Top
+from pregao.books.views import Anomaly, BookLevels, Level, Order, QueuePosition, SideLevels, SidePolicy, Top
 from pregao.model.market import Side
 from pregao.model.rows import NULL, ROW, Rows
 
@@ -28,7 +28,7 @@ _SLOT: Final = struct.Struct("<qqqqII").iter_unpack
 class StoreViews:
     """Instruments are known by their number."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: BookMemory) -> None:
         self._memory = memory
         self._slot, self._top = np.zeros(1, t.SLOT), np.zeros(6, np.int64)  # what kernels answer
         self._slot_address, self._top_address = address(self._slot), address(self._top)
@@ -73,9 +73,9 @@ class StoreViews:
         bids, offers = (SideLevels(*side[:, :count]) for side, count in zip(columns, counts, strict=True))
         return BookLevels(bids, offers)
 
-    def policy(self, number: int, side: Side) -> Policy:
+    def policy(self, number: int, side: Side) -> SidePolicy:
         """What orders a side, as its last update said."""
-        return Policy(int(self._side(number, side)["policy"]))
+        return SidePolicy(int(self._side(number, side)["policy"]))
 
     def depth(self, number: int) -> int:
         """How many levels a side may have, where levels are told; 0: as many as there are."""

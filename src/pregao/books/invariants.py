@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pregao.books import layout as t
-from pregao.books.memory import Memory
+from pregao.books.memory import BookMemory
 from pregao.books.views import MAX_LEVELS, MAX_SIZE
 
 _MASK = (1 << 64) - 1
 
 
-def check_store(memory: Memory, count: int) -> None:
+def check_store(memory: BookMemory, count: int) -> None:
     """Every side is consistent, every block is used once or free once, and nothing is lost."""
     blocks = _free_blocks(memory)
     held = 0
@@ -38,7 +38,7 @@ def check_store(memory: Memory, count: int) -> None:
     assert at == memory.get(t.ARENA_USED)
 
 
-def _free_blocks(memory: Memory) -> list[tuple[int, int]]:
+def _free_blocks(memory: BookMemory) -> list[tuple[int, int]]:
     free: list[tuple[int, int]] = []
     lists = [(t.FREE_ORDERS + 8 * each, t.ORDERS_BLOCK << each) for each in range(t.CLASSES)]
     lists += [(t.FREE_LEVELS + 8 * each, t.LEVELS_BLOCK << each) for each in range(t.CLASSES)]
@@ -51,7 +51,7 @@ def _free_blocks(memory: Memory) -> list[tuple[int, int]]:
     return free
 
 
-def _stream_blocks(memory: Memory, header: NDArray[Any]) -> list[tuple[int, int]]:
+def _stream_blocks(memory: BookMemory, header: NDArray[Any]) -> list[tuple[int, int]]:
     blocks: list[tuple[int, int]] = []
     streams: list[int] = []
     at = int(header[t.STREAMS_AT : t.STREAMS_AT + 4].view(np.uint32)[0])
@@ -65,11 +65,11 @@ def _stream_blocks(memory: Memory, header: NDArray[Any]) -> list[tuple[int, int]
     return blocks
 
 
-def _block(memory: Memory, at: int, kind: np.dtype[Any], count: int) -> NDArray[Any]:
+def _block(memory: BookMemory, at: int, kind: np.dtype[Any], count: int) -> NDArray[Any]:
     return memory.arena[at * t.LINE : at * t.LINE + count * kind.itemsize].view(kind)
 
 
-def _check_side(memory: Memory, side: NDArray[Any], sign: int, suspect: bool) -> None:
+def _check_side(memory: BookMemory, side: NDArray[Any], sign: int, suspect: bool) -> None:
     count, capacity = int(side["orders"]), t.FIRST_CAPACITY << int(side["orders_class"])
     levels = _block(memory, int(side["levels_at"]), t.LEVEL, int(side["levels"]))
     if side["policy"] == t.BY_LEVEL:

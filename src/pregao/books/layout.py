@@ -24,7 +24,7 @@ from typing import Final
 
 import numpy as np
 
-from pregao.books.views import Anomaly, Policy
+from pregao.books.views import Anomaly, SidePolicy
 from pregao.model import numbering
 from pregao.model.rows import ROW_SIZE
 
@@ -69,7 +69,7 @@ GROUP_PHASE: Final = 54  # u8; 0: not known
 IS_TOUCHED: Final = 55  # u8: in the list of those touched since the end of an event
 STREAMS_AT: Final = 56  # u32, in lines: statistics of streams other than 0; 0: none
 
-BY_PRICE, BY_POSITION, BY_LEVEL = map(int, Policy)
+BY_PRICE, BY_POSITION, BY_LEVEL = map(int, SidePolicy)
 
 FIRST_CAPACITY: Final = 8  # of orders or levels in a block
 FIRST_CAPACITY_BITS: Final = 3

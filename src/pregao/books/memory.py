@@ -28,7 +28,7 @@ def lines(size: int) -> Bytes:
     return memory[skipped : skipped + size]
 
 
-class Memory:
+class BookMemory:
     def __init__(self, max_orders: int) -> None:
         self.words = np.zeros(t.CONTEXT_WORDS, np.int64)
         self.context = address(self.words)

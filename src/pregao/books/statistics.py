@@ -20,7 +20,7 @@ from pregao.model.market import OLD_LEG, Action, PriceOrigin, StateEvent, TradeC
 from pregao.model.rows import ROW_SIZE
 
 
-class Slot(IntEnum):
+class StatisticSlot(IntEnum):
     OPENING = t.OPENING
     THEORETICAL = t.THEORETICAL
     HIGH = t.HIGH
@@ -42,15 +42,19 @@ class Slot(IntEnum):
     STATIC_LIMITS = t.BANDS + 4
 
 
-_SLOTS: dict[type, Slot] = {
-    e.OpeningPrice: Slot.OPENING, e.TheoreticalPrice: Slot.THEORETICAL, e.HighPrice: Slot.HIGH,
-    e.LowPrice: Slot.LOW, e.LastTrade: Slot.LAST_TRADE, e.ExecutionStatistics: Slot.TOTALS,
-    e.Imbalance: Slot.IMBALANCE, e.OpenInterest: Slot.OPEN_INTEREST, e.QuantityBand: Slot.QUANTITY_BAND,
-    e.StateChanged: Slot.STATE,
+_SLOTS: dict[type, StatisticSlot] = {
+    e.OpeningPrice: StatisticSlot.OPENING, e.TheoreticalPrice: StatisticSlot.THEORETICAL,
+    e.HighPrice: StatisticSlot.HIGH, e.LowPrice: StatisticSlot.LOW, e.LastTrade: StatisticSlot.LAST_TRADE,
+    e.ExecutionStatistics: StatisticSlot.TOTALS, e.Imbalance: StatisticSlot.IMBALANCE,
+    e.OpenInterest: StatisticSlot.OPEN_INTEREST, e.QuantityBand: StatisticSlot.QUANTITY_BAND,
+    e.StateChanged: StatisticSlot.STATE,
 }  # fmt: skip
-_DAILY = {Slot.PREVIOUS_CLOSING: Slot.CLOSING, Slot.PREVIOUS_SETTLEMENT: Slot.SETTLEMENT}
+_DAILY = {
+    StatisticSlot.PREVIOUS_CLOSING: StatisticSlot.CLOSING,
+    StatisticSlot.PREVIOUS_SETTLEMENT: StatisticSlot.SETTLEMENT,
+}
 _Dated = e.ClosingPrice | e.SettlementPrice
-RESET = tuple(Slot)[: t.RESET_SLOTS]  # 14.3
+RESET = tuple(StatisticSlot)[: t.RESET_SLOTS]  # 14.3
 
 
 def makes_last_price(trade: e.Trade) -> bool:
@@ -58,25 +62,33 @@ def makes_last_price(trade: e.Trade) -> bool:
     return not int(trade.condition) & not_last and trade.sub_type != TradeSubType.LEG
 
 
-def slot_of(update: e.Update) -> Slot | None:
+def slot_of(update: e.Update) -> StatisticSlot | None:
     """Where an update is kept; None: it is not a statistic."""
     if isinstance(update, e.PriceBand):
         kind = 0 if update.type is None else int(update.type)
-        return Slot(t.BANDS + kind) if kind < t.BAND_TYPES else None
+        return StatisticSlot(t.BANDS + kind) if kind < t.BAND_TYPES else None
     if isinstance(update, e.ClosingPrice):
-        return Slot.PREVIOUS_CLOSING if update.origin == PriceOrigin.PREVIOUS_DAY else Slot.CLOSING
+        return (
+            StatisticSlot.PREVIOUS_CLOSING
+            if update.origin == PriceOrigin.PREVIOUS_DAY
+            else StatisticSlot.CLOSING
+        )
     if isinstance(update, e.SettlementPrice):
-        return Slot.PREVIOUS_SETTLEMENT if update.origin == PriceOrigin.PREVIOUS_DAY else Slot.SETTLEMENT
+        return (
+            StatisticSlot.PREVIOUS_SETTLEMENT
+            if update.origin == PriceOrigin.PREVIOUS_DAY
+            else StatisticSlot.SETTLEMENT
+        )
     if isinstance(update, e.Trade):
-        return Slot.LAST_TRADE if makes_last_price(update) else None
+        return StatisticSlot.LAST_TRADE if makes_last_price(update) else None
     return _SLOTS.get(type(update))
 
 
 class Statistics:
     def __init__(self) -> None:
-        self.told: dict[Slot, e.Update] = {}
+        self.told: dict[StatisticSlot, e.Update] = {}
 
-    def get(self, slot: Slot) -> e.Update | None:
+    def get(self, slot: StatisticSlot) -> e.Update | None:
         return self.told.get(slot)
 
     def apply(self, update: e.Update) -> None:
@@ -97,9 +109,9 @@ class Statistics:
     def _bust(self, busted: e.TradeBusted) -> None:
         last = self.last_trade
         if last is not None and (last.trade_id, last.trade_date) == (busted.trade_id, busted.trade_date):
-            del self.told[Slot.LAST_TRADE]
+            del self.told[StatisticSlot.LAST_TRADE]
 
-    def _supersede(self, daily: Slot, previous: _Dated) -> None:
+    def _supersede(self, daily: StatisticSlot, previous: _Dated) -> None:
         told = cast(_Dated | None, self.told.get(daily))
         if told is not None and told.trade_date <= previous.trade_date:
             del self.told[daily]
@@ -111,8 +123,8 @@ class Statistics:
 
     def forget_auction(self) -> None:
         """13.10: whoever knows phases and states says when, see `phases`."""
-        self.told.pop(Slot.THEORETICAL, None)
-        self.told.pop(Slot.IMBALANCE, None)
+        self.told.pop(StatisticSlot.THEORETICAL, None)
+        self.told.pop(StatisticSlot.IMBALANCE, None)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Statistics) and self.told == other.told
@@ -124,64 +136,64 @@ class Statistics:
 
     @property
     def opening(self) -> e.OpeningPrice | None:
-        return cast(e.OpeningPrice | None, self.get(Slot.OPENING))
+        return cast(e.OpeningPrice | None, self.get(StatisticSlot.OPENING))
 
     @property
     def theoretical(self) -> e.TheoreticalPrice | None:
-        return cast(e.TheoreticalPrice | None, self.get(Slot.THEORETICAL))
+        return cast(e.TheoreticalPrice | None, self.get(StatisticSlot.THEORETICAL))
 
     @property
     def high(self) -> e.HighPrice | None:
-        return cast(e.HighPrice | None, self.get(Slot.HIGH))
+        return cast(e.HighPrice | None, self.get(StatisticSlot.HIGH))
 
     @property
     def low(self) -> e.LowPrice | None:
-        return cast(e.LowPrice | None, self.get(Slot.LOW))
+        return cast(e.LowPrice | None, self.get(StatisticSlot.LOW))
 
     @property
     def last_trade(self) -> e.LastTrade | None:
-        return cast(e.LastTrade | None, self.get(Slot.LAST_TRADE))
+        return cast(e.LastTrade | None, self.get(StatisticSlot.LAST_TRADE))
 
     @property
     def totals(self) -> e.ExecutionStatistics | None:
-        return cast(e.ExecutionStatistics | None, self.get(Slot.TOTALS))
+        return cast(e.ExecutionStatistics | None, self.get(StatisticSlot.TOTALS))
 
     @property
     def imbalance(self) -> e.Imbalance | None:
-        return cast(e.Imbalance | None, self.get(Slot.IMBALANCE))
+        return cast(e.Imbalance | None, self.get(StatisticSlot.IMBALANCE))
 
     @property
     def closing(self) -> e.ClosingPrice | None:
-        return cast(e.ClosingPrice | None, self.get(Slot.CLOSING))
+        return cast(e.ClosingPrice | None, self.get(StatisticSlot.CLOSING))
 
     @property
     def previous_closing(self) -> e.ClosingPrice | None:
-        return cast(e.ClosingPrice | None, self.get(Slot.PREVIOUS_CLOSING))
+        return cast(e.ClosingPrice | None, self.get(StatisticSlot.PREVIOUS_CLOSING))
 
     @property
     def settlement(self) -> e.SettlementPrice | None:
-        return cast(e.SettlementPrice | None, self.get(Slot.SETTLEMENT))
+        return cast(e.SettlementPrice | None, self.get(StatisticSlot.SETTLEMENT))
 
     @property
     def previous_settlement(self) -> e.SettlementPrice | None:
-        return cast(e.SettlementPrice | None, self.get(Slot.PREVIOUS_SETTLEMENT))
+        return cast(e.SettlementPrice | None, self.get(StatisticSlot.PREVIOUS_SETTLEMENT))
 
     @property
     def open_interest(self) -> e.OpenInterest | None:
-        return cast(e.OpenInterest | None, self.get(Slot.OPEN_INTEREST))
+        return cast(e.OpenInterest | None, self.get(StatisticSlot.OPEN_INTEREST))
 
     @property
     def quantity_band(self) -> e.QuantityBand | None:
-        return cast(e.QuantityBand | None, self.get(Slot.QUANTITY_BAND))
+        return cast(e.QuantityBand | None, self.get(StatisticSlot.QUANTITY_BAND))
 
     @property
     def state(self) -> e.StateChanged | None:
         """As last told; what it means depends on the group: see `phases`."""
-        return cast(e.StateChanged | None, self.get(Slot.STATE))
+        return cast(e.StateChanged | None, self.get(StatisticSlot.STATE))
 
     def band(self, kind: int | None) -> e.PriceBand | None:
         """Of a `BandType`; None: the reference price."""
-        return cast(e.PriceBand | None, self.get(Slot(t.BANDS + (kind or 0))))
+        return cast(e.PriceBand | None, self.get(StatisticSlot(t.BANDS + (kind or 0))))
 
 
 class StoredStatistics(Statistics):
@@ -191,11 +203,11 @@ class StoredStatistics(Statistics):
         self._rows = rows
 
     @property
-    def told(self) -> dict[Slot, e.Update]:  # type: ignore[override]
-        found = ((slot, self.get(slot)) for slot in Slot)
+    def told(self) -> dict[StatisticSlot, e.Update]:  # type: ignore[override]
+        found = ((slot, self.get(slot)) for slot in StatisticSlot)
         return {slot: update for slot, update in found if update is not None}
 
-    def get(self, slot: Slot) -> e.Update | None:
+    def get(self, slot: StatisticSlot) -> e.Update | None:
         return statistic_at(self._rows, slot * ROW_SIZE)
 
 

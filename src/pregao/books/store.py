@@ -20,7 +20,7 @@ from pregao.books.invariants import check_store
 from pregao.books.kernels import rows as kernels
 from pregao.books.kernels.by_level import set_depth
 from pregao.books.kernels.statistics import empty_slots, forget_auction, reset_session
-from pregao.books.memory import Memory, address
+from pregao.books.memory import BookMemory, address
 from pregao.books.phases import own_in_snapshot
 from pregao.model.numbering import InstrumentNumbers
 from pregao.model.rows import (
@@ -48,7 +48,7 @@ class BookStore(StoreViews):
     ) -> None:
         """`numbering`: of the instruments, shared with others; else one of its own, of `max_instruments`.
         `depth`: of the books of instruments that levels are told of, until `set_depth`; 0: any."""
-        super().__init__(Memory(max_orders))
+        super().__init__(BookMemory(max_orders))
         self._depth = depth
         self.numbering = InstrumentNumbers(max_instruments) if numbering is None else numbering
         self._looked_into: NDArray[Any] | None = None

@@ -12,7 +12,7 @@ from pregao.model.records import record
 from pregao.model.rows import NULL
 
 
-class Policy(IntEnum):
+class SidePolicy(IntEnum):
     """What orders a side of a book. The system that feeds it says so with every row: see `model.rows`."""
 
     BY_PRICE = 0  # orders, by price and secondaryOrderID

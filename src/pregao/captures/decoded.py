@@ -16,7 +16,7 @@ class Endpoint:
 
 
 @dataclass(slots=True, eq=False)
-class Flow:
+class CaptureFlow:
     """All packets of one file from one sender to one receiver; stream and feed as far as known."""
 
     source: Endpoint
@@ -35,7 +35,7 @@ class DecodedPacket:
     file: str
     number: int  # of the capture record, from 1
     ts_ns: int
-    flow: Flow
+    flow: CaptureFlow
     offset: int | None
     packet: DecodedUnit
 
@@ -51,7 +51,7 @@ class DecodedMessage:
     file: str
     packet: int  # number of the capture record in the file, from 1
     ts_ns: int  # when it was captured
-    flow: Flow
+    flow: CaptureFlow
     header: UnitHeader
     index: int  # in its unit, from 0
     offset: int | None  # of its first byte in the file; None inside a reassembled datagram

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from pregao.captures.decoded import CaptureCounts, DecodedMessage, DecodedPacket, Finding, Flow
+from pregao.captures.decoded import CaptureCounts, CaptureFlow, DecodedMessage, DecodedPacket, Finding
 from pregao.feeds.decoding import UnitHeader, WireMessage
 from pregao.model.streams import Feed, Stream
 
@@ -20,7 +20,7 @@ from pregao.model.streams import Feed, Stream
 MAX_HOLES = 100_000  # remembered one by one; past that a late packet counts as repeated
 
 
-class Span:
+class NumberSpan:
     """The numbers of one sequenceVersion. Packets may come late, early or twice."""
 
     __slots__ = ("first", "holes", "last", "missing", "repeated")
@@ -68,13 +68,13 @@ class StreamCounts:
     """One channel sent to one place on one feed, over all files."""
 
     channel: int
-    flow: Flow
+    flow: CaptureFlow
     packets: int = 0
     messages: int = 0
     heartbeats: int = 0
-    spans: dict[int, Span] = field(default_factory=dict)  # by sequenceVersion, in order of appearance
+    spans: dict[int, NumberSpan] = field(default_factory=dict)  # by sequenceVersion, in order of appearance
 
-    def takes(self, channel: int, flow: Flow) -> bool:
+    def takes(self, channel: int, flow: CaptureFlow) -> bool:
         """Whether a flow (of another file) is the same stream as far as is known."""
         mine, others = self.flow.stream, flow.stream
         same_place = (channel, flow.destination, flow.feed) == (
@@ -91,7 +91,7 @@ class StreamCounts:
         elif (epoch := header.sequence_version or 0) in self.spans:
             self.spans[epoch].see(number)
         else:
-            self.spans[epoch] = Span(number)
+            self.spans[epoch] = NumberSpan(number)
 
     def as_dict(self) -> dict[str, Any]:
         spans = list(self.spans.values())
@@ -116,7 +116,7 @@ def _label(value: Stream | Feed) -> str | None:
 
 
 @dataclass(slots=True)
-class Statistics:
+class CaptureStatistics:
     """Feed it packets, messages and findings; read it as a dict."""
 
     streams: list[StreamCounts] = field(default_factory=list)
@@ -131,7 +131,7 @@ class Statistics:
     leftover_bytes: int = 0
     first_ts_ns: int | None = None
     last_ts_ns: int | None = None
-    _by_flow: dict[tuple[int, Flow], StreamCounts] = field(default_factory=dict)
+    _by_flow: dict[tuple[int, CaptureFlow], StreamCounts] = field(default_factory=dict)
 
     def see_packet(self, decoded: DecodedPacket) -> None:
         ts_ns, header = decoded.ts_ns, decoded.header
@@ -142,7 +142,7 @@ class Statistics:
         )
         counts.see(header, len(decoded.packet.messages))
 
-    def _begin(self, channel: int, flow: Flow) -> StreamCounts:
+    def _begin(self, channel: int, flow: CaptureFlow) -> StreamCounts:
         counts = next((known for known in self.streams if known.takes(channel, flow)), None)
         if counts is None:
             counts = StreamCounts(channel, flow)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
-from pregao.captures.decoded import Endpoint, Flow
+from pregao.captures.decoded import CaptureFlow, Endpoint
 from pregao.captures.feeds import FlowFacts, name_feeds
 from pregao.captures.glance import MOST_FLOWS, FlowKey, Survey, glance
 from pregao.codecs.pcap.outcomes import Datagram
@@ -224,10 +224,10 @@ class Flows:
 
     def __init__(self, file: str, channels: ChannelMap | None, system: str = DEFAULT) -> None:
         self._file, self._streams = file, CaptureStreams([file], channels, system)
-        self._flows: dict[_Key, Flow] = {}
-        self._others = Flow(Endpoint(4, 0, 0), Endpoint(4, 0, 0))
+        self._flows: dict[_Key, CaptureFlow] = {}
+        self._others = CaptureFlow(Endpoint(4, 0, 0), Endpoint(4, 0, 0))
 
-    def of(self, datagram: Datagram, channel: int) -> Flow:
+    def of(self, datagram: Datagram, channel: int) -> CaptureFlow:
         """The flow of a packet of a channel."""
         key = (datagram.ip_version, datagram.src, datagram.src_port, datagram.dst, datagram.dst_port)
         flow = self._flows.get(key)
@@ -240,7 +240,7 @@ class Flows:
         """A line for each flow whose stream cannot be told."""
         return self._streams.untold
 
-    def _begin(self, key: _Key, datagram: Datagram, channel: int) -> Flow:
+    def _begin(self, key: _Key, datagram: Datagram, channel: int) -> CaptureFlow:
         if len(self._flows) >= MAX_FLOWS:
             return self._others
         version = datagram.ip_version
@@ -248,5 +248,5 @@ class Flows:
         destination = Endpoint(version, datagram.dst, datagram.dst_port)
         known = self._streams.of(self._file, Destination(version, datagram.dst, datagram.dst_port), channel)
         number = known.channel or stream_of_file_name(self._file).channel
-        flow = self._flows[key] = Flow(source, destination, known.stream, known.feed, number)
+        flow = self._flows[key] = CaptureFlow(source, destination, known.stream, known.feed, number)
         return flow

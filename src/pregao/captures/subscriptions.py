@@ -21,7 +21,7 @@ from pregao.model.streams import StreamId
 
 
 @dataclass(frozen=True, slots=True)
-class Subscription:
+class StreamSubscription:
     """A stream of a channel on a feed, and how to receive it."""
 
     id: StreamId
@@ -39,7 +39,7 @@ class Subscription:
 
 def load_subscriptions(
     path: str | None, channels: Collection[int] = (), interface: str | None = None
-) -> list[Subscription]:
+) -> list[StreamSubscription]:
     """The streams of a configuration, of some channels only if there are any; `interface` is for
     streams whose configuration names none."""
     entries: Iterable[ChannelEntry]
@@ -58,17 +58,17 @@ def load_subscriptions(
     return found
 
 
-def _subscription(entry: ChannelEntry, interface: str | None, file: str) -> Subscription:
+def _subscription(entry: ChannelEntry, interface: str | None, file: str) -> StreamSubscription:
     if not isinstance(entry.address, IPv4Address) or not entry.address.is_multicast:
         raise ConfigurationError(f"{entry.address} is not an IPv4 multicast group", file=file, key="address")
     source = None if entry.source is None else str(entry.source)
     by = entry.interface or interface or LOOPBACK
-    return Subscription(entry.id, str(entry.address), entry.port, by, source)
+    return StreamSubscription(entry.id, str(entry.address), entry.port, by, source)
 
 
 @contextmanager
 def open_receivers(
-    subscriptions: Iterable[Subscription], buffer_size: int = RECEIVE_BUFFER, *, join: bool = True
+    subscriptions: Iterable[StreamSubscription], buffer_size: int = RECEIVE_BUFFER, *, join: bool = True
 ) -> Iterator[list[MulticastReceiver]]:
     """A socket for each, joined unless told otherwise; closed, and so left, with the block."""
     with ExitStack() as stack:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from pregao.captures.decode import CaptureDecoder, DecodedMessage, Finding
 from pregao.captures.formats import Format
 from pregao.captures.formats.json_lines import to_json
-from pregao.captures.statistics import Statistics
+from pregao.captures.statistics import CaptureStatistics
 from pregao.captures.statistics_report import report
 from pregao.cli.progress import Bar, Output
 from pregao.model.errors import CaptureError
@@ -222,7 +222,7 @@ class MessagesJob(Job):
 class StatsJob(Job):
     def __init__(self, decoder: CaptureDecoder, output: Output, limit: int | None, *, as_json: bool) -> None:
         super().__init__(decoder, output, limit)
-        self._statistics = Statistics()
+        self._statistics = CaptureStatistics()
         self._as_json = as_json
 
     def finish(self) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from pregao.simulator.live.exchange import Running
+    from pregao.simulator.live.exchange import RunningExchange
     from pregao.simulator.live.settings import LiveSettings
 
 _DESCRIPTION: Final = """\
@@ -93,7 +93,7 @@ def _settings(args: argparse.Namespace) -> "LiveSettings":
     return replace(load_settings(args.config), bind_anywhere=args.bind_anywhere, **given)
 
 
-def _announce(running: "Running") -> None:
+def _announce(running: "RunningExchange") -> None:
     for line in running.lines():
         sys.stderr.write(f"{line}\n")
     sys.stderr.flush()

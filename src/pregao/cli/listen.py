@@ -13,7 +13,7 @@ from pregao.cli.listening.kinds import KINDS, SHOWN
 
 if TYPE_CHECKING:
     from pregao.market.health import MarketHealth
-    from pregao.market.packets import Packets
+    from pregao.market.packets import PacketSource
 
 OK, DAMAGED = 0, 1
 _MOST_FINDINGS: Final = 10
@@ -110,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
             return OK
 
 
-def _tell_findings(packets: "Packets") -> int:
+def _tell_findings(packets: "PacketSource") -> int:
     """What was wrong in captures, once they have been read."""
     count: int = getattr(packets, "findings", 0)
     if not packets.ended or not count:
@@ -122,7 +122,7 @@ def _tell_findings(packets: "Packets") -> int:
     return DAMAGED
 
 
-def _complain_of_absent(packets: "Packets") -> None:
+def _complain_of_absent(packets: "PacketSource") -> None:
     """Captures can only say at their end that a channel is not in them."""
     absent = getattr(packets, "absent", [])
     if packets.ended and absent:
@@ -153,7 +153,7 @@ def stop_on_signals() -> Iterator[Event]:
             signal.signal(number, handler)
 
 
-def _packets(args: argparse.Namespace, on_screen: bool) -> "Packets":
+def _packets(args: argparse.Namespace, on_screen: bool) -> "PacketSource":
     if args.captures:
         from pregao.captures.glance import need_readable
         from pregao.market.replayed import ReplayedPackets, captures_in
@@ -178,7 +178,7 @@ def _packets(args: argparse.Namespace, on_screen: bool) -> "Packets":
     return LivePackets(subscriptions)
 
 
-def _screen(args: argparse.Namespace, packets: "Packets", symbols: list[str], stop: Event) -> None:
+def _screen(args: argparse.Namespace, packets: "PacketSource", symbols: list[str], stop: Event) -> None:
     from pregao.cli.listening.lines import Keys
     from pregao.cli.listening.screen import Screen
     from pregao.market.watch import Watch
@@ -188,7 +188,7 @@ def _screen(args: argparse.Namespace, packets: "Packets", symbols: list[str], st
         Screen(watch, symbols, args.depth).run(stop, keys, tick)
 
 
-def _lines(args: argparse.Namespace, packets: "Packets", symbols: list[str], stop: Event) -> None:
+def _lines(args: argparse.Namespace, packets: "PacketSource", symbols: list[str], stop: Event) -> None:
     from pregao.cli.listening.lines import Lines
     from pregao.cli.progress import Output
     from pregao.market import Market

@@ -11,7 +11,7 @@ from pregao.cli.lake_arguments import OK, add_as_of, add_lake, add_parser, add_s
 
 if TYPE_CHECKING:
     from pregao.cli.progress import Output
-    from pregao.report.summary import Summary
+    from pregao.report.summary import ReportSummary
 
     Lines = Sequence[tuple[str, str]]
 
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     return OK
 
 
-def tell(output: "Output", summary: "Summary", *, more: "Lines" = ()) -> None:
+def tell(output: "Output", summary: "ReportSummary", *, more: "Lines" = ()) -> None:
     """`more` are lines about how it was made, which go before those of the day."""
     lines = (*more, *summary.lines)
     if sys.stdout.isatty():
@@ -64,7 +64,7 @@ def tell(output: "Output", summary: "Summary", *, more: "Lines" = ()) -> None:
         output.data(as_text(summary, lines))
 
 
-def as_text(summary: "Summary", lines: "Lines") -> str:
+def as_text(summary: "ReportSummary", lines: "Lines") -> str:
     """Plain lines, for pipes."""
     width = max(len(name) for name, _ in lines)
     verdict = summary.verdict
@@ -72,7 +72,7 @@ def as_text(summary: "Summary", lines: "Lines") -> str:
     return "\n".join([*head, *(f"  {name.ljust(width)}  {value}" for name, value in lines)]) + "\n"
 
 
-def _show(summary: "Summary", lines: "Lines") -> None:
+def _show(summary: "ReportSummary", lines: "Lines") -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from pregao.simulator import Summary
+    from pregao.simulator import SimulationSummary
 
 OK: Final = 0
 FACTS_OUTSIDE: Final = 1
@@ -142,7 +142,7 @@ def run(args: argparse.Namespace) -> int:
     return FACTS_OUTSIDE if outside else OK
 
 
-def _summary(summary: "Summary") -> list[str]:
+def _summary(summary: "SimulationSummary") -> list[str]:
     commands = sum(summary.commands.values())
     lines = [
         f"{summary.messages:,} messages in {summary.packets:,} packets"

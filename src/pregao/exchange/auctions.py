@@ -35,7 +35,7 @@ class AuctionKind(Enum):
 
 
 @dataclass(slots=True)
-class Running:
+class RunningAuction:
     """One auction. `ends_ns` is what was announced; `closes_ns` is when its own clock ends it, None
     while the group's phase or the partner decides."""
 
@@ -66,10 +66,10 @@ class Auctions:
 
     def __init__(self, seed: int = 0) -> None:
         self._seed = seed
-        self._running: dict[int, Running] = {}
+        self._running: dict[int, RunningAuction] = {}
         self._clock: list[tuple[int, int]] = []  # closing time and instrument, old ones left in
 
-    def get(self, security_id: int) -> Running | None:
+    def get(self, security_id: int) -> RunningAuction | None:
         return self._running.get(security_id)
 
     def start(
@@ -81,15 +81,15 @@ class Auctions:
         *,
         ends_ns: int | None,
         own_clock: bool = True,
-    ) -> Running:
+    ) -> RunningAuction:
         """Starts an auction that `own_clock` says ends by itself at or after `ends_ns`."""
-        running = Running(security_id, kind, template, now_ns, ends_ns)
+        running = RunningAuction(security_id, kind, template, now_ns, ends_ns)
         self._running[security_id] = running
         if own_clock and ends_ns is not None:
             self._set_clock(running, ends_ns)
         return running
 
-    def stop(self, security_id: int) -> Running | None:
+    def stop(self, security_id: int) -> RunningAuction | None:
         return self._running.pop(security_id, None)
 
     def next_timeout(self) -> int | None:
@@ -102,7 +102,7 @@ class Auctions:
             heappop(clock)  # of an end that was moved or undone
         return None
 
-    def next_due(self, now_ns: int) -> Running | None:
+    def next_due(self, now_ns: int) -> RunningAuction | None:
         """The first auction whose time has come; equal times by instrument."""
         at_ns = self.next_timeout()
         return None if at_ns is None or at_ns > now_ns else self._running[self._clock[0][1]]
@@ -150,10 +150,10 @@ class Auctions:
         """The end has come and is being asked for: the clock does not ask again."""
         self._running[security_id].closes_ns = None
 
-    def running(self) -> Iterable[Running]:
+    def running(self) -> Iterable[RunningAuction]:
         return tuple(self._running.values())
 
-    def _set_clock(self, running: Running, ends_ns: int) -> None:
+    def _set_clock(self, running: RunningAuction, ends_ns: int) -> None:
         closes_ns = ends_ns
         if running.template.random_end_ns:
             draw = Random(f"{self._seed}/{running.security_id}/{running.started_ns}/{running.extensions}")

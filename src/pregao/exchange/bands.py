@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from pregao.exchange.catalogues.rules import BandRule
-from pregao.exchange.commands import Reason, Rejection
+from pregao.exchange.commands import Rejection, RejectReason
 from pregao.model.errors import PregaoError
 from pregao.model.events import PriceBand, QuantityBand
 from pregao.model.market import BandType, LimitType, Midpoint
@@ -32,10 +32,10 @@ LIMIT_TYPES: dict[BandType, frozenset[LimitType]] = {
 }
 
 
-_REJECTING: tuple[tuple[BandType, Reason], ...] = (
-    (BandType.HARD, Reason.PRICE_OUTSIDE_HARD_LIMIT),
-    (BandType.STATIC, Reason.PRICE_OUTSIDE_STATIC_LIMIT),
-    (BandType.REJECTION, Reason.PRICE_OUTSIDE_REJECTION_BAND),
+_REJECTING: tuple[tuple[BandType, RejectReason], ...] = (
+    (BandType.HARD, RejectReason.PRICE_OUTSIDE_HARD_LIMIT),
+    (BandType.STATIC, RejectReason.PRICE_OUTSIDE_STATIC_LIMIT),
+    (BandType.REJECTION, RejectReason.PRICE_OUTSIDE_REJECTION_BAND),
 )
 
 
@@ -72,7 +72,7 @@ class BandError(PregaoError):
 
 
 @dataclass(slots=True)
-class Limits:
+class BandLimits:
     """What stands for one instrument. `low` and `high` are where all its rejecting bands that are told
     as prices agree; `moving` are those that move with the market."""
 
@@ -113,10 +113,10 @@ class Bands:
     """The bands of all instruments. Messages are what the change is told as (4.2.2: each on its own)."""
 
     def __init__(self) -> None:
-        self._limits: dict[int, Limits] = {}
+        self._limits: dict[int, BandLimits] = {}
 
     def add(self, security_id: int, rules: Iterable[BandRule] = ()) -> None:
-        limits = self._limits.setdefault(security_id, Limits())
+        limits = self._limits.setdefault(security_id, BandLimits())
         for rule in rules:
             self._checked(security_id, rule)
             limits.put(rule)
@@ -124,7 +124,7 @@ class Bands:
     def remove(self, security_id: int) -> None:
         self._limits.pop(security_id, None)
 
-    def find(self, security_id: int) -> Limits | None:
+    def find(self, security_id: int) -> BandLimits | None:
         return self._limits.get(security_id)
 
     def rule(self, security_id: int, kind: BandType) -> BandRule | None:
@@ -170,7 +170,7 @@ class Bands:
         if limits is None:
             return None
         if limits.largest_order is not None and quantity > limits.largest_order:
-            return Rejection(Reason.QUANTITY_ABOVE_LIMIT, f"{quantity} is above {limits.largest_order}")
+            return Rejection(RejectReason.QUANTITY_ABOVE_LIMIT, f"{quantity} is above {limits.largest_order}")
         for kind, reason in _REJECTING:
             found = self._outside(limits, kind, price, midpoints)
             if found is not None:
@@ -179,7 +179,7 @@ class Bands:
 
     @staticmethod
     def _outside(
-        limits: Limits, kind: BandType, price: int | None, midpoints: Midpoints
+        limits: BandLimits, kind: BandType, price: int | None, midpoints: Midpoints
     ) -> tuple[int, int] | None:
         rule = limits.rules.get(kind)
         if rule is None or price is None:
@@ -187,7 +187,7 @@ class Bands:
         found = limits_of(rule, midpoints)
         return None if found is None or found[0] <= price <= found[1] else found
 
-    def _of(self, security_id: int) -> Limits:
+    def _of(self, security_id: int) -> BandLimits:
         if security_id not in self._limits:
             raise BandError("no such instrument", security_id=security_id)
         return self._limits[security_id]

@@ -14,7 +14,7 @@ from pregao.model.market import Side
 # `BookSide.check_invariants` hold it equal to.
 
 
-class SideLevels:
+class AuctionLevels:
     """What an uncrossing sees of a side: whole quantities, without implied orders (18)."""
 
     __slots__ = ("_counted", "sizes", "unpriced")
@@ -80,7 +80,7 @@ class BookSide:
         self.side = side
         self.keys: list[int] = []
         self.orders: list[Order] = []
-        self._levels: SideLevels | None = None  # once an auction asked for them
+        self._levels: AuctionLevels | None = None  # once an auction asked for them
 
     def insert(self, order: Order) -> int:
         """Its position, from 1."""
@@ -105,10 +105,10 @@ class BookSide:
         if self._levels is not None:
             self._levels.recount(order)
 
-    def auction_levels(self) -> SideLevels:
+    def auction_levels(self) -> AuctionLevels:
         """Quantities by price as an auction sees them, kept from now on, until it is over."""
         if self._levels is None:
-            self._levels = SideLevels(self.orders)
+            self._levels = AuctionLevels(self.orders)
         return self._levels
 
     def forget_levels(self) -> None:

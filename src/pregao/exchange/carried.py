@@ -18,7 +18,7 @@ from collections.abc import Container, Iterable
 from pregao.exchange.checks import check_price
 from pregao.exchange.engine import Engine
 from pregao.exchange.market import Agreed, Floor, Market
-from pregao.exchange.orders import Order, OrderType, Place, SelfTrade, TimeInForce, segment_of
+from pregao.exchange.orders import Order, OrderPlace, OrderType, SelfTrade, TimeInForce, segment_of
 from pregao.model.market import Side, TradeSubType
 from pregao.model.records import record
 
@@ -46,7 +46,7 @@ class CarriedOrder:
     expire_date: int | None
     stp: SelfTrade
     client_order_id: str
-    place: Place
+    place: OrderPlace
     retail: bool = False
 
 
@@ -77,7 +77,7 @@ class LastTradeId:
 
 
 @record
-class Carried:
+class CarriedState:
     orders: tuple[CarriedOrder, ...] = ()
     forbidden: tuple[int, ...] = ()
     last_ids: tuple[LastIds, ...] = ()
@@ -89,11 +89,11 @@ class Carried:
 
 def carry_over(
     engine: Engine, forbidden: Iterable[int], *, day_orders: Container[int] = (), last_news_id: int = 0
-) -> Carried:
+) -> CarriedState:
     """`day_orders` are the private ids of those that are carried too."""
     floor = engine.floor
     orders = (carried_order(floor, order_id, day_orders) for order_id in floor.orders)
-    return Carried(
+    return CarriedState(
         tuple(order for order in orders if order is not None),
         tuple(sorted(forbidden)),
         last_ids(floor),
@@ -127,7 +127,7 @@ def last_trade(floor: Floor, security_id: int) -> LastTradeId | None:
 def carried_order(floor: Floor, order_id: int, day_orders: Container[int]) -> CarriedOrder | None:
     """None where there is no such order, or it does not outlive a restart."""
     order = floor.orders.get(order_id)
-    if order is None or order.implied or order.place is Place.NOWHERE:
+    if order is None or order.implied or order.place is OrderPlace.NOWHERE:
         return None
     if order.survives_session:
         return _carried(order, order.expire_date)
@@ -135,7 +135,7 @@ def carried_order(floor: Floor, order_id: int, day_orders: Container[int]) -> Ca
 
 
 def _carried(order: Order, good_till: int | None) -> CarriedOrder:
-    in_book = order.place is Place.BOOK
+    in_book = order.place is OrderPlace.BOOK
     return CarriedOrder(
         order.order_id, order.security_id, order.side, order.type, order.tif, order.quantity, order.executed,
         order.firm, order.inserted_ns, order.secondary_id if in_book else 0,
@@ -144,7 +144,9 @@ def _carried(order: Order, good_till: int | None) -> CarriedOrder:
     )  # fmt: skip
 
 
-def restore(engine: Engine, carried: Carried, trade_date: int) -> tuple[CarriedOrder | CarriedAgreement, ...]:
+def restore(
+    engine: Engine, carried: CarriedState, trade_date: int
+) -> tuple[CarriedOrder | CarriedAgreement, ...]:
     """What could not be restored: its instrument is gone or has other rules, or its date is past."""
     floor = engine.floor
     for last in carried.last_ids:
@@ -194,7 +196,7 @@ def _put_back(engine: Engine, market: Market, carried: CarriedOrder) -> None:
     order.client_order_id, order.retail = carried.client_order_id, carried.retail
     engine.floor.keep(order)
     market.entered += order.leaves
-    if carried.place is not Place.BOOK:
+    if carried.place is not OrderPlace.BOOK:
         _wait_again(market, order, carried.place)
         return
     if segment_of(carried.secondary_id) == market.ids.segment:
@@ -202,14 +204,14 @@ def _put_back(engine: Engine, market: Market, carried: CarriedOrder) -> None:
         order.rank()
     else:
         order.take_priority(market.ids.ordinary(), carried.inserted_ns)
-    order.place = Place.BOOK
+    order.place = OrderPlace.BOOK
     market.book.side(order.side).insert(order)
 
 
-def _wait_again(market: Market, order: Order, place: Place) -> None:
+def _wait_again(market: Market, order: Order, place: OrderPlace) -> None:
     """Outside of the book, as before."""
-    if place is Place.STOP:
+    if place is OrderPlace.STOP:
         market.stops.add(order)
     else:
         order.place = place
-        (market.on_close if place is Place.ON_CLOSE else market.hidden)[order.order_id] = order
+        (market.on_close if place is OrderPlace.ON_CLOSE else market.hidden)[order.order_id] = order

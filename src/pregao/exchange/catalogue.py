@@ -35,26 +35,26 @@ from pregao.exchange.catalogues.rules import (
     AuctionTemplate,
     BandRule,
     Catalogue,
-    Group,
     Index,
+    IndexMember,
     Listing,
-    Member,
+    TradingGroup,
     read_auctions,
     read_bands,
     read_groups,
 )
 from pregao.exchange.catalogues.shares import add_forwards, add_odd_lots, add_shares
-from pregao.exchange.catalogues.tables import Table
+from pregao.exchange.catalogues.tables import TomlTable
 from pregao.model.errors import ConfigurationError
 
 __all__ = [
     "AuctionTemplate",
     "BandRule",
     "Catalogue",
-    "Group",
     "Index",
+    "IndexMember",
     "Listing",
-    "Member",
+    "TradingGroup",
     "load_catalogue",
     "load_default_catalogue",
 ]
@@ -71,7 +71,7 @@ def load_default_catalogue() -> Catalogue:
 
 def load_catalogue(content: str | bytes, file: str = "") -> Catalogue:
     """Read a catalogue; raises ConfigurationError with the file and the key at fault."""
-    document = Table(_parse(content, file), file, "")
+    document = TomlTable(_parse(content, file), file, "")
     auctions, bands = read_auctions(document.table("auctions")), read_bands(document.table("bands"))
     groups = read_groups(document.tables("group"), auctions, bands)
     register = Register(groups, bands)
@@ -96,7 +96,7 @@ def _parse(content: str | bytes, file: str) -> dict[str, object]:
         raise ConfigurationError(f"not a TOML file: {error}", file=file) from error
 
 
-def _add_derived(document: Table, register: Register, indices: tuple[Index, ...]) -> None:
+def _add_derived(document: TomlTable, register: Register, indices: tuple[Index, ...]) -> None:
     """Everything that follows something else, after what it follows."""
     for table in document.tables("odd_lots"):
         add_odd_lots(table, register)
@@ -118,11 +118,11 @@ def _add_derived(document: Table, register: Register, indices: tuple[Index, ...]
         add_options(table, register, indices)
 
 
-def _index(table: Table, register: Register) -> Index:
+def _index(table: TomlTable, register: Register) -> Index:
     """Rows of member and its share of the index in percent."""
     security_id, symbol = table.integer("id", 1, LARGEST_ID), table.text("symbol", longest=20)
     register.reserve(security_id, symbol, table)
-    members: list[Member] = []
+    members: list[IndexMember] = []
     for row in table.rows("members", 2, 2):
         member = register.find(row.words[0], row).instrument.security_id
         if any(member == other.security_id for other in members):
@@ -130,7 +130,7 @@ def _index(table: Table, register: Register) -> Index:
         weight = row.price(1)
         if weight <= 0:
             raise row.error("a weight must be above zero")
-        members.append(Member(member, weight))
+        members.append(IndexMember(member, weight))
     if not members:
         raise table.error("an index has members", "members")
     index = Index(security_id, symbol, table.price("closing"), tuple(members))
@@ -138,7 +138,7 @@ def _index(table: Table, register: Register) -> Index:
     return index
 
 
-def _pairs(document: Table, register: Register) -> tuple[tuple[int, int], ...]:
+def _pairs(document: TomlTable, register: Register) -> tuple[tuple[int, int], ...]:
     pairs, paired = [], set[int]()
     for row in document.rows("pairs", 2, 2):
         first, second = (register.find(symbol, row).instrument.security_id for symbol in row.words)

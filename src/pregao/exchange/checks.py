@@ -1,6 +1,6 @@
 """What must hold before an order touches anything. Each check gives a reason or None."""
 
-from pregao.exchange.commands import Reason, Rejection
+from pregao.exchange.commands import Rejection, RejectReason
 from pregao.exchange.hooks import StateRules
 from pregao.exchange.market import Floor, Market
 from pregao.exchange.orders import Order, OrderType, TimeInForce, is_reached
@@ -15,16 +15,16 @@ _GT = frozenset({TimeInForce.GTC, TimeInForce.GTD})
 _ON_AUCTION = frozenset({OrderType.MARKET_ON_AUCTION, OrderType.MARKET_ON_CLOSE})
 
 
-def check_quantity(instrument: Instrument, quantity: int) -> Reason | None:
+def check_quantity(instrument: Instrument, quantity: int) -> RejectReason | None:
     if quantity < instrument.minimum_quantity or quantity > instrument.maximum_quantity:
-        return Reason.QUANTITY_INVALID
-    return Reason.QUANTITY_INVALID if quantity <= 0 or quantity % instrument.lot else None
+        return RejectReason.QUANTITY_INVALID
+    return RejectReason.QUANTITY_INVALID if quantity <= 0 or quantity % instrument.lot else None
 
 
-def check_price(instrument: Instrument, price: int) -> Reason | None:
+def check_price(instrument: Instrument, price: int) -> RejectReason | None:
     """Prices of spreads and strategies are differences: nothing or less is possible (18.1)."""
     if price % instrument.tick or (price <= 0 and not instrument.legs):
-        return Reason.PRICE_INVALID
+        return RejectReason.PRICE_INVALID
     return None
 
 
@@ -33,7 +33,7 @@ def check_order(
 ) -> Rejection | None:
     """A new order, or a changed one as it would be."""
     if not rules.enter:
-        return Rejection(Reason.STATE_FORBIDS_ENTRY)
+        return Rejection(RejectReason.STATE_FORBIDS_ENTRY)
     instrument, is_limit = market.instrument, order.type is _LIMIT
     reason = check_quantity(instrument, order.quantity)
     if reason is None:
@@ -56,50 +56,50 @@ def check_order(
     return None
 
 
-def _check_prices(instrument: Instrument, order: Order) -> Reason | None:
+def _check_prices(instrument: Instrument, order: Order) -> RejectReason | None:
     price, stop_price = order.price, order.stop_price
     if order.type in _PRICED:
-        reason = Reason.PRICE_MISSING if price is None else check_price(instrument, price)
+        reason = RejectReason.PRICE_MISSING if price is None else check_price(instrument, price)
     else:
-        reason = None if price is None else Reason.PRICE_NOT_ALLOWED
+        reason = None if price is None else RejectReason.PRICE_NOT_ALLOWED
     if reason is not None:
         return reason
     if order.type in _STOPS:
-        return Reason.STOP_PRICE_MISSING if stop_price is None else check_price(instrument, stop_price)
-    return None if stop_price is None else Reason.STOP_PRICE_NOT_ALLOWED
+        return RejectReason.STOP_PRICE_MISSING if stop_price is None else check_price(instrument, stop_price)
+    return None if stop_price is None else RejectReason.STOP_PRICE_NOT_ALLOWED
 
 
-def _check_type(market: Market, order: Order, rules: StateRules) -> Reason | None:
+def _check_type(market: Market, order: Order, rules: StateRules) -> RejectReason | None:
     if order.type is OrderType.MARKET_ON_AUCTION and not rules.auction:
-        return Reason.TYPE_NEEDS_AUCTION
+        return RejectReason.TYPE_NEEDS_AUCTION
     if order.type is OrderType.MARKET and not rules.match:
-        return Reason.TYPE_NEEDS_OPEN
+        return RejectReason.TYPE_NEEDS_OPEN
     if order.type in _STOPS and is_reached(order, market.statistics.last_price):
-        return Reason.STOP_PRICE_REACHED
+        return RejectReason.STOP_PRICE_REACHED
     return None
 
 
-def _check_time_in_force(market: Market, order: Order, rules: StateRules) -> Reason | None:
+def _check_time_in_force(market: Market, order: Order, rules: StateRules) -> RejectReason | None:
     at_once = order.tif in _AT_ONCE
     if at_once and (not rules.match or order.type in _STOPS or order.type in _ON_AUCTION):
-        return Reason.TYPE_NEEDS_OPEN
+        return RejectReason.TYPE_NEEDS_OPEN
     if order.tif in _GT and not market.instrument.accepts_gt:
-        return Reason.GT_NOT_ACCEPTED
+        return RejectReason.GT_NOT_ACCEPTED
     date = order.expire_date
     is_wrong = date is not None if order.tif is not TimeInForce.GTD else (date or 0) < market.trade_date
     if is_wrong:
-        return Reason.EXPIRE_DATE_INVALID
+        return RejectReason.EXPIRE_DATE_INVALID
     return None
 
 
-def _check_floor(instrument: Instrument, order: Order) -> Reason | None:
+def _check_floor(instrument: Instrument, order: Order) -> RejectReason | None:
     floor = order.max_floor or 0
     wrong = floor <= 0 or floor % instrument.lot or floor > order.quantity or order.tif in _AT_ONCE
-    return Reason.MAX_FLOOR_INVALID if wrong or order.type in _ON_AUCTION else None
+    return RejectReason.MAX_FLOOR_INVALID if wrong or order.type in _ON_AUCTION else None
 
 
-def _check_minimum(order: Order, rules: StateRules) -> Reason | None:
+def _check_minimum(order: Order, rules: StateRules) -> RejectReason | None:
     minimum = order.min_quantity or 0
     if not 0 < minimum <= order.quantity:
-        return Reason.MIN_QUANTITY_INVALID
-    return None if rules.match or order.executed else Reason.TYPE_NEEDS_OPEN
+        return RejectReason.MIN_QUANTITY_INVALID
+    return None if rules.match or order.executed else RejectReason.TYPE_NEEDS_OPEN

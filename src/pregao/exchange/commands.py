@@ -223,7 +223,7 @@ class MoveInstrument:
 # Why a command was refused. A rejected command changed nothing and published nothing (4.2.3).
 
 
-class Reason(Enum):
+class RejectReason(Enum):
     """The code of tag 103 where B3's texts print one, else None, and the text."""
 
     UNKNOWN_COMMAND = (None, "The engine has no handler for this command")
@@ -277,7 +277,7 @@ class Reason(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    reason: Reason
+    reason: RejectReason
     detail: str = ""
 
     @property

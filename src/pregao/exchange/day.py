@@ -29,7 +29,7 @@ from functools import cache
 from importlib import resources
 
 from pregao.exchange.auctions import AuctionKind
-from pregao.exchange.catalogues.tables import Table
+from pregao.exchange.catalogues.tables import TomlTable
 from pregao.exchange.listing_steps import ListingStep, read_add, read_change, read_delete
 from pregao.exchange.phases import NEXT_PHASES
 from pregao.exchange.settlement import SettlementStage
@@ -101,13 +101,15 @@ class NewsStep:
     source: NewsSource = NewsSource.MARKET_SURVEILLANCE
 
 
-Step = PhaseStep | SessionStep | AuctionStep | HaltStep | SettlementStep | FigureStep | NewsStep | ListingStep
+DayStep = (
+    PhaseStep | SessionStep | AuctionStep | HaltStep | SettlementStep | FigureStep | NewsStep | ListingStep
+)
 
 
 @dataclass(frozen=True, slots=True)
 class DayScript:
     name: str
-    schedules: dict[str, tuple[Step, ...]]
+    schedules: dict[str, tuple[DayStep, ...]]
 
 
 @cache
@@ -118,11 +120,11 @@ def load_regular_day() -> DayScript:
 
 def load_day(text: str, file: str = "") -> DayScript:
     try:
-        table = Table(tomllib.loads(text), file, "")
+        table = TomlTable(tomllib.loads(text), file, "")
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(str(error), file=file) from error
     name = table.text("name", "")
-    schedules: dict[str, tuple[Step, ...]] = {}
+    schedules: dict[str, tuple[DayStep, ...]] = {}
     for schedule in table.tables("schedule"):
         title = schedule.text("name")
         if title in schedules:
@@ -135,8 +137,8 @@ def load_day(text: str, file: str = "") -> DayScript:
     return DayScript(name, schedules)
 
 
-def _steps(schedule: Table) -> tuple[Step, ...]:
-    steps: list[Step] = []
+def _steps(schedule: TomlTable) -> tuple[DayStep, ...]:
+    steps: list[DayStep] = []
     phase, before_s = Phase.CLOSE, 0
     for row in schedule.tables("step"):
         step = _step(row)
@@ -158,14 +160,14 @@ def _steps(schedule: Table) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def _step(row: Table) -> Step:
+def _step(row: TomlTable) -> DayStep:
     made = [make for name, make in _MAKERS.items() if row.has(name)]
     if len(made) != 1:
         raise row.error(f"must have one of {', '.join(_MAKERS)}")
     return made[0](row, _seconds(row))
 
 
-def _seconds(row: Table) -> int:
+def _seconds(row: TomlTable) -> int:
     text = row.text("at")
     found = _TIME.fullmatch(text)
     if found is None:
@@ -174,50 +176,50 @@ def _seconds(row: Table) -> int:
     return hours * 3600 + minutes * 60 + seconds
 
 
-def _phase(row: Table, at_s: int) -> Step:
+def _phase(row: TomlTable, at_s: int) -> DayStep:
     phase = row.choice("phase", {phase.name.lower(): phase for phase in Phase})
     return PhaseStep(at_s, phase, row.integer("random_s", 0, 3600, 0), row.flag("expires", False))
 
 
-def _session(row: Table, at_s: int) -> Step:
+def _session(row: TomlTable, at_s: int) -> DayStep:
     return SessionStep(at_s, row.choice("session", {each.name.lower(): each for each in Session}))
 
 
-def _auction(row: Table, at_s: int) -> Step:
+def _auction(row: TomlTable, at_s: int) -> DayStep:
     lasts_s = row.integer("for_s", 1, DAY_S) if row.has("for_s") else None
     return AuctionStep(at_s, _target(row, "auction"), lasts_s)
 
 
-def _halt(row: Table, at_s: int) -> Step:
+def _halt(row: TomlTable, at_s: int) -> DayStep:
     lasts_s = row.integer("for_s", 1, DAY_S)
     if at_s + lasts_s >= DAY_S:
         raise row.error("must end on the same day", "for_s")
     return HaltStep(at_s, _target(row, "halt"), lasts_s)
 
 
-def _settlement(row: Table, at_s: int) -> Step:
+def _settlement(row: TomlTable, at_s: int) -> DayStep:
     stages = {stage.name.lower(): stage for stage in SettlementStage}
     return SettlementStep(at_s, row.choice("settlement", stages))
 
 
-def _figure(row: Table, at_s: int) -> Step:
+def _figure(row: TomlTable, at_s: int) -> DayStep:
     return FigureStep(at_s, row.choice("figure", {figure.value: figure for figure in Figure}))
 
 
-def _news(row: Table, at_s: int) -> Step:
+def _news(row: TomlTable, at_s: int) -> DayStep:
     target = _target(row, "of") if row.has("of") else None
     source = row.choice("source", {each.name.lower(): each for each in NewsSource}, "market_surveillance")
     return NewsStep(at_s, row.text("news", longest=1000), row.text("text", longest=100_000), target, source)
 
 
-def _target(row: Table, name: str) -> Target:
+def _target(row: TomlTable, name: str) -> Target:
     try:
         return row.text(name)
     except ConfigurationError:
         return row.integer(name, 1, 100_000)
 
 
-_MAKERS: dict[str, Callable[[Table, int], Step]] = {
+_MAKERS: dict[str, Callable[[TomlTable, int], DayStep]] = {
     "phase": _phase,
     "session": _session,
     "auction": _auction,

@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from pregao.exchange import control
-from pregao.exchange.auctions import AuctionKind, Running
+from pregao.exchange.auctions import AuctionKind, RunningAuction
 from pregao.exchange.bands import BandError
 from pregao.exchange.catalogues.rules import Catalogue
-from pregao.exchange.commands import Reason, Rejection
+from pregao.exchange.commands import Rejection, RejectReason
 from pregao.exchange.engine import Engine
 from pregao.exchange.hooks import Handler
 from pregao.exchange.indices import Indices
 from pregao.exchange.listing import Listings
 from pregao.exchange.phases import AUCTION_STATES, PhaseError
-from pregao.exchange.settlement import Figures
+from pregao.exchange.settlement import FigureDesk
 from pregao.exchange.special_trades import trade_agreed
 from pregao.exchange.surveillance import Surveillance
 from pregao.exchange.transaction import Transaction, tell
@@ -52,7 +52,7 @@ class Desk:
         self.indices = Indices(catalogue)
         engine.hooks.followers.append(self.indices.follow)
         before = trade_date - 1 if previous_date is None else previous_date
-        self.figures = Figures(engine.floor.markets, trade_date, before)
+        self.figures = FigureDesk(engine.floor.markets, trade_date, before)
         for listing in catalogue.listings:
             self.figures.add(listing)
         self.listings = Listings(engine, self.surveillance, self.figures, catalogue)
@@ -87,7 +87,7 @@ class Desk:
     def _of_instrument(self, handler: Handler) -> Handler:
         def checked(command: Any, transaction: Transaction) -> Rejection | None:
             if command.security_id not in self._markets:
-                return Rejection(Reason.UNKNOWN_INSTRUMENT, str(command.security_id))
+                return Rejection(RejectReason.UNKNOWN_INSTRUMENT, str(command.security_id))
             return handler(command, transaction)
 
         return checked
@@ -213,7 +213,7 @@ class Desk:
 
     def _send_news(self, command: control.SendNews, transaction: Transaction) -> Rejection | None:
         if command.security_id is not None and command.security_id not in self._markets:
-            return Rejection(Reason.UNKNOWN_INSTRUMENT, str(command.security_id))
+            return Rejection(RejectReason.UNKNOWN_INSTRUMENT, str(command.security_id))
         if len(command.text) > LONGEST_NEWS or len(command.headline) > LONGEST_NEWS:
             return _not_now(f"a news has at most {LONGEST_NEWS} characters")
         self.last_news_id += 1
@@ -230,7 +230,7 @@ class Desk:
         tell(transaction, news)
         return None
 
-    def _own_auction(self, security_id: int) -> Running | None:
+    def _own_auction(self, security_id: int) -> RunningAuction | None:
         """The running auction, if its end is not the group's."""
         running = self.surveillance.auctions.get(security_id)
         return None if self.surveillance.phases.own(security_id) is None else running
@@ -244,7 +244,7 @@ def _tell_found(transaction: Transaction, found: Update | None) -> Rejection | N
 
 
 def _not_now(detail: str) -> Rejection:
-    return Rejection(Reason.NOT_NOW, detail)
+    return Rejection(RejectReason.NOT_NOW, detail)
 
 
 def _refusing(handler: Callable[[_C, Transaction], Rejection | None]) -> Handler:
@@ -254,6 +254,6 @@ def _refusing(handler: Callable[[_C, Transaction], Rejection | None]) -> Handler
         try:
             return handler(command, transaction)
         except (PhaseError, BandError) as error:
-            return Rejection(Reason.NOT_NOW, str(error))
+            return Rejection(RejectReason.NOT_NOW, str(error))
 
     return refused

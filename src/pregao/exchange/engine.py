@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from pregao.exchange import commands, entry, special_trades, supervision
-from pregao.exchange.commands import Reason, Rejection
+from pregao.exchange.commands import Rejection, RejectReason
 from pregao.exchange.hooks import STATE_RULES, Handler, Hooks
 from pregao.exchange.implied import Implieds
 from pregao.exchange.market import Floor, Market
@@ -44,7 +44,7 @@ class Command(Protocol):
 
 
 @record
-class Outcome:
+class CommandOutcome:
     """`order_ids` are the private ids of the orders the command was about."""
 
     events: tuple[Event, ...] = ()
@@ -90,18 +90,18 @@ class Engine:
     def trading_state(self, security_id: int) -> State:
         return self.hooks.trading_state(security_id)
 
-    def submit(self, command: Command, entered_ns: int | None = None) -> Outcome:
+    def submit(self, command: Command, entered_ns: int | None = None) -> CommandOutcome:
         """`entered_ns` is when the command entered the queue of orders, if that was before its own time."""
         handler = self.handlers.get(type(command))
         if handler is None:
-            return Outcome(rejection=Rejection(Reason.UNKNOWN_COMMAND, type(command).__name__))
+            return CommandOutcome(rejection=Rejection(RejectReason.UNKNOWN_COMMAND, type(command).__name__))
         transaction = Transaction(self.floor, command.now_ns, entered_ns)
         rejection = handler(command, transaction)
         if rejection is not None:
-            return Outcome(rejection=rejection)
+            return CommandOutcome(rejection=rejection)
         if transaction.touched:
             self.settle(transaction)
-        return Outcome(tuple(transaction.events), None, tuple(transaction.order_ids))
+        return CommandOutcome(tuple(transaction.events), None, tuple(transaction.order_ids))
 
     def settle(self, transaction: Transaction) -> None:
         """Consequences, each in events of its own, until there are none: what the hooks' followers

@@ -6,18 +6,18 @@ from pregao.exchange.commands import (
     ChangeOrder,
     MassCancel,
     NewOrder,
-    Reason,
     Rejection,
+    RejectReason,
     RlpOrder,
 )
 from pregao.exchange.hooks import STATE_RULES, StateRules
 from pregao.exchange.market import Floor, Market
 from pregao.exchange.matching import enter_orders, is_passive
-from pregao.exchange.orders import Order, OrderType, Place, TimeInForce
+from pregao.exchange.orders import Order, OrderPlace, OrderType, TimeInForce
 from pregao.exchange.transaction import Draft, Transaction
 from pregao.model.market import State
 
-_LIMIT, _BOOK, _STOP = OrderType.LIMIT, Place.BOOK, Place.STOP
+_LIMIT, _BOOK, _STOP = OrderType.LIMIT, OrderPlace.BOOK, OrderPlace.STOP
 _STOPS = (OrderType.STOP, OrderType.STOP_LIMIT)
 
 
@@ -25,7 +25,7 @@ def new_order(command: NewOrder, transaction: Transaction) -> Rejection | None:
     floor = transaction.floor
     market = floor.markets.get(command.security_id)
     if market is None:
-        return Rejection(Reason.UNKNOWN_INSTRUMENT)
+        return Rejection(RejectReason.UNKNOWN_INSTRUMENT)
     order = Order(
         0, command.security_id, command.side, command.type, command.tif, command.quantity, command.price,
         command.firm, command.now_ns, command.stop_price, command.max_floor, command.min_quantity,
@@ -55,7 +55,7 @@ def _waits(market: Market, order: Order, state: State) -> bool:
         market.stops.add(order)
         return True
     if order.type is OrderType.MARKET_ON_CLOSE and state is not State.FINAL_CLOSING_CALL:
-        order.place = Place.ON_CLOSE
+        order.place = OrderPlace.ON_CLOSE
         market.on_close[order.order_id] = order
         return True
     return False
@@ -66,7 +66,7 @@ def rlp_order(command: RlpOrder, transaction: Transaction) -> Rejection | None:
     floor = transaction.floor
     market = floor.markets.get(command.security_id)
     if market is None:
-        return Rejection(Reason.UNKNOWN_INSTRUMENT)
+        return Rejection(RejectReason.UNKNOWN_INSTRUMENT)
     order = Order(
         0, command.security_id, command.side, OrderType.RLP, TimeInForce.DAY, command.quantity, command.price,
         command.firm, command.now_ns,
@@ -75,7 +75,7 @@ def rlp_order(command: RlpOrder, transaction: Transaction) -> Rejection | None:
     rejection = check_order(floor, market, order, rules, command.now_ns)
     if rejection is None:
         accept(transaction, market, order)
-        order.place = Place.HIDDEN
+        order.place = OrderPlace.HIDDEN
         market.hidden[order.order_id] = order
     return rejection
 
@@ -138,9 +138,9 @@ def change_order(command: ChangeOrder, transaction: Transaction) -> Rejection | 
 def _as_changed(order: Order, command: ChangeOrder) -> Order | Rejection:
     quantity = order.quantity if command.quantity is None else command.quantity
     if quantity <= order.executed:
-        return Rejection(Reason.QUANTITY_BELOW_EXECUTED)
-    if (command.max_floor is not None and order.max_floor is None) or order.place is Place.HIDDEN:
-        return Rejection(Reason.CHANGE_NOT_ALLOWED)
+        return Rejection(RejectReason.QUANTITY_BELOW_EXECUTED)
+    if (command.max_floor is not None and order.max_floor is None) or order.place is OrderPlace.HIDDEN:
+        return Rejection(RejectReason.CHANGE_NOT_ALLOWED)
     after = Order(
         order.order_id, order.security_id, order.side, order.type, order.tif, quantity,
         order.price if command.price is None else command.price, order.firm, command.now_ns,
@@ -152,7 +152,7 @@ def _as_changed(order: Order, command: ChangeOrder) -> Order | Rejection:
     if (after.quantity, after.price, after.stop_price, after.max_floor) == (
         order.quantity, order.price, order.stop_price, order.max_floor,
     ):  # fmt: skip
-        return Rejection(Reason.NOTHING_CHANGED)
+        return Rejection(RejectReason.NOTHING_CHANGED)
     return after
 
 
@@ -194,7 +194,7 @@ def mass_cancel(command: MassCancel, transaction: Transaction) -> Rejection | No
 def may_cancel(floor: Floor, market: Market, order: Order, now_ns: int) -> Rejection | None:
     hooks = floor.hooks
     if not STATE_RULES[hooks.trading_state(market.security_id)].cancel:
-        return Rejection(Reason.STATE_FORBIDS_CANCEL)
+        return Rejection(RejectReason.STATE_FORBIDS_CANCEL)
     for hook in hooks.check_cancel:
         rejection = hook(market, order, now_ns)
         if rejection is not None:
@@ -205,7 +205,7 @@ def may_cancel(floor: Floor, market: Market, order: Order, now_ns: int) -> Rejec
 def _owned(floor: Floor, order_id: int, firm: int | None) -> Order | Rejection:
     order = floor.orders.get(order_id)
     if order is None:
-        return Rejection(Reason.UNKNOWN_ORDER)
+        return Rejection(RejectReason.UNKNOWN_ORDER)
     if firm is not None and order.firm != firm:
-        return Rejection(Reason.NOT_THE_OWNER)
+        return Rejection(RejectReason.NOT_THE_OWNER)
     return order

@@ -12,12 +12,12 @@ from typing import Any
 from pregao.exchange.catalogues.register import LARGEST_ID
 from pregao.exchange.catalogues.rules import Catalogue, Listing
 from pregao.exchange.checks import check_price, check_quantity
-from pregao.exchange.commands import Reason, Rejection
+from pregao.exchange.commands import Rejection, RejectReason
 from pregao.exchange.control import AddInstrument, ChangeInstrument, DeleteInstrument, StrategyLeg
 from pregao.exchange.engine import Engine
 from pregao.exchange.market import Market
 from pregao.exchange.orders import Order
-from pregao.exchange.settlement import Figures
+from pregao.exchange.settlement import FigureDesk
 from pregao.exchange.surveillance import Surveillance
 from pregao.exchange.transaction import Transaction, tell
 from pregao.model.events import Definition
@@ -76,7 +76,7 @@ class Listings:
     """The list of instruments; `by_symbol` has the ids of those there are."""
 
     def __init__(
-        self, engine: Engine, surveillance: Surveillance, figures: Figures, catalogue: Catalogue
+        self, engine: Engine, surveillance: Surveillance, figures: FigureDesk, catalogue: Catalogue
     ) -> None:
         self.by_symbol = {each.symbol: each.security_id for each in catalogue.instruments}
         self._floor, self._implieds = engine.floor, engine.implieds
@@ -110,12 +110,12 @@ class Listings:
 
     def _listing(self, command: AddInstrument) -> Listing | Rejection:
         if command.new_id in self._floor.markets or command.new_id in self._reserved:
-            return Rejection(Reason.DUPLICATE_ID, str(command.new_id))
+            return Rejection(RejectReason.DUPLICATE_ID, str(command.new_id))
         if not 1 <= command.new_id <= LARGEST_ID:
-            return Rejection(Reason.INSTRUMENT_INVALID, "an id has at most twelve digits")
+            return Rejection(RejectReason.INSTRUMENT_INVALID, "an id has at most twelve digits")
         other = self._surveillance.listings.get(command.like)
         if other is None:
-            return Rejection(Reason.UNKNOWN_INSTRUMENT, str(command.like))
+            return Rejection(RejectReason.UNKNOWN_INSTRUMENT, str(command.like))
         legs = self._legs(command.legs)
         if isinstance(legs, Rejection):
             return legs
@@ -125,10 +125,10 @@ class Listings:
     def _wrong(self, instrument: Instrument) -> Rejection | None:
         owner = self.by_symbol.get(instrument.symbol, instrument.security_id)
         if owner != instrument.security_id or instrument.symbol in self._reserved.values():
-            return Rejection(Reason.DUPLICATE_SYMBOL, instrument.symbol)
+            return Rejection(RejectReason.DUPLICATE_SYMBOL, instrument.symbol)
         legs = [self._floor.markets[leg.security_id].instrument for leg in instrument.legs]
         detail = contradiction(instrument, legs)
-        return None if detail is None else Rejection(Reason.INSTRUMENT_INVALID, detail)
+        return None if detail is None else Rejection(RejectReason.INSTRUMENT_INVALID, detail)
 
     def _legs(self, legs: tuple[StrategyLeg, ...] | None) -> tuple[Leg, ...] | Rejection | None:
         if legs is None:
@@ -137,7 +137,7 @@ class Listings:
         for leg in legs:
             market = self._floor.markets.get(leg.security_id)
             if market is None:
-                return Rejection(Reason.UNKNOWN_INSTRUMENT, str(leg.security_id))
+                return Rejection(RejectReason.UNKNOWN_INSTRUMENT, str(leg.security_id))
             of = market.instrument
             found.append(Leg(of.security_id, of.symbol, leg.side, leg.ratio, of.security_type))
         return tuple(found)
@@ -145,15 +145,15 @@ class Listings:
     def _change(self, command: ChangeInstrument, transaction: Transaction) -> Rejection | None:
         market = self._floor.markets.get(command.security_id)
         if market is None:
-            return Rejection(Reason.UNKNOWN_INSTRUMENT, str(command.security_id))
+            return Rejection(RejectReason.UNKNOWN_INSTRUMENT, str(command.security_id))
         before = market.instrument
         after = replace(before, **_given(command))
         if after == before:
-            return Rejection(Reason.NOTHING_CHANGED)
+            return Rejection(RejectReason.NOTHING_CHANGED)
         if (wrong := self._wrong(after)) is not None:
             return wrong
         if any(off_rules(after, order) for order in self._orders(market)):
-            return Rejection(Reason.ORDERS_OPEN)
+            return Rejection(RejectReason.ORDERS_OPEN)
         self._modify(market, after, transaction)
         if after.symbol != before.symbol:
             del self.by_symbol[before.symbol]
@@ -172,7 +172,7 @@ class Listings:
     def _delete(self, command: DeleteInstrument, transaction: Transaction) -> Rejection | None:
         market = self._floor.markets.get(command.security_id)
         if market is None:
-            return Rejection(Reason.UNKNOWN_INSTRUMENT, str(command.security_id))
+            return Rejection(RejectReason.UNKNOWN_INSTRUMENT, str(command.security_id))
         needed = self._why_needed(market)
         if needed is not None:
             return needed
@@ -193,9 +193,9 @@ class Listings:
         """Why an instrument cannot go now; None if it can."""
         security_id, surveillance = market.security_id, self._surveillance
         if market.statistics.trades:
-            return Rejection(Reason.TRADES_OPEN)
+            return Rejection(RejectReason.TRADES_OPEN)
         if surveillance.auctions.get(security_id) is not None or surveillance.phases.own(security_id):
-            return Rejection(Reason.NOT_NOW, "it is in auction or in a state of its own")
+            return Rejection(RejectReason.NOT_NOW, "it is in auction or in a state of its own")
         user = self._indexed.get(security_id)
         if security_id in self._paired:
             user = "the auctions of its pair"
@@ -204,7 +204,7 @@ class Listings:
             if any(part.security_id == security_id for parts in (legs, underlyings) for part in parts):
                 user = other.instrument.symbol
                 break
-        return None if user is None else Rejection(Reason.INSTRUMENT_IN_USE, f"by {user}")
+        return None if user is None else Rejection(RejectReason.INSTRUMENT_IN_USE, f"by {user}")
 
     def _orders(self, market: Market) -> list[Any]:
         return [each for each in self._floor.orders.values() if each.security_id == market.security_id]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pregao.exchange.catalogues.register import LARGEST_ID
-from pregao.exchange.catalogues.tables import Table
+from pregao.exchange.catalogues.tables import TomlTable
 from pregao.exchange.control import AddInstrument, ChangeInstrument, DeleteInstrument, StrategyLeg
 from pregao.model.instruments import PriceMethod
 from pregao.model.market import Side
@@ -61,7 +61,7 @@ class DeleteStep:
 ListingStep = AddStep | ChangeStep | DeleteStep
 
 
-def read_add(row: Table, at_s: int) -> AddStep:
+def read_add(row: TomlTable, at_s: int) -> AddStep:
     return AddStep(
         at_s,
         row.text("add", longest=20),
@@ -74,7 +74,7 @@ def read_add(row: Table, at_s: int) -> AddStep:
     )
 
 
-def _legs(row: Table) -> tuple[LegWords, ...]:
+def _legs(row: TomlTable) -> tuple[LegWords, ...]:
     legs = []
     for part in row.text("legs", longest=1000).split(","):
         words = part.split()
@@ -84,7 +84,7 @@ def _legs(row: Table) -> tuple[LegWords, ...]:
     return tuple(legs)
 
 
-def read_change(row: Table, at_s: int) -> ChangeStep:
+def read_change(row: TomlTable, at_s: int) -> ChangeStep:
     description = row.text("description", longest=60) if row.has("description") else None
     rename = row.text("rename", longest=20) if row.has("rename") else None
     if description is None and rename is None:
@@ -92,7 +92,7 @@ def read_change(row: Table, at_s: int) -> ChangeStep:
     return ChangeStep(at_s, row.text("change", longest=20), description, rename)
 
 
-def read_delete(row: Table, at_s: int) -> DeleteStep:
+def read_delete(row: TomlTable, at_s: int) -> DeleteStep:
     return DeleteStep(at_s, row.text("delete", longest=20))
 
 

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from pregao.exchange.book import Book
 from pregao.exchange.hooks import Hooks
-from pregao.exchange.orders import Order, Place, SegmentIds, StopOrders, TradeIds
-from pregao.exchange.statistics import Statistics
+from pregao.exchange.orders import Order, OrderPlace, SegmentIds, StopOrders, TradeIds
+from pregao.exchange.statistics import SessionStatistics
 from pregao.model.events import Trade
 from pregao.model.instruments import Instrument
 from pregao.model.market import FINE_SCALE, PRICE_SCALE, Session, TradeSubType
@@ -84,7 +84,7 @@ class LegTradeIndex:
             self._by_trade = {key: legs for key, legs in self._by_trade.items() if is_kept(*key)}
 
 
-_NOWHERE = Place.NOWHERE
+_NOWHERE = OrderPlace.NOWHERE
 FINE = FINE_SCALE // PRICE_SCALE
 
 
@@ -112,7 +112,7 @@ class Market:
         self.security_id = instrument.security_id
         self.ids = ids
         self.book = Book()
-        self.statistics = Statistics(instrument.closing_price, kept_trades)
+        self.statistics = SessionStatistics(instrument.closing_price, kept_trades)
         self.trade_ids = TradeIds()
         self.stops = StopOrders()
         self.on_close: dict[int, Order] = {}  # MOC orders that wait for the final closing call (14.2)

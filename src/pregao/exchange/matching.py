@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from pregao.exchange.implied import available, fill_implied
 from pregao.exchange.market import Market
-from pregao.exchange.orders import Order, OrderType, Place, SelfTrade, TimeInForce, key_of
+from pregao.exchange.orders import Order, OrderPlace, OrderType, SelfTrade, TimeInForce, key_of
 from pregao.exchange.retail import levels_for, provider_before, trade_with_provider
 from pregao.exchange.strategies import ImpliedOrder
 from pregao.exchange.transaction import Draft, Execution
@@ -22,7 +22,7 @@ def cancel_resting(draft: Draft, market: Market, order: Order) -> None:
         draft.cancel(market, order)
         return
     position = market.book.side(order.side).remove(order)
-    order.place = Place.NOWHERE
+    order.place = OrderPlace.NOWHERE
     draft.prevented.append(
         OrderUpdate(
             order.security_id, Action.DELETE, order.side, order.secondary_id, order.price, order.shown,

@@ -35,7 +35,7 @@ class TimeInForce(IntEnum):
     GTD = 6
 
 
-class Place(IntEnum):
+class OrderPlace(IntEnum):
     """Where an order is kept. Only what is in the book is seen."""
 
     NOWHERE = 0
@@ -53,7 +53,7 @@ class SelfTrade(IntEnum):
     CANCEL_BOTH = 3
 
 
-_NOWHERE = Place.NOWHERE
+_NOWHERE = OrderPlace.NOWHERE
 _CANCEL_AGGRESSOR = SelfTrade.CANCEL_AGGRESSOR
 
 
@@ -220,7 +220,7 @@ class StopOrders:
         assert order.stop_price is not None
         self._entry += 1
         order.key = self._entry
-        order.place = Place.STOP
+        order.place = OrderPlace.STOP
         self.count += 1
         if order.side is Side.BUY:
             heappush(self._buys, (order.stop_price, self._entry, order))
@@ -229,7 +229,7 @@ class StopOrders:
 
     def remove(self, order: Order) -> None:
         order.key = 0
-        order.place = Place.NOWHERE
+        order.place = OrderPlace.NOWHERE
         self.count -= 1
         if len(self._buys) + len(self._sells) > 2 * self.count + _MOST_GONE:
             self._buys, self._sells = _waiting(self._buys), _waiting(self._sells)
@@ -240,8 +240,8 @@ class StopOrders:
         for heap, reached in ((self._buys, high), (self._sells, -low)):
             while heap and heap[0][0] <= reached:
                 _, entry, order = heappop(heap)
-                if order.key == entry and order.place is Place.STOP:
-                    order.key, order.place = 0, Place.NOWHERE
+                if order.key == entry and order.place is OrderPlace.STOP:
+                    order.key, order.place = 0, OrderPlace.NOWHERE
                     self.count -= 1
                     orders.append(order)
         return orders
@@ -249,7 +249,7 @@ class StopOrders:
 
 def _waiting(heap: list[_Waiting]) -> list[_Waiting]:
     """Without what is gone."""
-    left = [each for each in heap if each[2].key == each[1] and each[2].place is Place.STOP]
+    left = [each for each in heap if each[2].key == each[1] and each[2].place is OrderPlace.STOP]
     heapify(left)
     return left
 

@@ -178,7 +178,7 @@ class ClosingBook:
 _AFTERWARDS = (TradeSubType.TAC, TradeSubType.TAA)
 
 
-class Figures:
+class FigureDesk:
     def __init__(self, markets: dict[int, Market], trade_date: int, previous_date: int) -> None:
         self._markets = markets
         self._trade_date, self._previous_date = trade_date, previous_date

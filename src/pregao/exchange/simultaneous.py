@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from heapq import heappop, heappush
 
-from pregao.exchange.commands import Reason, Rejection
+from pregao.exchange.commands import Rejection, RejectReason
 from pregao.model.events import News
 
 WINDOW_NS = 1_000_000_000  # the longest a rejection window may stay open (15.2.1)
@@ -120,7 +120,7 @@ class Pairs:
             return None
         symbol = self._symbols(security_id)
         return Rejection(
-            Reason.AUCTION_SYNCHRONISM, f"'Instrument {symbol} in Simultaneous Auction closing.'"
+            RejectReason.AUCTION_SYNCHRONISM, f"'Instrument {symbol} in Simultaneous Auction closing.'"
         )
 
     def next_timeout(self) -> int | None:

@@ -7,8 +7,8 @@ from pregao.exchange.commands import (
     BlockTrade,
     CrossOrder,
     ForwardTrade,
-    Reason,
     Rejection,
+    RejectReason,
     SweepAndCross,
     TaaTrade,
     TacTrade,
@@ -31,9 +31,9 @@ def find_market(floor: Floor, security_id: int, quantity: int, price: int | None
     agree on a price past the hard limits (13.11)."""
     market = floor.markets.get(security_id)
     if market is None:
-        return Rejection(Reason.UNKNOWN_INSTRUMENT)
+        return Rejection(RejectReason.UNKNOWN_INSTRUMENT)
     if not STATE_RULES[floor.hooks.trading_state(security_id)].match:
-        return Rejection(Reason.STATE_FORBIDS_TRADE)
+        return Rejection(RejectReason.STATE_FORBIDS_TRADE)
     reason = check_quantity(market.instrument, quantity)
     if reason is None and price is not None:
         reason = check_price(market.instrument, price)
@@ -42,7 +42,7 @@ def find_market(floor: Floor, security_id: int, quantity: int, price: int | None
     limits = floor.hooks.hard_limits(market)
     if price is not None and limits is not None and not limits[0] <= price <= limits[1]:
         return Rejection(
-            Reason.PRICE_OUTSIDE_HARD_LIMIT, f"{price} is not within {limits[0]} and {limits[1]}"
+            RejectReason.PRICE_OUTSIDE_HARD_LIMIT, f"{price} is not within {limits[0]} and {limits[1]}"
         )
     return market
 
@@ -56,7 +56,7 @@ def _find_for_order(
         return market
     smallest = market.instrument.minimum_cross
     if smallest is not None and command.quantity < smallest:  # minCrossQty
-        return Rejection(Reason.CROSS_TOO_SMALL, f"{command.quantity} is below {smallest}")
+        return Rejection(RejectReason.CROSS_TOO_SMALL, f"{command.quantity} is below {smallest}")
     order = Order(
         0, command.security_id, side, OrderType.LIMIT, TimeInForce.IOC, command.quantity, command.price, firm,
         command.now_ns,
@@ -67,7 +67,7 @@ def _find_for_order(
     for find in floor.hooks.trade_ranges:
         found = find(market)
         if found is not None and not found[0] <= command.price <= found[1]:
-            return Rejection(Reason.PRICE_OUTSIDE_AUCTION_BAND)
+            return Rejection(RejectReason.PRICE_OUTSIDE_AUCTION_BAND)
     return market, order
 
 
@@ -79,7 +79,7 @@ def cross_order(command: CrossOrder, transaction: Transaction) -> Rejection | No
     market, _ = found
     bid, offer = market.book.buys.best_price, market.book.sells.best_price
     if (bid is not None and command.price < bid) or (offer is not None and command.price > offer):
-        return Rejection(Reason.CROSS_OUTSIDE_SPREAD)
+        return Rejection(RejectReason.CROSS_OUTSIDE_SPREAD)
     draft = _executed(transaction, market, command.price, command.quantity)
     draft.trade(market, command.price, command.quantity, command.buyer, command.seller, bits=CROSSED)
     transaction.close(draft)
@@ -144,12 +144,12 @@ def block_trade(command: BlockTrade, transaction: Transaction) -> Rejection | No
 def _price_of_block(market: Market, command: BlockTrade) -> int | Rejection:
     """A midpoint is the middle of the book, half a tick where that is between two."""
     if command.kind is not BlockKind.MIDPOINT:
-        return Rejection(Reason.PRICE_MISSING) if command.price is None else command.price
+        return Rejection(RejectReason.PRICE_MISSING) if command.price is None else command.price
     if command.price is not None:
-        return Rejection(Reason.PRICE_NOT_ALLOWED)
+        return Rejection(RejectReason.PRICE_NOT_ALLOWED)
     bid, offer = market.book.buys.best_price, market.book.sells.best_price
     if bid is None or offer is None:
-        return Rejection(Reason.NO_REFERENCE_PRICE)
+        return Rejection(RejectReason.NO_REFERENCE_PRICE)
     return (bid + offer) // 2
 
 
@@ -161,9 +161,9 @@ def _agree(
     if isinstance(market, Rejection):
         return market
     if market.session is not Session.REGULAR:
-        return Rejection(Reason.NOT_NOW, "only the regular session has a closing price")
+        return Rejection(RejectReason.NOT_NOW, "only the regular session has a closing price")
     if len(market.agreed) >= MOST_AGREED:
-        return Rejection(Reason.NOT_NOW, f"there are {MOST_AGREED} such trades already")
+        return Rejection(RejectReason.NOT_NOW, f"there are {MOST_AGREED} such trades already")
     market.agreed.append(Agreed(sub_type, command.quantity, command.buyer, command.seller))
     return None
 
@@ -195,10 +195,10 @@ def _find_cash(floor: Floor, forward: Market, command: ForwardTrade) -> Market |
     if command.cash_security_id is None:
         return None
     if command.cash_price is None:
-        return Rejection(Reason.PRICE_MISSING)
+        return Rejection(RejectReason.PRICE_MISSING)
     underlyings = {underlying.security_id for underlying in forward.instrument.underlyings}
     if underlyings and command.cash_security_id not in underlyings:
-        return Rejection(Reason.NOT_A_FORWARD)
+        return Rejection(RejectReason.NOT_A_FORWARD)
     return find_market(floor, command.cash_security_id, command.quantity, command.cash_price)
 
 
@@ -209,7 +209,7 @@ def forward_trade(command: ForwardTrade, transaction: Transaction) -> Rejection 
     if isinstance(market, Rejection):
         return market
     if market.instrument.security_type not in _FORWARDS:
-        return Rejection(Reason.NOT_A_FORWARD)
+        return Rejection(RejectReason.NOT_A_FORWARD)
     cash = _find_cash(floor, market, command)
     if isinstance(cash, Rejection):
         return cash

@@ -23,7 +23,7 @@ def average(value: int, volume: int) -> int:
     return (2 * value + volume) // (2 * volume)
 
 
-class Statistics:
+class SessionStatistics:
     __slots__ = (
         "_kept_trades", "_settled", "closing_fine", "corrected", "count", "high", "last", "last_settled_id",
         "low", "opening", "opening_now", "settled_net", "swing", "told", "totals_told", "trades",

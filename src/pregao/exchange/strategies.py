@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pregao.exchange.book import BookSide
 from pregao.exchange.market import Floor, Market
-from pregao.exchange.orders import Order, OrderType, Place, TimeInForce
+from pregao.exchange.orders import Order, OrderPlace, OrderType, TimeInForce
 from pregao.model.instruments import Instrument, PriceMethod
 from pregao.model.market import Side
 
@@ -51,7 +51,7 @@ class Strategy:
 
     def current(self, side: Side) -> "ImpliedOrder | None":
         order = self.standing[side]
-        return order if order is not None and order.place is Place.BOOK else None
+        return order if order is not None and order.place is OrderPlace.BOOK else None
 
     def worth(self, side: Side) -> tuple[int, int] | None:
         """Price and size of the implied order of a side."""

@@ -11,13 +11,13 @@ from pregao.exchange.commands import (
     CancelSide,
     ManualTrade,
     MoveInstrument,
-    Reason,
     Rejection,
+    RejectReason,
     TradeOnBehalf,
 )
 from pregao.exchange.conditions import ON_BEHALF, OUT_OF_SEQUENCE, condition, condition_bits
 from pregao.exchange.market import Floor, Market
-from pregao.exchange.orders import LAST_SEGMENT, Place
+from pregao.exchange.orders import LAST_SEGMENT, OrderPlace
 from pregao.exchange.transaction import Draft, Transaction, tell
 from pregao.model.events import Definition, Trade, TradeBusted
 from pregao.model.market import DefinitionAction
@@ -26,7 +26,7 @@ from pregao.model.market import DefinitionAction
 def _find(floor: Floor, security_id: int, quantity: int | None, price: int | None) -> Market | Rejection:
     market = floor.markets.get(security_id)
     if market is None:
-        return Rejection(Reason.UNKNOWN_INSTRUMENT)
+        return Rejection(RejectReason.UNKNOWN_INSTRUMENT)
     reason = None if quantity is None else check_quantity(market.instrument, quantity)
     if reason is None and price is not None:
         reason = check_price(market.instrument, price)
@@ -75,11 +75,11 @@ def bust_trade(command: BustTrade, transaction: Transaction) -> Rejection | None
     date = market.trade_date if command.trade_date is None else command.trade_date
     trade = market.find_trade(date, command.trade_id)
     if trade is None:
-        return Rejection(Reason.UNKNOWN_TRADE)
+        return Rejection(RejectReason.UNKNOWN_TRADE)
     busted = list(_with_legs(transaction.floor, market, trade))
     for each, its_trade in busted:
         if each.is_settled(its_trade):
-            return Rejection(Reason.UNKNOWN_TRADE, f"its leg {its_trade.security_id} is settled")
+            return Rejection(RejectReason.UNKNOWN_TRADE, f"its leg {its_trade.security_id} is settled")
     draft = transaction.draft()
     for each, its_trade in busted:
         _take_back(draft, each, its_trade)
@@ -120,7 +120,7 @@ def amend_trade(command: AmendTrade, transaction: Transaction) -> Rejection | No
     counted = market.statistics.trades.get(command.trade_id)
     old = counted or market.past_trades.find(market.trade_date, command.trade_id)
     if old is None:
-        return Rejection(Reason.UNKNOWN_TRADE)
+        return Rejection(RejectReason.UNKNOWN_TRADE)
     new = replace(
         old,
         price=old.price if command.price is None else command.price,
@@ -130,7 +130,7 @@ def amend_trade(command: AmendTrade, transaction: Transaction) -> Rejection | No
         transact_ns=command.now_ns if command.transact_ns is None else command.transact_ns,
     )
     if replace(new, transact_ns=old.transact_ns) == old and command.transact_ns is None:
-        return Rejection(Reason.NOTHING_CHANGED)
+        return Rejection(RejectReason.NOTHING_CHANGED)
     draft = transaction.draft()
     if counted is not None:
         market.statistics.replace_trade(new)
@@ -154,7 +154,7 @@ def cancel_side(command: CancelSide, transaction: Transaction) -> Rejection | No
     if isinstance(market, Rejection):
         return market
     if not market.book.side(command.side).orders:
-        return Rejection(Reason.UNKNOWN_ORDER, "the side is empty")
+        return Rejection(RejectReason.UNKNOWN_ORDER, "the side is empty")
     draft = transaction.draft()
     draft.delete_side(market, command.side)
     transaction.close(draft)
@@ -168,12 +168,12 @@ def move_instrument(command: MoveInstrument, transaction: Transaction) -> Reject
     if isinstance(market, Rejection):
         return market
     if not 1 <= command.segment <= LAST_SEGMENT:
-        return Rejection(Reason.UNKNOWN_SEGMENT, str(command.segment))
+        return Rejection(RejectReason.UNKNOWN_SEGMENT, str(command.segment))
     if command.security_id in floor.implying:
         # Implied orders are made inside one matching engine (18).
-        return Rejection(Reason.NOT_NOW, "implied orders tie it to its segment")
+        return Rejection(RejectReason.NOT_NOW, "implied orders tie it to its segment")
     if market.ids.segment == command.segment:
-        return Rejection(Reason.NO_CHANGE_OF_SEGMENT)
+        return Rejection(RejectReason.NO_CHANGE_OF_SEGMENT)
     draft = transaction.draft()
     standing = [order for order in market.book if order.survives_session]
     for order in list(market.book):
@@ -182,7 +182,7 @@ def move_instrument(command: MoveInstrument, transaction: Transaction) -> Reject
         else:
             draft.cancel(market, order)
     for order in [o for o in floor.orders.values() if o.security_id == market.security_id]:
-        if not order.survives_session and order.place is not Place.NOWHERE:
+        if not order.survives_session and order.place is not OrderPlace.NOWHERE:
             draft.cancel(market, order)
     market.ids = floor.segment(command.segment)
     market.instrument = replace(market.instrument, segment=command.segment)

@@ -8,7 +8,7 @@ its own (4.2.1, 4.2.2).
 
 from collections.abc import Iterable
 
-from pregao.exchange.auctions import AuctionKind, Auctions, Running, leaves_unpriced
+from pregao.exchange.auctions import AuctionKind, Auctions, RunningAuction, leaves_unpriced
 from pregao.exchange.bands import Bands
 from pregao.exchange.catalogues.rules import Catalogue, Listing
 from pregao.exchange.guards import Guards
@@ -180,7 +180,7 @@ class Surveillance:
         else:
             self.pairs.ended(security_id)  # halted or closed: there is no auction to hold with it
 
-    def _due(self, transaction: Transaction, running: Running) -> None:
+    def _due(self, transaction: Transaction, running: RunningAuction) -> None:
         security_id = running.security_id
         if self._must_prolong(running):
             self.extend(transaction, security_id)
@@ -208,7 +208,7 @@ class Surveillance:
                 steps = self.pairs.due(security_id, transaction.now_ns, leaves_group=True)
                 self.take_steps(transaction, steps)
 
-    def _must_prolong(self, running: Running) -> bool:
+    def _must_prolong(self, running: RunningAuction) -> bool:
         if not running.can_extend:
             return False
         market, found = self.markets[running.security_id], running.theoretical

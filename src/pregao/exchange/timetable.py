@@ -4,11 +4,12 @@ from collections.abc import Iterable, Iterator
 from random import Random
 
 from pregao.exchange import control
-from pregao.exchange.catalogues.rules import Catalogue, Group, Listing
+from pregao.exchange.catalogues.rules import Catalogue, Listing, TradingGroup
 from pregao.exchange.day import (
     SECOND_NS,
     AuctionStep,
     DayScript,
+    DayStep,
     Figure,
     FigureStep,
     HaltStep,
@@ -16,7 +17,6 @@ from pregao.exchange.day import (
     PhaseStep,
     SessionStep,
     SettlementStep,
-    Step,
     Target,
 )
 from pregao.exchange.listing_steps import ListedSymbols, ListingStep
@@ -49,7 +49,7 @@ class _Column:
 
     def __init__(self, catalogue: Catalogue, name: str, trade_date: int, start_ns: int, seed: int) -> None:
         self.name, self.trade_date, self.start_ns, self.seed = name, trade_date, start_ns, seed
-        self.groups: list[Group] = [group for group in catalogue.groups if group.schedule == name]
+        self.groups: list[TradingGroup] = [group for group in catalogue.groups if group.schedule == name]
         keys = {group.key for group in self.groups}
         self.listings: list[Listing] = [
             each for each in catalogue.listings if (each.instrument.group, each.instrument.exchange) in keys
@@ -59,7 +59,7 @@ class _Column:
         self.all_symbols = {each.symbol: each.security_id for each in catalogue.instruments}
         self.symbols = {each.instrument.symbol: each.instrument.security_id for each in self.listings}
 
-    def commands(self, steps: tuple[Step, ...]) -> Iterator[control.Control]:
+    def commands(self, steps: tuple[DayStep, ...]) -> Iterator[control.Control]:
         listed = ListedSymbols(self.all_symbols, (each for each in steps if isinstance(each, ListingStep)))
         for place, step in enumerate(steps):
             if isinstance(step, PhaseStep):
@@ -83,7 +83,7 @@ class _Column:
         for group in self.groups:
             yield control.ChangePhase(now_ns, *group.key, step.phase, ends_ns, step.expires)
 
-    def _others(self, step: Step) -> Iterable[control.Control]:
+    def _others(self, step: DayStep) -> Iterable[control.Control]:
         now_ns = self._ns(step.at_s)
         if isinstance(step, SessionStep):
             return [

@@ -8,12 +8,12 @@ from pregao.exchange.book import BookSide
 from pregao.exchange.conditions import condition, condition_bits
 from pregao.exchange.legs import LegReport
 from pregao.exchange.market import Floor, Market
-from pregao.exchange.orders import Order, Place
+from pregao.exchange.orders import Order, OrderPlace
 from pregao.model.events import Event, ExecutionSummary, OrderUpdate, SideDeleted, Trade, Update
 from pregao.model.market import Action, Aggressor, Side, TradeSubType
 
 _NEW, _CHANGE, _DELETE = Action.NEW, Action.CHANGE, Action.DELETE
-_BOOK, _NOWHERE = Place.BOOK, Place.NOWHERE
+_BOOK, _NOWHERE = OrderPlace.BOOK, OrderPlace.NOWHERE
 _BUY = Side.BUY
 
 
@@ -114,11 +114,11 @@ class Draft:
         place = order.place
         if place is _BOOK:
             self.remove(market, order)
-        elif place is Place.STOP:
+        elif place is OrderPlace.STOP:
             market.stops.remove(order)
-        elif place is Place.ON_CLOSE:
+        elif place is OrderPlace.ON_CLOSE:
             del market.on_close[order.order_id]
-        elif place is Place.HIDDEN:
+        elif place is OrderPlace.HIDDEN:
             del market.hidden[order.order_id]
         if not order.implied:
             market.cancelled += order.leaves

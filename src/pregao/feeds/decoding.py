@@ -172,7 +172,7 @@ class TaggedDecoder(Protocol):
         """`tag=value|` in the order of the wire, constants too."""
 
 
-class Window(Protocol):
+class CaptureWindow(Protocol):
     """A stretch of a capture: see `io.captures`."""
 
     base: int
@@ -225,7 +225,7 @@ class Columns(Protocol):
 class ColumnReader(Protocol):
     """Captures to columns, one after the other."""
 
-    def batches(self, windows: Iterable[Window]) -> Iterator[Columns]:
+    def batches(self, windows: Iterable[CaptureWindow]) -> Iterator[Columns]:
         """Every message of a capture, given by windows as `io.captures` makes them."""
 
     def tables(self) -> list[str]: ...

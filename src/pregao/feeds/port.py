@@ -20,14 +20,27 @@ from pregao.model.events import Definition, News
 from pregao.model.packets import Unit, Units
 from pregao.model.records import record
 from pregao.model.rows import Rows
-from pregao.recovery.policy import Policy
+from pregao.recovery.policy import RecoveryPolicy
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 __all__ = [
-    "Header", "Identity", "Inspector", "Journal", "JournalFault", "ListedDefinition", "Looked",
-    "MulticastSystem", "NewsDesk", "OrderingSystem", "Policy", "Reading", "RowFault", "SessionMessage",
-    "SessionSystem", "UnitReader",
+    "Header",
+    "Identity",
+    "Inspector",
+    "Journal",
+    "JournalFault",
+    "ListedDefinition",
+    "Looked",
+    "MulticastSystem",
+    "NewsDesk",
+    "OrderingSystem",
+    "Reading",
+    "RecoveryPolicy",
+    "RowFault",
+    "SessionMessage",
+    "SessionSystem",
+    "UnitReader",
 ]  # fmt: skip
 
 
@@ -135,7 +148,7 @@ class MulticastSystem(Protocol):
 
     name: str  # as in `--system`, in tables and in file names
     title: str  # for people
-    policy: Policy
+    policy: RecoveryPolicy
     identity: Identity
 
     def headers(self, *, heartbeats: bool = True) -> Header:

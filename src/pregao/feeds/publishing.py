@@ -24,7 +24,7 @@ from pregao.model.events import (
 from pregao.model.instruments import Instrument
 from pregao.model.market import Action
 from pregao.model.streams import Feed, Stream
-from pregao.recovery.policy import Policy
+from pregao.recovery.policy import RecoveryPolicy
 
 NOT_SENT: Final = -1  # among the counts of messages: the update became none
 _MILLISECOND: Final = 1_000_000
@@ -33,7 +33,7 @@ _MILLISECOND: Final = 1_000_000
 Listener = Callable[[Event, int], None]
 
 
-class Site(Enum):
+class PublishingSite(Enum):
     """Who sends: which feeds carry the incremental stream, and which the loops.
 
     The contingency site is a publisher of its own, with its own sequence and its own resets.
@@ -44,14 +44,14 @@ class Site(Enum):
 
     @property
     def incremental(self) -> tuple[Feed, ...]:
-        return (Feed.A, Feed.B) if self is Site.PRIMARY else (Feed.C,)
+        return (Feed.A, Feed.B) if self is PublishingSite.PRIMARY else (Feed.C,)
 
     @property
     def loops(self) -> tuple[Feed, ...]:
-        return (Feed.A,) if self is Site.PRIMARY else (Feed.C,)
+        return (Feed.A,) if self is PublishingSite.PRIMARY else (Feed.C,)
 
 
-class Pace(NamedTuple):
+class LoopPace(NamedTuple):
     """How fast a loop goes: time between its packets, and between its end and the next."""
 
     interval_ns: int = 2 * _MILLISECOND
@@ -61,8 +61,8 @@ class Pace(NamedTuple):
 class Paces(NamedTuple):
     """How fast everything that repeats is repeated."""
 
-    definitions: Pace = Pace()
-    snapshots: Pace = Pace()
+    definitions: LoopPace = LoopPace()
+    snapshots: LoopPace = LoopPace()
     heartbeat_ns: int = 1_000 * _MILLISECOND
     recovery_ns: int = 1 * _MILLISECOND  # between two books that come back gradually
     snapshot_entries: int | None = None  # orders in a message; None: as the system has it
@@ -206,7 +206,7 @@ class PublishingSystem(Protocol):
 
     name: str
     title: str
-    policy: Policy
+    policy: RecoveryPolicy
     versions: tuple[int, ...]  # of its wire: those it can publish
 
     def channels_of(self, instrument: Instrument) -> tuple[int, ...]:
@@ -220,7 +220,7 @@ class PublishingSystem(Protocol):
         source: BookSource,
         *,
         now_ns: int,
-        site: Site = Site.PRIMARY,
+        site: PublishingSite = PublishingSite.PRIMARY,
         paces: Paces | None = None,
         habits: Habits | None = None,
         start: SequencePoint | None = None,

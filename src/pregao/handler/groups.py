@@ -22,7 +22,7 @@ _MOST_TOLD: Final = 32  # phases of a group that are remembered: snapshots are s
 
 
 @dataclass(slots=True)
-class Group:
+class GroupPhase:
     name: str
     phase: Phase | int | None = None
     verified: bool = False
@@ -87,19 +87,19 @@ class Groups:
 
     def __init__(self, store: BookStore) -> None:
         self._store = store
-        self._groups: dict[str, Group] = {}
+        self._groups: dict[str, GroupPhase] = {}
         self._group_of: dict[int, str] = {}
         self._is_stranger = np.ones(64, np.bool_)  # by index
         self._sought: set[str] = set()
         self._lost_at = 0
 
-    def __getitem__(self, name: str) -> Group:
+    def __getitem__(self, name: str) -> GroupPhase:
         return self._groups[name]
 
     def names(self) -> list[str]:
         return list(self._groups)
 
-    def of(self, index: int) -> Group | None:
+    def of(self, index: int) -> GroupPhase | None:
         name = self._group_of.get(index)
         return None if name is None else self._groups[name]
 
@@ -146,7 +146,7 @@ class Groups:
             self._look_again(group)
         self._store.forget_phases()
 
-    def tell(self, row: Any) -> Group:
+    def tell(self, row: Any) -> GroupPhase:
         """A phase of the incremental stream; its effects on instruments are `affect`."""
         group = self._named(group_name(int(row["id"])))
         group.enter(int(row["type"]), int(row["at"]))
@@ -223,10 +223,10 @@ class Groups:
         left_opening = before == Phase.PRE_OPEN and phase != before
         return not may_be_auction(phase, own) or (left_opening and own != State.RESERVED)
 
-    def _named(self, name: str) -> Group:
+    def _named(self, name: str) -> GroupPhase:
         group = self._groups.get(name)
         if group is None:
-            group = self._groups[name] = Group(name)
+            group = self._groups[name] = GroupPhase(name)
         return group
 
     def _leave(self, index: int, name: str) -> None:
@@ -234,13 +234,13 @@ class Groups:
         group.discard(index)
         self._look_again(group)
 
-    def _set(self, group: Group, row: Any) -> None:
+    def _set(self, group: GroupPhase, row: Any) -> None:
         ends = int(row["inserted_ns"])
         group.ends_ns = ends if ends > 0 else None
         group.session = int(row["session"])
         self._look_again(group)
 
-    def _look_again(self, group: Group) -> None:
+    def _look_again(self, group: GroupPhase) -> None:
         if group.is_sought:
             self._sought.add(group.name)
         else:

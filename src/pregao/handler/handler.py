@@ -36,13 +36,13 @@ from pregao.recovery.arbitration_state import (
     STOP,
     STOP_ODD,
     STOP_RELEASE,
-    State,
+    ArbitrationState,
 )
 from pregao.recovery.channel import ChannelMachine
 from pregao.recovery.events import Event
-from pregao.recovery.instruments import Known
+from pregao.recovery.instruments import BookStatus
 from pregao.recovery.kernels.arrivals import take_in_sequence
-from pregao.recovery.policy import Settings
+from pregao.recovery.policy import ChannelSettings
 from pregao.recovery.sequence import SITE_OF
 from pregao.recovery.sequence import Feed as SessionFeed
 
@@ -56,14 +56,14 @@ class ChannelHandler:
         self,
         channel: int,
         system: MulticastSystem,
-        settings: Settings | None = None,
+        settings: ChannelSettings | None = None,
         *,
         observer: Observer | None = None,
         whole_events: bool = True,
         quotes: bool = False,
     ) -> None:
         self.channel = channel
-        settings = replace(settings or Settings(), policy=system.policy)
+        settings = replace(settings or ChannelSettings(), policy=system.policy)
         numbering = InstrumentNumbers(settings.instruments)
         self.store = BookStore(numbering)
         self.groups, self.instruments = Groups(self.store), Instruments()
@@ -90,7 +90,7 @@ class ChannelHandler:
         outputs: tuple[Array, ...] = (*self._out, self._out_rows)
         fields = (OUT_OFFSET, OUT_LENGTH, OUT_AT, OUT_VERSION, OUT_ROW)
         self._out_places = [(f, array.ctypes.data) for f, array in zip(fields, outputs, strict=True)]
-        self._led: State | None = None  # the arbiter's state that knows where packets go
+        self._led: ArbitrationState | None = None  # the arbiter's state that knows where packets go
         self.ignored = 0  # packets of recovery streams that nobody needs
         if quotes:
             self.store.want_quotes()
@@ -170,7 +170,7 @@ class ChannelHandler:
         table = self.machine.table
         return (HandledBook(self, index) for index in range(len(table)) if table.is_followed(index))
 
-    def known(self, index: int) -> tuple[Known, Known]:
+    def known(self, index: int) -> tuple[BookStatus, BookStatus]:
         """What is known of the book and of the statistics of an instrument."""
         return self.machine.known(index)
 

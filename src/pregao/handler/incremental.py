@@ -28,7 +28,7 @@ from pregao.model.errors import PregaoError
 from pregao.model.events import News
 from pregao.model.packets import UInt32s
 from pregao.model.rows import ROW, Kind, Rows
-from pregao.recovery.arbitration import Packet
+from pregao.recovery.arbitration import SequencedPacket
 from pregao.recovery.channel import ChannelMachine
 from pregao.recovery.instruments import NOTABLE
 
@@ -82,7 +82,7 @@ class IncrementalReader:
         self._now_ns = now_ns
         self._read(self._reader.read(base, *columns, count), columns[2])
 
-    def take_packet(self, packet: Packet) -> None:
+    def take_packet(self, packet: SequencedPacket) -> None:
         """One packet that was judged by itself."""
         self._now_ns = packet.arrival_ns
         payload = np.frombuffer(packet.payload, np.uint8)

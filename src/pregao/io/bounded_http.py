@@ -32,7 +32,7 @@ _LATER: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ServerLimits:
     connections: int = 256
     idle_s: float = 10.0  # for the headers of a request, the first or another
     request_s: float = 60.0  # from the end of the headers to the end of the answer
@@ -93,7 +93,7 @@ class _Connection(asyncio.Protocol):
 class Connections:
     """Those of one server. `under_way` is a middleware of its application; `clock` is in seconds."""
 
-    def __init__(self, limits: Limits, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, limits: ServerLimits, clock: Callable[[], float] = monotonic) -> None:
         self.limits, self.allowed, self.clock = limits, limits.allowed(), clock
         self.refused = self.overdue = 0
         self._make: Callable[[], asyncio.Protocol] | None = None

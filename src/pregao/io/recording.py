@@ -130,7 +130,7 @@ Describe = Callable[[bytes], FrameTimes | None]  # of the records of a frame; No
 IsHeader = Callable[[bytes], bool]
 
 
-class Outcome(Enum):
+class RepairOutcome(Enum):
     REPAIRED = "repaired"
     EMPTY = "held no packet, removed"
     IN_USE = "still being written"
@@ -141,7 +141,7 @@ class Outcome(Enum):
 @dataclass(frozen=True, slots=True)
 class Repair:
     part: Path
-    outcome: Outcome
+    outcome: RepairOutcome
     packets: int = 0
     lost_bytes: int = 0  # behind the last whole frame
 
@@ -158,9 +158,9 @@ def repair(part: Path, is_header: IsHeader, describe: Describe) -> Repair:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            return Repair(part, Outcome.IN_USE)
+            return Repair(part, RepairOutcome.IN_USE)
         if path.exists():
-            return Repair(part, Outcome.NAME_TAKEN)
+            return Repair(part, RepairOutcome.NAME_TAKEN)
         return _repair_open(file, part, path, is_header, describe)
 
 
@@ -169,17 +169,17 @@ def _repair_open(file: BinaryIO, part: Path, path: Path, is_header: IsHeader, de
     frames, times = _sound_frames(file, size, is_header, describe)
     end = sum(frame.compressed for frame in frames)
     if not frames and size:
-        return Repair(part, Outcome.FOREIGN)
+        return Repair(part, RepairOutcome.FOREIGN)
     lost = size - max([end, *(span.offset + span.size for span in whole_frames(file, size))])
     if not times:
         part.unlink()
-        return Repair(part, Outcome.EMPTY, lost_bytes=lost)
+        return Repair(part, RepairOutcome.EMPTY, lost_bytes=lost)
     file.truncate(end)
     file.seek(end)
     file.write(closing_tables(frames, times))
     file.flush()
     publish(file.fileno(), path)
-    return Repair(part, Outcome.REPAIRED, sum(each.packets for each in times), lost)
+    return Repair(part, RepairOutcome.REPAIRED, sum(each.packets for each in times), lost)
 
 
 def _sound_frames(

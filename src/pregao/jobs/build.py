@@ -18,7 +18,7 @@ from pregao.lake.spark.session import LOCAL, local_session
 from pregao.lake.store.location import Location, is_remote
 from pregao.model.errors import ConfigurationError
 
-Told = Callable[[str, int, int], None]
+OnProgress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,12 @@ def unreadable_captures(captures: Sequence[str]) -> list[str]:
 
 
 def build_lake(
-    request: BuildRequest, told: Told, *, master: str = LOCAL, archive: str | None = None, spark: Any = None
+    request: BuildRequest,
+    told: OnProgress,
+    *,
+    master: str = LOCAL,
+    archive: str | None = None,
+    spark: Any = None,
 ) -> BuildReport:
     """Spark is only started when there is something to do; `spark` is a session that is there already."""
     with _builder(request, told, master=master, archive=archive, spark=spark) as builder:
@@ -55,7 +60,12 @@ def build_lake(
 
 
 def forecast_lake(
-    request: BuildRequest, told: Told, *, master: str = LOCAL, archive: str | None = None, spark: Any = None
+    request: BuildRequest,
+    told: OnProgress,
+    *,
+    master: str = LOCAL,
+    archive: str | None = None,
+    spark: Any = None,
 ) -> Forecast:
     """What `build_lake` would do."""
     with _builder(request, told, master=master, archive=archive, spark=spark) as builder:
@@ -64,7 +74,7 @@ def forecast_lake(
 
 @contextmanager
 def _builder(
-    request: BuildRequest, told: Told, *, master: str, archive: str | None, spark: Any
+    request: BuildRequest, told: OnProgress, *, master: str, archive: str | None, spark: Any
 ) -> Iterator[Builder]:
     if not find_captures(request.captures):
         raise ConfigurationError("there is no capture file in what was given")

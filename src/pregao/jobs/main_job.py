@@ -27,7 +27,7 @@ MESSAGES: Final = 300_000
 FAULTS: Final = (
     "loss=0.2%,gap=3x40@A,gap=2x60@B,cut=B@14:20+20s,both=5x25,dup=0.05%,delay=0.1%:5ms,skew=B:+180us"
 )
-Told = Callable[[str, int, int], None]  # step, done, of how many
+OnProgress = Callable[[str, int, int], None]  # step, done, of how many
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class JobDone:
     seconds: dict[str, float]  # of wall time by step, in their order
 
 
-def run_main_job(settings: JobSettings, told: Told, *, spark: Any = None) -> JobDone:
+def run_main_job(settings: JobSettings, told: OnProgress, *, spark: Any = None) -> JobDone:
     """`spark` is a session that is there already."""
     watch = _StepTimes(told)
     captures = _captures(settings, told)
@@ -92,7 +92,7 @@ def run_main_job(settings: JobSettings, told: Told, *, spark: Any = None) -> Job
 class _StepTimes:
     """Wall time of each step; the start of Spark, which a build counts as planning, by itself."""
 
-    def __init__(self, told: Told) -> None:
+    def __init__(self, told: OnProgress) -> None:
         self._told, self._since = told, perf_counter()
         self.seconds: dict[str, float] = {}
 
@@ -113,7 +113,7 @@ class _StepTimes:
         self._since = perf_counter()
 
 
-def _captures(settings: JobSettings, told: Told) -> Captures:
+def _captures(settings: JobSettings, told: OnProgress) -> Captures:
     """Those of the last run where nothing about them changed; otherwise a new simulation."""
     wanted: dict[str, Any] = {
         "seed": settings.seed, "messages": settings.messages, "faults": settings.faults

@@ -19,12 +19,12 @@ from pregao.lake.spark.failures import stop as stop_session
 from pregao.lake.spark.session import LOCAL, local_session
 from pregao.lake.store.ledger import Ledger
 from pregao.lake.store.location import Location
-from pregao.lake.streaming.query import Query, alone
+from pregao.lake.streaming.query import LakeStreaming, alone
 from pregao.lake.streaming.source import BatchReport, StreamSettings
 from pregao.lake.streaming.streamer import Streamer
 from pregao.model.errors import ConfigurationError
 
-Told = Callable[[BatchReport], None]
+OnBatch = Callable[[BatchReport], None]
 _SECOND_NS = 1_000_000_000
 _PATIENT = {"spark.python.authenticate.socketTimeout": "120s"}  # with Python processes that are to start
 
@@ -48,7 +48,7 @@ class StreamRequest:
 
 
 def stream_lake(
-    request: StreamRequest, stop: Event, told: Told, *, master: str = LOCAL, archive: str | None = None,
+    request: StreamRequest, stop: Event, told: OnBatch, *, master: str = LOCAL, archive: str | None = None,
     spark: Any = None, ready: Callable[[], None] = lambda: None,
     on_progress: OnProgress = lambda step, done, total: None,
 ) -> None:  # fmt: skip
@@ -69,7 +69,7 @@ def stream_lake(
         ready()
         try:
             streamer = Streamer(location, SparkRunner(session), checkpoint, settings)
-            query = Query(
+            query = LakeStreaming(
                 session, streamer, checkpoint, told, every_s=request.every_s, most_files=request.most_files
             )
             query.run(request.folder, stop)

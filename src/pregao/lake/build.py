@@ -29,8 +29,8 @@ from pregao.lake.plan.fingerprints import (
 from pregao.lake.plan.index import FileIndex
 from pregao.lake.plan.scan import ScanSettings
 from pregao.lake.plan.scanning import Scanning, Wanted
-from pregao.lake.plan.unit_plan import PLAN, Planned, start_of
-from pregao.lake.plan.units import Unit, find_units
+from pregao.lake.plan.unit_plan import PLAN, UnitPlan, start_of
+from pregao.lake.plan.units import LakeUnit, find_units
 from pregao.lake.running.runners import Runner
 from pregao.lake.shared_parts import SharedParts
 from pregao.lake.state import LakeState, write_units
@@ -52,7 +52,7 @@ from pregao.lake.unit_work import (
 
 __all__ = ["USUAL_BARS", "BuildReport", "BuildSettings", "Builder"]
 
-Told = Callable[[str, int, int], None]  # step, done, of how many
+OnProgress = Callable[[str, int, int], None]  # step, done, of how many
 _ATTEMPTS: Final = 3
 
 
@@ -63,7 +63,7 @@ def _silent(step: str, done: int, total: int) -> None:
 class Builder:
     def __init__(
         self, location: Location, runner: Runner, settings: BuildSettings | None = None, *,
-        told: Told = _silent,
+        told: OnProgress = _silent,
     ) -> None:  # fmt: skip
         self._location, self._runner = location, runner
         self._settings, self._told = settings or BuildSettings(), told
@@ -151,7 +151,7 @@ class Builder:
         report.unreadable = [each for each in scanning.others if isinstance(each, Unreadable)]
         return indexes
 
-    def _units(self, indexes: list[FileIndex], report: BuildReport) -> list[Unit]:
+    def _units(self, indexes: list[FileIndex], report: BuildReport) -> list[LakeUnit]:
         settings, found = self._settings, find_units(indexes)
         report.warnings = [*map(str, report.unreadable), *left_out(indexes, found)]
         return [
@@ -161,7 +161,7 @@ class Builder:
             if settings.dates is None or unit.trade_date in settings.dates
         ]
 
-    def _build_date(self, units: list[Unit], indexes: list[FileIndex], report: BuildReport) -> None:
+    def _build_date(self, units: list[LakeUnit], indexes: list[FileIndex], report: BuildReport) -> None:
         """Once more when another build has meanwhile changed what this one stands on."""
         for _ in range(_ATTEMPTS):
             state = LakeState.recovered(self._location, self._settings.system)
@@ -181,7 +181,7 @@ class Builder:
         raise LakeConflictError(f"{self._location.uri}: other builds keep changing what this one stands on")
 
     def _plan(
-        self, unit: Unit, indexes: list[FileIndex], state: LakeState, outcome: "_DateOutcome"
+        self, unit: LakeUnit, indexes: list[FileIndex], state: LakeState, outcome: "_DateOutcome"
     ) -> UnitWork | None:
         """None: it stays as it is."""
         key, row = unit.key, state.row(unit.key)
@@ -263,7 +263,7 @@ class Builder:
         self._told("commit", 1, 1)
         self._lap(report, "commit")
 
-    def _plan_files(self, planned: Planned, done: list[SliceDone], build_id: str) -> list[DataFile]:
+    def _plan_files(self, planned: UnitPlan, done: list[SliceDone], build_id: str) -> list[DataFile]:
         quality = quality_table(
             planned.unit, planned.loops, done, planned.symbols, planned.damage, build_id
         )  # fmt: skip

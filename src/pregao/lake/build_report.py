@@ -11,7 +11,7 @@ from pregao.lake.errors import FewerCapturesError
 from pregao.lake.plan.captures import PIECE_PACKETS
 from pregao.lake.plan.index import FileIndex
 from pregao.lake.plan.slicing import piece_starts
-from pregao.lake.plan.units import Unit
+from pregao.lake.plan.units import LakeUnit
 from pregao.lake.tables.table import UnitKey
 from pregao.lake.tasks.run import SliceDone
 from pregao.lake.unit_work import Refused, UnitWork, Unreadable
@@ -69,7 +69,7 @@ class BuildReport:
             raise FewerCapturesError("; ".join(map(str, self.refused)))
 
 
-def left_out(indexes: Sequence[FileIndex], units: Sequence[Unit]) -> list[str]:
+def left_out(indexes: Sequence[FileIndex], units: Sequence[LakeUnit]) -> list[str]:
     """Flows that cannot be told, and channels without anything that makes a unit."""
     told = [f"{index.path}: {flow.reason}" for index in indexes for flow in index.left_out]
     built = {unit.channel for unit in units}

@@ -22,7 +22,7 @@ from pregao.feeds.registry import DEFAULT, load_system
 from pregao.io.clock import WallClock
 from pregao.lake.errors import LakeDamagedError
 from pregao.lake.lake import Lake
-from pregao.lake.plan.fingerprints import Carried, Chain, Start
+from pregao.lake.plan.fingerprints import CarriedBooks, Chain, Start
 from pregao.lake.reading.arrow import read
 from pregao.lake.store.committer import Committer
 from pregao.lake.store.files import DataFile, write_file
@@ -116,7 +116,7 @@ class LakeState:
         earlier = (each for each in self.keys if each.feed == key.feed and each.trade_date < key.trade_date)
         return max(earlier, default=None)
 
-    def begins(self, key: UnitKey, start: Start) -> Carried | None:
+    def begins(self, key: UnitKey, start: Start) -> CarriedBooks | None:
         """The books that a unit which starts there begins with; None: nothing is known of them."""
         before = self.before(key)
         row = None if before is None else self.row(before)
@@ -163,7 +163,7 @@ class LakeState:
         """What the units that are in the lake end with."""
         return Chain.of({key: _ends(key, row) for key, row in self.units.items()})
 
-    def locate(self, carried: Carried) -> Carried:
+    def locate(self, carried: CarriedBooks) -> CarriedBooks:
         """With its files: those of a unit that is in the lake are known to the log."""
         if carried.files or self._lake is None:
             return carried
@@ -209,9 +209,9 @@ class LakeState:
         return committer.commit(change, label, base=self.version.number, reads=self._reads, opened=opened)
 
 
-def _ends(key: UnitKey, row: UnitRow) -> Carried | None:
+def _ends(key: UnitKey, row: UnitRow) -> CarriedBooks | None:
     told = json.loads(row["plan"] or "{}").get("ends")
-    return None if told is None else Carried(key, *told)
+    return None if told is None else CarriedBooks(key, *told)
 
 
 def write_units(location: Location, rows: Iterable[UnitRow]) -> list[DataFile]:

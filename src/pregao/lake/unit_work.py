@@ -4,12 +4,12 @@ unit is not replaced by one of fewer captures unless that is asked for."""
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from pregao.lake.plan.fingerprints import Carried, Input, together
+from pregao.lake.plan.fingerprints import CarriedBooks, Input, together
 from pregao.lake.plan.index import FileIndex
 from pregao.lake.plan.scan import ScanSettings, scan_capture
 from pregao.lake.plan.slicing import FROM_FIRST, Slice, cut_unit, share_out
-from pregao.lake.plan.unit_plan import Planned
-from pregao.lake.plan.units import Unit
+from pregao.lake.plan.unit_plan import UnitPlan
+from pregao.lake.plan.units import LakeUnit
 from pregao.lake.running.runners import may_pass
 from pregao.lake.shared_parts import unpack
 from pregao.lake.store.location import Location
@@ -51,7 +51,7 @@ class Refused:
 
 @dataclass(slots=True)
 class UnitWork:
-    planned: Planned
+    planned: UnitPlan
     slices: list[Slice]
     done: list[SliceDone] = field(default_factory=list)
 
@@ -60,16 +60,16 @@ class UnitWork:
         return self.planned.key
 
     @property
-    def ends(self) -> Carried | None:
+    def ends(self) -> CarriedBooks | None:
         lasts = (each for each, slice_ in zip(self.done, self.slices, strict=True) if slice_.is_last)
         return together([each.ends for each in lasts])
 
 
 def plan_work(
-    unit: Unit, indexes: list[FileIndex], begins: Carried | None, slices: int | None = None
+    unit: LakeUnit, indexes: list[FileIndex], begins: CarriedBooks | None, slices: int | None = None
 ) -> UnitWork:
     """`begins`: the books of the day before, with their files. `slices`: how many; None: by its size."""
-    planned = Planned.of(unit, indexes)
+    planned = UnitPlan.of(unit, indexes)
     planned.begins = begins
     made = cut_unit(unit, planned.loops, indexes, slices)
     if not planned.loops:

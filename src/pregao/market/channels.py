@@ -10,11 +10,11 @@ from pregao.handler.instruments import LineTable
 from pregao.handler.keeper import Observer
 from pregao.market.health import MarketHealth, channel_health
 from pregao.market.live import warm_up
-from pregao.market.packets import Packets, Slicer, feeds_of
+from pregao.market.packets import PacketSource, Slicer, feeds_of
 from pregao.market.times import FeedTimes
 from pregao.model.packets import PacketBatch, Units
 from pregao.recovery.events import Event
-from pregao.recovery.policy import Settings
+from pregao.recovery.policy import ChannelSettings
 
 _LONGEST_WAIT_S: Final = 0.1
 
@@ -26,13 +26,13 @@ class Channels:
 
     def __init__(
         self,
-        packets: Packets,
+        packets: PacketSource,
         observe: Observe,
         *,
         exact: bool = False,
         quotes: bool = True,
         whole_events: bool = True,
-        settings: Settings | None = None,
+        settings: ChannelSettings | None = None,
         system: str = DEFAULT,
     ) -> None:
         self.packets = packets
@@ -44,7 +44,7 @@ class Channels:
         self.now_ns = packets.now_ns  # when what is handled came
         self._observe, self._slicer = observe, Slicer()
         self._quotes, self._whole_events = quotes, whole_events
-        self._settings, self._system = settings or Settings(), load_system(system)
+        self._settings, self._system = settings or ChannelSettings(), load_system(system)
         self._headers = self._system.headers()
         self._known_lines = -1
         self._is_over = False  # captures have ended, and channels have said their last

@@ -8,8 +8,8 @@ from pregao.handler.handler import ChannelHandler
 from pregao.market.live import Reception
 from pregao.market.times import FeedTimes, Race, Spread
 from pregao.recovery.counters import FeedCounters, feed_counters
-from pregao.recovery.instruments import Known, Mark
-from pregao.recovery.progress import State
+from pregao.recovery.instruments import BookStatus, Mark
+from pregao.recovery.progress import ChannelState
 from pregao.recovery.sequence import SITE_OF, Feed, Site, number_of
 
 
@@ -30,7 +30,7 @@ class FeedHealth:
 @dataclass(frozen=True, slots=True)
 class ChannelHealth:
     channel: int
-    state: State
+    state: ChannelState
     ready: bool
     silent: bool
     site: Site
@@ -72,7 +72,7 @@ def channel_health(handler: ChannelHandler, times: FeedTimes, now_ns: int) -> Ch
     known = np.minimum(sync["book"], sync["statistics"])
     # As `ChannelMachine.known` has it: nothing is heard, or a snapshot is ahead of the stream.
     doubtful = sync["covered"] > machine.at if not machine.sites.silent else np.ones(len(sync), np.bool_)
-    known[doubtful] = np.minimum(known[doubtful], int(Known.UNVERIFIED))
+    known[doubtful] = np.minimum(known[doubtful], int(BookStatus.UNVERIFIED))
     counters = machine.counters.as_dict() | {
         "rows": handler.incremental.rows,
         "events_without_end": handler.incremental.forced,
@@ -89,9 +89,9 @@ def channel_health(handler: ChannelHandler, times: FeedTimes, now_ns: int) -> Ch
         version=machine.arbiter.version,
         number=number_of(machine.at),
         instruments=len(sync),
-        clean=int((known == Known.CLEAN).sum()),
-        unverified=int((known == Known.UNVERIFIED).sum()),
-        stale=int((known == Known.STALE).sum()),
+        clean=int((known == BookStatus.CLEAN).sum()),
+        unverified=int((known == BookStatus.UNVERIFIED).sum()),
+        stale=int((known == BookStatus.STALE).sum()),
         held_rows=int(sync["held"].sum()),
         waiting_packets=machine.arbiter.held,
         feeds=tuple(_feed_health(handler, feed, times, now_ns) for feed in Feed),

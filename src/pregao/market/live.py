@@ -14,7 +14,7 @@ from typing import Final
 from pregao.books.kernels.lookups import count_ahead, find_order, read_levels, read_orders
 from pregao.books.kernels.rows import clear_instrument, load_rows, settle
 from pregao.books.kernels.statistics import empty_slots, forget_auction, reset_session
-from pregao.captures.subscriptions import Subscription, open_receivers
+from pregao.captures.subscriptions import StreamSubscription, open_receivers
 from pregao.feeds.port import MulticastSystem
 from pregao.handler.kernels.live import apply_held, end_without_row, take_phase, take_rows, whole_events
 from pregao.handler.kernels.sorting import sort_packets
@@ -71,7 +71,7 @@ class LivePackets:
 
     def __init__(
         self,
-        subscriptions: Sequence[Subscription],
+        subscriptions: Sequence[StreamSubscription],
         buffer_size: int = RECEIVE_BUFFER,
         *,
         threaded: bool | None = None,

@@ -28,11 +28,11 @@ from pregao.market.collector import Collector, MarketEvent, TakeRows, Wanted
 from pregao.market.health import MarketHealth
 from pregao.market.live import LivePackets
 from pregao.market.names import UnknownInstrumentError, find_book, not_chosen
-from pregao.market.packets import Packets
+from pregao.market.packets import PacketSource
 from pregao.market.replayed import ReplayedPackets, captures_in
 from pregao.market.subscribers import OnEvent, Subscribers, Subscription
 from pregao.model.packets import PacketBatch
-from pregao.recovery.policy import Settings
+from pregao.recovery.policy import ChannelSettings
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -51,7 +51,7 @@ class Market:
 
     def __init__(
         self,
-        packets: Packets,
+        packets: PacketSource,
         *,
         symbols: Collection[str] = (),
         orders: bool = False,
@@ -60,7 +60,7 @@ class Market:
         depth: int = 0,
         exact: bool = True,
         whole_events: bool = True,
-        settings: Settings | None = None,
+        settings: ChannelSettings | None = None,
         system: str = DEFAULT,
     ) -> None:
         self._packets = packets
@@ -94,7 +94,7 @@ class Market:
         depth: int = 0,
         exact: bool = True,
         whole_events: bool = True,
-        settings: Settings | None = None,
+        settings: ChannelSettings | None = None,
         system: str = DEFAULT,
     ) -> Self:
         """Captures (or folders of them), merged by time. `speed` 1.0: at the recorded pace; 0: as fast as
@@ -121,7 +121,7 @@ class Market:
         depth: int = 0,
         exact: bool = False,
         whole_events: bool = True,
-        settings: Settings | None = None,
+        settings: ChannelSettings | None = None,
         system: str = DEFAULT,
     ) -> Self:
         """Multicast, as a channel configuration says; without one, `pregao exchange` on this machine."""

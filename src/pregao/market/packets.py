@@ -12,7 +12,7 @@ from pregao.model.streams import Stream, StreamId
 from pregao.recovery.events import Event
 
 
-class Packets(Protocol):
+class PacketSource(Protocol):
     """`take` waits for `timeout_s` at most, and not past `due_ns`: then somebody's time has come. None
     says that nothing came. A batch is valid until the next is asked for."""
 

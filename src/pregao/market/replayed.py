@@ -6,7 +6,7 @@ from typing import Final
 
 from pregao.captures.decode import load_channel_map
 from pregao.captures.decoded import Finding
-from pregao.captures.replay import Pace, Replay
+from pregao.captures.replay import Replay, ReplayClock
 from pregao.captures.streams import stream_of_file_name
 from pregao.feeds.registry import DEFAULT
 from pregao.io.clock import NS_PER_SECOND, Metronome
@@ -32,7 +32,7 @@ class ReplayedPackets:
         speed: float = 0.0,
         config: str | None = None,
         channels: Collection[int] = (),
-        pace: Pace | None = None,
+        pace: ReplayClock | None = None,
         packets: int = BATCH_PACKETS,
         system: str = DEFAULT,
     ) -> None:

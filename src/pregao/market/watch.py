@@ -18,11 +18,11 @@ from pregao.market.events import Trade, TradeBusted
 from pregao.market.health import MarketHealth
 from pregao.market.making import Scene, Symbols, bust, trade
 from pregao.market.names import find_book
-from pregao.market.packets import Packets
+from pregao.market.packets import PacketSource
 from pregao.model.events import News
 from pregao.model.rows import ROW_SIZE, Kind, Rows
 from pregao.recovery import events as e
-from pregao.recovery.policy import Settings
+from pregao.recovery.policy import ChannelSettings
 
 # The last trades of every instrument, kept as rows: objects are made of those that somebody looks at.
 
@@ -103,7 +103,9 @@ class _WatchedTape(Tape):
 
 
 class Watch:
-    def __init__(self, packets: Packets, settings: Settings | None = None, *, system: str = DEFAULT) -> None:
+    def __init__(
+        self, packets: PacketSource, settings: ChannelSettings | None = None, *, system: str = DEFAULT
+    ) -> None:
         self.packets = packets
         self.notices: deque[Notice] = deque(maxlen=_KEPT)
         self._tapes: dict[int, Tape] = {}

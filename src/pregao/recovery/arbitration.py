@@ -7,7 +7,8 @@
     far ahead, or of      `elsewhere`: followed when others confirm it. Number 1 of the next version is
     another version       believed at once, and waits for the end of the old one
 
-Runs of the first two kinds go through `kernels.arrivals.take_in_sequence`, which keeps the same `State`.
+Runs of the first two kinds go through `kernels.arrivals.take_in_sequence`, which keeps the same
+`ArbitrationState`.
 """
 
 from collections.abc import Callable
@@ -29,29 +30,41 @@ from pregao.recovery.arbitration_state import (
     RECEIVED,
     UNKNOWN,
     VERSION,
-    State,
+    ArbitrationState,
     messages_hash,
 )
-from pregao.recovery.in_sequence import Output, Packet, Taking
-from pregao.recovery.policy import Settings
+from pregao.recovery.in_sequence import InSequence, Output, SequencedPacket
+from pregao.recovery.policy import ChannelSettings
 from pregao.recovery.sequence import Feed
-from pregao.recovery.stray_packets import BEATS_BACK, FEW, MANY, Elsewhere, Place, RepeatedBeats, Waiting
+from pregao.recovery.stray_packets import (
+    BEATS_BACK,
+    FEW,
+    MANY,
+    RepeatedBeats,
+    StrayCluster,
+    StrayPacket,
+    StrayPackets,
+)
 
-__all__ = ["Arbiter", "Output", "Packet"]
+__all__ = ["Arbiter", "Output", "SequencedPacket"]
 
 
 class Arbiter:
     """One sequence of one site. `next_appearance` counts the sequence versions of the whole channel."""
 
     def __init__(
-        self, channel: int, feeds: tuple[Feed, ...], settings: Settings, next_appearance: Callable[[], int]
+        self,
+        channel: int,
+        feeds: tuple[Feed, ...],
+        settings: ChannelSettings,
+        next_appearance: Callable[[], int],
     ) -> None:
-        self.state = State(channel, feeds, settings.hash_ring, settings.policy.own_bytes)
+        self.state = ArbitrationState(channel, feeds, settings.hash_ring, settings.policy.own_bytes)
         self._settings, self._next_appearance = settings, next_appearance
         self._policy = settings.policy
-        self._taking = Taking(self.state, feeds, channel, settings)
-        self._elsewhere = Elsewhere(settings.hold_bytes)
-        self._coming: Place | None = None  # the next version, while the end of this one may still come
+        self._taking = InSequence(self.state, feeds, channel, settings)
+        self._elsewhere = StrayPackets(settings.hold_bytes)
+        self._coming: StrayCluster | None = None  # the next version, while the end of this one may still come
         self._ended_at = -1  # a SequenceReset stood there
         self._beats = RepeatedBeats()
 
@@ -92,7 +105,7 @@ class Arbiter:
         self._expire(now_ns)
         self._hear(feed, now_ns)
         value = messages_hash(payload, self._policy.own_bytes)
-        packet = Waiting(bytes(payload), feed, now_ns, value, 1 << feed - 1)
+        packet = StrayPacket(bytes(payload), feed, now_ns, value, 1 << feed - 1)
         if self.version < 0:
             self._begin(version, number)
             self._taking.accept(number, packet)
@@ -157,7 +170,7 @@ class Arbiter:
 
     # Here
 
-    def _of_this_version(self, number: int, packet: Waiting) -> None:
+    def _of_this_version(self, number: int, packet: StrayPacket) -> None:
         taking = self._taking
         ahead = number - taking.next
         if ahead == 0:
@@ -172,7 +185,7 @@ class Arbiter:
         else:
             self._hear_elsewhere(self.version, number, packet, FEW)
 
-    def _repeated(self, number: int, packet: Waiting) -> None:
+    def _repeated(self, number: int, packet: StrayPacket) -> None:
         state, known = self.state, self._taking.known(number)
         if known not in (UNKNOWN, LOST) and known & ~FEED_BITS == packet.hash:
             state.add_feed(packet.feed, DUPLICATE)
@@ -199,7 +212,7 @@ class Arbiter:
 
     # Elsewhere
 
-    def _of_another_version(self, version: int, number: int, packet: Waiting) -> None:
+    def _of_another_version(self, version: int, number: int, packet: StrayPacket) -> None:
         if self._coming is not None and self._coming.version == version:
             self._add_coming(self._coming, number, packet)
             return
@@ -212,7 +225,7 @@ class Arbiter:
             self.state.add(OUTDATED)
         self._hear_elsewhere(version, number, packet, need)
 
-    def _add_coming(self, coming: Place, number: int, packet: Waiting) -> None:
+    def _add_coming(self, coming: StrayCluster, number: int, packet: StrayPacket) -> None:
         if not coming.add(number, packet):
             self.state.add_feed(packet.feed, DUPLICATE)
             return
@@ -220,7 +233,7 @@ class Arbiter:
         if len(coming.packets) > settings.hold_packets or coming.size > settings.hold_bytes:
             self._relocate(coming)
 
-    def _hear_elsewhere(self, version: int, number: int, packet: Waiting, need: int) -> None:
+    def _hear_elsewhere(self, version: int, number: int, packet: StrayPacket, need: int) -> None:
         believed = self._elsewhere.hear(version, number, packet, need, self.at)
         if believed is None:
             return
@@ -232,7 +245,7 @@ class Arbiter:
         else:
             self._relocate(believed)
 
-    def _jump(self, believed: Place) -> None:
+    def _jump(self, believed: StrayCluster) -> None:
         """Far ahead in the same sequence: everything before it is lost."""
         taking = self._taking
         taking.give_up_all()
@@ -241,7 +254,7 @@ class Arbiter:
             taking.adopt(packets)
             taking.give_up(min(packets))
 
-    def _relocate(self, believed: Place) -> None:
+    def _relocate(self, believed: StrayCluster) -> None:
         """Another sequence: what is held of this one comes first, as far as it goes."""
         self._taking.give_up_all()
         ended, before, lowest = self._ended, self.version, believed.lowest

@@ -1,7 +1,7 @@
 """What `Arbiter` and its kernel both keep: one block of int64 and a ring of hashes.
 
-Fields are byte offsets into the block, for kernels; `State` is the block for people. The ring has a
-slot for each of the last packets: its hash, with a bit in the low three for each feed that brought it.
+Fields are byte offsets into the block, for kernels; `ArbitrationState` is the block for people. The ring has
+a slot for each of the last packets: its hash, with a bit in the low three for each feed that brought it.
 """
 
 from struct import unpack_from
@@ -97,7 +97,7 @@ STOP_RELEASE: Final = 2  # what is held comes next
 STOP_FULL: Final = 3  # the columns of accepted packets are
 
 
-class State:
+class ArbitrationState:
     """The block and its ring."""
 
     __slots__ = ("address", "block", "ring")

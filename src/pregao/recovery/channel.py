@@ -22,15 +22,15 @@ from typing import Any
 from pregao.model.numbering import InstrumentNumbers
 from pregao.model.packets import UInt32s
 from pregao.model.rows import Flag
-from pregao.recovery.arbitration import Arbiter, Output, Packet
+from pregao.recovery.arbitration import Arbiter, Output, SequencedPacket
 from pregao.recovery.counters import ChannelCounters
-from pregao.recovery.disruptions import Upsets
+from pregao.recovery.disruptions import Disruptions
 from pregao.recovery.events import Event, TradeDateChanged
 from pregao.recovery.held import HeldRows, Keeper
-from pregao.recovery.instruments import NOTABLE, Decision, Known, Record, decide
-from pregao.recovery.listing import Listing
-from pregao.recovery.policy import Settings
-from pregao.recovery.progress import Progress, State
+from pregao.recovery.instruments import NOTABLE, BookStatus, Decision, Record, decide
+from pregao.recovery.listing import InstrumentList
+from pregao.recovery.policy import ChannelSettings
+from pregao.recovery.progress import ChannelState, Progress
 from pregao.recovery.recovery import Recovery
 from pregao.recovery.sequence import Feed, RecoveryStream
 from pregao.recovery.sites import Sites
@@ -45,24 +45,26 @@ class ChannelMachine:
         self,
         channel: int,
         keeper: Keeper,
-        settings: Settings | None = None,
+        settings: ChannelSettings | None = None,
         numbering: InstrumentNumbers | None = None,
     ) -> None:
-        self.channel, self.settings = channel, settings or Settings()
+        self.channel, self.settings = channel, settings or ChannelSettings()
         self.counters = ChannelCounters()
         self._events: list[Event] = []
         self.table = InstrumentTable(self.settings, numbering)
         self.held = HeldRows(self.settings.held_rows)
         self.sites = Sites(channel, self.settings, self._events)
         self._recovery = Recovery(channel, self.table, self.held, keeper, self.counters, self._events)
-        self.definitions = Listing(channel, self.table, self._recovery, self.settings.policy, self._events)
+        self.definitions = InstrumentList(
+            channel, self.table, self._recovery, self.settings.policy, self._events
+        )
         self.snapshots = Snapshots(
             channel, self.table, self._recovery, self.definitions, self.sites, self.settings, self._events
         )
         self._progress = Progress(
             channel, self.table, self.sites, self.definitions, self.snapshots, keeper, self._events
         )
-        self._upsets = Upsets(
+        self._upsets = Disruptions(
             channel, self.table, self.held, self.sites, self._recovery, self.definitions, self.snapshots,
             self._progress, keeper, self.counters, self.settings.policy, self._events,
         )  # fmt: skip
@@ -81,7 +83,7 @@ class ChannelMachine:
         return self.sites.arbiter.at
 
     @property
-    def state(self) -> State:
+    def state(self) -> ChannelState:
         return self._progress.state
 
     @property
@@ -89,14 +91,17 @@ class ChannelMachine:
         """Start-up is over (6.5.9)."""
         return self._progress.ready
 
-    def known(self, index: int) -> tuple[Known, Known]:
+    def known(self, index: int) -> tuple[BookStatus, BookStatus]:
         """What is known of an instrument's book and of its statistics."""
         record = self.table.sync[index]
         if not self.table.is_followed(index):
-            return Known.STALE, Known.STALE  # deleted, perhaps by a packet that was not the exchange's
+            return (
+                BookStatus.STALE,
+                BookStatus.STALE,
+            )  # deleted, perhaps by a packet that was not the exchange's
         # One loaded from a snapshot that is ahead of the stream is right, but not yet as of now.
-        most = Known.UNVERIFIED if self.sites.silent or record["covered"] > self.at else Known.CLEAN
-        return min(most, Known(int(record["book"]))), min(most, Known(int(record["statistics"])))
+        most = BookStatus.UNVERIFIED if self.sites.silent or record["covered"] > self.at else BookStatus.CLEAN
+        return min(most, BookStatus(int(record["book"]))), min(most, BookStatus(int(record["statistics"])))
 
     @property
     def joined(self) -> Set[RecoveryStream]:
@@ -105,7 +110,7 @@ class ChannelMachine:
 
     def shows_statistics(self, index: int) -> bool:
         """Whether what is told of them is applied at once."""
-        return bool(self.table.sync[index]["statistics"] != Known.STALE)
+        return bool(self.table.sync[index]["statistics"] != BookStatus.STALE)
 
     def take_events(self) -> list[Event]:
         taken = self._events.copy()
@@ -116,41 +121,43 @@ class ChannelMachine:
 
     def on_packet(
         self, feed: Feed, version: int, number: int, payload: bytes | memoryview, now_ns: int
-    ) -> Iterator[Packet]:
+    ) -> Iterator[SequencedPacket]:
         """A packet of this channel with a number other than 0."""
         if not self.sites.follows(feed):
             self.sites.hear_standby(feed, now_ns)
             return
         yield from self._in_order(self.arbiter.receive(feed, version, number, payload, now_ns))
 
-    def on_heartbeat(self, feed: Feed, version: int, next_number: int, now_ns: int) -> Iterator[Packet]:
+    def on_heartbeat(
+        self, feed: Feed, version: int, next_number: int, now_ns: int
+    ) -> Iterator[SequencedPacket]:
         """A Sequence message (7.5)."""
         if not self.sites.follows(feed):
             self.sites.hear_standby(feed, now_ns)
             return
         yield from self._in_order(self.arbiter.on_heartbeat(feed, version, next_number, now_ns))
 
-    def on_kernel_release(self) -> Iterator[Packet]:
+    def on_kernel_release(self) -> Iterator[SequencedPacket]:
         """The kernel stopped before packets that are held here."""
         yield from self._in_order(self.arbiter.release())
 
     def next_timeout(self) -> int | None:
         return self.sites.next_timeout()
 
-    def on_timeout(self, now_ns: int) -> Iterator[Packet]:
+    def on_timeout(self, now_ns: int) -> Iterator[SequencedPacket]:
         """Time has passed."""
         yield from self._in_order(self.sites.on_timeout(now_ns))
         self._upsets.watch(now_ns)
 
-    def _in_order(self, outputs: list[Output]) -> Iterator[Packet]:
+    def _in_order(self, outputs: list[Output]) -> Iterator[SequencedPacket]:
         for output in outputs:
-            if isinstance(output, Packet):
+            if isinstance(output, SequencedPacket):
                 yield output
             else:
                 self._upsets.take(output)
         # A packet just applied may have been the last of its version.
         for output in self.arbiter.after_end():
-            if isinstance(output, Packet):
+            if isinstance(output, SequencedPacket):
                 yield output
             else:
                 self._upsets.take(output)

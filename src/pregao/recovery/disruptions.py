@@ -4,23 +4,23 @@ another site. Each casts doubt on what is known; `Recovery` has the rules by whi
 from pregao.recovery.counters import ChannelCounters
 from pregao.recovery.events import (
     ChannelWasCleared,
+    DoubtReason,
     Event,
     GapDetected,
     InstrumentsUnverified,
     PacketConflict,
     PacketDamaged,
-    Reason,
     SequenceStarted,
     SequenceVersionChanged,
     StreamReset,
     UnitsWanted,
 )
 from pregao.recovery.held import HeldRows, Keeper
-from pregao.recovery.in_sequence import Upset
+from pregao.recovery.in_sequence import Disruption
 from pregao.recovery.instruments import lose_units
-from pregao.recovery.listing import Listing
-from pregao.recovery.policy import Policy
-from pregao.recovery.progress import Input, Progress
+from pregao.recovery.listing import InstrumentList
+from pregao.recovery.policy import RecoveryPolicy
+from pregao.recovery.progress import Progress, ProgressInput
 from pregao.recovery.recovery import Recovery
 from pregao.recovery.sequence import Site
 from pregao.recovery.sites import Sites
@@ -28,7 +28,7 @@ from pregao.recovery.snapshots import Snapshots
 from pregao.recovery.table import InstrumentTable
 
 
-class Upsets:
+class Disruptions:
     def __init__(
         self,
         channel: int,
@@ -36,12 +36,12 @@ class Upsets:
         held: HeldRows,
         sites: Sites,
         recovery: Recovery,
-        definitions: Listing,
+        definitions: InstrumentList,
         snapshots: Snapshots,
         progress: Progress,
         keeper: Keeper,
         counters: ChannelCounters,
-        policy: Policy,
+        policy: RecoveryPolicy,
         tell: list[Event],
     ) -> None:
         self._channel, self._table, self._held, self._sites = channel, table, held, sites
@@ -49,7 +49,7 @@ class Upsets:
         self._progress, self._keeper, self._counters, self._tell = progress, keeper, counters, tell
         self._policy = policy
 
-    def take(self, upset: Upset) -> None:
+    def take(self, upset: Disruption) -> None:
         """Something happened between two packets of the incremental stream."""
         self._tell.append(upset)
         if isinstance(upset, UnitsWanted):
@@ -94,7 +94,7 @@ class Upsets:
             self._on_site()
         elif sites.silent and not was_silent:
             self._counters.silences += 1
-            progress.enter(Input.WENT_SILENT)
+            progress.enter(ProgressInput.WENT_SILENT)
         elif was_silent and not sites.silent:
             progress.hear_again()
 
@@ -119,11 +119,11 @@ class Upsets:
         self._counters.failovers += 1
         self._progress.leave_site(Site(1 - self._sites.active))
         self._keeper.catch_up()
-        self._recovery.forget_everything(Reason.SITE_CHANGED)
+        self._recovery.forget_everything(DoubtReason.SITE_CHANGED)
         self._keeper.lost(self._at)
         self._definitions.on_site()
         self._snapshots.on_site()
-        self._progress.enter(Input.SITE_CHANGED)
+        self._progress.enter(ProgressInput.SITE_CHANGED)
 
     def _lose(self, at: int, packets: int | None, *, forget: bool = False) -> None:
         self._recovery.missing = max(self._recovery.missing, at)

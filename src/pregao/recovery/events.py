@@ -6,7 +6,7 @@ from pregao.model.records import record
 from pregao.recovery.sequence import Feed, RecoveryStream, Site, number_of
 
 
-class Reason(Enum):
+class DoubtReason(Enum):
     """Why an instrument is not known to be right."""
 
     REPORTS_MISSING = "its rptSeq does not follow the last one"
@@ -197,7 +197,7 @@ class InstrumentsUnverified:
 @record
 class InstrumentStale:
     security_id: int
-    reason: Reason
+    reason: DoubtReason
     at: int
 
     def __str__(self) -> str:

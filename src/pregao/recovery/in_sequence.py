@@ -22,7 +22,7 @@ from pregao.recovery.arbitration_state import (
     RING_MASK,
     UNKNOWN,
     VERSION,
-    State,
+    ArbitrationState,
 )
 from pregao.recovery.events import (
     GapDetected,
@@ -31,13 +31,13 @@ from pregao.recovery.events import (
     SequenceVersionChanged,
     UnitsWanted,
 )
-from pregao.recovery.policy import Settings
+from pregao.recovery.policy import ChannelSettings
 from pregao.recovery.sequence import Feed, place
-from pregao.recovery.stray_packets import Waiting
+from pregao.recovery.stray_packets import StrayPacket
 
 
 @record
-class Packet:
+class SequencedPacket:
     """Next in its sequence."""
 
     at: int
@@ -48,20 +48,22 @@ class Packet:
     arrival_ns: int
 
 
-Upset = GapDetected | PacketConflict | SequenceStarted | SequenceVersionChanged | UnitsWanted
-Output = Packet | Upset
+Disruption = GapDetected | PacketConflict | SequenceStarted | SequenceVersionChanged | UnitsWanted
+Output = SequencedPacket | Disruption
 
 
-class Taking:
+class InSequence:
     """Where the stream is believed to be. What happens is appended to `out`."""
 
-    def __init__(self, state: State, feeds: tuple[Feed, ...], channel: int, settings: Settings) -> None:
+    def __init__(
+        self, state: ArbitrationState, feeds: tuple[Feed, ...], channel: int, settings: ChannelSettings
+    ) -> None:
         self.state, self._feeds, self._channel = state, feeds, channel
         self._most_packets, self._most_bytes = settings.hold_packets, settings.hold_bytes
         self._ask_ns, self._hold_ns = settings.policy.ask_ns, settings.hold_ns
         self._answer_ns = 0 if self._ask_ns is None else settings.policy.answer_ns
         self._asked = 0  # units before this number were asked for, where they were missing
-        self.held: dict[int, Waiting] = {}
+        self.held: dict[int, StrayPacket] = {}
         self._held_bytes = 0
         self.revealed = 0  # the next number by heartbeats
         self.waits_since_ns: int | None = None  # something is missing
@@ -99,7 +101,7 @@ class Taking:
         else:
             self.out.append(SequenceVersionChanged(self._channel, before, version, self.at, clean))
 
-    def accept(self, number: int, packet: Waiting) -> None:
+    def accept(self, number: int, packet: StrayPacket) -> None:
         """The next one."""
         state = self.state
         self._enter_ring(number, packet.hash | packet.feeds)
@@ -110,10 +112,10 @@ class Taking:
             state.add_feed(packet.feed, FILLED)
         feed = Feed(packet.feed)
         self.out.append(
-            Packet(self.place(number), self.version, number, packet.payload, feed, packet.arrival_ns)
+            SequencedPacket(self.place(number), self.version, number, packet.payload, feed, packet.arrival_ns)
         )
 
-    def hold(self, number: int, packet: Waiting) -> None:
+    def hold(self, number: int, packet: StrayPacket) -> None:
         """One that is ahead; when there are too many, what is missing before them is given up."""
         known = self.held.get(number)
         if known is None:
@@ -126,7 +128,7 @@ class Taking:
         else:
             self.conflict(number, packet)
 
-    def adopt(self, packets: dict[int, Waiting]) -> None:
+    def adopt(self, packets: dict[int, StrayPacket]) -> None:
         self.held.update(packets)
         self._held_bytes += sum(len(packet.payload) for packet in packets.values())
         self._note_missing(max(packet.arrival_ns for packet in packets.values()))
@@ -202,7 +204,7 @@ class Taking:
                 break
             self.give_up(min(self.held) if self.held else self.revealed)
 
-    def conflict(self, number: int, packet: Waiting) -> None:
+    def conflict(self, number: int, packet: StrayPacket) -> None:
         self.state.add(CONFLICTS)
         self.out.append(PacketConflict(self._channel, self.version, self.place(number), Feed(packet.feed)))
 

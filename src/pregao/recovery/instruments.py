@@ -25,7 +25,7 @@ class BookStatus(IntEnum):
     CLEAN = 2
 
 
-Known = BookStatus  # its name in this package, until all of it is renamed
+BookStatus = BookStatus  # its name in this package, until all of it is renamed
 
 
 class Mark(IntFlag):
@@ -114,15 +114,15 @@ def decide(record: Record, kind: int, rpt_seq: int, at: int, recovery: int = 0) 
     elif rpt_seq > 0:
         outcome = _report(record, rpt_seq, at, is_book, over)
     part = int(record["book"] if is_book else record["statistics"])
-    if part != Known.STALE:
+    if part != BookStatus.STALE:
         outcome |= Decision.APPLY
-    if is_book and not over and part == Known.UNVERIFIED:
+    if is_book and not over and part == BookStatus.UNVERIFIED:
         # A whole market may be told again: it is not held, and a snapshot must have all of it.
         record["missing"] = max(int(record["missing"]), at)
-    elif part != Known.CLEAN:
+    elif part != BookStatus.CLEAN:
         outcome |= Decision.HOLD
     # An EmptyBook is held for the other part's sake: rptSeq starts again there.
-    if kind == Kind.EMPTY_BOOK and record["statistics"] != Known.CLEAN:
+    if kind == Kind.EMPTY_BOOK and record["statistics"] != BookStatus.CLEAN:
         outcome |= Decision.HOLD
     return outcome
 
@@ -130,14 +130,14 @@ def decide(record: Record, kind: int, rpt_seq: int, at: int, recovery: int = 0) 
 def _empty(record: Record, over: bool) -> int:
     """The book is empty, whatever it was (6.5.13). Not `over`: its orders may follow."""
     outcome = Decision.EMPTIED
-    if record["statistics"] == Known.CLEAN and record["held"]:
+    if record["statistics"] == BookStatus.CLEAN and record["held"]:
         outcome |= Decision.FORGET
     record["marks"] &= ~np.uint8(Mark.RESTART | Mark.AWAITED | Mark.REPLENISHING)
     record["bound"] = 0
     if over:
-        if record["book"] != Known.CLEAN:
+        if record["book"] != BookStatus.CLEAN:
             outcome |= Decision.HEALED
-        record["book"] = Known.CLEAN
+        record["book"] = BookStatus.CLEAN
     else:
         outcome |= _replenish(record)
     return int(outcome)
@@ -145,8 +145,8 @@ def _empty(record: Record, over: bool) -> int:
 
 def _replenish(record: Record) -> int:
     """Its book is being told again: nobody says how many orders there will be."""
-    outcome = Decision.UNSETTLED if record["book"] == Known.CLEAN else 0
-    record["book"], record["bound"] = Known.UNVERIFIED, 0
+    outcome = Decision.UNSETTLED if record["book"] == BookStatus.CLEAN else 0
+    record["book"], record["bound"] = BookStatus.UNVERIFIED, 0
     record["marks"] |= Mark.REPLENISHING
     return int(outcome)
 
@@ -156,22 +156,25 @@ def _report(record: Record, rpt_seq: int, at: int, is_book: bool, over: bool) ->
     restart = record["marks"] & Mark.RESTART
     begun = record["marks"] & Mark.REPLENISHING and last == 0 and record["bound"] == 0
     outcome = 0
-    if rpt_seq == 1 and book != Known.CLEAN and (is_book or not restart) and not begun:
+    if rpt_seq == 1 and book != BookStatus.CLEAN and (is_book or not restart) and not begun:
         # The message after an EmptyBook, which was lost (6.5.13), or the very first. After a ChannelReset
         # statistics are told before the book is (6.5.12).
         outcome = _empty(record, over)
-        if record["statistics"] == Known.CLEAN and not restart:
-            record["statistics"], record["missing"] = Known.UNVERIFIED, max(int(record["missing"]), at - 1)
+        if record["statistics"] == BookStatus.CLEAN and not restart:
+            record["statistics"], record["missing"] = (
+                BookStatus.UNVERIFIED,
+                max(int(record["missing"]), at - 1),
+            )
     elif rpt_seq == last + 1 and last >= 0:
-        if book == Known.UNVERIFIED:
+        if book == BookStatus.UNVERIFIED:
             outcome = _continue(record, last, is_book and over)
-        elif book == Known.CLEAN and is_book and not over:
+        elif book == BookStatus.CLEAN and is_book and not over:
             outcome = _replenish(record)
     elif rpt_seq == 1 and restart:
         pass  # the first of the week: the ChannelReset emptied the book
     elif last >= 0:
         outcome = _lose(record, at)
-    elif book == Known.UNVERIFIED:
+    elif book == BookStatus.UNVERIFIED:
         record["bound"] = NEVER
     record["last"], record["last_at"] = rpt_seq, at
     done = Mark.RESTART | Mark.REPLENISHING if is_book and over else Mark.RESTART
@@ -193,14 +196,14 @@ def _continue(record: Record, last: int, tells: bool) -> int:
         verified = Decision.VERIFIED
     if not tells:
         return 0
-    record["book"], record["bound"] = Known.CLEAN, 0
+    record["book"], record["bound"] = BookStatus.CLEAN, 0
     return int(verified)
 
 
 def _lose(record: Record, at: int) -> int:
     """Reports are missing: all that is held comes before them and is of no use."""
-    was_stale = record["book"] == Known.STALE and record["statistics"] == Known.STALE
-    record["book"] = record["statistics"] = Known.STALE
+    was_stale = record["book"] == BookStatus.STALE and record["statistics"] == BookStatus.STALE
+    record["book"] = record["statistics"] = BookStatus.STALE
     record["missing"], record["bound"] = max(int(record["missing"]), at - 1), NEVER
     record["marks"] &= ~np.uint8(Mark.REPLENISHING)
     return int((0 if was_stale else Decision.WENT_STALE) | (Decision.FORGET if record["held"] else 0))
@@ -213,18 +216,18 @@ def lose_units(sync: Sync, last_at: int, reports: int | None, loops: int) -> lis
     """Units up to a place are lost that can have had so many reports of an instrument, None: nobody knows;
     `loops` snapshot loops were begun by then. Which instruments had been clean, at least in part."""
     touched = (sync["covered"] < last_at) & (sync["marks"] & int(Mark.IGNORED) == 0)
-    book = touched & (sync["book"] == Known.CLEAN)
-    statistics = touched & (sync["statistics"] == Known.CLEAN)
+    book = touched & (sync["book"] == BookStatus.CLEAN)
+    statistics = touched & (sync["statistics"] == BookStatus.CLEAN)
     bound = NEVER if reports is None else min(NEVER, reports)
     sync["since"][touched & ~not_clean(sync)] = loops
     sync["bound"][book] = 0
     sync["bound"][touched] = np.minimum(NEVER, sync["bound"][touched] + bound)
-    sync["book"][book] = Known.UNVERIFIED
-    sync["statistics"][statistics] = Known.UNVERIFIED
+    sync["book"][book] = BookStatus.UNVERIFIED
+    sync["statistics"][statistics] = BookStatus.UNVERIFIED
     sync["missing"][touched] = np.maximum(sync["missing"][touched], last_at)
     return np.flatnonzero(book | statistics).tolist()
 
 
 def not_clean(sync: Sync) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
-    unclean = (sync["book"] != Known.CLEAN) | (sync["statistics"] != Known.CLEAN)
+    unclean = (sync["book"] != BookStatus.CLEAN) | (sync["statistics"] != BookStatus.CLEAN)
     return np.asarray(unclean & (sync["marks"] & int(Mark.IGNORED) == 0))

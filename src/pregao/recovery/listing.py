@@ -10,17 +10,22 @@ import numpy as np
 from pregao.recovery.events import DefinitionsComplete, Event
 from pregao.recovery.instruments import Mark
 from pregao.recovery.loops import Follow, LoopTracker
-from pregao.recovery.policy import Policy
+from pregao.recovery.policy import RecoveryPolicy
 from pregao.recovery.recovery import Recovery
 from pregao.recovery.table import NOT_FOLLOWED, InstrumentTable
 
 
-class Listing:
+class InstrumentList:
     """Complete when a whole loop was heard that began after the last loss of packets: a definition may
     have been in what was lost."""
 
     def __init__(
-        self, channel: int, table: InstrumentTable, recovery: Recovery, policy: Policy, tell: list[Event]
+        self,
+        channel: int,
+        table: InstrumentTable,
+        recovery: Recovery,
+        policy: RecoveryPolicy,
+        tell: list[Event],
     ) -> None:
         self._channel, self._table, self._recovery, self._tell = channel, table, recovery, tell
         self.tracker = LoopTracker(policy, ends_by_count=policy.definitions_end_by_count)

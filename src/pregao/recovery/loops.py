@@ -8,7 +8,7 @@ but a ChannelReset on the incremental stream (7.5).
 from enum import Enum
 from typing import Final
 
-from pregao.recovery.policy import Policy
+from pregao.recovery.policy import RecoveryPolicy
 
 _LATE: Final = 4  # versions: packets of loops so recent are late ones
 
@@ -26,7 +26,7 @@ class LoopTracker:
     """One looping stream of one site. `ends_by_count`: a loop may end without a SequenceReset, and the next
     one have the same version."""
 
-    def __init__(self, policy: Policy, *, ends_by_count: bool = False) -> None:
+    def __init__(self, policy: RecoveryPolicy, *, ends_by_count: bool = False) -> None:
         self._policy, self._ends_by_count = policy, ends_by_count
         self.version = 0
         self.loops = 0  # begun, as far as known

@@ -9,7 +9,7 @@ _SECOND_NS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class RecoveryPolicy:
     """A unit is what has a number of its own: a packet, or a message. An epoch is what numbers begin again
     in: a sequence version."""
 
@@ -49,15 +49,15 @@ class Policy:
 
 
 _MILLISECOND_NS = 1_000_000
-_DEFAULT_POLICY = Policy()
+_DEFAULT_POLICY = RecoveryPolicy()
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ChannelSettings:
     """Defaults are for production: B may be some milliseconds behind A. `policy` is what the system says of
     itself."""
 
-    policy: Policy = _DEFAULT_POLICY
+    policy: RecoveryPolicy = _DEFAULT_POLICY
 
     hold_ns: int = 50 * _MILLISECOND_NS  # how long a packet out of order waits for those before it
     hold_packets: int = 1_024

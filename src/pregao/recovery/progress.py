@@ -6,7 +6,7 @@ from typing import Final
 
 from pregao.recovery.events import ChannelReady, Event, JoinStream, LeaveStream
 from pregao.recovery.held import Keeper
-from pregao.recovery.listing import Listing
+from pregao.recovery.listing import InstrumentList
 from pregao.recovery.sequence import RecoveryStream, Site
 from pregao.recovery.sites import Sites
 from pregao.recovery.snapshots import Snapshots
@@ -15,7 +15,7 @@ from pregao.recovery.table import InstrumentTable
 # The states of a channel, as a table of (state, input) → state. What is not in it changes nothing.
 
 
-class State(Enum):
+class ChannelState(Enum):
     WAITING_FOR_DEFINITIONS = auto()
     SYNCHRONISING = auto()  # definitions are known, not every snapshot was seen (6.5.9)
     LIVE = auto()  # every instrument is clean, and the phase of every group is known that snapshots tell
@@ -23,7 +23,7 @@ class State(Enum):
     SILENT = auto()  # nothing is heard: no book is to be trusted (6.2)
 
 
-class Input(Enum):
+class ProgressInput(Enum):
     DEFINITIONS_COMPLETE = auto()
     LOOP_COMPLETE = auto()
     ALL_CLEAN = auto()
@@ -35,8 +35,8 @@ class Input(Enum):
     SITE_CHANGED = auto()
 
 
-_S, _I = State, Input
-TRANSITIONS: Final[dict[tuple[State, Input], State]] = {
+_S, _I = ChannelState, ProgressInput
+TRANSITIONS: Final[dict[tuple[ChannelState, ProgressInput], ChannelState]] = {
     (_S.WAITING_FOR_DEFINITIONS, _I.DEFINITIONS_COMPLETE): _S.SYNCHRONISING,
     (_S.WAITING_FOR_DEFINITIONS, _I.WENT_SILENT): _S.SILENT,
     (_S.SYNCHRONISING, _I.LOOP_COMPLETE): _S.RECOVERING,
@@ -55,7 +55,7 @@ TRANSITIONS: Final[dict[tuple[State, Input], State]] = {
 }
 
 
-def after(state: State, what: Input) -> State:
+def after(state: ChannelState, what: ProgressInput) -> ChannelState:
     return TRANSITIONS.get((state, what), state)
 
 
@@ -65,14 +65,14 @@ class Progress:
         channel: int,
         table: InstrumentTable,
         sites: Sites,
-        definitions: Listing,
+        definitions: InstrumentList,
         snapshots: Snapshots,
         keeper: Keeper,
         tell: list[Event],
     ) -> None:
         self._channel, self._table, self._sites, self._tell = channel, table, sites, tell
         self._definitions, self._snapshots, self._keeper = definitions, snapshots, keeper
-        self.state = State.WAITING_FOR_DEFINITIONS
+        self.state = ChannelState.WAITING_FOR_DEFINITIONS
         self.ready = False  # start-up is over (6.5.9)
         self._joined: set[RecoveryStream] = set()
 
@@ -84,14 +84,14 @@ class Progress:
     def settle(self) -> None:
         """After a batch: look again at all that may have changed."""
         if self._definitions.complete:
-            self.enter(Input.DEFINITIONS_COMPLETE)
+            self.enter(ProgressInput.DEFINITIONS_COMPLETE)
         if self._snapshots.completed:
-            self.enter(Input.LOOP_COMPLETE)
+            self.enter(ProgressInput.LOOP_COMPLETE)
         unclean = self._table.unclean_count
         missing = unclean + self._keeper.phases_sought
         started = self._sites.arbiter.version >= 0
-        self.enter(Input.SOMETHING_MISSING if missing or not started else Input.ALL_CLEAN)
-        if not self.ready and self.state in (State.LIVE, State.RECOVERING):
+        self.enter(ProgressInput.SOMETHING_MISSING if missing or not started else ProgressInput.ALL_CLEAN)
+        if not self.ready and self.state in (ChannelState.LIVE, ChannelState.RECOVERING):
             self.ready = True
             self._tell.append(ChannelReady(self._channel, len(self._table), unclean))
         self._join(RecoveryStream.DEFINITIONS, wanted=not self._definitions.complete)
@@ -101,19 +101,19 @@ class Progress:
         """After `settle`: whatever is not clean or not known is being looked after."""
         unclean, sought = self._table.unclean(), self._keeper.phases_sought
         missing = len(unclean) + sought
-        assert not missing or self.state is not State.LIVE, (unclean, sought)
+        assert not missing or self.state is not ChannelState.LIVE, (unclean, sought)
         assert not missing or RecoveryStream.SNAPSHOTS in self._joined, (unclean, sought)
         assert self._definitions.complete or RecoveryStream.DEFINITIONS in self._joined
 
-    def enter(self, what: Input) -> None:
+    def enter(self, what: ProgressInput) -> None:
         self.state = after(self.state, what)
 
     def hear_again(self) -> None:
         """The silence is over."""
         self.enter(
-            Input.HEARD if self.ready
-            else Input.HEARD_BEFORE_READY if self._definitions.complete
-            else Input.HEARD_BEFORE_DEFINITIONS
+            ProgressInput.HEARD if self.ready
+            else ProgressInput.HEARD_BEFORE_READY if self._definitions.complete
+            else ProgressInput.HEARD_BEFORE_DEFINITIONS
         )  # fmt: skip
 
     def leave_site(self, site: Site) -> None:

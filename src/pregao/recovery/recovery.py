@@ -12,16 +12,16 @@ from pregao.model.packets import UInt32s
 from pregao.model.rows import Kind
 from pregao.recovery.counters import ChannelCounters
 from pregao.recovery.events import (
+    DoubtReason,
     Event,
     Healer,
     InstrumentHealed,
     InstrumentStale,
     InstrumentsUnverified,
     QueueOverflow,
-    Reason,
 )
 from pregao.recovery.held import NO_REPORT_HELD, STARTS_AGAIN, HeldRows, Keeper, SnapshotHeader
-from pregao.recovery.instruments import NEVER, NO_REPORT, Decision, Known, Mark, Part, not_clean
+from pregao.recovery.instruments import NEVER, NO_REPORT, BookStatus, Decision, Mark, Part, not_clean
 from pregao.recovery.kernels.instruments import first_report_after
 from pregao.recovery.table import InstrumentTable
 
@@ -57,7 +57,7 @@ class Recovery:
         if outcome & Decision.WENT_STALE:
             self.counters.went_stale += 1
             self._wait(index)
-            self.tell.append(InstrumentStale(self.table.security_ids[index], Reason.REPORTS_MISSING, at))
+            self.tell.append(InstrumentStale(self.table.security_ids[index], DoubtReason.REPORTS_MISSING, at))
         if outcome & Decision.UNSETTLED:
             self._wait(index)
             self.tell.append(InstrumentsUnverified(self.channel, (self.table.security_ids[index],), at))
@@ -72,7 +72,7 @@ class Recovery:
         """An update did not fit the book of an instrument, which is stale now."""
         self.counters.went_stale += 1
         self._wait(index)
-        self.tell.append(InstrumentStale(self.table.security_ids[index], Reason.SUSPECT, at))
+        self.tell.append(InstrumentStale(self.table.security_ids[index], DoubtReason.SUSPECT, at))
 
     def overflow(self, at: int) -> None:
         """No room to hold a row: all rows are dropped, and what waited for them waits again. Clean
@@ -84,15 +84,17 @@ class Recovery:
         self.tell.append(QueueOverflow(self.channel, dropped, len(waiting), at))
         for index in waiting:
             record = sync[index]
-            shown = record["book"] == Known.UNVERIFIED or record["statistics"] == Known.UNVERIFIED
+            shown = record["book"] == BookStatus.UNVERIFIED or record["statistics"] == BookStatus.UNVERIFIED
             for part in ("book", "statistics"):
                 held = part == "statistics" or not record["marks"] & Mark.REPLENISHING
-                if record[part] != Known.CLEAN and held:
-                    record[part] = Known.STALE
+                if record[part] != BookStatus.CLEAN and held:
+                    record[part] = BookStatus.STALE
             record["missing"], record["bound"] = max(int(record["missing"]), at), NEVER
             if shown:
                 self.counters.went_stale += 1
-                self.tell.append(InstrumentStale(self.table.security_ids[index], Reason.QUEUE_OVERFLOW, at))
+                self.tell.append(
+                    InstrumentStale(self.table.security_ids[index], DoubtReason.QUEUE_OVERFLOW, at)
+                )
 
     # Snapshots
 
@@ -179,11 +181,11 @@ class Recovery:
         for index in np.flatnonzero(concerned).tolist():
             record = sync[index]
             self.keeper.clear_book(index)
-            if record["book"] != Known.CLEAN and record["statistics"] != Known.CLEAN:
+            if record["book"] != BookStatus.CLEAN and record["statistics"] != BookStatus.CLEAN:
                 record["last"] = NO_REPORT  # what was lost may have had reports
             record["marks"] |= Mark.RESTART
         self.unsettle_books(at)
-        sync["book"][concerned] = Known.UNVERIFIED  # also what was stale: now it is known to be empty
+        sync["book"][concerned] = BookStatus.UNVERIFIED  # also what was stale: now it is known to be empty
         self.table.recount_all()
 
     def _clear_statistics(self, at: int) -> None:
@@ -198,7 +200,7 @@ class Recovery:
         sync = self.table.sync
         concerned = (sync["covered"] < at) & (sync["marks"] & int(Mark.IGNORED) == 0)
         sync["since"][concerned & ~not_clean(sync)] = self.loops
-        sync["book"][concerned & (sync["book"] == Known.CLEAN)] = Known.UNVERIFIED
+        sync["book"][concerned & (sync["book"] == BookStatus.CLEAN)] = BookStatus.UNVERIFIED
         sync["marks"][concerned] &= ~np.uint8(Mark.REPLENISHING)
         sync["marks"][concerned] |= np.uint8(Mark.AWAITED)
         sync["bound"][concerned] = NEVER
@@ -210,13 +212,13 @@ class Recovery:
         sync = self.table.sync
         theirs = sync[indexes]
         followed = (theirs["covered"] < at) & (theirs["marks"] & int(Mark.IGNORED) == 0)
-        clean = indexes[followed & (theirs["statistics"] == Known.CLEAN)]
-        sync["since"][clean[sync["book"][clean] == Known.CLEAN]] = self.loops
-        sync["statistics"][clean] = Known.UNVERIFIED
+        clean = indexes[followed & (theirs["statistics"] == BookStatus.CLEAN)]
+        sync["since"][clean[sync["book"][clean] == BookStatus.CLEAN]] = self.loops
+        sync["statistics"][clean] = BookStatus.UNVERIFIED
         sync["missing"][clean] = np.maximum(sync["missing"][clean], at)
         self.table.recount_some(clean)
 
-    def forget_everything(self, reason: Reason) -> None:
+    def forget_everything(self, reason: DoubtReason) -> None:
         """Another site: its sequence and its rptSeq are its own."""
         self.held.forget_all(self.table.sync)
         sync = self.table.sync
@@ -227,7 +229,7 @@ class Recovery:
                 self._wait(index)
                 security_id, at = self.table.security_ids[index], int(record["missing"])
                 self.tell.append(InstrumentStale(security_id, reason, at))
-            record["book"] = record["statistics"] = Known.STALE
+            record["book"] = record["statistics"] = BookStatus.STALE
             record["last"], record["bound"] = NO_REPORT, NEVER
             record["marks"] &= ~np.uint8(Mark.RESTART | Mark.REPLENISHING)
         self.table.recount_all()
@@ -252,19 +254,19 @@ class Recovery:
 
     def _unclean_parts(self, record: Any) -> Part:
         parts = _NEITHER
-        if record["book"] != Known.CLEAN:
+        if record["book"] != BookStatus.CLEAN:
             parts |= Part.BOOK
-        if record["statistics"] != Known.CLEAN:
+        if record["statistics"] != BookStatus.CLEAN:
             parts |= Part.STATISTICS
         return parts
 
     def _clean(self, index: int, parts: Part, by: Healer, at: int) -> None:
         record = self.table.sync[index]
         if parts & Part.BOOK:
-            record["book"], record["bound"] = Known.CLEAN, 0
+            record["book"], record["bound"] = BookStatus.CLEAN, 0
             record["marks"] &= ~np.uint8(Mark.AWAITED | Mark.REPLENISHING)
         if parts & Part.STATISTICS:
-            record["statistics"] = Known.CLEAN
+            record["statistics"] = BookStatus.CLEAN
         if not self._unclean_parts(record):
             self.held.forget(record)
         self.table.recount(index)

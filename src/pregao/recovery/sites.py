@@ -8,7 +8,7 @@ or when it falls silent itself. Each change is a failover: everything before it 
 from pregao.recovery.arbitration import Arbiter, Output
 from pregao.recovery.arbitration_state import APPEARANCE, HEARD_NS, LAST_NS, RECEIVED
 from pregao.recovery.events import ChannelSilent, Event, FailedOver, FeedAlive, FeedSilent
-from pregao.recovery.policy import Settings
+from pregao.recovery.policy import ChannelSettings
 from pregao.recovery.sequence import SITE_OF, Feed, Site
 
 _FEEDS, _SITES = tuple(Feed), tuple(Site)
@@ -19,7 +19,7 @@ _LOOKS = 1_000  # in an interval of heartbeats: batches come more often than tha
 class Sites:
     """The arbiters of both sites. Events go to `tell`."""
 
-    def __init__(self, channel: int, settings: Settings, tell: list[Event]) -> None:
+    def __init__(self, channel: int, settings: ChannelSettings, tell: list[Event]) -> None:
         self._channel, self._settings, self._tell = channel, settings, tell
         self._appearances = 0
         self.arbiters = {site: Arbiter(channel, site.feeds, settings, self._appear) for site in Site}

@@ -3,9 +3,9 @@
 from pregao.recovery.events import Event, SnapshotLoopComplete
 from pregao.recovery.held import SnapshotHeader
 from pregao.recovery.instruments import Part
-from pregao.recovery.listing import Listing
+from pregao.recovery.listing import InstrumentList
 from pregao.recovery.loops import Follow, LoopTracker
-from pregao.recovery.policy import Settings
+from pregao.recovery.policy import ChannelSettings
 from pregao.recovery.recovery import Recovery
 from pregao.recovery.sequence import Site
 from pregao.recovery.sequence import place as place_of
@@ -24,9 +24,9 @@ class Snapshots:
         channel: int,
         table: InstrumentTable,
         recovery: Recovery,
-        definitions: Listing,
+        definitions: InstrumentList,
         sites: Sites,
-        settings: Settings,
+        settings: ChannelSettings,
         tell: list[Event],
     ) -> None:
         self._channel, self._table, self._recovery, self._sites = channel, table, recovery, sites

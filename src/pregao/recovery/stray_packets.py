@@ -16,7 +16,7 @@ _NEAR: Final = 1_024
 
 
 @dataclass(slots=True)
-class Waiting:
+class StrayPacket:
     """A packet whose turn has not come; its bytes are its own."""
 
     payload: bytes
@@ -27,7 +27,7 @@ class Waiting:
 
 
 @dataclass(slots=True)
-class Place:
+class StrayCluster:
     """Packets near each other, and how many speak for them."""
 
     version: int
@@ -35,9 +35,9 @@ class Place:
     stood: int  # where the stream was believed to be when the first came
     since_ns: int
     heard: int = 0
-    packets: dict[int, Waiting] = field(default_factory=dict)
+    packets: dict[int, StrayPacket] = field(default_factory=dict)
 
-    def add(self, number: int, packet: Waiting) -> bool:
+    def add(self, number: int, packet: StrayPacket) -> bool:
         """False: it is there already, and was brought once more."""
         known = self.packets.setdefault(number, packet)
         known.feeds |= packet.feeds
@@ -52,17 +52,19 @@ class Place:
         return sum(len(packet.payload) for packet in self.packets.values())
 
 
-class Elsewhere:
+class StrayPackets:
     """A few places, the newest kept; bounded in packets and bytes."""
 
     def __init__(self, most_bytes: int) -> None:
-        self._places: list[Place] = []
+        self._places: list[StrayCluster] = []
         self._most_bytes = most_bytes
 
     def forget(self) -> None:
         self._places.clear()
 
-    def hear(self, version: int, number: int, packet: Waiting, need: int, stood: int) -> Place | None:
+    def hear(
+        self, version: int, number: int, packet: StrayPacket, need: int, stood: int
+    ) -> StrayCluster | None:
         """The place, if enough speak for it now; it is no longer kept here then."""
         place = self._near(version, number)
         if place is not None and need > FEW and place.stood != stood:
@@ -81,19 +83,19 @@ class Elsewhere:
     def packets(self) -> int:
         return sum(len(place.packets) for place in self._places)
 
-    def _near(self, version: int, number: int) -> Place | None:
+    def _near(self, version: int, number: int) -> StrayCluster | None:
         for place in self._places:
             if place.version == version and abs(number - place.last) <= _NEAR:
                 return place
         return None
 
-    def _begin(self, version: int, number: int, packet: Waiting, stood: int) -> Place:
-        place = Place(version, number, stood, packet.arrival_ns)
+    def _begin(self, version: int, number: int, packet: StrayPacket, stood: int) -> StrayCluster:
+        place = StrayCluster(version, number, stood, packet.arrival_ns)
         self._places.append(place)
         del self._places[:-_PLACES]
         return place
 
-    def _add(self, place: Place, number: int, packet: Waiting) -> None:
+    def _add(self, place: StrayCluster, number: int, packet: StrayPacket) -> None:
         known = place.packets.get(number)
         place.last = number
         if known is None:

@@ -12,8 +12,8 @@ import numpy as np
 
 from pregao.model.numbering import InstrumentNumbers
 from pregao.model.packets import Int64s, UInt32s
-from pregao.recovery.instruments import SYNC, Known, Mark, Sync, new_record, not_clean
-from pregao.recovery.policy import Settings
+from pregao.recovery.instruments import SYNC, BookStatus, Mark, Sync, new_record, not_clean
+from pregao.recovery.policy import ChannelSettings
 
 Loops = np.ndarray[tuple[int], np.dtype[np.uint32]]
 
@@ -24,7 +24,7 @@ class InstrumentTable:
     """Bounded: the array is made once, so kernels may keep its address. `numbering` is shared with whoever
     keeps the books; it may have as many as the settings say."""
 
-    def __init__(self, settings: Settings, numbering: InstrumentNumbers | None = None) -> None:
+    def __init__(self, settings: ChannelSettings, numbering: InstrumentNumbers | None = None) -> None:
         self._interest, most = settings.interest, settings.instruments
         self._records: Sync = np.zeros(most, SYNC)
         self.in_snapshots: Loops = np.zeros(most, np.uint32)  # the last loop it was in
@@ -90,7 +90,7 @@ class InstrumentTable:
         new_record(self._records, index, missing)
         record["marks"] |= counted
         if clean:
-            record["book"] = record["statistics"] = Known.CLEAN
+            record["book"] = record["statistics"] = BookStatus.CLEAN
             record["bound"] = 0
         self.recount(index)
 
@@ -112,7 +112,7 @@ class InstrumentTable:
         """The status of one may have changed."""
         record = self._records[index]
         marks = int(record["marks"])
-        clean = record["book"] == Known.CLEAN and record["statistics"] == Known.CLEAN
+        clean = record["book"] == BookStatus.CLEAN and record["statistics"] == BookStatus.CLEAN
         unclean = not clean and not marks & Mark.IGNORED
         if unclean != bool(marks & Mark.COUNTED):
             record["marks"] = marks ^ Mark.COUNTED

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from pregao.report.gathering.everything import Findings
+from pregao.report.gathering.everything import ReportFacts
 from pregao.report.gathering.health import Health
 from pregao.report.markup import NOTHING, clock, count, duration, money, of, price, share
 
@@ -81,20 +81,20 @@ def loops_without_comparison(health: Health) -> str:
 _MOST = 3
 
 
-class Summary(NamedTuple):
+class ReportSummary(NamedTuple):
     title: str
     verdict: Verdict
     lines: tuple[tuple[str, str], ...]
 
 
-def summarise(found: Findings) -> Summary:
+def summarise(found: ReportFacts) -> ReportSummary:
     built = found.built
     title = f"{built.trade_date} · lake version {built.version} · {built.uri}"
     lines = [*_health(found), *_market(found), *_latency(found)]
-    return Summary(title, verdict_of(found.health), tuple(lines))
+    return ReportSummary(title, verdict_of(found.health), tuple(lines))
 
 
-def _health(found: Findings) -> list[tuple[str, str]]:
+def _health(found: ReportFacts) -> list[tuple[str, str]]:
     health = found.health
     packets = sum(feed.packets for feed in health.feeds)
     lost = (health.lost_on("A"), health.lost_on("B"), health.lost)
@@ -127,7 +127,7 @@ def _part(part: int, whole: int) -> str:
     return f"{share(part, whole)} ({count(part)} of {count(whole)})" if whole else "nothing to compare"
 
 
-def _market(found: Findings) -> list[tuple[str, str]]:
+def _market(found: ReportFacts) -> list[tuple[str, str]]:
     done = found.activity
     lines = [
         ("messages, trades", f"{count(done.all_messages)}, {count(done.all_trades)}"),
@@ -144,11 +144,11 @@ def _market(found: Findings) -> list[tuple[str, str]]:
     return [*lines, ("auctions, uncrossed, extended", f"{all_:,}, {done_:,}, {found.auctions.extended:,}")]
 
 
-def _amounts(found: Findings) -> str:
+def _amounts(found: ReportFacts) -> str:
     return " and ".join(money(amount, currency) for currency, amount in found.activity.amounts) or NOTHING
 
 
-def _latency(found: Findings) -> list[tuple[str, str]]:
+def _latency(found: ReportFacts) -> list[tuple[str, str]]:
     mine = [feed for feed in found.delays.feeds if feed.channel == found.delays.channel]
     if not mine:
         return []

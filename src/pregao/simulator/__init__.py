@@ -17,7 +17,7 @@ run              all of it: `simulate`
 coverage         how often everything occurred; `sizes` of packets beside the real days'
 """
 
-from pregao.simulator.run import Simulation, Summary, simulate
+from pregao.simulator.run import Simulation, SimulationSummary, simulate
 from pregao.simulator.settings import Settings
 
-__all__ = ["Settings", "Simulation", "Summary", "simulate"]
+__all__ = ["Settings", "Simulation", "SimulationSummary", "simulate"]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, get_args
 
 from pregao.captures.columns import read_columns
-from pregao.feeds.publishing import Site
+from pregao.feeds.publishing import PublishingSite
 from pregao.feeds.registry import DEFAULT, load_columns
 from pregao.model.events import LevelUpdate, Update
 from pregao.model.streams import Feed, Stream
@@ -14,7 +14,7 @@ from pregao.simulator.captures import CONTINGENCY_FILES, STREAM_FILES
 from pregao.simulator.day_truth import DayTruth
 from pregao.simulator.facts import FEWEST_MESSAGES, Fact, facts, facts_text
 from pregao.simulator.outputs import TRUTH_FOLDERS
-from pregao.simulator.run import Simulation, Summary
+from pregao.simulator.run import Simulation, SimulationSummary
 
 # The sizes of incremental packets beside those of two real channel-days, and how near they are.
 #
@@ -86,7 +86,7 @@ class CoverageRow(NamedTuple):
     times: int
 
 
-def coverage(simulation: Simulation, summary: Summary, system: str = DEFAULT) -> list[CoverageRow]:
+def coverage(simulation: Simulation, summary: SimulationSummary, system: str = DEFAULT) -> list[CoverageRow]:
     """The table, from what a simulation wrote and counted."""
     templates: Counter[str] = Counter()
     values: Counter[str] = Counter()
@@ -109,19 +109,20 @@ def coverage(simulation: Simulation, summary: Summary, system: str = DEFAULT) ->
     ]
 
 
-def days_facts(simulation: Simulation, summary: Summary) -> list[Fact]:
+def days_facts(simulation: Simulation, summary: SimulationSummary) -> list[Fact]:
     """Stylised facts of the days that were written; none of days too short to have them."""
     settings = simulation.settings
     if not settings.truth or settings.messages < FEWEST_MESSAGES:
         return []
     dates = zip(summary.folders, settings.trade_dates, strict=True)
     truths = [
-        DayTruth(folder / TRUTH_FOLDERS[Site.PRIMARY], date, settings.squeeze) for folder, date in dates
+        DayTruth(folder / TRUTH_FOLDERS[PublishingSite.PRIMARY], date, settings.squeeze)
+        for folder, date in dates
     ]
     return facts(truths)
 
 
-def coverage_text(rows: Iterable[CoverageRow], summary: Summary, found: Sequence[Fact] = ()) -> str:
+def coverage_text(rows: Iterable[CoverageRow], summary: SimulationSummary, found: Sequence[Fact] = ()) -> str:
     """The table, the histogram and the facts, for people."""
     lines = [f"{'kind':<10} {'count':>12}  name"]
     lines += [f"{row.kind:<10} {row.times:>12,}  {row.name}" for row in rows]
@@ -136,7 +137,7 @@ def coverage_text(rows: Iterable[CoverageRow], summary: Summary, found: Sequence
     return "\n".join(lines) + "\n"
 
 
-def _nearness_lines(summary: Summary) -> Iterator[str]:
+def _nearness_lines(summary: SimulationSummary) -> Iterator[str]:
     mean = summary.messages / max(summary.packets, 1)
     yield f"{mean:.2f} messages a packet; how far the shape of a channel is from the real one, of 1:"
     for channel, real in REAL.items():

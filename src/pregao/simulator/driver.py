@@ -4,16 +4,16 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from pregao.exchange.commands import Reason
+from pregao.exchange.commands import RejectReason
 from pregao.exchange.control import Control, PassTime
 from pregao.exchange.engine import Command
 from pregao.model.events import Event, OrderUpdate, PhaseChanged, Update
 from pregao.model.streams import Stream
 from pregao.simulator.distribution import Distribution, only_order
 from pregao.simulator.latency import SEND_EVERY_NS, EntryQueue
-from pregao.simulator.line import Line, Told
+from pregao.simulator.line import PublishedUpdate, PublishingLine
 from pregao.simulator.outputs import TruthKeeper
-from pregao.simulator.pace import Slice
+from pregao.simulator.pace import DayStretch
 from pregao.simulator.routing import Routing
 from pregao.simulator.venue import Venue
 
@@ -27,12 +27,14 @@ Task = tuple[int, Callable[[int], None]]  # when, and what to call with the time
 class Driver:
     """Plays days on the lines. `truth` is None while nothing is to be kept."""
 
-    def __init__(self, venue: Venue, routing: Routing, lines: Sequence[Line], checkpoint_events: int) -> None:
+    def __init__(
+        self, venue: Venue, routing: Routing, lines: Sequence[PublishingLine], checkpoint_events: int
+    ) -> None:
         self.venue, self.lines = venue, lines
         self.truth: TruthKeeper | None = None
         self.watch: Callable[[int], None] | None = None
         self.commands: Counter[type] = Counter()
-        self.rejections: Counter[Reason] = Counter()
+        self.rejections: Counter[RejectReason] = Counter()
         self.kinds: Counter[type] = Counter()
         self._submit, self._answered = venue.engine.submit, venue.flow.answered
         self._entered = EntryQueue(venue.seed).entered
@@ -43,7 +45,10 @@ class Driver:
             {line.channel: line.books for line in lines},
             {line.channel: line.sites for line in lines},
         )
-        self._ticking: list[Line] = [*lines, *(line.standby for line in lines if line.standby is not None)]
+        self._ticking: list[PublishingLine] = [
+            *lines,
+            *(line.standby for line in lines if line.standby is not None),
+        ]
         self._checkpoint_events = checkpoint_events
         self._script: list[Task] = []
         self._next = 0
@@ -65,7 +70,7 @@ class Driver:
         self._timers = [_FOREVER if timers_ns is None else timers_ns] * len(self._ticking)
         self._look_ahead()
 
-    def trade(self, slices: Sequence[Slice], messages: int) -> None:
+    def trade(self, slices: Sequence[DayStretch], messages: int) -> None:
         """The order flow of a day: as many commands as make about so many messages by its end."""
         goal, began = self.messages + messages, self.messages
         left, sent = sum(each.weight for each in slices), 0
@@ -133,7 +138,7 @@ class Driver:
                     self._timers[place] = self._tick(self._ticking[place], due_ns)
             self._set_due()
 
-    def _tick(self, line: Line, now_ns: int) -> int:
+    def _tick(self, line: PublishingLine, now_ns: int) -> int:
         """Loops and heartbeats of a channel; when to look again."""
         line.books.now_ns = now_ns
         send_ns = line.send_at(now_ns)
@@ -149,7 +154,7 @@ class Driver:
         # A loop keeps its pace; heartbeats may come a little late, all on the same grid.
         return due_ns if due_ns < now_ns + _GRID_NS else -(-due_ns // _GRID_NS) * _GRID_NS
 
-    def look_again(self, line: Line) -> None:
+    def look_again(self, line: PublishingLine) -> None:
         """A reset may make a channel's next timeout come earlier."""
         place = self._ticking.index(line)
         self._timers[place] = min(self._timers[place], line.publisher.next_timeout())
@@ -170,14 +175,14 @@ class Driver:
 
     # Truth
 
-    def checkpoint(self, line: Line, now_ns: int, *, whole: bool = False) -> None:
+    def checkpoint(self, line: PublishingLine, now_ns: int, *, whole: bool = False) -> None:
         """Nothing may be on its way then: the channel's packets leave first."""
         told = self._checkpoint(line, now_ns, whole=whole)
         self.kinds.update(map(type, told.updates))
         if line.standby is not None:
             self._checkpoint(line.standby, now_ns, whole=whole)
 
-    def _checkpoint(self, line: Line, now_ns: int, *, whole: bool) -> Told:
+    def _checkpoint(self, line: PublishingLine, now_ns: int, *, whole: bool) -> PublishedUpdate:
         line.flush()
         line.checkpoint_at = line.events + self._checkpoint_events
         touched = dict.fromkeys(line.books.instruments()) if whole else self._touched(line.pending)

@@ -9,9 +9,9 @@ from typing import Final, NamedTuple, Protocol
 import pyarrow as pa
 
 from pregao.model.streams import Feed, Stream
-from pregao.simulator.faults import ANY_TIME, PRIMARY, Cut, FaultPlan, Runs
+from pregao.simulator.faults import ANY_TIME, PRIMARY, CutFeed, FaultPlan, Runs
 from pregao.simulator.pace import DayClock
-from pregao.simulator.tables import ROWS, Table
+from pregao.simulator.tables import ROWS, TruthTable
 
 # What faults did, packet by packet, in order: `faults.parquet`, or a list in memory.
 #
@@ -83,7 +83,7 @@ class DeedFile:
     def __init__(self, path: Path, spec: str, seed: int) -> None:
         self.counts: Counter[str] = Counter()
         schema = DEEDS.with_metadata({"spec": spec, "seed": str(seed)})
-        self._table = Table(path, schema)
+        self._table = TruthTable(path, schema)
         self._rows: list[Deed] = []
 
     def note(self, deed: Deed) -> None:
@@ -194,7 +194,7 @@ class DayOfWrongs:
     def any_time(self, random: Random) -> int:
         return self._clock.at(random.uniform(FIRST_S, LAST_S))
 
-    def _silence(self, cut: Cut, random: Random) -> Silence:
+    def _silence(self, cut: CutFeed, random: Random) -> Silence:
         if cut.lasts_ns is None:
             return Silence(self._clock.starts_ns, self._clock.ends_ns + _AFTER_NS, cut.kind)
         start_ns = self.moment(cut.at_s, random)

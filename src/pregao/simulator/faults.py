@@ -69,7 +69,7 @@ _CONTINGENCY: Final = re.compile(rf"{_TIME}(?:\+{_LENGTH})?")
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class CutFeed:
     """Silence; `at_s` is local time or ANY_TIME, `lasts_ns` None to the end of the day."""
 
     targets: tuple[str, ...]
@@ -115,7 +115,7 @@ class FaultPlan:
     gaps: dict[str, Runs] = field(default_factory=dict)
     both: Runs | None = None
     both_chance: float = 0.0
-    cuts: list[Cut] = field(default_factory=list)
+    cuts: list[CutFeed] = field(default_factory=list)
     skew: dict[str, int] = field(default_factory=dict)
     own_headers: set[str] = field(default_factory=set)
     resets: list[Reset] = field(default_factory=list)
@@ -222,18 +222,18 @@ def _read_both(plan: FaultPlan, value: str, item: str) -> None:
 
 def _read_cut(plan: FaultPlan, value: str, item: str) -> None:
     times, feeds, at, number, unit = _matched(_CUT, value, item).groups()
-    cut = Cut(_targets(feeds), _moment(at, item), _length(number, unit, item))
+    cut = CutFeed(_targets(feeds), _moment(at, item), _length(number, unit, item))
     plan.cuts += [cut] * _count(times, item)
 
 
 def _read_silence(plan: FaultPlan, value: str, item: str) -> None:
     times, at, number, unit = _matched(_SILENCE, value, item).groups()
-    silence = Cut(PRIMARY, _moment(at, item), _length(number, unit, item), "silence")
+    silence = CutFeed(PRIMARY, _moment(at, item), _length(number, unit, item), "silence")
     plan.cuts += [silence] * _count(times, item)
 
 
 def _read_gone(plan: FaultPlan, value: str, item: str) -> None:
-    plan.cuts.append(Cut(_targets(_matched(_GONE, value, item)[1]), 0, None, "gone"))
+    plan.cuts.append(CutFeed(_targets(_matched(_GONE, value, item)[1]), 0, None, "gone"))
 
 
 def _read_skew(plan: FaultPlan, value: str, item: str) -> None:

@@ -6,12 +6,12 @@ from random import Random
 from struct import Struct
 from typing import Final
 
-from pregao.feeds.publishing import Publisher, Site
+from pregao.feeds.publishing import Publisher, PublishingSite
 from pregao.model.streams import Feed, Stream
 from pregao.simulator.driver import Driver, Task
 from pregao.simulator.fault_plan import TAKES_OVER_NS, TARGETS, DayOfWrongs, Deed, DeedLog, Run
 from pregao.simulator.faults import IN_LOOP, FaultPlan
-from pregao.simulator.line import Line
+from pregao.simulator.line import PublishingLine
 from pregao.simulator.outputs import Capture
 
 _POINT: Final = Struct("<xxHI")
@@ -158,7 +158,7 @@ class Injector:
     def __init__(self, plan: FaultPlan, driver: Driver, log: DeedLog) -> None:
         self._plan, self._driver, self._log = plan, driver, log
 
-    def tasks(self, line: Line, day: DayOfWrongs, date: str) -> Iterator[Task]:
+    def tasks(self, line: PublishingLine, day: DayOfWrongs, date: str) -> Iterator[Task]:
         """What happens to one channel, each at its time."""
         random = Random(f"resets/{day.name}")
         for reset in self._plan.resets:
@@ -171,7 +171,7 @@ class Injector:
                 yield start_ns + TAKES_OVER_NS, takes_over
             yield end_ns, self._reset(line, "failover", date, False, 0.0)
 
-    def _in_loop(self, line: Line, act: _Act) -> _Act:
+    def _in_loop(self, line: PublishingLine, act: _Act) -> _Act:
         """At the next moment at which a snapshot loop is under way."""
 
         def wait(_: int) -> None:
@@ -179,7 +179,7 @@ class Injector:
 
         return wait
 
-    def _reset(self, line: Line, kind: str, date: str, slowly: bool, pick: float) -> _Act:
+    def _reset(self, line: PublishingLine, kind: str, date: str, slowly: bool, pick: float) -> _Act:
         def act(now_ns: int) -> None:
             driver, publisher = self._driver, line.publisher
             line.books.now_ns = now_ns
@@ -196,7 +196,7 @@ class Injector:
             driver.look_again(line)
             after = publisher.point(Stream.INCREMENTAL)
             point = (after.version, 1) if kind in _NEXT_VERSION else before
-            feed = "A" if line.site is Site.PRIMARY else "C"
+            feed = "A" if line.site is PublishingSite.PRIMARY else "C"
             how = kind if kind == "book" else f"{kind} {'gradually' if slowly else 'at once'}"
             self._log.note(
                 Deed(date, "reset", line.channel, feed, "incremental", *point, send_ns, security_id, how)
@@ -205,7 +205,7 @@ class Injector:
         return act
 
 
-def _some_book(line: Line, pick: float) -> int:
+def _some_book(line: PublishingLine, pick: float) -> int:
     """One of the instruments that have orders, or of all while none has."""
     known = line.books.instruments()
     booked = [each for each in known if (book := line.books.book(each)) and (book.bids or book.offers)]

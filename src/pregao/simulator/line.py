@@ -13,9 +13,9 @@ from pregao.feeds.publishing import (
     Habits,
     OutgoingPacket,
     Paces,
+    PublishingSite,
     PublishingSystem,
     SequencePoint,
-    Site,
 )
 from pregao.model.errors import PregaoError
 from pregao.model.events import Event, PhaseChanged, Update
@@ -30,7 +30,7 @@ from pregao.simulator.venue import ChannelBooks
 Ints = npt.NDArray[np.int64]
 
 
-class Told:
+class PublishedUpdate:
     """Updates of a channel and where they are: row by row the event's number, sequenceVersion,
     sequenceNumber and index in the packet. `places` are the last three, all -1 where an update was not
     sent; the lists have None there."""
@@ -91,7 +91,7 @@ class Sink(Protocol):
     def send(self, payload: bytes, sending_ns: int) -> None: ...
 
 
-class Line:
+class PublishingLine:
     """Events in by `publish`, packets out to the sinks by `deliver`."""
 
     def __init__(
@@ -106,8 +106,8 @@ class Line:
         habits: Habits | None = None,
         start: SequencePoint,
         loops: SequencePoint,
-        site: Site = Site.PRIMARY,
-        standby: "Line | None" = None,
+        site: PublishingSite = PublishingSite.PRIMARY,
+        standby: "PublishingLine | None" = None,
         departures: Departures,
     ) -> None:
         self.channel, self.books, self.site = channel, books, site
@@ -131,7 +131,7 @@ class Line:
         self._forget()
 
     @property
-    def sites(self) -> "tuple[Line, ...]":
+    def sites(self) -> "tuple[PublishingLine, ...]":
         """This one, and the contingency site's where there is one."""
         return (self,) if self.standby is None else (self, self.standby)
 
@@ -234,7 +234,7 @@ class Line:
         if not self._can_wait or self.publisher.waiting >= _ENOUGH:
             self.deliver()
 
-    def collect(self) -> Told:
+    def collect(self) -> PublishedUpdate:
         """Everything told since the last time; all of it must have left (`flush`)."""
         count = len(self._updates)
         places = places_of_messages(*self._sent)
@@ -246,6 +246,6 @@ class Line:
             if sent != places.shape[1]:
                 raise SimulationError(f"channel {self.channel}: {sent} messages told, {places.shape[1]} sent")
             places = places_of_updates(places, takes)
-        told = Told(self._updates, self._numbers, places)
+        told = PublishedUpdate(self._updates, self._numbers, places)
         self._forget()
         return told

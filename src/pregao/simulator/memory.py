@@ -19,14 +19,14 @@ from random import Random
 from typing import Any, Final, NamedTuple
 
 from pregao.exchange.catalogues.rules import Catalogue
-from pregao.feeds.publishing import Site
+from pregao.feeds.publishing import PublishingSite
 from pregao.model.events import PhaseChanged, StateChanged, Update
 from pregao.model.instruments import Instrument
 from pregao.model.market import State
 from pregao.model.streams import Feed, Stream
 from pregao.simulator.captures import LATENCY_NS
 from pregao.simulator.fault_plan import Deed, DeedList
-from pregao.simulator.line import Line, Told
+from pregao.simulator.line import PublishedUpdate, PublishingLine
 from pregao.simulator.run import Simulation
 from pregao.simulator.settings import Settings
 from pregao.simulator.venue import Resting, Venue
@@ -35,7 +35,7 @@ _JITTER_NS: Final = 4_000
 SHORTER: Final = 40  # a day of sixteen minutes
 
 
-class Packet(NamedTuple):
+class CapturedPacket(NamedTuple):
     """A packet as it was captured; `ts_ns` is the time of capture."""
 
     ts_ns: int
@@ -45,12 +45,12 @@ class Packet(NamedTuple):
     payload: bytes
 
 
-class Placed(NamedTuple):
+class PlacedUpdate(NamedTuple):
     """An update and where its message is: the event's number in its channel's day, sequenceVersion,
     sequenceNumber and index in the packet; None where nothing was sent."""
 
     channel: int
-    site: Site
+    site: PublishingSite
     event: int
     seq_version: int | None
     seq_num: int | None
@@ -76,7 +76,7 @@ class Checkpoint(NamedTuple):
     touched since the checkpoint before; the first of a day has all."""
 
     channel: int
-    site: Site
+    site: PublishingSite
     seq_version: int
     seq_num: int
     event: int
@@ -91,8 +91,8 @@ class MemoryDay:
 
     trade_date: int
     instruments: list[Instrument] = field(default_factory=list)
-    packets: list[Packet] = field(default_factory=list)
-    updates: list[Placed] = field(default_factory=list)
+    packets: list[CapturedPacket] = field(default_factory=list)
+    updates: list[PlacedUpdate] = field(default_factory=list)
     checkpoints: list[Checkpoint] = field(default_factory=list)
     faults: list[Deed] = field(default_factory=list)
 
@@ -100,7 +100,7 @@ class MemoryDay:
 class _MemoryCapture:
     __slots__ = ("_last_ns", "_latency_ns", "_packets", "_random", "_where")
 
-    def __init__(self, where: tuple[int, Stream, Feed], packets: list[Packet], seed: int) -> None:
+    def __init__(self, where: tuple[int, Stream, Feed], packets: list[CapturedPacket], seed: int) -> None:
         self._where, self._packets = where, packets
         self._random = Random(f"{seed}/{where[0]}/{int(where[1])}/{where[2].name}").random
         self._latency_ns = LATENCY_NS[where[2]]
@@ -112,21 +112,21 @@ class _MemoryCapture:
         return self._last_ns
 
     def send(self, payload: bytes, sending_ns: int) -> None:
-        self._packets.append(Packet(self.arrival(sending_ns), *self._where, payload))
+        self._packets.append(CapturedPacket(self.arrival(sending_ns), *self._where, payload))
 
     def record(self, payload: bytes, ts_ns: int) -> None:
-        self._packets.append(Packet(ts_ns, *self._where, payload))
+        self._packets.append(CapturedPacket(ts_ns, *self._where, payload))
 
 
 class _MemoryTruth:
     def __init__(self, day: MemoryDay, venue: Venue) -> None:
         self._day, self._trading_state = day, venue.engine.trading_state
 
-    def record(self, line: Line, told: Told) -> None:
+    def record(self, line: PublishingLine, told: PublishedUpdate) -> None:
         columns = zip(told.events, told.versions, told.numbers, told.indexes, told.updates, strict=True)
-        self._day.updates.extend(Placed(line.channel, line.site, *row) for row in columns)
+        self._day.updates.extend(PlacedUpdate(line.channel, line.site, *row) for row in columns)
 
-    def checkpoint(self, line: Line, security_ids: Iterable[int], now_ns: int) -> None:
+    def checkpoint(self, line: PublishingLine, security_ids: Iterable[int], now_ns: int) -> None:
         publisher, books = line.publisher, line.books
         books.now_ns = now_ns
         found: dict[int, InstrumentTruth] = {}
@@ -144,7 +144,7 @@ class _MemoryTruth:
         )  # fmt: skip
 
 
-class Memory:
+class MemoryOutput:
     """Keeps one day at a time: `day` is the last one."""
 
     def __init__(self, settings: Settings) -> None:
@@ -192,7 +192,7 @@ def short_day(**changes: Any) -> Settings:
 
 def simulate_in_memory(settings: Settings, catalogue: Catalogue | None = None) -> Iterator[MemoryDay]:
     """The days of the settings, one after the other; `out` is not used."""
-    memory = Memory(settings)
+    memory = MemoryOutput(settings)
     simulation = Simulation(settings, output=memory, catalogue=catalogue)
     for _ in simulation.days():
         yield memory.day

@@ -4,16 +4,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from pregao.feeds.publishing import Site
+from pregao.feeds.publishing import PublishingSite
 from pregao.model.streams import Feed, Stream
 from pregao.simulator.captures import NAME, CaptureFile, close_all, join_captures
 from pregao.simulator.fault_plan import DeedFile, DeedLog
-from pregao.simulator.line import Line, Told
+from pregao.simulator.line import PublishedUpdate, PublishingLine
 from pregao.simulator.settings import Settings, as_date
 from pregao.simulator.truth import Truth
 from pregao.simulator.venue import Venue
 
-TRUTH_FOLDERS = {Site.PRIMARY: "truth", Site.CONTINGENCY: "truth-contingency"}
+TRUTH_FOLDERS = {PublishingSite.PRIMARY: "truth", PublishingSite.CONTINGENCY: "truth-contingency"}
 
 
 class Capture(Protocol):
@@ -30,12 +30,12 @@ class Capture(Protocol):
 class TruthKeeper(Protocol):
     """What really happened: updates with their places, books and figures at checkpoints."""
 
-    def record(self, line: Line, told: Told) -> None: ...
+    def record(self, line: PublishingLine, told: PublishedUpdate) -> None: ...
 
-    def checkpoint(self, line: Line, security_ids: Iterable[int], now_ns: int) -> None: ...
+    def checkpoint(self, line: PublishingLine, security_ids: Iterable[int], now_ns: int) -> None: ...
 
 
-class Output(Protocol):
+class DayOutput(Protocol):
     """`open_day`, then captures and truth of that day, then `close_day` or `discard_day`."""
 
     @property
@@ -58,13 +58,13 @@ class Output(Protocol):
 class SiteTruths:
     """The truth of each site in a folder of its own: they number packets apart."""
 
-    def __init__(self, truths: dict[Site, Truth]) -> None:
+    def __init__(self, truths: dict[PublishingSite, Truth]) -> None:
         self._truths = truths
 
-    def record(self, line: Line, told: Told) -> None:
+    def record(self, line: PublishingLine, told: PublishedUpdate) -> None:
         self._truths[line.site].record(line, told)
 
-    def checkpoint(self, line: Line, security_ids: Iterable[int], now_ns: int) -> None:
+    def checkpoint(self, line: PublishingLine, security_ids: Iterable[int], now_ns: int) -> None:
         self._truths[line.site].checkpoint(line, security_ids, now_ns)
 
     def close(self) -> None:
@@ -79,7 +79,9 @@ class SiteTruths:
 class Files:
     """A folder a day, with its captures and its truth; what faults did beside them."""
 
-    def __init__(self, settings: Settings, sites: Sequence[Site] = (Site.PRIMARY,)) -> None:
+    def __init__(
+        self, settings: Settings, sites: Sequence[PublishingSite] = (PublishingSite.PRIMARY,)
+    ) -> None:
         self._settings, self._sites = settings, sites
         self.folders: list[Path] = []
         self.log: DeedFile = DeedFile(settings.out / "faults.parquet", settings.faults, settings.seed)

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from pregao.exchange.catalogues.rules import AuctionTemplate, Catalogue
 from pregao.exchange.day import SECOND_NS
-from pregao.feeds.publishing import Pace, Paces
+from pregao.feeds.publishing import LoopPace, Paces
 from pregao.simulator.settings import Settings
 
 # The clock of a day: B3's hours, or the same day in a fraction of them.
@@ -99,7 +99,7 @@ _BURST_NS: Final = 20_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class DayStretch:
     """A stretch of the day with its share of the orders, or with so many."""
 
     start_ns: int
@@ -108,8 +108,8 @@ class Slice:
     orders: int | None = None
 
 
-def slices(clock: DayClock) -> list[Slice]:
-    found: list[Slice] = []
+def slices(clock: DayClock) -> list[DayStretch]:
+    found: list[DayStretch] = []
     length_s = _SLICE_S if clock.squeeze == 1 else _SQUEEZED_SLICE_S
     at_s = _DENSITY[0][0]
     for until_s, density in _DENSITY[1:]:
@@ -117,12 +117,12 @@ def slices(clock: DayClock) -> list[Slice]:
             density *= _MORE_IN_AUCTIONS
         while at_s < until_s:
             end_s = min(at_s + length_s, until_s)
-            found.append(Slice(clock.at(at_s), clock.at(end_s), density * (end_s - at_s)))
+            found.append(DayStretch(clock.at(at_s), clock.at(end_s), density * (end_s - at_s)))
             at_s = end_s
     return found
 
 
-def with_bursts(found: Sequence[Slice], bursts: Sequence[tuple[int, int]]) -> list[Slice]:
+def with_bursts(found: Sequence[DayStretch], bursts: Sequence[tuple[int, int]]) -> list[DayStretch]:
     """The same with so many orders within a moment, each at its time."""
     sliced = list(found)
     for at_ns, orders in sorted(bursts):
@@ -134,7 +134,7 @@ def with_bursts(found: Sequence[Slice], bursts: Sequence[tuple[int, int]]) -> li
         before = (at_ns - around.start_ns) / (around.end_ns - around.start_ns)
         sliced[place : place + 1] = [
             replace(around, end_ns=at_ns, weight=around.weight * before),
-            Slice(at_ns, end_ns, 0.0, orders),
+            DayStretch(at_ns, end_ns, 0.0, orders),
             replace(around, start_ns=end_ns, weight=around.weight * (1 - before)),
         ]
     return [each for each in sliced if each.end_ns > each.start_ns]
@@ -146,5 +146,5 @@ def paces(settings: Settings, channels: int) -> Paces:
     clock = DayClock(0, settings.squeeze)
     usual = max(_FEWEST_LOOPS, round(_SHARE_OF_SNAPSHOTS * settings.messages / channels / _PACKETS_OF_LOOP))
     loop_ns = (clock.ends_ns - clock.starts_ns) // (settings.loops or usual)
-    pace = Pace(_INTERVAL_NS, max(loop_ns - _PACKETS_OF_LOOP * _INTERVAL_NS, _INTERVAL_NS))
+    pace = LoopPace(_INTERVAL_NS, max(loop_ns - _PACKETS_OF_LOOP * _INTERVAL_NS, _INTERVAL_NS))
     return Paces(pace, pace, heartbeat_ns=int(settings.heartbeat_s * SECOND_NS))

@@ -13,7 +13,7 @@ from typing import Final
 from pregao.exchange.catalogues.rules import Catalogue
 from pregao.exchange.flow.paths import TRADING_DAY_NS
 from pregao.exchange.flow.settings import FlowSettings
-from pregao.feeds.publishing import SequencePoint, Site
+from pregao.feeds.publishing import PublishingSite, SequencePoint
 from pregao.feeds.registry import load_publishing_system
 from pregao.model.local_time import local_midnight_ns
 from pregao.model.streams import Feed, Stream
@@ -23,8 +23,8 @@ from pregao.simulator.fault_plan import DayOfWrongs, Deed
 from pregao.simulator.faults import parse_faults
 from pregao.simulator.impaired import ImpairedCapture, Injector
 from pregao.simulator.latency import Departures
-from pregao.simulator.line import Line, Sink
-from pregao.simulator.outputs import Files, Output
+from pregao.simulator.line import PublishingLine, Sink
+from pregao.simulator.outputs import DayOutput, Files
 from pregao.simulator.pace import DayClock, paces, slices, squeezed, with_bursts
 from pregao.simulator.relisting import Relisting
 from pregao.simulator.routing import Routing
@@ -63,7 +63,7 @@ Key = tuple[Stream, Feed]
 
 
 @dataclass(slots=True)
-class Summary:
+class SimulationSummary:
     """What a simulation made."""
 
     folders: list[Path] = field(default_factory=list)
@@ -86,7 +86,7 @@ class Simulation:
         self,
         settings: Settings,
         watch: Watch | None = None,
-        output: Output | None = None,
+        output: DayOutput | None = None,
         catalogue: Catalogue | None = None,
     ) -> None:
         self.settings, self._watch = settings, watch
@@ -102,19 +102,19 @@ class Simulation:
         self._routing = Routing(catalogue, self._system.channels_of)
         self.lines = [self._line(channel, before) for channel in self._routing.channels]
         self.driver = Driver(self.venue, self._routing, self.lines, settings.checkpoint_events)
-        self.summary = Summary()
-        sites = tuple(Site) if self._contingency else (Site.PRIMARY,)
-        self.output: Output = Files(settings, sites) if output is None else output
+        self.summary = SimulationSummary()
+        sites = tuple(PublishingSite) if self._contingency else (PublishingSite.PRIMARY,)
+        self.output: DayOutput = Files(settings, sites) if output is None else output
         self._injector = Injector(self.plan, self.driver, self.output.log)
         self._impaired: list[ImpairedCapture] = []
 
-    def _line(self, channel: int, trade_date: int) -> Line:
+    def _line(self, channel: int, trade_date: int) -> PublishingLine:
         settings, venue = self.settings, self.venue
         books = ChannelBooks(channel, venue.catalogue, self._routing, venue.engine, venue.desk)
         week = as_date(trade_date).isocalendar().week
 
-        def line(site: Site, version: int, standby: Line | None = None) -> Line:
-            return Line(
+        def line(site: PublishingSite, version: int, standby: PublishingLine | None = None) -> PublishingLine:
+            return PublishingLine(
                 self._system, channel, settings.version, books,
                 now_ns=self._clock(trade_date).starts_ns,
                 paces=paces(settings, len(self._routing.channels)),
@@ -123,13 +123,13 @@ class Simulation:
                 departures=Departures(f"{settings.seed}/{channel}/{site.name}"),
             )  # fmt: skip
 
-        standby = line(Site.CONTINGENCY, _OWN_VERSIONS + week) if self._contingency else None
-        return line(Site.PRIMARY, week, standby)
+        standby = line(PublishingSite.CONTINGENCY, _OWN_VERSIONS + week) if self._contingency else None
+        return line(PublishingSite.PRIMARY, week, standby)
 
     def _clock(self, trade_date: int) -> DayClock:
         return DayClock(local_midnight_ns(trade_date), self.settings.squeeze)
 
-    def run(self) -> Summary:
+    def run(self) -> SimulationSummary:
         began = perf_counter()
         for _ in self.days():
             pass
@@ -160,7 +160,7 @@ class Simulation:
         driver.rejections.clear()
         driver.kinds.clear()
 
-    def _sites(self) -> list[Line]:
+    def _sites(self) -> list[PublishingLine]:
         return [*self.lines, *(line.standby for line in self.lines if line.standby is not None)]
 
     def _play(self, trade_date: int, number: int) -> None:
@@ -184,7 +184,7 @@ class Simulation:
             output.discard_day()
             raise
 
-    def _start_day(self, trade_date: int, clock: DayClock, wrongs: dict[Line, DayOfWrongs]) -> None:
+    def _start_day(self, trade_date: int, clock: DayClock, wrongs: dict[PublishingLine, DayOfWrongs]) -> None:
         driver, venue, start_ns = self.driver, self.venue, clock.starts_ns
         venue.flow.start_day()
         for line in self._sites():
@@ -205,7 +205,7 @@ class Simulation:
             tasks += relisting.tasks(self.settings.relistings, start_ns, clock.ends_ns)
         driver.start(venue.day(trade_date, clock.squeeze), tasks, start_ns)
 
-    def _week_starter(self, line: Line) -> Callable[[int], None]:
+    def _week_starter(self, line: PublishingLine) -> Callable[[int], None]:
         def start(now_ns: int) -> None:
             line.publisher.start_week(line.send_at(now_ns))
             self.driver.checkpoint(line, now_ns, whole=True)
@@ -223,7 +223,7 @@ class Simulation:
                 self.output.log.note(deed)
         return found
 
-    def _connect(self, wrongs: dict[Line, DayOfWrongs], date: str) -> None:
+    def _connect(self, wrongs: dict[PublishingLine, DayOfWrongs], date: str) -> None:
         """From every line to its captures, through its faults where there are any."""
         self._impaired = []
         for line, day in wrongs.items():
@@ -231,7 +231,7 @@ class Simulation:
             if line.standby is not None:
                 self._connect_site(line.standby, CONTINGENCY_FILES, day, date)
 
-    def _connect_site(self, line: Line, keys: dict[Key, str], day: DayOfWrongs, date: str) -> None:
+    def _connect_site(self, line: PublishingLine, keys: dict[Key, str], day: DayOfWrongs, date: str) -> None:
         sinks: dict[Stream, list[Sink]] = {stream: [] for stream in Stream}
         for stream, feed in keys:
             capture = self.output.capture(line.channel, stream, feed)
@@ -250,7 +250,7 @@ class Simulation:
         wanted = self.settings.messages * self.settings.days
         return lambda messages: watch(messages, wanted)
 
-    def _summed(self) -> Summary:
+    def _summed(self) -> SimulationSummary:
         summary, driver = self.summary, self.driver
         summary.commands, summary.kinds = driver.commands, driver.kinds
         summary.rejections = Counter({reason.name: n for reason, n in driver.rejections.items()})
@@ -265,7 +265,7 @@ class Simulation:
         return summary
 
 
-def simulate(settings: Settings, watch: Watch | None = None) -> Summary:
+def simulate(settings: Settings, watch: Watch | None = None) -> SimulationSummary:
     """Simulates and writes what the settings ask for."""
     with calm_collector():
         return Simulation(settings, watch).run()

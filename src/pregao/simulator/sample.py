@@ -25,7 +25,7 @@ from pregao.feeds.registry import load_publishing_system, load_system
 from pregao.model.local_time import local_midnight_ns
 from pregao.model.streams import Feed, Stream
 from pregao.simulator.captures import STREAM_FILES, CaptureFile, close_all, file_name
-from pregao.simulator.memory import Packet, short_day, simulate_in_memory
+from pregao.simulator.memory import CapturedPacket, short_day, simulate_in_memory
 from pregao.simulator.pace import DayClock
 from pregao.simulator.venue import default_catalogue
 
@@ -43,7 +43,7 @@ Place = tuple[int, int]  # sequenceVersion and number
 
 def sample_packets(
     *, messages: int = MESSAGES, version: int = VERSION, seed: int = 1, channel: int = CHANNEL
-) -> list[Packet]:
+) -> list[CapturedPacket]:
     """The packets of all feeds in the order of capture, none of them lost. `messages` are those that the
     whole day would have on the incremental stream."""
     settings = short_day(
@@ -89,7 +89,9 @@ def write_sample(
     return [directory / file_name(channel, *key) for key in STREAM_FILES]
 
 
-def _losses(packets: Iterable[Packet], places: Iterable[Place], random: Random) -> Mapping[Feed, set[Place]]:
+def _losses(
+    packets: Iterable[CapturedPacket], places: Iterable[Place], random: Random
+) -> Mapping[Feed, set[Place]]:
     """What is missing on A and on B, a few packets on each even when there are few."""
     sent = [
         place
@@ -101,7 +103,7 @@ def _losses(packets: Iterable[Packet], places: Iterable[Place], random: Random) 
     return {Feed.A: set(lost[:count]), Feed.B: set(lost[count:])}
 
 
-def _place(packet: Packet, headers: Header) -> Place:
+def _place(packet: CapturedPacket, headers: Header) -> Place:
     unit = headers.split(packet.payload)[0]
     return unit.epoch, unit.number
 

@@ -35,7 +35,7 @@ Row = tuple[Any, ...]
 Ints = npt.NDArray[np.int64]
 
 
-class Table:
+class TruthTable:
     """One Parquet file; batches are kept until there is a row group of them."""
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
@@ -99,7 +99,7 @@ class KindTable:
     def __init__(self, folder: Path, kind: type) -> None:
         names, getter = _GETTERS.get(kind) or _fields_of(kind)
         self._getter = getter
-        self._table = Table(folder / f"{table_name(kind)}.parquet", _schema(names))
+        self._table = TruthTable(folder / f"{table_name(kind)}.parquet", _schema(names))
         self._updates: list[Any] = []
         self._places: list[Ints] = []
 
@@ -195,7 +195,7 @@ def instrument_table(folder: Path, instruments: Sequence[Instrument]) -> None:
             for each in instruments
         ]
     )
-    table = Table(folder / "instruments.parquet", schema)
+    table = TruthTable(folder / "instruments.parquet", schema)
     table.write(columns)
     table.close()
 

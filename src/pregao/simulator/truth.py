@@ -31,8 +31,8 @@ from pregao.exchange.market import Market
 from pregao.model import events as e
 from pregao.model.market import Side
 from pregao.model.streams import Stream
-from pregao.simulator.line import Line, Told
-from pregao.simulator.tables import ROWS, KindTable, Table, instrument_table, type_of
+from pregao.simulator.line import PublishedUpdate, PublishingLine
+from pregao.simulator.tables import ROWS, KindTable, TruthTable, instrument_table, type_of
 from pregao.simulator.venue import FIGURES as FIGURES_TOLD
 
 # What changes seldom, for the truth: bands, figures of the day, phases of the groups.
@@ -64,7 +64,9 @@ class Details:
     def __init__(self, folder: Path, bands: Bands) -> None:
         self._limits = bands
         self._bands, self._figures, self._phases = (
-            Table(folder / f"{name}.parquet", pa.schema([*AT, *((each, type_of(each)) for each in columns)]))
+            TruthTable(
+                folder / f"{name}.parquet", pa.schema([*AT, *((each, type_of(each)) for each in columns)])
+            )
             for name, columns in (("bands", _BANDS), ("figures", _DAY_FIGURES), ("phases", _PHASES))
         )
         self._told: dict[type, set[int]] = {kind: set() for kind in _BANDED | _FIGURED}
@@ -78,7 +80,7 @@ class Details:
         elif kind in self._told:
             self._told[kind].update(update.security_id for update in updates)
 
-    def checkpoint(self, at: Row, line: Line, security_ids: Iterable[int]) -> None:
+    def checkpoint(self, at: Row, line: PublishingLine, security_ids: Iterable[int]) -> None:
         first = line.channel not in self._channels
         self._channels.add(line.channel)
         if first or line.channel in self._phases_told:
@@ -103,7 +105,7 @@ class Details:
                     band.reference_fine,
                 )  # fmt: skip
 
-    def _figures_of(self, security_id: int, line: Line) -> Row:
+    def _figures_of(self, security_id: int, line: PublishingLine) -> Row:
         told = line.books.figures(security_id)
         settled = told.get((e.SettlementPrice, False))
         limits = [one for one in self._limits.current(security_id, 0) if isinstance(one, e.QuantityBand)]
@@ -134,7 +136,7 @@ def _phase(phase: e.PhaseChanged) -> Row:
     return (phase.group, phase.exchange, phase.session, phase.phase, phase.trade_date, phase.ends_ns)
 
 
-def _write(table: Table, at: Row, rows: Iterable[Row]) -> None:
+def _write(table: TruthTable, at: Row, rows: Iterable[Row]) -> None:
     found = [(*at, *row) for row in rows]
     if found:
         table.write(list(zip(*found)))  # noqa: B905
@@ -163,16 +165,16 @@ class Truth:
         self._phases = desk.surveillance.phases
         self._details = Details(folder, desk.surveillance.bands)
         self._kinds: dict[type, KindTable] = {}
-        self._books = Table(self._folder / "books.parquet", _BOOKS)
-        self._statistics = Table(self._folder / "statistics.parquet", _STATISTICS)
-        self._checkpoints = Table(self._folder / "checkpoints.parquet", _CHECKPOINTS)
+        self._books = TruthTable(self._folder / "books.parquet", _BOOKS)
+        self._statistics = TruthTable(self._folder / "statistics.parquet", _STATISTICS)
+        self._checkpoints = TruthTable(self._folder / "checkpoints.parquet", _CHECKPOINTS)
         self._sides: list[Row] = []
         self._ends = [0]
         self._orders: list[list[int | None]] = [[] for _ in _LISTS]
         self._figures: list[Row] = []
         self._taken: list[Row] = []
 
-    def record(self, line: Line, told: Told) -> None:
+    def record(self, line: PublishingLine, told: PublishedUpdate) -> None:
         """Updates with the places they got, a kind at a time."""
         types = list(map(type, told.updates))
         codes = {kind: code for code, kind in enumerate(dict.fromkeys(types))}
@@ -187,7 +189,7 @@ class Truth:
             table.add(updates, line.channel, np.vstack((events[rows], told.places[:, rows])))
             self._details.note(line.channel, kind, updates)
 
-    def checkpoint(self, line: Line, security_ids: Iterable[int], now_ns: int) -> None:
+    def checkpoint(self, line: PublishingLine, security_ids: Iterable[int], now_ns: int) -> None:
         """The books and statistics of some instruments of a channel, as of its last packet."""
         point = line.publisher.point(Stream.INCREMENTAL)
         at = (line.channel, point.version, point.next_number - 1, line.events)

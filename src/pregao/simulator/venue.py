@@ -8,7 +8,7 @@ from pregao.exchange.catalogue import load_default_catalogue
 from pregao.exchange.catalogues.expansion import MOST, load_expanded_catalogue
 from pregao.exchange.catalogues.rules import Catalogue, Listing
 from pregao.exchange.control import Control
-from pregao.exchange.day import DayScript, Step, load_regular_day
+from pregao.exchange.day import DayScript, DayStep, load_regular_day
 from pregao.exchange.desk import Desk
 from pregao.exchange.engine import Engine
 from pregao.exchange.flow import Flow
@@ -118,7 +118,7 @@ def fitting(script: DayScript, catalogue: Catalogue) -> DayScript:
         schedule = schedules[each.instrument.group, each.instrument.exchange]
         members[schedule].append(each.instrument.symbol)
 
-    def fits(step: Step, symbols: list[str]) -> bool:
+    def fits(step: DayStep, symbols: list[str]) -> bool:
         target = getattr(step, "target", None)
         if target is None:
             return True

@@ -5,7 +5,7 @@ from datetime import date
 from typing import Any
 
 from pregao.books.views import Level
-from pregao.feeds.binary.reading.told import Told
+from pregao.feeds.binary.reading.told import TranslatedMessage
 from pregao.model import events as e
 from pregao.model.market import DefinitionAction, Side
 from tests.twins.lake.plain_capture import PlainChannel, PlainPacket, moment
@@ -47,7 +47,14 @@ class PlainBuild:
     # Rows
 
     def _row(
-        self, table: str, packet: PlainPacket, ts_ns: int, kind: str, told: Told | None, own: Row, **more: Any
+        self,
+        table: str,
+        packet: PlainPacket,
+        ts_ns: int,
+        kind: str,
+        told: TranslatedMessage | None,
+        own: Row,
+        **more: Any,
     ) -> Row:
         row = {
             "system": "binary", "trade_date": self._date, "source": str(self.channel.channel),
@@ -91,11 +98,11 @@ class PlainBuild:
                     return ts_ns, kind
         return packet.header.sending_time_ns, "SEND"
 
-    def _when(self, told: Told, packet: PlainPacket) -> tuple[int, str]:
+    def _when(self, told: TranslatedMessage, packet: PlainPacket) -> tuple[int, str]:
         ts_ns, kind = time_of(told)
         return (ts_ns, kind) if ts_ns else (packet.header.sending_time_ns, "SEND")
 
-    def _tell(self, told: Told, packet: PlainPacket) -> None:
+    def _tell(self, told: TranslatedMessage, packet: PlainPacket) -> None:
         made = rows_of(told)
         if made is None:
             return
@@ -114,7 +121,7 @@ class PlainBuild:
 
     # Books
 
-    def _change(self, told: Told, packet: PlainPacket) -> None:
+    def _change(self, told: TranslatedMessage, packet: PlainPacket) -> None:
         update = told.update
         if isinstance(update, (*_CHANGES, e.BookEmptied)):
             book = self._books.setdefault(update.security_id, ReferenceBook())
@@ -130,7 +137,7 @@ class PlainBuild:
             book = self._books.get(update.instrument.security_id, ReferenceBook())
             assert not any(book.orders(side) for side in Side)  # in these days nobody goes with a book
 
-    def _empty(self, security_ids: set[int], told: Told, packet: PlainPacket) -> None:
+    def _empty(self, security_ids: set[int], told: TranslatedMessage, packet: PlainPacket) -> None:
         for security_id in security_ids:
             self._books[security_id].clear()
             if self._best.get(security_id, (None, None)) != (None, None):
@@ -138,7 +145,7 @@ class PlainBuild:
         self._touched |= security_ids
         self._end_event(told, packet)
 
-    def _end_event(self, told: Told, packet: PlainPacket) -> None:
+    def _end_event(self, told: TranslatedMessage, packet: PlainPacket) -> None:
         for security_id in sorted(self._touched):
             top = self._books[security_id].top
             if (top.bid, top.offer) == self._best.get(security_id, (None, None)):

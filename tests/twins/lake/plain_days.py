@@ -9,7 +9,7 @@ from pregao.lake.slices.stored import NO_RPT_SEQ
 from pregao.lake.tables.analytics import Quality
 from pregao.model.market import Side
 from pregao.model.rows import NULL
-from pregao.recovery.instruments import NEVER, NO_REPORT, Known, Mark
+from pregao.recovery.instruments import NEVER, NO_REPORT, BookStatus, Mark
 
 from .plain_parts import Stored, Told
 
@@ -31,7 +31,7 @@ def stored_by(plain: "PlainSlice") -> Iterator[Stored]:
 
 def _stored(plain: "PlainSlice", number: int) -> Stored:
     quality = plain.doubt(number, book=True)
-    if plain.known.statistics[number] != Known.CLEAN:
+    if plain.known.statistics[number] != BookStatus.CLEAN:
         quality |= int(Quality.INCOMPLETE)
     security_id = None if number == UNHEARD else plain.instruments[number].security_id
     return Stored(security_id, int(plain.known.last[number]), quality, plain.instruments[number].book)
@@ -65,12 +65,12 @@ def _begin(plain: "PlainSlice", number: int, stored: Stored, place: int) -> None
     record["covered"] = record["last_at"] = place
     record["last"] = stored.rpt_seq
     if stored.quality & Quality.AFTER_GAP:
-        record["book"], record["bound"], record["marks"] = Known.STALE, NEVER, Mark.AWAITED
+        record["book"], record["bound"], record["marks"] = BookStatus.STALE, NEVER, Mark.AWAITED
     else:
-        record["book"], record["bound"] = Known.CLEAN, 0
+        record["book"], record["bound"] = BookStatus.CLEAN, 0
         record["marks"] = Mark.REPORTED if stored.rpt_seq > 0 else 0
     known = not stored.quality & Quality.INCOMPLETE
-    record["statistics"] = Known.CLEAN if known else Known.STALE
+    record["statistics"] = BookStatus.CLEAN if known else BookStatus.STALE
     record["spare"] = BOOK_ONCE | STATISTICS_ONCE if known else BOOK_ONCE
 
 

@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
-from pregao.feeds.binary.reading.told import Told
+from pregao.feeds.binary.reading.told import TranslatedMessage
 from pregao.model import events as e
 from pregao.model.market import Action, LimitType, TradeCondition
 from pregao.model.rows import Flag
@@ -36,13 +36,13 @@ def name(member: Any) -> str | None:
     return None if member is None else str(member.name)
 
 
-def rows_of(told: Told) -> Table | None:
+def rows_of(told: TranslatedMessage) -> Table | None:
     """The table, and the columns that are its own; None where a message tells no row."""
     make = _MAKERS.get(type(told.update))
     return None if make is None else make(told.update, told)
 
 
-def time_of(told: Told) -> tuple[int, str]:
+def time_of(told: TranslatedMessage) -> tuple[int, str]:
     """When it happened, and whose time that is; 0: it does not say (9)."""
     update = told.update
     if isinstance(update, (e.StateChanged, e.PhaseChanged)):
@@ -52,7 +52,7 @@ def time_of(told: Told) -> tuple[int, str]:
     return getattr(update, "time_ns", 0), "ENTRY"
 
 
-def _ends(told: Told) -> Row:
+def _ends(told: TranslatedMessage) -> Row:
     return {
         "recovery": Flag.RECOVERY in told.flags, "end_of_event": Flag.END_OF_EVENT in told.flags,
         "wire_version": told.version,
@@ -66,7 +66,7 @@ _NO_ORDER: Row = dict.fromkeys(
 )
 
 
-def _order(update: e.OrderUpdate, told: Told) -> Table:
+def _order(update: e.OrderUpdate, told: TranslatedMessage) -> Table:
     action = "ADD" if update.action is Action.NEW else update.action.name
     row = {
         "action": action, "side": update.side.name, "order_id": update.order_id, "price": price(update.price),
@@ -76,12 +76,12 @@ def _order(update: e.OrderUpdate, told: Told) -> Table:
     return "orders", [row | _ends(told)]
 
 
-def _side(update: e.SideDeleted, told: Told) -> Table:
+def _side(update: e.SideDeleted, told: TranslatedMessage) -> Table:
     row = {"action": update.action.name, "side": update.side.name, "position": update.position or None}
     return "orders", [_NO_ORDER | row | {"implied": Flag.IMPLIED in told.flags} | _ends(told)]
 
 
-def _emptied(update: e.BookEmptied | e.ChannelWasReset, told: Told) -> Table:
+def _emptied(update: e.BookEmptied | e.ChannelWasReset, told: TranslatedMessage) -> Table:
     action = "EMPTY" if isinstance(update, e.BookEmptied) else "RESET"
     return "orders", [_NO_ORDER | {"action": action, "implied": Flag.IMPLIED in told.flags} | _ends(told)]
 
@@ -89,7 +89,7 @@ def _emptied(update: e.BookEmptied | e.ChannelWasReset, told: Told) -> Table:
 # Trades
 
 
-def _trade(update: e.Trade, told: Told) -> Table:
+def _trade(update: e.Trade, told: TranslatedMessage) -> Table:
     conditions = [one.name for one in TradeCondition if one and one in update.condition]
     row = _traded(update) | {
         "action": "TRADE", "condition": int(update.condition), "conditions": "|".join(map(str, conditions)),
@@ -100,7 +100,7 @@ def _trade(update: e.Trade, told: Told) -> Table:
     return "trades", [row | _ends(told)]
 
 
-def _bust(update: e.TradeBusted, told: Told) -> Table:
+def _bust(update: e.TradeBusted, told: TranslatedMessage) -> Table:
     none = dict.fromkeys(
         ("condition", "conditions", "sub_type", "buyer", "seller", "seller_days", "interest_rate")
     )
@@ -114,7 +114,7 @@ def _traded(update: e.Trade | e.TradeBusted) -> Row:
     }  # fmt: skip
 
 
-def _execution(update: e.ExecutionSummary, _: Told) -> Table:
+def _execution(update: e.ExecutionSummary, _: TranslatedMessage) -> Table:
     """What it counts is known when its event has ended."""
     row = {
         "aggressor": name(update.aggressor), "last_price": price(update.last_price),
@@ -136,15 +136,15 @@ _NO_STATISTIC: Row = dict.fromkeys(
 )  # fmt: skip
 
 
-def _statistic(kind: str, columns: Callable[[Any], Row]) -> Callable[[Any, Told], Table]:
-    def make(update: Any, told: Told) -> Table:
+def _statistic(kind: str, columns: Callable[[Any], Row]) -> Callable[[Any, TranslatedMessage], Table]:
+    def make(update: Any, told: TranslatedMessage) -> Table:
         row = {"kind": kind, "of_date": day(update.trade_date), "recovery": Flag.RECOVERY in told.flags}
         return "statistics", [_NO_STATISTIC | row | columns(update)]
 
     return make
 
 
-def _totals(update: e.ExecutionStatistics, told: Told) -> Table:
+def _totals(update: e.ExecutionStatistics, told: TranslatedMessage) -> Table:
     """Three figures in one message: a row each."""
     common = _NO_STATISTIC | {
         "of_date": day(update.trade_date), "session": name(update.session),
@@ -164,7 +164,7 @@ def _priced(update: Any) -> Row:
 # Bands, imbalances, states
 
 
-def _price_band(update: e.PriceBand, _: Told) -> Table:
+def _price_band(update: e.PriceBand, _: TranslatedMessage) -> Table:
     row: Row = {
         "band": name(update.type) or "REFERENCE", "limit_type": name(update.limit_type),
         "midpoint": name(update.midpoint), "reference_price": fine(update.reference_fine),
@@ -177,7 +177,7 @@ def _price_band(update: e.PriceBand, _: Told) -> Table:
     return "bands", [row]
 
 
-def _quantity_band(update: e.QuantityBand, _: Told) -> Table:
+def _quantity_band(update: e.QuantityBand, _: TranslatedMessage) -> Table:
     none = dict.fromkeys(
         (
             "limit_type", "midpoint", "reference_price", "low_price", "high_price", "low_percent",
@@ -188,13 +188,13 @@ def _quantity_band(update: e.QuantityBand, _: Told) -> Table:
     return "bands", [none | {"band": "QUANTITY"} | row]
 
 
-def _imbalance(update: e.Imbalance, _: Told) -> Table:
+def _imbalance(update: e.Imbalance, _: TranslatedMessage) -> Table:
     return "imbalances", [
         {"action": name(update.action), "side": name(update.side), "size": update.size}
     ]  # fmt: skip
 
 
-def _state(update: e.StateChanged | e.PhaseChanged, _: Told) -> Table:
+def _state(update: e.StateChanged | e.PhaseChanged, _: TranslatedMessage) -> Table:
     group = update.group if isinstance(update, e.PhaseChanged) else None
     told = update.phase if isinstance(update, e.PhaseChanged) else update.followed or update.state
     row = {
@@ -206,7 +206,7 @@ def _state(update: e.StateChanged | e.PhaseChanged, _: Told) -> Table:
     return "states", [row]
 
 
-_MAKERS: dict[type, Callable[[Any, Told], Table]] = {
+_MAKERS: dict[type, Callable[[Any, TranslatedMessage], Table]] = {
     e.OrderUpdate: _order, e.SideDeleted: _side, e.BookEmptied: _emptied, e.ChannelWasReset: _emptied,
     e.Trade: _trade, e.TradeBusted: _bust, e.ExecutionSummary: _execution, e.ExecutionStatistics: _totals,
     e.OpeningPrice: _statistic(

@@ -24,7 +24,7 @@ from pregao.lake.slices.loops import LoadedLoop
 from pregao.lake.tables.analytics import Quality
 from pregao.model.market import Side
 from pregao.model.rows import FIRST_SPECIAL, NULL, ROW, Flag, Kind, Rows
-from pregao.recovery.instruments import NEVER, Decision, Known, Mark, decide
+from pregao.recovery.instruments import NEVER, BookStatus, Decision, Mark, decide
 from tests.twins.lake.plain_days import go_on, stored_by
 from tests.twins.lake.plain_parts import Emitted, Instrument, Quote, Sample, Told, order_of
 from tests.twins.row_updates import update_of
@@ -187,7 +187,7 @@ class PlainSlice:
 
     def doubt(self, number: int, *, book: bool) -> int:
         known = self.known
-        if (known.book if book else known.statistics)[number] == Known.CLEAN:
+        if (known.book if book else known.statistics)[number] == BookStatus.CLEAN:
             return 0
         once = known.once[number] & (BOOK_ONCE if book else STATISTICS_ONCE)
         return int(Quality.AFTER_GAP if once else Quality.BOOK_UNKNOWN)
@@ -242,8 +242,8 @@ class PlainSlice:
             instrument.book.apply(update_of(row), Flag(int(row["flags"])))  # type: ignore[arg-type]
             self.touch(number)
             self.changed.add(number)
-            if instrument.book.suspect and record["book"] != Known.STALE:
-                record["book"], record["bound"] = Known.STALE, NEVER
+            if instrument.book.suspect and record["book"] != BookStatus.STALE:
+                record["book"], record["bound"] = BookStatus.STALE, NEVER
                 record["missing"] = max(int(record["missing"]), at)
                 went_stale = True
         if outcome & Decision.EMPTIED:
@@ -334,7 +334,7 @@ class PlainSlice:
             book = self.instruments[number].book
             if any(book.orders(side) for side in Side):
                 overnight = self._before is not None and self.known.last_at[number] <= self.slice.warm
-                if self.known.book[number] == Known.CLEAN:
+                if self.known.book[number] == BookStatus.CLEAN:
                     if not overnight:  # it may have gone between the days
                         self._mismatch(number, place, loaded.loop.number)
                 else:
@@ -353,7 +353,7 @@ class PlainSlice:
             return
         orders, rpt_seq = loaded.orders(row), int(loop.rpt_seqs[row])
         same = self.instruments[number].equals(orders)
-        if known.book[number] != Known.CLEAN:
+        if known.book[number] != BookStatus.CLEAN:
             if known.last[number] not in (-1, rpt_seq):
                 self._find_hole(number, place)
             word = "unknown" if not known.once[number] & BOOK_ONCE else "equal" if same else "healed"

@@ -9,7 +9,7 @@ import numpy as np
 from pregao.books import layout as t
 from pregao.books.phases import effective
 from pregao.books.store import BookStore
-from pregao.books.views import Anomaly, Level, Order, Policy, Top
+from pregao.books.views import Anomaly, Level, Order, SidePolicy, Top
 from pregao.handler.groups import Groups
 from pregao.model import events as e
 from pregao.model.market import Action, ImbalanceSide, Phase, Side, State
@@ -180,7 +180,7 @@ class KernelBook:
     def set_depth(self, depth: int) -> None:
         self.store.set_depth(0, depth)
 
-    def policy(self, side: Side) -> Policy:
+    def policy(self, side: Side) -> SidePolicy:
         return self.store.policy(0, side)
 
     def orders(self, side: Side) -> list[Order]:

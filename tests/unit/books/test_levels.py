@@ -3,7 +3,7 @@ printed, in cents."""
 
 import pytest
 
-from pregao.books.views import MAX_LEVELS, MAX_SIZE, Anomaly, Level, Policy, Top
+from pregao.books.views import MAX_LEVELS, MAX_SIZE, Anomaly, Level, SidePolicy, Top
 from pregao.model.events import BookEmptied, SideDeleted
 from pregao.model.market import Action, Side
 from pregao.model.rows import Flag
@@ -46,7 +46,7 @@ class TestSection9:
         assert shown(book, BUY) == BIDS
         assert shown(book, SELL) == OFFERS
         assert book.top == Top(Level(1058, 9000, 2), Level(1103, 9000, 2))
-        assert [book.policy(side) for side in Side] == [Policy.BY_LEVEL] * 2
+        assert [book.policy(side) for side in Side] == [SidePolicy.BY_LEVEL] * 2
         assert book.orders(BUY) == []
         assert not book.suspect
 

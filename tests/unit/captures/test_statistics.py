@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pregao.captures.decode import CaptureDecoder, Finding, load_schema
-from pregao.captures.statistics import Span, Statistics
+from pregao.captures.statistics import CaptureStatistics, NumberSpan
 from pregao.captures.statistics_report import report
 from tests.unit.captures.kit import TS, capture, definition, message, order, packet
 
 
 def counted(folder: Path, **files: bytes) -> dict[str, Any]:
-    decoder, statistics = CaptureDecoder(load_schema()), Statistics()
+    decoder, statistics = CaptureDecoder(load_schema()), CaptureStatistics()
     for name, content in files.items():
         path = folder / f"{name}.pcap"
         path.write_bytes(content)
@@ -28,7 +28,7 @@ def counted(folder: Path, **files: bytes) -> dict[str, Any]:
 
 @given(st.lists(st.integers(1, 60), min_size=1))
 def test_a_span_knows_what_is_missing_and_what_came_twice(numbers: list[int]) -> None:
-    span = Span(numbers[0])
+    span = NumberSpan(numbers[0])
     for number in numbers[1:]:
         span.see(number)
     seen = set(numbers)
@@ -103,7 +103,8 @@ def test_a_version_older_than_all_is_not_said_to_be_read_by_a_lower_one(tmp_path
 
 def test_the_report_of_nothing(tmp_path: Path) -> None:
     assert (
-        report(Statistics().as_dict([])) == "files        0\nrecords      0\nudp packets  0\nmessages     0\n"
+        report(CaptureStatistics().as_dict([]))
+        == "files        0\nrecords      0\nudp packets  0\nmessages     0\n"
     )
 
 
@@ -122,7 +123,7 @@ def test_the_report_lines_up(tmp_path: Path) -> None:
 def test_many_holes_are_filled_again() -> None:
     numbers = list(range(2, 2000))
     random.Random(1).shuffle(numbers)
-    span = Span(1)
+    span = NumberSpan(1)
     for number in numbers:
         span.see(number)
     assert (span.missing, span.holes, span.repeated) == (0, [], 0)

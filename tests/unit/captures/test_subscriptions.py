@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pregao.captures.subscriptions import Subscription, load_subscriptions
+from pregao.captures.subscriptions import StreamSubscription, load_subscriptions
 from pregao.cli.main import main
 from pregao.exchange.catalogue import load_default_catalogue
 from pregao.model.channel_map import DEFAULT_CHANNELS, load_channels
@@ -36,7 +36,7 @@ def test_interface_and_source_of_each_stream(tmp_path: Path) -> None:
     file.write_text(TOML)
     first, second = load_subscriptions(str(file))
     identity = StreamId(84, Stream.INCREMENTAL, Feed.A)
-    assert first == Subscription(identity, "233.252.0.84", 30084, "192.0.2.1", "198.51.100.7")
+    assert first == StreamSubscription(identity, "233.252.0.84", 30084, "192.0.2.1", "198.51.100.7")
     assert (second.interface, second.source) == ("eth1", None)
     assert "233.252.0.84:30084 by 192.0.2.1 from 198.51.100.7" in str(first)
     assert load_subscriptions(str(file), {85}) == [second]

@@ -7,7 +7,7 @@ import pytest
 
 from pregao.captures.decode import CaptureDecoder, Selection, decode_capture
 from pregao.captures.decoded import DecodedMessage, Finding
-from pregao.captures.statistics import Statistics
+from pregao.captures.statistics import CaptureStatistics
 from pregao.cli.main import main
 from pregao.codecs.pcap.writer import ethernet_udp_frame, pcap_header, pcap_record
 from pregao.feeds.registry import load_decoding
@@ -99,7 +99,7 @@ def test_a_symbol_chooses_its_messages(day: Path) -> None:
 def test_statistics_follow_the_numbers_of_messages(tmp_path: Path, packets: list[ToyPacket]) -> None:
     heard = [packet for packet in packets if packet.stream is Stream.INCREMENTAL]
     missing = heard.pop(5)
-    statistics, decoder = Statistics(), CaptureDecoder(system=NAME)
+    statistics, decoder = CaptureStatistics(), CaptureDecoder(system=NAME)
     for item in decoder.packets(str(write(tmp_path / "x.pcap", heard))):
         assert not isinstance(item, Finding)
         statistics.see_packet(item)

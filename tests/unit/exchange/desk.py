@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from pregao.exchange.commands import NewOrder
-from pregao.exchange.engine import Engine, Outcome
+from pregao.exchange.engine import CommandOutcome, Engine
 from pregao.exchange.hooks import Hooks
 from pregao.exchange.orders import key_of
 from pregao.model.events import Event, OrderUpdate, SideDeleted, Update
@@ -69,19 +69,19 @@ class Desk:
         self.now_ns += 1
         return self.now_ns
 
-    def submit(self, command: object) -> Outcome:
+    def submit(self, command: object) -> CommandOutcome:
         return self.engine.submit(command)  # type: ignore[arg-type]
 
     def order(
         self, side: Side, quantity: int, price: str | float | None = None, **attributes: object
-    ) -> Outcome:
+    ) -> CommandOutcome:
         security_id = attributes.pop("security_id", A)
         mantissa = None if price is None else px(price)
         return self.submit(NewOrder(self.tick(), security_id, side, quantity, mantissa, **attributes))  # type: ignore[arg-type]
 
     def numbered(
         self, secondary_id: int, side: Side, quantity: int, price: str | float, **attributes: object
-    ) -> Outcome:
+    ) -> CommandOutcome:
         """As `order`, with the next secondaryOrderID set: printed examples have their own."""
         segment = self.engine.floor.segment(1)
         segment.continue_after(secondary_id - 1, segment.last()[1])
@@ -93,12 +93,12 @@ class Desk:
         return [(o.secondary_id, o.shown, None if o.price is None else o.price / 10_000) for o in orders]
 
 
-def updates(outcome: Outcome) -> list[Update]:
+def updates(outcome: CommandOutcome) -> list[Update]:
     assert outcome.rejection is None, outcome.rejection
     return [update for event in outcome.events for update in event.updates]
 
 
-def only_event(outcome: Outcome) -> tuple[Update, ...]:
+def only_event(outcome: CommandOutcome) -> tuple[Update, ...]:
     assert outcome.rejection is None, outcome.rejection
     assert len(outcome.events) == 1, outcome.events
     return outcome.events[0].updates

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from pregao.exchange import control
-from pregao.exchange.catalogues.rules import AuctionTemplate, BandRule, Catalogue, Group, Listing
+from pregao.exchange.catalogues.rules import AuctionTemplate, BandRule, Catalogue, Listing, TradingGroup
 from pregao.exchange.commands import CancelOrder, ChangeOrder, NewOrder
 from pregao.exchange.desk import Desk
-from pregao.exchange.engine import Command, Engine, Outcome
+from pregao.exchange.engine import Command, CommandOutcome, Engine
 from pregao.exchange.orders import OrderType
 from pregao.model.events import Event, Update
 from pregao.model.instruments import Instrument, Product, SecurityType
@@ -54,7 +54,9 @@ def catalogue(*listings: Listing, pairs: tuple[tuple[int, int], ...] = ((DOL, WD
     entries = listings or tuple(listing(each) for each in _SYMBOLS)
     codes = dict.fromkeys((each.instrument.group, each.instrument.channel) for each in entries)
     groups = tuple(
-        Group(code, EXCHANGE, channel, 1, "derivatives" if channel == 72 else "equities", TEMPLATE, "test")
+        TradingGroup(
+            code, EXCHANGE, channel, 1, "derivatives" if channel == 72 else "equities", TEMPLATE, "test"
+        )
         for code, channel in codes
     )
     return Catalogue(entries, groups, pairs, ())
@@ -72,7 +74,7 @@ class Exchange:
         self.events: list[Event] = []
         self.now_ns = 0
 
-    def submit(self, command: Command) -> Outcome:
+    def submit(self, command: Command) -> CommandOutcome:
         assert command.now_ns >= self.now_ns
         self.now_ns = command.now_ns
         outcome = self.engine.submit(command)
@@ -107,19 +109,23 @@ class Exchange:
 
     def order(
         self, at: str, security_id: int, side: Side, quantity: int, price: int | None, **rest: object
-    ) -> Outcome:
+    ) -> CommandOutcome:
         kind = OrderType.LIMIT if price is not None else OrderType.MARKET_ON_AUCTION
         order = NewOrder(clock(at), security_id, side, quantity, price, type=kind)
         return self.submit(replace(order, **rest))  # type: ignore[arg-type]
 
-    def buy(self, at: str, security_id: int, quantity: int, price: int | None, **rest: object) -> Outcome:
+    def buy(
+        self, at: str, security_id: int, quantity: int, price: int | None, **rest: object
+    ) -> CommandOutcome:
         return self.order(at, security_id, Side.BUY, quantity, price, **rest)
 
-    def sell(self, at: str, security_id: int, quantity: int, price: int | None, **rest: object) -> Outcome:
+    def sell(
+        self, at: str, security_id: int, quantity: int, price: int | None, **rest: object
+    ) -> CommandOutcome:
         return self.order(at, security_id, Side.SELL, quantity, price, **rest)
 
-    def cancel(self, at: str, order_id: int) -> Outcome:
+    def cancel(self, at: str, order_id: int) -> CommandOutcome:
         return self.submit(CancelOrder(clock(at), order_id))
 
-    def change(self, at: str, order_id: int, **rest: int) -> Outcome:
+    def change(self, at: str, order_id: int, **rest: int) -> CommandOutcome:
         return self.submit(ChangeOrder(clock(at), order_id, **rest))

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from pregao.exchange.bands import Bands
 from pregao.exchange.conditions import can_open, forms_price
-from pregao.exchange.engine import Engine, Outcome
+from pregao.exchange.engine import CommandOutcome, Engine
 from pregao.exchange.market import Market
 from pregao.exchange.statistics import average
 from pregao.model.events import (
@@ -79,7 +79,7 @@ class Checks:
         ]  # fmt: skip
         return markets, list(floor.orders), floor.segment(1).last()
 
-    def after(self, outcome: Outcome, before: object) -> None:
+    def after(self, outcome: CommandOutcome, before: object) -> None:
         if outcome.rejection is not None:
             assert not outcome.events
             assert self.fingerprint() == before
@@ -238,7 +238,7 @@ def _check_legs_of(events: Sequence[Event], place: int, markets: Mapping[int, Ma
     return after
 
 
-def check_retail_fills(outcome: Outcome, side: Side, firm: int, own_best: int | None) -> None:
+def check_retail_fills(outcome: CommandOutcome, side: Side, firm: int, own_best: int | None) -> None:
     """What one retail order fills: RLP trades within its firm and never past its own side of the book, and
     nothing is passed over, so that prices only get worse for it."""
     trades = [u for event in outcome.events[:1] for u in event.updates if isinstance(u, Trade)]
@@ -250,7 +250,7 @@ def check_retail_fills(outcome: Outcome, side: Side, firm: int, own_best: int | 
             assert own_best is None or sign * trade.price >= sign * own_best
 
 
-def check_midpoint(outcome: Outcome, bid: int | None, offer: int | None) -> None:
+def check_midpoint(outcome: CommandOutcome, bid: int | None, offer: int | None) -> None:
     """In the middle of the book, which it leaves as it is; nothing without both sides."""
     trades = [u for event in outcome.events for u in event.updates if isinstance(u, Trade)]
     midpoints = [t for t in trades if t.sub_type is TradeSubType.MIDPOINT]

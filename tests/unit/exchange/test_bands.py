@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from pregao.exchange import control
 from pregao.exchange.bands import LIMIT_TYPES, BandError, Bands, Midpoints, limits_of
 from pregao.exchange.catalogues.rules import BandRule
-from pregao.exchange.commands import CrossOrder, Reason, Rejection, SweepAndCross
-from pregao.exchange.engine import Outcome
+from pregao.exchange.commands import CrossOrder, Rejection, RejectReason, SweepAndCross
+from pregao.exchange.engine import CommandOutcome
 from pregao.exchange.orders import OrderType, TimeInForce
 from pregao.model.events import PriceBand, QuantityBand, StateChanged, Trade
 from pregao.model.market import BandType, LimitType, Midpoint, Side, State
@@ -31,15 +31,15 @@ def bands(*rules: BandRule) -> Bands:
 @pytest.mark.parametrize(
     ("price", "reason"),
     [
-        (4_9900, Reason.PRICE_OUTSIDE_HARD_LIMIT),
-        (20_0100, Reason.PRICE_OUTSIDE_HARD_LIMIT),
-        (5_0000, Reason.PRICE_OUTSIDE_STATIC_LIMIT),
-        (18_0100, Reason.PRICE_OUTSIDE_STATIC_LIMIT),
-        (7_9900, Reason.PRICE_OUTSIDE_REJECTION_BAND),
-        (12_0100, Reason.PRICE_OUTSIDE_REJECTION_BAND),
+        (4_9900, RejectReason.PRICE_OUTSIDE_HARD_LIMIT),
+        (20_0100, RejectReason.PRICE_OUTSIDE_HARD_LIMIT),
+        (5_0000, RejectReason.PRICE_OUTSIDE_STATIC_LIMIT),
+        (18_0100, RejectReason.PRICE_OUTSIDE_STATIC_LIMIT),
+        (7_9900, RejectReason.PRICE_OUTSIDE_REJECTION_BAND),
+        (12_0100, RejectReason.PRICE_OUTSIDE_REJECTION_BAND),
     ],
 )
-def test_an_order_outside_gets_a_named_rejection(price: int, reason: Reason) -> None:
+def test_an_order_outside_gets_a_named_rejection(price: int, reason: RejectReason) -> None:
     found = bands().check(1, price, 100, AT_TEN)
     assert isinstance(found, Rejection)
     assert found.reason is reason
@@ -56,7 +56,7 @@ def test_the_quantity_limit() -> None:
     assert made.set_quantity(1, 5_000, 1_000, 7) == QuantityBand(1, 5_000, 1_000, 7)
     found = made.check(1, 10_0000, 1_001, AT_TEN)
     assert isinstance(found, Rejection)
-    assert found.reason is Reason.QUANTITY_ABOVE_LIMIT
+    assert found.reason is RejectReason.QUANTITY_ABOVE_LIMIT
     assert made.check(1, 10_0000, 1_000, AT_TEN) is None
 
 
@@ -127,11 +127,11 @@ def test_in_the_engine_a_rejected_order_publishes_nothing() -> None:
     exchange.open_all()
     outcome = exchange.buy("10:01:00", ABC, 100, 12_0100)
     assert outcome.rejection is not None
-    assert outcome.rejection.reason is Reason.PRICE_OUTSIDE_REJECTION_BAND
+    assert outcome.rejection.reason is RejectReason.PRICE_OUTSIDE_REJECTION_BAND
     assert outcome.events == ()
     too_many = exchange.buy("10:01:00", ABC, 100_100, 10_0000).rejection
     assert too_many is not None
-    assert too_many.reason is Reason.QUANTITY_ABOVE_LIMIT
+    assert too_many.reason is RejectReason.QUANTITY_ABOVE_LIMIT
 
 
 def test_in_the_engine_the_auction_band_starts_an_auction() -> None:
@@ -156,7 +156,7 @@ def offered(*prices: int, rules: tuple[BandRule, ...] = ALL) -> Exchange:
     return exchange
 
 
-def traded(outcome: Outcome) -> list[int]:
+def traded(outcome: CommandOutcome) -> list[int]:
     return [u.price for event in outcome.events for u in event.updates if isinstance(u, Trade)]
 
 
@@ -245,9 +245,9 @@ def test_crosses_and_sweeps_are_orders_to_the_bands() -> None:
     exchange.open_all()
     now_ns = clock("10:01:00")
     for price, quantity, reason in (
-        (21_0000, 100, Reason.PRICE_OUTSIDE_HARD_LIMIT),
-        (12_0000, 100, Reason.PRICE_OUTSIDE_AUCTION_BAND),
-        (10_0000, 100_100, Reason.QUANTITY_ABOVE_LIMIT),
+        (21_0000, 100, RejectReason.PRICE_OUTSIDE_HARD_LIMIT),
+        (12_0000, 100, RejectReason.PRICE_OUTSIDE_AUCTION_BAND),
+        (10_0000, 100_100, RejectReason.QUANTITY_ABOVE_LIMIT),
     ):
         for command in (
             CrossOrder(now_ns, ABC, quantity, price, 1, 2),

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pregao.exchange import commands as c
-from pregao.exchange.commands import Reason
-from pregao.exchange.engine import Outcome
+from pregao.exchange.commands import RejectReason
+from pregao.exchange.engine import CommandOutcome
 from pregao.model.events import ExecutionStatistics, Trade, TradeBusted
 from pregao.model.instruments import Leg
 from pregao.model.market import Session
@@ -31,7 +31,7 @@ def figures(market: Desk, security_ids: tuple[int, ...] = ALL) -> list[tuple[obj
     return [(s.opening, s.high, s.low, s.last_price, s.volume, s.value, s.count) for s in found]
 
 
-def trades_of(outcome: Outcome) -> list[Trade]:
+def trades_of(outcome: CommandOutcome) -> list[Trade]:
     assert outcome.rejection is None
     return [trade for event in outcome.events for trade in of(Trade, event.updates)]
 
@@ -132,7 +132,7 @@ def test_a_strategy_whose_legs_are_settled_is_not_busted() -> None:
     before = figures(market)
     rejection = market.submit(c.BustTrade(9, SPREAD, strategys.trade_id)).rejection
     assert rejection is not None
-    assert rejection.reason is Reason.UNKNOWN_TRADE
+    assert rejection.reason is RejectReason.UNKNOWN_TRADE
     assert figures(market) == before
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from pregao.exchange.carried import Carried, carry_over, restore
+from pregao.exchange.carried import CarriedState, carry_over, restore
 from pregao.exchange.commands import CancelOrder
 from pregao.exchange.engine import Engine
 from pregao.exchange.orders import OrderType, TimeInForce
@@ -28,7 +28,7 @@ def traded_desk() -> Desk:
     return desk
 
 
-def restarted(carried: Carried, *instruments: Instrument, trade_date: int = DATE) -> tuple[Desk, int]:
+def restarted(carried: CarriedState, *instruments: Instrument, trade_date: int = DATE) -> tuple[Desk, int]:
     desk = Desk(*instruments or (stock(A), stock(B), spread()), trade_date=trade_date)
     return desk, len(restore(desk.engine, carried, trade_date))
 

@@ -7,7 +7,7 @@ import pytest
 from pregao.exchange import control
 from pregao.exchange.auctions import AuctionKind
 from pregao.exchange.catalogue import load_default_catalogue
-from pregao.exchange.commands import NewOrder, Reason
+from pregao.exchange.commands import NewOrder, RejectReason
 from pregao.exchange.day import PhaseStep, load_day, load_regular_day
 from pregao.exchange.desk import Desk
 from pregao.exchange.engine import Engine
@@ -170,7 +170,7 @@ def run_day(seed: int) -> list[Update]:
         outcome = engine.submit(command)
         if isinstance(command, control.DeleteInstrument) and outcome.rejection is not None:
             # Yesterday's strategies: there was no yesterday.
-            assert outcome.rejection.reason is Reason.UNKNOWN_INSTRUMENT
+            assert outcome.rejection.reason is RejectReason.UNKNOWN_INSTRUMENT
             return
         assert outcome.rejection is None, (command, outcome.rejection)
         updates.extend(update for event in outcome.events for update in event.updates)

@@ -10,8 +10,8 @@ from pregao.exchange.commands import (
     ChangeOrder,
     MassCancel,
     NewOrder,
-    Reason,
     Rejection,
+    RejectReason,
     RlpOrder,
 )
 from pregao.exchange.orders import OrderType, TimeInForce
@@ -19,7 +19,7 @@ from pregao.model.events import Imbalance, OrderUpdate
 from pregao.model.market import Action, ImbalanceSide, State
 from tests.unit.exchange.desk import BUY, SELL, A, B, Desk, only_event, px, rows, spread, stock, updates
 
-R = Reason
+R = RejectReason
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ R = Reason
         ({"type": OrderType.STOP_LIMIT, "stop_price": px(30), "tif": TimeInForce.FOK}, R.TYPE_NEEDS_OPEN),
     ],
 )
-def test_bad_orders_are_refused(values: dict[str, Any], reason: Reason) -> None:
+def test_bad_orders_are_refused(values: dict[str, Any], reason: RejectReason) -> None:
     desk = Desk(stock(A, lot=10, maximum_quantity=1000, accepts_gt=False))
     desk.order(SELL, 10, 20)
     desk.order(BUY, 10, 20)
@@ -67,7 +67,7 @@ def test_bad_orders_are_refused(values: dict[str, Any], reason: Reason) -> None:
 @pytest.mark.parametrize(
     ("expire_date", "reason"), [(None, R.EXPIRE_DATE_INVALID), (19_999, R.EXPIRE_DATE_INVALID)]
 )
-def test_gtd_needs_its_date(expire_date: int | None, reason: Reason) -> None:
+def test_gtd_needs_its_date(expire_date: int | None, reason: RejectReason) -> None:
     desk = Desk()
     refused = desk.order(BUY, 1, 10, tif=TimeInForce.GTD, expire_date=expire_date)
     assert refused.rejection == Rejection(reason)

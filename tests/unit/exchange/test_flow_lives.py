@@ -6,7 +6,7 @@ from pregao.exchange.catalogue import load_default_catalogue
 from pregao.exchange.commands import CancelOrder, RlpOrder
 from pregao.exchange.engine import Engine
 from pregao.exchange.flow import Flow, FlowSettings
-from pregao.exchange.orders import Place
+from pregao.exchange.orders import OrderPlace
 
 START = 1_794_830_400_000_000_000
 DAY_NS = 1_200 * 1_000_000_000  # a day of twenty minutes
@@ -37,7 +37,7 @@ class Market:
             elif isinstance(command, CancelOrder) and command.order_id in self.providers:
                 self.lives_ns.append(now_ns - self.providers[command.order_id])
 
-    def waiting(self, place: Place) -> int:
+    def waiting(self, place: OrderPlace) -> int:
         return sum(order.place is place for order in self.engine.floor.orders.values())
 
 
@@ -47,7 +47,7 @@ def market() -> tuple[Market, list[tuple[int, int, int]]]:
     playing, found = Market(), []
     for day in range(12):
         playing.play(day)
-        places = playing.waiting(Place.HIDDEN), playing.waiting(Place.ON_CLOSE)
+        places = playing.waiting(OrderPlace.HIDDEN), playing.waiting(OrderPlace.ON_CLOSE)
         operations = sum(what < 0 for _, what, _ in playing.flow._agenda._entries)
         found.append((*places, operations))
     return playing, found

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from pregao.exchange.commands import BustTrade, CancelOrder, CancelSide, MoveInstrument, Reason
+from pregao.exchange.commands import BustTrade, CancelOrder, CancelSide, MoveInstrument, RejectReason
 from pregao.exchange.engine import Engine
 from pregao.exchange.orders import TimeInForce
 from pregao.model.events import Event, ExecutionSummary, OrderUpdate, Trade, TradeBusted
@@ -137,4 +137,4 @@ def test_only_flagged_strategies_whose_price_is_the_sum_of_their_legs() -> None:
 def test_a_leg_cannot_move_away() -> None:
     rejection = desk().submit(MoveInstrument(1, A, 2)).rejection
     assert rejection is not None
-    assert rejection.reason is Reason.NOT_NOW
+    assert rejection.reason is RejectReason.NOT_NOW

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pregao.exchange.catalogue import load_default_catalogue
-from pregao.exchange.catalogues.rules import Index, Member
+from pregao.exchange.catalogues.rules import Index, IndexMember
 from pregao.exchange.commands import NewOrder
 from pregao.exchange.desk import Desk
 from pregao.exchange.engine import Engine
@@ -17,7 +17,7 @@ from pregao.model.events import IndexValue, Trade
 from pregao.model.market import Phase, Side
 from tests.unit.exchange import desk_kit as kit
 
-INDEX = Index(99, "TEST", 1000_0000, (Member(kit.ABC, 75_0000), Member(kit.XYZ, 25_0000)))
+INDEX = Index(99, "TEST", 1000_0000, (IndexMember(kit.ABC, 75_0000), IndexMember(kit.XYZ, 25_0000)))
 
 
 def exchange() -> tuple[Engine, Desk]:

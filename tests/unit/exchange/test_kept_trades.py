@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from pregao.exchange.commands import AmendTrade, BustTrade, CancelOrder, Reason
+from pregao.exchange.commands import AmendTrade, BustTrade, CancelOrder, RejectReason
 from pregao.exchange.orders import OrderType
 from pregao.exchange.settlement import OpenPositions, trades_of_day
 from pregao.model.market import Session
@@ -44,7 +44,7 @@ def test_statistics_are_those_of_all_trades_whatever_is_kept(seed: int) -> None:
     oldest = next(iter(other.statistics.trades))
     rejection = few.submit(BustTrade(few.now_ns, A, oldest)).rejection
     assert rejection is not None
-    assert rejection.reason is Reason.UNKNOWN_TRADE
+    assert rejection.reason is RejectReason.UNKNOWN_TRADE
 
 
 def test_another_date_begins_with_nothing_settled() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from pregao.exchange import commands as c
 from pregao.exchange import control
-from pregao.exchange.commands import Reason
+from pregao.exchange.commands import RejectReason
 from pregao.exchange.orders import OrderType
 from pregao.model.events import ClosingPrice, ExecutionStatistics, ExecutionSummary, Trade, Update
 from pregao.model.instruments import SecurityType
@@ -73,7 +73,7 @@ def test_they_lapse_where_the_day_has_no_close_and_the_after_market_has_none() -
     for kind in (c.TacTrade, c.TaaTrade):
         rejection = exchange.submit(kind(clock("17:31:00"), ABC, 100, 1, 2)).rejection
         assert rejection is not None
-        assert rejection.reason is Reason.NOT_NOW
+        assert rejection.reason is RejectReason.NOT_NOW
 
 
 # What the note in 13.3 and 19 make of each: every price is the last one but of legs and out of sequence.

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pregao.exchange import commands as c
 from pregao.exchange import control
 from pregao.exchange.catalogues.rules import Listing
-from pregao.exchange.engine import Outcome
+from pregao.exchange.engine import CommandOutcome
 from pregao.exchange.legs import PricedLeg, price_legs
 from pregao.model.events import ExecutionStatistics, ExecutionSummary, Trade
 from pregao.model.instruments import Instrument, Leg, PriceMethod, Product, SecurityType
@@ -82,7 +82,7 @@ def desk(**attributes: Any) -> Desk:
     return Desk(*instruments, replace(spread(), implied=False, **attributes))
 
 
-def trades(outcome: Outcome) -> list[list[tuple[int, float, int, int | None, int | None]]]:
+def trades(outcome: CommandOutcome) -> list[list[tuple[int, float, int, int | None, int | None]]]:
     assert outcome.rejection is None
     return [
         [(t.security_id, t.price / 10_000, t.size, t.buyer, t.seller) for t in of(Trade, event.updates)]

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from pregao.exchange.catalogues.rules import Catalogue, Index, Member
-from pregao.exchange.commands import Reason
+from pregao.exchange.catalogues.rules import Catalogue, Index, IndexMember
+from pregao.exchange.commands import RejectReason
 from pregao.exchange.control import AddInstrument, ChangeInstrument, DeleteInstrument, StrategyLeg
 from pregao.exchange.engine import Command
 from pregao.exchange.orders import TimeInForce
@@ -33,7 +33,7 @@ def eligible() -> Catalogue:
     return catalogue(*futures, pairs=())
 
 
-def reason(exchange: Exchange, command: Command) -> Reason | None:
+def reason(exchange: Exchange, command: Command) -> RejectReason | None:
     before = dict(exchange.engine.floor.markets), dict(exchange.desk.listings.by_symbol)
     outcome = exchange.submit(command)
     if outcome.rejection is None:
@@ -110,7 +110,7 @@ def test_a_change_is_told_and_holds_at_once() -> None:
     assert (told.action, told.instrument.tick) == (DefinitionAction.MODIFY, 500)
     rejection = exchange.buy("11:01:00", ABC, 100, 10_0100).rejection
     assert rejection is not None
-    assert rejection.reason is Reason.PRICE_INVALID
+    assert rejection.reason is RejectReason.PRICE_INVALID
     assert exchange.desk.surveillance.listings[ABC].instrument is exchange.engine.market(ABC).instrument
 
 
@@ -135,7 +135,7 @@ def test_an_id_that_comes_back_goes_on_with_its_trade_ids() -> None:
     exchange.do(AddInstrument(now(0), NEW, "NOVO3", ABC))
     exchange.buy("11:01:00", NEW, 100, 10_0000)
     exchange.sell("11:01:00", NEW, 100, 10_0000)
-    assert reason(exchange, DeleteInstrument(now(2), NEW)) is Reason.TRADES_OPEN
+    assert reason(exchange, DeleteInstrument(now(2), NEW)) is RejectReason.TRADES_OPEN
     market = exchange.engine.market(NEW)
     market.statistics.start_over()  # the next session of the same date
     exchange.do(DeleteInstrument(now(3), NEW))
@@ -157,45 +157,45 @@ def test_a_deleted_instrument_takes_its_orders_with_it() -> None:
     assert exchange.engine.trading_state(NEW) is State.CLOSE
     rejection = exchange.buy("11:03:00", NEW, 100, 10_0000).rejection
     assert rejection is not None
-    assert rejection.reason is Reason.UNKNOWN_INSTRUMENT
+    assert rejection.reason is RejectReason.UNKNOWN_INSTRUMENT
 
 
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
-        (AddInstrument(now(0), ABC, "NOVO3", XYZ), Reason.DUPLICATE_ID),
-        (AddInstrument(now(0), NEW, "ABCD3", XYZ), Reason.DUPLICATE_SYMBOL),
-        (AddInstrument(now(0), NEW, "IDX", XYZ), Reason.DUPLICATE_SYMBOL),
-        (AddInstrument(now(0), 900, "NOVO3", XYZ), Reason.DUPLICATE_ID),
-        (AddInstrument(now(0), 10**12, "NOVO3", XYZ), Reason.INSTRUMENT_INVALID),
-        (AddInstrument(now(0), NEW, "", XYZ), Reason.INSTRUMENT_INVALID),
-        (AddInstrument(now(0), NEW, "NOVO3", 99), Reason.UNKNOWN_INSTRUMENT),
-        (AddInstrument(now(0), NEW, "NOVO3", ABC, tick=0), Reason.INSTRUMENT_INVALID),
+        (AddInstrument(now(0), ABC, "NOVO3", XYZ), RejectReason.DUPLICATE_ID),
+        (AddInstrument(now(0), NEW, "ABCD3", XYZ), RejectReason.DUPLICATE_SYMBOL),
+        (AddInstrument(now(0), NEW, "IDX", XYZ), RejectReason.DUPLICATE_SYMBOL),
+        (AddInstrument(now(0), 900, "NOVO3", XYZ), RejectReason.DUPLICATE_ID),
+        (AddInstrument(now(0), 10**12, "NOVO3", XYZ), RejectReason.INSTRUMENT_INVALID),
+        (AddInstrument(now(0), NEW, "", XYZ), RejectReason.INSTRUMENT_INVALID),
+        (AddInstrument(now(0), NEW, "NOVO3", 99), RejectReason.UNKNOWN_INSTRUMENT),
+        (AddInstrument(now(0), NEW, "NOVO3", ABC, tick=0), RejectReason.INSTRUMENT_INVALID),
         (
             AddInstrument(now(0), NEW, "NOVO3", ABC, maximum_quantity=1, minimum_quantity=1),
-            Reason.INSTRUMENT_INVALID,
+            RejectReason.INSTRUMENT_INVALID,
         ),
-        (AddInstrument(now(0), NEW, "UDS1", DOL, legs=LEGS[:1]), Reason.INSTRUMENT_INVALID),
-        (AddInstrument(now(0), NEW, "UDS1", DOL, legs=(*LEGS, LEGS[0])), Reason.INSTRUMENT_INVALID),
-        (AddInstrument(now(0), NEW, "UDS1", DOL, legs=LEGS, implied=True), Reason.INSTRUMENT_INVALID),
+        (AddInstrument(now(0), NEW, "UDS1", DOL, legs=LEGS[:1]), RejectReason.INSTRUMENT_INVALID),
+        (AddInstrument(now(0), NEW, "UDS1", DOL, legs=(*LEGS, LEGS[0])), RejectReason.INSTRUMENT_INVALID),
+        (AddInstrument(now(0), NEW, "UDS1", DOL, legs=LEGS, implied=True), RejectReason.INSTRUMENT_INVALID),
         (
             AddInstrument(now(0), NEW, "UDS1", DOL, legs=(LEGS[0], StrategyLeg(99, Side.BUY))),
-            Reason.UNKNOWN_INSTRUMENT,
+            RejectReason.UNKNOWN_INSTRUMENT,
         ),
-        (ChangeInstrument(now(0), 99, tick=1), Reason.UNKNOWN_INSTRUMENT),
-        (ChangeInstrument(now(0), ABC), Reason.NOTHING_CHANGED),
-        (ChangeInstrument(now(0), ABC, symbol="XYZW3"), Reason.DUPLICATE_SYMBOL),
-        (ChangeInstrument(now(0), ABC, tick=700), Reason.ORDERS_OPEN),
-        (ChangeInstrument(now(0), ABC, lot=200), Reason.ORDERS_OPEN),
-        (ChangeInstrument(now(0), ABC, accepts_gt=False), Reason.ORDERS_OPEN),
-        (DeleteInstrument(now(0), 99), Reason.UNKNOWN_INSTRUMENT),
-        (DeleteInstrument(now(0), DOL), Reason.INSTRUMENT_IN_USE),  # of a pair
-        (DeleteInstrument(now(0), ABC), Reason.INSTRUMENT_IN_USE),  # of an index
+        (ChangeInstrument(now(0), 99, tick=1), RejectReason.UNKNOWN_INSTRUMENT),
+        (ChangeInstrument(now(0), ABC), RejectReason.NOTHING_CHANGED),
+        (ChangeInstrument(now(0), ABC, symbol="XYZW3"), RejectReason.DUPLICATE_SYMBOL),
+        (ChangeInstrument(now(0), ABC, tick=700), RejectReason.ORDERS_OPEN),
+        (ChangeInstrument(now(0), ABC, lot=200), RejectReason.ORDERS_OPEN),
+        (ChangeInstrument(now(0), ABC, accepts_gt=False), RejectReason.ORDERS_OPEN),
+        (DeleteInstrument(now(0), 99), RejectReason.UNKNOWN_INSTRUMENT),
+        (DeleteInstrument(now(0), DOL), RejectReason.INSTRUMENT_IN_USE),  # of a pair
+        (DeleteInstrument(now(0), ABC), RejectReason.INSTRUMENT_IN_USE),  # of an index
     ],
 )
-def test_what_is_refused_is_named_and_changes_nothing(command: Command, expected: Reason) -> None:
+def test_what_is_refused_is_named_and_changes_nothing(command: Command, expected: RejectReason) -> None:
     entries = catalogue()
-    index = Index(900, "IDX", 100_0000, (Member(ABC, 100_0000),))
+    index = Index(900, "IDX", 100_0000, (IndexMember(ABC, 100_0000),))
     exchange = open_exchange(Catalogue(entries.listings, entries.groups, entries.pairs, (index,)))
     exchange.buy("10:01:00", ABC, 100, 10_0000, tif=TimeInForce.GTC)
     assert reason(exchange, command) is expected
@@ -204,6 +204,6 @@ def test_what_is_refused_is_named_and_changes_nothing(command: Command, expected
 def test_legs_and_what_stands_apart_stay() -> None:
     exchange = open_exchange(eligible())
     exchange.do(AddInstrument(now(0), UDS, "UDS1", DOL, legs=LEGS))
-    assert reason(exchange, DeleteInstrument(now(1), DOL)) is Reason.INSTRUMENT_IN_USE
+    assert reason(exchange, DeleteInstrument(now(1), DOL)) is RejectReason.INSTRUMENT_IN_USE
     exchange.desk.surveillance.phases.leave(UDS, State.PAUSE, now(2))
-    assert reason(exchange, DeleteInstrument(now(2), UDS)) is Reason.NOT_NOW
+    assert reason(exchange, DeleteInstrument(now(2), UDS)) is RejectReason.NOT_NOW

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from pregao.exchange import commands as c
-from pregao.exchange.engine import Outcome
+from pregao.exchange.engine import CommandOutcome
 from pregao.exchange.orders import OrderType, SelfTrade, TimeInForce
 from pregao.model.instruments import SecurityType
 from pregao.model.market import Side
@@ -39,7 +39,7 @@ class ExchangeMachine(RuleBasedStateMachine):
     def price(self, security_id: int, offset: int) -> int:
         return (0 if security_id == SPREAD else 200_000) + offset * 100
 
-    def submit(self, command: object) -> Outcome:
+    def submit(self, command: object) -> CommandOutcome:
         before = self.checks.fingerprint()
         outcome = self.desk.submit(command)
         self.checks.after(outcome, before)

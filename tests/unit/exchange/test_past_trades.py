@@ -3,7 +3,7 @@
 import pytest
 
 from pregao.exchange import control
-from pregao.exchange.commands import AmendTrade, BustTrade, Reason
+from pregao.exchange.commands import AmendTrade, BustTrade, RejectReason
 from pregao.exchange.market import KEPT_DATES
 from pregao.model.events import ExecutionStatistics, Trade, TradeBusted
 from pregao.model.market import Phase, Session
@@ -36,7 +36,7 @@ def test_both_sessions_of_a_past_date_can_be_busted() -> None:
         assert (busted.trade_id, busted.trade_date, busted.session) == (each.trade_id, DATE, each.session)
         again = exchange.submit(command).rejection
         assert again is not None
-        assert again.reason is Reason.UNKNOWN_TRADE
+        assert again.reason is RejectReason.UNKNOWN_TRADE
 
 
 def test_older_dates_are_kept_for_a_week() -> None:
@@ -74,4 +74,4 @@ def test_a_trade_date_never_comes_back(date: int) -> None:
         control.ChangeSession(clock("09:00:00"), "01", EXCHANGE, Session.REGULAR, date)
     ).rejection
     assert rejection is not None
-    assert rejection.reason is Reason.NOT_NOW
+    assert rejection.reason is RejectReason.NOT_NOW

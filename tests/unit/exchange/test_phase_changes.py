@@ -3,7 +3,7 @@
 import pytest
 
 from pregao.exchange import control
-from pregao.exchange.commands import Reason
+from pregao.exchange.commands import RejectReason
 from pregao.exchange.orders import OrderType, TimeInForce
 from pregao.model.events import (
     Event,
@@ -80,7 +80,7 @@ def test_pre_close_lets_a_reserved_auction_run_on_and_stops_the_others() -> None
     exchange.sell("16:56:00", ABC, 100, 10_0000)
     refused = exchange.buy("16:56:00", XYZ, 100, 10_0000).rejection
     assert refused is not None
-    assert refused.reason is Reason.STATE_FORBIDS_ENTRY
+    assert refused.reason is RejectReason.STATE_FORBIDS_ENTRY
     (updates,) = exchange.run_to(clock("16:59:00"))
     assert isinstance(updates[0], StateChanged)
     assert updates[0].event is StateEvent.REJOINS_GROUP

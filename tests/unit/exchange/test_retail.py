@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pregao.exchange import commands as c
-from pregao.exchange.engine import Outcome
+from pregao.exchange.engine import CommandOutcome
 from pregao.exchange.orders import OrderType, TimeInForce
 from pregao.model.events import ExecutionSummary, OrderUpdate, Trade
 from pregao.model.market import Aggressor, Side, State, TradeSubType
@@ -26,7 +26,7 @@ def provide(market: Desk, quantity: int, price: float, firm: int = 8, side: Side
     assert (outcome.rejection, outcome.events) == (None, ())
 
 
-def traded(outcome: Outcome) -> list[tuple[float, int, TradeSubType | None]]:
+def traded(outcome: CommandOutcome) -> list[tuple[float, int, TradeSubType | None]]:
     assert outcome.rejection is None
     trades = [t for event in outcome.events for t in of(Trade, event.updates)]
     return [(t.price / 10_000, t.size, t.sub_type) for t in trades]

@@ -7,9 +7,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from pregao.exchange import commands as c
 from pregao.exchange import control
-from pregao.exchange.catalogues.rules import BandRule, Catalogue, Group, Listing
+from pregao.exchange.catalogues.rules import BandRule, Catalogue, Listing, TradingGroup
 from pregao.exchange.desk import Desk
-from pregao.exchange.engine import Command, Engine, Outcome
+from pregao.exchange.engine import Command, CommandOutcome, Engine
 from pregao.exchange.orders import OrderType, SelfTrade, TimeInForce
 from pregao.exchange.phases import AUCTION_STATES
 from pregao.model.instruments import Instrument, Leg, Product, SecurityType
@@ -46,7 +46,7 @@ def catalogue() -> Catalogue:
     codes = dict.fromkeys(GROUPS.values())
     return Catalogue(
         tuple(listing(each) for each in GROUPS),
-        tuple(Group(code, EXCHANGE, 72, 1, "derivatives", TEMPLATE, "test") for code in codes),
+        tuple(TradingGroup(code, EXCHANGE, 72, 1, "derivatives", TEMPLATE, "test") for code in codes),
         ((P, Q),),
         (),
     )
@@ -63,7 +63,7 @@ class SessionMachine(RuleBasedStateMachine):
         for group in entries.groups:
             self.done(control.ChangePhase(self.now_ns, *group.key, Phase.OPEN))
 
-    def submit(self, command: Command) -> Outcome:
+    def submit(self, command: Command) -> CommandOutcome:
         before = self.checks.fingerprint()
         outcome = self.engine.submit(command)
         self.checks.after(outcome, before)

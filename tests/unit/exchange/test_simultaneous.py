@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pregao.exchange import control
-from pregao.exchange.commands import Reason
+from pregao.exchange.commands import RejectReason
 from pregao.exchange.simultaneous import Pairs, PairState, StepKind
 from pregao.model.events import News, PhaseChanged, StateChanged, TheoreticalPrice, Trade, Update
 from pregao.model.market import Phase, Session, State, StateEvent
@@ -74,7 +74,7 @@ def test_scenario_1_pre_open_with_extension_in_a_single_contract() -> None:
         exchange.change("09:00:00", waiting.order_id, quantity=5),
     ):
         assert outcome.rejection is not None
-        assert outcome.rejection.reason is Reason.AUCTION_SYNCHRONISM
+        assert outcome.rejection.reason is RejectReason.AUCTION_SYNCHRONISM
     assert exchange.sell("09:00:00", DOL, 5, 10_0100).rejection is None
     # Step 4: DOLF24 answers "not ok", unseen. Step 5: the window closes, a News
     assert exchange.run_to(nine + T1) == []
@@ -84,7 +84,7 @@ def test_scenario_1_pre_open_with_extension_in_a_single_contract() -> None:
     assert exchange.run_to(clock("09:00:30")) == []
     refused = exchange.buy("09:00:30", DOL, 1, 10_0000).rejection
     assert refused is not None
-    assert refused.reason is Reason.AUCTION_SYNCHRONISM
+    assert refused.reason is RejectReason.AUCTION_SYNCHRONISM
     at_ns = clock("09:00:30")
     opened = exchange.run_to(at_ns + T1)
     assert [event[0] for event in opened] == [told(WDO, State.OPEN, BACK, at_ns + T1, None)]

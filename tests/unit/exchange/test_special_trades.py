@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pregao.exchange import commands as c
-from pregao.exchange.commands import Reason, Rejection
+from pregao.exchange.commands import Rejection, RejectReason
 from pregao.exchange.orders import TimeInForce
 from pregao.model.events import (
     Definition,
@@ -24,7 +24,7 @@ from pregao.model.market import Action, Aggressor, DefinitionAction, Session, St
 from pregao.model.market import TradeCondition as C
 from tests.unit.exchange.desk import BUY, SELL, TERMO, A, Desk, of, only_event, px, stock
 
-R = Reason
+R = RejectReason
 P = px(20)
 
 

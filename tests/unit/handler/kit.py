@@ -3,15 +3,15 @@
 from collections.abc import Iterable
 from typing import Any
 
-from pregao.feeds.binary.publisher import ChannelPublisher, Habits, OutgoingPacket, Pace, Paces
+from pregao.feeds.binary.publisher import ChannelPublisher, Habits, LoopPace, OutgoingPacket, Paces
 from pregao.feeds.binary.system import BINARY
 from pregao.handler.handler import ChannelHandler
 from pregao.model import events as e
 from pregao.model.instruments import Instrument
 from pregao.model.market import DefinitionAction
 from pregao.recovery.events import Event
-from pregao.recovery.instruments import Known
-from pregao.recovery.policy import Settings
+from pregao.recovery.instruments import BookStatus
+from pregao.recovery.policy import ChannelSettings
 from tests.unit.feeds.binary.publisher.desk import (
     MS,
     NOW,
@@ -25,7 +25,7 @@ from tests.unit.feeds.binary.publisher.desk import (
     publisher,
 )
 
-FAST = Paces(Pace(MS, 100 * MS), Pace(MS, 100 * MS))
+FAST = Paces(LoopPace(MS, 100 * MS), LoopPace(MS, 100 * MS))
 
 
 class Channel:
@@ -34,7 +34,7 @@ class Channel:
     def __init__(
         self,
         version: int = 16,
-        settings: Settings | None = None,
+        settings: ChannelSettings | None = None,
         *,
         hear: bool = True,
         habits: Habits | None = None,
@@ -77,7 +77,7 @@ class Channel:
     def define(self, which: Instrument, action: DefinitionAction) -> None:
         self.say(e.Definition(which, action))
 
-    def known(self, security_id: int = A) -> tuple[Known, Known]:
+    def known(self, security_id: int = A) -> tuple[BookStatus, BookStatus]:
         return self.handler.known(self.handler.book(security_id).index)
 
     def ids(self, security_id: int = A) -> list[int]:
@@ -85,4 +85,4 @@ class Channel:
         return [each.order_id for each in self.handler.book(security_id).orders(order().side)]
 
 
-CLEAN = Known.CLEAN, Known.CLEAN
+CLEAN = BookStatus.CLEAN, BookStatus.CLEAN

@@ -9,7 +9,7 @@ from pregao.model.market import DefinitionAction, Phase
 from pregao.model.packets import batch_of
 from pregao.model.streams import Feed, Stream, StreamId
 from pregao.recovery.events import DefinitionsComplete, InstrumentStale
-from pregao.recovery.instruments import Known
+from pregao.recovery.instruments import BookStatus
 from tests.unit.feeds.binary.publisher.desk import SECOND, A, B, Book, C, instrument, order, phase, state
 from tests.unit.handler.kit import CLEAN, Channel
 
@@ -88,6 +88,6 @@ def test_a_phase_while_the_definition_is_not_known_makes_statistics_doubtful() -
     channel.pass_time(SECOND)
     assert channel.known(C) == CLEAN
     channel.say(phase("09", Phase.OPEN))
-    assert channel.known(C) == (Known.CLEAN, Known.UNVERIFIED)
+    assert channel.known(C) == (BookStatus.CLEAN, BookStatus.UNVERIFIED)
     channel.pass_time(SECOND)
     assert channel.known(C) == CLEAN

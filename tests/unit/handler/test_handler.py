@@ -9,8 +9,8 @@ from pregao.model.market import Action
 from pregao.model.rows import Rows
 from pregao.model.streams import Feed, Stream
 from pregao.recovery.events import GapDetected, InstrumentStale, PacketConflict, PacketDamaged, QueueOverflow
-from pregao.recovery.instruments import Known
-from pregao.recovery.policy import Settings
+from pregao.recovery.instruments import BookStatus
+from pregao.recovery.policy import ChannelSettings
 from tests.unit.feeds.binary.publisher.desk import MS, NOW, SECOND, A, B, order, state
 from tests.unit.handler.kit import CLEAN, Channel
 
@@ -61,7 +61,7 @@ def test_an_event_without_an_end_does_not_wait_forever(monkeypatch: pytest.Monke
 
 
 def test_a_loss_in_mid_event_shows_what_came_before_it_as_unverified() -> None:
-    channel = Channel(settings=Settings(hold_packets=1))
+    channel = Channel(settings=ChannelSettings(hold_packets=1))
     first, lost, *_ = [*channel.packets(*many_orders()), *channel.packets(order(B, 900))]
     channel.deliver([first])
     assert channel.ids() == []
@@ -69,7 +69,7 @@ def test_a_loss_in_mid_event_shows_what_came_before_it_as_unverified() -> None:
     channel.deliver(channel.packets(order(B, 902)))
     assert any(isinstance(event, GapDetected) for event in channel.events)
     assert channel.ids() != []
-    assert channel.known(A)[0] is Known.UNVERIFIED
+    assert channel.known(A)[0] is BookStatus.UNVERIFIED
     assert lost.number not in [packet.number for packet in channel.publisher.take()]
 
 
@@ -77,7 +77,7 @@ def test_a_loss_in_mid_event_shows_what_came_before_it_as_unverified() -> None:
 
 
 def test_interest_in_a_few() -> None:
-    channel = Channel(settings=Settings(interest=frozenset({A})))
+    channel = Channel(settings=ChannelSettings(interest=frozenset({A})))
     channel.say(order(A, 1))
     channel.say(order(B, 2))
     assert channel.ids(A) == [1]
@@ -88,7 +88,7 @@ def test_interest_in_a_few() -> None:
 
 
 def test_no_more_instruments_than_there_may_be() -> None:
-    channel = Channel(settings=Settings(instruments=1))
+    channel = Channel(settings=ChannelSettings(instruments=1))
     channel.say(order(A, 1), order(B, 2))
     channel.say(order(B, 3))
     followed = [book.security_id for book in channel.handler.books()]
@@ -98,14 +98,14 @@ def test_no_more_instruments_than_there_may_be() -> None:
 
 
 def test_rows_that_cannot_be_held_are_dropped_aloud_and_a_snapshot_heals() -> None:
-    channel = Channel(settings=Settings(held_rows=8), hear=False)
+    channel = Channel(settings=ChannelSettings(held_rows=8), hear=False)
     orders = many_orders(20)
     channel.packets(orders[0], order(B, 100))  # before anybody listens
     for each in orders[1:]:
         channel.say(each)
     assert any(isinstance(event, QueueOverflow) for event in channel.events)
     assert channel.handler.machine.held.count <= 8
-    assert channel.known(A)[0] is Known.STALE
+    assert channel.known(A)[0] is BookStatus.STALE
     channel.market.books[A].bids[:] = orders
     channel.market.books[B].bids[:] = [order(B, 100)]
     channel.pass_time(2 * SECOND)
@@ -114,11 +114,11 @@ def test_rows_that_cannot_be_held_are_dropped_aloud_and_a_snapshot_heals() -> No
 
 
 def test_a_full_queue_leaves_clean_instruments_clean() -> None:
-    channel = Channel(settings=Settings(held_rows=8))
+    channel = Channel(settings=ChannelSettings(held_rows=8))
     counters = channel.handler.machine.counters
     channel.say(order(B, 50))
     channel.say(order(A, 99, action=Action.DELETE))  # of an order that nobody told
-    assert channel.known(A)[0] is Known.STALE
+    assert channel.known(A)[0] is BookStatus.STALE
     orders = many_orders(10)
     for each in orders:
         channel.say(each)
@@ -126,7 +126,7 @@ def test_a_full_queue_leaves_clean_instruments_clean() -> None:
     assert (overflow.rows, overflow.instruments) == (8, 1)
     assert "8 held rows dropped, recovery of 1 instruments starts again" in str(overflow)
     assert (counters.overflows, counters.dropped_rows) == (1, 8)
-    assert channel.known(A)[0] is Known.STALE
+    assert channel.known(A)[0] is BookStatus.STALE
     assert channel.known(B) == CLEAN
     assert channel.ids(B) == [50]
     channel.market.books[A].bids[:] = orders
@@ -162,8 +162,8 @@ def test_a_damaged_packet_is_as_good_as_lost() -> None:
     broken[16 + length : 18 + length] = b"\xff\xff"  # the second message ends after the packet
     channel.deliver([packet._replace(payload=bytes(broken))])
     assert any(isinstance(event, PacketDamaged) for event in channel.events)
-    assert channel.known(A)[0] is not Known.CLEAN
-    assert channel.known(B)[0] is not Known.CLEAN
+    assert channel.known(A)[0] is not BookStatus.CLEAN
+    assert channel.known(B)[0] is not BookStatus.CLEAN
     channel.market.books[A].bids[:] = [order(A, 1), order(A, 2, position=2)]
     channel.pass_time(2 * SECOND)
     assert channel.known(A) == channel.known(B) == CLEAN
@@ -226,7 +226,7 @@ def test_news_of_several_parts() -> None:
 def test_news_that_lacks_a_part_ends_in_time() -> None:
     """Nothing else happens on the channel: only time passes, and heartbeats come."""
     reader = Reader()
-    channel = Channel(observer=reader, settings=Settings(hold_ns=MS))
+    channel = Channel(observer=reader, settings=ChannelSettings(hold_ns=MS))
     _, *others = channel.packets(e.News(77, "Headline", "x" * 3_000, NOW, 0, "pt", None, A))
     assert others
     channel.deliver(others)
@@ -251,7 +251,7 @@ def test_news_that_lacks_a_part_ends_in_time() -> None:
 class Quotes(Observer):
     def __init__(self) -> None:
         self.handler: ChannelHandler | None = None
-        self.told: list[tuple[int, int, int, Known]] = []
+        self.told: list[tuple[int, int, int, BookStatus]] = []
 
     def on_rows(self, rows: Rows) -> None:
         if self.handler is None:
@@ -273,7 +273,7 @@ def test_the_quote_of_a_healed_book_does_not_wait_for_the_next_event() -> None:
     began_ns = channel.now_ns
     channel.pass_time(2 * SECOND)  # no event, only loops
     ((security_id, time_ns, rows, known),) = quotes.told
-    assert (security_id, rows, known) == (A, 0, Known.CLEAN)
+    assert (security_id, rows, known) == (A, 0, BookStatus.CLEAN)
     assert NOW < began_ns <= time_ns <= channel.now_ns  # the event before it was of NOW
 
 

@@ -7,7 +7,7 @@ from pregao.feeds.publishing import Habits, OutgoingPacket
 from pregao.model import events as e
 from pregao.model.streams import Stream
 from pregao.recovery.events import Healer, InstrumentHealed, InstrumentsUnverified
-from pregao.recovery.instruments import Known
+from pregao.recovery.instruments import BookStatus
 from tests.unit.feeds.binary.publisher.desk import SECOND, A, B, messages, order, state
 from tests.unit.handler.kit import CLEAN, Channel
 
@@ -29,10 +29,10 @@ def test_not_clean_before_the_first_update_that_is_none_of_it(event_orders: int)
     channel, packets = told_again(event_orders)
     for packet in packets:
         channel.deliver([packet])
-        assert channel.known(A) == (Known.UNVERIFIED, Known.CLEAN)
+        assert channel.known(A) == (BookStatus.UNVERIFIED, BookStatus.CLEAN)
     assert channel.ids(A) == list(range(1, 8))
     channel.say(state(A))  # its state may be told again too: that ends nothing
-    assert channel.known(A)[0] is Known.UNVERIFIED
+    assert channel.known(A)[0] is BookStatus.UNVERIFIED
     channel.say(order(A, 8, price=99_000, position=8))
     assert channel.known(A) == CLEAN
     assert channel.ids(A) == list(range(1, 9))
@@ -72,7 +72,7 @@ def test_a_part_that_is_lost_is_never_missed(lost: int) -> None:
     channel.deliver([each for each in packets if each is not packets[lost]] + after)
     channel.now_ns += SECOND
     channel.events += channel.handler.on_timeout(channel.now_ns)
-    assert channel.known(A)[0] is not Known.CLEAN
+    assert channel.known(A)[0] is not BookStatus.CLEAN
     channel.market.books[A].bids.append(order(A, 8, price=99_000, position=8))
     channel.pass_time(SECOND)
     assert channel.known(A) == channel.known(B) == CLEAN
@@ -85,9 +85,9 @@ def test_rpt_seq_1_shows_an_empty_book_that_was_lost() -> None:
     channel.deliver(orders)
     channel.now_ns += SECOND
     channel.events += channel.handler.on_timeout(channel.now_ns)
-    assert channel.known(A)[0] is Known.UNVERIFIED
+    assert channel.known(A)[0] is BookStatus.UNVERIFIED
     channel.deliver(after)
-    assert channel.known(A)[0] is Known.CLEAN
+    assert channel.known(A)[0] is BookStatus.CLEAN
     assert channel.ids(A) == list(range(1, 9))
 
 
@@ -116,7 +116,7 @@ def test_an_order_marked_recovery_in_a_clean_book_is_a_book_told_again() -> None
     """As after a snapshot from the middle of it."""
     channel = Channel()
     channel.say(e.OrderUpdate(**{**vars_of(ORDERS[0]), "recovery": True}))
-    assert channel.known(A) == (Known.UNVERIFIED, Known.CLEAN)
+    assert channel.known(A) == (BookStatus.UNVERIFIED, BookStatus.CLEAN)
     channel.say(ORDERS[1])
     assert channel.known(A) == CLEAN
 

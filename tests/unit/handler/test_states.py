@@ -7,8 +7,8 @@ from pregao.market.events import StateChanged
 from pregao.model import events as e
 from pregao.model.market import Phase, Session, State, StateEvent
 from pregao.model.streams import Stream
-from pregao.recovery.instruments import Known
-from pregao.recovery.progress import State as ChannelState
+from pregao.recovery.instruments import BookStatus
+from pregao.recovery.progress import ChannelState
 from pregao.recovery.sequence import RecoveryStream
 from tests.unit.feeds.binary.publisher.desk import (
     DATE,
@@ -96,7 +96,7 @@ class TestSnapshotsAreOfAnotherMomentThanTheStream:
         channel.packets(order(A, 1))  # lost
         channel.say(order(B, 2))
         channel.handler.on_timeout(channel.now_ns + SECOND)
-        assert channel.known()[1] is Known.UNVERIFIED
+        assert channel.known()[1] is BookStatus.UNVERIFIED
         return channel
 
     def enter(self, channel: Channel, of: Phase) -> None:
@@ -123,7 +123,7 @@ class TestSnapshotsAreOfAnotherMomentThanTheStream:
         channel.deliver(late)
         for security_id in (A, B):
             book = channel.handler.book(security_id)
-            assert book.statistics_status is Known.CLEAN
+            assert book.statistics_status is BookStatus.CLEAN
             assert (book.state, book.own_state) == (now, None)
             assert isinstance(book.state, Phase)
 
@@ -135,7 +135,7 @@ class TestSnapshotsAreOfAnotherMomentThanTheStream:
         channel.deliver(late)
         for security_id in (A, B):
             book = channel.handler.book(security_id)
-            assert book.state_status is Known.CLEAN
+            assert book.state_status is BookStatus.CLEAN
             assert (book.state, book.own_state) == (Phase.OPEN, None)
 
     def test_a_state_of_its_own_stays_its_own(self) -> None:
@@ -158,7 +158,7 @@ class TestSnapshotsAreOfAnotherMomentThanTheStream:
         channel.handler.on_timeout(channel.now_ns + SECOND)
         channel.deliver(self.loop(channel))
         book = channel.handler.book(A)
-        assert book.statistics_status is Known.CLEAN
+        assert book.statistics_status is BookStatus.CLEAN
         assert (book.state, book.own_state) == (Phase.OPEN, None)
 
     def test_the_auction_of_an_older_snapshot_ends_with_the_phase_after_it(self) -> None:
@@ -168,7 +168,7 @@ class TestSnapshotsAreOfAnotherMomentThanTheStream:
         late = self.loop(channel)
         self.enter(channel, Phase.OPEN)
         channel.deliver(late)
-        assert channel.known()[1] is Known.CLEAN
+        assert channel.known()[1] is BookStatus.CLEAN
         assert channel.handler.book(A).statistics.theoretical is None
 
     def test_the_state_told_with_a_session_that_comes_after_the_snapshot(self) -> None:
@@ -180,7 +180,7 @@ class TestSnapshotsAreOfAnotherMomentThanTheStream:
         self.enter(channel, Phase.PRE_OPEN)
         channel.deliver(late)
         book = channel.handler.book(A)
-        assert book.statistics_status is Known.CLEAN
+        assert book.statistics_status is BookStatus.CLEAN
         assert (book.state, book.own_state) == (Phase.PRE_OPEN, None)
 
 
@@ -215,7 +215,7 @@ class TestPhasesThatNoSnapshotTold:
             loop = self.loop(channel)
             firsts = [place for place, packet in enumerate(loop) if packet.payload[4:8] == b"\1\0\0\0"]
             channel.deliver(packet for place, packet in enumerate(loop) if place - lost not in firsts)
-        assert channel.known() == (Known.CLEAN, Known.CLEAN)
+        assert channel.known() == (BookStatus.CLEAN, BookStatus.CLEAN)
         machine = channel.handler.machine
         machine.check_invariants()
         if not channel.handler.groups["01"].verified:
@@ -224,5 +224,5 @@ class TestPhasesThatNoSnapshotTold:
         channel.pass_time(SECOND)
         assert machine.state is ChannelState.LIVE
         assert channel.handler.book(A).state is Phase.PAUSE
-        assert channel.handler.book(A).state_status is Known.CLEAN
+        assert channel.handler.book(A).state_status is BookStatus.CLEAN
         assert RecoveryStream.SNAPSHOTS not in machine.joined

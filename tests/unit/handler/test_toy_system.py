@@ -14,7 +14,7 @@ from pregao.model.market import Side
 from pregao.model.packets import batch_of
 from pregao.model.streams import Feed, Stream, StreamId
 from pregao.recovery.instruments import BookStatus
-from pregao.simulator.memory import Packet
+from pregao.simulator.memory import CapturedPacket
 from tests.toy.exchange import CHANNEL, ToyExchange, ToyPacket
 from tests.toy.system import TOY
 from tests.unit.market.kit import MemoryPackets
@@ -90,9 +90,9 @@ def test_a_market_of_it() -> None:
     assert market.book("TOY1").is_clean
 
 
-def _as_sent(packets: list[ToyPacket]) -> list[Packet]:
+def _as_sent(packets: list[ToyPacket]) -> list[CapturedPacket]:
     return [
-        Packet(packet.ts_ns, packet.channel, packet.stream, feed, packet.payload)
+        CapturedPacket(packet.ts_ns, packet.channel, packet.stream, feed, packet.payload)
         for packet in packets
         for feed in packet.feeds
     ]

@@ -3,8 +3,8 @@
 import pytest
 
 from pregao.recovery.events import FailedOver, GapDetected
-from pregao.recovery.policy import Settings
-from pregao.simulator.memory import Packet, short_day, simulate_in_memory
+from pregao.recovery.policy import ChannelSettings
+from pregao.simulator.memory import CapturedPacket, short_day, simulate_in_memory
 from tests.twins.handlers import HandlerPair
 
 # Four minutes of the clock: heartbeats are most of a quiet day.
@@ -12,7 +12,7 @@ QUICK = {"messages": 800, "squeeze": 160, "loops": 24, "truth": False}
 CHANNEL = 84
 
 
-def day(seed: int, version: int, faults: str, **other: object) -> list[Packet]:
+def day(seed: int, version: int, faults: str, **other: object) -> list[CapturedPacket]:
     settings = short_day(**(QUICK | {"seed": seed, "version": version, "faults": faults} | other))
     (only,) = simulate_in_memory(settings)
     return [packet for packet in only.packets if packet.channel == CHANNEL]
@@ -53,7 +53,7 @@ def test_the_same_with_hardly_any_memory() -> None:
         first.receive(packet)
     few = frozenset(first.handler.machine.table.security_ids[::2])
     assert few
-    pair = HandlerPair(CHANNEL, Settings(held_rows=4, interest=few))
+    pair = HandlerPair(CHANNEL, ChannelSettings(held_rows=4, interest=few))
     for packet in packets:
         pair.receive(packet)
     pair.compare_all()

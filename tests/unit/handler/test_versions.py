@@ -1,7 +1,7 @@
 """A channel whose wire version changes in mid-stream: books by position become books by price."""
 
 from pregao.model.market import Action
-from pregao.recovery.instruments import Known
+from pregao.recovery.instruments import BookStatus
 from tests.unit.feeds.binary.publisher.desk import NOW, A, order, publisher
 from tests.unit.handler.kit import Channel
 
@@ -20,7 +20,7 @@ def test_positions_then_prices() -> None:
         order(A, 1, action=Action.DELETE),
         order(A, 2, action=Action.CHANGE, price=99_000, size=50),
     )
-    assert channel.known(A)[0] is Known.CLEAN
+    assert channel.known(A)[0] is BookStatus.CLEAN
     assert channel.ids(A) == [3, 4, 2]
     assert channel.handler.book(A).bids[-1].size == 50
     channel.handler.store.check_invariants()

@@ -11,13 +11,13 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from pregao.io.bounded_http import Connections, Limits, OneLineForMany
+from pregao.io.bounded_http import Connections, OneLineForMany, ServerLimits
 from pregao.market.metrics import MetricsServer
 from pregao.simulator.operator.api import Server, start_server
 from tests.kits.operator import Wire, make_loop
 
-QUICK = Limits(connections=8, idle_s=0.4, request_s=0.8, lingering_s=0.2)
-PATIENT = Limits(connections=8, idle_s=30.0)
+QUICK = ServerLimits(connections=8, idle_s=0.4, request_s=0.8, lingering_s=0.2)
+PATIENT = ServerLimits(connections=8, idle_s=30.0)
 HALF = b"POST /v1/orders/new HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Ty"
 SLOW_BODY = (
     b"POST /v1/orders/new HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
@@ -28,7 +28,7 @@ Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 @asynccontextmanager
-async def serving(limits: Limits) -> AsyncIterator[Server]:
+async def serving(limits: ServerLimits) -> AsyncIterator[Server]:
     loop = make_loop(Wire())
     server = await start_server(loop, "127.0.0.1", 0, bind_anywhere=False, limits=limits)
     task = asyncio.create_task(loop.run())
@@ -195,9 +195,9 @@ def test_the_longest_idle_makes_room_and_the_busy_do_not() -> None:
 
 def test_few_file_descriptors_mean_few_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda _: (100, 4096))
-    assert Connections(Limits()).allowed == 25
+    assert Connections(ServerLimits()).allowed == 25
     monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    assert Connections(Limits()).allowed == Limits().connections
+    assert Connections(ServerLimits()).allowed == ServerLimits().connections
 
 
 def test_metrics_are_served_beside_half_sent_requests() -> None:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pregao.io.captures import open_capture
-from pregao.io.recording import Outcome, RecordingWriter, part_of, repair, repair_folder
+from pregao.io.recording import RecordingWriter, RepairOutcome, part_of, repair, repair_folder
 from pregao.io.seek_table import (
     FOOTER_SIZE,
     FrameSizes,
@@ -142,7 +142,7 @@ def test_a_part_is_repaired(tmp_path: Path) -> None:
     for lost, frames in ((0, 6), (1, 5), (100, 5), (200_000, 4)):
         part.write_bytes(whole[: len(whole) - lost])
         done = repair(part, is_header, describe)
-        assert done.outcome is Outcome.REPAIRED
+        assert done.outcome is RepairOutcome.REPAIRED
         assert done.packets == sum(times.packets for times in TIMES[:frames])
         with open_seekable(path) as recording:
             assert recording.has_table
@@ -160,7 +160,7 @@ def test_a_part_killed_between_tables_and_name_loses_nothing(tmp_path: Path) -> 
     data = path.read_bytes()
     path.rename(part_of(path))
     done = repair(part_of(path), is_header, describe)
-    assert (done.outcome, done.packets, done.lost_bytes) == (Outcome.REPAIRED, 21, 0)
+    assert (done.outcome, done.packets, done.lost_bytes) == (RepairOutcome.REPAIRED, 21, 0)
     assert path.read_bytes() == data
 
 
@@ -172,7 +172,12 @@ def test_what_a_repair_leaves_alone(tmp_path: Path) -> None:
     (tmp_path / "d.pcap.zst.part").write_bytes(b"")
     (tmp_path / "e.pcap.part").write_bytes(b"of another program")
     outcomes = [each.outcome for each in repair_folder(tmp_path, is_header, describe)]
-    assert outcomes == [Outcome.IN_USE, Outcome.EMPTY, Outcome.FOREIGN, Outcome.NAME_TAKEN]
+    assert outcomes == [
+        RepairOutcome.IN_USE,
+        RepairOutcome.EMPTY,
+        RepairOutcome.FOREIGN,
+        RepairOutcome.NAME_TAKEN,
+    ]
     living.close()
     names = ["a.pcap.zst", "c.pcap.zst.part", "d.pcap.zst", "d.pcap.zst.part", "e.pcap.part"]
     assert sorted(os.listdir(tmp_path)) == names

@@ -12,7 +12,7 @@ from pregao.model.events import Update
 from pregao.model.packets import PacketBatch, Units, batch_of
 from pregao.model.streams import StreamId
 from pregao.recovery.events import Event
-from pregao.simulator.memory import MemoryDay, Packet, short_day, simulate_in_memory
+from pregao.simulator.memory import CapturedPacket, MemoryDay, short_day, simulate_in_memory
 
 
 @cache  # four minutes of the clock: heartbeats are most of a quiet day
@@ -32,7 +32,7 @@ class MemoryPackets:
     speed: float | None = 0.0
     findings = 0
 
-    def __init__(self, packets: Sequence[Packet], at_once: int = 500) -> None:
+    def __init__(self, packets: Sequence[CapturedPacket], at_once: int = 500) -> None:
         self._packets, self._at_once, self._next = packets, at_once, 0
         self.lines = sorted({StreamId(each.channel, each.stream, each.feed) for each in packets})
         self._numbers = {line: number for number, line in enumerate(self.lines)}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pregao.captures.subscriptions import Subscription
+from pregao.captures.subscriptions import StreamSubscription
 from pregao.io.multicast import MulticastReceiver
 from pregao.market import live
 from pregao.market.health import ChannelHealth, channel_health
@@ -40,7 +40,7 @@ def test_an_instrument_deleted_while_it_was_stale_is_no_longer_counted() -> None
 
 def test_a_rejoin_that_fails_is_said_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     line = StreamId(84, Stream.DEFINITION, Feed.A)
-    subscription = Subscription(line, "239.255.84.3", 0, "127.0.0.1", None)
+    subscription = StreamSubscription(line, "239.255.84.3", 0, "127.0.0.1", None)
     packets = LivePackets([subscription])
     try:
         packets.start()

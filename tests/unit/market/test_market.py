@@ -36,7 +36,7 @@ from pregao.feeds.binary.packets import PacketHeader
 from pregao.market.statistic_events import Statistic
 from pregao.model import events as model
 from pregao.recovery.events import JoinStream as SessionJoinStream
-from pregao.simulator.memory import MemoryDay, Packet
+from pregao.simulator.memory import CapturedPacket, MemoryDay
 from tests.unit.market.kit import MemoryPackets, as_sent, day, differences, market
 
 TOLD = (Trade, TradeBusted, StateChanged, PhaseChanged)
@@ -323,7 +323,7 @@ def test_an_exchange_that_starts_again_with_the_same_version_is_followed() -> No
     ]
 
 
-def last_version_of(of: MemoryDay) -> list[Packet]:
+def last_version_of(of: MemoryDay) -> list[CapturedPacket]:
     """Without the week's end that a day begins with."""
     return [
         each

@@ -8,7 +8,7 @@ from pregao.cli.progress import Output
 from pregao.feeds.publishing import OutgoingPacket
 from pregao.model import events as e
 from pregao.model.streams import Feed
-from pregao.simulator.memory import Packet
+from pregao.simulator.memory import CapturedPacket
 from tests.unit.feeds.binary.publisher.desk import NOW, SECOND, A, instrument, publisher, run
 from tests.unit.feeds.binary.publisher.desk import Market as Desk
 from tests.unit.market.kit import MemoryPackets
@@ -16,7 +16,7 @@ from tests.unit.market.kit import MemoryPackets
 TEXT = "x" * 3_000
 
 
-def day(*, lost: int | None, seconds: int) -> list[Packet]:
+def day(*, lost: int | None, seconds: int) -> list[CapturedPacket]:
     """A news of several parts, of which one may be lost on both feeds, then heartbeats for so long."""
     one = publisher(Desk([instrument(A)]))
     one.start_week(NOW)
@@ -29,8 +29,8 @@ def day(*, lost: int | None, seconds: int) -> list[Packet]:
     return [_packet(each) for each in (*sent, *run(one, NOW + seconds * SECOND))]
 
 
-def _packet(sent: OutgoingPacket) -> Packet:
-    return Packet(sent.sending_ns, 84, sent.stream, Feed.A, sent.payload)
+def _packet(sent: OutgoingPacket) -> CapturedPacket:
+    return CapturedPacket(sent.sending_ns, 84, sent.stream, Feed.A, sent.payload)
 
 
 @pytest.mark.parametrize("seconds", [1, 45])

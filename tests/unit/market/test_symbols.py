@@ -17,7 +17,7 @@ from pregao import (
     Trade,
     UnknownInstrumentError,
 )
-from pregao.recovery.policy import Settings
+from pregao.recovery.policy import ChannelSettings
 from pregao.simulator.memory import MemoryDay
 from tests.unit.market.kit import MemoryPackets, day, market
 
@@ -91,7 +91,7 @@ def test_a_chosen_book_is_never_called_clean_before_it_is(at_once: int) -> None:
 
 def test_ids_of_the_settings_go_before_symbols(clean_day: MemoryDay, symbol: str) -> None:
     ids = {each.security_id for each in clean_day.instruments if each.symbol in (symbol, "PETR4")}
-    seen = market(clean_day, symbols=[symbol], settings=Settings(interest=ids))
+    seen = market(clean_day, symbols=[symbol], settings=ChannelSettings(interest=ids))
     told = {event.symbol for event in seen if isinstance(event, Trade | Quote)}
     assert told == {symbol}
     assert {book.security_id for book in seen.books()} == ids

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from pregao.books.store import BookStore
 from pregao.model.numbering import HASH_FACTOR, InstrumentNumbers
-from pregao.recovery.policy import Settings
+from pregao.recovery.policy import ChannelSettings
 from pregao.recovery.table import InstrumentTable
 
 
@@ -47,7 +47,7 @@ def test_who_follows_late_is_told_of_those_before() -> None:
 
 def test_books_and_what_is_known_of_them_have_the_same_numbers() -> None:
     numbering = InstrumentNumbers(200)
-    table, store = InstrumentTable(Settings(instruments=200), numbering), BookStore(numbering)
+    table, store = InstrumentTable(ChannelSettings(instruments=200), numbering), BookStore(numbering)
     for security_id in range(1_000, 1_150):  # more than either has room for at first
         if security_id % 3:
             table.add(security_id, missing=5)

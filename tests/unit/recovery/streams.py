@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pregao.model.packets import NO_NEXT, PacketBatch, Units, batch_of
-from pregao.recovery.arbitration import Arbiter, Output, Packet
+from pregao.recovery.arbitration import Arbiter, Output, SequencedPacket
 from pregao.recovery.arbitration_state import (
     ACCEPTED,
     OUT_AT,
@@ -21,13 +21,13 @@ from pregao.recovery.arbitration_state import (
     STOP_RELEASE,
 )
 from pregao.recovery.kernels.arrivals import take_in_sequence
-from pregao.recovery.policy import Policy, Settings
+from pregao.recovery.policy import ChannelSettings, RecoveryPolicy
 from pregao.recovery.sequence import Feed, Site
 
 CHANNEL = 55
 FEEDS = (Feed.A, Feed.B)
-POLICY = Policy(own_bytes=16)
-SETTINGS = Settings(POLICY, hold_ns=2_000, hold_packets=16, hold_bytes=10_000, hash_ring=64)
+POLICY = RecoveryPolicy(own_bytes=16)
+SETTINGS = ChannelSettings(POLICY, hold_ns=2_000, hold_packets=16, hold_bytes=10_000, hash_ring=64)
 
 
 class Arrived(NamedTuple):
@@ -50,7 +50,9 @@ def payload_of(
     return struct.pack("<BBHIQ", channel, reserved, version, number, sent_ns) + body
 
 
-def new_arbiter(settings: Settings = SETTINGS, feeds: tuple[Feed, ...] = Site.PRIMARY.feeds) -> Arbiter:
+def new_arbiter(
+    settings: ChannelSettings = SETTINGS, feeds: tuple[Feed, ...] = Site.PRIMARY.feeds
+) -> Arbiter:
     return Arbiter(CHANNEL, feeds, settings, count(1).__next__)
 
 
@@ -123,7 +125,7 @@ def run_kernel(arbiter: Arbiter, stream: list[Arrived], room: int = 1 << 30) -> 
         ):
             packet = stream[row]
             payload = bytes(batch.buffer[offset : offset + length])
-            out.append(Packet(at, version, packet.number, payload, packet.feed, packet.arrival_ns))
+            out.append(SequencedPacket(at, version, packet.number, payload, packet.feed, packet.arrival_ns))
         if state.get(STOP) == STOP_RELEASE:
             out += arbiter.release()
         elif state.get(STOP) == STOP_ODD:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from pregao.recovery.arbitration import Arbiter, Output, Packet
+from pregao.recovery.arbitration import Arbiter, Output, SequencedPacket
 from pregao.recovery.counters import feed_counters
 from pregao.recovery.events import GapDetected, PacketConflict, SequenceStarted, SequenceVersionChanged
 from pregao.recovery.sequence import Feed, number_of
@@ -19,7 +19,7 @@ def send(arbiter: Arbiter, *numbers: int, feed: Feed = A, version: int = 1, now_
 
 
 def taken(out: list[Output]) -> list[int]:
-    return [each.number for each in out if isinstance(each, Packet)]
+    return [each.number for each in out if isinstance(each, SequencedPacket)]
 
 
 def gaps(out: list[Output]) -> list[tuple[int, int]]:
@@ -43,7 +43,7 @@ def test_the_first_packet_starts_a_sequence_and_changes_none() -> None:
     assert str(started) == "channel 55: begins with packet 10 of sequence version 46"
     assert taken([first]) == [10]
     arbiter.restart()  # its site is taken up again
-    assert [type(each) for each in send(arbiter, 12, version=46)] == [SequenceStarted, Packet]
+    assert [type(each) for each in send(arbiter, 12, version=46)] == [SequenceStarted, SequencedPacket]
 
 
 def test_a_gap_is_declared_after_the_hold_time() -> None:
@@ -208,6 +208,8 @@ def test_memory_is_bounded_whatever_comes() -> None:
 def test_places_rise_and_nothing_comes_twice() -> None:
     for seed in range(20):
         places = [
-            each.at for each in run_plain(new_arbiter(), random_stream(seed)) if isinstance(each, Packet)
+            each.at
+            for each in run_plain(new_arbiter(), random_stream(seed))
+            if isinstance(each, SequencedPacket)
         ]
         assert places == sorted(set(places))

@@ -1,13 +1,15 @@
 """A system with a replayer: a gap is asked for, held while the answer may come, and given up after that."""
 
-from pregao.recovery.arbitration import Arbiter, Output, Packet
+from pregao.recovery.arbitration import Arbiter, Output, SequencedPacket
 from pregao.recovery.events import GapDetected, UnitsWanted
-from pregao.recovery.policy import Policy, Settings
+from pregao.recovery.policy import ChannelSettings, RecoveryPolicy
 from pregao.recovery.sequence import Feed, number_of
 from tests.unit.recovery.streams import new_arbiter
 
 ASK, HOLD, ANSWER = 100, 1_000, 5_000
-SETTINGS = Settings(Policy(ask_ns=ASK, answer_ns=ANSWER), hold_ns=HOLD, hold_packets=64, hash_ring=64)
+SETTINGS = ChannelSettings(
+    RecoveryPolicy(ask_ns=ASK, answer_ns=ANSWER), hold_ns=HOLD, hold_packets=64, hash_ring=64
+)
 
 
 def started(*numbers: int) -> Arbiter:
@@ -22,7 +24,7 @@ def spans(outputs: list[Output], kind: type[UnitsWanted] | type[GapDetected]) ->
 
 
 def taken(outputs: list[Output]) -> list[int]:
-    return [each.number for each in outputs if isinstance(each, Packet)]
+    return [each.number for each in outputs if isinstance(each, SequencedPacket)]
 
 
 def test_a_gap_is_asked_for_once_and_filled() -> None:
@@ -69,7 +71,7 @@ def test_a_clock_that_jumps_ahead_asks_before_it_gives_up() -> None:
 
 
 def test_without_a_replayer_nobody_is_asked() -> None:
-    arbiter = new_arbiter(Settings(hold_ns=HOLD, hold_packets=64, hash_ring=64))
+    arbiter = new_arbiter(ChannelSettings(hold_ns=HOLD, hold_packets=64, hash_ring=64))
     for number in (1, 2, 6):
         arbiter.receive(Feed.A, 1, number, bytes([number]), 0)
     assert arbiter.next_timeout() == HOLD

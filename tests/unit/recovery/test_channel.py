@@ -6,8 +6,8 @@ import pytest
 
 from pregao.recovery.events import ChannelSilent, Event, JoinStream, LeaveStream
 from pregao.recovery.held import SnapshotHeader
-from pregao.recovery.instruments import Known
-from pregao.recovery.progress import Input, State, after
+from pregao.recovery.instruments import BookStatus
+from pregao.recovery.progress import ChannelState, ProgressInput, after
 from pregao.recovery.sequence import RecoveryStream, Site
 from tests.unit.recovery.toy_client import ToyClient
 from tests.unit.recovery.toy_day import SETTINGS, Day
@@ -28,36 +28,40 @@ def snapshot(one: ToyClient, header: SnapshotHeader, orders: dict[int, int] | No
     return one.machine.snapshots.on_end(header)
 
 
-def expected(state: State, what: Input) -> State:
+def expected(state: ChannelState, what: ProgressInput) -> ChannelState:
     """The rules of docs/feed-handler.md in words of their own, not read from the table."""
-    if what is Input.WENT_SILENT:
-        return State.SILENT  # whatever was known (6.2)
-    if state is State.SILENT:
+    if what is ProgressInput.WENT_SILENT:
+        return ChannelState.SILENT  # whatever was known (6.2)
+    if state is ChannelState.SILENT:
         heard = {
-            Input.HEARD: State.RECOVERING,
-            Input.HEARD_BEFORE_READY: State.SYNCHRONISING,
-            Input.HEARD_BEFORE_DEFINITIONS: State.WAITING_FOR_DEFINITIONS,
-            Input.SITE_CHANGED: State.SYNCHRONISING,
+            ProgressInput.HEARD: ChannelState.RECOVERING,
+            ProgressInput.HEARD_BEFORE_READY: ChannelState.SYNCHRONISING,
+            ProgressInput.HEARD_BEFORE_DEFINITIONS: ChannelState.WAITING_FOR_DEFINITIONS,
+            ProgressInput.SITE_CHANGED: ChannelState.SYNCHRONISING,
         }
-        return heard.get(what, State.SILENT)  # nothing else ends a silence
-    if what in (Input.HEARD, Input.HEARD_BEFORE_READY, Input.HEARD_BEFORE_DEFINITIONS):
+        return heard.get(what, ChannelState.SILENT)  # nothing else ends a silence
+    if what in (
+        ProgressInput.HEARD,
+        ProgressInput.HEARD_BEFORE_READY,
+        ProgressInput.HEARD_BEFORE_DEFINITIONS,
+    ):
         return state
-    if state is State.WAITING_FOR_DEFINITIONS:
-        return State.SYNCHRONISING if what is Input.DEFINITIONS_COMPLETE else state
-    if what is Input.SITE_CHANGED:
-        return State.SYNCHRONISING
-    if what is Input.ALL_CLEAN:
-        return State.LIVE
-    if what is Input.SOMETHING_MISSING and state is State.LIVE:
-        return State.RECOVERING
-    if what is Input.LOOP_COMPLETE and state is State.SYNCHRONISING:
-        return State.RECOVERING  # start-up is over (6.5.9), also while some are not whole
+    if state is ChannelState.WAITING_FOR_DEFINITIONS:
+        return ChannelState.SYNCHRONISING if what is ProgressInput.DEFINITIONS_COMPLETE else state
+    if what is ProgressInput.SITE_CHANGED:
+        return ChannelState.SYNCHRONISING
+    if what is ProgressInput.ALL_CLEAN:
+        return ChannelState.LIVE
+    if what is ProgressInput.SOMETHING_MISSING and state is ChannelState.LIVE:
+        return ChannelState.RECOVERING
+    if what is ProgressInput.LOOP_COMPLETE and state is ChannelState.SYNCHRONISING:
+        return ChannelState.RECOVERING  # start-up is over (6.5.9), also while some are not whole
     return state
 
 
-@pytest.mark.parametrize("state", list(State))
-@pytest.mark.parametrize("what", list(Input))
-def test_every_state_and_input(state: State, what: Input) -> None:
+@pytest.mark.parametrize("state", list(ChannelState))
+@pytest.mark.parametrize("what", list(ProgressInput))
+def test_every_state_and_input(state: ChannelState, what: ProgressInput) -> None:
     assert after(state, what) is expected(state, what)
 
 
@@ -74,9 +78,9 @@ def test_queued_rows_after_the_snapshot_are_applied() -> None:
     one = client()
     for number in range(10, 14):
         one.receive("A", packet(number, ("order", 1, number, "new", number, 5)), number)
-    assert one.machine.known(0) == (Known.STALE, Known.STALE)
+    assert one.machine.known(0) == (BookStatus.STALE, BookStatus.STALE)
     assert snapshot(one, SnapshotHeader(1, 11, 1, 11, 1, 1), {11: 7})
-    assert one.machine.known(0) == (Known.CLEAN, Known.CLEAN)
+    assert one.machine.known(0) == (BookStatus.CLEAN, BookStatus.CLEAN)
     assert one.books[0] == {11: 7, 12: 5, 13: 5}
 
 
@@ -95,10 +99,10 @@ def test_a_snapshot_ahead_of_the_stream_is_shown_clean_when_the_stream_is_there(
     one = client()
     one.receive("A", packet(10, ("order", 1, 10, "new", 10, 5)), 1)
     assert snapshot(one, SnapshotHeader(1, 12, 1, 12, 1, 1), {3: 3})
-    assert one.machine.known(0) == (Known.UNVERIFIED, Known.UNVERIFIED)
+    assert one.machine.known(0) == (BookStatus.UNVERIFIED, BookStatus.UNVERIFIED)
     one.receive("A", packet(11, ("order", 1, 11, "new", 11, 5)), 2)
     one.receive("A", packet(12, ("order", 1, 12, "new", 12, 5)), 3)
-    assert one.machine.known(0) == (Known.CLEAN, Known.CLEAN)
+    assert one.machine.known(0) == (BookStatus.CLEAN, BookStatus.CLEAN)
     assert one.books[0] == {3: 3}
 
 
@@ -108,7 +112,7 @@ def test_a_header_alone_tells_of_the_book_only() -> None:
     one.receive("A", packet(10, ("trade", 2, 10, 1, 1)), 1)
     one.machine.index_of(1)
     assert snapshot(one, SnapshotHeader(1, 10, 1, 0, 1, 0))
-    assert one.machine.known(one.machine.index_of(1)) == (Known.CLEAN, Known.STALE)
+    assert one.machine.known(one.machine.index_of(1)) == (BookStatus.CLEAN, BookStatus.STALE)
 
 
 def test_an_illiquid_instrument_begins_with_its_first_report() -> None:
@@ -118,7 +122,7 @@ def test_an_illiquid_instrument_begins_with_its_first_report() -> None:
     assert snapshot(one, SnapshotHeader(1, 10, 1, 0, 1, 1))
     one.receive("A", packet(11, ("order", 1, 1, "new", 7, 7)), 2)
     index = one.machine.index_of(1)
-    assert one.machine.known(index) == (Known.CLEAN, Known.CLEAN)
+    assert one.machine.known(index) == (BookStatus.CLEAN, BookStatus.CLEAN)
     assert one.books[index] == {7: 7}
 
 
@@ -128,7 +132,7 @@ def test_only_what_is_of_interest() -> None:
     assert one.machine.table.security_ids == [2]
     assert snapshot(one, SnapshotHeader(2, 10, 1, 4, 1, 1))
     one.receive("A", packet(11, ("order", 1, 99, "new", 10, 5)), 2)
-    assert one.machine.known(0) == (Known.CLEAN, Known.CLEAN)
+    assert one.machine.known(0) == (BookStatus.CLEAN, BookStatus.CLEAN)
     assert not snapshot(one, SnapshotHeader(1, 10, 1, 4, 1, 1))
 
 
@@ -146,14 +150,14 @@ def test_silence_makes_books_inconsistent_until_shown_otherwise() -> None:
     one.receive("A", packet(10, ("order", 1, 10, "new", 10, 5)), start)
     snapshot(one, SnapshotHeader(1, 10, 1, 10, 1, 1), {10: 5})
     one.pass_time(start + 2_900 * MILLISECOND)
-    assert one.machine.known(0)[0] is Known.CLEAN
+    assert one.machine.known(0)[0] is BookStatus.CLEAN
     one.pass_time(start + 3_100 * MILLISECOND)
     assert any(isinstance(event, ChannelSilent) for event in one.events)
-    assert one.machine.known(0)[0] is Known.UNVERIFIED
+    assert one.machine.known(0)[0] is BookStatus.UNVERIFIED
     one.receive("A", Sent("I", 0, 1, 0, (("sequence", 14),)), start + 4 * SECOND)
-    assert one.machine.known(0)[0] is Known.UNVERIFIED
+    assert one.machine.known(0)[0] is BookStatus.UNVERIFIED
     one.receive("A", Sent("I", 0, 1, 0, (("sequence", 11),)), start + 5 * SECOND)
-    assert one.machine.known(0)[0] is Known.CLEAN
+    assert one.machine.known(0)[0] is BookStatus.CLEAN
     assert one.books[0] == {10: 5}
 
 
@@ -162,13 +166,13 @@ def test_a_conflict_makes_all_unverified_until_a_snapshot() -> None:
     for number in range(10, 100):
         one.receive("A", packet(number, ("order", 1, number, "new", 10, number)), number)
     snapshot(one, SnapshotHeader(1, 98, 1, 98, 1, 1), {10: 98})
-    assert one.machine.known(0) == (Known.CLEAN, Known.CLEAN)
+    assert one.machine.known(0) == (BookStatus.CLEAN, BookStatus.CLEAN)
     one.receive("B", packet(99, ("order", 1, 99, "new", 10, 1)), 200)
     one.receive("A", packet(100, ("order", 1, 100, "new", 10, 3)), 201)
-    assert one.machine.known(0)[0] is Known.UNVERIFIED
+    assert one.machine.known(0)[0] is BookStatus.UNVERIFIED
     assert snapshot(one, SnapshotHeader(1, 99, 1, 99, 1, 1), {10: 1})
     assert one.books[0] == {10: 3}
-    assert one.machine.known(0) == (Known.CLEAN, Known.CLEAN)
+    assert one.machine.known(0) == (BookStatus.CLEAN, BookStatus.CLEAN)
 
 
 def test_everything_told_can_be_read() -> None:
@@ -177,32 +181,32 @@ def test_everything_told_can_be_read() -> None:
     assert all(str(event) and "<" not in str(event) for event in events)
 
 
-def withheld(book: Known) -> ToyClient:
+def withheld(book: BookStatus) -> ToyClient:
     """An instrument before the last packet of a sequence."""
     one = client()
     one.receive("A", packet(10, ("order", 1, 10, "new", 10, 5)), 1)
-    if book is Known.CLEAN:
+    if book is BookStatus.CLEAN:
         snapshot(one, SnapshotHeader(1, 10, 1, 10, 1, 1), {10: 5})
     assert one.machine.known(0)[0] is book
     return one
 
 
-@pytest.mark.parametrize("book", [Known.CLEAN, Known.STALE])
-def test_a_new_sequence_in_order_unsettles_clean_books_only(book: Known) -> None:
+@pytest.mark.parametrize("book", [BookStatus.CLEAN, BookStatus.STALE])
+def test_a_new_sequence_in_order_unsettles_clean_books_only(book: BookStatus) -> None:
     """6.5.11."""
     one = withheld(book)
     one.receive("A", packet(11, ("sequence_reset",)), 2)
     one.receive("A", packet(1, ("trade", 2, 5, 1, 1), version=2), 3)
-    assert one.machine.known(0)[0] is min(book, Known.UNVERIFIED)
+    assert one.machine.known(0)[0] is min(book, BookStatus.UNVERIFIED)
 
 
 def test_a_header_alone_does_not_tell_of_a_book_that_is_withheld() -> None:
     """6.5.12: only its EmptyBook does, or a snapshot with something in it."""
-    one = withheld(Known.CLEAN)
+    one = withheld(BookStatus.CLEAN)
     one.receive("A", packet(11, ("channel_reset",)), 2)
     assert one.books[0] == {}
-    assert one.machine.known(0) == (Known.UNVERIFIED, Known.CLEAN)
+    assert one.machine.known(0) == (BookStatus.UNVERIFIED, BookStatus.CLEAN)
     assert not snapshot(one, SnapshotHeader(1, 11, 1, 0, 1, 0))
     one.receive("A", packet(12, ("empty", 1), ("order", 1, 1, "new", 20, 4)), 3)
-    assert one.machine.known(0) == (Known.CLEAN, Known.CLEAN)
+    assert one.machine.known(0) == (BookStatus.CLEAN, BookStatus.CLEAN)
     assert one.books[0] == {20: 4}

@@ -8,8 +8,8 @@ from pregao.model.rows import Kind
 from pregao.recovery.instruments import (
     NEVER,
     SYNC,
+    BookStatus,
     Decision,
-    Known,
     Mark,
     Sync,
     decide,
@@ -21,7 +21,9 @@ REPORTS_IN_A_PACKET = 35  # of Binary UMDF (6.5.4)
 ORDER, TRADE, EMPTY = Kind.ORDER, Kind.TRADE, Kind.EMPTY_BOOK
 
 
-def one(book: Known = Known.CLEAN, statistics: Known = Known.CLEAN, last: int = 500) -> tuple[Sync, Any]:
+def one(
+    book: BookStatus = BookStatus.CLEAN, statistics: BookStatus = BookStatus.CLEAN, last: int = 500
+) -> tuple[Sync, Any]:
     sync = np.zeros(1, SYNC)
     new_record(sync, 0, 0)
     record = sync[0]
@@ -29,8 +31,8 @@ def one(book: Known = Known.CLEAN, statistics: Known = Known.CLEAN, last: int = 
     return sync, record
 
 
-def parts(record: Any) -> tuple[Known, Known]:
-    return Known(int(record["book"])), Known(int(record["statistics"]))
+def parts(record: Any) -> tuple[BookStatus, BookStatus]:
+    return BookStatus(int(record["book"])), BookStatus(int(record["statistics"]))
 
 
 def test_what_follows_is_applied() -> None:
@@ -43,7 +45,7 @@ def test_what_follows_is_applied() -> None:
 def test_missing_reports_make_it_stale() -> None:
     _, record = one()
     assert decide(record, ORDER, 503, 10) == Decision.WENT_STALE | Decision.HOLD
-    assert parts(record) == (Known.STALE, Known.STALE)
+    assert parts(record) == (BookStatus.STALE, BookStatus.STALE)
     assert record["missing"] == 9
     assert decide(record, TRADE, 504, 11) == Decision.HOLD
     assert decide(record, TRADE, 506, 14) == Decision.HOLD
@@ -53,9 +55,9 @@ def test_missing_reports_make_it_stale() -> None:
 def test_continuity_verifies_the_book_not_the_statistics() -> None:
     sync, record = one()
     lose_units(sync, 9, REPORTS_IN_A_PACKET, 0)
-    assert parts(record) == (Known.UNVERIFIED, Known.UNVERIFIED)
+    assert parts(record) == (BookStatus.UNVERIFIED, BookStatus.UNVERIFIED)
     assert decide(record, ORDER, 501, 10) == Decision.VERIFIED | Decision.APPLY
-    assert parts(record) == (Known.CLEAN, Known.UNVERIFIED)
+    assert parts(record) == (BookStatus.CLEAN, BookStatus.UNVERIFIED)
     assert decide(record, TRADE, 502, 10) == Decision.APPLY | Decision.HOLD
 
 
@@ -73,7 +75,7 @@ def test_few_reports_prove_nothing_then_or_later() -> None:
     lose_units(sync, 9, REPORTS_IN_A_PACKET, 0)
     for rpt_seq in range(REPORTS_IN_A_PACKET + 1, REPORTS_IN_A_PACKET + 100):
         decide(record, ORDER, rpt_seq, 10 + rpt_seq)
-    assert record["book"] == Known.UNVERIFIED
+    assert record["book"] == BookStatus.UNVERIFIED
 
 
 def test_losses_add_up() -> None:
@@ -81,25 +83,25 @@ def test_losses_add_up() -> None:
     lose_units(sync, 9, 2 * REPORTS_IN_A_PACKET, 0)
     lose_units(sync, 12, REPORTS_IN_A_PACKET, 0)
     decide(record, ORDER, 3 * REPORTS_IN_A_PACKET + 1, 20)
-    assert record["book"] == Known.UNVERIFIED
+    assert record["book"] == BookStatus.UNVERIFIED
 
 
 def test_nobody_knows_how_many_were_lost() -> None:
     sync, record = one(last=1 << 31)
     lose_units(sync, 9, None, 0)
     decide(record, ORDER, (1 << 31) + 1, 10)
-    assert record["book"] == Known.UNVERIFIED
+    assert record["book"] == BookStatus.UNVERIFIED
     assert record["bound"] == NEVER
 
 
 def test_empty_book_heals_the_book_when_its_orders_are_told() -> None:
     """6.5.12 step 6, 6.5.13."""
-    _, record = one(Known.STALE, Known.STALE)
+    _, record = one(BookStatus.STALE, BookStatus.STALE)
     assert decide(record, EMPTY, 0, 10) == Decision.EMPTIED | Decision.APPLY | Decision.HOLD
     assert decide(record, ORDER, 1, 10, recovery=1) == Decision.APPLY
-    assert parts(record) == (Known.UNVERIFIED, Known.STALE)
+    assert parts(record) == (BookStatus.UNVERIFIED, BookStatus.STALE)
     assert decide(record, ORDER, 2, 11) == Decision.VERIFIED | Decision.HEALED | Decision.APPLY
-    assert parts(record) == (Known.CLEAN, Known.STALE)
+    assert parts(record) == (BookStatus.CLEAN, BookStatus.STALE)
     assert decide(record, TRADE, 3, 11) == Decision.HOLD
 
 
@@ -108,7 +110,7 @@ def test_first_report_is_an_empty_book_that_was_lost() -> None:
     lose_units(sync, 9, REPORTS_IN_A_PACKET, 0)
     outcome = decide(record, ORDER, 1, 10)
     assert outcome == Decision.EMPTIED | Decision.HEALED | Decision.APPLY
-    assert parts(record) == (Known.CLEAN, Known.UNVERIFIED)
+    assert parts(record) == (BookStatus.CLEAN, BookStatus.UNVERIFIED)
 
 
 def test_a_first_report_without_a_loss_is_not_believed() -> None:
@@ -130,9 +132,9 @@ def test_what_a_snapshot_covers_is_skipped_and_its_loss_does_not_matter() -> Non
     record["covered"] = 20
     assert decide(record, ORDER, 7, 20) == Decision.SKIP
     lose_units(sync, 20, 5 * REPORTS_IN_A_PACKET, 0)
-    assert parts(record) == (Known.CLEAN, Known.CLEAN)
+    assert parts(record) == (BookStatus.CLEAN, BookStatus.CLEAN)
     lose_units(sync, 21, 5 * REPORTS_IN_A_PACKET, 0)
-    assert parts(record) == (Known.UNVERIFIED, Known.UNVERIFIED)
+    assert parts(record) == (BookStatus.UNVERIFIED, BookStatus.UNVERIFIED)
 
 
 def test_nobody_is_interested() -> None:

@@ -13,8 +13,8 @@ from pregao.recovery.instruments import (
     NO_REPORT,
     SYNC,
     SYNC_SIZE,
+    BookStatus,
     Decision,
-    Known,
     Mark,
     decide,
     lose_units,
@@ -81,8 +81,8 @@ RECORDS = st.fixed_dictionaries(
         "last_at": st.integers(0, 4),
         "bound": st.sampled_from((0, 35, 70, NEVER)),
         "held": st.sampled_from((0, 0, 3)),
-        "book": st.sampled_from(tuple(Known)),
-        "statistics": st.sampled_from(tuple(Known)),
+        "book": st.sampled_from(tuple(BookStatus)),
+        "statistics": st.sampled_from(tuple(BookStatus)),
         "marks": st.integers(0, 127),
     }
 )
@@ -99,7 +99,7 @@ RECORDS = st.fixed_dictionaries(
 )
 def test_decisions_are_equal(fields: dict[str, int], rows: list[tuple[Kind, int | str, int, Flag]]) -> None:
     plain, fast, row = np.zeros(1, SYNC), np.zeros(1, SYNC), np.zeros(1, ROW)
-    if fields["book"] is Known.CLEAN:
+    if fields["book"] is BookStatus.CLEAN:
         fields["marks"] &= ~Mark.REPLENISHING  # never both
     for name, value in fields.items():
         plain[name] = fast[name] = value

@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pregao.recovery.policy import Policy
+from pregao.recovery.policy import RecoveryPolicy
 from pregao.recovery.sequence import number_of, place
 
-POLICY = Policy(last_epoch=65_534)
+POLICY = RecoveryPolicy(last_epoch=65_534)
 EPOCHS = st.integers(1, 65_534)
 
 
@@ -26,7 +26,7 @@ def test_one_of_two_is_newer(one: int, other: int) -> None:
 
 
 def test_a_system_with_few_epochs() -> None:
-    few = Policy(first_epoch=0, last_epoch=9)
+    few = RecoveryPolicy(first_epoch=0, last_epoch=9)
     assert few.next_epoch(9) == 0
     assert few.is_newer(0, 9)
     assert few.distance(2, 8) == 4

@@ -3,7 +3,7 @@
 import pytest
 
 from pregao.recovery.events import FailedOver, GapDetected, InstrumentHealed, QueueOverflow
-from pregao.recovery.progress import State
+from pregao.recovery.progress import ChannelState
 from pregao.recovery.sequence import Site
 from tests.unit.recovery.toy_scenarios import (
     SCENARIOS,
@@ -20,7 +20,7 @@ def test_what_is_clean_is_true_and_all_heals(name: str, seed: int) -> None:
     day = SCENARIOS[name](seed).run()
     assert not day.unhealed()
     assert day.client.compared["CLEAN"] > 500
-    assert day.client.machine.state is State.LIVE
+    assert day.client.machine.state is ChannelState.LIVE
 
 
 def test_losses_are_found_and_healed_one_by_one() -> None:

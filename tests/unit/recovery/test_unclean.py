@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pregao.recovery.held import SnapshotHeader
-from pregao.recovery.instruments import Known
-from pregao.recovery.policy import Settings
-from pregao.recovery.progress import State
+from pregao.recovery.instruments import BookStatus
+from pregao.recovery.policy import ChannelSettings
+from pregao.recovery.progress import ChannelState
 from pregao.recovery.sequence import RecoveryStream
 from pregao.recovery.table import InstrumentTable
 from tests.unit.recovery.test_channel import client, packet, snapshot
@@ -29,12 +29,12 @@ def test_instruments_that_definitions_add_to_an_empty_table_are_looked_after() -
     one.receive("A", packet(10), 1)  # about nobody: the table is empty, and nothing in it is unclean
     list_definitions(one, 1, 1, 2, 3)
     assert one.machine.table.unclean_count == 3
-    assert one.machine.state is not State.LIVE
+    assert one.machine.state is not ChannelState.LIVE
     assert RecoveryStream.SNAPSHOTS in one.machine.joined
     for security_id in (1, 2, 3):
         assert snapshot(one, SnapshotHeader(security_id, 10, 1, 4, 3, 1), {7: 7})
     one.receive("A", packet(11), 3)
-    assert one.machine.state is State.LIVE
+    assert one.machine.state is ChannelState.LIVE
     assert one.machine.table.unclean_count == 0
     assert RecoveryStream.SNAPSHOTS not in one.machine.joined
 
@@ -51,20 +51,20 @@ def test_an_addition_lost_in_a_gap_and_listed_later_is_looked_after() -> None:
     for security_id in (1, 2):  # a running loop heals them before any definition is repeated
         assert snapshot(one, SnapshotHeader(security_id, 12, 1, 4, 2, 1), {7: 7})
     one.receive("A", packet(13), 4 + SETTINGS.hold_ns)
-    assert one.machine.state is State.LIVE
+    assert one.machine.state is ChannelState.LIVE
     list_definitions(one, 2, 1, 2, 3)
-    assert one.machine.known(one.machine.table.find(3)) == (Known.STALE, Known.STALE)
-    assert one.machine.state is State.RECOVERING
+    assert one.machine.known(one.machine.table.find(3)) == (BookStatus.STALE, BookStatus.STALE)
+    assert one.machine.state is ChannelState.RECOVERING
     assert RecoveryStream.SNAPSHOTS in one.machine.joined
 
 
-STATUS = st.sampled_from(tuple(Known))
+STATUS = st.sampled_from(tuple(BookStatus))
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("aibcsk"), st.integers(0, 7), STATUS, STATUS), max_size=60))
-def test_the_count_is_the_plain_recount(steps: list[tuple[str, int, Known, Known]]) -> None:
-    table = InstrumentTable(Settings(instruments=6))
+def test_the_count_is_the_plain_recount(steps: list[tuple[str, int, BookStatus, BookStatus]]) -> None:
+    table = InstrumentTable(ChannelSettings(instruments=6))
     for step, which, book, statistics in steps:
         index = table.find(which)
         if step == "a":
@@ -74,7 +74,7 @@ def test_the_count_is_the_plain_recount(steps: list[tuple[str, int, Known, Known
             if step == "i":
                 table.ignore(index)
             elif step == "b":
-                table.begin_again(index, 0, clean=book is Known.CLEAN)
+                table.begin_again(index, 0, clean=book is BookStatus.CLEAN)
             else:
                 record["book"], record["statistics"] = book, statistics
                 if step == "c":

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from pregao.model.rows import ROW, Flag, Kind
-from pregao.recovery.arbitration import Packet
+from pregao.recovery.arbitration import SequencedPacket
 from pregao.recovery.channel import ChannelMachine
 from pregao.recovery.events import Event
 from pregao.recovery.held import SnapshotHeader
-from pregao.recovery.instruments import Decision, Known, Mark, Part, part_of
+from pregao.recovery.instruments import BookStatus, Decision, Mark, Part, part_of
 from pregao.recovery.loops import Follow
-from pregao.recovery.policy import Settings
+from pregao.recovery.policy import ChannelSettings
 from pregao.recovery.sequence import Feed, RecoveryStream, Site, number_of
 from tests.unit.recovery.toy_exchange import HALF_TOLD, ORDER_LENGTH, Sent, Truth
 
@@ -24,7 +24,7 @@ _ACTIONS = {"new": 0, "change": 1, "delete": 2}
 class ToyClient:
     """Keeper and decoder in one. `truths` has the truth of each site."""
 
-    def __init__(self, truths: dict[Site, Truth], settings: Settings) -> None:
+    def __init__(self, truths: dict[Site, Truth], settings: ChannelSettings) -> None:
         self.machine = ChannelMachine(CHANNEL, self, settings)
         self.settings, self.truths = settings, truths
         self.books: dict[int, dict[int, int]] = {}
@@ -119,7 +119,7 @@ class ToyClient:
             self._packet(packet)
             self.compare(packet.at)
 
-    def _packet(self, packet: Packet) -> None:
+    def _packet(self, packet: SequencedPacket) -> None:
         machine = self.machine
         for message in self._messages[bytes(packet.payload)]:
             kind = message[0]
@@ -248,17 +248,17 @@ class ToyClient:
         for index, (marks, book, figures) in enumerate(states):
             if marks & Mark.IGNORED:
                 continue
-            self.compared[Known(book).name] += 1
-            if Known.CLEAN in (book, figures):
+            self.compared[BookStatus(book).name] += 1
+            if BookStatus.CLEAN in (book, figures):
                 self._compare_one(index, truth.at(machine.table.security_ids[index], version, number))
 
     def _compare_one(self, index: int, right: tuple[Any, dict[str, int]]) -> None:
         book, figures = self.machine.known(index)
-        assert not (book is Known.CLEAN and right[0] == HALF_TOLD), f"{self._name(index)} is half-told"
-        if book is Known.CLEAN and right[0] is not None:
+        assert not (book is BookStatus.CLEAN and right[0] == HALF_TOLD), f"{self._name(index)} is half-told"
+        if book is BookStatus.CLEAN and right[0] is not None:
             mine = self.books.get(index, {})
             assert mine == right[0], f"book of {self._name(index)}: {mine}, not {right[0]}"
-        if figures is Known.CLEAN:
+        if figures is BookStatus.CLEAN:
             shown = self.statistics.get(index, {})
             assert shown == right[1], f"statistics of {self._name(index)}: {shown}, not {right[1]}"
 

@@ -7,15 +7,15 @@ from random import Random
 from typing import Any
 
 from pregao.recovery.events import Event
-from pregao.recovery.instruments import Known
-from pregao.recovery.policy import Policy, Settings
+from pregao.recovery.instruments import BookStatus
+from pregao.recovery.policy import ChannelSettings, RecoveryPolicy
 from pregao.recovery.sequence import Site, number_of
 from tests.unit.recovery.toy_client import ToyClient
 from tests.unit.recovery.toy_exchange import LAST_VERSION, MILLISECOND, SECOND, Sent, ToyExchange
 
 START_NS = 1_000 * SECOND
-SETTINGS = Settings(
-    Policy(own_bytes=16, reports_in_a_unit=35),
+SETTINGS = ChannelSettings(
+    RecoveryPolicy(own_bytes=16, reports_in_a_unit=35),
     hold_ns=20 * MILLISECOND, hold_packets=64, hash_ring=256, held_rows=4_096, instruments=64,
     heartbeat_ns=SECOND,
 )  # fmt: skip
@@ -42,7 +42,7 @@ class Day:
     seed: int
     steps: int = 3_000
     weather: Weather = field(default_factory=Weather)
-    settings: Settings = SETTINGS
+    settings: ChannelSettings = SETTINGS
     deeds: dict[int, Callable[["Day"], None]] = field(default_factory=dict)
     exchange: Any = None
     quiet_from: int | None = None  # the exchange does nothing from here on
@@ -88,7 +88,7 @@ class Day:
     def unhealed(self) -> list[int]:
         machine = self.client.machine
         ids = machine.table.security_ids
-        clean = (Known.CLEAN, Known.CLEAN)
+        clean = (BookStatus.CLEAN, BookStatus.CLEAN)
         ignored = machine.table.sync["marks"] & 1
         return [one for at, one in enumerate(ids) if not ignored[at] and machine.known(at) != clean]
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pregao.exchange.catalogue import load_default_catalogue
-from pregao.feeds.publishing import Site
+from pregao.feeds.publishing import PublishingSite
 from pregao.feeds.registry import load_publishing_system
 from pregao.model import events as e
 from pregao.model.errors import ConfigurationError
@@ -103,7 +103,7 @@ def test_books_hear_of_phases_but_not_of_orders() -> None:
 
 def test_both_channels_of_a_live_market_say_the_same() -> None:
     """All streams, loops and a reset of one book among them: only the channel in the header differs."""
-    market = LiveMarket(CATALOGUE, LiveSettings(flow=400.0, system=NAME), (Site.PRIMARY,), START_NS)
+    market = LiveMarket(CATALOGUE, LiveSettings(flow=400.0, system=NAME), (PublishingSite.PRIMARY,), START_NS)
     market.start(START_NS)
     said: dict[tuple[int, Stream], list[tuple[int, int, bytes]]] = defaultdict(list)
     for turn in range(1, 100):

@@ -15,7 +15,7 @@ from pregao.simulator.faults import (
     IN_LOOP,
     PRIMARY,
     Burst,
-    Cut,
+    CutFeed,
     FaultPlan,
     Reset,
     Runs,
@@ -40,9 +40,9 @@ def test_language_of_the_way() -> None:
     assert plan.delay == dict.fromkeys(("S", "CI"), (0.02, 5_000_000))
     assert plan.reorder == {"A": (20, 3), "B": (20, 3), "S": (7, 100)}
     assert (plan.both, plan.gaps) == (Runs(3, 40), {"I": Runs(2, 5)})
-    cut = Cut(("B",), 11 * 3600, 30 * SECOND)
-    silence = Cut(PRIMARY, ANY_TIME, 10 * SECOND, "silence")
-    assert plan.cuts == [cut, cut, silence, Cut(("B",), 0, None, "gone")]
+    cut = CutFeed(("B",), 11 * 3600, 30 * SECOND)
+    silence = CutFeed(PRIMARY, ANY_TIME, 10 * SECOND, "silence")
+    assert plan.cuts == [cut, cut, silence, CutFeed(("B",), 0, None, "gone")]
     assert plan.skew == {"B": -250_000}
     assert plan.own_headers == {"B"}
     assert plan.touches_packets

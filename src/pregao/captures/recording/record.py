@@ -12,7 +12,7 @@ from ipaddress import IPv4Address
 from threading import Event
 
 from pregao.captures.recording.recorder import NS_PER_SECOND, FileCounts, Recorder, RecordSettings
-from pregao.captures.subscriptions import Subscription, open_receivers
+from pregao.captures.subscriptions import StreamSubscription, open_receivers
 from pregao.codecs.pcap.formats import PcapHeader, recognise
 from pregao.codecs.pcap.framing import Endpoints, times_of_records
 from pregao.io.clock import WallClock
@@ -20,11 +20,11 @@ from pregao.io.drain import BATCH_PACKETS
 from pregao.io.files import need_writable
 from pregao.io.multicast import MulticastReceiver
 from pregao.io.packet_reader import PacketReader, ReaderHealth
-from pregao.io.recording import Outcome, Repair, repair_folder
+from pregao.io.recording import Repair, RepairOutcome, repair_folder
 from pregao.io.seek_table import FrameTimes
 from pregao.model.packets import PacketBatch
 
-__all__ = ["Outcome", "RecordHealth", "RecordSettings", "Repair", "record", "repair_recordings"]
+__all__ = ["RecordHealth", "RecordSettings", "Repair", "RepairOutcome", "record", "repair_recordings"]
 
 _TICK_NS = NS_PER_SECOND // 10
 
@@ -57,7 +57,7 @@ def _describe(records: bytes) -> FrameTimes | None:
 
 
 def record(
-    subscriptions: Sequence[Subscription],
+    subscriptions: Sequence[StreamSubscription],
     settings: RecordSettings,
     stop: Event,
     watch: Callable[[RecordHealth], None],
@@ -78,7 +78,7 @@ class _Recording:
 
     def __init__(
         self,
-        subscriptions: Sequence[Subscription],
+        subscriptions: Sequence[StreamSubscription],
         receivers: list[MulticastReceiver],
         settings: RecordSettings,
         clock: WallClock,

@@ -11,7 +11,7 @@ A file whose times go backwards a little stays in its own order. Rotated files a
 comes and closed behind it, so memory depends on how many overlap, not on how many there are.
 """
 
-from pregao.captures.replay.replay import Pace, Replay
+from pregao.captures.replay.replay import Replay, ReplayClock
 from pregao.captures.replay.runs import ReplaySource
 
-__all__ = ["Pace", "Replay", "ReplaySource"]
+__all__ = ["Replay", "ReplayClock", "ReplaySource"]

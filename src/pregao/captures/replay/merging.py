@@ -28,7 +28,7 @@ NEVER = (1 << 63) - 1
 Runs = Generator[PacketRun, None, None]
 
 
-class Waiting(NamedTuple):
+class WaitingFile(NamedTuple):
     """A file that is not open yet."""
 
     start_ns: int  # the key of its first packet
@@ -71,7 +71,7 @@ class _Open:
 class Merge:
     """All packets of all files, in order of their keys."""
 
-    def __init__(self, files: list[Waiting]) -> None:
+    def __init__(self, files: list[WaitingFile]) -> None:
         self._waiting = sorted(files, key=lambda file: (file.start_ns, file.order), reverse=True)
         self._open: list[_Open] = []  # by order
         self._table = np.zeros((0, FILE_SIZE // 8), np.int64)  # their rows, for the kernel

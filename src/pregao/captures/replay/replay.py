@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Protocol
 
 from pregao.captures.decoded import Finding
-from pregao.captures.replay.merging import NEVER, Merge, Waiting
-from pregao.captures.replay.runs import FileRuns, Findings, PacketRun, ReplaySource, Sources
+from pregao.captures.replay.merging import NEVER, Merge, WaitingFile
+from pregao.captures.replay.runs import FileRuns, PacketRun, ReplayFindings, ReplaySource, Sources
 from pregao.feeds.registry import DEFAULT
 from pregao.io.clock import Metronome
 from pregao.model.channel_map import ChannelMap
@@ -21,7 +21,7 @@ _GLANCE = 64 * 1024  # decompressed to find a file's first packet
 _FIRST_OF_ALL = -(1 << 63)
 
 
-class Pace(Protocol):
+class ReplayClock(Protocol):
     """Time that a replay goes by: `io.clock.Metronome`, or a test's."""
 
     def now_ns(self) -> int: ...
@@ -41,7 +41,7 @@ class Replay:
         *,
         channels: ChannelMap | None = None,
         speed: float = 0.0,
-        pace: Pace | None = None,
+        pace: ReplayClock | None = None,
         packets: int = BATCH_PACKETS,
         buffer_size: int = BATCH_BYTES,
         system: str = DEFAULT,
@@ -51,7 +51,7 @@ class Replay:
         self.speed = speed
         self._pace = pace or Metronome()
         files = [str(path) for path in paths]
-        self._sources, self._findings = Sources(files, channels, system), Findings()
+        self._sources, self._findings = Sources(files, channels, system), ReplayFindings()
         self._batch = empty_batch(packets, max(buffer_size, _LONGEST_DATAGRAM))
         self._merge = Merge([self._waiting(order, file) for order, file in enumerate(files)])
         self._origin: tuple[int, int] | None = None  # a recorded time, and when it was played
@@ -102,14 +102,14 @@ class Replay:
         passed = int((self._pace.now_ns() - played_ns) * self.speed)
         return max(recorded_ns + passed, next_ns) + 1  # all of that instant
 
-    def _waiting(self, order: int, file: str) -> Waiting:
+    def _waiting(self, order: int, file: str) -> WaitingFile:
         sources = self._sources.of_file(file)
 
         def runs() -> Generator[PacketRun, None, None]:
             return FileRuns(file, sources, self._findings).runs()
 
         # At a glance only: what it finds wrong it will find again.
-        with closing(FileRuns(file, sources, Findings(), packets=1).runs(_GLANCE)) as glance:
+        with closing(FileRuns(file, sources, ReplayFindings(), packets=1).runs(_GLANCE)) as glance:
             first = next(glance, None)
             start_ns = _FIRST_OF_ALL if first is None else int(first.columns.key[0])
-        return Waiting(start_ns, order, runs)
+        return WaitingFile(start_ns, order, runs)

@@ -83,7 +83,7 @@ LATEST_KEY = (1 << 63) - 2  # a time clamped to the largest number must still be
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-class Columns:
+class RunColumns:
     """Packets of a run: those of its datagrams, with their keys and sources."""
 
     def __init__(self, packets: int) -> None:
@@ -96,13 +96,13 @@ class Columns:
 class PacketRun:
     """Packets of one file with their payloads in `payloads`, valid until the next run is asked for."""
 
-    columns: Columns
+    columns: RunColumns
     count: int
     payloads: Bytes  # offsets count from here
 
 
 @dataclass(slots=True)
-class Findings:
+class ReplayFindings:
     """What was wrong in the files; all are counted, the first of them kept."""
 
     kept: list[Finding] = field(default_factory=list)
@@ -119,10 +119,10 @@ class FileRuns:
     """One pass over one capture. `key` is the time, but never before that of an earlier packet."""
 
     def __init__(
-        self, file: str, sources: FileSources, findings: Findings, packets: int = RUN_PACKETS
+        self, file: str, sources: FileSources, findings: ReplayFindings, packets: int = RUN_PACKETS
     ) -> None:
         self._sources, self._findings, self._file = sources, findings, file
-        self._columns, self._single = Columns(packets), Columns(1)
+        self._columns, self._single = RunColumns(packets), RunColumns(1)
         self._reader = RunReader(file, packets)
         self._last_key = _EARLIEST
 
@@ -142,7 +142,7 @@ class FileRuns:
         self._number_sources(columns, run.columns.flow[: run.count], run.payloads)
         return PacketRun(columns, run.count, run.payloads)
 
-    def _number_sources(self, columns: Columns, flows: Array, payloads: Bytes) -> None:
+    def _number_sources(self, columns: RunColumns, flows: Array, payloads: Bytes) -> None:
         count = len(flows)
         if (flows == flows[0]).all():  # nearly always
             columns.source[:count] = self._source(int(flows[0]), columns, 0, payloads)
@@ -154,7 +154,7 @@ class FileRuns:
         ]
         columns.source[:count] = np.array(numbers, np.uint16)[places]
 
-    def _source(self, flow: int, columns: Columns, row: int, payloads: Bytes) -> int:
+    def _source(self, flow: int, columns: RunColumns, row: int, payloads: Bytes) -> int:
         start = int(columns.offset[row])
         payload = payloads.data[start : start + int(columns.length[row])]
         return self._sources.number(Endpoint(4, flow >> 16, flow & 0xFFFF), payload)

@@ -18,7 +18,7 @@ from pregao.codecs.arrow.kernels import (
     measure_strings,
     pack_strings,
 )
-from pregao.codecs.sbe.layout import FieldLayout, Kind
+from pregao.codecs.sbe.layout import FieldLayout, ValueKind
 from pregao.codecs.sbe.values import data_text, text_of
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -31,7 +31,7 @@ _ASCII = bytes(range(1, 0x80))
 
 
 @dataclass(slots=True)
-class Built:
+class BuiltArray:
     """An Arrow array, and the rows whose value it could not hold."""
 
     array: Any  # pa.Array
@@ -40,13 +40,13 @@ class Built:
 
 def arrow_type(leaf: FieldLayout) -> Any:
     """The Arrow type of a leaf."""
-    if leaf.kind is Kind.STRING:
+    if leaf.kind is ValueKind.STRING:
         return pa.string()
-    if leaf.kind is Kind.ARRAY:
+    if leaf.kind is ValueKind.ARRAY:
         return pa.list_(_number_type(leaf), leaf.count)
-    if leaf.kind is Kind.DECIMAL and -_DIGITS <= leaf.exponent <= 0:
+    if leaf.kind is ValueKind.DECIMAL and -_DIGITS <= leaf.exponent <= 0:
         return pa.decimal64(_DIGITS, -leaf.exponent)
-    if leaf.kind is Kind.TIME:
+    if leaf.kind is ValueKind.TIME:
         return pa.int64()
     return _number_type(leaf)
 
@@ -58,20 +58,20 @@ def _number_type(leaf: FieldLayout) -> Any:
     return getattr(pa, f"{'int' if primitive.is_signed else 'uint'}{8 * primitive.size}")()
 
 
-def build(values: Array, leaf: FieldLayout, null: int | float | None, present: Mask | None) -> Built:
+def build(values: Array, leaf: FieldLayout, null: int | float | None, present: Mask | None) -> BuiltArray:
     """The array of a column. `null` is the raw value that means null, if one does for all rows;
     `present` tells further which rows have a value at all (None: every row)."""
-    if leaf.kind is Kind.STRING:
+    if leaf.kind is ValueKind.STRING:
         if leaf.size == 1 and null:  # a single character may have a null of its own
             present = _and(present, ~_equal(values.view(np.uint8), null))
-        return Built(strings(values, leaf.encoding, present))
-    if leaf.kind is Kind.ARRAY:
+        return BuiltArray(strings(values, leaf.encoding, present))
+    if leaf.kind is ValueKind.ARRAY:
         if null is not None:  # an array is null when all of it is
             some_there: Mask = np.any(~_equal(values, null), axis=1)
             present = _and(present, some_there)
-        return Built(_lists(values, leaf, present))
+        return BuiltArray(_lists(values, leaf, present))
     if leaf.primitive.is_float:
-        return Built(_floats(values, leaf, null, present))
+        return BuiltArray(_floats(values, leaf, null, present))
     wanted = arrow_type(leaf)
     values, lost = _within(values, leaf, null, present)
     if lost:
@@ -79,11 +79,11 @@ def build(values: Array, leaf: FieldLayout, null: int | float | None, present: M
         present[lost] = False
     bitmap, nulls = _bitmap(values, null, present)
     own = values.copy()
-    if leaf.kind in (Kind.TIME, Kind.DECIMAL) and wanted.bit_width == 64:
+    if leaf.kind in (ValueKind.TIME, ValueKind.DECIMAL) and wanted.bit_width == 64:
         own = _as_int64(own)
         if leaf.nanoseconds != 1:
             own *= leaf.nanoseconds
-    return Built(pa.Array.from_buffers(wanted, len(own), [bitmap, pa.py_buffer(own)], nulls), lost)
+    return BuiltArray(pa.Array.from_buffers(wanted, len(own), [bitmap, pa.py_buffer(own)], nulls), lost)
 
 
 _PLAIN_TYPES = {np.dtype(kind): pa.from_numpy_dtype(kind) for kind in ("i1", "i8", "u1", "u2", "u4", "u8")}
@@ -115,9 +115,9 @@ def _within(
     values: Array, leaf: FieldLayout, null: int | float | None, present: Mask | None
 ) -> tuple[Array, list[int]]:
     """Rows whose value is there but does not fit the Arrow type."""
-    if leaf.kind is Kind.DECIMAL and values.dtype.itemsize == 8 and -_DIGITS <= leaf.exponent <= 0:
+    if leaf.kind is ValueKind.DECIMAL and values.dtype.itemsize == 8 and -_DIGITS <= leaf.exponent <= 0:
         low, high = -_LARGEST_DECIMAL, _LARGEST_DECIMAL
-    elif leaf.kind is Kind.TIME and values.dtype.itemsize == 8:  # a narrower one fits in any unit
+    elif leaf.kind is ValueKind.TIME and values.dtype.itemsize == 8:  # a narrower one fits in any unit
         low, high = -(_INT64_MAX // leaf.nanoseconds), _INT64_MAX // leaf.nanoseconds
     else:
         return values, []

@@ -70,7 +70,7 @@ MAX_RECORD = 262_144 + 4_096
 NS_PER_SECOND = 1_000_000_000
 
 
-class Step(NamedTuple):
+class TakenRecord(NamedTuple):
     """One record or block taken from a window: its size, and what it held for the caller.
 
     `outcome` is None for a block that is no packet; every other step counts one packet.
@@ -87,7 +87,7 @@ class PcapRecords:
         self._header = header
         self._fields = struct.Struct(">IIII" if header.big_endian else "<IIII")
 
-    def step(self, window: memoryview, at: int, offset: int, number: int) -> Step | Fault | None:
+    def step(self, window: memoryview, at: int, offset: int, number: int) -> TakenRecord | Fault | None:
         """The record at `at`, which is byte `offset` of the file and would be packet `number`.
 
         None when the window ends before the record does; a Fault when the file cannot be read on.
@@ -110,4 +110,4 @@ class PcapRecords:
             data=window[start:end],
             original_length=original,
         )
-        return Step(end - at, record)
+        return TakenRecord(end - at, record)

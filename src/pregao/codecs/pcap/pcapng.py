@@ -10,7 +10,12 @@ Rules:
 import struct
 from dataclasses import dataclass
 
-from pregao.codecs.pcap.formats import NS_PER_SECOND, PCAPNG_BYTE_ORDER_MAGIC, PCAPNG_SECTION_HEADER, Step
+from pregao.codecs.pcap.formats import (
+    NS_PER_SECOND,
+    PCAPNG_BYTE_ORDER_MAGIC,
+    PCAPNG_SECTION_HEADER,
+    TakenRecord,
+)
 from pregao.codecs.pcap.outcomes import Damage, Record
 from pregao.model.errors import Fault
 
@@ -60,7 +65,7 @@ class PcapngBlocks:
         self.order = "<"
         self.interfaces: list[Interface] = []
 
-    def step(self, window: memoryview, at: int, offset: int, number: int) -> Step | Fault | None:
+    def step(self, window: memoryview, at: int, offset: int, number: int) -> TakenRecord | Fault | None:
         """The block at `at`, which is byte `offset` of the file; a packet in it would be `number`.
 
         None when the window ends before the block does; a Fault when the file cannot be read on.
@@ -88,8 +93,8 @@ class PcapngBlocks:
             return self._add_interface(body, length)
         if kind in (ENHANCED_PACKET, PACKET, SIMPLE_PACKET):
             packet = self._simple_packet(body) if kind == SIMPLE_PACKET else self._packet(kind, body)
-            return Step(length, _outcome(packet, body, offset, number))
-        return Step(length, None)
+            return TakenRecord(length, _outcome(packet, body, offset, number))
+        return TakenRecord(length, None)
 
     def _order_at(self, window: memoryview, at: int) -> str | None:
         """The byte order of the block: a section header brings its own."""
@@ -100,21 +105,21 @@ class PcapngBlocks:
                 return order
         return None
 
-    def _begin_section(self, order: str, body: memoryview, length: int) -> Step | Fault:
+    def _begin_section(self, order: str, body: memoryview, length: int) -> TakenRecord | Fault:
         """The section length is not used: it is often -1, and blocks are walked one by one."""
         if length < MIN_SECTION_HEADER or struct.unpack_from(order + "H", body, 4)[0] != 1:
             return Fault.RECORD_MALFORMED
         self.order, self.interfaces = order, []
-        return Step(length, None)
+        return TakenRecord(length, None)
 
-    def _add_interface(self, body: memoryview, length: int) -> Step | Fault:
+    def _add_interface(self, body: memoryview, length: int) -> TakenRecord | Fault:
         if len(body) < 8 or len(self.interfaces) == MAX_INTERFACES:
             return Fault.RECORD_MALFORMED
         interface = _interface(body, self.order)
         if interface is None:
             return Fault.RECORD_MALFORMED
         self.interfaces.append(interface)
-        return Step(length, None)
+        return TakenRecord(length, None)
 
     def _packet(self, kind: int, body: memoryview) -> "_Packet | None":
         """The enhanced and the obsolete packet block differ only in the width of the interface."""

@@ -19,7 +19,7 @@ from pregao.codecs.pcap.formats import (
     PcapHeader,
     PcapngHeader,
     PcapRecords,
-    Step,
+    TakenRecord,
     has_capture_magic,
     recognise,
 )
@@ -61,7 +61,7 @@ class RecordReader:
             if step.outcome is not None:
                 yield step.outcome
 
-    def step(self, window: memoryview, base: int) -> Step | None:
+    def step(self, window: memoryview, base: int) -> TakenRecord | None:
         """One record or block of a window that begins at byte `base`; None when it holds no more."""
         if self._format is None and self._stopped is None:
             self.begin(window)

@@ -11,7 +11,7 @@ from itertools import pairwise
 from struct import pack, unpack
 from typing import TypeVar
 
-from pregao.codecs.sbe.declarations import FOREVER, Presence, Span
+from pregao.codecs.sbe.declarations import FOREVER, Presence, VersionSpan
 from pregao.codecs.sbe.primitives import Primitive
 from pregao.codecs.xml import Element
 
@@ -55,8 +55,8 @@ def optional_number(element: Element, name: str) -> int | None:
     return number(element, name) if name in element.attributes else None
 
 
-def span_of(element: Element) -> Span:
-    span = Span(number(element, "sinceVersion", 0), number(element, HISTORY + "untilVersion", FOREVER))
+def span_of(element: Element) -> VersionSpan:
+    span = VersionSpan(number(element, "sinceVersion", 0), number(element, HISTORY + "untilVersion", FOREVER))
     if span.since >= span.until:
         element.fail(f"never holds: since {span.since}, until {span.until}")
     return span
@@ -120,10 +120,10 @@ def character_encoding(element: Element, *, fixed: bool) -> str | None:
     return codec
 
 
-def first_clash(items: Iterable[tuple[object, Span, T]], clash: Callable[[T, T], None]) -> None:
+def first_clash(items: Iterable[tuple[object, VersionSpan, T]], clash: Callable[[T, T], None]) -> None:
     """Calls `clash` with the first two items of one key whose spans overlap. Sorted, not pairwise:
     a hostile file can have very many items."""
-    by_key: dict[object, list[tuple[Span, T]]] = {}
+    by_key: dict[object, list[tuple[VersionSpan, T]]] = {}
     for key, span, item in items:
         by_key.setdefault(key, []).append((span, item))
     for same in by_key.values():

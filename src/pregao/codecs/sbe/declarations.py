@@ -1,6 +1,6 @@
 """What a schema file declares, before any version is chosen.
 
-The words are those of the SBE standard. One thing is ours: every element has a `Span` of wire
+The words are those of the SBE standard. One thing is ours: every element has a `VersionSpan` of wire
 versions (`sinceVersion` of the standard, `untilVersion` of our history attributes).
 """
 
@@ -20,7 +20,7 @@ class Presence(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class VersionSpan:
     """The wire versions that have an element: `since <= version < until`."""
 
     since: int = 0
@@ -29,7 +29,7 @@ class Span:
     def holds(self, version: int) -> bool:
         return self.since <= version < self.until
 
-    def overlaps(self, other: "Span") -> bool:
+    def overlaps(self, other: "VersionSpan") -> bool:
         return self.since < other.until and other.since < self.until
 
 
@@ -64,7 +64,7 @@ class NamedValue:
 
     name: str
     value: int
-    span: Span
+    span: VersionSpan
     deprecated: int | None = None
 
 
@@ -93,7 +93,7 @@ class SetType:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class CompositeMember:
     """A member of a composite, at its offset in it."""
 
     name: str
@@ -104,14 +104,14 @@ class Member:
 @dataclass(frozen=True, slots=True)
 class CompositeType:
     name: str
-    members: tuple[Member, ...]
+    members: tuple[CompositeMember, ...]
     semantic_type: str | None = None
 
     @property
     def size(self) -> int:
         return max((member.offset + member.type.size for member in self.members), default=0)
 
-    def member(self, name: str) -> Member | None:
+    def member(self, name: str) -> CompositeMember | None:
         return next((member for member in self.members if member.name == name), None)
 
 
@@ -125,7 +125,7 @@ class FieldDeclaration:
     type: AnyType
     presence: Presence | None  # None: as the type says
     offset: int  # declared, or after the field before
-    span: Span
+    span: VersionSpan
     constant: int | float | str | None = None
     deprecated: int | None = None
     semantic_type: str | None = None
@@ -142,7 +142,7 @@ class DataDeclaration:
     header_size: int  # bytes before the data
     maximum: int  # most bytes the length may say, for the encoder
     encoding: str | None  # None: plain bytes
-    span: Span
+    span: VersionSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class BlockDeclaration:
 
     name: str
     id: int
-    span: Span
+    span: VersionSpan
     fields: tuple[FieldDeclaration, ...]
     groups: tuple["BlockDeclaration", ...]
     data: tuple[DataDeclaration, ...]

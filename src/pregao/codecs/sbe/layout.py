@@ -36,7 +36,7 @@ _NANOSECONDS_PER_UNIT = {
 }
 
 
-class Kind(Enum):
+class ValueKind(Enum):
     """What a value is to a reader."""
 
     INTEGER = "integer"
@@ -57,7 +57,7 @@ class FieldLayout:
 
     name: str
     id: int
-    kind: Kind
+    kind: ValueKind
     offset: int
     size: int
     presence: Presence
@@ -174,11 +174,11 @@ def _encoded(kind: EncodedType, presence: Presence | None, offset: int) -> Field
     effective = presence or kind.presence
     primitive = kind.primitive
     if primitive.name == "char":
-        category = Kind.STRING
+        category = ValueKind.STRING
     elif kind.length != 1:
-        category = Kind.ARRAY
+        category = ValueKind.ARRAY
     else:
-        category = Kind.FLOAT if primitive.is_float else Kind.INTEGER
+        category = ValueKind.FLOAT if primitive.is_float else ValueKind.INTEGER
     return FieldLayout(
         name=kind.name,
         id=0,
@@ -201,7 +201,7 @@ def _named(kind: EnumType | SetType, presence: Presence | None, version: int, of
     return FieldLayout(
         name=kind.name,
         id=0,
-        kind=Kind.ENUM if isinstance(kind, EnumType) else Kind.SET,
+        kind=ValueKind.ENUM if isinstance(kind, EnumType) else ValueKind.SET,
         offset=offset,
         size=kind.size,
         # An enum's encoding type says how null is written, not that the field is optional.
@@ -224,17 +224,19 @@ def _composite(kind: CompositeType, presence: Presence | None, version: int, off
         if isinstance(m.type, EncodedType) and m.type.presence is Presence.CONSTANT
     }
     # Only whole numbers make a decimal or a time; anything else keeps its members.
-    names = [m.name for m in members if m.kind is Kind.INTEGER] if len(members) <= 2 else []
+    names = [m.name for m in members if m.kind is ValueKind.INTEGER] if len(members) <= 2 else []
     if names == ["mantissa"] and len(members) == 1 and isinstance(constants.get("exponent"), int):
-        return _single(kind, members[0], presence, Kind.DECIMAL, exponent=int(constants["exponent"] or 0))
+        return _single(
+            kind, members[0], presence, ValueKind.DECIMAL, exponent=int(constants["exponent"] or 0)
+        )
     if names == ["time"] and len(members) == 1 and "unit" in constants:
         unit = str(constants["unit"]).lower()
         nanoseconds = _NANOSECONDS_PER_UNIT.get(unit)
-        time = _single(kind, members[0], presence, Kind.TIME, nanoseconds=nanoseconds or 1)
+        time = _single(kind, members[0], presence, ValueKind.TIME, nanoseconds=nanoseconds or 1)
         return replace(time, in_seconds=nanoseconds is None)
-    category = Kind.COMPOSITE
+    category = ValueKind.COMPOSITE
     if names == ["mantissa", "exponent"] and members[1].size == 1:
-        category = Kind.SCALED
+        category = ValueKind.SCALED
         if presence is Presence.OPTIONAL and members[0].null is None:
             members = (replace(members[0], null=members[0].primitive.null), members[1])
     return FieldLayout(
@@ -253,7 +255,7 @@ def _single(
     kind: CompositeType,
     member: FieldLayout,
     presence: Presence | None,
-    category: Kind,
+    category: ValueKind,
     exponent: int = 0,
     nanoseconds: int = 1,
 ) -> FieldLayout:

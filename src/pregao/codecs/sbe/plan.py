@@ -18,7 +18,7 @@ from pregao.codecs.sbe.kernel_tables import (
     LAYOUT_TABLE,
     STEP_SIZE,
 )
-from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, Kind
+from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, ValueKind
 from pregao.codecs.sbe.schema import Schema
 from pregao.codecs.sbe.values import leaves
 from pregao.model.errors import SchemaError
@@ -29,7 +29,7 @@ _VERSIONS = 1 << 16
 
 
 @dataclass(slots=True)
-class Column:
+class SchemaColumn:
     """A leaf of a message or group: a number or fixed bytes, at the same name in every version."""
 
     index: int
@@ -49,16 +49,16 @@ class DataColumn:
 
 
 @dataclass(slots=True)
-class Table:
+class SchemaTable:
     """The rows of one message, or of one group of it."""
 
     index: int
     name: str
     template_id: int
     parent: int | None = None
-    columns: list[Column] = field(default_factory=list)
+    columns: list[SchemaColumn] = field(default_factory=list)
     data: list[DataColumn] = field(default_factory=list)
-    groups: list["Table"] = field(default_factory=list)
+    groups: list["SchemaTable"] = field(default_factory=list)
     arrow_schema: Any = None  # kept here by whoever makes record batches
 
     @property
@@ -71,8 +71,8 @@ class Plan:
     """A schema's tables and columns, and the arrays that the kernels read."""
 
     schema: Schema
-    tables: tuple[Table, ...]
-    columns: tuple[Column, ...]
+    tables: tuple[SchemaTable, ...]
+    columns: tuple[SchemaColumn, ...]
     data_columns: tuple[DataColumn, ...]
     root_of_template: Numbers
     epoch_of_version: Numbers
@@ -96,7 +96,7 @@ def make_plan(schema: Schema) -> Plan:
 
 def _pattern(value: int | float, leaf: FieldLayout) -> int:
     """The bytes of a null as a number; strings and arrays are filled with zeros."""
-    if leaf.kind in (Kind.STRING, Kind.ARRAY):
+    if leaf.kind in (ValueKind.STRING, ValueKind.ARRAY):
         return 0
     if leaf.primitive.is_float:
         return int(np.array(value, f"<f{leaf.size}").view(f"<i{leaf.size}"))
@@ -107,8 +107,8 @@ class _Planner:
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
         self.epochs = range(len(schema.breakpoints))
-        self.tables: list[Table] = []
-        self.columns: list[Column] = []
+        self.tables: list[SchemaTable] = []
+        self.columns: list[SchemaColumn] = []
         self.data: list[DataColumn] = []
         self.layouts: list[_Layout] = []
         self.layout_of: dict[tuple[int, int], int] = {}
@@ -116,7 +116,7 @@ class _Planner:
 
     def plan(self) -> Plan:
         self._add_unknown()
-        names: dict[int, Table] = {}
+        names: dict[int, SchemaTable] = {}
         for message in self.schema.messages:
             table = names.get(message.id)
             if table is None:
@@ -144,8 +144,8 @@ class _Planner:
             steps=self._rows([self._numbered(la, st) for la in self.layouts for st in la.steps], STEP_SIZE),
         )
 
-    def _add_table(self, name: str, template_id: int, parent: int | None) -> Table:
-        table = Table(len(self.tables), name, template_id, parent)
+    def _add_table(self, name: str, template_id: int, parent: int | None) -> SchemaTable:
+        table = SchemaTable(len(self.tables), name, template_id, parent)
         self.tables.append(table)
         return table
 
@@ -154,7 +154,7 @@ class _Planner:
         table = self._add_table("unknown", -1, None)
         at, primitive = self.schema.header.template_id
         leaf = FieldLayout(
-            name="template_id", id=0, kind=Kind.INTEGER, offset=at - self.schema.header.size,
+            name="template_id", id=0, kind=ValueKind.INTEGER, offset=at - self.schema.header.size,
             size=primitive.size, presence=Presence.REQUIRED, primitive=primitive,
         )  # fmt: skip
         column = self._column(table, "template_id", leaf, leaf)
@@ -164,17 +164,17 @@ class _Planner:
             column.by_epoch[epoch], column.ends[epoch] = leaf, 0
             self.layout_of[table.index, epoch] = 0
 
-    def _column(self, table: Table, name: str, leaf: FieldLayout, owner: FieldLayout) -> Column:
+    def _column(self, table: SchemaTable, name: str, leaf: FieldLayout, owner: FieldLayout) -> SchemaColumn:
         column = next((c for c in table.columns if c.name == name), None)
         if column is None:
-            column = Column(len(self.columns), name, leaf.size, leaf, owner)
+            column = SchemaColumn(len(self.columns), name, leaf.size, leaf, owner)
             self.columns.append(column)
             table.columns.append(column)
         elif _meaning(column.leaf) != _meaning(leaf):
             raise SchemaError(f"field {name!r} changes its type between versions", element=table.name)
         return column
 
-    def _add_block(self, table: Table, block: BlockDeclaration) -> None:
+    def _add_block(self, table: SchemaTable, block: BlockDeclaration) -> None:
         """Child tables and data columns: of all versions, in the order of the file."""
         for group in block.groups:
             child = next((t for t in table.groups if t.name == f"{table.name}.{group.name}"), None)
@@ -186,7 +186,7 @@ class _Planner:
             if not any(column.name == data.name for column in table.data):
                 table.data.append(DataColumn(-1, data.name, data))
 
-    def _add_layout(self, table: Table, layout: BlockLayout, epoch: int) -> int:
+    def _add_layout(self, table: SchemaTable, layout: BlockLayout, epoch: int) -> int:
         entries = []
         for owner in layout.fields:
             for leaf in leaves(owner):
@@ -195,7 +195,7 @@ class _Planner:
                     column.leaf, column.owner = leaf, owner
                     column.by_epoch[epoch], column.ends[epoch] = leaf, owner.offset + owner.size
                     null = leaf.primitive.null if leaf.null is None else leaf.null
-                    element = 0 if leaf.kind is Kind.STRING else leaf.primitive.size
+                    element = 0 if leaf.kind is ValueKind.STRING else leaf.primitive.size
                     pattern = _pattern(null, leaf)
                     entries.append(_Entry(leaf.offset, leaf.size, column.index, pattern, element))
         steps = [self._group_step(table, group, epoch) for group in layout.groups if group.present]
@@ -208,7 +208,7 @@ class _Planner:
         self.layout_of[table.index, epoch] = self._seen[made.key]
         return self._seen[made.key]
 
-    def _group_step(self, table: Table, group: BlockLayout, epoch: int) -> tuple[int | str, ...]:
+    def _group_step(self, table: SchemaTable, group: BlockLayout, epoch: int) -> tuple[int | str, ...]:
         child = next(t for t in table.groups if t.name == f"{table.name}.{group.name}")
         dimension = group.dimension
         assert dimension is not None
@@ -222,7 +222,7 @@ class _Planner:
             self._add_layout(child, group, epoch),
         )
 
-    def _data_step(self, table: Table, data: DataDeclaration) -> tuple[int | str, ...]:
+    def _data_step(self, table: SchemaTable, data: DataDeclaration) -> tuple[int | str, ...]:
         # Data columns are numbered last, table after table; until then the step keeps the name.
         return (1, data.header_size, data.length_offset, data.length.size, 0, 0, data.name)
 

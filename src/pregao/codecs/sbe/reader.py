@@ -16,6 +16,7 @@ from pregao.codecs.sbe.declarations import (
     FOREVER,
     AnyType,
     BlockDeclaration,
+    CompositeMember,
     CompositeType,
     DataDeclaration,
     Dimension,
@@ -23,10 +24,9 @@ from pregao.codecs.sbe.declarations import (
     EnumType,
     FieldDeclaration,
     HeaderLayout,
-    Member,
     Presence,
     SetType,
-    Span,
+    VersionSpan,
 )
 from pregao.codecs.sbe.primitives import Primitive
 from pregao.codecs.sbe.schema import Schema
@@ -122,7 +122,9 @@ def _counter(element: Element, composite: CompositeType, name: str) -> tuple[int
     return member.offset, kind.primitive
 
 
-def _plain_member(element: Element, composite: CompositeType, name: str) -> tuple[Member, EncodedType]:
+def _plain_member(
+    element: Element, composite: CompositeType, name: str
+) -> tuple[CompositeMember, EncodedType]:
     member = composite.member(name)
     if member is None or not isinstance(member.type, EncodedType):
         element.fail(f"composite {composite.name!r} has no plain member {name!r}")
@@ -148,15 +150,15 @@ class _Messages:
         self._types = types
 
     def read(self, root: Element) -> tuple[BlockDeclaration, ...]:
-        found = [(element, self._block(element, Span())) for element in root.each("message")]
+        found = [(element, self._block(element, VersionSpan())) for element in root.each("message")]
         _reject_duplicates(found)
         return tuple(message for _, message in found)
 
-    def _block(self, element: Element, parent: Span, depth: int = 0) -> BlockDeclaration:
+    def _block(self, element: Element, parent: VersionSpan, depth: int = 0) -> BlockDeclaration:
         if depth > MAX_GROUP_DEPTH:
             element.fail("groups nested too deeply")
         own = span_of(element)
-        span = Span(max(own.since, parent.since), min(own.until, parent.until))
+        span = VersionSpan(max(own.since, parent.since), min(own.until, parent.until))
         fields: list[tuple[Element, FieldDeclaration]] = []
         groups: list[tuple[Element, BlockDeclaration]] = []
         data: list[tuple[Element, DataDeclaration]] = []

@@ -16,10 +16,10 @@ from pregao.codecs.sbe.attributes import (
 )
 from pregao.codecs.sbe.declarations import (
     AnyType,
+    CompositeMember,
     CompositeType,
     EncodedType,
     EnumType,
-    Member,
     NamedValue,
     Presence,
     SetType,
@@ -180,7 +180,7 @@ class TypesReader:
         return SetType(attribute(element, "name"), encoding, values, element.attributes.get("semanticType"))
 
     def _composite(self, element: Element, depth: int) -> CompositeType:
-        members: dict[str, Member] = {}
+        members: dict[str, CompositeMember] = {}
         end = total = 0
         for child in element.each(*_TYPE_TAGS, "ref"):
             name = attribute(child, "name")
@@ -193,7 +193,7 @@ class TypesReader:
             total += weight(kind)
             if total > MAX_WEIGHT:
                 child.fail("a composite of too many members")
-            members[name] = Member(name, offset, kind)
+            members[name] = CompositeMember(name, offset, kind)
             end = offset + kind.size
         semantic_type = element.attributes.get("semanticType")
         return CompositeType(attribute(element, "name"), tuple(members.values()), semantic_type)

@@ -11,7 +11,7 @@ from math import isfinite, isnan
 from struct import unpack
 from typing import Any
 
-from pregao.codecs.sbe.layout import FieldLayout, Kind
+from pregao.codecs.sbe.layout import FieldLayout, ValueKind
 
 Value = int | float | str | Decimal | bytes | None | tuple[Any, ...] | dict[str, Any] | list[Any]
 Unknown = tuple[str, int]
@@ -23,7 +23,7 @@ _EXACT = Context(prec=400, Emin=-1000, Emax=1000)
 
 def leaves(field: FieldLayout) -> list[FieldLayout]:
     """The numbers and strings of a field that are on the wire, in order of their place."""
-    if field.kind in (Kind.COMPOSITE, Kind.SCALED):
+    if field.kind in (ValueKind.COMPOSITE, ValueKind.SCALED):
         return [leaf for member in field.members for leaf in leaves(member)]
     return [field]
 
@@ -44,20 +44,20 @@ def data_text(raw: bytes, encoding: str) -> str | None:
 
 def converter(field: FieldLayout, slots: dict[int, int], path: str, order: str) -> Converter:
     """The converter of a field, given the slot of each leaf (by offset) in the unpacked numbers."""
-    if field.kind is Kind.COMPOSITE:
+    if field.kind is ValueKind.COMPOSITE:
         return _composite(field, slots, path, order)
-    if field.kind is Kind.SCALED:
+    if field.kind is ValueKind.SCALED:
         return _scaled(field, slots)
     slot = slots[field.offset]
-    if field.kind is Kind.STRING:
+    if field.kind is ValueKind.STRING:
         return _string(field, slot)
-    if field.kind is Kind.ARRAY:
+    if field.kind is ValueKind.ARRAY:
         return _array(field, slot, order)
-    if field.kind is Kind.DECIMAL:
+    if field.kind is ValueKind.DECIMAL:
         return _decimal(field, slot)
-    if field.kind is Kind.ENUM:
+    if field.kind is ValueKind.ENUM:
         return _enum(field, slot, path)
-    if field.kind is Kind.SET:
+    if field.kind is ValueKind.SET:
         return _set(field, slot, path)
     return _number(field, slot)
 
@@ -72,7 +72,7 @@ def _string(field: FieldLayout, slot: int) -> Converter:
 
 def _number(field: FieldLayout, slot: int) -> Converter:
     null, scale = field.null, field.nanoseconds
-    if field.kind is Kind.FLOAT:
+    if field.kind is ValueKind.FLOAT:
         return lambda raw, _: None if is_null(raw[slot], null) else raw[slot]
     if null is None:
         return lambda raw, _: raw[slot] * scale
@@ -161,7 +161,7 @@ def _composite(field: FieldLayout, slots: dict[int, int], path: str, order: str)
 # A fixed block as one format of the struct module: shared by the decoder and the encoder.
 
 
-_AS_BYTES = (Kind.STRING, Kind.ARRAY)
+_AS_BYTES = (ValueKind.STRING, ValueKind.ARRAY)
 
 
 def wire_leaves(fields: Iterable[FieldLayout]) -> list[FieldLayout]:

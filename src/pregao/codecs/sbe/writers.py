@@ -20,15 +20,15 @@ from pregao.codecs.sbe.decimals import (
     refuse,
     scaled,
 )
-from pregao.codecs.sbe.layout import FieldLayout, Kind
+from pregao.codecs.sbe.layout import FieldLayout, ValueKind
 from pregao.codecs.sbe.values import is_null
 
 
 def writer(field: FieldLayout, slots: Mapping[int, int], path: str, order: str) -> Writer:
     """The writer of a field, given the slot of each leaf (by offset) in the numbers to pack."""
-    if field.kind is Kind.COMPOSITE:
+    if field.kind is ValueKind.COMPOSITE:
         return _composite(field, slots, path, order)
-    if field.kind is Kind.SCALED:
+    if field.kind is ValueKind.SCALED:
         return scaled(field, slots, path)
     slot = slots[field.offset]
     null = null_of(field, order)
@@ -57,25 +57,25 @@ def absent(path: str) -> Writer:
 
 def null_of(field: FieldLayout, order: str) -> Raw | None:
     """The raw null of a single field, or None where it has none."""
-    if field.kind is Kind.STRING:
+    if field.kind is ValueKind.STRING:
         return b""  # packs as NULs
-    if field.kind is Kind.ARRAY and field.null is not None:
+    if field.kind is ValueKind.ARRAY and field.null is not None:
         return pack(order + field.primitive.code, field.null) * field.count
     return field.null
 
 
 def _raw(field: FieldLayout, path: str, order: str) -> Callable[[Any], Raw]:
-    if field.kind is Kind.STRING:
+    if field.kind is ValueKind.STRING:
         return _string(field, path)
-    if field.kind is Kind.ARRAY:
+    if field.kind is ValueKind.ARRAY:
         return _array(field, path, order)
-    if field.kind is Kind.DECIMAL:
+    if field.kind is ValueKind.DECIMAL:
         return decimal_raw(field, path)
-    if field.kind is Kind.ENUM:
+    if field.kind is ValueKind.ENUM:
         return _enum(field, path)
-    if field.kind is Kind.SET:
+    if field.kind is ValueKind.SET:
         return _set(field, path)
-    if field.kind is Kind.FLOAT:
+    if field.kind is ValueKind.FLOAT:
         return _float(field, path)
     return _integer(field, path)
 

@@ -4,9 +4,16 @@ from collections.abc import Callable
 from datetime import date, timedelta
 from typing import Final
 
-from pregao.exchange.catalogues.register import FINE_OF_PRICE, LARGEST_ID, Figures, Register, ids_of, lot_of
-from pregao.exchange.catalogues.rules import Group, Listing
-from pregao.exchange.catalogues.tables import Row, Table, to_days
+from pregao.exchange.catalogues.register import (
+    FINE_OF_PRICE,
+    LARGEST_ID,
+    OpeningFigures,
+    Register,
+    ids_of,
+    lot_of,
+)
+from pregao.exchange.catalogues.rules import Listing, TradingGroup
+from pregao.exchange.catalogues.tables import TomlRow, TomlTable, to_days
 from pregao.model.instruments import (
     Instrument,
     Leg,
@@ -79,7 +86,7 @@ _SETTLES = 1  # day after the trade
 _SIDES: Final = {"buy": Side.BUY, "sell": Side.SELL}
 
 
-def add_futures(table: Table, register: Register, indices: dict[str, int]) -> None:
+def add_futures(table: TomlTable, register: Register, indices: dict[str, int]) -> None:
     """Rows of maturity, closing price, weight and open interest; `of` names an index they follow."""
     group, ids, asset = register.group(table), ids_of(table), table.text("asset", longest=6)
     product, expiry = table.choice("product", _PRODUCTS), table.choice("expiry", MATURITY_RULES)
@@ -103,14 +110,14 @@ def add_futures(table: Table, register: Register, indices: dict[str, int]) -> No
             closing_price=closing * FINE_OF_PRICE, underlyings=underlyings, price_kind=price_kind,
             settlement_days=_SETTLES, trade_types=_TRADED,
         )  # fmt: skip
-        figures = Figures(
+        figures = OpeningFigures(
             row.number(2, 0), volatility, settlement=closing, open_interest=int(row.number(3, 0))
         )
         register.add(instrument, figures, row)
     table.close()
 
 
-def add_spreads(table: Table, register: Register) -> None:
+def add_spreads(table: TomlTable, register: Register) -> None:
     """Words of two maturities, F27N27: bought, they sell the near and buy the far (18.1)."""
     group, ids, asset = register.group(table), ids_of(table), table.text("asset", longest=6)
     outright, tick, lot = table.text("of"), table.tick(), lot_of(table)
@@ -119,7 +126,7 @@ def add_spreads(table: Table, register: Register) -> None:
     method = table.choice("price_method", _METHODS, "net_price")
     factor = table.number("weight_factor", 0.1)
     for word in table.words("list"):
-        row = Row(table, "list", [word])
+        row = TomlRow(table, "list", [word])
         near_date, far_date = _maturity(row, word[:3]), _maturity(row, word[3:])
         if near_date >= far_date:
             raise row.error("must name the near maturity first")
@@ -137,11 +144,11 @@ def add_spreads(table: Table, register: Register) -> None:
         )  # fmt: skip
         _check_legs(group, (near, far), implied, row)
         weight = factor * min(near.weight, far.weight)
-        register.add(instrument, Figures(weight, near.volatility), row)
+        register.add(instrument, OpeningFigures(weight, near.volatility), row)
     table.close()
 
 
-def add_strategy(table: Table, register: Register) -> None:
+def add_strategy(table: TomlTable, register: Register) -> None:
     """A user-defined strategy: known by sub type 90; its strike is zero or absent (16.1)."""
     group = register.group(table)
     rows = table.rows("legs", 3, 3)
@@ -166,11 +173,13 @@ def add_strategy(table: Table, register: Register) -> None:
         strategy_type=table.text("strategy_type", "UDS", longest=3), settlement_days=first.settlement_days,
     )  # fmt: skip
     _check_legs(group, entries, instrument.implied, table)
-    register.add(instrument, Figures(table.number("weight"), entries[0].volatility, liquid=False), table)
+    register.add(
+        instrument, OpeningFigures(table.number("weight"), entries[0].volatility, liquid=False), table
+    )
     table.close()
 
 
-def add_spots(table: Table, register: Register) -> None:
+def add_spots(table: TomlTable, register: Register) -> None:
     """Currencies on the spot: rows of symbol, closing price, weight; they settle on `settles_on`, or after
     so many days as their symbol ends in."""
     group, ids, tick, lot = register.group(table), ids_of(table), table.tick(), lot_of(table)
@@ -185,11 +194,11 @@ def add_spots(table: Table, register: Register) -> None:
             closing_price=row.price(1) * FINE_OF_PRICE, settlement_date=settles_on, trade_types=_TRADED,
             settlement_days=int(symbol[-1]) if symbol[-1].isdecimal() else None,
         )  # fmt: skip
-        register.add(instrument, Figures(row.number(2, 0), volatility), row)
+        register.add(instrument, OpeningFigures(row.number(2, 0), volatility), row)
     table.close()
 
 
-def _maturity(row: Row, code: str) -> tuple[int, int]:
+def _maturity(row: TomlRow, code: str) -> tuple[int, int]:
     try:
         return parse_maturity(code)
     except ValueError as error:
@@ -201,7 +210,7 @@ def _leg(listing: Listing, side: Side, ratio: int = 1) -> Leg:
     return Leg(leg.security_id, leg.symbol, side, ratio, leg.security_type)
 
 
-def _strategy_leg(row: Row, listing: Listing) -> Leg:
+def _strategy_leg(row: TomlRow, listing: Listing) -> Leg:
     side, ratio = _SIDES.get(row.words[0]), row.words[1]
     if side is None or not ratio.isdecimal() or not 1 <= int(ratio) <= 1000:
         raise row.error("a leg is buy or sell, a ratio and a symbol")
@@ -209,7 +218,7 @@ def _strategy_leg(row: Row, listing: Listing) -> Leg:
 
 
 def _check_legs(
-    group: Group, legs: tuple[Listing, ...] | list[Listing], implied: bool, where: Table | Row
+    group: TradingGroup, legs: tuple[Listing, ...] | list[Listing], implied: bool, where: TomlTable | TomlRow
 ) -> None:
     """Implied orders are made inside one matching engine, so its legs must be there too (18)."""
     for leg in legs:

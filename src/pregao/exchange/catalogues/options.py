@@ -13,14 +13,14 @@ import numpy.typing as npt
 from pregao.exchange.catalogues.derivatives import parse_maturity, third_friday
 from pregao.exchange.catalogues.register import (
     FINE_OF_PRICE,
-    Figures,
+    OpeningFigures,
     Register,
     ids_of,
     lot_of,
     underlying_of,
 )
-from pregao.exchange.catalogues.rules import Group, Index
-from pregao.exchange.catalogues.tables import Row, Table, to_days
+from pregao.exchange.catalogues.rules import Index, TradingGroup
+from pregao.exchange.catalogues.tables import TomlRow, TomlTable, to_days
 from pregao.model.instruments import Instrument, Payout, Product, SecurityType, TradeType, Underlying
 
 # What an option is worth by Black's formula of 1976, without interest, under a volatility that smiles.
@@ -131,16 +131,18 @@ class _Family:
         premium = option_value(self.of.closing, strike, years, self.volatility, is_put)
         return max(round(float(premium) / tick), 1) * tick
 
-    def figures(self, strike: int, expiry: date, weight: float) -> Figures:
+    def figures(self, strike: int, expiry: date, weight: float) -> OpeningFigures:
         """The farther from the money, the less there is to it."""
         spot = self.of.closing
         weight *= math.exp(-abs(strike - spot) / (spot * self.deviation(expiry)))
-        return Figures(
+        return OpeningFigures(
             weight, self.of.volatility, open_interest=int(weight * 10_000) * self.lot,
             annual_volatility=self.volatility,
         )  # fmt: skip
 
-    def option(self, security_id: int, group: Group, strike: int, expiry: date, is_put: bool) -> Instrument:
+    def option(
+        self, security_id: int, group: TradingGroup, strike: int, expiry: date, is_put: bool
+    ) -> Instrument:
         of = self.of
         letter = (_PUTS if is_put else _CALLS)[expiry.month - 1]
         return Instrument(
@@ -157,7 +159,7 @@ class _Family:
         )  # fmt: skip
 
 
-def add_options(table: Table, register: Register, indices: Iterable[Index] = ()) -> None:
+def add_options(table: TomlTable, register: Register, indices: Iterable[Index] = ()) -> None:
     """Rows are maturity and weight."""
     kind, ids = table.text("kind", "share"), ids_of(table)
     security_type = table.choice("kind", _KINDS, "share")
@@ -186,7 +188,7 @@ def add_options(table: Table, register: Register, indices: Iterable[Index] = ())
     table.close()
 
 
-def _of_listing(table: Table, register: Register) -> _Underlier:
+def _of_listing(table: TomlTable, register: Register) -> _Underlier:
     listing = register.find(table.text("of"), table)
     of = listing.instrument
     return _Underlier(
@@ -194,7 +196,7 @@ def _of_listing(table: Table, register: Register) -> _Underlier:
     )
 
 
-def _of_index(table: Table, indices: Iterable[Index]) -> _Underlier:
+def _of_index(table: TomlTable, indices: Iterable[Index]) -> _Underlier:
     """Its options need a tick and a volatility of a day of their own."""
     index = table.choice("of", {index.symbol: index for index in indices})
     return _Underlier(
@@ -203,19 +205,19 @@ def _of_index(table: Table, indices: Iterable[Index]) -> _Underlier:
     )  # fmt: skip
 
 
-def _lot(table: Table, register: Register, kind: str) -> int:
+def _lot(table: TomlTable, register: Register, kind: str) -> int:
     return lot_of(table, None if kind == "index" else register.find(table.text("of"), table).instrument.lot)
 
 
-def _strike(table: Table, word: str, unit: int) -> int:
-    row = Row(table, "strikes", [word])
+def _strike(table: TomlTable, word: str, unit: int) -> int:
+    row = TomlRow(table, "strikes", [word])
     strike = row.price(0)
     if strike <= 0 or strike % unit:
         raise row.error(f"a strike is above zero, in units of {unit / 1e4:g}")
     return strike
 
 
-def _expiry(row: Row, priced_on: date) -> date:
+def _expiry(row: TomlRow, priced_on: date) -> date:
     try:
         expiry = third_friday(*parse_maturity(row.words[0]))
     except ValueError as error:

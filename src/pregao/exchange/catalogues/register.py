@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from pregao.exchange.catalogues.rules import BandFormula, Group, Listing
-from pregao.exchange.catalogues.tables import Row, Table
+from pregao.exchange.catalogues.rules import BandFormula, Listing, TradingGroup
+from pregao.exchange.catalogues.tables import TomlRow, TomlTable
 from pregao.model.instruments import Instrument, TradeType, Underlying
 
 LARGEST_ID = 999_999_999_999
@@ -13,7 +13,7 @@ FINE_OF_PRICE = 10_000  # closing prices have eight places (13)
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class OpeningFigures:
     """What a listing starts the day with, beside its instrument."""
 
     weight: float
@@ -30,7 +30,7 @@ class Register:
     """All listings so far. `where` in its calls is the row or table to blame."""
 
     def __init__(
-        self, groups: Mapping[tuple[str, str], Group], bands: Mapping[str, tuple[BandFormula, ...]]
+        self, groups: Mapping[tuple[str, str], TradingGroup], bands: Mapping[str, tuple[BandFormula, ...]]
     ) -> None:
         self._groups, self._bands = groups, bands
         self._symbols: dict[str, Listing] = {}
@@ -40,18 +40,18 @@ class Register:
     def listings(self) -> tuple[Listing, ...]:
         return tuple(self._symbols.values())
 
-    def group(self, table: Table, name: str = "group") -> Group:
+    def group(self, table: TomlTable, name: str = "group") -> TradingGroup:
         key = (table.text(name, longest=3), table.text("exchange", "BVMF", longest=4))
         if key not in self._groups:
             raise table.error(f"there is no group {key[0]} of {key[1]}", name)
         return self._groups[key]
 
-    def find(self, symbol: str, where: Table | Row) -> Listing:
+    def find(self, symbol: str, where: TomlTable | TomlRow) -> Listing:
         if symbol not in self._symbols:
             raise where.error(f"there is no instrument {symbol}")
         return self._symbols[symbol]
 
-    def reserve(self, security_id: int, symbol: str, where: Table | Row) -> None:
+    def reserve(self, security_id: int, symbol: str, where: TomlTable | TomlRow) -> None:
         """Claim an id and a symbol for something that is not traded, such as an index."""
         other = self._ids.setdefault(security_id, symbol)
         if other != symbol:
@@ -59,7 +59,7 @@ class Register:
         if symbol in self._symbols:
             raise where.error(f"symbol {symbol} is there twice")
 
-    def add(self, instrument: Instrument, figures: Figures, where: Table | Row) -> None:
+    def add(self, instrument: Instrument, figures: OpeningFigures, where: TomlTable | TomlRow) -> None:
         """Enter an instrument with the rules of its group."""
         if instrument.security_id in self._ids and self._ids[instrument.security_id] == instrument.symbol:
             raise where.error(f"symbol {instrument.symbol} is there twice")
@@ -84,7 +84,7 @@ class Register:
         )  # fmt: skip
 
 
-def _check(instrument: Instrument, where: Table | Row) -> None:
+def _check(instrument: Instrument, where: TomlTable | TomlRow) -> None:
     closing = (instrument.closing_price or 0) // FINE_OF_PRICE
     if closing % instrument.tick:
         raise where.error(f"closing price {closing} of {instrument.symbol} is off its tick {instrument.tick}")
@@ -96,14 +96,14 @@ def _check(instrument: Instrument, where: Table | Row) -> None:
         raise where.error(f"id {instrument.security_id} has more than 12 digits")
 
 
-def ids_of(table: Table) -> Iterator[int]:
+def ids_of(table: TomlTable) -> Iterator[int]:
     """The ids of a family: `first_id` and on, so that a symbol added at the end moves no other."""
     first = table.integer("first_id", 1, LARGEST_ID)
     step = table.integer("id_step", 1, 1_000_000, default=1)
     return iter(range(first, LARGEST_ID + 1, step))
 
 
-def lot_of(table: Table, default: int | None = None) -> int:
+def lot_of(table: TomlTable, default: int | None = None) -> int:
     return table.integer("lot", 1, 1_000_000, default)
 
 

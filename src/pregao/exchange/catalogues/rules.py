@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from pregao.exchange.catalogues.tables import Table
+from pregao.exchange.catalogues.tables import TomlTable
 from pregao.model.instruments import Instrument
 from pregao.model.market import BandType, LimitType, Midpoint
 
@@ -38,7 +38,7 @@ class AuctionTemplate:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class TradingGroup:
     """Instruments that share trading phases; known by code and exchange together (14)."""
 
     code: str
@@ -79,7 +79,7 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class IndexMember:
     security_id: int
     weight: int  # share of the index at its closing value, in ten-thousandths of a percentage point
 
@@ -91,7 +91,7 @@ class Index:
     security_id: int
     symbol: str
     closing: int
-    members: tuple[Member, ...]
+    members: tuple[IndexMember, ...]
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Catalogue:
     """All instruments in the order of their expansion, found by id or by symbol."""
 
     listings: tuple[Listing, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[TradingGroup, ...]
     pairs: tuple[tuple[int, int], ...]  # security ids whose auctions start and end together (15)
     indices: tuple[Index, ...]
     by_id: dict[int, Listing] = field(init=False, repr=False, compare=False)
@@ -155,11 +155,11 @@ class BandFormula:
         return BandRule(self.type, self.limit_type, low if negative else max(low, tick), max(high, tick))
 
 
-def read_auctions(table: Table) -> dict[str, AuctionTemplate]:
+def read_auctions(table: TomlTable) -> dict[str, AuctionTemplate]:
     return {name: _auction(name, table.table(name)) for name in table.names()}
 
 
-def _auction(name: str, table: Table) -> AuctionTemplate:
+def _auction(name: str, table: TomlTable) -> AuctionTemplate:
     def seconds(key: str, least: int) -> int:
         return table.integer(key, least, 86_400) * _SECOND_NS
 
@@ -177,18 +177,18 @@ def _auction(name: str, table: Table) -> AuctionTemplate:
     return template
 
 
-def read_bands(table: Table) -> dict[str, tuple[BandFormula, ...]]:
+def read_bands(table: TomlTable) -> dict[str, tuple[BandFormula, ...]]:
     return {name: _formulas(table.table(name)) for name in table.names()}
 
 
-def _formulas(table: Table) -> tuple[BandFormula, ...]:
+def _formulas(table: TomlTable) -> tuple[BandFormula, ...]:
     for name in table.names():
         if name not in _TYPES:
             raise table.error(f"must be one of {', '.join(_TYPES)}", name)
     return tuple(_formula(_TYPES[name], table.table(name)) for name in table.names())
 
 
-def _formula(kind: BandType, table: Table) -> BandFormula:
+def _formula(kind: BandType, table: TomlTable) -> BandFormula:
     limit_type = table.choice("sent", _SENT, "price")
     percent = table.price("percent") if table.has("percent") else None
     points = table.price("points") if table.has("points") else None
@@ -206,9 +206,9 @@ def _formula(kind: BandType, table: Table) -> BandFormula:
 
 
 def read_groups(
-    tables: list[Table], auctions: Mapping[str, AuctionTemplate], bands: Mapping[str, object]
-) -> dict[tuple[str, str], Group]:
-    groups: dict[tuple[str, str], Group] = {}
+    tables: list[TomlTable], auctions: Mapping[str, AuctionTemplate], bands: Mapping[str, object]
+) -> dict[tuple[str, str], TradingGroup]:
+    groups: dict[tuple[str, str], TradingGroup] = {}
     for table in tables:
         group = _group(table, auctions, bands)
         if group.key in groups:
@@ -217,8 +217,10 @@ def read_groups(
     return groups
 
 
-def _group(table: Table, auctions: Mapping[str, AuctionTemplate], bands: Mapping[str, object]) -> Group:
-    group = Group(
+def _group(
+    table: TomlTable, auctions: Mapping[str, AuctionTemplate], bands: Mapping[str, object]
+) -> TradingGroup:
+    group = TradingGroup(
         table.text("code", longest=3),
         table.text("exchange", "BVMF", longest=4),
         table.integer("channel", 1, 255),

@@ -7,14 +7,14 @@ from typing import Final
 
 from pregao.exchange.catalogues.register import (
     FINE_OF_PRICE,
-    Figures,
+    OpeningFigures,
     Register,
     ids_of,
     lot_of,
     underlying_of,
 )
 from pregao.exchange.catalogues.rules import Listing
-from pregao.exchange.catalogues.tables import Row, Table, to_days
+from pregao.exchange.catalogues.tables import TomlRow, TomlTable, to_days
 from pregao.model.instruments import Governance, Instrument, Product, SecurityType, TradeType
 
 _ISSUED = to_days(date(2010, 1, 4))
@@ -53,7 +53,7 @@ _OTHERS: Final = {
 _KINDS: Final = {"stock": None, **_OTHERS}
 
 
-def add_shares(table: Table, register: Register) -> None:
+def add_shares(table: TomlTable, register: Register) -> None:
     """Rows of symbol, closing price, weight and, where it has one, the level of governance: each weighs
     `daily` shares a day per unit of weight."""
     group, ids = register.group(table), ids_of(table)
@@ -76,14 +76,14 @@ def add_shares(table: Table, register: Register) -> None:
             closing_price=row.price(1) * FINE_OF_PRICE, governance=_level(row), is_test=is_test,
             settlement_days=_SETTLES, trade_types=_TRADED,
         )  # fmt: skip
-        figures = Figures(
+        figures = OpeningFigures(
             weight, volatility, weight >= illiquid_below, average, max(average // 10, 1000 * lot)
         )
         register.add(instrument, figures, row)
     table.close()
 
 
-def _level(row: Row) -> Governance:
+def _level(row: TomlRow) -> Governance:
     word = row.words[3] if len(row.words) > 3 else "-"
     if word not in _LEVELS:
         raise row.error(f"a level of governance is one of {', '.join(_LEVELS)}, not {word!r}")
@@ -97,7 +97,7 @@ def _isin(body: str) -> str:
     return f"{body}{-sum(n // 10 + n % 10 for n in doubled) % 10}"
 
 
-def add_odd_lots(table: Table, register: Register) -> None:
+def add_odd_lots(table: TomlTable, register: Register) -> None:
     """The market of less than a lot: the share's symbol with an F, in single shares."""
     group, ids, factor = register.group(table), ids_of(table), table.number("weight_factor", 0.1)
     for share in _named(table, register):
@@ -108,11 +108,11 @@ def add_odd_lots(table: Table, register: Register) -> None:
             minimum_quantity=1, maximum_quantity=whole.lot - 1, is_odd_lot=True,
             underlyings=underlying_of(whole), trade_types=(TradeType.ELECTRONIC,),
         )  # fmt: skip
-        register.add(instrument, Figures(share.weight * factor, share.volatility), table)
+        register.add(instrument, OpeningFigures(share.weight * factor, share.volatility), table)
     table.close()
 
 
-def add_forwards(table: Table, register: Register) -> None:
+def add_forwards(table: TomlTable, register: Register) -> None:
     """Termo: agreed between two parties, the share's symbol with a T (13.5)."""
     group, ids, factor = register.group(table), ids_of(table), table.number("weight_factor", 0.01)
     for share in _named(table, register):
@@ -123,10 +123,10 @@ def add_forwards(table: Table, register: Register) -> None:
             cfi_code="FFSPSX", tick=cash.tick, lot=1, issue_date=_ISSUED, closing_price=cash.closing_price,
             accepts_gt=False, underlyings=underlying_of(cash), trade_types=(TradeType.NEGOTIATED,),
         )  # fmt: skip
-        register.add(instrument, Figures(share.weight * factor, share.volatility), table)
+        register.add(instrument, OpeningFigures(share.weight * factor, share.volatility), table)
     table.close()
 
 
-def _named(table: Table, register: Register) -> Iterator[Listing]:
+def _named(table: TomlTable, register: Register) -> Iterator[Listing]:
     for symbol in table.words("of"):
         yield register.find(symbol, table)

@@ -39,7 +39,7 @@ def to_days(value: date) -> int:
     return (value - _EPOCH).days
 
 
-class Table:
+class TomlTable:
     """One table; `close` complains of the keys that nobody asked for."""
 
     def __init__(self, table: object, file: str, key: str) -> None:
@@ -126,29 +126,29 @@ class Table:
         """Words of one text, over as many lines as it likes."""
         return [word for row in self.rows(name, 1, 1000) for word in row.words]
 
-    def rows(self, name: str, fewest: int, most: int) -> "list[Row]":
+    def rows(self, name: str, fewest: int, most: int) -> "list[TomlRow]":
         """Lines of a text as rows of words; what follows `#` is for the reader of the file."""
         rows = []
         for n, line in enumerate(self.text(name, longest=100_000).splitlines()):
             words = line.partition("#")[0].split()
             if not words:
                 continue
-            row = Row(self, f"{name}[{n}]", words)
+            row = TomlRow(self, f"{name}[{n}]", words)
             if not fewest <= len(words) <= most:
                 raise row.error(f"must have {fewest} to {most} words, not {len(words)}")
             rows.append(row)
         return rows
 
-    def table(self, name: str) -> "Table":
-        return Table(self._value(name, None), self.file, f"{self.key}.{name}" if self.key else name)
+    def table(self, name: str) -> "TomlTable":
+        return TomlTable(self._value(name, None), self.file, f"{self.key}.{name}" if self.key else name)
 
-    def tables(self, name: str) -> "list[Table]":
+    def tables(self, name: str) -> "list[TomlTable]":
         """The tables of an array of tables; none where the name is absent."""
         value = self._value(name, []) if name in self._table else []
         self._asked.add(name)
         if not isinstance(value, list):
             raise self.error(f"must be [[{name}]]", name)
-        return [Table(table, self.file, f"{name}[{n}]") for n, table in enumerate(value)]
+        return [TomlTable(table, self.file, f"{name}[{n}]") for n, table in enumerate(value)]
 
     def _value(self, name: str, default: object) -> object:
         self._asked.add(name)
@@ -158,10 +158,10 @@ class Table:
         return value
 
 
-class Row:
+class TomlRow:
     """One line of a list within a table."""
 
-    def __init__(self, table: Table, name: str, words: list[str]) -> None:
+    def __init__(self, table: TomlTable, name: str, words: list[str]) -> None:
         self._table, self._name, self.words = table, name, words
 
     def error(self, reason: str) -> ConfigurationError:

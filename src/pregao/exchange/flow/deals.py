@@ -23,7 +23,7 @@ from pregao.exchange.commands import (
     TradeOnBehalf,
 )
 from pregao.exchange.flow.draws import Blocks, Draw
-from pregao.exchange.flow.settings import FIRMS, Intent
+from pregao.exchange.flow.settings import FIRMS, OrderIntent
 from pregao.exchange.orders import OrderType, SelfTrade, TimeInForce
 from pregao.model.instruments import Instrument, SecurityType
 from pregao.model.market import Side, State
@@ -186,21 +186,23 @@ STP_CHOICES = (
 def special_order(instrument: Instrument, draw: Draw) -> NewOrder | None:
     """An order of an intent that the loop of the flow does not see to itself."""
     now_ns, _, intent, buys, middle, away, quantity, firm, _, pick, _ = draw
-    if intent == Intent.STOP:
+    if intent == OrderIntent.STOP:
         return _stop(instrument, draw)
-    if intent == Intent.ICEBERG:
+    if intent == OrderIntent.ICEBERG:
         return _iceberg(instrument, draw)
-    if intent == Intent.GOOD_TILL:
+    if intent == OrderIntent.GOOD_TILL:
         return _good_till(instrument, draw)
     side = Side.BUY if buys else Side.SELL
     investor = (pick >> 3) & 15 if pick & 3 == 0 else None
     stp = STP_CHOICES[pick >> 8 & 3]
-    if intent == Intent.MARKET:
+    if intent == OrderIntent.MARKET:
         return NewOrder(
             now_ns, instrument.security_id, side, quantity, None, firm, OrderType.MARKET, TimeInForce.IOC,
             investor_id=investor, stp=stp,
         )  # fmt: skip
-    minimum = max(quantity // instrument.lot // 2, 1) * instrument.lot if intent == Intent.MINIMUM else None
+    minimum = (
+        max(quantity // instrument.lot // 2, 1) * instrument.lot if intent == OrderIntent.MINIMUM else None
+    )
     price = middle - away if buys else middle + away
     return NewOrder(
         now_ns, instrument.security_id, side, quantity, price, firm,

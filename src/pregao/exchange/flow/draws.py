@@ -8,8 +8,8 @@ import numpy.typing as npt
 from pregao.exchange.catalogue import Catalogue
 from pregao.exchange.catalogues.rules import Listing
 from pregao.exchange.flow.paths import TRADING_DAY_NS
-from pregao.exchange.flow.prices import Prices
-from pregao.exchange.flow.settings import FIRMS, FlowSettings, Intent
+from pregao.exchange.flow.prices import InstrumentValues
+from pregao.exchange.flow.settings import FIRMS, FlowSettings, OrderIntent
 from pregao.model.instruments import Instrument, SecurityType
 from pregao.model.market import PRICE_SCALE, BandType, LimitType
 
@@ -143,7 +143,7 @@ class Blocks:
     def __init__(
         self, catalogue: Catalogue, rng: np.random.Generator, settings: FlowSettings, seed: int
     ) -> None:
-        self.prices = Prices(catalogue, seed, settings.day_ns)
+        self.prices = InstrumentValues(catalogue, seed, settings.day_ns)
         self._rng, self._settings = rng, settings
         self.popularity = popularity(catalogue.listings, settings.zipf)
         self.sizes = OrderSizes(catalogue.listings)
@@ -171,7 +171,7 @@ class Blocks:
         times, which = draw_arrivals(rng, start_ns, end_ns, count, chances, settings)
         intents = np.searchsorted(self._cumulative, rng.random(count))
         moved = self._restless[which] & (rng.random(count) < settings.shares_change)
-        intents[moved & (intents == Intent.KEEP)] = Intent.CHANGE
+        intents[moved & (intents == OrderIntent.KEEP)] = OrderIntent.CHANGE
         buys = rng.random(count) < 0.5
         middles = self.prices.draw(times, which)
         lives, patience = self._lives(count)
@@ -205,7 +205,7 @@ class Blocks:
         behind = half + np.minimum(reach, limit).astype(np.int64) * ticks
         beyond = np.clip((np.abs(middles) * _ACROSS / ticks).astype(np.int64), 1, 4)
         across = -2 * half - np.minimum(rng.geometric(0.5, len(which)), beyond) * ticks
-        away = np.where((intents >= Intent.AGGRESS) & (intents <= Intent.MINIMUM), across, behind)
+        away = np.where((intents >= OrderIntent.AGGRESS) & (intents <= OrderIntent.MINIMUM), across, behind)
         # An outright price stays at a tick or above; a spread may go below zero.
         outright = self.prices.outright[which]
         bounded: Ints = np.where(outright, np.minimum(away, middles - ticks), away)

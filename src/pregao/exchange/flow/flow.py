@@ -22,7 +22,7 @@ from pregao.exchange.flow.living import (
     best_price,
 )
 from pregao.exchange.flow.rare import Rare, RareCommand
-from pregao.exchange.flow.settings import FlowSettings, Intent
+from pregao.exchange.flow.settings import FlowSettings, OrderIntent
 from pregao.exchange.orders import OrderType, TimeInForce
 from pregao.model.events import ExecutionSummary, PhaseChanged, StateChanged, Trade
 from pregao.model.market import Side, State
@@ -33,10 +33,10 @@ Timed = tuple[int, FlowCommand]
 # Looked up once: the loop runs some hundred thousand times a second.
 _OPEN, _BUY, _SELL = State.OPEN, Side.BUY, Side.SELL
 _LIMIT, _DAY, _IOC = OrderType.LIMIT, TimeInForce.DAY, TimeInForce.IOC
-_IMMEDIATE: Final = int(Intent.IMMEDIATE)
+_IMMEDIATE: Final = int(OrderIntent.IMMEDIATE)
 _AUCTIONS: Final = frozenset({State.RESERVED, State.FINAL_CLOSING_CALL})
-_PASSIVE: Final = frozenset({Intent.ICEBERG, Intent.GOOD_TILL})
-_UNPRICED: Final = frozenset({Intent.MARKET, Intent.STOP})
+_PASSIVE: Final = frozenset({OrderIntent.ICEBERG, OrderIntent.GOOD_TILL})
+_UNPRICED: Final = frozenset({OrderIntent.MARKET, OrderIntent.STOP})
 _REMEMBERED_TRADES = 256
 _TAKEN = 7 << 16  # random bits: one of 8 orders that were left behind is taken, the others cancel
 _LEFT_AT_ONCE, _AT_ONCE = 16, 100_000_000  # so many go together; parts of the day between two of them
@@ -262,10 +262,10 @@ class Flow:
         draw = (*draw[:4], middle, draw[5], size, *draw[7:])
         if self._states[which] is not _OPEN:
             return self._in_auction(draw)
-        if intent == Intent.CHANGE:
+        if intent == OrderIntent.CHANGE:
             return self._change(draw)
         touch = best_price(self._living.live[which], buys=not buys)
-        if intent == Intent.MARKET and touch is not None:
+        if intent == OrderIntent.MARKET and touch is not None:
             near = _TOUCH_SPREADS * self._living.half_spreads[which]
             if abs(touch - middle) > near:
                 return None
@@ -274,7 +274,7 @@ class Flow:
             return None
         if intent in _PASSIVE and touch is not None and _crosses(order.price or 0, touch, buys):
             return None
-        self._asked, self._life_ns = order, 0 if intent == Intent.GOOD_TILL else draw[10] * _PATIENT
+        self._asked, self._life_ns = order, 0 if intent == OrderIntent.GOOD_TILL else draw[10] * _PATIENT
         return order
 
     def _in_auction(self, draw: Draw) -> FlowCommand | None:
@@ -283,7 +283,7 @@ class Flow:
         state = self._states[which]
         if state not in _AUCTIONS:
             return None
-        if intent == Intent.CHANGE:
+        if intent == OrderIntent.CHANGE:
             return self._change(draw)
         if pick % 5 == 0 or self._living.resting(which) > 2 * depth:
             order_id = self._living.some(which, pick >> 3)

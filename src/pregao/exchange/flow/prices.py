@@ -44,7 +44,7 @@ class _Options:
     is_put: npt.NDArray[np.bool_]
 
 
-class Prices:
+class InstrumentValues:
     """The values of all instruments at any time of the day that `start` began."""
 
     def __init__(self, catalogue: Catalogue, seed: int, day_ns: int) -> None:

@@ -12,7 +12,7 @@ FIRMS = (
 )  # fmt: skip
 
 
-class Intent(IntEnum):
+class OrderIntent(IntEnum):
     """What a participant is about to do. KEEP adds or cancels, whichever the depth of the book asks;
     those from AGGRESS to MINIMUM want to trade at once."""
 
@@ -31,17 +31,17 @@ class Intent(IntEnum):
 # Some in a hundred want to trade. A match is several messages, so that with this nearly nine of ten
 # messages are orders added, changed and cancelled. KEEP has what is left.
 _SHARES = {
-    Intent.AGGRESS: 0.0060,
-    Intent.IMMEDIATE: 0.0045,
-    Intent.FILL_OR_KILL: 0.0009,
-    Intent.MARKET: 0.0016,
-    Intent.MINIMUM: 0.0008,
-    Intent.CHANGE: 0.0450,
-    Intent.ICEBERG: 0.0120,
-    Intent.GOOD_TILL: 0.0200,
-    Intent.STOP: 0.0110,
+    OrderIntent.AGGRESS: 0.0060,
+    OrderIntent.IMMEDIATE: 0.0045,
+    OrderIntent.FILL_OR_KILL: 0.0009,
+    OrderIntent.MARKET: 0.0016,
+    OrderIntent.MINIMUM: 0.0008,
+    OrderIntent.CHANGE: 0.0450,
+    OrderIntent.ICEBERG: 0.0120,
+    OrderIntent.GOOD_TILL: 0.0200,
+    OrderIntent.STOP: 0.0110,
 }
-_WANT_TO_TRADE = range(Intent.AGGRESS, Intent.CHANGE)
+_WANT_TO_TRADE = range(OrderIntent.AGGRESS, OrderIntent.CHANGE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,4 +68,4 @@ class FlowSettings:
             intent: share * (self.trading if intent in _WANT_TO_TRADE else 1.0)
             for intent, share in _SHARES.items()
         }
-        return [1 - sum(found.values()), *(found[intent] for intent in Intent if intent in found)]
+        return [1 - sum(found.values()), *(found[intent] for intent in OrderIntent if intent in found)]

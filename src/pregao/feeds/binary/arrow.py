@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
-from pregao.codecs.arrow.arrays import Built, all_null, build, plain, variable
-from pregao.codecs.sbe.layout import FieldLayout, Kind
-from pregao.codecs.sbe.plan import Column
+from pregao.codecs.arrow.arrays import BuiltArray, all_null, build, plain, variable
+from pregao.codecs.sbe.layout import FieldLayout, ValueKind
+from pregao.codecs.sbe.plan import SchemaColumn
 from pregao.feeds.binary.batch import Mask, TableColumns, Validity
 
 # The times by which a message tells when it happened, the first that its version has.
@@ -117,25 +117,27 @@ def _event_time(table: TableColumns, columns: dict[str, Any]) -> dict[str, Any]:
     return {"ts_event_ns": array, "ts_event_kind": pa.DictionaryArray.from_arrays(indices, _EVENT_TIMES)}
 
 
-def _columns(table: TableColumns) -> list[tuple[FieldLayout, Built]]:
+def _columns(table: TableColumns) -> list[tuple[FieldLayout, BuiltArray]]:
     """The schema's columns: composites as structs of their members."""
-    owners: dict[str, Column] = {}
-    built: dict[str, Built] = {}
+    owners: dict[str, SchemaColumn] = {}
+    built: dict[str, BuiltArray] = {}
     for column in table.table.columns:
         owners[column.owner.name] = column
         built[column.name] = _column(table, column.name, table.validity(column.name), column.leaf)
     return [(c.owner, _assembled(c.owner, c.owner.name, built, table.having(c))) for c in owners.values()]
 
 
-def _column(table: TableColumns, name: str, validity: Validity | None, leaf: FieldLayout) -> Built:
+def _column(table: TableColumns, name: str, validity: Validity | None, leaf: FieldLayout) -> BuiltArray:
     if validity is None:
-        return Built(all_null(leaf, table.rows))
+        return BuiltArray(all_null(leaf, table.rows))
     return build(table[name], validity.leaf, validity.null, validity.present)
 
 
-def _assembled(field: FieldLayout, path: str, built: dict[str, Built], having: Mask | None) -> Built:
+def _assembled(
+    field: FieldLayout, path: str, built: dict[str, BuiltArray], having: Mask | None
+) -> BuiltArray:
     """A composite is a struct, null in rows that do not have it."""
-    if field.kind not in (Kind.COMPOSITE, Kind.SCALED):
+    if field.kind not in (ValueKind.COMPOSITE, ValueKind.SCALED):
         return built[path]
     members = [_assembled(member, f"{path}.{member.name}", built, having) for member in field.members]
     array = pa.StructArray.from_arrays(
@@ -143,10 +145,10 @@ def _assembled(field: FieldLayout, path: str, built: dict[str, Built], having: M
         [member.name for member in field.members],
         mask=None if having is None else pa.array(~having),
     )
-    return Built(array, sorted({row for member in members for row in member.lost}))
+    return BuiltArray(array, sorted({row for member in members for row in member.lost}))
 
 
 def _metadata(field: FieldLayout) -> dict[str, str] | None:
-    if field.kind not in (Kind.ENUM, Kind.SET):
+    if field.kind not in (ValueKind.ENUM, ValueKind.SET):
         return None
     return {field.kind.value: json.dumps({str(value): name for value, name in field.names.items()})}

@@ -15,8 +15,8 @@ import numpy as np
 from pregao.codecs.arrow.kernels import gathered
 from pregao.codecs.pcap.outcomes import Skip
 from pregao.codecs.sbe.kernel_tables import FLAG_SHORT_BLOCK
-from pregao.codecs.sbe.layout import FieldLayout, Kind
-from pregao.codecs.sbe.plan import Column, Plan, Table
+from pregao.codecs.sbe.layout import FieldLayout, ValueKind
+from pregao.codecs.sbe.plan import Plan, SchemaColumn, SchemaTable
 from pregao.feeds.binary.storage import Array, Storage
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Validity:
 class TableColumns:
     """The rows of one message, or of one group of it."""
 
-    def __init__(self, plan: Plan, storage: Storage, table: Table, packets: dict[str, Array]) -> None:
+    def __init__(self, plan: Plan, storage: Storage, table: SchemaTable, packets: dict[str, Array]) -> None:
         self.plan, self.table, self.packets = plan, table, packets
         self.rows = int(storage.rows[table.index])
         self._storage = storage.tables[table.index]
@@ -115,7 +115,7 @@ class TableColumns:
                 return Validity(leaves[-1], null, self._present_in_short(column))
         return self._mixed(column, leaves[-1])
 
-    def _mixed(self, column: Column, leaf: FieldLayout) -> Validity:
+    def _mixed(self, column: SchemaColumn, leaf: FieldLayout) -> Validity:
         """Versions that differ in whether they have the column, or in how they write null."""
         epochs = self._row_epochs
         present = np.zeros(self.rows, np.bool_)
@@ -128,11 +128,11 @@ class TableColumns:
         short = self._present_in_short(column)
         return Validity(leaf, None, present if short is None else present & short)
 
-    def _present_in_short(self, column: Column) -> Mask | None:
+    def _present_in_short(self, column: SchemaColumn) -> Mask | None:
         """Rows whose block holds the whole field, where some blocks are short."""
         return self.having(column) if self._has_short else None
 
-    def having(self, column: Column) -> Mask | None:
+    def having(self, column: SchemaColumn) -> Mask | None:
         """Rows whose version and block have the whole field of a column; None: all of them."""
         if not self._has_short and all(epoch in column.ends for epoch in self.epochs):
             return None
@@ -213,7 +213,7 @@ class ColumnBatch(Mapping[str, TableColumns]):
         for table in self._named.values():
             for name in table:
                 validity = table.validity(name)
-                if validity is not None and validity.leaf.kind in (Kind.ENUM, Kind.SET):
+                if validity is not None and validity.leaf.kind in (ValueKind.ENUM, ValueKind.SET):
                     for word, count in _named_values(table[name], validity.leaf):
                         found[f"{name}={word}"] += count
         return found
@@ -222,7 +222,7 @@ class ColumnBatch(Mapping[str, TableColumns]):
 def _named_values(raw: Array, leaf: FieldLayout) -> Iterator[tuple[str, int]]:
     numbers = raw.view(np.uint8) if raw.dtype.kind in "SV" and raw.dtype.itemsize == 1 else raw
     for value, count in zip(*np.unique(numbers, return_counts=True), strict=True):
-        if leaf.kind is Kind.SET:
+        if leaf.kind is ValueKind.SET:
             yield from ((name, int(count)) for bit, name in leaf.names.items() if int(value) >> bit & 1)
         elif int(value) in leaf.names:
             yield leaf.names[int(value)], int(count)

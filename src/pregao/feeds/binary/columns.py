@@ -33,7 +33,7 @@ from pregao.feeds.binary.kernels.packets import (
     read_packets,
 )
 from pregao.feeds.binary.storage import Workspace, allocate
-from pregao.feeds.decoding import Window
+from pregao.feeds.decoding import CaptureWindow
 from pregao.model.errors import CaptureError, Fault
 
 DEFAULT_ROWS = 1 << 18  # fewer are more calls a row; more leave the cache
@@ -70,7 +70,7 @@ class ColumnDecoder:
         self.storage = allocate(self.plan, self.most_rows, self.most_packets, self.most_data)
         self.work.attach(self.storage)
 
-    def batches(self, windows: Iterable[Window]) -> Iterator[ColumnBatch]:
+    def batches(self, windows: Iterable[CaptureWindow]) -> Iterator[ColumnBatch]:
         """Every message of a capture, a batch at a time; the next batch overwrites the one before.
 
         A decoder does one capture at a time.
@@ -102,7 +102,7 @@ class _Decoding:
         self._flows: dict[int, tuple[int, int, int]] = {}  # flows that are not IPv4: see _flow_of
         self._first_packet = 1
 
-    def run(self, windows: Iterable[Window]) -> Iterator[ColumnBatch]:
+    def run(self, windows: Iterable[CaptureWindow]) -> Iterator[ColumnBatch]:
         end, error = 0, None
         try:
             for window in windows:
@@ -120,7 +120,7 @@ class _Decoding:
         if error is not None:
             raise error
 
-    def _window(self, window: Window) -> Iterator[ColumnBatch]:
+    def _window(self, window: CaptureWindow) -> Iterator[ColumnBatch]:
         buffer = _bytes_of(window.data)
 
         def take(start: int) -> Took[str]:

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Final
 
 from pregao.codecs.sbe import Schema, load_builtin_schema, parse_schema
-from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, Kind
+from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, ValueKind
 from pregao.feeds.binary.identity import DEFINITIONS
 from pregao.feeds.binary.packets import Packet, PacketDecoder
 from pregao.feeds.decoding import BlockShape, Buffer, FieldShape, Form, WireMessage, Wording
@@ -27,7 +27,8 @@ WORDING: Final = Wording(
     shorter={"SnapshotFullRefresh": "Snapshot"},
 )  # fmt: skip
 _FORMS: Final = {
-    Kind.ENUM: Form.CHOICE, Kind.SET: Form.CHOICES, Kind.DECIMAL: Form.DECIMAL, Kind.SCALED: Form.DECIMAL,
+    ValueKind.ENUM: Form.CHOICE, ValueKind.SET: Form.CHOICES, ValueKind.DECIMAL: Form.DECIMAL,
+    ValueKind.SCALED: Form.DECIMAL,
 }  # fmt: skip
 
 
@@ -92,9 +93,9 @@ def _block(layout: BlockLayout) -> BlockShape:
 
 
 def _form(field: FieldLayout) -> Form:
-    if field.kind is Kind.TIME:
+    if field.kind is ValueKind.TIME:
         return Form.SECONDS if field.in_seconds else Form.TIME
-    if field.kind is Kind.COMPOSITE:
+    if field.kind is ValueKind.COMPOSITE:
         return Form.MONTH if field.semantic_type == "MonthYear" else Form.COMPOSITE
     if field.kind in _FORMS:
         return _FORMS[field.kind]

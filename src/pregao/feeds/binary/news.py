@@ -29,8 +29,8 @@ from typing import Final
 
 from pregao.feeds.binary.news_parts import (
     PART_OVERHEAD_BYTES,
-    Ending,
-    News,
+    AssembledNews,
+    NewsEnding,
     NewsFlag,
     NewsPart,
     join_parts,
@@ -38,10 +38,10 @@ from pregao.feeds.binary.news_parts import (
 
 __all__ = [
     "PART_OVERHEAD_BYTES",
-    "Ending",
-    "News",
+    "AssembledNews",
     "NewsAssembler",
     "NewsCounters",
+    "NewsEnding",
     "NewsFlag",
     "NewsPart",
 ]
@@ -64,18 +64,18 @@ class NewsCounters:
     cut_off: int = 0  # still incomplete at the end of input
     length_differs: int = 0
 
-    def count(self, news: News) -> None:
+    def count(self, news: AssembledNews) -> None:
         counter = _COUNTERS[news.ending]
         setattr(self, counter, getattr(self, counter) + 1)
         self.length_differs += NewsFlag.LENGTH_DIFFERS in news.flags
 
 
 _COUNTERS: Final = {
-    Ending.WHOLE: "complete",
-    Ending.TIMED_OUT: "timed_out",
-    Ending.EVICTED: "evicted",
-    Ending.END_OF_INPUT: "cut_off",
-    Ending.UNUSABLE: "unusable",
+    NewsEnding.WHOLE: "complete",
+    NewsEnding.TIMED_OUT: "timed_out",
+    NewsEnding.EVICTED: "evicted",
+    NewsEnding.END_OF_INPUT: "cut_off",
+    NewsEnding.UNUSABLE: "unusable",
 }
 
 
@@ -156,19 +156,19 @@ class NewsAssembler:
     def open_news(self) -> int:
         return len(self._open)
 
-    def receive(self, part: NewsPart, now_ns: int) -> list[News]:
+    def receive(self, part: NewsPart, now_ns: int) -> list[AssembledNews]:
         """Take a part; returns what it completed, and what had to go: timed out or evicted."""
         time_ns = self._clock.advance(now_ns)
         delivered = self._expire(time_ns)
         self.counters.parts += 1
         if not 1 <= part.part_number <= part.part_count <= self._max_parts:
-            return [*delivered, self._deliver([part], Ending.UNUSABLE)]
+            return [*delivered, self._deliver([part], NewsEnding.UNUSABLE)]
         key = _key(part)
         self._place(key, part, time_ns)
         if len(self._open[key].parts) == part.part_count:
-            delivered += self._close(key, Ending.WHOLE, time_ns)
+            delivered += self._close(key, NewsEnding.WHOLE, time_ns)
         while len(self._open) > self._max_open or self.held_bytes > self._max_bytes:
-            delivered += self._close(next(iter(self._open)), Ending.EVICTED, time_ns)
+            delivered += self._close(next(iter(self._open)), NewsEnding.EVICTED, time_ns)
         return delivered
 
     def next_timeout(self) -> int | None:
@@ -176,23 +176,23 @@ class NewsAssembler:
         oldest = next(iter(self._open.values()), None)
         return None if oldest is None else self._clock.outside(oldest.deadline_ns)
 
-    def on_timeout(self, now_ns: int) -> list[News]:
+    def on_timeout(self, now_ns: int) -> list[AssembledNews]:
         """Let time pass: the news whose time is over, as incomplete."""
         return self._expire(self._clock.advance(now_ns))
 
-    def flush(self) -> list[News]:
+    def flush(self) -> list[AssembledNews]:
         """End of input: everything still open, as incomplete, oldest first."""
-        news = [news for key in list(self._open) for news in self._close(key, Ending.END_OF_INPUT, 0)]
+        news = [news for key in list(self._open) for news in self._close(key, NewsEnding.END_OF_INPUT, 0)]
         self._finished.clear()
         self._finished_parts = 0
         return news
 
-    def _expire(self, time_ns: int) -> list[News]:
+    def _expire(self, time_ns: int) -> list[AssembledNews]:
         while self._finished and next(iter(self._finished.values())).until_ns <= time_ns:
             self._forget(next(iter(self._finished)))
-        delivered: list[News] = []
+        delivered: list[AssembledNews] = []
         while self._open and next(iter(self._open.values())).deadline_ns <= time_ns:
-            delivered += self._close(next(iter(self._open)), Ending.TIMED_OUT, time_ns)
+            delivered += self._close(next(iter(self._open)), NewsEnding.TIMED_OUT, time_ns)
         return delivered
 
     def _place(self, key: _Key, part: NewsPart, time_ns: int) -> None:
@@ -213,7 +213,7 @@ class NewsAssembler:
             late = finished is not None and finished.hashes.get(part.part_number) == hash(part)
             self.held_bytes += news.put(part, late=late)
 
-    def _close(self, key: _Key, ending: Ending, time_ns: int) -> list[News]:
+    def _close(self, key: _Key, ending: NewsEnding, time_ns: int) -> list[AssembledNews]:
         """Take a news out and deliver it, unless all of it repeats a finished one."""
         news = self._open.pop(key)
         self.held_bytes -= news.cost
@@ -226,7 +226,7 @@ class NewsAssembler:
             self._remember(key, parts, time_ns)
         return [joined]
 
-    def _deliver(self, parts: list[NewsPart], ending: Ending, *, conflict: bool = False) -> News:
+    def _deliver(self, parts: list[NewsPart], ending: NewsEnding, *, conflict: bool = False) -> AssembledNews:
         news = join_parts(parts, ending, conflict=conflict)
         self.counters.count(news)
         return news

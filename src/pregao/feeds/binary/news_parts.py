@@ -9,7 +9,7 @@ from typing import Final
 PART_OVERHEAD_BYTES: Final = 256
 
 
-class Ending(Enum):
+class NewsEnding(Enum):
     """Why a news was delivered when it was."""
 
     WHOLE = "whole"
@@ -73,14 +73,14 @@ class NewsPart:
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class AssembledNews:
     """A news as far as it came. Runs of parts are decoded apart where one is missing between."""
 
     text: str
     raw: bytes
     part_count: int
     missing: tuple[int, ...]  # numbers of the parts that did not come; empty where Ending.UNUSABLE
-    ending: Ending
+    ending: NewsEnding
     flags: NewsFlag
     total_text_length: int | None
     news_id: int | None
@@ -93,15 +93,15 @@ class News:
 
     @property
     def complete(self) -> bool:
-        return self.ending is Ending.WHOLE
+        return self.ending is NewsEnding.WHOLE
 
 
-def join_parts(parts: Sequence[NewsPart], ending: Ending, *, conflict: bool = False) -> News:
+def join_parts(parts: Sequence[NewsPart], ending: NewsEnding, *, conflict: bool = False) -> AssembledNews:
     """One news of one or more parts, given in the order of their numbers."""
     first = parts[0]
     raw = b"".join(part.text for part in parts)
     text, clean = _decode(parts)
-    differs = ending is Ending.WHOLE and first.total_text_length not in (None, len(raw))
+    differs = ending is NewsEnding.WHOLE and first.total_text_length not in (None, len(raw))
     varying = [{getattr(part, name) for part in parts} - {None} for name in _FROM_ANY_PART]
     flags = (
         (NewsFlag.LENGTH_DIFFERS if differs else NewsFlag.NONE)
@@ -109,8 +109,8 @@ def join_parts(parts: Sequence[NewsPart], ending: Ending, *, conflict: bool = Fa
         | (NewsFlag.CONFLICT if conflict else NewsFlag.NONE)
         | (NewsFlag.VARIES if any(len(values) > 1 for values in varying) else NewsFlag.NONE)
     )
-    numbers = set() if ending is Ending.UNUSABLE else set(range(1, first.part_count + 1))
-    return News(
+    numbers = set() if ending is NewsEnding.UNUSABLE else set(range(1, first.part_count + 1))
+    return AssembledNews(
         text=text,
         raw=raw,
         part_count=first.part_count,

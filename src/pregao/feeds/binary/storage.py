@@ -24,8 +24,8 @@ from pregao.codecs.sbe.kernel_tables import (
     TABLE_ROWS,
     TABLE_SIZE,
 )
-from pregao.codecs.sbe.layout import FieldLayout, Kind
-from pregao.codecs.sbe.plan import Plan, Table
+from pregao.codecs.sbe.layout import FieldLayout, ValueKind
+from pregao.codecs.sbe.plan import Plan, SchemaTable
 from pregao.codecs.sbe.reader import MAX_GROUP_DEPTH
 from pregao.codecs.sbe.schema import Schema
 from pregao.feeds.binary.kernels.packets import FEED_FIELDS, RUN_MESSAGES, RUN_PACKETS, RUN_ROWS
@@ -104,12 +104,12 @@ class Storage:
 
 def dtype_of(leaf: FieldLayout) -> np.dtype[Any]:
     """The array type of a leaf: its primitive, or as many bytes as a string has."""
-    if leaf.kind is Kind.STRING:
+    if leaf.kind is ValueKind.STRING:
         return np.dtype(f"V{leaf.size}")
     primitive = leaf.primitive
     letter = "f" if primitive.is_float else "i" if primitive.is_signed else "u"
     number = np.dtype(f"{letter}{primitive.size}")
-    return np.dtype((number, (leaf.count,))) if leaf.kind is Kind.ARRAY else number
+    return np.dtype((number, (leaf.count,))) if leaf.kind is ValueKind.ARRAY else number
 
 
 def allocate(plan: Plan, rows: int, packets: int, data_bytes: int) -> Storage:
@@ -135,7 +135,7 @@ def allocate(plan: Plan, rows: int, packets: int, data_bytes: int) -> Storage:
     )
 
 
-def _allocate_table(table: Table, rows: int, data_bytes: int) -> TableStorage:
+def _allocate_table(table: SchemaTable, rows: int, data_bytes: int) -> TableStorage:
     arrays = iter(
         _carve(
             [

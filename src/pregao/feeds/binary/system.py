@@ -20,8 +20,8 @@ from pregao.feeds.binary.reading.rows import RowReader
 from pregao.feeds.binary.reading.words import order_flags
 from pregao.feeds.binary.vocabulary import deprecated_templates, vocabulary
 from pregao.feeds.decoding import Vocabulary
-from pregao.feeds.port import Array, Policy
-from pregao.feeds.publishing import BookSource, Habits, Listener, Paces, SequencePoint, Site
+from pregao.feeds.port import Array, RecoveryPolicy
+from pregao.feeds.publishing import BookSource, Habits, Listener, Paces, PublishingSite, SequencePoint
 from pregao.kernels import Kernel
 from pregao.model.events import News
 from pregao.model.instruments import Instrument
@@ -62,7 +62,7 @@ class BinaryUmdf(BinaryDecoding):
     name = "binary"
     title = "Binary UMDF"
     identity = IDENTITY
-    policy = Policy(
+    policy = RecoveryPolicy(
         own_bytes=PacketHeader.SIZE,  # 6.1, 6.5.3: SendingTime and Reserved may be each feed's own
         last_epoch=LAST_VERSION,
         silent_intervals=3,  # 6.2
@@ -117,7 +117,7 @@ class BinaryUmdf(BinaryDecoding):
         source: BookSource,
         *,
         now_ns: int,
-        site: Site = Site.PRIMARY,
+        site: PublishingSite = PublishingSite.PRIMARY,
         paces: Paces | None = None,
         habits: Habits | None = None,
         start: SequencePoint | None = None,

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Final
 
 from pregao.codecs.sbe import Message, MessageEncoder, Schema
-from pregao.codecs.sbe.layout import BlockLayout, Kind
+from pregao.codecs.sbe.layout import BlockLayout, ValueKind
 from pregao.feeds.binary.packets import FRAMING_SIZE, MAX_PACKET, PacketDecoder, encode_packet
 from pregao.feeds.decoding import Vocabulary
 
@@ -24,7 +24,7 @@ def vocabulary(schema: Schema, version: int) -> Vocabulary:
 
 def _values_of(block: BlockLayout) -> Iterator[str]:
     for field in block.fields:
-        if field.present and field.kind in (Kind.ENUM, Kind.SET):
+        if field.present and field.kind in (ValueKind.ENUM, ValueKind.SET):
             yield from (f"{field.name}={name}" for name in field.names.values())
     for group in block.groups:
         if group.present:

@@ -11,7 +11,7 @@ from pregao.feeds.fast.decoding import FastDecoding
 from pregao.feeds.fast.definitions import FastNewsDesk
 from pregao.feeds.fast.identity import IDENTITY, NO_CHANNEL, NO_EPOCH, mark_of
 from pregao.feeds.fast.reader import FastReader
-from pregao.feeds.port import Array, Looked, Policy
+from pregao.feeds.port import Array, Looked, RecoveryPolicy
 from pregao.kernels import Kernel
 from pregao.model.packets import FOREIGN, NO_NEXT, Unit, Units
 
@@ -95,7 +95,7 @@ class FastUmdf(FastDecoding):
     name = "fast"
     title = "UMDF FIX/FAST"
     identity = IDENTITY
-    policy = Policy(
+    policy = RecoveryPolicy(
         own_bytes=0,  # A and B carry the same messages (5.2.3)
         last_epoch=65_534,
         heartbeat_ns=10 * _SECOND_NS,  # 5.2.7

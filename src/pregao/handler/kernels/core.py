@@ -20,7 +20,7 @@ from pregao.books.kernels.updates import clear_book
 from pregao.kernels import hooked, inlined, load_i64, load_u8, load_u32, prefetch, store_8, store_64
 from pregao.model import rows as r
 from pregao.model.rows import Kind
-from pregao.recovery.instruments import BOOK, BOUND, MISSING, NEVER, NOTABLE, SYNC_SIZE, Decision, Known
+from pregao.recovery.instruments import BOOK, BOUND, MISSING, NEVER, NOTABLE, SYNC_SIZE, BookStatus, Decision
 from pregao.recovery.kernels.instruments import decide, forget_held, push
 
 # A context begins with these words of 64 bits; what its owner needs besides comes behind them.
@@ -50,7 +50,7 @@ NOT_DECIDED = -1
 
 APPLY, HOLD, FORGET = int(Decision.APPLY), int(Decision.HOLD), int(Decision.FORGET)
 EMPTIED = int(Decision.EMPTIED)
-STALE = int(Known.STALE)
+STALE = int(BookStatus.STALE)
 END_OF_EVENT, RECOVERY = int(r.Flag.END_OF_EVENT), int(r.Flag.RECOVERY)
 EMPTY_BOOK = int(Kind.EMPTY_BOOK)
 

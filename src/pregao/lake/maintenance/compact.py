@@ -27,7 +27,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Group:
+class SmallFiles:
     """Files of one partition that are too small."""
 
     table: Table
@@ -86,10 +86,10 @@ def compact(
 def small_files(
     lake: Lake, tables: Iterable[str] | None, target_bytes: int,
     units: Collection[UnitKey] | None = None,
-) -> list[Group]:  # fmt: skip
+) -> list[SmallFiles]:  # fmt: skip
     """Files below half the wanted size, where a partition has several that would be fewer. Those that
     were computed from others stay apart: they are replaced by themselves."""
-    found: list[Group] = []
+    found: list[SmallFiles] = []
     whole = lake.of(ALL_SYSTEMS)
     where = None if units is None else {TRADE_DATE: sorted({key.trade_date for key in units})}
     for name in DATA_TABLES if tables is None else tables:
@@ -101,17 +101,17 @@ def small_files(
                 label = DERIVED if f"/{DERIVED}-" in f"/{file.path}" else "compact"
                 parts.setdefault((label, *file.partition.values()), []).append(file)
         for (label, *_), files in parts.items():
-            group = Group(DATA_TABLES[name], tuple(files), label)
+            group = SmallFiles(DATA_TABLES[name], tuple(files), label)
             if len(files) >= FEWEST_FILES and len(files) > -(-group.bytes // target_bytes):
                 found.append(group)
     return found
 
 
-def rewrite(group: Group, location: Location, target_bytes: int = TARGET_BYTES) -> list[DataFile]:
+def rewrite(group: SmallFiles, location: Location, target_bytes: int = TARGET_BYTES) -> list[DataFile]:
     return list(_rewritten(group, location, target_bytes))
 
 
-def _rewritten(group: Group, location: Location, target_bytes: int) -> Iterator[DataFile]:
+def _rewritten(group: SmallFiles, location: Location, target_bytes: int) -> Iterator[DataFile]:
     most_rows = max(1, group.rows * target_bytes // max(group.bytes, 1))
     partition = group.files[0].data_file().partition
     for conditions in _ranges(location, group, most_rows):
@@ -121,7 +121,7 @@ def _rewritten(group: Group, location: Location, target_bytes: int) -> Iterator[
         yield write_file(location, group.table, partition, rows, label=group.label)
 
 
-def _ranges(location: Location, group: Group, most_rows: int) -> Iterator[list[Condition]]:
+def _ranges(location: Location, group: SmallFiles, most_rows: int) -> Iterator[list[Condition]]:
     """Conditions that cut the rows into files; one instrument is never cut."""
     column = _range_column(group.table)
     if group.rows <= most_rows or column is None:

@@ -13,7 +13,7 @@ import numpy as np
 from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK, Array
 from pregao.lake.plan.loops import FollowedLoop, LoopPlace, follow
 from pregao.lake.plan.presence import holes, lost_beginnings
-from pregao.lake.plan.units import NOWHERE, Unit
+from pregao.lake.plan.units import NOWHERE, LakeUnit
 from pregao.model.rows import Kind
 from pregao.model.streams import Feed
 
@@ -57,7 +57,7 @@ class Loop:
         return self.complete and self.quiet and self.begun != NOWHERE and bool((self.places != NOWHERE).all())
 
 
-def find_loops(unit: Unit) -> list[Loop]:
+def find_loops(unit: LakeUnit) -> list[Loop]:
     found = [
         _loop(unit, followed)
         for followed in follow(unit.snapshots)
@@ -75,13 +75,13 @@ def _is_contingency(followed: FollowedLoop) -> bool:
     return followed.places[0].stream.feed is Feed.C
 
 
-def _is_before_takeover(unit: Unit, followed: FollowedLoop) -> bool:
+def _is_before_takeover(unit: LakeUnit, followed: FollowedLoop) -> bool:
     """Loops of the contingency site count from when the unit goes on with it."""
     since_ns = min((unit.version_ns[each] for each in unit.taken_over), default=unit.since_ns)
     return _is_contingency(followed) and followed.sent_ns < since_ns
 
 
-def _loop(unit: Unit, followed: FollowedLoop) -> Loop:
+def _loop(unit: LakeUnit, followed: FollowedLoop) -> Loop:
     mine = followed.snapshots
     theirs = [number for number in range(len(unit.versions)) if number in unit.taken_over]
     ours = [number for number in range(len(unit.versions)) if number not in unit.taken_over]
@@ -95,7 +95,7 @@ def _loop(unit: Unit, followed: FollowedLoop) -> Loop:
     )  # fmt: skip
 
 
-def _places(unit: Unit, snapshots: Array, sent_ns: int, site: list[int]) -> Array:
+def _places(unit: LakeUnit, snapshots: Array, sent_ns: int, site: list[int]) -> Array:
     """`site`: the appearances that may be meant. Below wire version 15 a snapshot does not say of which
     sequence it is: of the one at that time."""
     appearance = np.full(len(snapshots), NOWHERE, np.int64)
@@ -107,7 +107,7 @@ def _places(unit: Unit, snapshots: Array, sent_ns: int, site: list[int]) -> Arra
     return np.where(appearance < 0, NOWHERE, appearance << NUMBER_BITS | numbers)
 
 
-def _judge(unit: Unit, loops: list[Loop]) -> None:
+def _judge(unit: LakeUnit, loops: list[Loop]) -> None:
     troubles, gaps = np.sort(np.concatenate([_withholding(unit), _begun(unit)])), _lost(unit)
     before: Loop | None = None
     for number, loop in enumerate(loops):
@@ -123,12 +123,12 @@ def _judge(unit: Unit, loops: list[Loop]) -> None:
         before = loop
 
 
-def _withholding(unit: Unit) -> Array:
+def _withholding(unit: LakeUnit) -> Array:
     places: Array = unit.marks["key"][np.isin(unit.marks["kind"], _WITHHOLD)]
     return places
 
 
-def _begun(unit: Unit) -> Array:
+def _begun(unit: LakeUnit) -> Array:
     """The beginnings of further sequences, and where packets come again."""
     runs = unit.all_runs
     begun = np.arange(1, len(unit.versions), dtype=np.int64) << NUMBER_BITS
@@ -137,7 +137,7 @@ def _begun(unit: Unit) -> Array:
     return np.concatenate([begun, late])
 
 
-def _lost(unit: Unit) -> Array:
+def _lost(unit: LakeUnit) -> Array:
     """Runs of packets that nobody has, by place: also those after the last of a sequence, if there are."""
     runs = unit.all_runs
     ends = runs[np.flatnonzero(np.diff(runs["last"] >> NUMBER_BITS))].copy()

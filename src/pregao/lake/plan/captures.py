@@ -64,7 +64,7 @@ class Piece(NamedTuple):
     packets: int
 
 
-class Packets(NamedTuple):
+class PiecePackets(NamedTuple):
     """Datagrams of a piece: addresses are absolute, and hold as long as `owner` does."""
 
     ts: Array
@@ -76,8 +76,10 @@ class Packets(NamedTuple):
     def __len__(self) -> int:
         return len(self.ts)
 
-    def pick(self, which: Array) -> "Packets":
-        return Packets(self.ts[which], self.address[which], self.length[which], self.flow[which], self.owner)
+    def pick(self, which: Array) -> "PiecePackets":
+        return PiecePackets(
+            self.ts[which], self.address[which], self.length[which], self.flow[which], self.owner
+        )
 
 
 @dataclass(slots=True)
@@ -116,7 +118,7 @@ class PieceReader:
         self._content: Content | None = None
         self._shapes: list[tuple[Shape, Array]] = [_shape(kept) for kept in layout.shapes]
 
-    def read(self, number: int) -> Packets:
+    def read(self, number: int) -> PiecePackets:
         """The datagrams of a piece, in the order of the file."""
         piece = self._layout.pieces[number]
         if number in self._layout.odd:
@@ -137,23 +139,25 @@ class PieceReader:
         self._content = None
 
 
-def _odd_packet(ts: int, payload: bytes, flow: int) -> Packets:
+def _odd_packet(ts: int, payload: bytes, flow: int) -> PiecePackets:
     owner = np.frombuffer(payload or b"\0", np.uint8)
-    return Packets(
+    return PiecePackets(
         np.array([ts]), np.array([owner.ctypes.data]), np.array([len(payload)], np.uint32), np.array([flow]),
         owner,
     )  # fmt: skip
 
 
-def _packets(run: DatagramRun) -> Packets:
+def _packets(run: DatagramRun) -> PiecePackets:
     columns, count, owner = run.columns, run.count, run.payloads
-    return Packets(
+    return PiecePackets(
         columns.ts[:count], columns.offset[:count] + owner.ctypes.data, columns.length[:count],
         columns.flow[:count], owner,
     )  # fmt: skip
 
 
-def walk_capture(layout: CaptureLayout, piece_packets: int = PIECE_PACKETS) -> Iterator[tuple[int, Packets]]:
+def walk_capture(
+    layout: CaptureLayout, piece_packets: int = PIECE_PACKETS
+) -> Iterator[tuple[int, PiecePackets]]:
     """The first reading of a file: fills the layout, and gives each piece with its number. Packets are valid
     until the next are asked for."""
     reader = RunReader(layout.path, piece_packets)
@@ -198,7 +202,7 @@ def destination_of(flow: int) -> Destination:
     return Destination(4 if flow >= 0 else 6, abs(flow) >> 16, abs(flow) & 0xFFFF)
 
 
-def _odd(layout: CaptureLayout, datagram: Datagram) -> tuple[int, Packets]:
+def _odd(layout: CaptureLayout, datagram: Datagram) -> tuple[int, PiecePackets]:
     number = len(layout.pieces)
     flow = flow_of(datagram)
     layout.pieces.append(Piece(0, 0, _NO_FRAME, 0, 1))

@@ -13,7 +13,7 @@ from pregao.lake.plan.captures import PieceReader, unit_headers
 from pregao.lake.plan.dates import as_date, calendar_day
 from pregao.lake.plan.index import NUMBER_BITS, FileIndex, StreamIndex
 from pregao.lake.plan.presence import union
-from pregao.lake.plan.units import Unit, UnitStream, definitions_of, marks_of, news_of, placed_runs
+from pregao.lake.plan.units import LakeUnit, UnitStream, definitions_of, marks_of, news_of, placed_runs
 from pregao.model.streams import Feed, Stream
 
 # C sends what A sends a little later: only what goes on for longer is a takeover.
@@ -22,7 +22,7 @@ _LAST: Final = (1 << 63) - 1
 
 
 def go_on_with_contingency(
-    unit: Unit, streams: Iterable[tuple[int, StreamIndex]], files: Sequence[FileIndex]
+    unit: LakeUnit, streams: Iterable[tuple[int, StreamIndex]], files: Sequence[FileIndex]
 ) -> None:
     ended_ns = unit.last_ns
     for number, stream in streams:
@@ -46,11 +46,11 @@ def go_on_with_contingency(
         _add(unit, taken)
 
 
-def _same_day(unit: Unit, sent_ns: int) -> bool:
+def _same_day(unit: LakeUnit, sent_ns: int) -> bool:
     return as_date(calendar_day(sent_ns)) == unit.trade_date
 
 
-def _add(unit: Unit, taken: UnitStream) -> None:
+def _add(unit: LakeUnit, taken: UnitStream) -> None:
     """Its rows stand with A's. B is not said to have lost what it never sends."""
     unit.feeds.setdefault(Feed.A, []).append(taken)
     unit.files.add(taken.file)
@@ -107,7 +107,7 @@ def _packets(file: FileIndex, stream: StreamIndex, piece: int) -> list[_Packet]:
         reader.close()
 
 
-def _last_messages(unit: Unit, files: Sequence[FileIndex]) -> bytes:
+def _last_messages(unit: LakeUnit, files: Sequence[FileIndex]) -> bytes:
     """Of the last packet that A or B have."""
     streams = [stream for streams in unit.feeds.values() for stream in streams]
     last = max(streams, key=lambda stream: int(stream.index.pieces["last_ns"].max()))

@@ -113,7 +113,7 @@ Start = tuple[int, int]  # sequenceVersion and number of the first packet of a u
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class CarriedBooks:
     """Whose they are, as of which packet, and in which files of `book_checkpoints`. Equal digest, equal
     books."""
 
@@ -138,7 +138,7 @@ class Carried:
         return [self.version, self.number, self.sent_ns, self.reports, self.digest, self.system]
 
 
-def together(parts: Sequence[Carried | None]) -> Carried | None:
+def together(parts: Sequence[CarriedBooks | None]) -> CarriedBooks | None:
     """Of the shards of one slice, which share out its instruments."""
     known = [part for part in parts if part is not None]
     if len(known) < 2:
@@ -148,7 +148,7 @@ def together(parts: Sequence[Carried | None]) -> Carried | None:
     return replace(known[0], reports=max(part.reports for part in known), digest=digest, files=files)
 
 
-def digest_of(carried: Carried | None) -> str | None:
+def digest_of(carried: CarriedBooks | None) -> str | None:
     return None if carried is None else carried.digest
 
 
@@ -156,11 +156,11 @@ def digest_of(carried: Carried | None) -> str | None:
 class Chain:
     """What the units of each source end with; of those that are being built it is not known yet."""
 
-    _ends: dict[UnitKey, Carried | None] = field(default_factory=dict)
+    _ends: dict[UnitKey, CarriedBooks | None] = field(default_factory=dict)
     _open: set[UnitKey] = field(default_factory=set)
 
     @classmethod
-    def of(cls, ends: Mapping[UnitKey, Carried | None]) -> "Chain":
+    def of(cls, ends: Mapping[UnitKey, CarriedBooks | None]) -> "Chain":
         return cls(dict(ends))
 
     def expect(self, keys: Iterable[UnitKey]) -> None:
@@ -168,7 +168,7 @@ class Chain:
             self._ends.setdefault(key, None)
             self._open.add(key)
 
-    def end(self, key: UnitKey, carried: Carried | None) -> None:
+    def end(self, key: UnitKey, carried: CarriedBooks | None) -> None:
         self._ends[key] = carried
         self._open.discard(key)
 
@@ -180,7 +180,7 @@ class Chain:
         """Whether the end of the unit before it is still to come."""
         return self.before(key) in self._open
 
-    def begins(self, key: UnitKey, start: Start) -> Carried | None:
+    def begins(self, key: UnitKey, start: Start) -> CarriedBooks | None:
         """What a unit begins with; None: nothing is known of its books."""
         before = self.before(key)
         carried = None if before is None else self._ends[before]

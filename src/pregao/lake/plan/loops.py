@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from pregao.feeds.registry import DEFAULT
-from pregao.lake.plan.captures import Packets, row_reader
+from pregao.lake.plan.captures import PiecePackets, row_reader
 from pregao.lake.plan.index import LOOP, NUMBER_BITS, NUMBER_MASK, RUN, SNAPSHOT, Array, StreamIndex
 from pregao.lake.plan.presence import union
 from pregao.model.market import Side
@@ -21,7 +21,7 @@ from pregao.model.streams import Feed
 _COUNTS: Final = ("bids", "offers", "statistics", "foreign")
 
 
-def in_order(packets: Packets, keys: Array, sent: Array) -> tuple[Packets, Array, Array]:
+def in_order(packets: PiecePackets, keys: Array, sent: Array) -> tuple[PiecePackets, Array, Array]:
     """Packets by their numbers, each once."""
     steps = np.diff(keys)
     if (steps > 0).all():
@@ -41,7 +41,7 @@ class LoopReader:
         self._lead: dict[str, int] = {}  # entries before the first header
         self._lead_ids: set[int] = set()
 
-    def take(self, packets: Packets, keys: Array, sent: Array) -> None:
+    def take(self, packets: PiecePackets, keys: Array, sent: Array) -> None:
         packets, keys, sent = in_order(packets, keys, sent)
         self._count_packets(keys, sent)
         versions = np.zeros(len(keys), np.uint16)

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from pregao.feeds.registry import DEFAULT, load_system
-from pregao.lake.plan.captures import Packets, row_reader
+from pregao.lake.plan.captures import PiecePackets, row_reader
 from pregao.lake.plan.dates import calendar_day
 from pregao.lake.plan.index import MARK, Array, Defined, NewsMessage
 from pregao.lake.plan.kernels import hash_messages
@@ -29,7 +29,7 @@ class MarkReader:
         self._news: list[NewsMessage] = []
         self._known: dict[int, tuple[int, int]] = {}  # by id: hash of its definition, and the day it was told
 
-    def take(self, packets: Packets, keys: Array, sent: Array) -> None:
+    def take(self, packets: PiecePackets, keys: Array, sent: Array) -> None:
         reading = self._reader.read(
             0, np.ascontiguousarray(packets.address), np.ascontiguousarray(packets.length),
             np.ascontiguousarray(keys), np.zeros(len(keys), np.uint16),

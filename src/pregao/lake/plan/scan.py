@@ -13,7 +13,7 @@ from pregao.feeds.registry import DEFAULT, load_system
 from pregao.lake.plan.captures import (
     PIECE_PACKETS,
     CaptureLayout,
-    Packets,
+    PiecePackets,
     destination_of,
     open_layout,
     unit_headers,
@@ -117,21 +117,21 @@ class _Read(NamedTuple):
     """Units of a piece, as packets of their own, with what their headers say. Numbers are the reader's: they
     hold until the next piece is read."""
 
-    packets: Packets
+    packets: PiecePackets
     channel: Array
     epoch: Array
     number: Array
     sent_ns: Array
 
     @classmethod
-    def of(cls, packets: Packets, units: Units) -> "_Read":
+    def of(cls, packets: PiecePackets, units: Units) -> "_Read":
         count = units.count
         told = (units.channel[:count], units.epoch[:count], units.number[:count], units.sent_ns[:count])
         rows = units.row[:count]
         if count == len(packets) and bool((rows == np.arange(count, dtype=np.uint32)).all()):
             return cls(packets, *told)  # a packet is a unit
         address, length = units.offset[:count].copy(), units.length[:count].copy()
-        return cls(Packets(packets.ts[rows], address, length, packets.flow[rows], packets.owner), *told)
+        return cls(PiecePackets(packets.ts[rows], address, length, packets.flow[rows], packets.owner), *told)
 
     def pick(self, which: Array) -> "_Read":
         return _Read(self.packets.pick(which), *(column[which] for column in self[1:]))
@@ -153,7 +153,7 @@ class _Scanner:
         self._headers, self._identity = unit_headers(settings.system), chosen.identity
         self._inspector = chosen.inspector()
 
-    def take(self, piece: int, packets: Packets) -> None:
+    def take(self, piece: int, packets: PiecePackets) -> None:
         units = self._headers.read(0, packets.address.ctypes.data, packets.length.ctypes.data, len(packets))
         read = _Read.of(packets, units)
         counted = read.number > 0  # heartbeats are no part of the sequence

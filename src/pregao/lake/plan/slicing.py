@@ -14,9 +14,9 @@ import numpy as np
 from pregao.feeds.registry import DEFAULT, load_system
 from pregao.lake.plan.anchors import Loop
 from pregao.lake.plan.captures import CaptureLayout
-from pregao.lake.plan.fingerprints import Carried
+from pregao.lake.plan.fingerprints import CarriedBooks
 from pregao.lake.plan.index import Array, FileIndex
-from pregao.lake.plan.units import Unit, UnitStream
+from pregao.lake.plan.units import LakeUnit, UnitStream
 from pregao.lake.tables.table import UnitKey
 from pregao.model.streams import Feed
 
@@ -76,7 +76,7 @@ class Slice:
     is_last: bool
     symbols: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
     one_clock: bool = False
-    begins: Carried | None = None  # the books of the day before
+    begins: CarriedBooks | None = None  # the books of the day before
     shard: int = 0
     shards: int = 1
     system: str = DEFAULT  # for `feeds.registry`: slices go to other processes
@@ -102,7 +102,7 @@ class Slice:
         parts = (part for parts in self.feeds.values() for part in parts)
         return sum(piece.packets for part in parts for piece in part.layout.pieces)
 
-    def begin_with(self, carried: Carried | None) -> None:
+    def begin_with(self, carried: CarriedBooks | None) -> None:
         """The first of a unit: what the one before it ended with, as of that place."""
         assert self.start == FROM_FIRST
         if carried is not None:
@@ -111,20 +111,25 @@ class Slice:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class SliceCut:
     start: int
     anchor: int  # number of the loop
 
 
 def cut_unit(
-    unit: Unit, loops: list[Loop], files: list[FileIndex], slices: int | None = None, *, waits: bool = False
+    unit: LakeUnit,
+    loops: list[Loop],
+    files: list[FileIndex],
+    slices: int | None = None,
+    *,
+    waits: bool = False,
 ) -> list[Slice]:
     """`slices`: how many are wanted; there are fewer where anchors are rare. `waits`: the first has to wait
     for another unit, so of several it is as short as can be."""
     return cut_between(unit, loops, files, FROM_FIRST, TO_LAST, slices=slices, waits=waits)
 
 
-def share_out(whole: Slice, unit: Unit, shards: int | None = None) -> list[Slice]:
+def share_out(whole: Slice, unit: LakeUnit, shards: int | None = None) -> list[Slice]:
     """A unit without any loop has no place at which a second slice could begin. So its instruments are shared
     out: each part reads all packets and tells of its own."""
     messages = int(piece_starts(unit)["messages"].sum())
@@ -133,7 +138,7 @@ def share_out(whole: Slice, unit: Unit, shards: int | None = None) -> list[Slice
 
 
 def cut_between(
-    unit: Unit, loops: list[Loop], files: list[FileIndex], start: int, stop: int, *,
+    unit: LakeUnit, loops: list[Loop], files: list[FileIndex], start: int, stop: int, *,
     slices: int | None = None, first_number: int = 0, waits: bool = False,
 ) -> list[Slice]:  # fmt: skip
     """Slices of a part of a unit. `start` is FROM_FIRST, or a place at which a slice can begin."""
@@ -161,7 +166,7 @@ def anchor_before(pieces: Array, loops: list[Loop], place: int) -> Loop | None:
 _START = np.dtype([(name, "<i8") for name in ("place", "sent_ns", "last_ns", "messages", "packets")])
 
 
-def piece_starts(unit: Unit) -> Array:
+def piece_starts(unit: LakeUnit) -> Array:
     """Places at which a cut may be, of the feed with the most packets, by place."""
     feed = max(unit.feeds, key=lambda feed: sum(stream.index.packets for stream in unit.feeds[feed]))
     parts = []
@@ -177,10 +182,10 @@ def piece_starts(unit: Unit) -> Array:
     return starts[np.argsort(starts["place"], kind="stable")]
 
 
-def _candidates(pieces: Array, loops: list[Loop]) -> list[Cut]:
+def _candidates(pieces: Array, loops: list[Loop]) -> list[SliceCut]:
     """For each place the newest anchor before it that leaves the whole second before the cut to warm up:
     what changed in that second must be known, also by the last snapshot of the loop itself."""
-    found: list[Cut] = []
+    found: list[SliceCut] = []
     for loop in loops:
         if not loop.is_anchor:
             continue
@@ -191,11 +196,11 @@ def _candidates(pieces: Array, loops: list[Loop]) -> list[Cut]:
         seconds = pieces["sent_ns"][first:] // _SECOND_NS * _SECOND_NS
         usable = np.flatnonzero(seconds > warm_ns)
         if len(usable):
-            found.append(Cut(int(pieces["place"][first + int(usable[0])]), loop.number))
+            found.append(SliceCut(int(pieces["place"][first + int(usable[0])]), loop.number))
     return found
 
 
-def _choose(pieces: Array, candidates: list[Cut], wanted: int, *, waits: bool) -> list[Cut]:
+def _choose(pieces: Array, candidates: list[SliceCut], wanted: int, *, waits: bool) -> list[SliceCut]:
     """The candidates nearest to equal shares; of those with the same start the newest anchor."""
     newest = {cut.start: cut for cut in candidates}
     starts = np.array(sorted(newest), np.int64)
@@ -212,7 +217,7 @@ def _choose(pieces: Array, candidates: list[Cut], wanted: int, *, waits: bool) -
 
 
 def _slice(
-    unit: Unit, loops: list[Loop], files: list[FileIndex], number: int, start: int, stop: int,
+    unit: LakeUnit, loops: list[Loop], files: list[FileIndex], number: int, start: int, stop: int,
     anchor: Loop | None,
 ) -> Slice:  # fmt: skip
     warm = FROM_FIRST if anchor is None else anchor.first
@@ -235,7 +240,9 @@ def _slice(
     )  # fmt: skip
 
 
-def _windows(unit: Unit, files: list[FileIndex], loops: list[Loop], warm: int, reach: int) -> list[Window]:
+def _windows(
+    unit: LakeUnit, files: list[FileIndex], loops: list[Loop], warm: int, reach: int
+) -> list[Window]:
     """Of a slice that no loop could cut: before the first loop, for what one tells stands at places all over
     it. None where one would do."""
     until = min([reach, *(loop.first for loop in loops)])
@@ -265,7 +272,7 @@ def _part(files: list[FileIndex], stream: UnitStream, warm: int, reach: int) -> 
     )  # fmt: skip
 
 
-def _loop_part(unit: Unit, files: list[FileIndex], loop: Loop) -> LoopPart:
+def _loop_part(unit: LakeUnit, files: list[FileIndex], loop: Loop) -> LoopPart:
     """The places of a loop's packets are their numbers, in whichever file they are."""
     parts = []
     for file, stream, number in loop.parts:

@@ -10,7 +10,7 @@ from pregao.lake.plan.anchors import Loop, find_loops
 from pregao.lake.plan.fingerprints import (
     CODE_VERSION,
     SCHEMA_VERSION,
-    Carried,
+    CarriedBooks,
     Input,
     Start,
     digest_of,
@@ -19,7 +19,7 @@ from pregao.lake.plan.fingerprints import (
 from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK, FileIndex
 from pregao.lake.plan.marks import Symbols, Version, assemble, symbols, versions
 from pregao.lake.plan.slicing import TO_LAST
-from pregao.lake.plan.units import Unit
+from pregao.lake.plan.units import LakeUnit
 from pregao.lake.store.files import DataFile, write_file
 from pregao.lake.store.location import Location
 from pregao.lake.tables.instruments import INSTRUMENTS
@@ -31,17 +31,17 @@ PLAN: str = "plan"  # label of files of the plan
 
 
 @dataclass(slots=True)
-class Planned:
-    unit: Unit
+class UnitPlan:
+    unit: LakeUnit
     loops: list[Loop]
     versions: list[Version]
     symbols: Symbols
     inputs: list[Input]
     damage: list[InputFinding]
-    begins: Carried | None = None  # the books of the day before
+    begins: CarriedBooks | None = None  # the books of the day before
 
     @classmethod
-    def of(cls, unit: Unit, indexes: list[FileIndex]) -> "Planned":
+    def of(cls, unit: LakeUnit, indexes: list[FileIndex]) -> "UnitPlan":
         told, files = versions(unit.definitions), sorted(unit.files)
         damage = [
             InputFinding("DAMAGED_INPUT", "ERROR", f"{indexes[number].path}: {what}")
@@ -91,7 +91,7 @@ class Planned:
         return NEWS, news_table(self.unit, before, self.symbols, build_id)
 
     def unit_row(
-        self, fingerprint: str, plan: dict[str, Any], ends: Carried | None, build_id: str
+        self, fingerprint: str, plan: dict[str, Any], ends: CarriedBooks | None, build_id: str
     ) -> dict[str, Any]:
         told = {
             **plan, "start": list(self.start), "begins": digest_of(self.begins),
@@ -104,7 +104,7 @@ class Planned:
         }  # fmt: skip
 
 
-def start_of(unit: Unit) -> Start:
+def start_of(unit: LakeUnit) -> Start:
     """Its first packet."""
     first = int(unit.all_runs["first"].min())
     return unit.versions[first >> NUMBER_BITS], first & NUMBER_MASK

@@ -52,7 +52,7 @@ class UnitStream:
 
 
 @dataclass(slots=True)
-class Unit:
+class LakeUnit:
     channel: int
     trade_date: date
     feeds: dict[Feed, list[UnitStream]] = field(default_factory=dict)
@@ -88,13 +88,13 @@ class Unit:
         return union(list(self.runs.values()))
 
 
-def find_units(files: Sequence[FileIndex]) -> list[Unit]:
+def find_units(files: Sequence[FileIndex]) -> list[LakeUnit]:
     """In order of channel and date. All files are of one system: it is that of the build."""
     from pregao.lake.plan.contingency import go_on_with_contingency  # it stands on this module
 
     streams = [(number, stream) for number, file in enumerate(files) for stream in file.streams]
     _name_feeds(streams)
-    units: list[Unit] = []
+    units: list[LakeUnit] = []
     for channel in sorted({stream.channel for _, stream in streams}):
         mine = [(number, stream) for number, stream in streams if stream.channel == channel]
         found = _incremental_units(channel, mine, files[mine[0][0]].system)
@@ -122,9 +122,9 @@ def _name_feeds(streams: Iterable[tuple[int, StreamIndex]]) -> None:
         stream.feed = flow.feed
 
 
-def _incremental_units(channel: int, streams: list[tuple[int, StreamIndex]], system: str) -> list[Unit]:
+def _incremental_units(channel: int, streams: list[tuple[int, StreamIndex]], system: str) -> list[LakeUnit]:
     timeline = Timeline(stream for _, stream in streams)
-    units: dict[int, Unit] = {}
+    units: dict[int, LakeUnit] = {}
     incremental = [each for each in streams if each[1].stream is Stream.INCREMENTAL]
     # The contingency site numbers its packets by itself: another stream, not a third copy. Where nothing else
     # is there, it is the day.
@@ -133,7 +133,7 @@ def _incremental_units(channel: int, streams: list[tuple[int, StreamIndex]], sys
         for first, end, trade_date in date_ranges(stream, timeline):
             if not has_packets(stream, DateRange(first, end, trade_date)):
                 continue
-            unit = units.setdefault(trade_date, Unit(channel, as_date(trade_date), system=system))
+            unit = units.setdefault(trade_date, LakeUnit(channel, as_date(trade_date), system=system))
             feed = stream.feed if primary else Feed.A
             unit.feeds.setdefault(feed, []).append(UnitStream(number, stream, first, end))
             unit.files.add(number)
@@ -149,7 +149,7 @@ def has_packets(stream: StreamIndex, dates: DateRange) -> bool:
     return bool(((stream.runs["last"] >= dates.first) & (stream.runs["first"] < dates.end)).any())
 
 
-def _place(unit: Unit) -> None:
+def _place(unit: LakeUnit) -> None:
     """Sequence versions in order of appearance over all files, then everything by place."""
     began: dict[int, int] = {}
     each = [stream for streams in unit.feeds.values() for stream in streams]
@@ -223,14 +223,14 @@ def news_of(streams: Iterable[UnitStream]) -> list[tuple[int, NewsMessage]]:
     return [(place, part) for (place, _), part in sorted(found.items(), key=lambda item: item[0])]
 
 
-def _share_times(units: list[Unit]) -> None:
+def _share_times(units: list[LakeUnit]) -> None:
     """What recovery streams say between two days belongs to the nearer one."""
     for before, after in pairwise(units):
         middle = before.last_ns + (after.first_ns - before.last_ns) // 2
         before.until_ns = after.since_ns = middle
 
 
-def _add_recovery(unit: Unit, streams: Iterable[tuple[int, StreamIndex]]) -> None:
+def _add_recovery(unit: LakeUnit, streams: Iterable[tuple[int, StreamIndex]]) -> None:
     for number, stream in streams:
         wanted = stream.feed is not Feed.C or unit.taken_over or unit.left_out
         if not wanted or stream.stream is Stream.INCREMENTAL or not len(stream.pieces):

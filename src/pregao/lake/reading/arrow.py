@@ -24,7 +24,7 @@ _CHECKED = ds.ParquetFileFormat(
 )
 
 
-class StoredFile(Protocol):
+class LoggedFile(Protocol):
     """As the log has it, or whoever has written it."""
 
     @property
@@ -33,7 +33,7 @@ class StoredFile(Protocol):
     def size(self) -> int: ...
 
 
-def dataset(location: Location, table: Table, files: Sequence[StoredFile]) -> Any:
+def dataset(location: Location, table: Table, files: Sequence[LoggedFile]) -> Any:
     """Lazy: DuckDB and Polars read from it only what they need."""
     partitions = pa.schema([table.schema.field(name) for name in table.partitions])
     return ds.dataset(
@@ -49,7 +49,7 @@ def dataset(location: Location, table: Table, files: Sequence[StoredFile]) -> An
 def read(
     location: Location,
     table: Table,
-    files: Sequence[StoredFile],
+    files: Sequence[LoggedFile],
     conditions: Iterable[Condition],
     columns: Sequence[str] | None = None,
 ) -> Any:
@@ -66,7 +66,7 @@ def read(
         raise error
 
 
-def find_damage(location: Location, table: Table, files: Iterable[StoredFile]) -> None:
+def find_damage(location: Location, table: Table, files: Iterable[LoggedFile]) -> None:
     """Raise for the first file that is not there, or is not what the log says."""
     for file in files:
         name = location.full(table.name, file.path)
@@ -81,7 +81,7 @@ def find_damage(location: Location, table: Table, files: Iterable[StoredFile]) -
 
 
 @contextmanager
-def naming_damage(location: Location, files: Mapping[str, Iterable[StoredFile]]) -> Iterator[None]:
+def naming_damage(location: Location, files: Mapping[str, Iterable[LoggedFile]]) -> Iterator[None]:
     """LakeDamagedError names the file that is the reason of an error: an engine that reads many does not say.
     Any other error stays what it is."""
     try:

@@ -21,7 +21,7 @@ MOST: Final = 100_000  # of one slice
 
 
 @dataclass(slots=True)
-class Findings:
+class SliceFindings:
     """`loops` counts what was found of the snapshots of each loop; a loop may lie in two slices."""
 
     rows: list[Finding] = field(default_factory=list)

@@ -54,7 +54,7 @@ class Merged:
 _COLUMNS: Final = (*MERGED_FIELDS, "version")
 
 
-class Placed(NamedTuple):
+class PlacedUnits(NamedTuple):
     """Packets of a stream in the order of its files. The state of one is LATE, or nothing: a late one comes
     after one of a greater place."""
 
@@ -67,7 +67,7 @@ class Placed(NamedTuple):
     copies: Array | None = None  # how often each came, where they are in order; None: all once
 
 
-def read_placed(parts: Sequence[FilePart], after: int, before: int, owners: list[Any]) -> Placed:
+def read_placed(parts: Sequence[FilePart], after: int, before: int, owners: list[Any]) -> PlacedUnits:
     """Units with places above `after` and below `before`. What their addresses point to belongs to
     `owners`."""
     packets_in_all = sum(piece.packets for part in parts for piece in part.layout.pieces)
@@ -90,7 +90,7 @@ def read_placed(parts: Sequence[FilePart], after: int, before: int, owners: list
             if done > before_it:
                 owners.append(packets.owner)
         reader.close()
-    return Placed(*(each[:done] for each in columns))
+    return PlacedUnits(*(each[:done] for each in columns))
 
 
 def _addresses(columns: Array) -> Array:
@@ -110,7 +110,7 @@ def _stream(part: FilePart, after: int, before: int) -> Array:
     return np.array([*about, *(word for each in both for word in each)], np.int64)
 
 
-def _feed(parts: Sequence[FilePart], first: int, end: int, owners: list[Any]) -> Placed:
+def _feed(parts: Sequence[FilePart], first: int, end: int, owners: list[Any]) -> PlacedUnits:
     """Packets with places above `first` and below `end`, each once."""
     placed = read_placed(parts, first, end, owners)
     if (placed.place[1:] > placed.place[:-1]).all():
@@ -118,7 +118,7 @@ def _feed(parts: Sequence[FilePart], first: int, end: int, owners: list[Any]) ->
     order = np.argsort(placed.place, kind="stable")
     place, firsts, copies = np.unique(placed.place[order], return_index=True, return_counts=True)
     chosen = order[firsts]
-    return Placed(
+    return PlacedUnits(
         place, placed.ts[chosen], placed.sent[chosen], placed.address[chosen], placed.length[chosen],
         placed.state[chosen], copies,
     )  # fmt: skip
@@ -142,7 +142,7 @@ def merge(slice_: Slice) -> Merged:
 
 def _merge(slice_: Slice, feeds: Mapping[Feed, Sequence[FilePart]], after: int, end: int) -> Merged:
     owners: dict[Feed, list[Any]] = {Feed.A: [], Feed.B: []}
-    none = Placed(*(np.zeros(0, np.int64) for _ in PLACED_FIELDS))
+    none = PlacedUnits(*(np.zeros(0, np.int64) for _ in PLACED_FIELDS))
     a, b = (_feed(feeds[feed], after, end, owners[feed]) if feeds.get(feed) else none for feed in owners)
     room = len(a.place) + len(b.place)
     out = np.empty((len(MERGED_FIELDS), max(room, 1)), np.int64)

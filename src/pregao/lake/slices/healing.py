@@ -21,12 +21,12 @@ from pregao.lake.slices.rows import LAKE_ROW
 from pregao.lake.slices.stored import CarriedOver
 from pregao.model.market import Side
 from pregao.model.rows import ROW, Kind, Rows
-from pregao.recovery.instruments import Known, Mark
+from pregao.recovery.instruments import BookStatus, Mark
 
 if TYPE_CHECKING:
     from pregao.lake.slices.machine import SliceMachine
 
-_CLEAN, _TOLD_AGAIN = int(Known.CLEAN), int(Mark.AWAITED | Mark.REPLENISHING)
+_CLEAN, _TOLD_AGAIN = int(BookStatus.CLEAN), int(Mark.AWAITED | Mark.REPLENISHING)
 _BEGINS_AGAIN: Final = int(Mark.AWAITED | Mark.RESTART)  # its rptSeq may begin anew
 
 

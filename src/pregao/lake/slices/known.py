@@ -15,7 +15,7 @@ from pregao.recovery.instruments import (
     NO_REPORT,
     NOBODY,
     SYNC,
-    Known,
+    BookStatus,
     Mark,
     lose_units,
     new_record,
@@ -49,13 +49,13 @@ class KnownInstruments:
 
     def doubt(self, number: int) -> int:
         """What is to be said of its book, as `Quality`."""
-        if self.book[number] == Known.CLEAN:
+        if self.book[number] == BookStatus.CLEAN:
             return int(Quality.GOOD)
         return int(Quality.AFTER_GAP if self.once[number] & BOOK_ONCE else Quality.BOOK_UNKNOWN)
 
     def doubts(self, number: int) -> int:
         """As for its book, with INCOMPLETE where its statistics are in doubt."""
-        whole = self.statistics[number] == Known.CLEAN
+        whole = self.statistics[number] == BookStatus.CLEAN
         return self.doubt(number) | int(Quality.GOOD if whole else Quality.INCOMPLETE)
 
     def is_as_unheard(self, number: int) -> bool:
@@ -68,11 +68,11 @@ class KnownInstruments:
         nobody knows any more what might prove it."""
         record = self.sync[number]
         in_doubt = doubts & Quality.AFTER_GAP
-        record["book"], record["bound"] = (Known.STALE, NEVER) if in_doubt else (Known.CLEAN, 0)
+        record["book"], record["bound"] = (BookStatus.STALE, NEVER) if in_doubt else (BookStatus.CLEAN, 0)
         record["marks"] = Mark.AWAITED if in_doubt else Mark.REPORTED if rpt_seq > 0 else 0
-        record["statistics"], record["spare"] = Known.STALE, BOOK_ONCE
+        record["statistics"], record["spare"] = BookStatus.STALE, BOOK_ONCE
         if not doubts & Quality.INCOMPLETE:
-            record["statistics"], record["spare"] = Known.CLEAN, BOOK_ONCE | STATISTICS_ONCE
+            record["statistics"], record["spare"] = BookStatus.CLEAN, BOOK_ONCE | STATISTICS_ONCE
         record["last"], record["last_at"], record["covered"] = rpt_seq, place, place
 
     def lose(self, place: int, packets: int | None) -> None:
@@ -84,11 +84,11 @@ class KnownInstruments:
         """ChannelReset: the numbers of those whose books are empty now (6.5.12)."""
         sync = self.used
         concerned = sync["covered"] < place
-        lost = concerned & (sync["book"] != Known.CLEAN) & (sync["statistics"] != Known.CLEAN)
+        lost = concerned & (sync["book"] != BookStatus.CLEAN) & (sync["statistics"] != BookStatus.CLEAN)
         sync["last"][lost] = NO_REPORT  # what was lost may have had reports
         sync["marks"][concerned] |= np.uint8(Mark.RESTART)
         self.unsettle(place)
-        sync["book"][concerned] = Known.UNVERIFIED
+        sync["book"][concerned] = BookStatus.UNVERIFIED
         sync["spare"][concerned] |= np.uint8(BOOK_ONCE)
         return np.flatnonzero(concerned)
 
@@ -96,7 +96,7 @@ class KnownInstruments:
         """A new sequence: books are told again, one by one (6.5.11)."""
         sync = self.used
         concerned = sync["covered"] < place
-        sync["book"][concerned & (sync["book"] == Known.CLEAN)] = Known.UNVERIFIED
+        sync["book"][concerned & (sync["book"] == BookStatus.CLEAN)] = BookStatus.UNVERIFIED
         sync["marks"][concerned] &= ~np.uint8(Mark.REPLENISHING)
         sync["marks"][concerned] |= np.uint8(Mark.AWAITED)
         sync["bound"][concerned] = NEVER
@@ -104,10 +104,10 @@ class KnownInstruments:
     def settle(self, number: int, place: int, rpt_seq: int, *, statistics: bool) -> None:
         """As a snapshot of that place says."""
         record = self.sync[number]
-        record["book"], record["bound"] = Known.CLEAN, 0
+        record["book"], record["bound"] = BookStatus.CLEAN, 0
         record["spare"] |= BOOK_ONCE
         if statistics:
-            record["statistics"] = Known.CLEAN
+            record["statistics"] = BookStatus.CLEAN
             record["spare"] |= STATISTICS_ONCE
         record["last"], record["last_at"], record["covered"] = rpt_seq, place, place
         record["marks"] = Mark.REPORTED if rpt_seq else 0
@@ -115,8 +115,8 @@ class KnownInstruments:
     def settle_all(self, numbers: Array, places: Array, rpt_seqs: Array) -> None:
         """Several, with their statistics."""
         sync = self.sync
-        sync["book"][numbers], sync["bound"][numbers] = Known.CLEAN, 0
-        sync["statistics"][numbers] = Known.CLEAN
+        sync["book"][numbers], sync["bound"][numbers] = BookStatus.CLEAN, 0
+        sync["statistics"][numbers] = BookStatus.CLEAN
         sync["spare"][numbers] |= np.uint8(BOOK_ONCE | STATISTICS_ONCE)
         for name, values in (("last", rpt_seqs), ("last_at", places), ("covered", places)):
             sync[name][numbers] = values
@@ -130,8 +130,8 @@ class KnownInstruments:
         """Absent from an anchor: there is nothing to know (6.3)."""
         sync = self.sync
         for name, value in (
-            ("book", Known.CLEAN), ("statistics", Known.CLEAN), ("bound", 0), ("last", 0), ("last_at", place),
-            ("covered", place), ("marks", 0), ("spare", BOOK_ONCE | STATISTICS_ONCE), ("missing", 0),
-            ("head", NOBODY), ("tail", NOBODY),
+            ("book", BookStatus.CLEAN), ("statistics", BookStatus.CLEAN), ("bound", 0), ("last", 0),
+            ("last_at", place), ("covered", place), ("marks", 0), ("spare", BOOK_ONCE | STATISTICS_ONCE),
+            ("missing", 0), ("head", NOBODY), ("tail", NOBODY),
         ):  # fmt: skip
             sync[name][numbers] = value

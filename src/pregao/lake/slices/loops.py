@@ -11,7 +11,7 @@ from pregao.lake.plan.captures import row_reader
 from pregao.lake.plan.index import Array
 from pregao.lake.plan.slicing import TO_LAST, LoopPart
 from pregao.lake.plan.units import NOWHERE
-from pregao.lake.slices.buffers import Findings
+from pregao.lake.slices.buffers import SliceFindings
 from pregao.lake.slices.feeds import read_placed
 from pregao.lake.slices.kernels.sampling import BOOK_ONCE, STATISTICS_ONCE
 from pregao.lake.slices.kernels.snapshots import MATCHED, RECORD_FIELDS, TOLD_FIELDS, settle_until
@@ -123,10 +123,10 @@ LOAD, LOST, CONFLICTING, BEGUN, ABSENT = range(5)
 _RECORD: Final = np.dtype([(name, "<i8") for name in RECORD_FIELDS])
 
 
-class Waiting:
+class WaitingSnapshots:
     """`emitted`: from which place to which what is found is told."""
 
-    def __init__(self, books: int, sync: Array, findings: Findings, emitted: tuple[int, int]) -> None:
+    def __init__(self, books: int, sync: Array, findings: SliceFindings, emitted: tuple[int, int]) -> None:
         self._books, self._sync = books, sync
         self._findings, self._emitted = findings, emitted
         self._records: Array = np.zeros(0, _RECORD)

@@ -22,16 +22,16 @@ from pregao.handler.kernels.core import SUSPECTED
 from pregao.lake.plan.captures import row_reader
 from pregao.lake.plan.index import NUMBER_BITS, Array
 from pregao.lake.plan.slicing import FROM_FIRST, Slice
-from pregao.lake.slices.buffers import EXECUTIONS, ORDERS, Findings, RowBuffers, Stretch
+from pregao.lake.slices.buffers import EXECUTIONS, ORDERS, RowBuffers, SliceFindings, Stretch
 from pregao.lake.slices.feeds import Merged, gaps_of
 from pregao.lake.slices.healing import Healing
 from pregao.lake.slices.kernels.books import CONTEXT_FIELDS, EVENT, SAMPLES_FULL, take_rows
 from pregao.lake.slices.kernels.merging import CONFLICT
 from pregao.lake.slices.known import MOST_INSTRUMENTS, UNHEARD, KnownInstruments
-from pregao.lake.slices.loops import BEGUN, CONFLICTING, LOAD, LOST, NEVER, LoadedLoop, Waiting
+from pregao.lake.slices.loops import BEGUN, CONFLICTING, LOAD, LOST, NEVER, LoadedLoop, WaitingSnapshots
 from pregao.lake.slices.made_rows import Samples
 from pregao.lake.slices.rows import LAKE_ROW
-from pregao.lake.slices.stored import Ending, StoredBooks, ending_of
+from pregao.lake.slices.stored import StoredBooks, UnitEnding, ending_of
 from pregao.lake.tables.analytics import Quality
 from pregao.model.market import DefinitionAction
 from pregao.model.rows import NULL, Kind, Rows
@@ -56,14 +56,14 @@ class SliceMachine:
         self.store = BookStore(max_instruments=MOST_INSTRUMENTS)
         self.known = KnownInstruments(load_system(slice_.system).policy.reports_in_a_unit)
         self.buffers = RowBuffers(int(merged.length.sum()) // _BYTES_OF_AN_ORDER)
-        self.findings = Findings()
+        self.findings = SliceFindings()
         assert self.store.add_instrument(_NOBODY) == UNHEARD
         self.store.numbering.follow(self.known.add)
         self.store.want_quotes()
         self.first_rows = np.full((len(merged), 2), NULL, np.int64)
-        self.ending: Ending | None = None
+        self.ending: UnitEnding | None = None
         self.samples = Samples(slice_, merged, self.store, self.known)
-        self.waiting = Waiting(
+        self.waiting = WaitingSnapshots(
             self.store.context, self.known.sync, self.findings, (slice_.start, slice_.stop)
         )
         self._core = RowCore(take_rows, CONTEXT_FIELDS, self.store, self.known.sync, self)

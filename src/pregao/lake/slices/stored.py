@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from pregao.books import layout as t
-from pregao.books.views import Policy
-from pregao.lake.plan.fingerprints import Carried
+from pregao.books.views import SidePolicy
+from pregao.lake.plan.fingerprints import CarriedBooks
 from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK, Array
 from pregao.lake.slices.kernels.books import settle_one
 from pregao.lake.slices.kernels.sampling import BOOK_ONCE, note_change
@@ -118,14 +118,14 @@ def _told_rpt_seq(last: int) -> int:
 
 
 @dataclass(slots=True)
-class Ending:
+class UnitEnding:
     """What the last slice of a unit ends with."""
 
     rows: Rows
-    carried: Carried
+    carried: CarriedBooks
 
 
-def ending_of(machine: "SliceMachine") -> Ending | None:
+def ending_of(machine: "SliceMachine") -> UnitEnding | None:
     merged = machine.merged
     if not len(merged):
         return None
@@ -141,7 +141,9 @@ def ending_of(machine: "SliceMachine") -> Ending | None:
     digest = _digest(rows, (version, number, sent_ns))
     good = (lake["quality"] & _IN_DOUBT == 0) & (lake["rpt_seq"] != NO_RPT_SEQ)
     reports = int(lake["rpt_seq"][good].max(initial=0))
-    return Ending(rows, Carried(key, version, number, sent_ns, reports, digest, machine.slice.system))
+    return UnitEnding(
+        rows, CarriedBooks(key, version, number, sent_ns, reports, digest, machine.slice.system)
+    )
 
 
 def _books(store: "BookStore", known: KnownInstruments) -> Iterator[Rows]:
@@ -169,7 +171,7 @@ def _book(orders: Rows, number: int, security_id: int, known: KnownInstruments) 
 
 def _orders(store: "BookStore", number: int, side: Side) -> Rows:
     slots: Array = store.order_array(number, side)
-    by_position = store.policy(number, side) is Policy.BY_POSITION
+    by_position = store.policy(number, side) is SidePolicy.BY_POSITION
     rows = np.zeros(len(slots), ROW)
     for name in ("id", "price", "size", "inserted_ns", "firm"):
         rows[name] = slots[name]

@@ -11,7 +11,7 @@ import numpy as np
 
 from pregao.lake.plan.index import Array
 from pregao.lake.plan.slicing import COOL_PACKETS, FROM_FIRST, piece_starts
-from pregao.lake.plan.unit_plan import Planned
+from pregao.lake.plan.unit_plan import UnitPlan
 from pregao.lake.plan.units import NOWHERE
 from pregao.lake.streaming.state import felt_from
 from pregao.model.streams import Feed
@@ -20,7 +20,7 @@ _EVENT_NS: Final = 1_000_000_000  # no event is sent for so long
 _FEEDS: Final = (Feed.A, Feed.B)
 
 
-def horizon(planned: Planned, wait_ns: int) -> int:
+def horizon(planned: UnitPlan, wait_ns: int) -> int:
     """The place up to which (exclusive) everything is known; FROM_FIRST: nothing yet."""
     unit = planned.unit
     pieces = piece_starts(unit)
@@ -36,7 +36,7 @@ def horizon(planned: Planned, wait_ns: int) -> int:
     return _last_place(known[roomy & (known["place"] <= _settled(planned, passed, wait_ns))])
 
 
-def _settled(planned: Planned, passed: int, wait_ns: int) -> int:
+def _settled(planned: UnitPlan, passed: int, wait_ns: int) -> int:
     """Before the first loop of which it is not known yet whether it can be trusted: packets that were
     lost while it was sent may still come, and so may its end, in the next file."""
     waits_ns = planned.unit.last_ns - wait_ns

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from pregao.lake.errors import LakeConflictError
 from pregao.lake.lake import ALL_SYSTEMS, Lake
-from pregao.lake.maintenance.compact import Group, compact, rewrite
+from pregao.lake.maintenance.compact import SmallFiles, compact, rewrite
 from pregao.lake.state import UNIT_LABEL, KnownUnits, LakeState, write_units
 from pregao.lake.store.committer import Committer
 from pregao.lake.store.files import DataFile
@@ -40,7 +40,7 @@ class Joined:
 
 @dataclass(slots=True)
 class _Work:
-    groups: list[Group] = field(default_factory=list)
+    groups: list[SmallFiles] = field(default_factory=list)
     rows: list[dict[str, Any]] = field(default_factory=list)
     replaced: list[DataFile] = field(default_factory=list)  # rows of units
 
@@ -84,7 +84,7 @@ class Joiner:
         for table in DATA_TABLES.values():
             mine = tuple(file for file in live if file.table == table.name and label_of(file) in labels)
             if mine:
-                work.groups.append(Group(table, mine, joined))
+                work.groups.append(SmallFiles(table, mine, joined))
         work.rows.append(changed_row(row, state))
         work.replaced += [file.data_file() for file in live if label_of(file) == UNIT_LABEL]
 

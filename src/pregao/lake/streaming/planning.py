@@ -9,13 +9,13 @@ from typing import Any
 
 from pregao.lake.plan.fingerprints import Input, digest_of, fingerprint, from_json
 from pregao.lake.plan.index import FileIndex
-from pregao.lake.plan.unit_plan import Planned, start_of
-from pregao.lake.plan.units import NOWHERE, Unit, find_units
+from pregao.lake.plan.unit_plan import UnitPlan, start_of
+from pregao.lake.plan.units import NOWHERE, LakeUnit, find_units
 from pregao.lake.state import LakeState
 from pregao.lake.streaming.days import Rows, beside, inputs_of
 from pregao.lake.streaming.indexes import IndexCache
 from pregao.lake.streaming.source import StreamSettings
-from pregao.lake.streaming.steps import Step, is_open, plan_step
+from pregao.lake.streaming.steps import UnitStep, is_open, plan_step
 from pregao.lake.tables.table import CHANNEL, UnitKey
 from pregao.lake.unit_work import missing_inputs
 
@@ -25,7 +25,7 @@ class Quarantined:
     """A unit that is left as it is: captures have come for it, and others that its rows were made from are
     not there any more. Built from what there is, it would lose rows."""
 
-    unit: Unit
+    unit: LakeUnit
     late: tuple[str, ...]  # captures that are of no other unit
     reason: str
 
@@ -46,7 +46,7 @@ class Planner:
         self.quarantined: dict[UnitKey, Quarantined] = {}
         self._left: set[UnitKey] = set()  # those, and what nothing has come for
 
-    def steps(self, *, finish: bool) -> list[Step]:
+    def steps(self, *, finish: bool) -> list[UnitStep]:
         units, indexes = self._plan()
         live = self._before.files_by_unit(unit.key for unit in units)
         found = []
@@ -60,7 +60,7 @@ class Planner:
                 continue
             if not self._is_wanted(unit, units, indexes):
                 continue
-            planned = Planned.of(unit, indexes)
+            planned = UnitPlan.of(unit, indexes)
             begins = self._chain.begins(key, planned.start)
             self._before.depends_on_days(key, self._chain.before(key))
             planned.begins = None if begins is None else self._before.locate(begins)
@@ -76,7 +76,7 @@ class Planner:
                 self._chain.settle(key)
         return found
 
-    def _plan(self) -> tuple[list[Unit], list[FileIndex]]:
+    def _plan(self) -> tuple[list[LakeUnit], list[FileIndex]]:
         """With all captures that the units which may change were made from, as far as they are there."""
         gone: dict[str, str] = {}
         while True:
@@ -93,7 +93,7 @@ class Planner:
                 return units, indexes
             gone |= dict(self._cache.add(missing))
 
-    def _quarantine(self, units: list[Unit], indexes: list[FileIndex]) -> None:
+    def _quarantine(self, units: list[LakeUnit], indexes: list[FileIndex]) -> None:
         """Units that would be replaced by ones of fewer captures."""
         shared = Counter(number for unit in units for number in unit.files)
         for unit in units:
@@ -120,13 +120,13 @@ class Planner:
     def _is_chosen(self, channel: int) -> bool:
         return self._settings.channels is None or channel in self._settings.channels
 
-    def _is_touched(self, unit: Unit, indexes: list[FileIndex]) -> bool:
+    def _is_touched(self, unit: LakeUnit, indexes: list[FileIndex]) -> bool:
         """Whether it has other captures than its rows were made from."""
         row = self._rows.get(unit.key)
         now = [Input.of(indexes[number]) for number in unit.files]
         return row is None or fingerprint(now) != fingerprint(from_json(row["inputs"]))
 
-    def _is_wanted(self, unit: Unit, units: Iterable[Unit], indexes: list[FileIndex]) -> bool:
+    def _is_wanted(self, unit: LakeUnit, units: Iterable[LakeUnit], indexes: list[FileIndex]) -> bool:
         """What has new captures or is not finished, or begins with other books than it was built upon; and
         the day before one that has just begun, for that is where its end is known from."""
         if self._is_touched(unit, indexes) or is_open(self._rows[unit.key]):
@@ -137,11 +137,11 @@ class Planner:
         later = [other for other in units if _is_later(other, unit)]
         return bool(later) and later[0].key not in self._rows
 
-    def _has_ended(self, unit: Unit, units: Iterable[Unit]) -> bool:
+    def _has_ended(self, unit: LakeUnit, units: Iterable[LakeUnit]) -> bool:
         """Long enough ago that none of its captures should be under way."""
         until_ns = unit.last_ns + self._settings.wait_ns
         return any(_is_later(other, unit) and other.last_ns >= until_ns for other in units)
 
 
-def _is_later(other: Unit, unit: Unit) -> bool:
+def _is_later(other: LakeUnit, unit: LakeUnit) -> bool:
     return other.key.feed == unit.key.feed and other.trade_date > unit.trade_date

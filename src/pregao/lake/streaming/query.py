@@ -17,14 +17,14 @@ from pregao.lake.errors import LakeConflictError, LakeError
 from pregao.lake.plan.stored import Stored
 from pregao.lake.spark.failures import told as told_in_one_line
 from pregao.lake.streaming import indexes
-from pregao.lake.streaming.source import FORMAT, LOG, BatchReport, CaptureSource
+from pregao.lake.streaming.source import FORMAT, LOG, BatchReport, FolderSource
 from pregao.lake.streaming.streamer import Streamer
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-Told = Callable[[BatchReport], None]
+OnBatch = Callable[[BatchReport], None]
 
 _QUERY: Final = "query"  # Spark's own checkpoints
 _KEPT_BATCHES: Final = "8"  # of Spark's logs
@@ -37,11 +37,11 @@ class StoppingError(LakeError):
     """A batch that was asked for after the end."""
 
 
-class Query:
+class LakeStreaming:
     """Every `every_s` seconds, or once with what is there (None)."""
 
     def __init__(
-        self, spark: "SparkSession", streamer: Streamer, checkpoint: Path, told: Told, *,
+        self, spark: "SparkSession", streamer: Streamer, checkpoint: Path, told: OnBatch, *,
         every_s: float | None = None, most_files: int = 0,
     ) -> None:  # fmt: skip
         self._spark, self._streamer, self._checkpoint, self._told = spark, streamer, checkpoint, told
@@ -75,7 +75,7 @@ class Query:
     def _start(self, folder: str) -> "StreamingQuery":
         spark, checkpoint = self._spark, self._checkpoint
         spark.conf.set("spark.sql.streaming.minBatchesToRetain", _KEPT_BATCHES)
-        spark.dataSource.register(CaptureSource)
+        spark.dataSource.register(FolderSource)
         options = {"folder": folder, "log": str(checkpoint / LOG), "most": str(self._most)}
         frame = spark.readStream.format(FORMAT).options(**options).load()
         trigger: dict[str, Any] = {"availableNow": True}

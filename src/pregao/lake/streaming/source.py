@@ -35,7 +35,7 @@ LOG: Final = "captures.log"
 _COUNT: Final = "captures"
 
 
-class CaptureSource(DataSource):
+class FolderSource(DataSource):
     """Options: `folder` of the captures, `log` the file that names those found, `most` a batch."""
 
     @classmethod
@@ -50,7 +50,7 @@ class CaptureSource(DataSource):
         return CaptureReader(self.options["folder"], Path(self.options["log"]), most)
 
 
-class CapturePartition(InputPartition):
+class FolderPartition(InputPartition):
     def __init__(self, files: list[Stored]) -> None:
         super().__init__(None)
         self.files = files
@@ -84,10 +84,10 @@ class CaptureReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         files = self._log.between(start[_COUNT], end[_COUNT])
-        return [CapturePartition(files)] if files else []
+        return [FolderPartition(files)] if files else []
 
     def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
-        assert isinstance(partition, CapturePartition)
+        assert isinstance(partition, FolderPartition)
         return (tuple(file) for file in partition.files)
 
 

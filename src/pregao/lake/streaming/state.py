@@ -14,7 +14,7 @@ from pregao.lake.plan.fingerprints import digest_of
 from pregao.lake.plan.index import NUMBER_BITS, FileIndex
 from pregao.lake.plan.marks import Symbols, Version
 from pregao.lake.plan.slicing import FROM_FIRST, TO_LAST
-from pregao.lake.plan.unit_plan import Planned
+from pregao.lake.plan.unit_plan import UnitPlan
 from pregao.lake.plan.units import NOWHERE, UnitStream, placed_runs
 
 
@@ -138,7 +138,7 @@ _DIGITS = 16
 Item = tuple[int, str]  # a place, and what is felt from there
 
 
-def digests(planned: Planned, indexes: list[FileIndex], stops: Iterable[int]) -> list[str]:
+def digests(planned: UnitPlan, indexes: list[FileIndex], stops: Iterable[int]) -> list[str]:
     """Of segments that end there, in the order of the stops, which must be ascending."""
     unit = planned.unit
     streams = [stream for streams in unit.feeds.values() for stream in streams]
@@ -154,7 +154,7 @@ def digests(planned: Planned, indexes: list[FileIndex], stops: Iterable[int]) ->
     return found
 
 
-def _items(planned: Planned, indexes: list[FileIndex], streams: list[UnitStream]) -> Iterator[Item]:
+def _items(planned: UnitPlan, indexes: list[FileIndex], streams: list[UnitStream]) -> Iterator[Item]:
     for feed, each in planned.unit.feeds.items():
         for stream in each:
             file, runs = indexes[stream.file], placed_runs(stream)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from pregao.lake.plan.fingerprints import (
     CODE_VERSION,
     SCHEMA_VERSION,
-    Carried,
+    CarriedBooks,
     digest_of,
     from_json,
     unit_fingerprint,
@@ -18,7 +18,7 @@ from pregao.lake.plan.fingerprints import (
 from pregao.lake.plan.index import FileIndex
 from pregao.lake.plan.marks import Symbols
 from pregao.lake.plan.slicing import FROM_FIRST, TO_LAST, Slice, anchor_before, cut_between, piece_starts
-from pregao.lake.plan.unit_plan import PLAN, Planned
+from pregao.lake.plan.unit_plan import PLAN, UnitPlan
 from pregao.lake.state import UNIT_LABEL
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.intent import Change
@@ -45,10 +45,10 @@ _OURS: Final = (PLAN, UNIT_LABEL, ANALYTICS)  # labels of files, besides those o
 
 
 @dataclass(slots=True)
-class Step:
+class UnitStep:
     """`state` is without the new segments yet; `removes` has no derived files."""
 
-    planned: Planned
+    planned: UnitPlan
     state: StreamState
     slices: list[Slice]
     removes: list[DataFile]
@@ -79,9 +79,9 @@ def slice_label(number: int) -> str:
 
 
 def plan_step(
-    planned: Planned, indexes: list[FileIndex], row: dict[str, Any] | None, live: list[DataFile],
+    planned: UnitPlan, indexes: list[FileIndex], row: dict[str, Any] | None, live: list[DataFile],
     known_symbols: Callable[[], Symbols], *, finish: bool, wait_ns: int,
-) -> Step | None:  # fmt: skip
+) -> UnitStep | None:  # fmt: skip
     """None: there is nothing to build. `live` are the files of the unit, `known_symbols` tells the symbols
     that its rows were written with."""
     going_on = None if row is None else state_of(row, live)
@@ -110,11 +110,11 @@ def plan_step(
     kept = [file for file in live if (file.table, file.path) not in names]
     state.instruments, state.derived = made_of, False
     state.reached = int(planned.unit.all_runs["last"].max())
-    return Step(planned, state, slices, removes, kept, stop, new_instruments, len(gone), indexes)
+    return UnitStep(planned, state, slices, removes, kept, stop, new_instruments, len(gone), indexes)
 
 
 def _slices(
-    planned: Planned, indexes: list[FileIndex], state: StreamState, firm: int, stop: int
+    planned: UnitPlan, indexes: list[FileIndex], state: StreamState, firm: int, stop: int
 ) -> list[Slice]:
     """What is not firm yet is apart, for it will be built again when more is known."""
     unit, loops = planned.unit, planned.loops
@@ -147,7 +147,7 @@ def state_of(row: dict[str, Any], live: Iterable[DataFile | LiveFile]) -> Stream
 
 
 def _unchanged(
-    planned: Planned, indexes: list[FileIndex], state: StreamState, known_symbols: Callable[[], Symbols]
+    planned: UnitPlan, indexes: list[FileIndex], state: StreamState, known_symbols: Callable[[], Symbols]
 ) -> int:
     """How many segments have the rows that they would have now."""
     segments = state.segments
@@ -163,7 +163,7 @@ def _unchanged(
     return 0 if is_renamed(known_symbols(), planned.symbols, until_ns) else count
 
 
-def _back_to_a_start(planned: Planned, state: StreamState) -> list[Segment]:
+def _back_to_a_start(planned: UnitPlan, state: StreamState) -> list[Segment]:
     """The last segment must end where another slice can begin."""
     pieces, count = piece_starts(planned.unit), len(state.segments)
     while count and (
@@ -191,7 +191,7 @@ def _removes(live: list[DataFile], gone: list[Segment], *, whole: bool, instrume
 _OPEN = "open-"  # before the fingerprint of a unit that is not finished: no build takes it for its own
 
 
-def step_files(location: Location, step: Step, done: list[SliceDone], build_id: str) -> list[DataFile]:
+def step_files(location: Location, step: UnitStep, done: list[SliceDone], build_id: str) -> list[DataFile]:
     """All but the unit's row. The step's state has its new segments then."""
     planned, state = step.planned, step.state
     adds = [file for each in done for file in each.files]
@@ -211,7 +211,7 @@ def step_files(location: Location, step: Step, done: list[SliceDone], build_id: 
     return adds + planned.write(location, tables, PLAN)
 
 
-def _losses(step: Step, keys: list[str], build_id: str) -> Any:
+def _losses(step: UnitStep, keys: list[str], build_id: str) -> Any:
     planned = step.planned
     counts: dict[int, Counter[str]] = {
         loop.number: step.state.found(key)
@@ -221,7 +221,7 @@ def _losses(step: Step, keys: list[str], build_id: str) -> Any:
     return losses_table(planned.unit, planned.loops, counts, planned.damage, step.stop, build_id)
 
 
-def unit_row(step: Step, settings: StreamSettings, build_id: str) -> dict[str, Any]:
+def unit_row(step: UnitStep, settings: StreamSettings, build_id: str) -> dict[str, Any]:
     planned, state = step.planned, step.state
     made_of = unit_fingerprint(
         planned.inputs,
@@ -233,7 +233,7 @@ def unit_row(step: Step, settings: StreamSettings, build_id: str) -> dict[str, A
     is_whole = step.stop == TO_LAST
     return planned.unit_row(
         made_of if is_whole else _OPEN + made_of, state.to_plan(len(planned.loops)),
-        Carried(planned.key, *state.ends) if is_whole and state.ends else None, build_id,
+        CarriedBooks(planned.key, *state.ends) if is_whole and state.ends else None, build_id,
     )  # fmt: skip
 
 

@@ -38,7 +38,7 @@ from pregao.lake.streaming.source import BatchReport, StreamSettings
 from pregao.lake.streaming.state import StreamState
 from pregao.lake.streaming.steps import (
     ANALYTICS,
-    Step,
+    UnitStep,
     awaits_deriving,
     changed_row,
     label_of,
@@ -67,7 +67,7 @@ class _Batch:
     behind, though nothing else of them changes now."""
 
     before: LakeState
-    steps: list[Step]
+    steps: list[UnitStep]
     waiting: list[dict[str, Any]]
     build_id: str = field(default_factory=lambda: uuid4().hex[:16])
     adds: list[DataFile] = field(default_factory=list)
@@ -158,7 +158,7 @@ class Streamer:
         report.seconds = perf_counter() - began
         return report
 
-    def _derives(self, steps: list[Step], *, finish: bool) -> bool:
+    def _derives(self, steps: list[UnitStep], *, finish: bool) -> bool:
         """A unit that is finished has all its tables."""
         if not self._settings.derive:
             return False

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from pregao.books.layout import QUOTE
 from pregao.lake.errors import LakeDamagedError
-from pregao.lake.plan.fingerprints import Carried
+from pregao.lake.plan.fingerprints import CarriedBooks
 from pregao.lake.reading.arrow import read
 from pregao.lake.reading.conditions import Condition
 from pregao.lake.reading.faces import order_rows
@@ -38,7 +38,7 @@ _COLUMNS: Final = (
 )  # fmt: skip
 
 
-def read_stored(location: Location, carried: Carried) -> StoredBooks:
+def read_stored(location: Location, carried: CarriedBooks) -> StoredBooks:
     found = read(location, BOOK_CHECKPOINTS, carried.files, _WANTED, _COLUMNS)
     found = found.sort_by([("security_id", "ascending"), ("entry", "ascending")]).combine_chunks()
     others = found.filter(pc.is_null(found["security_id"]))["quality"].to_pylist()
@@ -157,7 +157,8 @@ def _orders(rows: Rows, order: Array, lineage: Lineage) -> Any:
     columns |= {
         "action": _actions(kinds, sorted_rows["action"]),
         "side": _ORDER_SIDES[sorted_rows["side"]],
-        "order_id": sorted_rows["id"], "price": sorted_rows["price"], "size": sorted_rows["size"],
+        "order_id": sorted_rows["id"],
+        "price": sorted_rows["price"], "size": sorted_rows["size"],
         "previous_size": np.where(told, sorted_rows["other"], NULL),
         "position": or_null(sorted_rows["position"]), "firm": or_null(sorted_rows["firm"]),
         "ts_inserted": sorted_rows["inserted_ns"],
@@ -180,7 +181,8 @@ def checkpoints_table(by_anchor: Mapping[str, list[Rows]], lineage: Lineage) -> 
         "anchor": anchors[order],
         "rpt_seq": np.where(unreported, NULL, columns["rpt_seq"]), "applied_seq_num": columns["seq_num"],
         "applied_rpt_seq": np.where(unreported, NULL, sorted_rows["rpt_seq"].astype(np.int64)),
-        "side": _ORDER_SIDES[sorted_rows["side"]], "order_id": sorted_rows["id"], "price": sorted_rows["price"],
+        "side": _ORDER_SIDES[sorted_rows["side"]], "order_id": sorted_rows["id"],
+        "price": sorted_rows["price"],
         "size": sorted_rows["size"], "position": or_null(sorted_rows["position"]),
         "firm": or_null(sorted_rows["firm"]), "ts_inserted": sorted_rows["inserted_ns"],
         "implied": sorted_rows["flags"] & Flag.IMPLIED != 0,

@@ -13,7 +13,7 @@ from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK
 from pregao.lake.plan.marks import PlacedNews, Symbols, Version
 from pregao.lake.plan.presence import difference, holes, lost_beginnings
 from pregao.lake.plan.slicing import TO_LAST
-from pregao.lake.plan.units import Unit
+from pregao.lake.plan.units import LakeUnit
 from pregao.lake.tables.analytics import QUALITY, Quality
 from pregao.lake.tables.instruments import INSTRUMENTS
 from pregao.lake.tables.messages import NEWS
@@ -27,7 +27,7 @@ _LIMIT = 10**DECIMAL_DIGITS
 Row = dict[str, Any]
 
 
-def _placed(unit: Unit, place: int, index: int | None = None) -> Row:
+def _placed(unit: LakeUnit, place: int, index: int | None = None) -> Row:
     if place < 0:
         return {}
     return {
@@ -42,7 +42,7 @@ def _timed(sent_ns: int | None) -> Row:
     return {"ts_event": sent_ns, "time": sent_ns // 1000, "ts_event_kind": "SEND", "ts_send": sent_ns}
 
 
-def _table(unit: Unit, table: Table, rows: list[Row], build_id: str) -> Any:
+def _table(unit: LakeUnit, table: Table, rows: list[Row], build_id: str) -> Any:
     """In the table's order; the rows are few."""
     common = {"channel": unit.channel, "quality": 0, "build_id": build_id}
     filled = [common | row for row in rows]
@@ -62,11 +62,11 @@ class InputFinding(NamedTuple):
 # Instruments
 
 
-def instruments_table(unit: Unit, told: list[Version], build_id: str) -> Any:
+def instruments_table(unit: LakeUnit, told: list[Version], build_id: str) -> Any:
     return _table(unit, INSTRUMENTS, [_instrument(unit, version) for version in told], build_id)
 
 
-def _instrument(unit: Unit, version: Version) -> Row:
+def _instrument(unit: LakeUnit, version: Version) -> Row:
     one = version.instrument
     return {
         "security_id": one.security_id, "symbol": one.symbol, **_timed(version.from_ns),
@@ -131,7 +131,7 @@ def _decimal(value: int | None, places: int) -> Any:
 # News
 
 
-def news_table(unit: Unit, news: Iterable[PlacedNews], symbols: Symbols, build_id: str) -> Any:
+def news_table(unit: LakeUnit, news: Iterable[PlacedNews], symbols: Symbols, build_id: str) -> Any:
     rows = []
     for each in news:
         told = each.news
@@ -164,8 +164,8 @@ def symbol_at(symbols: Symbols, security_id: int | None, sent_ns: int | None) ->
 
 
 def quality_table(
-    unit: Unit, loops: list[Loop], done: Iterable[SliceDone], symbols: Symbols, damage: list[InputFinding],
-    build_id: str,
+    unit: LakeUnit, loops: list[Loop], done: Iterable[SliceDone], symbols: Symbols,
+    damage: list[InputFinding], build_id: str,
 ) -> Any:  # fmt: skip
     counts: dict[int, Counter[str]] = {}
     rows: list[Row] = []
@@ -177,13 +177,13 @@ def quality_table(
     return _table(unit, QUALITY, rows, build_id)
 
 
-def findings_table(unit: Unit, findings: Iterable[Row], symbols: Symbols, build_id: str) -> Any:
+def findings_table(unit: LakeUnit, findings: Iterable[Row], symbols: Symbols, build_id: str) -> Any:
     """What slices have found, apart from what they proved of loops."""
     return _table(unit, QUALITY, [_finding(unit, finding, symbols) for finding in findings], build_id)
 
 
 def losses_table(
-    unit: Unit, loops: list[Loop], counts: dict[int, Counter[str]], damage: list[InputFinding],
+    unit: LakeUnit, loops: list[Loop], counts: dict[int, Counter[str]], damage: list[InputFinding],
     until: int, build_id: str,
 ) -> Any:  # fmt: skip
     """What only the whole unit can tell, as far as places before `until` are concerned."""
@@ -191,7 +191,7 @@ def losses_table(
     return _table(unit, QUALITY, rows, build_id)
 
 
-def _finding(unit: Unit, told: Row, symbols: Symbols) -> Row:
+def _finding(unit: LakeUnit, told: Row, symbols: Symbols) -> Row:
     finding = dict(told)
     place, sent = finding.pop("place"), finding.pop("ts_event")
     index = finding.pop("msg_index", None)
@@ -199,11 +199,11 @@ def _finding(unit: Unit, told: Row, symbols: Symbols) -> Row:
     return {**_timed(sent), **_placed(unit, place, index), "symbol": symbol, "ts_to": sent, **finding}
 
 
-def _loops(unit: Unit, loops: list[Loop], counts: dict[int, Counter[str]]) -> Iterable[Row]:
+def _loops(unit: LakeUnit, loops: list[Loop], counts: dict[int, Counter[str]]) -> Iterable[Row]:
     return (_loop(unit, loops[number], found) for number, found in sorted(counts.items()))
 
 
-def _losses(unit: Unit, until: int = TO_LAST) -> Iterable[Row]:
+def _losses(unit: LakeUnit, until: int = TO_LAST) -> Iterable[Row]:
     all_runs = _before(unit.all_runs, until)
     yield from (_lost(unit, run, "GAP", "ERROR", None) for run in holes(all_runs))
     yield from (_lost(unit, run, "GAP", "ERROR", None) for run in lost_beginnings(all_runs, unit.taken_over))
@@ -220,7 +220,7 @@ def _before(runs: Any, until: int) -> Any:
     return cut
 
 
-def _lost(unit: Unit, run: Any, finding: str, severity: str, feed: str | None) -> Row:
+def _lost(unit: LakeUnit, run: Any, finding: str, severity: str, feed: str | None) -> Row:
     first, last = int(run["first"]), int(run["last"])
     return {
         "finding": finding, "severity": severity, "feed": feed, "stream": "INCREMENTAL",
@@ -235,7 +235,7 @@ def _damage(damage: list[InputFinding]) -> Iterable[Row]:
         yield {"finding": each.finding, "severity": each.severity, "count": 1, "detail": each.detail}
 
 
-def _loop(unit: Unit, loop: Loop, found: Counter[str]) -> Row:
+def _loop(unit: LakeUnit, loop: Loop, found: Counter[str]) -> Row:
     """What a loop proved: `count` books are equal to B3's."""
     detail = ", ".join(f"{count} {what}" for what, count in sorted(found.items()))
     return {

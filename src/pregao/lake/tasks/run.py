@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from pregao.feeds.registry import load_system
-from pregao.lake.plan.fingerprints import Carried
+from pregao.lake.plan.fingerprints import CarriedBooks
 from pregao.lake.plan.slicing import Slice
 from pregao.lake.running.runners import without_collector
 from pregao.lake.slices import buffers as b
@@ -46,7 +46,7 @@ class SliceDone:
     seconds: dict[str, float] = field(default_factory=dict)
     unnamed: list[int] = field(default_factory=list)  # ids of which no definition is known
     latency: list[Any] = field(default_factory=list)  # of its packets, counted: see `latencies.histograms`
-    ends: Carried | None = None  # of the last slice of a unit
+    ends: CarriedBooks | None = None  # of the last slice of a unit
 
 
 _ROW_TABLES: Final[tuple[tuple[int, Table, Callable[..., Any]], ...]] = (

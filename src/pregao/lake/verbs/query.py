@@ -28,7 +28,7 @@ _HUGE: Final = pa.decimal128(38, 0)
 _STACKS: Final = ("JVM stacktrace", "at ", "'", "+-", "LINE ", "Stack Trace")
 
 
-class Query(Protocol):
+class LakeQuery(Protocol):
     @property
     def version(self) -> int: ...
     def run(self, sql: str) -> Any: ...
@@ -41,7 +41,7 @@ class Query(Protocol):
 def open_query(
     lake: str, *, engine: str = DUCKDB, as_of: int | None = None, system: Systems = None,
     master: str | None = None, archive: str | None = None,
-) -> Query:  # fmt: skip
+) -> LakeQuery:  # fmt: skip
     if engine == SPARK:
         return SparkQuery(lake, as_of=as_of, system=system, master=master, archive=archive)
     return DuckQuery(lake, as_of=as_of, system=system)

@@ -17,7 +17,7 @@ from aiohttp import web
 
 from pregao.io.bounded_http import (
     Connections,
-    Limits,
+    ServerLimits,
     close_bounded,
     is_loopback,
     one_line_for_many,
@@ -29,7 +29,9 @@ from pregao.model.errors import ConfigurationError
 _PATH: Final = "/metrics"
 _BODY_LIMIT: Final = 1024
 _START_S: Final = 30.0
-_LIMITS: Final = Limits(connections=64)  # few ask for metrics, and this process has sockets to keep open
+_LIMITS: Final = ServerLimits(
+    connections=64
+)  # few ask for metrics, and this process has sockets to keep open
 
 
 def parse_address(text: str) -> tuple[str, int]:
@@ -43,7 +45,7 @@ def parse_address(text: str) -> tuple[str, int]:
 class MetricsServer:
     """Port 0: any free one. On an address that is not loopback everybody on the network can read it."""
 
-    def __init__(self, host: str, port: int, limits: Limits | None = None) -> None:
+    def __init__(self, host: str, port: int, limits: ServerLimits | None = None) -> None:
         self._host, self._port, self._limits = host, port, limits or _LIMITS
         self._text = ""
         self._thread = threading.Thread(target=self._run, name="pregao-metrics", daemon=True)

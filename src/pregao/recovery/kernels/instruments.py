@@ -40,12 +40,12 @@ from pregao.recovery.instruments import (
     NOBODY,
     STATISTICS,
     TAIL,
+    BookStatus,
     Decision,
-    Known,
     Mark,
 )
 
-STALE, UNVERIFIED, CLEAN = int(Known.STALE), int(Known.UNVERIFIED), int(Known.CLEAN)
+STALE, UNVERIFIED, CLEAN = int(BookStatus.STALE), int(BookStatus.UNVERIFIED), int(BookStatus.CLEAN)
 IGNORED, RESTART = int(Mark.IGNORED), int(Mark.RESTART)
 REPORTED, AWAITED, COUNTED = int(Mark.REPORTED), int(Mark.AWAITED), int(Mark.COUNTED)
 REPLENISHING = int(Mark.REPLENISHING)

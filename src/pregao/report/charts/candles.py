@@ -12,7 +12,7 @@ from pregao.report.charts.axes import (
     time_scale,
     value_axis,
 )
-from pregao.report.gathering.activity import Candle, Prices
+from pregao.report.gathering.activity import Candle, PriceChart
 from pregao.report.markup import Markup, clock, compact, join, number, price, tag
 
 PRICE_HEIGHT = 270.0
@@ -20,7 +20,7 @@ HEIGHT = 400.0
 _BETWEEN = 26.0
 
 
-def candle_chart(prices: Prices) -> Markup:
+def candle_chart(prices: PriceChart) -> Markup:
     candles, length = prices.candles, prices.length_ns
     across = time_scale(candles[0].start_ns, candles[-1].start_ns + length)
     low, high = min(each.low for each in candles), max(each.high for each in candles)

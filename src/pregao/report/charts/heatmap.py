@@ -14,7 +14,7 @@ from pregao.report.charts.axes import (
     time_scale,
     value_axis,
 )
-from pregao.report.gathering.depth import Column, Depth
+from pregao.report.gathering.depth import DepthChart, DepthColumn
 from pregao.report.markup import Markup, clock, join, number, price, tag
 
 HEIGHT = 380.0
@@ -22,7 +22,7 @@ STEPS = 6
 _SCALE = 10_000
 
 
-def depth_chart(depth: Depth) -> Markup:
+def depth_chart(depth: DepthChart) -> Markup:
     bottom = HEIGHT - BELOW
     end = depth.start_ns + depth.column_ns * len(depth.columns)
     across = time_scale(depth.start_ns, end)
@@ -44,7 +44,7 @@ def depth_chart(depth: Depth) -> Markup:
     )  # fmt: skip
 
 
-def _stale(depth: Depth, across: Scale, bottom: float) -> Markup:
+def _stale(depth: DepthChart, across: Scale, bottom: float) -> Markup:
     parts = []
     for start, end in depth.stale:
         left, right = (min(max(across(at), across.first), across.last) for at in (start, end))
@@ -52,26 +52,26 @@ def _stale(depth: Depth, across: Scale, bottom: float) -> Markup:
     return join(parts)
 
 
-def _sizes(depth: Depth) -> Iterable[int]:
+def _sizes(depth: DepthChart) -> Iterable[int]:
     for column in depth.columns:
         if column is not None:
             yield from column.bids.values()
             yield from column.offers.values()
 
 
-def _steps(depth: Depth) -> tuple[int, int]:
+def _steps(depth: DepthChart) -> tuple[int, int]:
     """Least and greatest of what is usual: one huge order must not make all others pale."""
     sizes = sorted(size for size in _sizes(depth) if size > 0) or [1]
     return sizes[len(sizes) // 20], sizes[-1 - len(sizes) // 50]
 
 
-def _cells(depth: Depth, edges: list[tuple[float, float]], up: Scale) -> Markup:
+def _cells(depth: DepthChart, edges: list[tuple[float, float]], up: Scale) -> Markup:
     """One path a shade; equal neighbours in a row are one rectangle."""
     least, most = _steps(depth)
     drawn: dict[str, list[str]] = {}
     running: dict[tuple[str, int], tuple[str, float]] = {}  # side and row → shade and where it began
     height = abs(up((depth.lowest + depth.row_height) / _SCALE) - up(depth.lowest / _SCALE))
-    empty = Column(0, {}, {}, None, None)
+    empty = DepthColumn(0, {}, {}, None, None)
     for place, column in enumerate((*depth.columns, empty)):
         now: dict[tuple[str, int], str] = {}
         for side, sizes in (("bid", (column or empty).bids), ("offer", (column or empty).offers)):
@@ -101,7 +101,7 @@ def _shade(size: int, least: int, most: int) -> int:
     return min(int(log(size / least) / log(most / least) * STEPS), STEPS - 1)
 
 
-def _best(depth: Depth, edges: list[tuple[float, float]], up: Scale) -> Markup:
+def _best(depth: DepthChart, edges: list[tuple[float, float]], up: Scale) -> Markup:
     """Where both sides are: a line in the middle of the best prices."""
     parts: list[str] = []
     drawing = False
@@ -115,7 +115,7 @@ def _best(depth: Depth, edges: list[tuple[float, float]], up: Scale) -> Markup:
     return tag("path", d="".join(parts), class_="middle")
 
 
-def _tip(column: Column | None, at: int) -> str:
+def _tip(column: DepthColumn | None, at: int) -> str:
     if column is None:
         return f"{clock(at, seconds=True)}\nthe book is not known"
     sizes = sum(column.bids.values()), sum(column.offers.values())

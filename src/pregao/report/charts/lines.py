@@ -18,7 +18,7 @@ from pregao.report.charts.axes import (
     usual_most,
     value_axis,
 )
-from pregao.report.gathering.health import Span
+from pregao.report.gathering.health import DoubtSpan
 from pregao.report.markup import Markup, clock, duration, join, number, of, tag
 
 HEIGHT = 210.0
@@ -26,14 +26,14 @@ _NAMES = 74.0  # room for names to the right
 
 
 @dataclass(frozen=True)
-class Line:
+class ChartLine:
     name: str
     class_: str
     points: tuple[tuple[int, float | None], ...]  # None: nothing was measured, the line has a hole
 
 
 def line_chart(
-    lines: Sequence[Line], *, key: str, title: str, about: str, text: Callable[[float], str],
+    lines: Sequence[ChartLine], *, key: str, title: str, about: str, text: Callable[[float], str],
     tip: Callable[[float], str], step_ns: int,
 ) -> Markup:  # fmt: skip
     times = sorted({at for line in lines for at, _ in line.points})
@@ -64,7 +64,7 @@ def line_chart(
     )  # fmt: skip
 
 
-def _path(line: Line, across: Scale, up: Scale, step_ns: int) -> str:
+def _path(line: ChartLine, across: Scale, up: Scale, step_ns: int) -> str:
     parts: list[str] = []
     before: int | None = None
     for at, value in line.points:
@@ -85,7 +85,7 @@ def _inside(value: float, up: Scale) -> float:
     return up(min(max(value, up.low), up.high))
 
 
-def _beyond(line: Line, across: Scale, up: Scale, step_ns: int) -> Markup:
+def _beyond(line: ChartLine, across: Scale, up: Scale, step_ns: int) -> Markup:
     """A mark at the edge where a value lies outside the chart; its tip tells the value."""
     marks = [
         f"M{number(across(at + step_ns / 2) - 4)} {number(_inside(value, up) - way)}"
@@ -97,7 +97,7 @@ def _beyond(line: Line, across: Scale, up: Scale, step_ns: int) -> Markup:
     return tag("path", d="".join(marks), class_=f"beyond {line.class_.split()[0]}") if marks else join(())
 
 
-def _names(lines: Sequence[Line], up: Scale) -> Markup:
+def _names(lines: Sequence[ChartLine], up: Scale) -> Markup:
     """Beside the last value of each line, pushed apart where they would overlap; in the ink of text."""
     ends = [
         (_inside(values[-1], up), line)
@@ -130,7 +130,7 @@ NAMES = {
 }  # fmt: skip
 
 
-def lane_chart(spans: Sequence[Span], channels: Sequence[int], times_shown: tuple[int, int]) -> Markup:
+def lane_chart(spans: Sequence[DoubtSpan], channels: Sequence[int], times_shown: tuple[int, int]) -> Markup:
     height = _TOP + LANE * len(channels) + BELOW
     across = time_scale(*times_shown)
     parts: list[Markup] = []
@@ -154,7 +154,7 @@ def lane_chart(spans: Sequence[Span], channels: Sequence[int], times_shown: tupl
     return chart("Where data were missing", about, height, join(parts), axis, key="lanes")
 
 
-def _mark(span: Span, across: Scale, top: float) -> Markup:
+def _mark(span: DoubtSpan, across: Scale, top: float) -> Markup:
     left, right = across(span.start_ns), across(span.end_ns)
     whose = f": {span.symbol}" if span.symbol else ""
     tip = f"{NAMES[span.finding]}{whose}\n{clock(span.start_ns, seconds=True)}"

@@ -132,13 +132,13 @@ class Candle:
 
 
 @dataclass(frozen=True)
-class Prices:
+class PriceChart:
     symbol: str
     length_ns: int
     candles: tuple[Candle, ...]
 
 
-def prices(day: Day, of: Traded) -> Prices | None:
+def prices(day: Day, of: Traded) -> PriceChart | None:
     names = ["ts_start", "open", "high", "low", "close", "volume", "trades"]
     where = [("interval", "=", MINUTE_NS), ("security_id", "=", of.security_id), ("channel", "=", of.channel)]
     rows = [row for row in day.rows("bars", names, where) if row["open"] is not None]
@@ -149,7 +149,7 @@ def prices(day: Day, of: Traded) -> Prices | None:
     groups: dict[int, list[dict[str, Any]]] = {}
     for row in rows:
         groups.setdefault(row["ts_start"] // length * length, []).append(row)
-    return Prices(of.symbol, length, tuple(_candle(start, each) for start, each in groups.items()))
+    return PriceChart(of.symbol, length, tuple(_candle(start, each) for start, each in groups.items()))
 
 
 def _length(span_ns: int) -> int:

@@ -55,15 +55,15 @@ def open_day(lake: Lake, wanted: date | None) -> Day:
 
 
 @dataclass(frozen=True)
-class Input:
+class BuildInput:
     path: str
     size: int | None
 
 
 @dataclass(frozen=True)
-class Unit:
+class BuiltUnit:
     channel: int
-    inputs: tuple[Input, ...]
+    inputs: tuple[BuildInput, ...]
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class TableSize:
 
 
 @dataclass(frozen=True)
-class Built:
+class BuildFacts:
     uri: str
     version: int
     operation: str
@@ -84,11 +84,11 @@ class Built:
     committed: datetime
     trade_date: date
     dates: tuple[date, ...]
-    units: tuple[Unit, ...]
+    units: tuple[BuiltUnit, ...]
     tables: tuple[TableSize, ...]
 
 
-def built(day: Day) -> Built:
+def built(day: Day) -> BuildFacts:
     version = day.lake.version
     held = {name: day.lake.files(name) for name in version.tables if name in DATA_TABLES}
     tables = [
@@ -99,33 +99,36 @@ def built(day: Day) -> Built:
         for name, files in held.items()
         if files
     ]  # fmt: skip
-    return Built(
+    return BuildFacts(
         day.lake.location.uri, version.number, version.operation, version.build_id, version.committed,
         day.date, tuple(dates_of(day.lake)), tuple(_units(day)), tuple(tables),
     )  # fmt: skip
 
 
-def _units(day: Day) -> list[Unit]:
+def _units(day: Day) -> list[BuiltUnit]:
     rows = day.rows("units", ["channel", "inputs"])
     return [
-        Unit(row["channel"], _inputs(row["inputs"])) for row in sorted(rows, key=lambda row: row["channel"])
+        BuiltUnit(row["channel"], _inputs(row["inputs"]))
+        for row in sorted(rows, key=lambda row: row["channel"])
     ]
 
 
-def _inputs(text: str | None) -> tuple[Input, ...]:
+def _inputs(text: str | None) -> tuple[BuildInput, ...]:
     """As a build writes them; anything else is shown as it is, never an error of the report."""
     try:
         given = json.loads(text or "[]")
     except ValueError:
-        return (Input(text or "", None),)
-    return tuple(_input(each) for each in given) if isinstance(given, list) else (Input(str(given), None),)
+        return (BuildInput(text or "", None),)
+    return (
+        tuple(_input(each) for each in given) if isinstance(given, list) else (BuildInput(str(given), None),)
+    )
 
 
-def _input(given: Any) -> Input:
+def _input(given: Any) -> BuildInput:
     if isinstance(given, dict):
         octets = given.get("size")
-        return Input(str(given.get("path", given)), octets if isinstance(octets, int) else None)
+        return BuildInput(str(given.get("path", given)), octets if isinstance(octets, int) else None)
     if isinstance(given, list) and given:
         octets = given[1] if len(given) > 1 else None
-        return Input(str(given[0]), octets if isinstance(octets, int) else None)
-    return Input(str(given), None)
+        return BuildInput(str(given[0]), octets if isinstance(octets, int) else None)
+    return BuildInput(str(given), None)

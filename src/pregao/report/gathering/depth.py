@@ -16,7 +16,7 @@ _SCALE: Final = 10_000
 
 
 @dataclass(frozen=True)
-class Column:
+class DepthColumn:
     """A moment: sizes by row of the grid (0 is the lowest price), and the best of each side."""
 
     start_ns: int
@@ -27,14 +27,14 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Depth:
+class DepthChart:
     symbol: str
     start_ns: int
     column_ns: int
     lowest: int  # ten-thousandths
     row_height: int  # ten-thousandths
     rows: int
-    columns: tuple[Column | None, ...]  # None: no book then
+    columns: tuple[DepthColumn | None, ...]  # None: no book then
     stale: tuple[tuple[int, int], ...] = ()  # from, to: messages were missing, so nobody knows the book
 
 
@@ -56,7 +56,7 @@ def _book(row: dict[str, Any]) -> Book:
     return book
 
 
-def depth(day: Day, of: Traded) -> Depth | None:
+def depth(day: Day, of: Traded) -> DepthChart | None:
     where = [("security_id", "=", of.security_id), ("channel", "=", of.channel)]
     names = [name for levels in _LISTS.values() for name in levels]
     books = [_book(row) for row in day.rows("depth", ["ts_sample", *names], where) if row["ts_sample"]]
@@ -73,7 +73,7 @@ def depth(day: Day, of: Traded) -> Depth | None:
         else _column(book, start + place * column_ns, *grid)
         for place, book in enumerate(shown)
     )  # fmt: skip
-    return Depth(of.symbol, start, column_ns, lowest, height, rows, columns, stale)
+    return DepthChart(of.symbol, start, column_ns, lowest, height, rows, columns, stale)
 
 
 def _stale(day: Day, of: Traded) -> tuple[tuple[int, int], ...]:
@@ -124,7 +124,7 @@ def _price_rows(books: list[Book]) -> tuple[int, int, int]:
     return lowest, height, (highest - lowest) // height + 1
 
 
-def _column(book: Book, start_ns: int, lowest: int, height: int, rows: int) -> Column:
+def _column(book: Book, start_ns: int, lowest: int, height: int, rows: int) -> DepthColumn:
     sides: dict[str, dict[int, int]] = {"bid": {}, "offer": {}}
     for side, sizes in sides.items():
         for level, size in zip(book[f"{side}_price"] or (), book[f"{side}_size"] or (), strict=False):
@@ -132,7 +132,7 @@ def _column(book: Book, start_ns: int, lowest: int, height: int, rows: int) -> C
             if 0 <= place < rows:
                 sizes[place] = sizes.get(place, 0) + (size or 0)
     best = [next(iter(book[f"{side}_price"] or ()), None) for side in sides]
-    return Column(start_ns, sides["bid"], sides["offer"], best[0], best[1])
+    return DepthColumn(start_ns, sides["bid"], sides["offer"], best[0], best[1])
 
 
 def _mantissa(value: Decimal) -> int:
@@ -165,7 +165,7 @@ class Auction:
 
 
 @dataclass(frozen=True)
-class Auctions:
+class AuctionChart:
     shown: Auction | None
     by_kind: dict[str, tuple[int, int]]  # auctions, of which uncrossed
     extended: int
@@ -177,7 +177,7 @@ _NAMES = [
 ]  # fmt: skip
 
 
-def auctions(day: Day, symbol: str | None) -> Auctions:
+def auctions(day: Day, symbol: str | None) -> AuctionChart:
     """The one shown: of `symbol` if it had one, uncrossed rather than not, with the longest path."""
     rows = day.rows("auctions", _NAMES)
     by_kind: dict[str, tuple[int, int]] = {}
@@ -187,7 +187,7 @@ def auctions(day: Day, symbol: str | None) -> Auctions:
         by_kind[kind] = all_ + 1, done + (row["uncross_price"] is not None)
     ranked = sorted(rows, key=lambda row: _interest(row, symbol), reverse=True)
     shown = _auction(ranked[0]) if ranked and len(ranked[0]["path"] or ()) > 1 else None
-    return Auctions(shown, by_kind, sum(bool(row["extensions"]) for row in rows))
+    return AuctionChart(shown, by_kind, sum(bool(row["extensions"]) for row in rows))
 
 
 def _interest(row: dict[str, Any], symbol: str | None) -> tuple[bool, bool, bool, int]:

@@ -7,9 +7,9 @@ from typing import Any
 
 from pregao.lake.errors import LakeError
 from pregao.lake.lake import Lake
-from pregao.report.gathering.activity import Activity, Prices, Traded, activity, prices
-from pregao.report.gathering.built import Built, Day, built, open_day
-from pregao.report.gathering.depth import Auctions, Depth, auctions, depth
+from pregao.report.gathering.activity import Activity, PriceChart, Traded, activity, prices
+from pregao.report.gathering.built import BuildFacts, Day, built, open_day
+from pregao.report.gathering.depth import AuctionChart, DepthChart, auctions, depth
 from pregao.report.gathering.health import Health, health
 
 # Latency between the exchange, feed A and feed B.
@@ -84,21 +84,21 @@ def _worst(rows: Sequence[dict[str, Any]], name: str) -> int | None:
 
 
 @dataclass(frozen=True)
-class Findings:
-    built: Built
+class ReportFacts:
+    built: BuildFacts
     health: Health
     activity: Activity
-    prices: Prices | None
-    depth: Depth | None
-    auctions: Auctions
+    prices: PriceChart | None
+    depth: DepthChart | None
+    auctions: AuctionChart
     delays: Delays
 
 
-def gather(lake: Lake, wanted: date | None = None, symbol: str | None = None) -> Findings:
+def gather(lake: Lake, wanted: date | None = None, symbol: str | None = None) -> ReportFacts:
     day = open_day(lake, wanted)
     done = activity(day)
     shown = _shown(day, done, symbol)
-    return Findings(
+    return ReportFacts(
         built(day), health(day), done,
         None if shown is None else prices(day, shown),
         None if shown is None else depth(day, shown),

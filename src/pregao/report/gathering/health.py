@@ -31,7 +31,7 @@ class FeedLoss:
 
 
 @dataclass(frozen=True)
-class Span:
+class DoubtSpan:
     finding: str
     channel: int
     symbol: str | None
@@ -42,7 +42,7 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Finding:
+class FindingCount:
     finding: str
     severity: str
     rows: int
@@ -62,8 +62,8 @@ class Difference:
 @dataclass(frozen=True)
 class Health:
     feeds: tuple[FeedLoss, ...]
-    findings: tuple[Finding, ...]
-    spans: tuple[Span, ...]
+    findings: tuple[FindingCount, ...]
+    spans: tuple[DoubtSpan, ...]
     loops: int  # of snapshots that were compared with books
     telling_loops: int  # that told books of which nothing was known before
     books: int  # that orders were told of
@@ -197,30 +197,30 @@ def _numbers(column: Any) -> Numbers:
     return found
 
 
-def _findings(day: Day) -> list[Finding]:
+def _findings(day: Day) -> list[FindingCount]:
     rows: Counter[tuple[str, str]] = Counter()
     counts: Counter[tuple[str, str]] = Counter()
     for batch in day.batches("quality", ["finding", "severity", "count"]):
         for name, severity, number in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             rows[name, severity or "INFO"] += 1
             counts[name, severity or "INFO"] += 1 if number is None else number
-    return [Finding(*key, rows[key], counts[key]) for key in sorted(rows)]
+    return [FindingCount(*key, rows[key], counts[key]) for key in sorted(rows)]
 
 
-def _spans(day: Day) -> list[Span]:
+def _spans(day: Day) -> list[DoubtSpan]:
     names = ["finding", "channel", "symbol", "ts_from", "ts_to", "ts_send", "ts_event", "count", "detail"]
     made = [_span(row) for row in day.rows("quality", names, [("finding", "in", SPANS)])]
     known = [span for span in made if span is not None]
     return sorted(known, key=lambda span: span.start_ns)[:SPANS_SHOWN]
 
 
-def _span(row: dict[str, Any]) -> Span | None:
+def _span(row: dict[str, Any]) -> DoubtSpan | None:
     times = [row[name] for name in ("ts_from", "ts_to", "ts_event", "ts_send") if row[name]]
     if not times:
         return None
     start = row["ts_from"] or times[0]
     end = max(start, row["ts_to"] or start)
-    return Span(row["finding"], row["channel"], row["symbol"], start, end, row["count"], row["detail"])
+    return DoubtSpan(row["finding"], row["channel"], row["symbol"], start, end, row["count"], row["detail"])
 
 
 def _unexplained(day: Day) -> int:

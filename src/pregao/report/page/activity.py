@@ -2,8 +2,8 @@
 
 from pregao.report.charts.axes import column_chart
 from pregao.report.charts.candles import candle_chart
-from pregao.report.gathering.activity import MINUTE_NS, Activity, Prices, Traded
-from pregao.report.gathering.built import Built
+from pregao.report.gathering.activity import MINUTE_NS, Activity, PriceChart, Traded
+from pregao.report.gathering.built import BuildFacts
 from pregao.report.markup import (
     NOTHING,
     Child,
@@ -91,7 +91,7 @@ def _cut(each: Traded) -> float | None:
     return None if each.vwap is None else round(float(each.vwap), 4)
 
 
-def prices_section(prices: Prices | None) -> Markup:
+def prices_section(prices: PriceChart | None) -> Markup:
     if prices is None:
         return section("prices", "Price and volume", None, nothing("No bars to draw."))
     rows = [
@@ -119,7 +119,7 @@ _INPUTS_LISTED = 200
 _INPUTS_OPEN = 8  # more fold away
 
 
-def built_section(built: Built) -> Markup:
+def built_section(built: BuildFacts) -> Markup:
     inputs = [(unit, each) for unit in built.units for each in unit.inputs]
     octets = sum(each.size or 0 for _, each in inputs)
     note = (
@@ -131,7 +131,7 @@ def built_section(built: Built) -> Markup:
     return section("built", "What was built, and from what", note, _inputs(built), _tables(built))
 
 
-def _inputs(built: Built) -> Markup:
+def _inputs(built: BuildFacts) -> Markup:
     rows = [
         (str(unit.channel), each.path, NOTHING if each.size is None else size(each.size))
         for unit in built.units
@@ -146,7 +146,7 @@ def _inputs(built: Built) -> Markup:
     return made if len(rows) <= _INPUTS_OPEN else tag("details", tag("summary", caption), made)
 
 
-def _tables(built: Built) -> Markup:
+def _tables(built: BuildFacts) -> Markup:
     rows = [
         (each.name, count(each.rows), count(each.files), size(each.bytes), each.about)
         for each in sorted(built.tables, key=lambda each: -each.rows)

@@ -1,10 +1,10 @@
 """The book through time, and an auction."""
 
 from pregao.report.charts.heatmap import depth_chart
-from pregao.report.charts.lines import Line, line_chart
+from pregao.report.charts.lines import ChartLine, line_chart
 from pregao.report.charts.path import auction_chart
 from pregao.report.gathering.activity import MINUTE_NS
-from pregao.report.gathering.depth import Auction, Auctions, Column, Depth
+from pregao.report.gathering.depth import Auction, AuctionChart, DepthChart, DepthColumn
 from pregao.report.gathering.everything import Delays
 from pregao.report.markup import Child, Markup, clock, count, duration, of, price, table, tag
 from pregao.report.page.parts import figure, legend, nothing, section, thinned, tiles
@@ -12,7 +12,7 @@ from pregao.report.page.parts import figure, legend, nothing, section, thinned, 
 _SIDES = {"MORE_BUYERS": "to buy", "MORE_SELLERS": "to sell", "BALANCED": "balanced"}
 
 
-def depth_section(depth: Depth | None) -> Markup:
+def depth_section(depth: DepthChart | None) -> Markup:
     title = "Book depth through time"
     if depth is None:
         return section("depth", title, None, nothing("No depth was sampled."))
@@ -32,14 +32,14 @@ def depth_section(depth: Depth | None) -> Markup:
     return section("depth", f"{title}: {depth.symbol}", note, drawn)
 
 
-def _row(column: Column) -> tuple[str, ...]:
+def _row(column: DepthColumn) -> tuple[str, ...]:
     return (
         clock(column.start_ns, seconds=True), price(column.bid), count(sum(column.bids.values())),
         price(column.offer), count(sum(column.offers.values())),
     )  # fmt: skip
 
 
-def auction_section(auctions: Auctions) -> Markup:
+def auction_section(auctions: AuctionChart) -> Markup:
     title = "An auction"
     shown = auctions.shown
     total = sum(number for number, _ in auctions.by_kind.values())
@@ -105,7 +105,7 @@ def delays_section(delays: Delays) -> Markup:
 
 
 def _chart(delays: Delays, key: str, caption: str, way: str, feeds: tuple[str, ...]) -> Markup | None:
-    lines: list[Line] = []
+    lines: list[ChartLine] = []
     for feed, class_ in _FEEDS:
         mine = [minute for minute in delays.minutes if minute.feed == feed]
         if feed not in feeds or all(minute.figures[f"{way}_p50"] is None for minute in mine):
@@ -113,7 +113,7 @@ def _chart(delays: Delays, key: str, caption: str, way: str, feeds: tuple[str, .
         for share, more in (("p50", ""), ("p99", " worst")):
             points = tuple((minute.start_ns, minute.figures[f"{way}_{share}"]) for minute in mine)
             name = f"{feed} {'median' if share == 'p50' else '99 %'}" if len(feeds) > 1 else _name(share)
-            lines.append(Line(name, f"{class_}{more}", points))
+            lines.append(ChartLine(name, f"{class_}{more}", points))
     if not lines:
         return None
     drawn = line_chart(

@@ -3,7 +3,7 @@
 from decimal import Decimal, InvalidOperation
 
 from pregao.report.charts.lines import NAMES, lane_chart
-from pregao.report.gathering.everything import Findings
+from pregao.report.gathering.everything import ReportFacts
 from pregao.report.gathering.health import Health
 from pregao.report.markup import NOTHING, Child, Markup, clock, count, duration, of, price, share, table, tag
 from pregao.report.page.parts import figure, label, legend, nothing, section, tiles, verdict
@@ -14,7 +14,7 @@ _WORDS = {"ERROR": "error", "WARNING": "warning", "INFO": "info"}
 _SPANS_LISTED = 300
 
 
-def health_section(found: Findings) -> Markup:
+def health_section(found: ReportFacts) -> Markup:
     health = found.health
     note = (
         "What is missing is said, not filled in. Rows after a gap carry a flag until a snapshot of B3's"
@@ -55,7 +55,7 @@ def _healed(health: Health) -> str:
     return "all healed from snapshots" if health.stale and not health.unhealed else f"{health.heals:,} healed"
 
 
-def _lanes(found: Findings) -> Child:
+def _lanes(found: ReportFacts) -> Child:
     spans = found.health.spans
     if not spans:
         return None

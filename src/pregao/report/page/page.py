@@ -7,13 +7,13 @@ from importlib.resources import files
 from pregao import __version__
 from pregao.lake.errors import LakeError
 from pregao.lake.lake import Lake
-from pregao.report.gathering.everything import Findings, gather
+from pregao.report.gathering.everything import ReportFacts, gather
 from pregao.report.markup import NOTHING, Markup, compact, count, money, of, raw, size, tag
 from pregao.report.page.activity import activity_section, built_section, prices_section, traded_section
 from pregao.report.page.books import auction_section, delays_section, depth_section
 from pregao.report.page.health import health_section
 from pregao.report.page.parts import tiles
-from pregao.report.summary import Summary, summarise
+from pregao.report.summary import ReportSummary, summarise
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'"
 _PARTS = (
@@ -22,7 +22,7 @@ _PARTS = (
 )  # fmt: skip
 
 
-def page(found: Findings) -> str:
+def page(found: ReportFacts) -> str:
     title = f"Pregão: {found.built.trade_date}"
     head = tag(
         "head", tag("meta", charset="utf-8"),
@@ -42,7 +42,7 @@ def page(found: Findings) -> str:
     return "<!doctype html>\n" + tag("html", head, body, lang="en") + "\n"
 
 
-def _header(found: Findings) -> Markup:
+def _header(found: ReportFacts) -> Markup:
     built, done = found.built, found.activity
     numbers = [str(unit.channel) for unit in built.units]
     channels = f"channel{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}" if numbers else ""
@@ -67,7 +67,7 @@ def _header(found: Findings) -> Markup:
     )  # fmt: skip
 
 
-def _amounts(found: Findings) -> tuple[str, str]:
+def _amounts(found: ReportFacts) -> tuple[str, str]:
     """The largest sum, and those in other currencies below it: dollars are not added to reais."""
     told = [money(amount, currency) for currency, amount in found.activity.amounts]
     if not told:
@@ -85,7 +85,7 @@ def _file(name: str) -> str:
 @dataclass(frozen=True)
 class Report:
     html: str
-    summary: Summary
+    summary: ReportSummary
 
 
 def make_report(

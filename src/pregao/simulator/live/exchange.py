@@ -11,7 +11,7 @@ from typing import Final
 from pregao.exchange.carried import CarriedAgreement, CarriedOrder
 from pregao.exchange.catalogue import load_catalogue, load_default_catalogue
 from pregao.exchange.catalogues.rules import Catalogue
-from pregao.feeds.publishing import Site
+from pregao.feeds.publishing import PublishingSite
 from pregao.feeds.registry import load_publishing_system
 from pregao.io.clock import WallClock
 from pregao.io.files import read_small_file
@@ -28,7 +28,7 @@ _NAMED: Final = 10  # orders in a line
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningExchange:
     """What there is to say once it runs."""
 
     url: str
@@ -60,13 +60,15 @@ def _published(settings: LiveSettings, catalogue: Catalogue) -> tuple[int, ...]:
     return Routing(catalogue, load_publishing_system(settings.system).channels_of).channels
 
 
-def run_exchange(settings: LiveSettings, catalogue: Catalogue, announce: Callable[[Running], None]) -> None:
+def run_exchange(
+    settings: LiveSettings, catalogue: Catalogue, announce: Callable[[RunningExchange], None]
+) -> None:
     """Until SIGINT or SIGTERM."""
     asyncio.run(_serve(settings, catalogue, announce))
 
 
 def _restored(
-    settings: LiveSettings, catalogue: Catalogue, sites: tuple[Site, ...], now_ns: int
+    settings: LiveSettings, catalogue: Catalogue, sites: tuple[PublishingSite, ...], now_ns: int
 ) -> tuple[LiveMarket, StateKeeper | None]:
     """The market as a run before left it, and who keeps it."""
     if settings.state is None:
@@ -88,7 +90,9 @@ def _name(left: CarriedOrder | CarriedAgreement) -> str:
     return f"{left.sub_type.name} of {left.quantity} of {left.security_id}"
 
 
-async def _serve(settings: LiveSettings, catalogue: Catalogue, announce: Callable[[Running], None]) -> None:
+async def _serve(
+    settings: LiveSettings, catalogue: Catalogue, announce: Callable[[RunningExchange], None]
+) -> None:
     clock, channels = WallClock(), channels_of(settings, catalogue)
     routes = routes_of(channels, _published(settings, catalogue))
     with MulticastSender(settings.interface, ttl=settings.ttl) as sender:
@@ -100,7 +104,7 @@ async def _serve(settings: LiveSettings, catalogue: Catalogue, announce: Callabl
             loop, settings.address, settings.port, bind_anywhere=settings.bind_anywhere
         )
         try:
-            announce(Running(server.url, channels, settings, len(catalogue.instruments)))
+            announce(RunningExchange(server.url, channels, settings, len(catalogue.instruments)))
             await loop.run()
         finally:
             await server.close()

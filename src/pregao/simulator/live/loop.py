@@ -5,8 +5,8 @@ import logging
 from collections import deque
 from typing import Any
 
-from pregao.exchange.engine import Outcome
-from pregao.feeds.publishing import Site
+from pregao.exchange.engine import CommandOutcome
+from pregao.feeds.publishing import PublishingSite
 from pregao.io.clock import Timer, WallClock
 from pregao.io.multicast import Destination, MulticastSender
 from pregao.model.channel_map import ChannelMap
@@ -20,7 +20,7 @@ LOG = logging.getLogger("pregao.exchange")
 Routes = dict[tuple[int, Stream, Feed], Destination]
 
 
-Answer = tuple["asyncio.Future[Outcome]", Outcome | Exception]
+Answer = tuple["asyncio.Future[CommandOutcome]", CommandOutcome | Exception]
 
 
 class QueueFullError(Exception):
@@ -39,12 +39,12 @@ def routes_of(channels: ChannelMap, wanted: tuple[int, ...]) -> Routes:
     return routes
 
 
-def sites_of(routes: Routes) -> tuple[Site, ...]:
+def sites_of(routes: Routes) -> tuple[PublishingSite, ...]:
     feeds = {feed for _, _, feed in routes}
-    return tuple(site for site in Site if feeds.intersection(site.incremental))
+    return tuple(site for site in PublishingSite if feeds.intersection(site.incremental))
 
 
-def _tell(future: "asyncio.Future[Outcome]", answer: Outcome | Exception) -> None:
+def _tell(future: "asyncio.Future[CommandOutcome]", answer: CommandOutcome | Exception) -> None:
     if future.done():  # whoever asked has gone
         return
     if isinstance(answer, Exception):
@@ -67,7 +67,7 @@ class LiveLoop:
         keeper: StateKeeper | None = None,
     ) -> None:
         self.market, self.sender, self.clock, self.routes = market, sender, clock, routes
-        self._queue: deque[tuple[Any, asyncio.Future[Outcome]]] = deque()
+        self._queue: deque[tuple[Any, asyncio.Future[CommandOutcome]]] = deque()
         self._most_waiting, self._keeper = waiting, keeper
         self._timer = Timer(clock)
         self._stopping = False
@@ -77,13 +77,13 @@ class LiveLoop:
     def waiting(self) -> int:
         return len(self._queue)
 
-    def submit(self, command: Any) -> "asyncio.Future[Outcome]":
+    def submit(self, command: Any) -> "asyncio.Future[CommandOutcome]":
         """What the market will answer. Raises QueueFullError, and StateLostError once nothing can be kept."""
         if self._lost is not None:
             raise self._lost
         if len(self._queue) >= self._most_waiting:
             raise QueueFullError
-        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[CommandOutcome] = asyncio.get_running_loop().create_future()
         self._queue.append((command, future))
         self._timer.wake()
         return future
@@ -118,7 +118,7 @@ class LiveLoop:
             _tell(future, answer)
         self._send()
 
-    def _carry_out(self, command: Any, now_ns: int) -> Outcome | Exception:
+    def _carry_out(self, command: Any, now_ns: int) -> CommandOutcome | Exception:
         try:
             return self.market.execute(command, now_ns)
         except Exception as error:  # one command that fails must not take the exchange with it

@@ -15,16 +15,16 @@ from typing import Any, Protocol, assert_never
 
 from pregao.exchange.carried import restore
 from pregao.exchange.catalogues.rules import Catalogue
-from pregao.exchange.commands import Reason, Rejection
+from pregao.exchange.commands import Rejection, RejectReason
 from pregao.exchange.control import PassTime
 from pregao.exchange.desk import Desk
-from pregao.exchange.engine import Engine, Outcome
+from pregao.exchange.engine import CommandOutcome, Engine
 from pregao.exchange.flow import Flow
-from pregao.feeds.publishing import OutgoingPacket, Publisher, SequencePoint, Site
+from pregao.feeds.publishing import OutgoingPacket, Publisher, PublishingSite, SequencePoint
 from pregao.feeds.registry import load_publishing_system
 from pregao.model.market import State
 from pregao.model.streams import Stream
-from pregao.recovery.policy import Policy
+from pregao.recovery.policy import RecoveryPolicy
 from pregao.simulator.distribution import Distribution, Immediate
 from pregao.simulator.live.schedule import AT_ONCE, BackgroundFlow, Schedule, trade_date_at
 from pregao.simulator.live.settings import LiveSettings
@@ -42,7 +42,7 @@ class ResetStream:
     now_ns: int
     channel: int
     gradually: bool = False
-    site: Site = Site.PRIMARY
+    site: PublishingSite = PublishingSite.PRIMARY
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class ResetChannel:
     channel: int
     definitions: bool = False
     gradually: bool = False
-    site: Site = Site.PRIMARY
+    site: PublishingSite = PublishingSite.PRIMARY
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class ResetBook:
 
     now_ns: int
     security_id: int
-    site: Site = Site.PRIMARY
+    site: PublishingSite = PublishingSite.PRIMARY
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class FailOver:
     now_ns: int
     channel: int
     gradually: bool = False
-    site: Site = Site.PRIMARY
+    site: PublishingSite = PublishingSite.PRIMARY
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class StartWeek:
     now_ns: int
     channel: int
     gradually: bool = False
-    site: Site = Site.PRIMARY
+    site: PublishingSite = PublishingSite.PRIMARY
 
 
 Reset = ResetStream | ResetChannel | ResetBook | FailOver | StartWeek
@@ -97,7 +97,7 @@ _RESETS = (ResetStream, ResetChannel, ResetBook, FailOver, StartWeek)
 class CommandObserver(Protocol):
     """Hears of every command that was carried out, the operator's and the flow's."""
 
-    def note(self, command: Any, outcome: Outcome, *, by_operator: bool) -> None: ...
+    def note(self, command: Any, outcome: CommandOutcome, *, by_operator: bool) -> None: ...
 
 
 class LiveMarket:
@@ -107,7 +107,7 @@ class LiveMarket:
         self,
         catalogue: Catalogue,
         settings: LiveSettings,
-        sites: Sequence[Site],
+        sites: Sequence[PublishingSite],
         now_ns: int,
         kept: KeptState | None = None,
         version_before: int = 0,
@@ -134,7 +134,7 @@ class LiveMarket:
             channel: ChannelBooks(channel, catalogue, self.routing, self.engine, self.desk)
             for channel in self.routing.channels
         }
-        self.publishers: dict[tuple[int, Site], Publisher] = {}
+        self.publishers: dict[tuple[int, PublishingSite], Publisher] = {}
         for channel, books in self.books.items():
             for site in sites:
                 sent = kept.versions.get((channel, site.value))
@@ -178,11 +178,11 @@ class LiveMarket:
             versions = (publisher.point(stream).version for stream in _STREAMS)
             yield SentVersions(channel, site.value, *versions)
 
-    def execute(self, command: Any, now_ns: int) -> Outcome:
+    def execute(self, command: Any, now_ns: int) -> CommandOutcome:
         """One command, as of now, published; what it did or why it was refused."""
         self._set_time(now_ns)
         if isinstance(command, _RESETS):
-            outcome = Outcome(rejection=self._reset(command, now_ns))
+            outcome = CommandOutcome(rejection=self._reset(command, now_ns))
         else:
             outcome = self.engine.submit(replace(command, now_ns=now_ns))
             self._distribution.publish(outcome.events, now_ns)
@@ -243,20 +243,22 @@ class LiveMarket:
         if isinstance(command, ResetBook):
             market = self.engine.floor.markets.get(command.security_id)
             if market is None:
-                return Rejection(Reason.UNKNOWN_INSTRUMENT, str(command.security_id))
+                return Rejection(RejectReason.UNKNOWN_INSTRUMENT, str(command.security_id))
             channels = self.routing.channels_of(market.instrument)
         else:
             channels = (command.channel,)
         publishers = [self.publishers.get((channel, command.site)) for channel in channels]
         for channel, publisher in zip(channels, publishers, strict=True):
             if publisher is None:
-                return Rejection(Reason.NOT_NOW, f"no channel {channel} at the {command.site.value} site")
+                return Rejection(
+                    RejectReason.NOT_NOW, f"no channel {channel} at the {command.site.value} site"
+                )
             _carry_out(command, publisher, now_ns)
         return None
 
 
 def _starts(
-    sent: SentVersions | None, version_before: int, policy: Policy
+    sent: SentVersions | None, version_before: int, policy: RecoveryPolicy
 ) -> tuple[SequencePoint, SequencePoint]:
     """Where the incremental stream and the loops begin: behind every version that was sent (6.5.5.1)."""
     if sent is None:
@@ -266,7 +268,7 @@ def _starts(
     return SequencePoint(policy.next_epoch(sent.incremental)), SequencePoint(policy.next_epoch(loops))
 
 
-def version_at(now_ns: int, policy: Policy) -> int:
+def version_at(now_ns: int, policy: RecoveryPolicy) -> int:
     """A sequenceVersion that grows with the clock, for an exchange that keeps nothing: it rolls over after
     three days, and a restart within four seconds may give one again."""
     return policy.later(policy.first_epoch, now_ns // _VERSION_STEP_NS)

@@ -34,8 +34,8 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
 
-from pregao.exchange.catalogues.tables import Table
-from pregao.feeds.publishing import Pace, Paces
+from pregao.exchange.catalogues.tables import TomlTable
+from pregao.feeds.publishing import LoopPace, Paces
 from pregao.feeds.registry import DEFAULT, load_publishing_system
 from pregao.io.files import read_small_file, write_whole
 from pregao.model.channel_map import LOOPBACK, ChannelMap, load_channels
@@ -90,11 +90,11 @@ def load_settings(path: str | None) -> LiveSettings:
     if path is None:
         return LiveSettings(flow=USUAL_FLOW)
     try:
-        document = Table(tomllib.loads(read_small_file(path).decode("utf-8")), path, "")
+        document = TomlTable(tomllib.loads(read_small_file(path).decode("utf-8")), path, "")
     except (ValueError, RecursionError) as error:
         raise ConfigurationError(f"not a TOML file: {error}", file=path) from error
     multicast, publisher, market, operator = (
-        document.table(name) if document.has(name) else Table({}, path, name)
+        document.table(name) if document.has(name) else TomlTable({}, path, name)
         for name in ("multicast", "publisher", "market", "operator")
     )
     document.close()
@@ -120,7 +120,7 @@ def load_settings(path: str | None) -> LiveSettings:
     return settings
 
 
-def _channels(table: Table, path: str) -> ChannelMap | None:
+def _channels(table: TomlTable, path: str) -> ChannelMap | None:
     if not table.has("channels"):
         return None
     file = str(Path(path).parent / table.text("channels", longest=4096))
@@ -131,7 +131,7 @@ def _channels(table: Table, path: str) -> ChannelMap | None:
     return channels
 
 
-def _paces(table: Table) -> Paces:
+def _paces(table: TomlTable) -> Paces:
     interval_ns = table.integer("loop_interval_ms", 1, 60_000, 2) * _MS
-    pace = Pace(interval_ns, table.integer("loop_pause_ms", 0, 3_600_000, 1000) * _MS)
+    pace = LoopPace(interval_ns, table.integer("loop_pause_ms", 0, 3_600_000, 1000) * _MS)
     return Paces(pace, pace, heartbeat_ns=table.integer("heartbeat_ms", 10, 60_000, 1000) * _MS)

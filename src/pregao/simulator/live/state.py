@@ -14,7 +14,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Final, TypeVar, cast, get_args, get_origin, get_type_hints
 
-from pregao.exchange.carried import Carried, CarriedAgreement, CarriedOrder, LastIds, LastTradeId
+from pregao.exchange.carried import CarriedAgreement, CarriedOrder, CarriedState, LastIds, LastTradeId
 from pregao.model.records import record
 
 FORMAT: Final = 2
@@ -91,9 +91,9 @@ class KeptState:
             tuple(self.versions.values()), self._all_agreements(),
         )  # fmt: skip
 
-    def carried(self) -> Carried:
+    def carried(self) -> CarriedState:
         """The part of the exchange."""
-        return Carried(
+        return CarriedState(
             tuple(self.orders.values()), self.forbidden, tuple(self.last_ids.values()),
             tuple(self.last_trades.values()), self.last_order_id, self.last_news_id, self._all_agreements(),
         )  # fmt: skip

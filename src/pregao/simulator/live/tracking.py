@@ -25,11 +25,11 @@ from pregao.exchange.carried import (
     last_trade,
 )
 from pregao.exchange.commands import CancelOrder, CancelSide, ChangeOrder, MassCancel, NewOrder
-from pregao.exchange.engine import Outcome
+from pregao.exchange.engine import CommandOutcome
 from pregao.exchange.orders import TimeInForce
 from pregao.io.journal import Journal, JournalError
 from pregao.model.errors import ConfigurationError
-from pregao.recovery.policy import Policy
+from pregao.recovery.policy import RecoveryPolicy
 from pregao.simulator.live.market import LiveMarket
 from pregao.simulator.live.state import (
     NO_CHANGE,
@@ -62,7 +62,7 @@ class StateTracker:
         self._touched: set[int] = set()  # instruments
         self._everything = True
 
-    def note(self, command: Any, outcome: Outcome, *, by_operator: bool) -> None:
+    def note(self, command: Any, outcome: CommandOutcome, *, by_operator: bool) -> None:
         """A command was carried out."""
         if not isinstance(command, _ABOUT_ORDERS):
             self._everything = True
@@ -166,7 +166,7 @@ def _is_covered(last: LastTradeId, kept: LastTradeId) -> bool:
     return kept.trade_date == last.trade_date and last.trade_id <= kept.trade_id
 
 
-def _covers(policy: Policy, kept: SentVersions, sent: SentVersions, ahead: int) -> bool:
+def _covers(policy: RecoveryPolicy, kept: SentVersions, sent: SentVersions, ahead: int) -> bool:
     """Whether the versions kept of the loops are those sent, or at most so many later."""
     pairs = ((kept.definitions, sent.definitions), (kept.snapshots, sent.snapshots))
     return all(0 <= policy.distance(one, other) <= ahead for one, other in pairs)

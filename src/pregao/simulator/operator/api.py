@@ -14,11 +14,11 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from pregao.exchange.commands import Reason, Rejection
+from pregao.exchange.commands import Rejection, RejectReason
 from pregao.io.bounded_http import (
     Connections,
     Handler,
-    Limits,
+    ServerLimits,
     close_bounded,
     is_loopback,
     one_line_for_many,
@@ -50,7 +50,7 @@ class OperatorDesk:
     def find(self, symbol: str) -> int:
         found = self._loop.market.instruments.by_symbol.get(symbol)
         if found is None:
-            raise RefusedError(Rejection(Reason.UNKNOWN_INSTRUMENT, symbol[:60]))
+            raise RefusedError(Rejection(RejectReason.UNKNOWN_INSTRUMENT, symbol[:60]))
         return found
 
 
@@ -80,14 +80,14 @@ def make_app(
 
 
 async def start_server(
-    loop: LiveLoop, address: str, port: int, *, bind_anywhere: bool, limits: Limits | None = None
+    loop: LiveLoop, address: str, port: int, *, bind_anywhere: bool, limits: ServerLimits | None = None
 ) -> "Server":
     """Listens; ConfigurationError if it may not or cannot."""
     if not bind_anywhere and not is_loopback(address):
         reason = f"{address} is not a loopback address: anyone who reaches it could trade (--bind-anywhere)"
         raise ConfigurationError(reason, key="address")
     one_line_for_many("asyncio", "aiohttp.server", LOG.name)
-    connections = Connections(limits or Limits())
+    connections = Connections(limits or ServerLimits())
     app = make_app(loop, bind_anywhere=bind_anywhere, connections=connections)
     try:
         runner, server = await start_bounded(app, connections, address, port)

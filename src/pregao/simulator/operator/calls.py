@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from pregao.exchange import commands as c
 from pregao.exchange import control
-from pregao.exchange.commands import Reason, Rejection
+from pregao.exchange.commands import Rejection, RejectReason
 from pregao.exchange.market import Market
 from pregao.exchange.orders import Order
 from pregao.model.streams import Stream
@@ -100,7 +100,7 @@ def find_market(loop: LiveLoop, text: str) -> Market:
         security_id = int(text)
     found = None if security_id is None else market.engine.floor.markets.get(security_id)
     if found is None:
-        raise RefusedError(Rejection(Reason.UNKNOWN_INSTRUMENT, text[:60]))
+        raise RefusedError(Rejection(RejectReason.UNKNOWN_INSTRUMENT, text[:60]))
     return found
 
 
@@ -248,7 +248,7 @@ def _trades(loop: LiveLoop, which: str) -> Any:
 def _one_order(loop: LiveLoop, which: str) -> Any:
     order = loop.market.engine.floor.orders.get(_number(which, "order_id"))
     if order is None:
-        raise RefusedError(Rejection(Reason.UNKNOWN_ORDER, which[:60]))
+        raise RefusedError(Rejection(RejectReason.UNKNOWN_ORDER, which[:60]))
     return _order(order)
 
 

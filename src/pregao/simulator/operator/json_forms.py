@@ -10,9 +10,9 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
-from pregao.exchange.engine import Outcome
+from pregao.exchange.engine import CommandOutcome
 from pregao.model.market import FINE_EXPONENT, PRICE_EXPONENT
-from pregao.simulator.operator.kinds import KINDS, Desk, Kind, RequestError, Schema, wrong_type
+from pregao.simulator.operator.kinds import KINDS, FieldKind, OperatorDesk, RequestError, Schema, wrong_type
 
 _STAMP: Final = "now_ns"  # the exchange's to set
 _MOST_ITEMS: Final = 1000
@@ -21,7 +21,7 @@ REFERENCE: Final = "#/components/schemas/"
 
 
 @dataclass(frozen=True)
-class Slot:
+class CommandField:
     """One field of a command."""
 
     field: Field[Any]
@@ -38,16 +38,16 @@ class Slot:
 
 
 @cache
-def slots(command: type) -> tuple[Slot, ...]:
+def slots(command: type) -> tuple[CommandField, ...]:
     hints = get_type_hints(command)
     return tuple(_slot(field, hints[field.name]) for field in fields(command) if field.name != _STAMP)
 
 
-def _slot(field: Field[Any], hint: Any) -> Slot:
+def _slot(field: Field[Any], hint: Any) -> CommandField:
     if get_origin(hint) is not UnionType:
-        return Slot(field, hint, False)
+        return CommandField(field, hint, False)
     (kind,) = (part for part in get_args(hint) if part is not NoneType)
-    return Slot(field, kind, True)
+    return CommandField(field, kind, True)
 
 
 def parse_json(body: bytes) -> object:
@@ -82,12 +82,12 @@ def _no_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return found
 
 
-def read_command(command: type, value: object, desk: Desk) -> Any:
+def read_command(command: type, value: object, desk: OperatorDesk) -> Any:
     """A command of this type, its time still to be set."""
     return _read_dataclass(command, value, "", desk)
 
 
-def _read_dataclass(kind: type, value: object, where: str, desk: Desk) -> Any:
+def _read_dataclass(kind: type, value: object, where: str, desk: OperatorDesk) -> Any:
     if not isinstance(value, dict):
         raise wrong_type("an object", where)
     known = {slot.name: slot for slot in slots(kind)}
@@ -109,7 +109,7 @@ def _read_dataclass(kind: type, value: object, where: str, desk: Desk) -> Any:
     return kind(**arguments)
 
 
-def _read(kind: Any, name: str, value: object, where: str, desk: Desk) -> Any:
+def _read(kind: Any, name: str, value: object, where: str, desk: OperatorDesk) -> Any:
     if get_origin(kind) is tuple:
         most = _most(kind)
         if not isinstance(value, list):
@@ -138,7 +138,7 @@ def _most(kind: Any) -> int:
     return _MOST_LEGS if is_dataclass(get_args(kind)[0]) else _MOST_ITEMS
 
 
-def _named(name: str) -> Kind:
+def _named(name: str) -> FieldKind:
     return KINDS[name]
 
 
@@ -180,7 +180,7 @@ def _object_schema(kind: type, found: dict[str, Schema]) -> Schema:
     return schema | ({"required": required} if required else {})
 
 
-def _slot_schema(slot: Slot, found: dict[str, Schema]) -> Schema:
+def _slot_schema(slot: CommandField, found: dict[str, Schema]) -> Schema:
     kind = slot.type
     if get_origin(kind) is tuple:
         item = get_args(kind)[0]
@@ -239,7 +239,7 @@ def as_json(value: Any, name: str = "") -> Any:
     return day_text(value) if name.endswith("_date") else value
 
 
-def outcome_json(outcome: Outcome) -> dict[str, Any]:
+def outcome_json(outcome: CommandOutcome) -> dict[str, Any]:
     return {
         "order_ids": list(outcome.order_ids[:MOST_EVENTS]),
         "event_count": len(outcome.events),

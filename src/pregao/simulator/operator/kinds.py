@@ -43,7 +43,7 @@ class RefusedError(Exception):
         super().__init__(rejection.text)
 
 
-class Desk(Protocol):
+class OperatorDesk(Protocol):
     """What reading needs to know of the market."""
 
     def now_ns(self) -> int: ...
@@ -53,9 +53,9 @@ class Desk(Protocol):
 
 
 @dataclass(frozen=True)
-class Kind:
+class FieldKind:
     schema: Schema
-    read: Callable[[object, str, Desk], Any]
+    read: Callable[[object, str, OperatorDesk], Any]
 
 
 def wrong_type(wanted: str, where: str) -> RequestError:
@@ -66,20 +66,20 @@ def out_of_range(wanted: str, where: str) -> RequestError:
     return RequestError("out-of-range", f"must be {wanted}", where)
 
 
-def _integer(low: int, high: int, description: str = "") -> Kind:
+def _integer(low: int, high: int, description: str = "") -> FieldKind:
     schema: Schema = {"type": "integer", "minimum": low, "maximum": high}
 
-    def read(value: object, where: str, desk: Desk) -> int:
+    def read(value: object, where: str, desk: OperatorDesk) -> int:
         if type(value) is not int:
             raise wrong_type("a whole number", where)
         if not low <= value <= high:
             raise out_of_range(f"from {low} to {high}", where)
         return value
 
-    return Kind(schema | ({"description": description} if description else {}), read)
+    return FieldKind(schema | ({"description": description} if description else {}), read)
 
 
-def _decimal(places: int, low: Decimal | int, high: int, description: str) -> Kind:
+def _decimal(places: int, low: Decimal | int, high: int, description: str) -> FieldKind:
     """A number or a text of one; exact either way."""
     pattern = rf"-?[0-9]{{1,10}}(\.[0-9]{{1,{places}}})?"
     matcher = re.compile(pattern, re.ASCII)
@@ -91,7 +91,7 @@ def _decimal(places: int, low: Decimal | int, high: int, description: str) -> Ki
         ],
     }
 
-    def read(value: object, where: str, desk: Desk) -> int:
+    def read(value: object, where: str, desk: OperatorDesk) -> int:
         if isinstance(value, str):
             if matcher.fullmatch(value) is None:
                 raise wrong_type("a decimal number", where)
@@ -107,10 +107,10 @@ def _decimal(places: int, low: Decimal | int, high: int, description: str) -> Ki
             raise out_of_range(f"of at most {places} decimal places", where)
         return int(scaled)
 
-    return Kind(schema, read)
+    return FieldKind(schema, read)
 
 
-def _text(longest: int, pattern: str | None = None, description: str = "") -> Kind:
+def _text(longest: int, pattern: str | None = None, description: str = "") -> FieldKind:
     schema: Schema = {"type": "string", "maxLength": longest}
     if description:
         schema["description"] = description
@@ -118,7 +118,7 @@ def _text(longest: int, pattern: str | None = None, description: str = "") -> Ki
         schema["pattern"] = f"^{pattern}$"
     matcher = None if pattern is None else re.compile(pattern, re.ASCII)
 
-    def read(value: object, where: str, desk: Desk) -> str:
+    def read(value: object, where: str, desk: OperatorDesk) -> str:
         if not isinstance(value, str):
             raise wrong_type("text", where)
         if len(value) > longest:
@@ -129,10 +129,10 @@ def _text(longest: int, pattern: str | None = None, description: str = "") -> Ki
             raise out_of_range(f"of the form {pattern}", where)
         return value
 
-    return Kind(schema, read)
+    return FieldKind(schema, read)
 
 
-def _read_instrument(value: object, where: str, desk: Desk) -> int:
+def _read_instrument(value: object, where: str, desk: OperatorDesk) -> int:
     if isinstance(value, str):
         return desk.find(value)
     if type(value) is not int:
@@ -142,7 +142,7 @@ def _read_instrument(value: object, where: str, desk: Desk) -> int:
     return value
 
 
-def _read_date(value: object, where: str, desk: Desk) -> int:
+def _read_date(value: object, where: str, desk: OperatorDesk) -> int:
     if not isinstance(value, str) or _DATE.fullmatch(value) is None:
         raise wrong_type("a date as 2026-11-16", where)
     try:
@@ -154,7 +154,7 @@ def _read_date(value: object, where: str, desk: Desk) -> int:
     return days
 
 
-def _read_time(value: object, where: str, desk: Desk) -> int:
+def _read_time(value: object, where: str, desk: OperatorDesk) -> int:
     if isinstance(value, str):
         return desk.now_ns() + _duration(value, where)
     if type(value) is not int:
@@ -164,7 +164,7 @@ def _read_time(value: object, where: str, desk: Desk) -> int:
     return value
 
 
-def _read_duration(value: object, where: str, desk: Desk) -> int:
+def _read_duration(value: object, where: str, desk: OperatorDesk) -> int:
     spent = _duration(value, where) if isinstance(value, str) else value
     if type(spent) is not int:
         raise wrong_type("nanoseconds, or a duration as 30s", where)
@@ -183,7 +183,7 @@ def _duration(text: str, where: str) -> int:
     return spent
 
 
-_INSTRUMENT: Final = Kind(
+_INSTRUMENT: Final = FieldKind(
     {
         "description": "securityID, or symbol",
         "anyOf": [
@@ -193,8 +193,8 @@ _INSTRUMENT: Final = Kind(
     },
     _read_instrument,
 )
-_DAY: Final = Kind({"type": "string", "format": "date"}, _read_date)
-_TIME: Final = Kind(
+_DAY: Final = FieldKind({"type": "string", "format": "date"}, _read_date)
+_TIME: Final = FieldKind(
     {
         "description": "nanoseconds since 1970, or a time from now as +30s",
         "anyOf": [
@@ -204,7 +204,7 @@ _TIME: Final = Kind(
     },
     _read_time,
 )
-_SPAN: Final = Kind(
+_SPAN: Final = FieldKind(
     {
         "description": "nanoseconds, or a duration as 30s; at most an hour",
         "anyOf": [
@@ -219,7 +219,7 @@ _PRICE: Final = _decimal(4, -_BILLION, _BILLION, "price")
 _SIZE: Final = _integer(1, _LARGEST_QUANTITY)
 _FIRM: Final = _integer(1, 4_294_967_295, "code of a participant")
 
-KINDS: Final[dict[str, Kind]] = {
+KINDS: Final[dict[str, FieldKind]] = {
     **dict.fromkeys(("security_id", "security_ids", "cash_security_id", "like"), _INSTRUMENT),
     **dict.fromkeys(("price", "stop_price", "cash_price"), _PRICE),
     **dict.fromkeys(("low", "high"), _decimal(4, -_BILLION, _BILLION, "price or percentage")),

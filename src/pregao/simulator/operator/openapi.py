@@ -4,7 +4,7 @@ from html import escape
 from typing import Any, Final
 
 from pregao import __version__
-from pregao.exchange.commands import Reason
+from pregao.exchange.commands import RejectReason
 from pregao.simulator.operator.calls import CALLS, VIEWS, Call, View
 from pregao.simulator.operator.json_forms import REFERENCE, component_schemas
 from pregao.simulator.operator.kinds import Schema
@@ -116,7 +116,7 @@ def _answers() -> dict[str, Schema]:
                 },
             },
         },
-        "Reason": {"type": "string", "enum": [reason.name for reason in Reason]},
+        "Reason": {"type": "string", "enum": [reason.name for reason in RejectReason]},
         "Error": {
             "type": "object",
             "required": ["reason", "text"],

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from pregao.captures.decode import load_schema
-from pregao.captures.decoded import DecodedMessage, Endpoint, Flow
+from pregao.captures.decoded import CaptureFlow, DecodedMessage, Endpoint
 from pregao.captures.formats.json_lines import JsonFormat, to_json
 from pregao.codecs.sbe import Message, MessageHeader
 from pregao.feeds.binary.decoding import WORDING
@@ -24,7 +24,15 @@ def decoded(raw: bytes, **header: int) -> DecodedMessage:
     whole = PacketDecoder(load_schema()).decode(packet(raw, number=7))
     assert not whole.damage
     return DecodedMessage(
-        "a b.pcap", 3, TS, Flow(NOWHERE, NOWHERE), whole.header, 0, 99, whole.messages[0].message, WORDING
+        "a b.pcap",
+        3,
+        TS,
+        CaptureFlow(NOWHERE, NOWHERE),
+        whole.header,
+        0,
+        99,
+        whole.messages[0].message,
+        WORDING,
     )
 
 
@@ -137,7 +145,7 @@ def test_what_json_cannot_carry_is_a_bug_not_a_guess() -> None:
 
 def test_file_names_are_quoted() -> None:
     header = PacketHeader(1, 1, 1, 1)
-    flow = Flow(NOWHERE, NOWHERE)
+    flow = CaptureFlow(NOWHERE, NOWHERE)
     empty = Message(MessageHeader(0, 1, 2, 16))
     style = JsonFormat()
     for name in ('a"b\n.pcap', "ação.pcap"):

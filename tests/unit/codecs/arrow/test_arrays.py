@@ -8,22 +8,22 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pregao.codecs.arrow.arrays import Built, all_null, arrow_type, build, strings, variable
+from pregao.codecs.arrow.arrays import BuiltArray, all_null, arrow_type, build, strings, variable
 from pregao.codecs.sbe.declarations import Presence
-from pregao.codecs.sbe.layout import FieldLayout, Kind
+from pregao.codecs.sbe.layout import FieldLayout, ValueKind
 from pregao.codecs.sbe.primitives import PRIMITIVES
 
 MIN64, MAX64 = -(1 << 63), (1 << 63) - 1
 LARGEST = 10**18 - 1
 
 
-def leaf(kind: Kind, primitive: str = "int64", count: int = 1, **more: Any) -> FieldLayout:
+def leaf(kind: ValueKind, primitive: str = "int64", count: int = 1, **more: Any) -> FieldLayout:
     chosen = PRIMITIVES[primitive]
     made = FieldLayout("x", 1, kind, 0, chosen.size * count, Presence.OPTIONAL, chosen, count=count)
     return replace(made, **more)
 
 
-def built(values: Any, dtype: str, of: FieldLayout, null: Any = None, present: Any = None) -> Built:
+def built(values: Any, dtype: str, of: FieldLayout, null: Any = None, present: Any = None) -> BuiltArray:
     mask = None if present is None else np.array(present, np.bool_)
     made = build(np.array(values, dtype), of, null, mask)
     made.array.validate(full=True)
@@ -34,7 +34,7 @@ def built(values: Any, dtype: str, of: FieldLayout, null: Any = None, present: A
     "primitive", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
 )
 def test_integers_keep_their_type_and_null_is_null(primitive: str) -> None:
-    of = leaf(Kind.INTEGER, primitive)
+    of = leaf(ValueKind.INTEGER, primitive)
     low, high = int(of.primitive.minimum), int(of.primitive.maximum)
     dtype = f"{'i' if of.primitive.is_signed else 'u'}{of.size}"
     made = built([low, high, 0, 7], dtype, of, null=high)
@@ -46,7 +46,7 @@ def test_integers_keep_their_type_and_null_is_null(primitive: str) -> None:
 
 
 def test_decimals_are_exact_up_to_eighteen_digits_and_named_beyond() -> None:
-    of = leaf(Kind.DECIMAL, exponent=-4)
+    of = leaf(ValueKind.DECIMAL, exponent=-4)
     values = [LARGEST, -LARGEST, LARGEST + 1, -LARGEST - 1, MIN64, MAX64, 0]
     made = built(values, "i8", of, null=MIN64)
     exact = Decimal("99999999999999.9999")
@@ -56,29 +56,29 @@ def test_decimals_are_exact_up_to_eighteen_digits_and_named_beyond() -> None:
 
 
 def test_a_value_in_a_row_that_has_none_is_not_lost() -> None:
-    made = built([MAX64, MAX64], "i8", leaf(Kind.DECIMAL, exponent=-4), None, [True, False])
+    made = built([MAX64, MAX64], "i8", leaf(ValueKind.DECIMAL, exponent=-4), None, [True, False])
     assert made.lost == [0]
     assert made.array.to_pylist() == [None, None]
 
 
 def test_unsigned_and_narrow_mantissas() -> None:
-    wide = leaf(Kind.DECIMAL, "uint64", exponent=-8)
+    wide = leaf(ValueKind.DECIMAL, "uint64", exponent=-8)
     made = built([1, (1 << 64) - 1, (1 << 64) - 2], "u8", wide, null=(1 << 64) - 1)
     assert made.array.to_pylist() == [Decimal("0.00000001"), None, None]
     assert made.lost == [2]
-    narrow = leaf(Kind.DECIMAL, "int32", exponent=-2)
+    narrow = leaf(ValueKind.DECIMAL, "int32", exponent=-2)
     assert built([-5, 7], "i4", narrow).array.to_pylist() == [Decimal("-0.05"), Decimal("0.07")]
 
 
 @pytest.mark.parametrize("exponent", [1, -19, -30])
 def test_exponents_that_no_decimal_has_leave_the_mantissa(exponent: int) -> None:
-    of = leaf(Kind.DECIMAL, "int16", exponent=exponent)
+    of = leaf(ValueKind.DECIMAL, "int16", exponent=exponent)
     assert built([-5, 7], "i2", of, null=7).array.to_pylist() == [-5, None]
 
 
 @pytest.mark.parametrize(("primitive", "dtype"), [("uint32", "u4"), ("int32", "i4"), ("uint16", "u2")])
 def test_narrow_times_fit_whatever_their_unit(primitive: str, dtype: str) -> None:
-    of = leaf(Kind.TIME, primitive, nanoseconds=1_000_000)
+    of = leaf(ValueKind.TIME, primitive, nanoseconds=1_000_000)
     top = int(of.primitive.maximum)
     made = built([0, top], dtype, of)
     assert made.array.to_pylist() == [0, top * 1_000_000]
@@ -86,28 +86,28 @@ def test_narrow_times_fit_whatever_their_unit(primitive: str, dtype: str) -> Non
 
 
 def test_times_past_int64_are_named() -> None:
-    micros = leaf(Kind.TIME, "uint64", nanoseconds=1_000)
+    micros = leaf(ValueKind.TIME, "uint64", nanoseconds=1_000)
     last = MAX64 // 1_000
     made = built([last, last + 1, (1 << 64) - 1, 0], "u8", micros, null=0)
     assert made.array.to_pylist() == [last * 1_000, None, None, None]
     assert made.lost == [1, 2]
-    signed = leaf(Kind.TIME, "int64", nanoseconds=1)
+    signed = leaf(ValueKind.TIME, "int64", nanoseconds=1)
     assert built([MIN64, -5], "i8", signed, null=MIN64).array.to_pylist() == [None, -5]
 
 
 def test_floats_know_nan_as_null_only_where_it_is() -> None:
     nan = float("nan")
-    of = leaf(Kind.FLOAT, "double")
+    of = leaf(ValueKind.FLOAT, "double")
     assert built([1.5, nan], "f8", of, null=nan).array.to_pylist() == [1.5, None]
     kept = built([1.5, nan], "f8", of).array
     assert kept.null_count == 0
     assert np.isnan(kept[1].as_py())
     assert built([1.5, 2.0], "f8", of, null=1.5, present=[True, False]).array.to_pylist() == [None, None]
-    assert built([0.5], "f4", leaf(Kind.FLOAT, "float")).array.type == pa.float32()
+    assert built([0.5], "f4", leaf(ValueKind.FLOAT, "float")).array.type == pa.float32()
 
 
 def test_arrays_are_lists_and_null_when_all_of_one_is() -> None:
-    of = leaf(Kind.ARRAY, "int16", count=2)
+    of = leaf(ValueKind.ARRAY, "int16", count=2)
     values = [[1, 2], [-32768, -32768], [-32768, 3]]
     assert built(values, "i2", of).array.to_pylist() == values
     assert built(values, "i2", of, null=-32768).array.to_pylist() == [[1, 2], None, [-32768, 3]]
@@ -133,7 +133,7 @@ def test_fixed_strings_end_at_a_nul(raw: bytes, encoding: str, expected: str | N
 
 
 def test_a_single_character_has_a_null_of_its_own() -> None:
-    of = leaf(Kind.STRING, "char", null=ord("-"))
+    of = leaf(ValueKind.STRING, "char", null=ord("-"))
     made = build(np.frombuffer(b"a-\0", "V1"), of, ord("-"), None)
     assert made.array.to_pylist() == ["a", None, None]
 
@@ -159,8 +159,10 @@ def test_data_fields(parts: list[bytes], encoding: str | None, expected: list[An
     assert array.to_pylist() == expected
 
 
-@pytest.mark.parametrize("kind", [Kind.INTEGER, Kind.STRING, Kind.DECIMAL, Kind.TIME, Kind.FLOAT])
-def test_a_column_that_no_row_has_is_all_null(kind: Kind) -> None:
-    of = leaf(kind, {Kind.STRING: "char", Kind.FLOAT: "double"}.get(kind, "int64"))
+@pytest.mark.parametrize(
+    "kind", [ValueKind.INTEGER, ValueKind.STRING, ValueKind.DECIMAL, ValueKind.TIME, ValueKind.FLOAT]
+)
+def test_a_column_that_no_row_has_is_all_null(kind: ValueKind) -> None:
+    of = leaf(kind, {ValueKind.STRING: "char", ValueKind.FLOAT: "double"}.get(kind, "int64"))
     assert all_null(of, 3).to_pylist() == [None] * 3
     assert all_null(of, 3).type == arrow_type(of)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pregao.codecs.sbe import MessageDecoder, MessageEncoder, Schema, load_builtin_schema, parse_schema
 from pregao.codecs.sbe.declarations import DataDeclaration
-from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, Kind
+from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, ValueKind
 from pregao.feeds.binary.packets import PacketDecoder, PacketHeader, frame
 from pregao.model.errors import DecodeError, SchemaError
 from tests.kits.sbe_schemas import RICH_MESSAGES, RICH_TYPES, plain_values, rich, schema_text
@@ -62,22 +62,22 @@ def value_of(field: FieldLayout) -> st.SearchStrategy[Any]:
     """What a decoder can give for a field of this version."""
     if not field.present:
         return st.none()
-    made: dict[Kind, Any] = {
-        Kind.INTEGER: lambda: _number(field),
-        Kind.FLOAT: lambda: _float(field),
-        Kind.STRING: lambda: _text(field),
-        Kind.DECIMAL: lambda: _number(field).map(lambda m: Decimal(m).scaleb(field.exponent)),
-        Kind.TIME: lambda: _number(field).map(lambda units: units * field.nanoseconds),
-        Kind.ENUM: lambda: _number(field).map(lambda raw: field.names.get(raw, raw)),
-        Kind.SET: lambda: _set(field),
-        Kind.ARRAY: lambda: st.tuples(
+    made: dict[ValueKind, Any] = {
+        ValueKind.INTEGER: lambda: _number(field),
+        ValueKind.FLOAT: lambda: _float(field),
+        ValueKind.STRING: lambda: _text(field),
+        ValueKind.DECIMAL: lambda: _number(field).map(lambda m: Decimal(m).scaleb(field.exponent)),
+        ValueKind.TIME: lambda: _number(field).map(lambda units: units * field.nanoseconds),
+        ValueKind.ENUM: lambda: _number(field).map(lambda raw: field.names.get(raw, raw)),
+        ValueKind.SET: lambda: _set(field),
+        ValueKind.ARRAY: lambda: st.tuples(
             *[_float(field) if field.primitive.is_float else _number(field)] * field.count
         ),
-        Kind.SCALED: lambda: _scaled(field),
-        Kind.COMPOSITE: lambda: st.fixed_dictionaries({m.name: value_of(m) for m in field.members}),
+        ValueKind.SCALED: lambda: _scaled(field),
+        ValueKind.COMPOSITE: lambda: st.fixed_dictionaries({m.name: value_of(m) for m in field.members}),
     }
-    can_be_null = field.null is not None or field.kind is Kind.STRING
-    can_be_null = can_be_null or (field.kind is Kind.SCALED and field.members[0].null is not None)
+    can_be_null = field.null is not None or field.kind is ValueKind.STRING
+    can_be_null = can_be_null or (field.kind is ValueKind.SCALED and field.members[0].null is not None)
     value: st.SearchStrategy[Any] = made[field.kind]()
     return st.none() | value if can_be_null else value
 

@@ -1,7 +1,7 @@
 """Where each version has each value, how null is written and what it means."""
 
 from pregao.codecs.sbe.declarations import Presence
-from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, Kind
+from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, ValueKind
 from tests.kits.sbe_schemas import HEADER, RICH_TYPES, load, message, rich
 
 
@@ -87,10 +87,10 @@ def test_a_set_has_no_null_but_no_bits() -> None:
 
 def test_kinds() -> None:
     kinds = {f.name: f.kind for f in rich().at(5).messages[1].fields}
-    assert kinds["letter"] is Kind.STRING
-    assert kinds["triple"] is Kind.ARRAY
-    assert (kinds["price"], kinds["floating"]) == (Kind.DECIMAL, Kind.SCALED)
-    assert (kinds["micros"], kinds["engine"]) == (Kind.TIME, Kind.COMPOSITE)
+    assert kinds["letter"] is ValueKind.STRING
+    assert kinds["triple"] is ValueKind.ARRAY
+    assert (kinds["price"], kinds["floating"]) == (ValueKind.DECIMAL, ValueKind.SCALED)
+    assert (kinds["micros"], kinds["engine"]) == (ValueKind.TIME, ValueKind.COMPOSITE)
 
 
 def _time(unit: str) -> FieldLayout:
@@ -109,12 +109,12 @@ def test_only_whole_numbers_make_decimals_and_times() -> None:
     exponent = '<type name="exponent" primitiveType="int8" presence="constant">-2</type>'
     for kind in ('primitiveType="float"', 'primitiveType="uint8" length="2"', 'primitiveType="char"'):
         types = f'<composite name="T"><type name="mantissa" {kind}/>{exponent}</composite>'
-        assert only("T", types=types).kind is Kind.COMPOSITE
+        assert only("T", types=types).kind is ValueKind.COMPOSITE
     types = (
         '<composite name="T"><type name="mantissa" primitiveType="int64"/>'
         '<type name="exponent" primitiveType="int32"/></composite>'
     )
-    assert only("T", types=types).kind is Kind.COMPOSITE
+    assert only("T", types=types).kind is ValueKind.COMPOSITE
 
 
 def test_an_optional_field_of_a_required_mantissa_has_the_default_null() -> None:

@@ -11,7 +11,7 @@ import pytest
 from pregao.exchange import commands
 from pregao.exchange.catalogue import Catalogue, load_default_catalogue
 from pregao.exchange.commands import BlockKind, BlockTrade, CancelOrder, ChangeOrder, ForwardTrade, NewOrder
-from pregao.exchange.engine import Engine, Outcome
+from pregao.exchange.engine import CommandOutcome, Engine
 from pregao.exchange.flow import Flow, FlowCommand, FlowSettings
 from pregao.exchange.flow.draws import Blocks
 from pregao.exchange.flow.impact import Impact
@@ -45,7 +45,7 @@ class QuietExchange:
     def trading_state(self, security_id: int) -> State:
         return self.state
 
-    def submit(self, command: FlowCommand) -> Outcome:
+    def submit(self, command: FlowCommand) -> CommandOutcome:
         self.submitted += 1
         if isinstance(command, CancelOrder):
             del self.orders[command.order_id]
@@ -56,10 +56,10 @@ class QuietExchange:
         if isinstance(command, NewOrder) and command.tif not in (TimeInForce.IOC, TimeInForce.FOK):
             order = Open(command.side, command.price, command.quantity, command.quantity)
             self.orders[self.submitted] = order
-            return Outcome(order_ids=(self.submitted,))
+            return CommandOutcome(order_ids=(self.submitted,))
         if isinstance(command, NewOrder):
-            return Outcome(events=(_trade(command, self.submitted),))
-        return Outcome()
+            return CommandOutcome(events=(_trade(command, self.submitted),))
+        return CommandOutcome()
 
 
 def _trade(order: NewOrder, trade_id: int) -> Event:
@@ -204,7 +204,7 @@ def test_a_state_told_in_an_answer_is_heeded(catalogue: Catalogue) -> None:
         if sent == 10:
             exchange.state = State.CLOSE
             change = StateChanged(1, Session.REGULAR, State.CLOSE, None, 20_773, START)
-            flow.answered(Outcome(events=(Event((change,)),)))
+            flow.answered(CommandOutcome(events=(Event((change,)),)))
     assert sent == 10
 
 

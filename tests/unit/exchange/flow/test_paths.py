@@ -7,15 +7,15 @@ from pregao.exchange.catalogue import load_default_catalogue
 from pregao.exchange.catalogues.options import option_value
 from pregao.exchange.flow.draws import OrderSizes
 from pregao.exchange.flow.paths import NARROWEST, STEPS, TRADING_DAY_NS, WIDEST, draw_paths
-from pregao.exchange.flow.prices import Prices
+from pregao.exchange.flow.prices import InstrumentValues
 
 START = 1_794_830_400_000_000_000
 EVERY = START + np.arange(0, TRADING_DAY_NS, TRADING_DAY_NS // STEPS)
 
 
 @pytest.fixture(scope="module")
-def prices() -> Prices:
-    found = Prices(load_default_catalogue(), 7, TRADING_DAY_NS)
+def prices() -> InstrumentValues:
+    found = InstrumentValues(load_default_catalogue(), 7, TRADING_DAY_NS)
     assert found.start(START)
     return found
 
@@ -24,18 +24,18 @@ def number(symbol: str) -> int:
     return [each.symbol for each in load_default_catalogue().instruments].index(symbol)
 
 
-def path(prices: Prices, symbol: str) -> np.ndarray:
+def path(prices: InstrumentValues, symbol: str) -> np.ndarray:
     return prices.draw(EVERY, np.full(len(EVERY), number(symbol)))
 
 
 @pytest.mark.parametrize("symbol", ["PETR4", "VALE3", "MGLU3", "WINZ26", "WDOZ26", "DI1F29", "BOVA11"])
-def test_ranges_of_a_day(prices: Prices, symbol: str) -> None:
+def test_ranges_of_a_day(prices: InstrumentValues, symbol: str) -> None:
     values = path(prices, symbol)
     assert 0.008 <= (values.max() - values.min()) / values[0] <= 0.045
 
 
-def test_a_value_does_not_depend_on_who_looks(prices: Prices) -> None:
-    other = Prices(load_default_catalogue(), 7, TRADING_DAY_NS)
+def test_a_value_does_not_depend_on_who_looks(prices: InstrumentValues) -> None:
+    other = InstrumentValues(load_default_catalogue(), 7, TRADING_DAY_NS)
     other.start(START)
     moment, which = EVERY[1_000:1_001], np.array([number("VALE3")])
     assert other.draw(moment, which) == prices.draw(moment, which)
@@ -64,7 +64,7 @@ def test_shares_follow_the_index() -> None:
     assert np.mean([np.corrcoef(steps[0], each)[0, 1] for each in steps[1:]]) > 0.4
 
 
-def test_an_option_follows_its_share_with_a_smile(prices: Prices) -> None:
+def test_an_option_follows_its_share_with_a_smile(prices: InstrumentValues) -> None:
     catalogue = load_default_catalogue()
     listing = catalogue.by_symbol["PETRX372"]
     share, put = path(prices, "PETR4"), path(prices, "PETRX372")
@@ -74,7 +74,7 @@ def test_an_option_follows_its_share_with_a_smile(prices: Prices) -> None:
     assert np.corrcoef(share, put)[0, 1] < -0.95
 
 
-def test_a_strategy_is_the_sum_of_its_legs(prices: Prices) -> None:
+def test_a_strategy_is_the_sum_of_its_legs(prices: InstrumentValues) -> None:
     for strategy, bought, sold, ticks in (
         ("PETRL372L392", "PETRL372", "PETRL392", 2), ("DR1Z26F27", "DOLF27", "DOLZ26", 2),
     ):  # fmt: skip
@@ -82,8 +82,8 @@ def test_a_strategy_is_the_sum_of_its_legs(prices: Prices) -> None:
         assert np.abs(apart).max() <= ticks * prices.ticks[number(strategy)]
 
 
-def test_another_day_goes_on_from_the_last(prices: Prices) -> None:
-    one = Prices(load_default_catalogue(), 7, TRADING_DAY_NS)
+def test_another_day_goes_on_from_the_last(prices: InstrumentValues) -> None:
+    one = InstrumentValues(load_default_catalogue(), 7, TRADING_DAY_NS)
     one.start(START)
     which, end = number("PETR4"), START + TRADING_DAY_NS - 1
     before = one.value(which, end)
@@ -93,7 +93,7 @@ def test_another_day_goes_on_from_the_last(prices: Prices) -> None:
     assert abs(after - before) / before < 0.02
 
 
-def test_who_comes_seldom_keeps_away(prices: Prices) -> None:
+def test_who_comes_seldom_keeps_away(prices: InstrumentValues) -> None:
     seldom, often = (prices.half_spreads(np.full(len(prices.ticks), rate)) for rate in (10.0, 100_000.0))
     assert (seldom >= often).all()
     assert (often >= prices.ticks).all()

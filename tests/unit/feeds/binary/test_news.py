@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pregao.feeds.binary.news import PART_OVERHEAD_BYTES, Ending, News, NewsAssembler, NewsFlag, NewsPart
+from pregao.feeds.binary.news import (
+    PART_OVERHEAD_BYTES,
+    AssembledNews,
+    NewsAssembler,
+    NewsEnding,
+    NewsFlag,
+    NewsPart,
+)
 
 SECOND = 1_000_000_000
 T0 = 1_700_000_000 * SECOND
@@ -22,7 +29,7 @@ def cut(text: str, cuts: list[int] | None = None, **common: object) -> list[News
     return [NewsPart(n, len(pieces), piece, **head) for n, piece in enumerate(pieces, 1)]  # type: ignore[arg-type]
 
 
-def feed(assembler: NewsAssembler, parts: list[NewsPart], now_ns: int = T0) -> list[News]:
+def feed(assembler: NewsAssembler, parts: list[NewsPart], now_ns: int = T0) -> list[AssembledNews]:
     return [news for part in parts for news in assembler.receive(part, now_ns)]
 
 
@@ -43,7 +50,7 @@ def bulletins(draw: st.DrawFn) -> list[tuple[str, list[NewsPart]]]:
     return result
 
 
-def identity(item: NewsPart | News) -> tuple[int | None, int | None]:
+def identity(item: NewsPart | AssembledNews) -> tuple[int | None, int | None]:
     return item.news_id, item.orig_time_ns
 
 
@@ -99,7 +106,7 @@ hostile_parts = st.builds(
 @given(st.lists(st.tuples(hostile_parts, st.integers(-(2**40), 2**40)), max_size=60))
 def test_bounds_hold_and_no_part_vanishes(steps: list[tuple[NewsPart, int]]) -> None:
     assembler = NewsAssembler(timeout_ns=SECOND, max_open=3, max_parts=5, max_bytes=2000)
-    delivered: list[News] = []
+    delivered: list[AssembledNews] = []
     now = T0
     for part, jump in steps:
         now += jump
@@ -112,7 +119,7 @@ def test_bounds_hold_and_no_part_vanishes(steps: list[tuple[NewsPart, int]]) -> 
         assert (deadline is None) == (assembler.open_news == 0)
     delivered += assembler.flush()
     counters = assembler.counters
-    used = sum(1 if n.ending is Ending.UNUSABLE else n.part_count - len(n.missing) for n in delivered)
+    used = sum(1 if n.ending is NewsEnding.UNUSABLE else n.part_count - len(n.missing) for n in delivered)
     assert used + counters.repeated + counters.conflicting == counters.parts == len(steps)
     assert assembler.open_news == assembler.held_bytes == 0
 
@@ -129,7 +136,7 @@ def test_a_single_part_passes_at_once() -> None:
         3,
         "Manchete",
         "http://x",
-        Ending.WHOLE,
+        NewsEnding.WHOLE,
     )
 
 
@@ -161,7 +168,7 @@ def test_halves_of_characters_around_a_hole_do_not_make_a_third() -> None:
     assembler = NewsAssembler()
     assert feed(assembler, parts) == []
     (news,) = assembler.flush()
-    assert (news.text, news.missing, news.ending) == ("\\xc3\\xa7", (2,), Ending.END_OF_INPUT)
+    assert (news.text, news.missing, news.ending) == ("\\xc3\\xa7", (2,), NewsEnding.END_OF_INPUT)
     assert NewsFlag.BAD_UTF8 in news.flags
     assert assembler.counters.cut_off == 1
 
@@ -179,7 +186,7 @@ def test_differing_repetition_keeps_the_first() -> None:
 def test_part_that_cannot_be_placed_is_delivered_alone(number: int, count: int) -> None:
     assembler = NewsAssembler(max_parts=10)
     (news,) = assembler.receive(NewsPart(number, count, b"x", news_id=1), T0)
-    assert (news.text, news.complete, news.missing, news.ending) == ("x", False, (), Ending.UNUSABLE)
+    assert (news.text, news.complete, news.missing, news.ending) == ("x", False, (), NewsEnding.UNUSABLE)
     assert assembler.counters.unusable == 1
     assert assembler.open_news == 0
 
@@ -209,7 +216,7 @@ def test_time_out_delivers_incomplete_and_later_parts_start_over() -> None:
     assert assembler.next_timeout() == T0 + SECOND
     assert assembler.on_timeout(T0 + SECOND - 1) == []
     (news,) = assembler.on_timeout(T0 + SECOND)
-    assert (news.text, news.missing, news.ending) == ("ac", (2,), Ending.TIMED_OUT)
+    assert (news.text, news.missing, news.ending) == ("ac", (2,), NewsEnding.TIMED_OUT)
     assert assembler.receive(parts[1], T0 + SECOND) == []
     assert assembler.next_timeout() == T0 + 2 * SECOND
     assert [n.missing for n in assembler.receive(cut("z", news_id=9)[0], T0 + 2 * SECOND)] == [(1, 3), ()]
@@ -219,7 +226,7 @@ def test_time_out_delivers_incomplete_and_later_parts_start_over() -> None:
 def test_oldest_is_evicted_by_count_and_by_size() -> None:
     by_count = NewsAssembler(max_open=2)
     (news,) = feed(by_count, [cut("ab", [1], news_id=i)[0] for i in (1, 2, 3)])
-    assert (news.news_id, news.missing, news.ending) == (1, (2,), Ending.EVICTED)
+    assert (news.news_id, news.missing, news.ending) == (1, (2,), NewsEnding.EVICTED)
     by_size = NewsAssembler(max_bytes=PART_OVERHEAD_BYTES + 499)
     big = cut("x" * 1000, [500], headline=None)
     (news,) = by_size.receive(big[0], T0)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pregao.feeds.binary.news import Ending, NewsAssembler, NewsPart
+from pregao.feeds.binary.news import NewsAssembler, NewsEnding, NewsPart
 
 T0 = 1_700_000_000_000_000_000
 
@@ -25,7 +25,7 @@ def test_from_fields() -> None:
 def test_from_fields_of_a_short_block_is_unusable_not_a_crash() -> None:
     part = NewsPart.from_fields(dict.fromkeys(FIELDS))
     assert part == NewsPart(0, 0, b"")
-    assert [n.ending for n in NewsAssembler().receive(part, T0)] == [Ending.UNUSABLE]
+    assert [n.ending for n in NewsAssembler().receive(part, T0)] == [NewsEnding.UNUSABLE]
 
 
 @pytest.mark.parametrize("wrong", [{"partCount": "2"}, {"text": 5}, {"newsSource": 1.5}])

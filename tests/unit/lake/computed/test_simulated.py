@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pregao.feeds.publishing import Site
+from pregao.feeds.publishing import PublishingSite
 from pregao.lake.tables.catalogue import find_table
 from pregao.model.market import PRICE_SCALE
 from pregao.simulator.memory import MemoryDay
@@ -42,7 +42,7 @@ def test_truth_of_the_last_checkpoint(day: MemoryDay, made: dict[str, Any]) -> N
     """What the exchange itself holds at the end, not what it told."""
     last: dict[int, Any] = {}
     for checkpoint in day.checkpoints:
-        if checkpoint.site is Site.PRIMARY:
+        if checkpoint.site is PublishingSite.PRIMARY:
             last.update(checkpoint.instruments)
     days = {row["security_id"]: row for row in made["daily"]}
     compared = 0

@@ -11,7 +11,7 @@ from pregao.lake.plan.anchors import Loop, find_loops
 from pregao.lake.plan.index import FileIndex
 from pregao.lake.plan.scan import ScanSettings, scan_capture
 from pregao.lake.plan.slicing import COOL_PACKETS, FROM_FIRST, TO_LAST, Slice, cut_unit
-from pregao.lake.plan.units import Unit, find_units
+from pregao.lake.plan.units import LakeUnit, find_units
 from pregao.lake.slices.feeds import merge
 from pregao.model.streams import Feed
 from tests.kits.lakes import make_days
@@ -33,7 +33,7 @@ def indexes(request: pytest.FixtureRequest, captures: list[Path]) -> list[FileIn
     return [scan(str(path)) for path in captures]
 
 
-def _units(indexes: list[FileIndex]) -> Iterator[tuple[Unit, list[Loop], list[Slice]]]:
+def _units(indexes: list[FileIndex]) -> Iterator[tuple[LakeUnit, list[Loop], list[Slice]]]:
     for unit in find_units(indexes):
         loops = find_loops(unit)
         for wanted in CUTS:

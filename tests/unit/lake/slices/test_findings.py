@@ -15,7 +15,7 @@ def test_findings_that_are_left_out_are_counted(monkeypatch: pytest.MonkeyPatch)
         emits=lambda place: True, slice=SimpleNamespace(is_first_shard=True), packet_at=lambda place: 0,
         merged=SimpleNamespace(sent=np.array([77])),
     )  # fmt: skip
-    found = f.Findings()
+    found = f.SliceFindings()
     for place in range(3):
         found.add(place, machine, "HEAL", security_id=1)
     assert found.told() == found.rows

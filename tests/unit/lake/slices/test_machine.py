@@ -25,7 +25,7 @@ from pregao.lake.slices.kernels.sampling import HEAD_WORDS, LEVELS, SIDE_WORDS
 from pregao.lake.slices.loops import NEVER
 from pregao.lake.slices.machine import SliceMachine
 from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX
-from pregao.lake.slices.stored import NO_RPT_SEQ, Ending, StoredBook, StoredBooks
+from pregao.lake.slices.stored import NO_RPT_SEQ, StoredBook, StoredBooks, UnitEnding
 from pregao.model.market import Side
 from pregao.model.rows import NULL, ROW, Kind, Rows
 from tests.kits.lakes import make_days
@@ -172,7 +172,7 @@ def test_slices_that_begin_with_the_day_before_are_equal(week: str, tmp_path: Pa
     assert begun >= 2  # after a gap books of few reports cannot be proven, so quiet channels begin anew
 
 
-def _stored_books(ending: Ending) -> StoredBooks:
+def _stored_books(ending: UnitEnding) -> StoredBooks:
     """As they are read again."""
     found: dict[int, StoredBook] = {}
     others = 0

@@ -11,8 +11,8 @@ from pregao.lake.plan.captures import open_layout
 from pregao.lake.plan.index import PIECE, RUN, FileIndex, StreamIndex
 from pregao.lake.plan.loops import LoopPlace
 from pregao.lake.plan.slicing import FROM_FIRST
-from pregao.lake.plan.unit_plan import Planned
-from pregao.lake.plan.units import Unit, UnitStream
+from pregao.lake.plan.unit_plan import UnitPlan
+from pregao.lake.plan.units import LakeUnit, UnitStream
 from pregao.lake.streaming.horizon import horizon
 from pregao.lake.streaming.state import digests, is_renamed
 from pregao.model.streams import Feed, Stream
@@ -33,9 +33,9 @@ def stream(feed: Feed, first: int, last: int) -> StreamIndex:
     return StreamIndex(84, Stream.INCREMENTAL, feed, 1, [1], [0], np.array(pieces, PIECE), runs)
 
 
-def planned(*told: int, **feeds: tuple[int, int]) -> Planned:
+def planned(*told: int, **feeds: tuple[int, int]) -> UnitPlan:
     """A unit with packets on each feed, and loops that tell one book each at these places."""
-    unit = Unit(84, date(2026, 11, 16), versions=[1], version_ns=[0])
+    unit = LakeUnit(84, date(2026, 11, 16), versions=[1], version_ns=[0])
     for number, (name, (first, last)) in enumerate(feeds.items()):
         index = stream(Feed[name], first, last)
         each = UnitStream(number, index, -1, 1 << 62, np.zeros(1, np.int64))
@@ -47,7 +47,7 @@ def planned(*told: int, **feeds: tuple[int, int]) -> Planned:
              *(np.array([flag]) for flag in (False, True)), begun=place, quiet=True)
         for number, place in enumerate(told)
     ]  # fmt: skip
-    return Planned(unit, loops, [], {}, [], [])
+    return UnitPlan(unit, loops, [], {}, [], [])
 
 
 def test_it_is_what_both_feeds_and_the_snapshots_have_passed() -> None:

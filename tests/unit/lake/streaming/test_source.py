@@ -6,7 +6,7 @@ from pathlib import Path
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxFiles
 
 from pregao.lake.plan.stored import look
-from pregao.lake.streaming.source import CapturePartition, CaptureReader
+from pregao.lake.streaming.source import CaptureReader, FolderPartition
 
 START = {"captures": 0}
 
@@ -25,7 +25,7 @@ def put(folder: Path, name: str, content: str = "x") -> str:
 def names(found: CaptureReader, start: int, end: int) -> list[str]:
     rows = []
     for partition in found.partitions({"captures": start}, {"captures": end}):
-        assert isinstance(partition, CapturePartition)
+        assert isinstance(partition, FolderPartition)
         rows += list(found.read(partition))
     return [Path(path).name for path, _, _ in rows]
 

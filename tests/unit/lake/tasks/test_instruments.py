@@ -13,7 +13,7 @@ from pregao.feeds.binary.publisher.messages import MessageWriter
 from pregao.feeds.binary.reading.plain import PlainReader
 from pregao.lake.plan.index import Defined
 from pregao.lake.plan.marks import versions
-from pregao.lake.plan.units import Unit
+from pregao.lake.plan.units import LakeUnit
 from pregao.lake.tables.instruments import INSTRUMENTS
 from pregao.lake.tasks.plan_tables import instruments_table
 from pregao.model.events import Definition
@@ -21,7 +21,7 @@ from pregao.model.instruments import Governance, Instrument, Payout, PriceMethod
 from pregao.model.market import DefinitionAction, PriceKind
 
 SCHEMA = load_builtin_schema()
-UNIT = Unit(84, date(2026, 11, 16), versions=[46])
+UNIT = LakeUnit(84, date(2026, 11, 16), versions=[46])
 
 
 def told(instrument: Instrument, version: int, sent_ns: int) -> Defined:

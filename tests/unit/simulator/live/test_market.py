@@ -1,8 +1,8 @@
 """The background flow of the live exchange: its orders wait in a queue, as anybody's do."""
 
 from pregao.exchange.catalogue import load_default_catalogue
-from pregao.exchange.engine import Outcome
-from pregao.feeds.publishing import Site
+from pregao.exchange.engine import CommandOutcome
+from pregao.feeds.publishing import PublishingSite
 from pregao.model.events import ExecutionSummary
 from pregao.simulator.live.market import LiveMarket
 from pregao.simulator.live.settings import LiveSettings
@@ -15,15 +15,17 @@ class Heard:
     """Everything that the market did, in place of whoever keeps its state."""
 
     def __init__(self) -> None:
-        self.outcomes: list[Outcome] = []
+        self.outcomes: list[CommandOutcome] = []
 
-    def note(self, command: object, outcome: Outcome, *, by_operator: bool) -> None:
+    def note(self, command: object, outcome: CommandOutcome, *, by_operator: bool) -> None:
         self.outcomes.append(outcome)
 
 
 def test_an_aggressor_entered_the_queue_before_it_matched() -> None:
     """13.1: aggressorTime is the entry to the queue, not the match."""
-    market = LiveMarket(load_default_catalogue(), LiveSettings(flow=400.0), (Site.PRIMARY,), START_NS)
+    market = LiveMarket(
+        load_default_catalogue(), LiveSettings(flow=400.0), (PublishingSite.PRIMARY,), START_NS
+    )
     market.observer = heard = Heard()  # type: ignore[assignment]
     market.start(START_NS)
     for turn in range(1, 400):  # a turn each 50 ms: what is due in between waits

@@ -7,14 +7,14 @@ import pytest
 from pregao.exchange.commands import NewOrder
 from pregao.exchange.orders import TimeInForce
 from pregao.feeds.binary.system import BINARY
-from pregao.feeds.publishing import Site
+from pregao.feeds.publishing import PublishingSite
 from pregao.market import Market
 from pregao.model.market import Side
 from pregao.simulator.live.market import LiveMarket, version_at
 from pregao.simulator.live.settings import LiveSettings
 from pregao.simulator.live.state import KeptState
 from pregao.simulator.live.tracking import StateTracker
-from pregao.simulator.memory import Packet
+from pregao.simulator.memory import CapturedPacket
 from tests.unit.market.kit import MemoryPackets
 from tests.unit.simulator.live.test_state import CATALOGUE, NOON_NS, PETR4
 
@@ -23,7 +23,7 @@ STEP_NS = 20_000_000
 SECONDS = 4
 
 
-def packets_of(market: LiveMarket, start_ns: int, tracker: StateTracker) -> Iterator[Packet]:
+def packets_of(market: LiveMarket, start_ns: int, tracker: StateTracker) -> Iterator[CapturedPacket]:
     """What it sends in a few seconds, with an order of the operator's among it; then it is killed."""
     market.start(start_ns)
     market.execute(NewOrder(0, PETR4, Side.BUY, 700, 350_000, tif=TimeInForce.GTC), start_ns)
@@ -34,7 +34,7 @@ def packets_of(market: LiveMarket, start_ns: int, tracker: StateTracker) -> Iter
         for channel, packet in market.take():
             if channel == CHANNEL:
                 for feed in packet.feeds:
-                    yield Packet(now_ns, channel, packet.stream, feed, packet.payload)
+                    yield CapturedPacket(now_ns, channel, packet.stream, feed, packet.payload)
 
 
 def books_of(market: LiveMarket) -> dict[int, list[list[tuple[int, int | None, int]]]]:
@@ -51,15 +51,17 @@ def books_of(market: LiveMarket) -> dict[int, list[list[tuple[int, int | None, i
 
 @pytest.mark.parametrize("keeps", [True, False])
 def test_the_books_of_a_listener_are_those_of_the_exchange_after_a_restart(keeps: bool) -> None:
-    packets, kept, start_ns = list[Packet](), KeptState(), NOON_NS
+    packets, kept, start_ns = list[CapturedPacket](), KeptState(), NOON_NS
     versions = list[int]()
     for _ in range(2):
         settings = LiveSettings(flow=200.0)
         if keeps:
-            market = LiveMarket(CATALOGUE, settings, (Site.PRIMARY,), start_ns, kept)
+            market = LiveMarket(CATALOGUE, settings, (PublishingSite.PRIMARY,), start_ns, kept)
         else:
             before = version_at(start_ns, BINARY.policy)
-            market = LiveMarket(CATALOGUE, settings, (Site.PRIMARY,), start_ns, version_before=before)
+            market = LiveMarket(
+                CATALOGUE, settings, (PublishingSite.PRIMARY,), start_ns, version_before=before
+            )
         tracker = StateTracker(market, kept)
         market.observer = tracker
         packets += packets_of(market, start_ns, tracker)

@@ -6,7 +6,7 @@ import pytest
 
 from pregao.exchange import control
 from pregao.exchange.catalogue import load_default_catalogue
-from pregao.feeds.publishing import Site
+from pregao.feeds.publishing import PublishingSite
 from pregao.model.channel_map import channels_toml, default_channels, load_channels
 from pregao.model.errors import ConfigurationError
 from pregao.model.local_time import local_midnight_ns
@@ -84,7 +84,7 @@ def test_default_addresses_are_scoped_and_read_back() -> None:
     assert all(str(entry.address).startswith("239.255.") for entry in channels)
     routes = routes_of(channels, (68, 84))
     assert routes[84, Stream.INCREMENTAL, Feed.B] == ("239.255.84.2", 21084)
-    assert sites_of(routes) == (Site.PRIMARY, Site.CONTINGENCY)
+    assert sites_of(routes) == (PublishingSite.PRIMARY, PublishingSite.CONTINGENCY)
     with pytest.raises(ConfigurationError, match="72"):
         routes_of(channels, (68, 72))
 
@@ -115,7 +115,7 @@ def _next_change(market: LiveMarket) -> int | None:
 @pytest.mark.parametrize("kind", list(DayKind))
 def test_every_day_starts_and_its_commands_are_accepted(kind: DayKind) -> None:
     now_ns = local_midnight_ns(FRIDAY) + 8 * HOUR_NS
-    market = LiveMarket(load_default_catalogue(), LiveSettings(day=kind), tuple(Site), now_ns)
+    market = LiveMarket(load_default_catalogue(), LiveSettings(day=kind), tuple(PublishingSite), now_ns)
     market.start(now_ns)
     while (due_ns := _next_change(market)) is not None and due_ns < local_midnight_ns(FRIDAY + 1):
         market.on_timeout(due_ns)

@@ -31,11 +31,11 @@ from pregao.exchange.control import (
     SendNews,
     StartAuction,
 )
-from pregao.exchange.orders import OrderType, Place, TimeInForce
+from pregao.exchange.orders import OrderPlace, OrderType, TimeInForce
 from pregao.feeds.binary.packets import PacketDecoder
 from pregao.feeds.binary.publisher.packets import LAST_VERSION
 from pregao.feeds.binary.system import BINARY
-from pregao.feeds.publishing import Site
+from pregao.feeds.publishing import PublishingSite
 from pregao.io.journal import decode_records, encode_record
 from pregao.model.errors import ConfigurationError
 from pregao.model.events import Trade
@@ -74,7 +74,7 @@ SEQUENCE_RESET, CHANNEL_RESET, EMPTY_BOOK = 1, 11, 9
 
 def start(kept: KeptState | None = None, now_ns: int = NOON_NS, flow: float = 0.0) -> LiveMarket:
     settings = LiveSettings(flow=flow)
-    market = LiveMarket(CATALOGUE, settings, (Site.PRIMARY,), now_ns, kept)
+    market = LiveMarket(CATALOGUE, settings, (PublishingSite.PRIMARY,), now_ns, kept)
     market.observer = StateTracker(market, KeptState() if kept is None else kept)
     market.start(now_ns)
     return market
@@ -126,7 +126,7 @@ def test_day_orders_of_the_operator_are_there_on_their_date_only() -> None:
     kept = kept_by(first)
     days = [each for each in kept.orders.values() if each.tif is TimeInForce.DAY]
     assert [each.order_id for each in days] == ids
-    places = [Place.BOOK, Place.STOP, Place.ON_CLOSE, Place.HIDDEN]
+    places = [OrderPlace.BOOK, OrderPlace.STOP, OrderPlace.ON_CLOSE, OrderPlace.HIDDEN]
     assert [each.place for each in days] == places
     second = start(kept)
     floor = second.engine.floor
@@ -301,7 +301,9 @@ def test_most_orders_of_the_flow_need_no_change_to_be_kept() -> None:
 
 def test_a_market_that_runs_on_keeps_no_more_and_no_more() -> None:
     """Of trades and of stops that are gone `--flow 2000` kept 28 KB a second."""
-    market = LiveMarket(CATALOGUE, LiveSettings(flow=2000.0), (Site.PRIMARY,), NOON_NS, kept_trades=3)
+    market = LiveMarket(
+        CATALOGUE, LiveSettings(flow=2000.0), (PublishingSite.PRIMARY,), NOON_NS, kept_trades=3
+    )
     market.start(NOON_NS)
     for step in range(1, 400):
         market.on_timeout(NOON_NS + step * 50_000_000)
@@ -364,7 +366,9 @@ def test_versions_roll_over_behind_the_last_one() -> None:
 def test_without_a_state_the_clock_makes_them_grow() -> None:
     versions = [version_at(NOON_NS + step * 10_000_000_000, BINARY.policy) for step in range(3)]
     assert versions[0] < versions[1] < versions[2] <= LAST_VERSION
-    market = LiveMarket(CATALOGUE, LiveSettings(), (Site.PRIMARY,), NOON_NS, version_before=versions[0])
+    market = LiveMarket(
+        CATALOGUE, LiveSettings(), (PublishingSite.PRIMARY,), NOON_NS, version_before=versions[0]
+    )
     market.start(NOON_NS)
     assert {each.incremental for each in market.sent_versions()} == {versions[0] + 2}
 

@@ -17,11 +17,11 @@ from pregao.feeds.publishing import (
     BookSource,
     Habits,
     InstrumentBook,
+    LoopPace,
     OutgoingPacket,
-    Pace,
     Paces,
+    PublishingSite,
     SequencePoint,
-    Site,
 )
 
 __all__ = [
@@ -30,9 +30,9 @@ __all__ = [
     "ChannelPublisher",
     "Habits",
     "InstrumentBook",
+    "LoopPace",
     "OutgoingPacket",
-    "Pace",
     "Paces",
+    "PublishingSite",
     "SequencePoint",
-    "Site",
 ]

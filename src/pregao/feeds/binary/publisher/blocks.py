@@ -5,7 +5,7 @@ from struct import Struct
 from typing import Any, Final, NamedTuple
 
 from pregao.codecs.sbe import Schema
-from pregao.codecs.sbe.layout import BlockLayout, Kind
+from pregao.codecs.sbe.layout import BlockLayout, ValueKind
 from pregao.codecs.sbe.values import block_format, wire_leaves
 from pregao.feeds.binary.packets import SBE_BIG_ENDIAN, SBE_LITTLE_ENDIAN, frame
 from pregao.model.market import Side
@@ -45,7 +45,7 @@ class Block:
     def values(self, name: str) -> dict[str, int]:
         """The values of an enum or the masks of a set, by name."""
         field = self._fields[name]
-        in_set = field.kind is Kind.SET
+        in_set = field.kind is ValueKind.SET
         return {label: 1 << value if in_set else value for value, label in field.names.items()}
 
     def sides(self) -> tuple[int, int, int]:

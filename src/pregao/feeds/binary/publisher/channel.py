@@ -15,8 +15,8 @@ from pregao.feeds.publishing import (
     Listener,
     OutgoingPacket,
     Paces,
+    PublishingSite,
     SequencePoint,
-    Site,
 )
 from pregao.model.streams import Feed, Stream
 
@@ -33,7 +33,7 @@ class ChannelPublisher:
         source: BookSource,
         *,
         now_ns: int,
-        site: Site = Site.PRIMARY,
+        site: PublishingSite = PublishingSite.PRIMARY,
         paces: Paces | None = None,
         habits: Habits | None = None,
         start: SequencePoint | None = None,

@@ -5,7 +5,7 @@ from typing import Final
 
 from pregao.feeds.binary.publisher.messages import MessageWriter
 from pregao.feeds.binary.publisher.packets import PacketStream
-from pregao.feeds.publishing import BookSource, Pace
+from pregao.feeds.publishing import BookSource, LoopPace
 from pregao.model.instruments import Instrument
 from pregao.model.market import DefinitionAction
 
@@ -23,7 +23,7 @@ class LoopingStream:
     def __init__(
         self,
         packets: PacketStream,
-        pace: Pace,
+        pace: LoopPace,
         begin: Callable[[], Iterator[bytes] | None],
         sequence_reset: bytes | None,
         now_ns: int,

@@ -1,6 +1,6 @@
 """Messages of Binary UMDF in, the model out, at two speeds.
 
-plain        one decoded message -> `Told`: an update of `model.events` and what the wire says besides
+plain        one decoded message -> `TranslatedMessage`: an update of `model.events`, what the wire says besides
   told         what can be told; what becomes of values that are missing or unknown
   values       fields in the model's units; `words` has the model's word for each of the schema's
   orders, statistics, definitions, control: the messages by kind
@@ -20,7 +20,7 @@ from pregao.feeds.binary.reading.told import (
     SequenceWasReset,
     SnapshotBegin,
     SnapshotOrder,
-    Told,
+    TranslatedMessage,
 )
 
 __all__ = [
@@ -31,6 +31,6 @@ __all__ = [
     "SequenceWasReset",
     "SnapshotBegin",
     "SnapshotOrder",
-    "Told",
+    "TranslatedMessage",
     "news_of",
 ]

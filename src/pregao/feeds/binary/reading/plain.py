@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from pregao.codecs.sbe import Message
-from pregao.feeds.binary.news_parts import News, NewsPart
+from pregao.feeds.binary.news_parts import AssembledNews, NewsPart
 from pregao.feeds.binary.reading import definitions, orders, statistics
 from pregao.feeds.binary.reading import orders as control
-from pregao.feeds.binary.reading.told import Control, NotUnderstood, SnapshotOrder, Told
+from pregao.feeds.binary.reading.told import Control, NotUnderstood, SnapshotOrder, TranslatedMessage
 from pregao.feeds.binary.reading.values import UnknownValues, Values
 from pregao.feeds.binary.reading.words import NEWS_SOURCES, policy_flags
 from pregao.model import events as e
@@ -60,7 +60,7 @@ class PlainReader:
         self.channel = channel
         self.unknown: UnknownValues = Counter()
 
-    def read(self, message: Message, index: int = 0) -> list[Told]:
+    def read(self, message: Message, index: int = 0) -> list[TranslatedMessage]:
         """What a message tells: one thing, or as many as a snapshot's message has orders."""
         values = Values.of(message, self.unknown)
         if message.name == _SNAPSHOT_ORDERS:
@@ -78,7 +78,7 @@ class PlainReader:
         if message.name == "SnapshotFullRefresh_Header_30" and rpt_seq is None:
             flags |= Flag.NO_REPORT
         lacks = tuple(values.lacks)
-        return [Told(update, message.version, index, rpt_seq, flags, lacks, total, last)]
+        return [TranslatedMessage(update, message.version, index, rpt_seq, flags, lacks, total, last)]
 
     def _update(self, message: Message, values: Values) -> e.Update | Control:
         name = message.name or ""
@@ -93,19 +93,19 @@ class PlainReader:
             return e.ChannelWasReset(self.channel, values.time("mDEntryTimestamp"))
         return NotUnderstood(message.template_id)
 
-    def _snapshot_orders(self, values: Values, version: int, index: int) -> list[Told]:
+    def _snapshot_orders(self, values: Values, version: int, index: int) -> list[TranslatedMessage]:
         """One for each order; what any of them lacks is said of all."""
         orders_told: list[SnapshotOrder] = list(control.snapshot_orders(values))
         lacks = tuple(dict.fromkeys(values.lacks))
         plain = Flag.NO_EVENT | policy_flags(version)
         implied = plain | Flag.IMPLIED
         return [
-            Told(order, version, index, flags=implied if order.implied else plain, lacks=lacks)
+            TranslatedMessage(order, version, index, flags=implied if order.implied else plain, lacks=lacks)
             for order in orders_told
         ]
 
 
-def news_of(news: News, received_ns: int = 0) -> e.News:
+def news_of(news: AssembledNews, received_ns: int = 0) -> e.News:
     """A news that the assembler delivered. Null language means Portuguese; a news without a time is of
     when it was received."""
     source = news.source

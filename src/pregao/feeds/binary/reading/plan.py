@@ -7,7 +7,7 @@ import numpy as np
 
 from pregao.codecs.sbe.declarations import Dimension
 from pregao.codecs.sbe.kernel_tables import LAYOUT_STEP, LAYOUT_STEP_END
-from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, Kind
+from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, ValueKind
 from pregao.codecs.sbe.plan import Plan, make_plan
 from pregao.codecs.sbe.schema import Schema
 from pregao.feeds.binary.reading.rules import NOT_TOLD, OTHER_RULE, RULES, Rule, Take
@@ -212,7 +212,7 @@ def _copy_kind(target: str, source: FieldLayout, take: Take) -> str | None:
     """The kind of copy that does it; None: it takes a change."""
     width = _place(target)[1]
     unchanged = (take.add, take.shift, take.mask, take.fill, _factor(source, take)) == (0, 0, -1, None, 1)
-    if not unchanged or source.kind is Kind.STRING:
+    if not unchanged or source.kind is ValueKind.STRING:
         return None
     if source.size < width < _WIDE and _null(target) == 0 and not source.primitive.is_signed:
         return str(8 * source.size) if not source.null else None  # into the low bytes: those above are 0
@@ -227,7 +227,7 @@ def _change(target: str, source: FieldLayout, take: Take) -> tuple[int, ...]:
     place, width = _place(target)
     factor = _factor(source, take)
     null = NULL if source.null is None else int(source.null)
-    if source.kind is Kind.STRING:
+    if source.kind is ValueKind.STRING:
         null = 0  # without a character
     values = {
         "source": source.offset,

@@ -69,7 +69,7 @@ Control = SequenceTold | SequenceWasReset | SnapshotBegin | SnapshotOrder | News
 
 
 @record
-class Told:
+class TranslatedMessage:
     """An update, and what its message says besides. `index` is that of the message in its packet."""
 
     update: Update | Control

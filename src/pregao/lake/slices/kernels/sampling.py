@@ -6,7 +6,7 @@ from pregao.books.kernels.ladder import price_of
 from pregao.books.kernels.rows import header_of
 from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u32, store_8, store_32, store_64
 from pregao.lake.tables.analytics import Quality
-from pregao.recovery.instruments import BOOK, SYNC_SIZE, Known
+from pregao.recovery.instruments import BOOK, SYNC_SIZE, BookStatus
 from pregao.recovery.instruments import SYNC as RECORD
 
 LEVELS = 10
@@ -38,7 +38,7 @@ SAMPLING_FIELDS = (
     SAMPLE_COUNT, SAMPLE_ROOM,
 ) = range(0, 8 * len(SAMPLING_FIELDS), 8)  # fmt: skip
 
-CLEAN = int(Known.CLEAN)
+CLEAN = int(BookStatus.CLEAN)
 KNOWN_ONCE = RECORD.fields["spare"][1]  # type: ignore[index]  # with a bit for each part
 BOOK_ONCE, STATISTICS_ONCE = 1, 2
 UNKNOWN, AFTER_GAP = int(Quality.BOOK_UNKNOWN), int(Quality.AFTER_GAP)

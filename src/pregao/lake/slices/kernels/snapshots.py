@@ -20,7 +20,7 @@ from pregao.recovery.instruments import (
     MARKS,
     STATISTICS,
     SYNC_SIZE,
-    Known,
+    BookStatus,
     Mark,
 )
 
@@ -38,7 +38,7 @@ PLACE, NUMBER, ORDERS, ORDER_COUNT, RPT_SEQ, ONCE, _LOOP, _ROW, OUTCOME = range(
 RECORD_SIZE = 8 * len(RECORD_FIELDS)
 WAITS, MATCHED, OLDER, LEFT = range(4)  # outcomes
 
-CLEAN, AWAITED, REPORTED = int(Known.CLEAN), int(Mark.AWAITED), int(Mark.REPORTED)
+CLEAN, AWAITED, REPORTED = int(BookStatus.CLEAN), int(Mark.AWAITED), int(Mark.REPORTED)
 
 
 @kernel

@@ -6,7 +6,7 @@ from typing import Any
 
 from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.packets import Packet, PacketDecoder
-from pregao.feeds.binary.publisher import ChannelPublisher, OutgoingPacket, Pace, Paces
+from pregao.feeds.binary.publisher import ChannelPublisher, LoopPace, OutgoingPacket, Paces
 from pregao.model import events as e
 from pregao.model.instruments import Instrument, Product, SecurityType
 from pregao.model.market import Action, Phase, Session, Side, State
@@ -87,7 +87,7 @@ class Market:
         return self.books.get(security_id)
 
 
-QUIET = Paces(Pace(3600 * SECOND, 3600 * SECOND), Pace(3600 * SECOND, 3600 * SECOND))
+QUIET = Paces(LoopPace(3600 * SECOND, 3600 * SECOND), LoopPace(3600 * SECOND, 3600 * SECOND))
 
 
 def publisher(market: Market | None = None, version: int = 16, **other: Any) -> ChannelPublisher:

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from pregao.feeds.binary.publisher import ChannelPublisher, Pace, Paces, SequencePoint
+from pregao.feeds.binary.publisher import ChannelPublisher, LoopPace, Paces, SequencePoint
 from pregao.model.instruments import Governance, Leg, Payout, PriceMethod, TradeType
 from pregao.model.market import PriceKind, Side
 from pregao.model.streams import Feed, Stream
@@ -22,11 +22,11 @@ from tests.unit.feeds.binary.publisher.desk import (
     run,
 )
 
-PACE = Pace(interval_ns=MS, pause_ns=SECOND // 2)
+PACE = LoopPace(interval_ns=MS, pause_ns=SECOND // 2)
 STREAM = Stream.DEFINITION
 
 
-def looping(market: Market, version: int = 16, pace: Pace = PACE, first: int = 1) -> ChannelPublisher:
+def looping(market: Market, version: int = 16, pace: LoopPace = PACE, first: int = 1) -> ChannelPublisher:
     paces = Paces(pace, QUIET.snapshots)
     return publisher(market, version, paces=paces, loops=SequencePoint(first))
 
@@ -65,7 +65,7 @@ def test_versions_of_loops_roll_over_after_65534() -> None:
 
 
 def test_heartbeats_between_loops_tell_that_1_comes_next() -> None:
-    packets = run(looping(listed(2), pace=Pace(MS, 3 * SECOND)), NOW + int(2.9 * SECOND))
+    packets = run(looping(listed(2), pace=LoopPace(MS, 3 * SECOND)), NOW + int(2.9 * SECOND))
     heartbeats = [m["nextSeqNo"] for m in messages(packets, STREAM) if m["name"] == "Sequence_2"]
     assert heartbeats == [1, 1]
     assert numbers(packets, STREAM) == [(1, 1), (1, 2), (2, 0), (2, 0)]

@@ -4,7 +4,7 @@ import pytest
 
 from pregao.feeds.binary.news import NewsAssembler
 from pregao.feeds.binary.news_parts import NewsPart
-from pregao.feeds.binary.publisher import SequencePoint, Site
+from pregao.feeds.binary.publisher import PublishingSite, SequencePoint
 from pregao.model import events as e
 from pregao.model.errors import EncodeError
 from pregao.model.market import (
@@ -138,7 +138,7 @@ def test_packets_are_filled_up_to_1400_bytes() -> None:
 
 
 def test_feeds_a_and_b_get_the_same_and_c_is_its_own() -> None:
-    one, other = publisher(), publisher(site=Site.CONTINGENCY, start=SequencePoint(3, 50))
+    one, other = publisher(), publisher(site=PublishingSite.CONTINGENCY, start=SequencePoint(3, 50))
     for each in (one, other):
         each.publish(e.Event((order(),)), NOW)
         each.flush(NOW)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pregao.feeds.binary.publisher import ChannelPublisher, Pace, Paces, SequencePoint, Site
+from pregao.feeds.binary.publisher import ChannelPublisher, LoopPace, Paces, PublishingSite, SequencePoint
 from pregao.model import events as e
 from pregao.model.market import Session, Side, TradeCondition
 from pregao.model.streams import Feed, Stream
@@ -83,7 +83,7 @@ def test_failover_has_a_new_version_and_the_last_trades() -> None:
 
 
 def test_failover_in_mid_loop_begins_the_loops_again() -> None:
-    paces = Paces(Pace(MS, SECOND), Pace(MS, SECOND))
+    paces = Paces(LoopPace(MS, SECOND), LoopPace(MS, SECOND))
     one = publisher(market(), paces=paces)
     one.on_timeout(NOW)
     one.fail_over(NOW + 1)
@@ -186,7 +186,7 @@ def test_gradually_books_come_back_one_by_one() -> None:
 
 def test_snapshots_are_withdrawn_until_books_are_back() -> None:
     """6.5.12, step 3."""
-    one = trading(paces=Paces(QUIET.definitions, Pace(MS, 2 * MS), recovery_ns=100 * MS))
+    one = trading(paces=Paces(QUIET.definitions, LoopPace(MS, 2 * MS), recovery_ns=100 * MS))
     run(one, NOW + MS)  # a loop is over
     one.reset_channel(NOW + 2 * MS, gradually=True)
     packets = run(one, NOW + 50 * MS)
@@ -204,7 +204,7 @@ def test_snapshots_are_withdrawn_until_books_are_back() -> None:
 def test_a_loop_that_a_reset_overtakes_ends_with_bare_headers() -> None:
     source = market()
     source.books[A].bids += [order(A, n) for n in range(10, 80)]
-    one = publisher(source, paces=Paces(QUIET.definitions, Pace(MS, SECOND), recovery_ns=SECOND))
+    one = publisher(source, paces=Paces(QUIET.definitions, LoopPace(MS, SECOND), recovery_ns=SECOND))
     one.publish(e.Event((order(B), order(C))), NOW)
     one.on_timeout(NOW)
     one.reset_channel(NOW + 1, gradually=True)
@@ -215,7 +215,7 @@ def test_a_loop_that_a_reset_overtakes_ends_with_bare_headers() -> None:
 
 
 def test_snapshots_name_the_version_they_belong_to() -> None:
-    one = trading(paces=Paces(QUIET.definitions, Pace(MS, MS)))
+    one = trading(paces=Paces(QUIET.definitions, LoopPace(MS, MS)))
     one.reset_stream(NOW)
     told = messages(run(one, NOW + 4 * MS), Stream.SNAPSHOT)
     headers = [m for m in told if m["name"].startswith("SnapshotFullRefresh_Header")]
@@ -226,7 +226,7 @@ def test_the_contingency_site_has_its_own_resets() -> None:
     """6.5.11: a reset is sent for each site by itself."""
     source = market()
     primary = publisher(source, start=SequencePoint(7, 100))
-    contingency = publisher(source, start=SequencePoint(3, 20), site=Site.CONTINGENCY)
+    contingency = publisher(source, start=SequencePoint(3, 20), site=PublishingSite.CONTINGENCY)
     contingency.reset_stream(NOW)
     packets = contingency.take()
     assert primary.take() == []

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pregao.feeds.binary.publisher import ChannelPublisher, Habits, Pace, Paces, SequencePoint
+from pregao.feeds.binary.publisher import ChannelPublisher, Habits, LoopPace, Paces, SequencePoint
 from pregao.model import events as e
 from pregao.model.errors import EncodeError
 from pregao.model.market import Phase, PriceOrigin, Session, Side, State, StateEvent, TradeCondition
@@ -37,7 +37,7 @@ from tests.unit.feeds.binary.publisher.desk import (
 )
 
 STREAM = Stream.SNAPSHOT
-PACE = Pace(interval_ns=MS, pause_ns=SECOND)
+PACE = LoopPace(interval_ns=MS, pause_ns=SECOND)
 STATISTICS: list[e.Update] = [
     e.ClosingPrice(A, 10**9, DATE, NOW, PriceOrigin.PREVIOUS_DAY),
     e.OpeningPrice(A, 99_000, None, DATE, NOW),
@@ -240,7 +240,7 @@ def test_deleted_or_emptied_in_mid_loop_leaves_the_header_alone() -> None:
 
 
 def test_loops_have_their_own_versions_and_heartbeats_between() -> None:
-    one = publisher(Market(books={A: Book()}), paces=Paces(QUIET.definitions, Pace(MS, 3 * SECOND)))
+    one = publisher(Market(books={A: Book()}), paces=Paces(QUIET.definitions, LoopPace(MS, 3 * SECOND)))
     packets = run(one, NOW + 4 * SECOND)
     assert numbers(packets, STREAM) == [(1, 1), (1, 2), (2, 0), (2, 0), (2, 1), (2, 2)]
 

@@ -11,7 +11,7 @@ from pregao.exchange.catalogue import load_default_catalogue
 from pregao.feeds.binary.packets import FRAMING_SIZE
 from pregao.feeds.binary.publisher.messages import MessageWriter
 from pregao.feeds.binary.reading.plain import PlainReader
-from pregao.feeds.binary.reading.told import Told
+from pregao.feeds.binary.reading.told import TranslatedMessage
 from pregao.model import events as e
 from pregao.model.instruments import Instrument, Payout
 from pregao.model.market import DefinitionAction, Side
@@ -21,7 +21,7 @@ DECODER = MessageDecoder(SCHEMA)
 VERSIONS = (7, 8, 9, 10, 15, 16, 17)
 
 
-def read(framed: bytes, channel: int = 84) -> Told:
+def read(framed: bytes, channel: int = 84) -> TranslatedMessage:
     (told,) = PlainReader(channel).read(DECODER.decode(framed, FRAMING_SIZE))
     return told
 
@@ -64,14 +64,14 @@ FIELDS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def definition(version: int, **other: Any) -> Told:
+def definition(version: int, **other: Any) -> TranslatedMessage:
     name = "SecurityDefinition_4" if version < 8 else "SecurityDefinition_12"
     message = MessageEncoder(SCHEMA, version).encode(name, FIELDS | other)
     (told,) = PlainReader(84).read(DECODER.decode(message))
     return told
 
 
-def instrument_of(told: Told) -> Instrument:
+def instrument_of(told: TranslatedMessage) -> Instrument:
     assert isinstance(told.update, e.Definition)
     return told.update.instrument
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from pregao.codecs.sbe import Message, MessageDecoder, load_builtin_schema
-from pregao.codecs.sbe.layout import Kind as FieldKind
+from pregao.codecs.sbe.layout import ValueKind as FieldKind
 from pregao.feeds.binary.news import NewsAssembler
 from pregao.feeds.binary.news_parts import NewsPart
 from pregao.feeds.binary.packets import FRAMING_SIZE
@@ -22,7 +22,7 @@ from pregao.feeds.binary.reading.told import (
     SequenceWasReset,
     SnapshotBegin,
     SnapshotOrder,
-    Told,
+    TranslatedMessage,
 )
 from pregao.model import events as e
 from pregao.model.market import (
@@ -50,7 +50,7 @@ KNOWN = (7, 8, 9, 10, 15, 16, 17)
 WRITERS = {version: MessageWriter(SCHEMA, version) for version in KNOWN}
 
 
-def read(framed: bytes, index: int = 0) -> list[Told]:
+def read(framed: bytes, index: int = 0) -> list[TranslatedMessage]:
     return PlainReader(84).read(DECODER.decode(framed, FRAMING_SIZE), index)
 
 
