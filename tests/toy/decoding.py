@@ -89,10 +89,14 @@ class ToyDecoder:
     def mark_of(self, template_id: int) -> int:
         return template_id
 
-    def symbol(self, message: WireMessage) -> tuple[int, str] | None:
+    def symbols(self, message: WireMessage) -> list[tuple[int, str]]:
         if message.name != "Instrument" or message.fields is None:
-            return None
-        return message.fields["id"], message.fields["symbol"]
+            return []
+        return [(message.fields["id"], message.fields["symbol"])]
+
+    def security_ids(self, message: WireMessage) -> list[int]:
+        fields = message.fields or {}
+        return [fields["id"]] if "id" in fields else []
 
     def shape(self, template_id: int, version: int | None) -> BlockShape | None:
         if chr(template_id) not in _MESSAGES:

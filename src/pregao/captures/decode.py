@@ -112,8 +112,7 @@ class CaptureDecoder:
         decoder, wording = self.decoder, self.decoder.wording
         for placed in unit.messages:
             message = placed.message
-            symbol = decoder.symbol(message)
-            if symbol is not None:
+            for symbol in decoder.symbols(message):
                 self.symbols.add(*symbol)
             if self.wants(message):
                 yield DecodedMessage(
@@ -134,11 +133,8 @@ class CaptureDecoder:
             return False
         if not symbols:
             return True
-        name = self.decoder.wording.security_id
-        security_id = message.fields.get(name) if message.fields is not None else None
-        return isinstance(security_id, int) and any(
-            self.symbols.has(symbol, security_id) for symbol in symbols
-        )
+        about = self.decoder.security_ids(message)
+        return any(self.symbols.has(symbol, security_id) for security_id in about for symbol in symbols)
 
     def packets(self, path: str, part: "Part | None" = None) -> Iterator[DecodedPacket | Finding]:
         """Every packet of the selected channels with all its messages, and every finding; of a part of a
@@ -201,7 +197,7 @@ class _FileReader:
         channel = self._identity.channel_of(datagram.payload)
         if channel is None:
             return True  # whoever decodes it says what it is
-        if self._wanted and channel not in self._wanted:
+        if self._wanted and (channel or self._flows.of(datagram, channel).channel) not in self._wanted:
             return False
         if chosen.streams and self._flows.of(datagram, channel).stream not in chosen.streams:
             return False

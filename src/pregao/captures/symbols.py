@@ -83,8 +83,7 @@ def _told(payload: bytes, decoder: Decoder) -> list[tuple[int, str]]:
         units = decoder.decode(payload)
     except DecodeError:
         return []  # reported when the file is decoded
-    told = (decoder.symbol(placed.message) for unit in units for placed in unit.messages)
-    return [each for each in told if each is not None]
+    return [each for unit in units for placed in unit.messages for each in decoder.symbols(placed.message)]
 
 
 def _payloads(path: str) -> Iterator[bytes]:

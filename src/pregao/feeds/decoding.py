@@ -5,7 +5,7 @@ Messages are plain values under the system's own names. `template_id`, `version`
 message is: where a system has no numbers for kinds or no versions, it gives what tells them apart, and 0.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
@@ -151,8 +151,11 @@ class Decoder(Protocol):
     def mark_of(self, template_id: int) -> int:
         """The mark of `feeds.identity` that packets with such a message have."""
 
-    def symbol(self, message: WireMessage) -> tuple[int, str] | None:
-        """The security id and the symbol that a definition tells; None: it is no definition."""
+    def symbols(self, message: WireMessage) -> Sequence[tuple[int, str]]:
+        """The security ids and symbols that a definition tells; empty: it is no definition."""
+
+    def security_ids(self, message: WireMessage) -> Collection[int]:
+        """The instruments that a message is about."""
 
     def shape(self, template_id: int, version: int | None) -> BlockShape | None:
         """None: there is no such message."""

@@ -48,11 +48,15 @@ class BinaryDecoder:
     def mark_of(self, template_id: int) -> int:
         return min(template_id, MARKS - 1)
 
-    def symbol(self, message: WireMessage) -> tuple[int, str] | None:
+    def symbols(self, message: WireMessage) -> list[tuple[int, str]]:
         if message.template_id not in DEFINITIONS or message.fields is None:
-            return None
+            return []
         security_id, symbol = message.fields.get("securityID"), message.fields.get("symbol")
-        return (security_id, symbol) if isinstance(security_id, int) and isinstance(symbol, str) else None
+        return [(security_id, symbol)] if isinstance(security_id, int) and isinstance(symbol, str) else []
+
+    def security_ids(self, message: WireMessage) -> tuple[int, ...]:
+        security_id = (message.fields or {}).get("securityID")
+        return (security_id,) if isinstance(security_id, int) else ()
 
     def shape(self, template_id: int, version: int | None) -> BlockShape | None:
         layout = self.schema.at(version or 0).messages.get(template_id)

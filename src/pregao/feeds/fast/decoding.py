@@ -26,7 +26,7 @@ from pregao.codecs.fast.templates import (
 )
 from pregao.feeds.decoding import BlockShape, Buffer, FieldShape, Form, WireMessage, Wording
 from pregao.feeds.fast.chunks import HEADER, Chunk, ChunkAssembler, split_datagram
-from pregao.feeds.fast.identity import NO_CHANNEL, template_id
+from pregao.feeds.fast.identity import NO_CHANNEL, mark_of_template, template_id
 from pregao.feeds.fast.times import timestamp_ns
 from pregao.model.errors import DecodeError, Fault
 
@@ -150,12 +150,19 @@ class FastDecoder:
             units.append(self.decode_message(message, chunk.number, chunk.offset - HEADER.size))
         return units
 
-    def symbol(self, message: WireMessage) -> tuple[int, str] | None:
-        """Of the first instrument of a list: most lists have one."""
-        entries = (message.fields or {}).get("RelatedSym")
-        if not entries or "Symbol" not in entries[0]:
-            return None
-        return entries[0]["SecurityID"], entries[0]["Symbol"]
+    def mark_of(self, template_id: int) -> int:
+        return mark_of_template(self.templates.by_id.get(template_id))
+
+    def symbols(self, message: WireMessage) -> list[tuple[int, str]]:
+        """A list may have several instruments; news have related ones, without symbols."""
+        entries = (message.fields or {}).get("RelatedSym") or ()
+        return [(each["SecurityID"], each["Symbol"]) for each in entries if "Symbol" in each]
+
+    def security_ids(self, message: WireMessage) -> set[int]:
+        """Of the message, or of its entries."""
+        fields = message.fields or {}
+        blocks = [fields, *(fields.get("MDEntries") or ()), *(fields.get("RelatedSym") or ())]
+        return {block["SecurityID"] for block in blocks if block.get("SecurityID") is not None}
 
     def shape(self, template_id: int, version: int | None) -> BlockShape | None:
         template = self.templates.by_id.get(template_id)

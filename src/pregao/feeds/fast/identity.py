@@ -33,10 +33,14 @@ def msg_type(template: Template) -> str:
     return ""
 
 
+def mark_of_template(template: Template | None) -> int:
+    kind = "" if template is None else msg_type(template)
+    return min(ord(kind), UNKNOWN_MARK) if len(kind) == 1 else UNKNOWN_MARK
+
+
 @cache
 def _marks() -> dict[int, int]:
-    kinds = {template.id: msg_type(template) for template in load_builtin_templates()}
-    return {number: ord(kind) if len(kind) == 1 else UNKNOWN_MARK for number, kind in kinds.items()}
+    return {template.id: mark_of_template(template) for template in load_builtin_templates()}
 
 
 def template_id(message: bytes | memoryview) -> int | None:

@@ -64,11 +64,7 @@ def test_no_such_template(template: int | str) -> None:
         ('<decimal name="A"/>', "2.50", "c081fe01fa"),
         ('<decimal name="A"/>', 7, "c0818087"),
         # The exponent of the template, where the value can be told with it: its bit stays unset.
-        (
-            '<decimal name="A"><exponent><default value="-2"/></exponent></decimal>',
-            Decimal("2.5"),
-            "c08101fa",
-        ),
+        ('<decimal name="A"><exponent><default value="-2"/></exponent></decimal>', "2.5", "c08101fa"),
         (CONSTANT_EXPONENT, Scaled(25, -1), "c08101fa"),
         ('<string name="A"><delta value="ABCD"/></string>', "ABCX", "c08181d8"),
         ('<string name="A"><delta value="ABCD"/></string>', "XBCD", "c081fed8"),

@@ -88,6 +88,41 @@ def test_another_template_file(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().out == f"34=5|52={SENT}|\n"
 
 
+def test_only_one_instrument(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Lists have several instruments, and messages have them in their entries."""
+    listed = {
+        "ApplIDs": [], "SecurityUpdateAction": "A", "Product": 5, "SecurityType": "CS",
+        "SecuritySubType": "0", "SecurityDesc": "", "CFICode": "", "CountryOfIssue": "BR",
+        "IssueDate": 20000101,
+        "SecurityValidityTimestamp": SENT, "SecurityGroup": "01",
+    }  # fmt: skip
+    both = [listed | {"SecurityID": 6, "Symbol": "VALE3"}, listed | {"SecurityID": 7, "Symbol": "PETR4"}]
+    head = {"MsgSeqNum": 4, "SendingTime": str(SENT), "TotNoRelatedSym": 2, "LastFragment": "Y"}
+    path = capture(tmp_path, [*write_chunks(4, message(149, head | {"RelatedSym": both})), *datagrams()])
+    wanted = {"PETR4": [4, 6, 7], "VALE3": [4]}
+    for symbol, numbers in wanted.items():
+        assert main(["decode", "--system", "fast", "--format", "json", "--symbol", symbol, path]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert [json.loads(line)["seq_num"] for line in lines] == numbers
+
+
+def test_only_one_template(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["decode", "--system", "fast", "--format", "json", "--template", "144"]
+    assert main([*arguments, capture(tmp_path, datagrams())]) == 0
+    assert [json.loads(line)["seq_num"] for line in capsys.readouterr().out.splitlines()] == [5]
+
+
+@pytest.mark.parametrize(("channel", "count"), [("62", 3), ("61", 0)])
+@pytest.mark.parametrize("more", [[], ["--template", "144", "--template", "145"]])
+def test_only_one_channel(
+    channel: str, count: int, more: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the name of the file: the wire does not say it."""
+    arguments = ["decode", "--system", "fast", "--format", "json", "--channel", channel, *more]
+    assert main([*arguments, capture(tmp_path, datagrams())]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == count
+
+
 def test_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["decode", "--system", "fast", capture(tmp_path, datagrams())]) == 0
     shown = capsys.readouterr().out

@@ -1,6 +1,6 @@
 """Messages of Binary UMDF in, the model out, at two speeds.
 
-plain        one decoded message -> `TranslatedMessage`: an update of `model.events`, what the wire says besides
+plain        one decoded message -> `TranslatedMessage`: an update of `model.events`, and what the wire says
   told         what can be told; what becomes of values that are missing or unknown
   values       fields in the model's units; `words` has the model's word for each of the schema's
   orders, statistics, definitions, control: the messages by kind
