@@ -1,5 +1,7 @@
-"""Our FIX messages before engines that are not ours: `simplefix` and `quickfix-py`."""
+"""Our FIX messages before engines that are not ours: `simplefix`, `quickfix-py` and tshark."""
 
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -101,3 +103,24 @@ def test_quickfix_accepts_our_messages_by_b3s_dictionary() -> None:
         body = in_b3s_values(full_body(OURS, msg_type), b3)
         text = Encoder(OURS).message(msg_type, HEADER, body).decode("latin-1")
         theirs.validate(quickfix.Message(text, theirs, True))
+
+
+def test_tshark_knows_every_message_and_its_sum(tmp_path: Path) -> None:
+    """Without URDR: it misreads delimiters in RawData."""
+    if not (shutil.which("tshark") and shutil.which("text2pcap")):
+        pytest.skip("tshark is not installed: a judge of FIX is missing")
+    kinds = sorted(OURS.messages.keys() - {b"URDR"})
+    dump = tmp_path / "messages.txt"
+    with dump.open("w") as file:
+        for kind in kinds:
+            data = Encoder(OURS).message(kind, HEADER, full_body(OURS, kind))
+            file.write("000000 " + " ".join(f"{byte:02x}" for byte in data) + "\n\n")
+    capture = str(tmp_path / "messages.pcap")
+    subprocess.run(
+        ["text2pcap", "-q", "-T", "9000,9001", str(dump), capture], check=True, capture_output=True
+    )
+    command = ["tshark", "-r", capture, "-d", "tcp.port==9000,fix", "-T", "fields"]
+    command += ["-e", "fix.MsgType", "-e", "fix.checksum_good", "-e", "fix.checksum_bad"]
+    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    assert [line.split("\t")[0] for line in told] == [kind.decode() for kind in kinds]
+    assert {tuple(line.split("\t")[1:]) for line in told} in ({("1", "0")}, {("True", "False")})
