@@ -48,33 +48,33 @@ def unreadable_captures(captures: Sequence[str]) -> list[str]:
 
 def build_lake(
     request: BuildRequest,
-    told: OnProgress,
+    on_progress: OnProgress,
     *,
     master: str = LOCAL,
     archive: str | None = None,
     spark: Any = None,
 ) -> BuildReport:
     """Spark is only started when there is something to do; `spark` is a session that is there already."""
-    with _builder(request, told, master=master, archive=archive, spark=spark) as builder:
+    with _builder(request, on_progress, master=master, archive=archive, spark=spark) as builder:
         return builder.build(request.captures)
 
 
 def forecast_lake(
     request: BuildRequest,
-    told: OnProgress,
+    on_progress: OnProgress,
     *,
     master: str = LOCAL,
     archive: str | None = None,
     spark: Any = None,
 ) -> Forecast:
     """What `build_lake` would do."""
-    with _builder(request, told, master=master, archive=archive, spark=spark) as builder:
+    with _builder(request, on_progress, master=master, archive=archive, spark=spark) as builder:
         return builder.forecast(request.captures)
 
 
 @contextmanager
 def _builder(
-    request: BuildRequest, told: OnProgress, *, master: str, archive: str | None, spark: Any
+    request: BuildRequest, on_progress: OnProgress, *, master: str, archive: str | None, spark: Any
 ) -> Iterator[Builder]:
     if not find_captures(request.captures):
         raise ConfigurationError("there is no capture file in what was given")
@@ -88,16 +88,16 @@ def _builder(
         if spark is not None:
             return spark
         if not started:
-            told("start", 0, 1)
-            with compiling(told) if master.startswith("local") else nullcontext():
+            on_progress("start", 0, 1)
+            with compiling(on_progress) if master.startswith("local") else nullcontext():
                 started.append(local_session(master=master, archive=archive))
-                told("start", 1, 1)
+                on_progress("start", 1, 1)
         return started[0]
 
     runner = LazySparkRunner(session)
     try:
         with in_one_line():
-            yield Builder(Location(request.lake), runner, settings, told=told)
+            yield Builder(Location(request.lake), runner, settings, on_progress=on_progress)
     finally:
         for each in started:
             stop(each)

@@ -73,18 +73,18 @@ class JobDone:
     seconds: dict[str, float]  # of wall time by step, in their order
 
 
-def run_main_job(settings: JobSettings, told: OnProgress, *, spark: Any = None) -> JobDone:
+def run_main_job(settings: JobSettings, on_progress: OnProgress, *, spark: Any = None) -> JobDone:
     """`spark` is a session that is there already."""
-    watch = _StepTimes(told)
-    captures = _captures(settings, told)
+    watch = _StepTimes(on_progress)
+    captures = _captures(settings, on_progress)
     watch.lap("check of captures" if captures.used_again else "simulation")
     request = BuildRequest(captures.paths, str(settings.lake), rebuild=True)
-    build = build_lake(request, watch.told, master=settings.master, spark=spark)
+    build = build_lake(request, watch.on_progress, master=settings.master, spark=spark)
     watch.take(build)
-    told("report", 0, 1)
+    on_progress("report", 0, 1)
     report = make_report(str(settings.lake))
     write_whole(settings.page, report.html.encode())
-    told("report", 1, 1)
+    on_progress("report", 1, 1)
     watch.lap("report")
     return JobDone(captures, build, report, watch.seconds)
 
@@ -92,8 +92,8 @@ def run_main_job(settings: JobSettings, told: OnProgress, *, spark: Any = None) 
 class _StepTimes:
     """Wall time of each step; the start of Spark, which a build counts as planning, by itself."""
 
-    def __init__(self, told: OnProgress) -> None:
-        self._told, self._since = told, perf_counter()
+    def __init__(self, on_progress: OnProgress) -> None:
+        self._on_progress, self._since = on_progress, perf_counter()
         self.seconds: dict[str, float] = {}
 
     def lap(self, step: str) -> None:
@@ -101,10 +101,10 @@ class _StepTimes:
         self.seconds[step] = now - self._since
         self._since = now
 
-    def told(self, step: str, done: int, total: int) -> None:
+    def on_progress(self, step: str, done: int, total: int) -> None:
         if step == "start" and done == total:
             self.lap("Spark's start")
-        self._told(step, done, total)
+        self._on_progress(step, done, total)
 
     def take(self, build: BuildReport) -> None:
         for step, seconds in build.seconds.items():
@@ -113,7 +113,7 @@ class _StepTimes:
         self._since = perf_counter()
 
 
-def _captures(settings: JobSettings, told: OnProgress) -> Captures:
+def _captures(settings: JobSettings, on_progress: OnProgress) -> Captures:
     """Those of the last run where nothing about them changed; otherwise a new simulation."""
     wanted: dict[str, Any] = {
         "seed": settings.seed, "messages": settings.messages, "faults": settings.faults
@@ -122,9 +122,9 @@ def _captures(settings: JobSettings, told: OnProgress) -> Captures:
     if kept:
         return _those(kept, used_again=True)
     settings.stamp.unlink(missing_ok=True)
-    with compiling(told):  # the simulation needs one core, and this the other
+    with compiling(on_progress):  # the simulation needs one core, and this the other
         made = Settings(settings.captures, **wanted)
-        summary = simulate(made, lambda done, total: told("simulate", min(done, total), total))
+        summary = simulate(made, lambda done, total: on_progress("simulate", min(done, total), total))
     found = {
         str(path): _content(path) for folder in summary.folders for path in sorted(folder.glob("*.pcap"))
     }

@@ -48,8 +48,8 @@ class StreamRequest:
 
 
 def stream_lake(
-    request: StreamRequest, stop: Event, told: OnBatch, *, master: str = LOCAL, archive: str | None = None,
-    spark: Any = None, ready: Callable[[], None] = lambda: None,
+    request: StreamRequest, stop: Event, on_batch: OnBatch, *, master: str = LOCAL,
+    archive: str | None = None, spark: Any = None, ready: Callable[[], None] = lambda: None,
     on_progress: OnProgress = lambda step, done, total: None,
 ) -> None:  # fmt: skip
     """Until `stop` is set, or once. `spark` is a session that is there already; `ready` is called when
@@ -70,7 +70,12 @@ def stream_lake(
         try:
             streamer = Streamer(location, SparkRunner(session), checkpoint, settings)
             query = LakeStreaming(
-                session, streamer, checkpoint, told, every_s=request.every_s, most_files=request.most_files
+                session,
+                streamer,
+                checkpoint,
+                on_batch,
+                every_s=request.every_s,
+                most_files=request.most_files,
             )
             query.run(request.folder, stop)
         finally:
@@ -85,8 +90,8 @@ def checkpoint_of(request: StreamRequest) -> Path:
     location = Location(request.lake)
     if not location.is_local:
         raise ConfigurationError("a lake that is not on this machine needs a --checkpoint folder that is")
-    told, system = os.path.abspath(request.folder), request.settings.get("system", "")
+    named, system = os.path.abspath(request.folder), request.settings.get("system", "")
     if system not in ("", StreamSettings().system):
-        told += f"\n{system}"
-    folder = hashlib.sha256(told.encode()).hexdigest()[:12]
+        named += f"\n{system}"
+    folder = hashlib.sha256(named.encode()).hexdigest()[:12]
     return Path(location.root) / "_streams" / folder

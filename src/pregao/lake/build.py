@@ -63,10 +63,10 @@ def _silent(step: str, done: int, total: int) -> None:
 class Builder:
     def __init__(
         self, location: Location, runner: Runner, settings: BuildSettings | None = None, *,
-        told: OnProgress = _silent,
+        on_progress: OnProgress = _silent,
     ) -> None:  # fmt: skip
         self._location, self._runner = location, runner
-        self._settings, self._told = settings or BuildSettings(), told
+        self._settings, self._on_progress = settings or BuildSettings(), on_progress
         self._since = 0.0
 
     def build(self, paths: Sequence[str]) -> BuildReport:
@@ -146,7 +146,7 @@ class Builder:
         chosen = ScanSettings(settings.map, settings.scratch, settings.piece_packets, settings.system)
         wanted = Wanted(settings.channels, settings.dates)
         scanning = Scanning(self._location, self._runner, chosen, wanted, scan=try_to_scan)
-        indexes = scanning.indexes(files, partial(self._told, "scan"))
+        indexes = scanning.indexes(files, partial(self._on_progress, "scan"))
         report.scanned = scanning.scanned
         report.unreadable = [each for each in scanning.others if isinstance(each, Unreadable)]
         return indexes
@@ -231,7 +231,7 @@ class Builder:
         return whole
 
     def _progress(self, before: int, done: int, total: int) -> None:
-        self._told("build", before + done, before + total)
+        self._on_progress("build", before + done, before + total)
 
     def _finish(self, works: list[UnitWork], state: LakeState, report: BuildReport) -> None:
         adds: list[DataFile] = []
@@ -250,17 +250,17 @@ class Builder:
         if self._settings.derive:
             derived, replaced = derive_units(
                 self._runner, state, adds, keys, self._settings.bars, report.build_id,
-                partial(self._told, "derive"), counted,
+                partial(self._on_progress, "derive"), counted,
             )  # fmt: skip
             adds += derived
             removes += replaced
         self._lap(report, "analytics")
         adds += write_units(self._location, rows)
-        self._told("commit", 0, 1)
+        self._on_progress("commit", 0, 1)
         report.version = state.commit("build", report.build_id, adds, removes, keys).number
         report.units += keys
         report.bytes += sum(file.size for file in adds)
-        self._told("commit", 1, 1)
+        self._on_progress("commit", 1, 1)
         self._lap(report, "commit")
 
     def _plan_files(self, planned: UnitPlan, done: list[SliceDone], build_id: str) -> list[DataFile]:

@@ -41,10 +41,10 @@ class LakeStreaming:
     """Every `every_s` seconds, or once with what is there (None)."""
 
     def __init__(
-        self, spark: "SparkSession", streamer: Streamer, checkpoint: Path, told: OnBatch, *,
+        self, spark: "SparkSession", streamer: Streamer, checkpoint: Path, on_batch: OnBatch, *,
         every_s: float | None = None, most_files: int = 0,
     ) -> None:  # fmt: skip
-        self._spark, self._streamer, self._checkpoint, self._told = spark, streamer, checkpoint, told
+        self._spark, self._streamer, self._checkpoint, self._on_batch = spark, streamer, checkpoint, on_batch
         self._every_s, self._most = every_s, most_files
         self._busy = threading.Lock()
         self._stopping = threading.Event()
@@ -102,7 +102,7 @@ class LakeStreaming:
             if self._stopping.is_set():
                 raise StoppingError("the stream is being stopped")
             report = self._streamer.advance(files, finish=finish, note=note)
-        self._told(report)
+        self._on_batch(report)
 
     def _derive_if_due(self) -> None:
         """Between batches, so that computed tables do not wait for the next capture."""
@@ -112,7 +112,7 @@ class LakeStreaming:
             finally:
                 self._busy.release()
             if report.units or report.derived:
-                self._told(report)
+                self._on_batch(report)
 
     def _raise_failure(self, query: "StreamingQuery") -> None:
         """What a batch failed of, rather than what Spark makes of it."""
