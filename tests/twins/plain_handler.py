@@ -26,7 +26,6 @@ from pregao.recovery.events import Event
 from pregao.recovery.instruments import NEVER, BookStatus, Decision, Part, part_of
 from pregao.recovery.policy import ChannelSettings
 from pregao.recovery.sequence import SITE_OF
-from pregao.recovery.sequence import Feed as SessionFeed
 from tests.twins.plain_store import PlainStore
 
 
@@ -70,16 +69,16 @@ class PlainHandler:
             self.machine.index_of(security_id)
 
     def receive(self, payload: bytes, stream: Stream, feed: Feed, now_ns: int) -> list[Event]:
-        site = SITE_OF[SessionFeed(feed)]
+        site = SITE_OF[Feed(feed)]
         if not self._started:
             self._started = True
             self.machine.settle(now_ns)
         if stream is Stream.INCREMENTAL:
-            self._take_incremental(payload, SessionFeed(feed), now_ns)
+            self._take_incremental(payload, Feed(feed), now_ns)
         elif int(stream) not in self.machine.joined:
             pass
         elif stream is Stream.SNAPSHOT:
-            self.snapshots.receive(payload, SessionFeed(feed))
+            self.snapshots.receive(payload, Feed(feed))
         elif site is self.machine.sites.active:
             self.definitions.receive(payload)
         self.snapshots.settle()
@@ -93,7 +92,7 @@ class PlainHandler:
         self.machine.settle(now_ns)
         return self.machine.take_events()
 
-    def _take_incremental(self, payload: bytes, feed: SessionFeed, now_ns: int) -> None:
+    def _take_incremental(self, payload: bytes, feed: Feed, now_ns: int) -> None:
         machine = self.machine
         if not machine.sites.follows(feed):
             machine.sites.hear_standby(feed, now_ns)

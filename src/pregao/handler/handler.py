@@ -44,7 +44,6 @@ from pregao.recovery.instruments import BookStatus
 from pregao.recovery.kernels.arrivals import take_in_sequence
 from pregao.recovery.policy import ChannelSettings
 from pregao.recovery.sequence import SITE_OF
-from pregao.recovery.sequence import Feed as SessionFeed
 
 ROOM = 4_096  # packets that are accepted before their rows are read
 
@@ -110,11 +109,11 @@ class ChannelHandler:
         events = [] if self._started else self.start(now_ns)
         if stream is not Stream.INCREMENTAL:
             self._take_recovery(payload, stream, feed, now_ns)
-        elif self.machine.sites.follows(SessionFeed(feed)):
+        elif self.machine.sites.follows(Feed(feed)):
             batch = batch_of([(0, now_ns, payload)])
             self._take_incremental(batch, np.zeros(1, np.uint32), np.array([feed], np.uint8))
         else:
-            self.machine.sites.hear_standby(SessionFeed(feed), now_ns)
+            self.machine.sites.hear_standby(Feed(feed), now_ns)
         return events + self._settle(now_ns)
 
     def receive_batch(self, batch: PacketBatch, lines: LineTable, now_ns: int) -> list[Event]:
@@ -136,7 +135,7 @@ class ChannelHandler:
             self._take_incremental(batch, found.followed[taken:], lines.feeds)
         for number, (heard_ns, packets) in enumerate(found.standby.tolist()):
             if packets:  # the site that is not followed is only listened for
-                sites.hear_standby(SessionFeed(number), heard_ns, packets)
+                sites.hear_standby(Feed(number), heard_ns, packets)
         return events + self._settle(now_ns)
 
     def next_timeout(self) -> int | None:
@@ -204,7 +203,7 @@ class ChannelHandler:
     def _take_odd(self, batch: PacketBatch, units: Units, index: int, feeds: Feeds) -> None:
         """A unit that is not simply the next."""
         machine, row, number = self.machine, int(units.row[index]), int(units.number[index])
-        feed, now_ns = SessionFeed(int(feeds[batch.source[row]])), int(batch.arrival_ns[row])
+        feed, now_ns = Feed(int(feeds[batch.source[row]])), int(batch.arrival_ns[row])
         epoch, next_number = int(units.epoch[index]), int(units.next_number[index])
         is_foreign = number == FOREIGN or (number == 0 and next_number == NO_NEXT)
         if is_foreign or int(units.channel[index]) != self.channel:
@@ -224,10 +223,10 @@ class ChannelHandler:
             self.ignored += 1
         elif stream is Stream.SNAPSHOT:
             in_event = self.store.has_touched
-            self.snapshots.receive(bytes(payload), SessionFeed(feed))
+            self.snapshots.receive(bytes(payload), Feed(feed))
             if not in_event:  # else its end tells them
                 self.incremental.tell_quotes(self.machine.at, now_ns)
-        elif stream is Stream.DEFINITION and SITE_OF[SessionFeed(feed)] is self.machine.sites.active:
+        elif stream is Stream.DEFINITION and SITE_OF[Feed(feed)] is self.machine.sites.active:
             self.definitions.receive(bytes(payload))
 
     def _settle(self, now_ns: int) -> list[Event]:

@@ -11,10 +11,11 @@ from pregao.model.instruments import group_name
 from pregao.model.market import Side
 from pregao.model.packets import FOREIGN, Unit
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
+from pregao.model.streams import Feed
 from pregao.recovery.channel import ChannelMachine
 from pregao.recovery.held import SnapshotHeader
 from pregao.recovery.loops import Follow
-from pregao.recovery.sequence import SITE_OF, Feed
+from pregao.recovery.sequence import SITE_OF
 from pregao.recovery.snapshots import NOWHERE
 
 # What a hostile header may make us keep: books of real instruments have some ten thousand orders.

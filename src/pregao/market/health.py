@@ -7,10 +7,11 @@ import numpy as np
 from pregao.handler.handler import ChannelHandler
 from pregao.market.live import Reception
 from pregao.market.times import FeedTimes, Race, Spread
+from pregao.model.streams import Feed
 from pregao.recovery.counters import FeedCounters, feed_counters
 from pregao.recovery.instruments import BookStatus, Mark
 from pregao.recovery.progress import ChannelState
-from pregao.recovery.sequence import SITE_OF, Feed, Site, number_of
+from pregao.recovery.sequence import FEEDS, SITE_OF, Site, number_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ def channel_health(handler: ChannelHandler, times: FeedTimes, now_ns: int) -> Ch
         stale=int((known == BookStatus.STALE).sum()),
         held_rows=int(sync["held"].sum()),
         waiting_packets=machine.arbiter.held,
-        feeds=tuple(_feed_health(handler, feed, times, now_ns) for feed in Feed),
+        feeds=tuple(_feed_health(handler, feed, times, now_ns) for feed in FEEDS),
         counters=counters,
         race=times.race(handler.channel),
     )

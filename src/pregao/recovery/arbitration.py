@@ -13,6 +13,7 @@ Runs of the first two kinds go through `kernels.arrivals.take_in_sequence`, whic
 
 from collections.abc import Callable
 
+from pregao.model.streams import Feed
 from pregao.recovery.arbitration_state import (
     DEADLINE,
     DUPLICATE,
@@ -35,7 +36,6 @@ from pregao.recovery.arbitration_state import (
 )
 from pregao.recovery.in_sequence import InSequence, Output, SequencedPacket
 from pregao.recovery.policy import ChannelSettings
-from pregao.recovery.sequence import Feed
 from pregao.recovery.stray_packets import (
     BEATS_BACK,
     FEW,

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from pregao.model.packets import Int64s
-from pregao.recovery.sequence import Feed
+from pregao.model.streams import Feed
 
 # A cheap hash of a unit's messages: eight bytes at a time, multiply and xor. The twin is
 # `kernels.arrivals.messages_hash`.

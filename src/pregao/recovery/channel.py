@@ -22,6 +22,7 @@ from typing import Any
 from pregao.model.numbering import InstrumentNumbers
 from pregao.model.packets import UInt32s
 from pregao.model.rows import Flag
+from pregao.model.streams import Feed
 from pregao.recovery.arbitration import Arbiter, Output, SequencedPacket
 from pregao.recovery.counters import ChannelCounters
 from pregao.recovery.disruptions import Disruptions
@@ -32,7 +33,7 @@ from pregao.recovery.listing import InstrumentList
 from pregao.recovery.policy import ChannelSettings
 from pregao.recovery.progress import ChannelState, Progress
 from pregao.recovery.recovery import Recovery
-from pregao.recovery.sequence import Feed, RecoveryStream
+from pregao.recovery.sequence import RecoveryStream
 from pregao.recovery.sites import Sites
 from pregao.recovery.snapshots import Snapshots
 from pregao.recovery.table import NOT_FOLLOWED, InstrumentTable

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, fields
 
 from pregao.model.records import record
+from pregao.model.streams import Feed
 from pregao.recovery.arbitration import Arbiter
 from pregao.recovery.arbitration_state import DUPLICATE, FILLED, FIRST, HEARD_NS, LATE, RECEIVED
-from pregao.recovery.sequence import Feed
 
 
 @record

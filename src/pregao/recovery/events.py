@@ -3,7 +3,8 @@
 from enum import Enum
 
 from pregao.model.records import record
-from pregao.recovery.sequence import Feed, RecoveryStream, Site, number_of
+from pregao.model.streams import Feed
+from pregao.recovery.sequence import RecoveryStream, Site, number_of
 
 
 class DoubtReason(Enum):

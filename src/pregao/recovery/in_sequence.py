@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from pregao.model.records import record
+from pregao.model.streams import Feed
 from pregao.recovery.arbitration_state import (
     APPEARANCE,
     CONFLICTS,
@@ -32,7 +33,7 @@ from pregao.recovery.events import (
     UnitsWanted,
 )
 from pregao.recovery.policy import ChannelSettings
-from pregao.recovery.sequence import Feed, place
+from pregao.recovery.sequence import place
 from pregao.recovery.stray_packets import StrayPacket
 
 

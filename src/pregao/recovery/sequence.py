@@ -4,6 +4,7 @@ from enum import IntEnum
 from typing import Final
 
 from pregao.model.rows import place
+from pregao.model.streams import Feed
 
 __all__ = ["number_of", "place"]
 
@@ -18,12 +19,7 @@ def number_of(at: int) -> int:
 # Feeds and sites (6.1, 6.5.3): A and B are one sequence, C is another site with its own.
 
 
-class Feed(IntEnum):
-    """The numbers are those of the wire side's `Feed`, so that either can be given."""
-
-    A = 1
-    B = 2
-    C = 3
+FEEDS: Final = (Feed.A, Feed.B, Feed.C)  # without UNKNOWN, which no machine is given
 
 
 class Site(IntEnum):

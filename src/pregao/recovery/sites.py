@@ -5,13 +5,14 @@ nothing was heard from the primary site for some time, and left when that is hea
 or when it falls silent itself. Each change is a failover: everything before it is missing.
 """
 
+from pregao.model.streams import Feed
 from pregao.recovery.arbitration import Arbiter, Output
 from pregao.recovery.arbitration_state import APPEARANCE, HEARD_NS, LAST_NS, RECEIVED
 from pregao.recovery.events import ChannelSilent, Event, FailedOver, FeedAlive, FeedSilent
 from pregao.recovery.policy import ChannelSettings
-from pregao.recovery.sequence import SITE_OF, Feed, Site
+from pregao.recovery.sequence import FEEDS, SITE_OF, Site
 
-_FEEDS, _SITES = tuple(Feed), tuple(Site)
+_SITES = tuple(Site)
 _FEEDS_OF = {site: site.feeds for site in Site}
 _LOOKS = 1_000  # in an interval of heartbeats: batches come more often than that
 
@@ -25,7 +26,7 @@ class Sites:
         self.arbiters = {site: Arbiter(channel, site.feeds, settings, self._appear) for site in Site}
         self.active = Site.PRIMARY
         self.silent = False  # nothing is heard from the active site, or nothing was shown since
-        self._alive: dict[Feed, bool | None] = dict.fromkeys(Feed)  # None: not heard of yet
+        self._alive: dict[Feed, bool | None] = dict.fromkeys(FEEDS)  # None: not heard of yet
         self._site_since_ns: dict[Site, int | None] = dict.fromkeys(Site)  # heard without a pause since
         self._started_ns: int | None = None
         self._now_ns = 0
@@ -53,7 +54,7 @@ class Sites:
         """When a packet has waited long enough, or a silence is one."""
         due_ns = self.arbiter.next_timeout()
         times = [] if due_ns is None else [due_ns]
-        for feed in _FEEDS:
+        for feed in FEEDS:
             if self._alive[feed]:
                 times.append(self._heard_ns(feed) + self._settings.silence_ns)
         if self._started_ns is not None and not self._any_alive(self.active):
@@ -72,7 +73,7 @@ class Sites:
         if self._started_ns is None or now_ns < self._started_ns:
             self._started_ns = now_ns
         self._now_ns, self._look_ns = now_ns, now_ns + self._settings.beat_ns // _LOOKS
-        for feed in _FEEDS:
+        for feed in FEEDS:
             self._watch_feed(feed, now_ns)
         for site in _SITES:
             if not self._any_alive(site):

@@ -18,7 +18,6 @@ from pregao.model.streams import Feed, Stream, StreamId
 from pregao.recovery.arbitration_state import ACCEPTED, DEADLINE, OUT_AT, OUT_VERSION, RING, STOP
 from pregao.recovery.counters import feed_counters
 from pregao.recovery.events import FeedAlive
-from pregao.recovery.sequence import Feed as SessionFeed
 from tests.twins.foreign import foreign
 from tests.twins.plain_handler import PlainHandler
 from tests.unit.feeds.binary.publisher.desk import MS, NOW, SCHEMA
@@ -56,7 +55,7 @@ def test_a_run_that_says_what_is_known_is_not_read(version: int, monkeypatch: py
     monkeypatch.setattr(PacketHeaders, "_next_number", refuse)
     run = batch_of((n % 2, NOW + n * MS, beat(8, version=version)) for n in range(1_000))
     handler.receive_batch(run, LINES, NOW + 999 * MS)
-    counted = [feed_counters(handler.machine.arbiter, feed) for feed in (SessionFeed.A, SessionFeed.B)]
+    counted = [feed_counters(handler.machine.arbiter, feed) for feed in (Feed.A, Feed.B)]
     assert [each.received for each in counted] == [502, 500]
     assert [each.heard_ns for each in counted] == [NOW + 998 * MS, NOW + 999 * MS]
     with pytest.raises(AssertionError, match="it was read"):
@@ -99,7 +98,7 @@ def test_whatever_comes_the_plain_handler_knows_the_same(arrived: list[tuple[int
     assert sorted(map(str, ours)) == sorted(map(str, theirs))
     heard = [event.feed for event in ours if isinstance(event, FeedAlive)]
     assert sorted(heard) == [
-        feed for feed in (SessionFeed.A, SessionFeed.B) if feed_counters(plain.machine.arbiter, feed).received
+        feed for feed in (Feed.A, Feed.B) if feed_counters(plain.machine.arbiter, feed).received
     ]
     blocks = [each.machine.arbiter.state.block.copy() for each in (handler, plain)]
     for block in blocks:

@@ -7,8 +7,8 @@ import pytest
 
 import pregao
 from pregao.market import channel_events
+from pregao.model.streams import Feed
 from pregao.recovery import events as recovery
-from pregao.recovery.sequence import Feed
 
 KINDS = get_args(recovery.Event)
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pregao.model.packets import NO_NEXT, PacketBatch, Units, batch_of
+from pregao.model.streams import Feed
 from pregao.recovery.arbitration import Arbiter, Output, SequencedPacket
 from pregao.recovery.arbitration_state import (
     ACCEPTED,
@@ -22,7 +23,7 @@ from pregao.recovery.arbitration_state import (
 )
 from pregao.recovery.kernels.arrivals import take_in_sequence
 from pregao.recovery.policy import ChannelSettings, RecoveryPolicy
-from pregao.recovery.sequence import Feed, Site
+from pregao.recovery.sequence import Site
 
 CHANNEL = 55
 FEEDS = (Feed.A, Feed.B)

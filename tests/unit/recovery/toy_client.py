@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pregao.model.rows import ROW, Flag, Kind
+from pregao.model.streams import Feed
 from pregao.recovery.arbitration import SequencedPacket
 from pregao.recovery.channel import ChannelMachine
 from pregao.recovery.events import Event
@@ -14,7 +15,7 @@ from pregao.recovery.held import SnapshotHeader
 from pregao.recovery.instruments import BookStatus, Decision, Mark, Part, part_of
 from pregao.recovery.loops import Follow
 from pregao.recovery.policy import ChannelSettings
-from pregao.recovery.sequence import Feed, RecoveryStream, Site, number_of
+from pregao.recovery.sequence import RecoveryStream, Site, number_of
 from tests.unit.recovery.toy_exchange import HALF_TOLD, ORDER_LENGTH, Sent, Truth
 
 CHANNEL = 55
