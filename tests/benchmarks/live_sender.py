@@ -36,7 +36,7 @@ _RETRY_S = 0.000_05
 
 
 class ManySender(MulticastSender):
-    """Many datagrams to many groups with one system call: Linux's sendmmsg, the mirror of `io.recvmmsg`.
+    """Many datagrams to many groups with one system call: Linux's sendmmsg, the mirror of `io.datagrams`.
     Unlike its parent it waits for room: a packet is never lost here."""
 
     def __init__(self, interface: str) -> None:

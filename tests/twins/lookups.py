@@ -1,4 +1,4 @@
-"""What `books.lookups.kernels` finds, found by looking through plain lists."""
+"""What `books.kernels.lookups` finds, found by looking through plain lists."""
 
 from collections.abc import Sequence
 

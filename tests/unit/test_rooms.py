@@ -119,7 +119,7 @@ def test_nothing_above_feeds_imports_a_system() -> None:
 
 
 def test_one_way_from_a_file_to_packets() -> None:
-    """`captures.reader` and `captures.runs` read captures; whoever wants packets stands on them. The column
+    """`captures.reader` reads captures; whoever wants packets stands on it. The column
     kernels of a system take records themselves, in the loop of `codecs.pcap.runs`. A glance at the first
     bytes of a file needs no pass over it."""
     by_kernel = {file for file in SOURCE.rglob("*.py") if " take_run(" in file.read_text("utf-8")}
@@ -128,7 +128,7 @@ def test_one_way_from_a_file_to_packets() -> None:
         "codecs/pcap/kernels.py", "codecs/pcap/runs.py", "feeds/binary/kernels/packets.py",
     }  # fmt: skip
     assert {str(file.relative_to(SOURCE)) for file in plain} == {
-        "codecs/pcap/runs.py", "captures/reader.py", "captures/readable.py",
+        "codecs/pcap/runs.py", "captures/reader.py", "captures/glance.py",
     }  # fmt: skip
 
 

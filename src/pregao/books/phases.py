@@ -48,7 +48,7 @@ def shown(phase: Phase | None, own: State | None) -> Phase | State | None:
 
 def may_be_auction(phase: int, own: int) -> bool:
     """Whether an instrument is in auction, of numbers: 0 is a phase that is not known, which may be one, or
-    no state of its own. `figures.kernels.is_auction` is the same."""
+    no state of its own. `kernels.statistics.is_auction` is the same."""
     if phase == 0:
         return own in (0, State.OPEN) or own in AUCTIONS
     if phase not in Phase._value2member_map_ or (own and own not in State._value2member_map_):

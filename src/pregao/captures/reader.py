@@ -6,7 +6,7 @@ source stand.
         for item in reader.read(source):
             ...                            # a Datagram, a Skip, or a Finding: file, packet and byte
 
-What is wrong never ends the reading of the rest. `captures.runs` is the same by kernel, many packets at a
+What is wrong never ends the reading of the rest. `RunReader` is the same by kernel, many packets at a
 time; `captures.streams` says which channel, stream and feed a flow is.
 """
 

@@ -50,7 +50,7 @@ class Instruments:
 
 
 class SymbolInterest(Set[int]):
-    """The securityIDs whose definitions have one of these symbols. For `Settings.interest`.
+    """The securityIDs whose definitions have one of these symbols. For `ChannelSettings.interest`.
 
     Nobody knows the id of a symbol before its definition was heard: until then its rows are skipped, like
     all others, and from then on its book is as that of an instrument that was just met: a snapshot makes

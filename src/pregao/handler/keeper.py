@@ -1,4 +1,4 @@
-"""Books and statistics by the machine's orders (`recovery.keeper.Keeper`)."""
+"""Books and statistics by the machine's orders (`recovery.held.Keeper`)."""
 
 from collections.abc import Callable
 

@@ -208,7 +208,7 @@ class Collector(Observer):
         """Quotes, or depths of so many levels."""
         data, size, scene, interest = told.tobytes(), told.dtype.itemsize, self._scene, self.interest
         offsets: Sequence[int] = range(0, len(data), size)
-        if interest is not None:  # a book of another may be kept by the ids of `Settings.interest`
+        if interest is not None:  # a book of another may be kept by the ids of `ChannelSettings.interest`
             offsets = [offset for offset in offsets if _ID_OF_QUOTE(data, offset)[0] in interest]
         statuses = self._statuses.of([_QUOTE_OF(data, offset)[0] for offset in offsets])
         found: list[tuple[tuple[int, int], MarketEvent]] = []

@@ -19,7 +19,7 @@ def note_times(
     rows, channels, epochs, numbers, _offsets, _lengths, sent, _nexts, sources, arrivals, count,
 ):  # fmt: skip
     """Note the delay of every numbered unit of an incremental stream, and how much later B is than A. From
-    `rows` to `_nexts` the columns of `model.units`.
+    `rows` to `_nexts` the columns of `model.packets`.
 
     Units are looked at in the order of their arrival, so each pair counts once: when its second comes.
     """

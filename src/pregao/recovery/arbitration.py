@@ -4,7 +4,7 @@
     accepted before       a repetition: dropped, its messages compared
     given up before       late: dropped
     a little ahead        held, bounded by count, bytes and time; then the gap is declared
-    far ahead, or of      `elsewhere`: followed when others confirm it. Number 1 of the next version is
+    far ahead, or of      `stray_packets`: followed when others confirm it. Number 1 of the next version is
     another version       believed at once, and waits for the end of the old one
 
 Runs of the first two kinds go through `kernels.arrivals.take_in_sequence`, which keeps the same

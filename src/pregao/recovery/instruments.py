@@ -25,9 +25,6 @@ class BookStatus(IntEnum):
     CLEAN = 2
 
 
-BookStatus = BookStatus  # its name in this package, until all of it is renamed
-
-
 class Mark(IntFlag):
     IGNORED = 1  # nobody is interested, or it was deleted
     RESTART = 2  # a channel reset: rptSeq goes on or starts at 1

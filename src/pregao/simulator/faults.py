@@ -28,7 +28,7 @@ A time is local; `?` is any by the seed, `loop` in a reset is in the middle of a
 before a feed or a kind does it so often: reset=3xbook@?. Lengths have the units ns, us, ms, s, m.
 Feeds are A, B and C (incremental), I and S (definitions and snapshots), CI and CS (those of the
 contingency site), joined by `+`; without one A and B are meant. All chance comes from the seed.
-Every deed is listed: see `deeds`.
+Every packet that a fault touches is listed: see `fault_plan`.
 """
 
 import re

@@ -32,7 +32,7 @@ class Settings:
     heartbeat_s: float = 1.0
     truth: bool = True
     contingency: bool = False  # feed C, from a site of its own
-    squeeze: int = 1  # how many times shorter the day's clock is: see `dayclock`
+    squeeze: int = 1  # how many times shorter the day's clock is: see `pace`
     loops: int | None = None  # of definitions and snapshots, a day; None: as on the real days
     trading: float = 1.0  # times as many orders that want to trade
     checkpoint_events: int = 1_000  # of a channel, between two checkpoints at most

@@ -6,7 +6,7 @@
     truth/books.parquet           a side of a book: all its orders in priority
     truth/statistics.parquet      what stood in the instrument's statistics, and its state
     truth/bands.parquet, figures.parquet, phases.parquet
-                                  what changes seldom: see `truth_details`
+                                  what changes seldom: in the first part of this module
     truth/checkpoints.parquet     when the two were taken
     truth/instruments.parquet     the instrument list
 

@@ -74,7 +74,7 @@ def clear_side(context, side):
     store_8(side, t.SIDE_DIRTY, 1)
 
 
-# What is counted of books: orders, and updates that did not fit (`anomalies`).
+# What is counted of books: orders, and updates that did not fit (`views.Anomaly`).
 
 
 ORDER_EXISTS, UNKNOWN_CHANGE = int(Anomaly.ORDER_EXISTS), int(Anomaly.UNKNOWN_CHANGE)

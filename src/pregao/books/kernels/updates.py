@@ -1,5 +1,5 @@
-"""Order rows onto a side of a book: by price or by position, with the rules of `anomalies`.
-The plain twin is `tests/equality/plain_sides.py`.
+"""Order rows onto a side of a book: by price or by position, with the rules of `views.Anomaly`.
+The plain twin is `tests/twins/plain_sides.py`.
 
 Room is made before anything is changed, so that a row is applied whole or not at all.
 """

@@ -13,7 +13,7 @@ from pregao.model.errors import Fault
 class Skip(IntEnum):
     """Why a sound record gives no datagram. Apart from every `Fault`, so both fit one column."""
 
-    UNKNOWN_LINK = 240  # a link type that `link` does not know
+    UNKNOWN_LINK = 240  # a link type that `ip` does not know
     NON_IP = 241
     NON_UDP = 242
     FRAGMENT_PENDING = 243  # kept until the other fragments of its datagram come

@@ -1,7 +1,7 @@
 """The snapshot stream of a capture (7): loops, and the snapshots in them, without keeping their rows.
 
 A loop is what has one sequenceVersion there. It may begin in one file and end in another: an index has what
-of it is in its file, and `followed` puts the files of a stream together.
+of it is in its file, and `follow` puts the files of a stream together.
 """
 
 from collections.abc import Iterator, Sequence

@@ -114,7 +114,7 @@ def _words(rows: Rows) -> Array:
     return words
 
 
-# Snapshots that wait for their places, as kernels look through them (`slices.snapshots`).
+# Snapshots that wait for their places, as kernels look through them (`kernels.snapshots`).
 
 
 NEVER: Final = (1 << 63) - 1

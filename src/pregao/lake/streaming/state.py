@@ -43,7 +43,7 @@ class StreamState:
     reached: int = FROM_FIRST
     next_number: int = 0
     derived: bool = False
-    ends: list[Any] | None = None  # the books of the last segment, when it is finished: see `plan.carried`
+    ends: list[Any] | None = None  # the books of the last segment, when finished: see `plan.fingerprints`
 
     @property
     def end(self) -> int:

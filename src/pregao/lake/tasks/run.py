@@ -1,4 +1,4 @@
-"""A slice to files: the task that Spark runs, and whoever else."""
+"""Builds one slice and writes its Parquet files. Runs under Spark, in processes or inline."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack

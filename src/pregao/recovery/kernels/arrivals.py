@@ -1,4 +1,4 @@
-"""Runs of units in sequence, by kernel. The plain twins are `Arbiter` and `hashing.messages_hash`.
+"""Runs of units in sequence, by kernel. The plain twins are `Arbiter` and `arbitration_state.messages_hash`.
 
 All arguments are addresses and numbers: see `pregao.kernels`.
 """
@@ -146,8 +146,8 @@ def take_in_sequence(
     """Units `first` to `last`: those next in sequence are accepted, repetitions dropped, heartbeats heard
     that say what is known. Returns the index of the first that is not judged; `stop` says why.
 
-    `rows` to `nexts` are the columns of `model.units`. `feeds` has a byte for each source: its feed. Sources
-    and arrivals are columns of the batch of packets.
+    `rows` to `nexts` are the columns of `model.packets`. `feeds` has a byte for each source: its feed.
+    Sources and arrivals are columns of the batch of packets.
     """
     accepted = 0
     stop = STOP_END

@@ -1,4 +1,4 @@
-"""Packet headers (6.5.5.1) into the columns of `model.units`, and the next number of heartbeats (7.5). The
+"""Packet headers (6.5.5.1) into the columns of `model.packets`, and the next number of heartbeats (7.5). The
 plain twin is `feeds.binary.headers.PacketHeaders.split`.
 
 All arguments are numbers and addresses: see `pregao.kernels`.

@@ -46,7 +46,7 @@ from pregao.recovery.instruments import BOOK, STATISTICS, Decision
 
 CONTEXT_FIELDS = (
     *CORE_FIELDS,
-    "told",  # snapshots that wait for their places: context of `slices.snapshots`
+    "told",  # snapshots that wait for their places: context of `kernels.snapshots`
     "emit_from",  # rows of these places go to tables
     "emit_to",
     "table_of_kind",  # a byte each

@@ -1,5 +1,5 @@
 """Units of a stream to their places; feeds A and B by sequence number, both in order: one unit of each
-number, with what each feed has of it. Of headers only what a system has read of them is known: `model.units`.
+number, with what each feed has of it. Of headers only what a system has read is known: `model.packets`.
 
 All arguments are numbers and addresses: see `pregao.kernels`.
 """
