@@ -24,7 +24,6 @@ _STREAM_OF: Final = (
     dict.fromkeys(b"OXT", Stream.INCREMENTAL) | dict.fromkeys(b"D", Stream.DEFINITION)
     | dict.fromkeys(b"Ss", Stream.SNAPSHOT)
 )  # fmt: skip
-_ORDERED_BY_PRICE: Final = 16  # wire version that tables have of books that are ordered by price
 
 
 class ToyHeaders:
@@ -128,7 +127,7 @@ def _fill(row: Any, words: list[str]) -> None:
     """The row of one message; ValueError or KeyError where it is none."""
     for name in ("security_id", "id", "price", "size", "other", "time_ns", "fine", "low", "high"):
         row[name] = NULL
-    row["version"], row["flags"] = _ORDERED_BY_PRICE, Flag.END_OF_EVENT
+    row["version"], row["flags"] = 0, Flag.END_OF_EVENT
     kind, numbers = words[0], [int(word) for word in words[1:] if word.isdigit()]
     if kind == "D":
         row["kind"], row["security_id"], row["action"] = Kind.DEFINITION, numbers[0], DefinitionAction.ADD

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from pregao.books.store import BookStore
 from pregao.books.views import Level, Order
+from pregao.feeds.registry import DEFAULT
 from pregao.lake.errors import LakeError
 from pregao.lake.reading.faces import order_rows
 from pregao.lake.tables.analytics import Quality
@@ -78,7 +79,7 @@ def book_at(lake: "Lake", symbol: str, at_ns: int, depth: int | None = None) -> 
     assert number is not None
     if stored is not None:
         store.load_snapshot(number, order_rows(stored, security_id, Kind.SNAPSHOT_ORDER), statistics=False)
-    apply_changes(store, number, changes, security_id)
+    apply_changes(store, number, changes, security_id, lake.shown[0])
     bids, offers = (store.levels(number, side, depth) for side in Side)
     bid_orders, offer_orders = (store.orders(number, side) for side in Side)
     told = _last(changes) or (None if stored is None else stored.slice(0, 1).to_pylist()[0])
@@ -227,12 +228,14 @@ def in_stream_order(changes: Any) -> Any:
     return changes.take(pa.array(np.lexsort(keys)))
 
 
-def apply_changes(store: BookStore, number: int, changes: Any, security_id: int) -> None:
+def apply_changes(
+    store: BookStore, number: int, changes: Any, security_id: int, system: str = DEFAULT
+) -> None:
     """Runs of ordinary changes at once; between them what replaces the book."""
     if not changes.num_rows:
         return
     actions = np.array([_ACTIONS[word] for word in changes["action"].to_pylist()])
-    rows = order_rows(changes, security_id, Kind.ORDER)
+    rows = order_rows(changes, security_id, Kind.ORDER, system)
     rows["action"] = np.where(actions <= _ACTIONS["DELETE_FROM"], actions, 0)
     rows["kind"] = np.where(actions >= _ACTIONS["DELETE_THRU"], Kind.SIDE, Kind.ORDER)
     rows["kind"][(actions == _EMPTY) | (actions == _RESET)] = Kind.EMPTY_BOOK

@@ -22,6 +22,7 @@ class RecoveryPolicy:
     definitions_end_by_count: bool = True  # a loop of definitions may end without a mark
     reset_clears: Part = Part.BOOK  # what a channel reset empties of every instrument
     ask_ns: int | None = None  # a gap so old is asked for from a replayer; None: there is none
+    transacts_from: int = 0  # version of messages from which orders and trades tell when they were matched
     answer_ns: int = 0  # so long an answer is waited for before the gap is given up
 
     def next_epoch(self, epoch: int) -> int:

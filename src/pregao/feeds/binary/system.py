@@ -17,7 +17,7 @@ from pregao.feeds.binary.publisher.packets import LAST_VERSION
 from pregao.feeds.binary.reading.kernels.packets import read_rows
 from pregao.feeds.binary.reading.plain import PlainReader, news_of
 from pregao.feeds.binary.reading.rows import RowReader
-from pregao.feeds.binary.reading.words import order_flags
+from pregao.feeds.binary.reading.words import FIRST_TRANSACTED, order_flags
 from pregao.feeds.binary.vocabulary import deprecated_templates, vocabulary
 from pregao.feeds.decoding import Vocabulary
 from pregao.feeds.port import Array, RecoveryPolicy
@@ -68,6 +68,7 @@ class BinaryUmdf(BinaryDecoding):
         silent_intervals=3,  # 6.2
         reports_in_a_unit=REPORTS_IN_A_PACKET,
         definitions_end_by_count=True,  # 6.5.9
+        transacts_from=FIRST_TRANSACTED,
     )
 
     versions = (7, 8, 9, 10, 15, 16, 17)

@@ -54,7 +54,7 @@ def depth(lake: "Lake", symbol: str, every: str | int | None, levels: int, when:
 def _of_listing(lake: "Lake", listing: Listing, every_ns: int | None, levels: int) -> Any:
     """A day of an instrument; of its name while it had it."""
     changes, stored = _told(lake, listing)
-    rows, source = _book_rows(stored, changes, listing.security_id)
+    rows, source = _book_rows(stored, changes, listing.security_id, lake.shown[0])
     ends, samples = _ends(changes, source, every_ns)
     rows["flags"] = (rows["flags"] & ~np.uint8(Flag.END_OF_EVENT)) | ends.astype(np.uint8)
     rows["packet"] = np.arange(len(rows))  # comes back with each depth: which row it was told after
@@ -85,11 +85,11 @@ def _told(lake: "Lake", listing: Listing) -> tuple[Any, Any]:
     return in_stream_order(changes), stored
 
 
-def _book_rows(stored: Any, changes: Any, security_id: int) -> tuple[Any, Array]:
+def _book_rows(stored: Any, changes: Any, security_id: int, system: str) -> tuple[Any, Array]:
     """Rows for the kernel, and which change each is of (−1: of the stored book). A book that is told as
     a whole is an empty one and its orders, one by one."""
     actions = np.array([_CODES[word] for word in changes["action"].to_pylist()], np.int64)
-    rows = order_rows(changes, security_id, Kind.ORDER)
+    rows = order_rows(changes, security_id, Kind.ORDER, system)
     rows["action"] = np.where(actions <= _CODES["DELETE_FROM"], actions, 0)
     sides = (actions == _CODES["DELETE_THRU"]) | (actions == _CODES["DELETE_FROM"])
     rows["kind"] = np.where(sides, Kind.SIDE, Kind.ORDER)

@@ -54,7 +54,8 @@ class SliceMachine:
         self.slice, self.merged, self._stored, self._more = slice_, merged, stored, more
         self._reader = reader or row_reader("packets", slice_.system)
         self.store = BookStore(max_instruments=MOST_INSTRUMENTS)
-        self.known = KnownInstruments(load_system(slice_.system).policy.reports_in_a_unit)
+        policy = load_system(slice_.system).policy
+        self.known = KnownInstruments(policy.reports_in_a_unit)
         self.buffers = RowBuffers(int(merged.length.sum()) // _BYTES_OF_AN_ORDER)
         self.findings = SliceFindings()
         assert self.store.add_instrument(_NOBODY) == UNHEARD
@@ -72,6 +73,7 @@ class SliceMachine:
             emit_from=slice_.start, emit_to=slice_.stop, table_of_kind=self.buffers.table_of_kind,
             buffers=self.buffers.table, sampling=self.samples.address, told=self.waiting.address,
             first_rows=self.first_rows, shard=slice_.shard, shards=slice_.shards,
+            transacts_from=policy.transacts_from,
         )  # fmt: skip
         self.quotes: list[Array] = []
         self._heap: list[tuple[int, int, int, Any]] = []

@@ -14,7 +14,6 @@ from pregao.kernels import (
     store_64,
 )
 from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK
-from pregao.lake.slices.kernels.books import FIRST_TRANSACTED
 from pregao.lake.slices.kernels.sampling import HEAD_WORDS, LEVELS, SAMPLE_SIZE, SIDE_WORDS
 from pregao.lake.slices.rows import NO_PACKET
 from pregao.lake.tables.analytics import Quality
@@ -31,10 +30,11 @@ TRACE_FIELDS = (
     "versions", "times",  # sequenceVersions by appearance; by kind, whose time it tells: see below
     "ts_send", "ts_recv_a", "ts_recv_b", "ts_event", "time", "ts_event_kind", "seq_version", "seq_num",
     "quality",
+    "transacts_from",  # version of messages from which orders and trades tell transactTime
 )  # fmt: skip
 (
     PACKET, AT, TIME, KIND, VERSION, SENT, RECV_A, RECV_B, DIFFERS, VERSIONS, TIMES, TS_SEND, TS_RECV_A,
-    TS_RECV_B, TS_EVENT, MOMENT, TS_KIND, SEQ_VERSION, SEQ_NUM, QUALITY,
+    TS_RECV_B, TS_EVENT, MOMENT, TS_KIND, SEQ_VERSION, SEQ_NUM, QUALITY, TRANSACTS_FROM,
 ) = range(0, 8 * len(TRACE_FIELDS), 8)  # fmt: skip
 ENTRY, TRANSACT, SEND = map(EVENT_TIME_KINDS.index, ("ENTRY", "TRANSACT", "SEND"))
 BY_VERSION = 255  # in `times`: TRANSACT from the wire version on that tells it, ENTRY before
@@ -110,7 +110,7 @@ def trace(context, count):
         time_ns = load_i64(load_i64(context, TIME), i * 8)
         whose = load_u8(times, load_u8(load_i64(context, KIND), i))
         if whose == BY_VERSION:
-            new = load_u16(load_i64(context, VERSION), i * 2) >= FIRST_TRANSACTED
+            new = load_u16(load_i64(context, VERSION), i * 2) >= load_i64(context, TRANSACTS_FROM)
             whose = TRANSACT if new else ENTRY
         if time_ns == NULL:
             time_ns, whose = sent_ns, SEND

@@ -6,11 +6,11 @@ from typing import Any, Final
 import numpy as np
 
 from pregao.books.store import BookStore
+from pregao.feeds.registry import load_system
 from pregao.kernel_context import Context
 from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK
 from pregao.lake.plan.slicing import Slice
 from pregao.lake.slices.feeds import Merged
-from pregao.lake.slices.kernels.books import FIRST_TRANSACTED
 from pregao.lake.slices.kernels.merging import CONFLICT
 from pregao.lake.slices.rows import NO_INDEX, NO_PACKET
 from pregao.lake.tables.analytics import Quality
@@ -34,10 +34,10 @@ _WHOSE_TIME[[Kind.STATE, Kind.PHASE]] = TRANSACT
 _WHOSE_TIME[Kind.SNAPSHOT_ORDER] = SEND
 
 
-def whose_time(told_by: Array) -> Array:
-    """Of rows by kind and, above it, wire version."""
+def whose_time(told_by: Array, transacts_from: int) -> Array:
+    """Of rows by kind and, above it, version of their messages."""
     whose = _WHOSE_TIME[told_by & 0xFF]
-    transacted = np.where(told_by >> 8 >= FIRST_TRANSACTED, TRANSACT, ENTRY)
+    transacted = np.where(told_by >> 8 >= transacts_from, TRANSACT, ENTRY)
     found: Array = np.where(whose == BY_VERSION, transacted, whose)
     return found
 
@@ -54,6 +54,10 @@ class Lineage:
     codes: Array  # of symbols
     texts: list[str]
     renamed: dict[int, list[tuple[int, int]]] = field(default_factory=dict)  # codes by time
+
+    @property
+    def transacts_from(self) -> int:
+        return load_system(self.slice.system).policy.transacts_from
 
     @classmethod
     def of(cls, slice_: Slice, merged: Merged, store: BookStore, build_id: str) -> "Lineage":
@@ -132,7 +136,8 @@ class Lineage:
             **{name: rows[name] for name in ("packet", "at", "time_ns", "kind", "version")},
             sent=merged.sent, recv_a=merged.recv_a, recv_b=merged.recv_b,
             differs=(merged.state_a & CONFLICT != 0).astype(np.uint8),
-            versions=np.array(self.slice.versions or [0], np.int64), times=_WHOSE_TIME, **made,
+            versions=np.array(self.slice.versions or [0], np.int64), times=_WHOSE_TIME,
+            transacts_from=self.transacts_from, **made,
         )  # fmt: skip
         trace(context.address, len(rows))
         return made

@@ -43,7 +43,7 @@ class PacketColumns:
         emitted[: merged.carried] = False  # they were told with the window before
         mine = np.flatnonzero(emitted)
         told_ns, told_by = first_rows[mine].T
-        times, kinds = lineage.times(told_ns, merged.sent[mine], whose_time(told_by))
+        times, kinds = lineage.times(told_ns, merged.sent[mine], whose_time(told_by, lineage.transacts_from))
         quality = np.where(merged.state_a[mine] & CONFLICT, int(Quality.FEEDS_DIFFER), 0)
         return cls(merged, mine, times, kinds, quality)
 

@@ -173,6 +173,7 @@ TRADE_TYPES: Final[Words] = {
 Array = np.ndarray[Any, np.dtype[Any]]
 
 FIRST_BY_PRICE: Final = 15  # wire version from which price and id order a book (12.1)
+FIRST_TRANSACTED: Final = 15  # wire version from which orders and trades tell transactTime (9)
 FIRST_WITH_DELETED_PRICE: Final = 16  # in 15 a delete without price may only be a shorter block
 WITH_POLICY: Final = frozenset((Kind.ORDER, Kind.SIDE, Kind.SNAPSHOT_ORDER))
 

@@ -56,9 +56,11 @@ CONTEXT_FIELDS = (
     "first_rows",  # of each packet, for its time: the time, and kind and wire version of the row
     "shard",  # instruments are shared out to
     "shards",  # so many slices of the same rows
+    "transacts_from",  # version of messages from which orders and trades tell transactTime
 )
 (
     TOLD, EMIT_FROM, EMIT_TO, TABLE_OF_KIND, BUFFERS, EXECUTION_ROW, SAMPLING, FIRST_ROWS, SHARD, SHARDS,
+    TRANSACTS_FROM,
 ) = range(CORE_SIZE, 8 * len(CONTEXT_FIELDS), 8)  # fmt: skip
 FIRST_ROW_SIZE = 16
 NO_TABLE = 255
@@ -74,7 +76,6 @@ STATE, PHASE = int(Kind.STATE), int(Kind.PHASE)  # they tell transactTime in eve
 CHANNEL_RESET, DEFINITION = int(Kind.CHANNEL_RESET), int(Kind.DEFINITION)
 
 NUMBER = r.SEQUENCE_VERSION  # of `rows.LAKE_ROW`: number of the instrument + 1; the place has the version
-FIRST_TRANSACTED = 15  # wire version from which orders and trades tell transactTime (9)
 QUOTE_QUALITY, QUOTE_TRANSACTED = 8, 4  # in the field `sides` of a quote: shift, and bit
 # What an execution counts, in fields that it has no other use for.
 TRADES_COUNTED, CHANGES_COUNTED = r.FIRM, r.POSITION
@@ -172,7 +173,7 @@ def _ended(context, books, row, kind):
     first = load_i64(books, t.QUOTES_COUNT)
     end_event(books, row)
     of_matching = kind <= r.LAST_TRADING_KIND and kind != EMPTY_BOOK
-    transacted = of_matching and load_u16(row, r.VERSION) >= FIRST_TRANSACTED
+    transacted = of_matching and load_u16(row, r.VERSION) >= load_i64(context, TRANSACTS_FROM)
     transacted |= kind in (STATE, PHASE)
     for number in range(first, load_i64(books, t.QUOTES_COUNT)):
         quote = load_i64(books, t.QUOTES) + number * t.QUOTE_SIZE
