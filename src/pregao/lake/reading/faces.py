@@ -1,6 +1,7 @@
 """Rows as the libraries that people use have them. Whole numbers stay whole, nulls null, times UTC."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow.compute as pc
 from pregao.extras import name_missing_extra
 from pregao.feeds.port import OrderingSystem
 from pregao.feeds.registry import DEFAULT, load_system
+from pregao.model.errors import ConfigurationError
 from pregao.model.rows import NULL, ROW, Flag, Kind
 
 if TYPE_CHECKING:
@@ -105,8 +107,11 @@ def order_rows(table: Any, security_id: int | Array, kind: Kind, system: str = D
 
 def _order_flags(table: Any, positions: Array, system: str) -> Array:
     """What orders a side: by the version of the message where the system has several ways, else by whether
-    the order has a position."""
-    chosen: object = load_system(system) if "wire_version" in table.schema.names else None
+    the order has a position. A lake can be read where its system is not installed: then the latter holds."""
+    chosen: object = None
+    if "wire_version" in table.schema.names:
+        with suppress(ConfigurationError):
+            chosen = load_system(system)
     by_position: Array = np.where(positions > 0, _BY_POSITION, 0).astype(np.uint8)
     if not isinstance(chosen, OrderingSystem):
         return by_position
