@@ -27,7 +27,7 @@ from pregao.model.errors import DecodeError
 from pregao.model.streams import Stream
 
 if TYPE_CHECKING:
-    from pregao.captures.reader import Part
+    from pregao.captures.runs import Part
 
 __all__ = [
     "CaptureCounts",
@@ -244,7 +244,7 @@ def _flow_key(datagram: Datagram) -> Hashable:
 
 
 def _part_source(source: CaptureSource, part: "Part") -> Source:
-    from pregao.captures.reader import PartSource  # with arrays, which decoding otherwise needs none of
+    from pregao.captures.runs import PartSource  # with arrays, which decoding otherwise needs none of
 
     return PartSource(source, part)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from pregao.captures.decoded import Finding
 from pregao.captures.glance import Survey
-from pregao.captures.reader import RunReader
+from pregao.captures.runs import RunReader
 from pregao.codecs.pcap.outcomes import Datagram
 from pregao.codecs.pcap.runs import DatagramRun
 from pregao.feeds.identity import MARKS

@@ -3,17 +3,12 @@
 import argparse
 import os
 import sys
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from pregao.captures.decode import CaptureDecoder, DecodedMessage, Finding
-from pregao.captures.formats import Format
-from pregao.captures.formats.json_lines import to_json
-from pregao.captures.statistics import CaptureStatistics
-from pregao.captures.statistics_report import report
-from pregao.cli.progress import Bar, Output
-from pregao.model.errors import CaptureError
+if TYPE_CHECKING:
+    from pregao.captures.decode import CaptureDecoder
+    from pregao.cli.decode_jobs import Job
+    from pregao.cli.progress import Output
 
 OK, DAMAGED, COULD_NOT_START = 0, 1, 2
 
@@ -119,6 +114,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _messages(args: argparse.Namespace, decoder: "CaptureDecoder", output: "Output") -> "Job":
     from pregao.captures.formats import make_format
+    from pregao.cli.decode_jobs import MessagesJob
 
     only = args.template[0] if len(set(args.template or ())) == 1 else None
     chosen = make_format(
@@ -128,6 +124,7 @@ def _messages(args: argparse.Namespace, decoder: "CaptureDecoder", output: "Outp
 
 
 def _stats(args: argparse.Namespace, decoder: "CaptureDecoder", output: "Output") -> "Job":
+    from pregao.cli.decode_jobs import StatsJob
 
     return StatsJob(decoder, output, args.limit, as_json=args.format == "json")
 
@@ -143,103 +140,3 @@ def _wants_color(choice: str) -> bool:
     if choice == "auto":
         return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     return choice == "always"
-
-
-# The two things `pregao decode` can do with files: write messages, or count them.
-
-
-class Job(ABC):
-    """Goes through the files; a file that cannot be opened does not keep the others from it."""
-
-    def __init__(self, decoder: CaptureDecoder, output: Output, limit: int | None) -> None:
-        self.decoder, self.output = decoder, output
-        self.left = limit
-        self.damaged = False
-        self.unopened = False
-
-    def run(self, files: list[str], bar: Bar) -> None:
-        for file in files:
-            if self.left == 0:
-                return
-            bar.begin(file)
-            try:
-                self.file(file)
-            except CaptureError as error:
-                self.unopened = True
-                self.output.talk(f"{file}: {error.reason}")
-
-    @abstractmethod
-    def file(self, file: str) -> None:
-        """Do one file."""
-
-    @abstractmethod
-    def finish(self) -> None:
-        """What is left to write, once the progress bar is gone."""
-
-    def counted(self) -> bool:
-        """Count one message; whether it was the last one wanted."""
-        if self.left is not None:
-            self.left -= 1
-        return self.left == 0
-
-    def report(self, finding: Finding) -> None:
-        self.damaged = True
-        self.output.talk(str(finding))
-
-
-class MessagesJob(Job):
-    def __init__(
-        self, decoder: CaptureDecoder, output: Output, chosen: Format, limit: int | None, *, name_files: bool
-    ) -> None:
-        super().__init__(decoder, output, limit)
-        self._format, self._name_files = chosen, name_files
-        self._begun = False
-
-    def finish(self) -> None:
-        self._begin()
-
-    def file(self, file: str) -> None:
-        named = not self._name_files
-        for item in self.decoder.messages(file):
-            if isinstance(item, Finding):
-                self.report(item)
-                continue
-            self._begin()
-            if not named:
-                named = True
-                self.output.data(self._format.file(file))
-            self.output.data(self._format.message(item))
-            if self.counted():
-                return
-
-    def _begin(self) -> None:
-        """The header once, also when there is not a single message."""
-        if not self._begun:
-            self._begun = True
-            self.output.data(self._format.header())
-
-
-class StatsJob(Job):
-    def __init__(self, decoder: CaptureDecoder, output: Output, limit: int | None, *, as_json: bool) -> None:
-        super().__init__(decoder, output, limit)
-        self._statistics = CaptureStatistics()
-        self._as_json = as_json
-
-    def finish(self) -> None:
-        counts = self._statistics.as_dict(self.decoder.counts)
-        self.output.data(to_json(counts) + "\n" if self._as_json else report(counts))
-
-    def file(self, file: str) -> None:
-        for message in self._messages(file):
-            self._statistics.see_message(message)
-            if self.counted():
-                return
-
-    def _messages(self, file: str) -> Iterator[DecodedMessage]:
-        for item in self.decoder.packets(file):
-            if isinstance(item, Finding):
-                self._statistics.see_finding(item)
-                self.report(item)
-            else:
-                self._statistics.see_packet(item)
-                yield from self.decoder.selected(item)

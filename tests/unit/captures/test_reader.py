@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from pregao.captures.decoded import Finding
-from pregao.captures.reader import CaptureReader, RunReader
+from pregao.captures.reader import CaptureReader
+from pregao.captures.runs import RunReader
 from pregao.codecs.pcap.outcomes import Datagram
 from pregao.io.captures import open_capture
 from pregao.lake.plan.captures import open_layout, walk_capture

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pregao.captures.decoded import Endpoint, Finding
-from pregao.captures.reader import RunReader
+from pregao.captures.runs import RunReader
 from pregao.captures.streams import CaptureStreams, stream_of_file_name
 from pregao.codecs.pcap.outcomes import Datagram
 from pregao.codecs.pcap.runs import RUN_PACKETS, DatagramRun

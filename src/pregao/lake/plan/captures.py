@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from pregao.captures.decoded import Finding
-from pregao.captures.reader import RunReader
+from pregao.captures.runs import RunReader
 from pregao.codecs.pcap.kernels import INTERFACE_SIZE, Shape
 from pregao.codecs.pcap.outcomes import Datagram
 from pregao.codecs.pcap.runs import CaptureRuns, DatagramRun, read_run

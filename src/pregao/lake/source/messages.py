@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pregao.captures.decode import CaptureDecoder, DecodedMessage, Finding, Selection
-from pregao.captures.reader import Part
+from pregao.captures.runs import Part
 from pregao.captures.streams import CaptureStreams
 from pregao.codecs.sbe.values import to_json
 from pregao.feeds.registry import load_columns

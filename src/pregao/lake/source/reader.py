@@ -25,7 +25,7 @@ from pregao.model.errors import ConfigurationError
 from pregao.model.streams import Stream
 
 if TYPE_CHECKING:
-    from pregao.captures.reader import Part
+    from pregao.captures.runs import Part
 
 # What was asked for, as options of `spark.read`; a mistake is told when the frame is made.
 
@@ -183,7 +183,7 @@ class UmdfReader(DataSourceReader):
         self._request = request
 
     def partitions(self) -> Sequence[InputPartition]:
-        from pregao.captures.reader import parts_of
+        from pregao.captures.runs import parts_of
 
         size, found = self._request.split, list[InputPartition]()
         for path in captures_of(self._request):

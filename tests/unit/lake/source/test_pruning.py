@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pregao.captures.decode import CaptureDecoder
-from pregao.captures.reader import parts_of
+from pregao.captures.runs import parts_of
 from pregao.lake.source import messages
 from pregao.lake.source import messages as tables
 from pregao.lake.source.reader import captures_of, request_of
@@ -43,7 +43,7 @@ def test_each_option_is_a_filter(folder: Path, monkeypatch: pytest.MonkeyPatch) 
     decoded: list[int] = []
     decode = CaptureDecoder.decode
     monkeypatch.setattr(
-        CaptureDecoder, "decode", lambda self, payload: decoded.append(1) or decode(self, payload)
+        CaptureDecoder, "decode", lambda self, *given: decoded.append(1) or decode(self, *given)
     )
     for options, keeps in (
         ({"stream": "snapshot"}, lambda row: row["stream"] == "SNAPSHOT"),
