@@ -63,8 +63,9 @@ def test_the_summary_says_what_the_tables_say(main_job: Ran, sql: Any) -> None:
     found = lines(main_job)
     ((messages, received),) = sql("select sum(messages), count(*) from packets where stream = 'INCREMENTAL'")
     ((trades, amount, traded),) = sql("select sum(trades), sum(amount), count(*) from daily where trades > 0")
+    ((currency,),) = sql("select distinct currency from daily where trades > 0")
     assert found["messages, trades"] == f"{count(messages)}, {count(trades)}"
-    assert found["instruments traded, amount"] == f"{count(traded)}, {compact(amount)}"
+    assert found["instruments traded, amount"] == f"{count(traded)}, {currency} {compact(amount)}"
     assert messages == main_job.done.build.counts["messages"]
     ((lost,),) = sql("select sum(count) from quality where finding = 'GAP'")
     assert found["packets"].startswith(f"{count(received + lost)} on ")

@@ -23,9 +23,7 @@ def test_an_unknown_name_says_which_there_are() -> None:
         load_system("nobody")
 
 
-@pytest.mark.parametrize(
-    "place", ["tests.toy.system:NOTHING", "no.such.module:X", "tests.toy:__doc__"]
-)
+@pytest.mark.parametrize("place", ["tests.toy.system:NOTHING", "no.such.module:X", "tests.toy:__doc__"])
 def test_what_is_no_system_is_refused(place: str) -> None:
     with pytest.raises(ConfigurationError):
         load_system(place)

@@ -1,9 +1,9 @@
 """Indexes of captures, kept beside the stream: one file that only grows, until there is too much in it
 that nobody needs. All of it can be made again from the captures.
 
-A record is its length, a digest, how it was made, and the index as Arrow (`plan.index_arrow`). What is not of
-that form is not read, and its captures are scanned again. Once there were pickles in a file of another name:
-they are never loaded, and removed.
+A record is its length, a digest, how it was made, and the indexes of a batch as Arrow (`plan.index_arrow`),
+compressed, for most of a few small ones is their schema. What is not of that form is not read, and its
+captures are scanned again. Once there were pickles in a file of another name: they are never loaded, and removed.
 """
 
 import hashlib
@@ -13,6 +13,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
+
+import zstandard
 
 from pregao.io.files import write_whole
 from pregao.lake.errors import named
@@ -28,6 +30,8 @@ NAME: Final = "indexes.arrows"
 _PICKLES: Final = "indexes.log"
 _LENGTH: Final = 8
 _DIGEST: Final = 16
+_COMPRESSED: Final = "zstd"
+_LARGEST: Final = 1 << 32  # bytes of the indexes of one record
 _FEWEST: Final = 64  # records before it is worth to write them again
 
 
@@ -54,7 +58,7 @@ class IndexCache:
     def __init__(self, folder: Path, runner: Runner, settings: ScanSettings) -> None:
         self._path, self._runner, self._settings = folder / NAME, runner, settings
         chosen = settings.piece_packets, settings.scratch, settings.channels, settings.system
-        made_by = repr((CODE_VERSION, FORMAT, *chosen))
+        made_by = repr((CODE_VERSION, FORMAT, _COMPRESSED, *chosen))
         self._made_by = hashlib.blake2b(made_by.encode(), digest_size=_DIGEST).digest()
         self._known: dict[str, FileIndex] = {}
         self._records = 0
@@ -93,21 +97,20 @@ class IndexCache:
             self._known.pop(path, None)
         if self._records > _FEWEST + 2 * len(self._known):
             with named(str(self._path)):
-                write_whole(self._path, b"".join(map(self._record, self._known.values())))
+                write_whole(self._path, self._record([*self._known.values()]))
             self._records = len(self._known)
 
     # The file
 
-    def _record(self, index: FileIndex) -> bytes:
-        data = self._made_by + to_bytes([index])
+    def _record(self, indexes: list[FileIndex]) -> bytes:
+        data = self._made_by + zstandard.compress(to_bytes(indexes))
         return len(data).to_bytes(_LENGTH, "little") + _digest(data) + data
 
     def _append(self, indexes: list[FileIndex]) -> None:
         if not indexes:
             return
         with named(str(self._path)), self._path.open("ab") as file:
-            for index in indexes:
-                file.write(self._record(index))
+            file.write(self._record(indexes))
         self._records += len(indexes)
 
     def _read(self) -> Iterator[FileIndex]:
@@ -121,8 +124,8 @@ class IndexCache:
                 good = file.tell()
                 if data[:_DIGEST] == self._made_by:
                     try:
-                        yield from from_bytes(data[_DIGEST:])
-                    except StoredIndexError:  # whole, but of a form that we do not know: scanned again
+                        yield from from_bytes(zstandard.decompress(data[_DIGEST:], _LARGEST))
+                    except (StoredIndexError, zstandard.ZstdError):  # of another form: scanned again
                         continue
         if good < self._path.stat().st_size:
             with self._path.open("r+b") as file:
