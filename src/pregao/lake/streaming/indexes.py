@@ -3,7 +3,8 @@ that nobody needs. All of it can be made again from the captures.
 
 A record is its length, a digest, how it was made, and the indexes of a batch as Arrow (`plan.index_arrow`),
 compressed, for most of a few small ones is their schema. What is not of that form is not read, and its
-captures are scanned again. Once there were pickles in a file of another name: they are never loaded, and removed.
+captures are scanned again. Once there were pickles in a file of another name: they are never loaded, and
+removed.
 """
 
 import hashlib
