@@ -265,7 +265,10 @@ class ColumnDecoder:
         if self._at(table, name, row) is None:
             return None
         child = self.plan.child_of[table, name]
-        first, last = np.searchsorted(self.table(child).origins, [row, row + 1])
+        origins = self.table(child).origins
+        if self.plan.tables[child].is_referred:  # of a template inside itself they come before its own
+            return [self._fields(child, index) for index in np.flatnonzero(origins == row).tolist()]
+        first, last = np.searchsorted(origins, [row, row + 1])
         return [self._fields(child, int(index)) for index in range(first, last)]
 
     def _referred(self, site: int, row: int) -> Referred:

@@ -16,7 +16,9 @@ from pregao.codecs.fast import (
     load_builtin_templates,
 )
 from pregao.codecs.fast.columns import ColumnDecoder
+from pregao.codecs.fast.decoder import Referred
 from pregao.codecs.fast.plan import make_plan
+from pregao.codecs.fast.reader import parse_templates
 from pregao.model.errors import EncodeError
 from tests.kits.fast_messages import messages, template_files
 from tests.kits.fast_templates import one
@@ -145,3 +147,18 @@ def test_a_message_outside_of_the_buffer_is_refused() -> None:
     decoder = ColumnDecoder(make_plan(one('<uInt32 name="A"/>')))
     with pytest.raises(ValueError, match="not in the buffer"):
         decoder.decode(b"\xc0\x81\x85", np.array([0]), np.array([4]))
+
+
+def test_elements_of_a_template_inside_itself() -> None:
+    """Those of the inner message are written before those of the one around it."""
+    templates = parse_templates(
+        b'<templates xmlns="http://www.fixprotocol.org/ns/fast/td/1.1">'
+        b'<template name="Leaf" id="1"><uInt32 name="L"/></template>'
+        b'<template name="Nest" id="2"><templateRef/>'
+        b'<sequence name="Many"><uInt32 name="A"/></sequence></template></templates>'
+    )
+    leaf = Referred("Leaf", {"L": 7})
+    deepest = Referred("Nest", {"templateRef1": leaf, "Many": [{"A": 1}, {"A": 2}]})
+    inner = Referred("Nest", {"templateRef1": deepest, "Many": [{"A": 9}]})
+    fields = {"templateRef1": inner, "Many": [{"A": 3}]}
+    assert_equal(templates, [MessageEncoder(templates).encode("Nest", fields)] * 2, again=2)
