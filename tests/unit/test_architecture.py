@@ -39,3 +39,33 @@ def test_what_is_drawn_is_what_is_imported() -> None:
 def test_every_room_has_its_line() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)) == ROOMS - {"services"}
+
+
+def imports_of(room: str) -> set[str]:
+    """Modules of ours that a room or a package in it (`lake.plan`) imports, by their full names."""
+    found = set()
+    for file in (SOURCE / room.replace(".", "/")).rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pregao"):
+                found |= {f"{node.module}.{each.name}.".removeprefix("pregao.") for each in node.names}
+    return found
+
+
+def test_the_ways_of_a_packet_go_through_rooms_that_know_each_other() -> None:
+    """Of two that follow each other one imports the other, or a third of the same drawing drives both."""
+    for drawing in (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split("```mermaid")[2:]:
+        room_of = dict(re.findall(r"(\w+)\[([\w.]+):", drawing.split("```")[0]))
+        ways = re.findall(r"^    (\w+)(?:\[.*?\])? --> (\w+)", drawing.split("```")[0], re.MULTILINE)
+        rooms = set(room_of.values())
+        taken = {room: imports_of(room) for room in rooms}
+        knows = {
+            (room, other)
+            for room in rooms
+            for other in rooms
+            if room == other or any(name.startswith(f"{other}.") for name in taken[room])
+        }
+        assert len(ways) >= 6
+        for start, end in ways:
+            one, other = room_of[start], room_of[end]
+            driven = any({(room, one), (room, other)} <= knows for room in rooms)
+            assert driven or (one, other) in knows or (other, one) in knows, (one, other)
