@@ -95,7 +95,7 @@ def _plain(value: Any, is_rounded: bool) -> Any:
 
 
 def test_an_answer_leaves_nothing_behind(lake: str, tmp_path: Path) -> None:
-    """By a fresh process; how long it takes is in `make bench`."""
+    """By a fresh process, in the folder it was started in."""
     command = [
         sys.executable, "-m", "pregao", "query", "select symbol, sum(size) from trades_clean group by symbol",
         "--lake", lake, "--format", "csv",
