@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pregao.codecs.fix import parse_dictionary
 from pregao.model.errors import PregaoError
-from pregao.sessions.fix import State
+from pregao.sessions.fix import SessionState
 from tests.kits.fix_echo import EchoServer
 
 READ_SIZE = 65_536
@@ -43,7 +43,7 @@ class Acceptor:
         session.connect(time.time_ns())
         reading = asyncio.ensure_future(reader.read(READ_SIZE))
         try:
-            while session.state is not State.CUT:
+            while session.state is not SessionState.CUT:
                 due = session.next_timeout()
                 wait_s = LONGEST_WAIT_S if due is None else (due - time.time_ns()) / 1e9
                 done, _ = await asyncio.wait({reading}, timeout=min(max(wait_s, 0.0), LONGEST_WAIT_S))

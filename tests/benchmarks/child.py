@@ -6,7 +6,7 @@ Both end with a word on stdout, so that the parent knows when and that they did 
 import sys
 
 from pregao.codecs.sbe import load_builtin_schema
-from pregao.feeds.binary.columns import ColumnDecoder
+from pregao.feeds.binary.columns import BinaryColumnDecoder
 from pregao.io.captures import open_capture
 
 
@@ -14,7 +14,7 @@ def arrow(path: str) -> str:
     """Decode a capture to Arrow batches and let each go; how many messages there were."""
     messages = 0
     with open_capture(path) as source:
-        for batch in ColumnDecoder(load_builtin_schema()).batches(source.windows()):
+        for batch in BinaryColumnDecoder(load_builtin_schema()).batches(source.windows()):
             messages += batch.messages
             batch.to_arrow()
     return str(messages)
@@ -23,7 +23,7 @@ def arrow(path: str) -> str:
 def ready(path: str) -> str:
     """Decode one packet to columns: everything that comes before the second has then been done."""
     with open_capture(path) as source:
-        batches = list(ColumnDecoder(load_builtin_schema()).batches(source.windows()))
+        batches = list(BinaryColumnDecoder(load_builtin_schema()).batches(source.windows()))
     return str(sum(batch.messages for batch in batches))
 
 

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from pregao.codecs.fast import MessageEncoder, Scaled, Templates, parse_templates
-from pregao.codecs.fast.columns import ColumnDecoder
+from pregao.codecs.fast import FastMessageEncoder, Scaled, Templates, parse_templates
+from pregao.codecs.fast.columns import FastColumnDecoder
 from pregao.codecs.fast.plan import make_plan
 
 from . import baseline_fast
@@ -26,7 +26,7 @@ def measure() -> list[Row]:
     data = np.frombuffer(block * REPEATED, np.uint8)
     lengths = np.tile(np.array([len(raw) for raw in raws], np.int64), REPEATED)
     offsets = np.cumsum(lengths) - lengths
-    decoder, places = ColumnDecoder(make_plan(templates)), np.zeros(len(data), np.int64)
+    decoder, places = FastColumnDecoder(make_plan(templates)), np.zeros(len(data), np.int64)
     python = baseline_fast.Decoder(INCREMENTAL)
     seconds = best_of(
         {
@@ -47,7 +47,7 @@ def measure() -> list[Row]:
     ]
 
 
-def _decode(decoder: ColumnDecoder, data: np.ndarray, offsets: np.ndarray, lengths: np.ndarray) -> int:
+def _decode(decoder: FastColumnDecoder, data: np.ndarray, offsets: np.ndarray, lengths: np.ndarray) -> int:
     """All messages, batch by batch; how many entries they have."""
     entries = 0
     for first in range(0, len(offsets), BATCH):
@@ -61,7 +61,7 @@ def _decode(decoder: ColumnDecoder, data: np.ndarray, offsets: np.ndarray, lengt
 def messages(count: int = DISTINCT) -> list[bytes]:
     """Incremental messages in the shape of real ones: mostly one or two book entries, some trades."""
     chance = random.Random(14)
-    encoder = MessageEncoder(_templates())
+    encoder = FastMessageEncoder(_templates())
     times = sorted(chance.randrange(13_00_00_000, 13_59_59_999) for _ in range(count + 1))
     return [
         encoder.encode(145, _message(chance, number, now))

@@ -7,7 +7,7 @@ from importlib import import_module, resources
 from typing import Any
 
 from pregao.codecs.fix import Encoder, load_builtin_dictionary, parse_message
-from pregao.codecs.fix.columns import ColumnReader, find_messages
+from pregao.codecs.fix.columns import FixColumnReader, find_messages
 from pregao.codecs.fix.parser import split_fields
 from pregao.codecs.fix.reader import BUILTIN_DICTIONARY
 
@@ -52,7 +52,7 @@ def measure() -> list[Row]:
     stream = b"".join(
         encoder.message(b"X", {**HEADER, 34: b"%d" % number}, BODY) for number in range(KERNEL_MESSAGES)
     )
-    reader = ColumnReader(dictionary)
+    reader = FixColumnReader(dictionary)
     offsets, lengths, _, _ = find_messages(stream, dictionary)
     assert len(offsets) == KERNEL_MESSAGES
     runs["kernel"] = (lambda: reader.read(stream, offsets, lengths), 1)

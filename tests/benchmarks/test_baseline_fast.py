@@ -1,6 +1,6 @@
 """The yardstick of FAST decodes what ours decodes, so that both do the same work."""
 
-from pregao.codecs.fast import MessageDecoder, Scaled, parse_templates
+from pregao.codecs.fast import FastMessageDecoder, Scaled, parse_templates
 from tests.benchmarks import baseline_fast
 from tests.benchmarks.fast import messages
 from tests.benchmarks.fast_templates import INCREMENTAL
@@ -15,7 +15,7 @@ def same(ours: object, theirs: object) -> bool:
 
 
 def test_the_baseline_decodes_the_same() -> None:
-    decoder, baseline = MessageDecoder(parse_templates(INCREMENTAL)), baseline_fast.Decoder(INCREMENTAL)
+    decoder, baseline = FastMessageDecoder(parse_templates(INCREMENTAL)), baseline_fast.Decoder(INCREMENTAL)
     for raw in messages(300):
         message = decoder.decode(raw)
         name, fields = baseline.decode(raw)

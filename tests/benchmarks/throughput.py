@@ -10,7 +10,7 @@ from pregao.codecs.pcap.ip import LINKTYPE_ETHERNET
 from pregao.codecs.pcap.kernels import ENDED_WINDOW, PCAP, Shape
 from pregao.codecs.sbe import load_builtin_schema
 from pregao.codecs.sbe.plan import make_plan
-from pregao.feeds.binary.columns import ColumnDecoder
+from pregao.feeds.binary.columns import BinaryColumnDecoder
 from pregao.feeds.binary.kernels.packets import PIECE_MESSAGES, scan
 from pregao.feeds.binary.storage import PACKET_COLUMNS, Workspace
 from pregao.io.captures import Window
@@ -110,7 +110,7 @@ def _scan(source: _Source) -> Callable[[], object]:
 
 def _columns(source: _Source) -> Callable[[], object]:
     """All columns of all messages, into memory that every batch uses again."""
-    decoder = ColumnDecoder(load_builtin_schema())
+    decoder = BinaryColumnDecoder(load_builtin_schema())
 
     def decode_all() -> None:
         messages = sum(batch.messages for batch in decoder.batches(source.windows()))
@@ -121,7 +121,7 @@ def _columns(source: _Source) -> Callable[[], object]:
 
 def _arrow(source: _Source) -> Callable[[], object]:
     """Record batches with decimals and null bitmaps, in memory that is new for every batch."""
-    decoder = ColumnDecoder(load_builtin_schema())
+    decoder = BinaryColumnDecoder(load_builtin_schema())
 
     def decode_all() -> None:
         messages = 0

@@ -13,7 +13,7 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
-from pregao.codecs.sbe import MessageDecoder, MessageEncoder, load_builtin_schema
+from pregao.codecs.sbe import SbeMessageDecoder, SbeMessageEncoder, load_builtin_schema
 from pregao.codecs.sbe.declarations import EnumType, SetType
 from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, ValueKind
 from tests.twins.sbe_oracle import OracleSchema
@@ -88,13 +88,13 @@ def our_bytes(raw: bytes) -> bytes:
 
 
 @cache
-def _encoder(version: int) -> MessageEncoder:
-    return MessageEncoder(load_builtin_schema(), version)
+def _encoder(version: int) -> SbeMessageEncoder:
+    return SbeMessageEncoder(load_builtin_schema(), version)
 
 
 @cache
-def _decoder() -> MessageDecoder:
-    return MessageDecoder(load_builtin_schema())
+def _decoder() -> SbeMessageDecoder:
+    return SbeMessageDecoder(load_builtin_schema())
 
 
 def _plain(value: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pregao.codecs.fast import MessageDecoder, MessageEncoder, Scaled, parse_templates
+from pregao.codecs.fast import FastMessageDecoder, FastMessageEncoder, Scaled, parse_templates
 
 VECTORS = Path(__file__).resolve().parents[2] / ".." / "shared" / "reference" / "fast" / "vectors.json"
 COUNT = 106
@@ -38,9 +38,9 @@ def same(value: object, expected: Any) -> bool:
 def test_vector_decodes_and_encodes(number: int) -> None:
     vector = vectors()[number]
     templates = parse_templates(vector["templates_xml"].encode())
-    decoder = MessageDecoder(templates, reset_each_message=False)
-    encoder = MessageEncoder(templates, reset_each_message=False)
-    again = MessageDecoder(templates, reset_each_message=False)
+    decoder = FastMessageDecoder(templates, reset_each_message=False)
+    encoder = FastMessageEncoder(templates, reset_each_message=False)
+    again = FastMessageDecoder(templates, reset_each_message=False)
     for step in vector["steps"]:
         if step["reset"]:
             for each in (decoder, encoder, again):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from pregao.codecs.sbe import MessageDecoder, MessageEncoder, load_builtin_schema, parse_schema
+from pregao.codecs.sbe import SbeMessageDecoder, SbeMessageEncoder, load_builtin_schema, parse_schema
 from pregao.codecs.sbe.decoder import MessageHeader
 from pregao.feeds.binary.packets import FRAMING_SIZE, PacketDecoder, PacketHeader, frame
 
@@ -127,22 +127,22 @@ def test_packet_with_two_messages() -> None:
 
 def test_sequence_message() -> None:
     """6.5.6.1: version 0, though every other message begins at 7."""
-    message = MessageDecoder(load_builtin_schema()).decode(SEQUENCE, FRAMING_SIZE)
+    message = SbeMessageDecoder(load_builtin_schema()).decode(SEQUENCE, FRAMING_SIZE)
     assert message.header == MessageHeader(block_length=4, template_id=2, schema_id=2, version=0)
     assert message.name == "Sequence_2"
     assert message.fields == {"nextSeqNo": 27182818}
     assert message.leftover == 0
-    encoded = MessageEncoder(load_builtin_schema(), version=0).encode("Sequence_2", message.fields)
+    encoded = SbeMessageEncoder(load_builtin_schema(), version=0).encode("Sequence_2", message.fields)
     assert frame(encoded) == SEQUENCE
 
 
 def test_message_with_a_repeating_group() -> None:
     """6.5.6.2"""
     schema = parse_schema(INDEX_SCHEMA)
-    message = MessageDecoder(schema).decode(INDEX_DEFINITION, FRAMING_SIZE)
+    message = SbeMessageDecoder(schema).decode(INDEX_DEFINITION, FRAMING_SIZE)
     assert message.header == MessageHeader(block_length=6, template_id=777, schema_id=1, version=0)
     assert message.name == "SecurityDefinitionForIndexInstruments"
     assert message.fields == INDEX_FIELDS
     assert str(message.fields["noUnderLying"]) == str(INDEX_ENTRIES)  # decimals keep all their places
-    encoded = MessageEncoder(schema, version=0).encode(777, INDEX_FIELDS)
+    encoded = SbeMessageEncoder(schema, version=0).encode(777, INDEX_FIELDS)
     assert frame(encoded) == INDEX_DEFINITION

@@ -7,7 +7,7 @@ import pytest
 from pregao.cli import build as command
 from pregao.cli.main import main
 from pregao.lake.build import Builder, BuildSettings
-from pregao.lake.build_report import Deed, Forecast
+from pregao.lake.build_report import Forecast, UnitVerdict
 from pregao.lake.lake import Lake
 from pregao.lake.running.runners import InlineRunner
 from pregao.lake.store.location import Location
@@ -24,14 +24,14 @@ def forecast(captures: list[Path], lake: Path, **settings: object) -> Forecast:
     return Builder(Location(lake), InlineRunner(), chosen).forecast([str(path) for path in captures])
 
 
-def deeds(found: Forecast) -> dict[Deed, int]:
-    return {deed: count for deed in Deed if (count := sum(unit.deed is deed for unit in found.units))}
+def deeds(found: Forecast) -> dict[UnitVerdict, int]:
+    return {deed: count for deed in UnitVerdict if (count := sum(unit.deed is deed for unit in found.units))}
 
 
 def test_what_is_said_is_what_is_done(days: list[Path], tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     found = forecast(days[:1], lake)
-    assert deeds(found) == {Deed.BUILD: 4}
+    assert deeds(found) == {UnitVerdict.BUILD: 4}
     assert found.scanned == found.captures == 16
     assert found.seconds > 0
     assert found.bytes > 0
@@ -40,11 +40,11 @@ def test_what_is_said_is_what_is_done(days: list[Path], tmp_path: Path) -> None:
     assert [(unit.trade_date, unit.source) for unit in found.units] == sorted(key[1:] for key in report.units)
     assert sum(unit.slices for unit in found.units) == report.slices
     both = forecast(days, lake)
-    assert deeds(both) == {Deed.BUILD: 4, Deed.LEAVE: 4}
+    assert deeds(both) == {UnitVerdict.BUILD: 4, UnitVerdict.LEAVE: 4}
     assert both.scanned == 16
     assert {unit.trade_date.day for unit in both.to_build} == {17}
-    assert deeds(forecast(days[:1], lake)) == {Deed.LEAVE: 4}
-    assert deeds(forecast(days[:1], lake, rebuild=True)) == {Deed.REPLACE: 4}
+    assert deeds(forecast(days[:1], lake)) == {UnitVerdict.LEAVE: 4}
+    assert deeds(forecast(days[:1], lake, rebuild=True)) == {UnitVerdict.REPLACE: 4}
     assert Lake(lake).version.number == 1
 
 

@@ -11,7 +11,7 @@ import pytest
 from pregao.cli.main import main
 from pregao.lake.lake import Lake
 from pregao.lake.plan.captures import PieceReader
-from pregao.lake.plan.contents import Form
+from pregao.lake.plan.contents import CaptureForm
 from pregao.lake.plan.scan import ScanSettings, scan_capture
 from pregao.lake.store.deltalog import DeltaLog, FasterError, ready_log
 from pregao.lake.store.location import Location
@@ -145,7 +145,7 @@ def test_a_slice_does_not_read_what_was_not_planned(
     uri = store.uri("replaced", source.name)
     store.put(uri, source.read_bytes())
     layout = scan_capture(uri, ScanSettings(scratch=str(tmp_path / "here"), piece_packets=16)).layout
-    assert layout.form is (Form.PLAIN if ending == ".pcap" else Form.UNPACKED)
+    assert layout.form is (CaptureForm.PLAIN if ending == ".pcap" else CaptureForm.UNPACKED)
     layout.scratch = str(tmp_path / "another machine")
     local = scan_capture(str(source), ScanSettings(scratch=str(tmp_path / "local"), piece_packets=16)).layout
     assert layout.pieces == local.pieces

@@ -6,7 +6,7 @@ from struct import unpack_from
 from typing import Any, NamedTuple
 
 from pregao.codecs.pcap.writer import ethernet_udp_frame, pcap_header, pcap_record
-from pregao.codecs.sbe import MessageEncoder, load_builtin_schema
+from pregao.codecs.sbe import SbeMessageEncoder, load_builtin_schema
 from pregao.feeds.binary.packets import PacketDecoder, PacketHeader, frame
 
 _FILE, _RECORD, _UDP = 24, 16, 14 + 20 + 8
@@ -61,7 +61,7 @@ class Messages:
 
     def __init__(self, version: int = 16) -> None:
         schema = load_builtin_schema()
-        self._encoder = MessageEncoder(schema, version)
+        self._encoder = SbeMessageEncoder(schema, version)
         self._packets = PacketDecoder(schema)
 
     def decoded(self, path: Path, name: str) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from pregao.codecs.fast import Referred, Scaled, Templates
 from pregao.codecs.fast.templates import (
     DynamicReference,
+    FastType,
     Field,
     Group,
     Instruction,
@@ -14,31 +15,32 @@ from pregao.codecs.fast.templates import (
     Sequence,
     SplitDecimal,
     Template,
-    Type,
 )
 from tests.kits.fast_templates import templates_of
 
 _TAGS = {
-    Type.INT32: "int32", Type.UINT32: "uInt32", Type.INT64: "int64", Type.UINT64: "uInt64",
-    Type.DECIMAL: "decimal", Type.ASCII: "string", Type.UNICODE: "string", Type.BYTES: "byteVector",
+    FastType.INT32: "int32", FastType.UINT32: "uInt32", FastType.INT64: "int64", FastType.UINT64: "uInt64",
+    FastType.DECIMAL: "decimal", FastType.ASCII: "string",
+    FastType.UNICODE: "string", FastType.BYTES: "byteVector",
 }  # fmt: skip
 _TEXTS = {
-    Type.INT32: ("7", "-2147483648", "2147483647"), Type.UINT32: ("0", "4294967295"),
-    Type.INT64: ("-9223372036854775808", "5"), Type.UINT64: ("18446744073709551615", "1"),
-    Type.DECIMAL: ("1.25", "-100", "0"), Type.ASCII: ("", "BVMF", "A"), Type.UNICODE: ("ação", ""),
-    Type.BYTES: ("00ff", ""),
+    FastType.INT32: ("7", "-2147483648", "2147483647"), FastType.UINT32: ("0", "4294967295"),
+    FastType.INT64: ("-9223372036854775808", "5"), FastType.UINT64: ("18446744073709551615", "1"),
+    FastType.DECIMAL: ("1.25", "-100", "0"), FastType.ASCII: ("", "BVMF", "A"),
+    FastType.UNICODE: ("ação", ""),
+    FastType.BYTES: ("00ff", ""),
 }  # fmt: skip
 _EVERYWHERE = ("constant", "default", "copy", "delta")
 
 
-def _operators(kind: Type) -> tuple[str, ...]:
+def _operators(kind: FastType) -> tuple[str, ...]:
     if kind.is_integer:
         return (*_EVERYWHERE, "increment")
-    return (*_EVERYWHERE, "tail") if kind >= Type.ASCII else _EVERYWHERE
+    return (*_EVERYWHERE, "tail") if kind >= FastType.ASCII else _EVERYWHERE
 
 
 @st.composite
-def operator_texts(draw: st.DrawFn, kind: Type, optional: bool) -> str:
+def operator_texts(draw: st.DrawFn, kind: FastType, optional: bool) -> str:
     name = draw(st.sampled_from(("", *_operators(kind))))
     if not name:
         return ""
@@ -52,15 +54,15 @@ def operator_texts(draw: st.DrawFn, kind: Type, optional: bool) -> str:
 
 @st.composite
 def field_texts(draw: st.DrawFn, name: str) -> str:
-    kind = draw(st.sampled_from(list(Type)))
+    kind = draw(st.sampled_from(list(FastType)))
     optional = draw(st.booleans())
     attributes = f' name="{name}"' + (' presence="optional"' if optional else "")
-    if kind is Type.UNICODE:
+    if kind is FastType.UNICODE:
         attributes += ' charset="unicode"'
-    if kind is Type.DECIMAL and draw(st.booleans()):
-        exponent = draw(operator_texts(Type.INT32, optional)).replace("2147483647", "63")
+    if kind is FastType.DECIMAL and draw(st.booleans()):
+        exponent = draw(operator_texts(FastType.INT32, optional)).replace("2147483647", "63")
         exponent = exponent.replace("-2147483648", "-63")
-        mantissa = draw(operator_texts(Type.INT64, False))
+        mantissa = draw(operator_texts(FastType.INT64, False))
         if exponent or mantissa:
             parts = f"<exponent>{exponent}</exponent><mantissa>{mantissa}</mantissa>"
             return f"<decimal{attributes}>{parts}</decimal>"
@@ -79,7 +81,7 @@ def bodies(draw: st.DrawFn, prefix: str = "F", depth: int = 0) -> str:
         elif shape == "sequence" and depth < 3:
             length = ""
             if draw(st.booleans()):
-                inner = draw(operator_texts(Type.UINT32, bool(optional))).replace("4294967295", "2")
+                inner = draw(operator_texts(FastType.UINT32, bool(optional))).replace("4294967295", "2")
                 length = f'<length name="{name}n">{inner}</length>'
             body = draw(bodies(name, depth + 1))
             parts.append(f'<sequence name="{name}"{optional}>{length}{body}</sequence>')
@@ -118,7 +120,7 @@ def field_values(field: Field) -> st.SearchStrategy[Any]:
     """Values that the encoder takes whatever came before."""
     if field.operator is Operator.CONSTANT:
         shown = field.initial
-        if isinstance(shown, bytes) and field.type is not Type.BYTES:
+        if isinstance(shown, bytes) and field.type is not FastType.BYTES:
             shown = shown.decode()
         return st.sampled_from((shown, None)) if field.optional else st.just(shown)
     strategy = _plain_values(field)
@@ -130,13 +132,13 @@ def _plain_values(field: Field) -> st.SearchStrategy[Any]:
     if kind.is_integer:
         near = st.integers(max(kind.minimum, -3), 8)
         return near | st.integers(kind.minimum, kind.maximum)
-    if kind is Type.DECIMAL:
+    if kind is FastType.DECIMAL:
         return st.builds(Scaled, st.integers(-(1 << 63), (1 << 63) - 1), st.integers(-63, 63))
     # Of one length where it is a tail, which cannot make a value shorter.
     size = {"min_size": 6, "max_size": 6} if field.operator is Operator.TAIL else {"max_size": 6}
-    if kind is Type.ASCII:
+    if kind is FastType.ASCII:
         return st.text(st.characters(max_codepoint=127), **size)
-    if kind is Type.UNICODE:
+    if kind is FastType.UNICODE:
         if field.operator is Operator.TAIL:
             return st.text("ãç", min_size=3, max_size=3)
         return st.text(st.characters(exclude_categories=["Cs"]), max_size=6)

@@ -18,7 +18,7 @@ from pregao.sessions.fix import (
     SessionDirectory,
     SessionRecord,
     SessionSettings,
-    State,
+    SessionState,
 )
 from pregao.sessions.fix.events import ConnectionCut, Event, MessageReceived
 
@@ -108,7 +108,7 @@ class Link:
         if source.session is None:
             return False
         data = source.session.data_to_send()
-        over = source.session.state is State.CUT
+        over = source.session.state is SessionState.CUT
         for item in source.framer.feed(data):
             assert isinstance(item, Framed), item
             if target.session is None:
@@ -139,7 +139,7 @@ class Link:
             if isinstance(event, MessageReceived):
                 side.received.append(event.message.text(262))
             elif isinstance(event, ConnectionCut) and side.session is not None:
-                assert side.session.state is State.CUT
+                assert side.session.state is SessionState.CUT
 
     def hang_up(self) -> None:
         for side in (self.client, self.server):

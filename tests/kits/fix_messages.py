@@ -1,7 +1,7 @@
 """FIX messages for tests, written with | for the delimiter."""
 
 from pregao.codecs.fix import Dictionary, FieldType
-from pregao.codecs.fix.dictionary import Block
+from pregao.codecs.fix.dictionary import FieldBlock
 
 
 def raw(text: str, *, begin: str = "FIX.4.4") -> bytes:
@@ -39,7 +39,7 @@ _EXAMPLES = {
 _NUMBERS = {FieldType.AMT, FieldType.FLOAT, FieldType.PERCENTAGE, FieldType.PRICE, FieldType.PRICEOFFSET}
 
 
-def full_entry(block: Block, entries: int = 2) -> dict[int, object]:
+def full_entry(block: FieldBlock, entries: int = 2) -> dict[int, object]:
     """A value for every member of a block, groups with some entries each."""
     made: dict[int, object] = {}
     for member in block.members:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from pregao.codecs.fix import load_builtin_dictionary
-from pregao.sessions.fix import SessionDirectory, SessionRecord, SessionSettings, State
+from pregao.sessions.fix import SessionDirectory, SessionRecord, SessionSettings, SessionState
 from pregao.sessions.replay import (
     Archive,
     ConnectWanted,
@@ -93,7 +93,7 @@ class ReplayLink:
             if data:
                 self.server.receive(data, self.now_ns)
             self.waiting += self.tamper(self.server.session.data_to_send())
-            over = self.server.session.state is State.CUT
+            over = self.server.session.state is SessionState.CUT
             size = self.bytes_at_once or len(self.waiting)
             answer, self.waiting = self.waiting[:size], self.waiting[size:]
             if answer:

@@ -7,7 +7,7 @@ A trial is a stream: a logon and some messages, mutated, cut into pieces, with t
 from random import Random
 
 from pregao.codecs.fix import Encoder, Framed, Framer, load_builtin_dictionary
-from pregao.codecs.fix.columns import ColumnReader, find_messages
+from pregao.codecs.fix.columns import FixColumnReader, find_messages
 from pregao.codecs.fix.formats import format_timestamp
 from pregao.sessions.fix import (
     B3,
@@ -16,7 +16,7 @@ from pregao.sessions.fix import (
     SessionDirectory,
     SessionRecord,
     SessionSettings,
-    State,
+    SessionState,
 )
 from pregao.sessions.fix.events import ConnectionCut
 from tests.kits.fix_messages import full_body
@@ -77,7 +77,7 @@ class Attacker:
 
 
 def run_case(seed: int) -> tuple[Result, None]:
-    result, attacker, reader = Result(NAME), Attacker(seed), ColumnReader(DICTIONARY)
+    result, attacker, reader = Result(NAME), Attacker(seed), FixColumnReader(DICTIONARY)
     for index in range(A_CASE):
         data = attacker.stream()
         result.trials += 1
@@ -91,7 +91,7 @@ def run_case(seed: int) -> tuple[Result, None]:
     return result, None
 
 
-def _kernel_agrees(data: bytes, _chance: Random, reader: ColumnReader) -> str:
+def _kernel_agrees(data: bytes, _chance: Random, reader: FixColumnReader) -> str:
     messages = [item.data for item in Framer().feed(data) if isinstance(item, Framed)]
     offsets, lengths, _, _ = find_messages(data, DICTIONARY)
     if [data[at : at + size] for at, size in zip(offsets, lengths, strict=True)] != messages:
@@ -105,7 +105,7 @@ def _kernel_agrees(data: bytes, _chance: Random, reader: ColumnReader) -> str:
     return "" if rows == {name: len(each) for name, each in plain.tables.items() if each} else "other rows"
 
 
-def _session_survives(data: bytes, chance: Random, _reader: ColumnReader) -> str:
+def _session_survives(data: bytes, chance: Random, _reader: FixColumnReader) -> str:
     directory = SessionDirectory()
     directory.add(SessionRecord("B3", "CLIENT"))
     settings = SessionSettings(rules=chance.choice([B3, STANDARD]), strict=chance.random() < 0.7)
@@ -122,6 +122,6 @@ def _session_survives(data: bytes, chance: Random, _reader: ColumnReader) -> str
             return "we sent what is no message"
         if at >= len(data):
             break
-    if cuts != (session.state is State.CUT):
+    if cuts != (session.state is SessionState.CUT):
         return f"cut {cuts} times, and {session.state.name}"
     return "" if session.core.framer.waiting <= len(data) else "the buffer has grown"

@@ -14,22 +14,22 @@ import numpy as np
 
 from pregao.codecs.fast import (
     FastError,
-    MessageDecoder,
-    MessageEncoder,
+    FastMessageDecoder,
+    FastMessageEncoder,
     Scaled,
     Templates,
     load_builtin_templates,
 )
-from pregao.codecs.fast.columns import ColumnDecoder
+from pregao.codecs.fast.columns import FastColumnDecoder
 from pregao.codecs.fast.plan import make_plan
 from pregao.codecs.fast.templates import (
     DynamicReference,
+    FastType,
     Field,
     Group,
     Instruction,
     Operator,
     SplitDecimal,
-    Type,
 )
 from pregao.model.errors import EncodeError
 from tests.kits.fast_templates import template_text, templates_of
@@ -63,8 +63,8 @@ class Ground:
     def __init__(self, templates: Templates, kind: str, seed: int) -> None:
         self.templates = templates
         plan = make_plan(templates)
-        self.decoders = {strict: ColumnDecoder(plan, strict=strict) for strict in (False, True)}
-        rng, encoder = random.Random(f"{seed} {kind}"), MessageEncoder(templates)
+        self.decoders = {strict: FastColumnDecoder(plan, strict=strict) for strict in (False, True)}
+        rng, encoder = random.Random(f"{seed} {kind}"), FastMessageEncoder(templates)
         numbers = list(templates.by_id)
         self.sound: list[bytes] = []
         while len(self.sound) < _POOL:
@@ -103,10 +103,10 @@ def _value(rng: random.Random, field: Field) -> Any:
     if field.type.is_integer:
         top = rng.choice((3, 200, field.type.maximum))
         return rng.randint(max(field.type.minimum, -top), top)
-    if field.type is Type.DECIMAL:
+    if field.type is FastType.DECIMAL:
         return Scaled(rng.randrange(-(10**6), 10**6), rng.randrange(-8, 8))
     text = "".join(rng.choice("ABCDEFG0123456789") for _ in range(rng.choice((0, 2, 2, 11))))
-    return text.encode() if field.type is Type.BYTES else text
+    return text.encode() if field.type is FastType.BYTES else text
 
 
 def _damaged(rng: random.Random, raw: bytes, sound: list[bytes]) -> bytes:
@@ -150,7 +150,7 @@ def _run(case: int, size: int) -> Result:
     lengths = np.array([len(raw) for raw in raws], np.int64)
     decoder = chosen.decoders[strict]
     decoder.decode(b"".join(raws), np.cumsum(lengths) - lengths, lengths)
-    found, plain = decoder.messages(), MessageDecoder(chosen.templates, strict=strict)
+    found, plain = decoder.messages(), FastMessageDecoder(chosen.templates, strict=strict)
     result = Result(NAME, trials=size, impairments=size)
     start = 0
     for index, raw in enumerate(raws):
@@ -163,7 +163,9 @@ def _run(case: int, size: int) -> Result:
     return result
 
 
-def _difference(plain: MessageDecoder, raw: bytes, found: Any, error: FastError | None, start: int) -> str:
+def _difference(
+    plain: FastMessageDecoder, raw: bytes, found: Any, error: FastError | None, start: int,
+) -> str:
     try:
         message = plain.decode(raw)
     except FastError as wanted:

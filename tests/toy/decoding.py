@@ -4,10 +4,10 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from pregao.feeds.decoding import BlockShape, Buffer, FieldShape, Form, WireMessage, Wording
+from pregao.feeds.decoding import BlockShape, Buffer, FieldShape, ValueForm, WireMessage, Wording
 from pregao.model.errors import ConfigurationError, DecodeError, Fault
 
-_FORMS: Final = {"side": Form.CHOICE}
+_FORMS: Final = {"side": ValueForm.CHOICE}
 _SIDES: Final = {"1": "BUY", "2": "SELL"}
 # Words of each message, after its letter.
 _MESSAGES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
@@ -102,7 +102,7 @@ class ToyDecoder:
         if chr(template_id) not in _MESSAGES:
             return None
         _, names = _MESSAGES[chr(template_id)]
-        return BlockShape(tuple(FieldShape(each, _FORMS.get(each, Form.PLAIN)) for each in names))
+        return BlockShape(tuple(FieldShape(each, _FORMS.get(each, ValueForm.PLAIN)) for each in names))
 
     def shapes(self, template_id: int) -> list[BlockShape]:
         shape = self.shape(template_id, 0)

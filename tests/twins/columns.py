@@ -6,7 +6,7 @@ from typing import Any
 from pregao.codecs.sbe import Schema
 from pregao.codecs.sbe.kernel_tables import FLAG_LEFTOVER, FLAG_VERSION_INFERRED
 from pregao.feeds.binary.batch import ColumnBatch, TableColumns
-from pregao.feeds.binary.columns import ColumnDecoder
+from pregao.feeds.binary.columns import BinaryColumnDecoder
 from pregao.io.captures import Window
 from pregao.model.errors import CaptureError
 from tests.twins.rebuild import RebuiltTable
@@ -23,7 +23,7 @@ class ColumnPath:
 
     def __init__(self, schema: Schema, rows: int = 1 << 16) -> None:
         self._schema = schema
-        self.decoder = ColumnDecoder(schema, rows)
+        self.decoder = BinaryColumnDecoder(schema, rows)
 
     def see(self, windows: Iterable[Window], inspect: Inspect | None = None) -> Sight:
         """All of a capture; `inspect` sees each batch with its tables rebuilt."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 
-from pregao.codecs.fix import Block, Dictionary, Entry, ValueFormatError, parse_message, parse_value
+from pregao.codecs.fix import Dictionary, Entry, FieldBlock, ValueFormatError, parse_message, parse_value
 from pregao.codecs.fix.types import COUNTS, DATES, FLOATS, FieldType
 from pregao.model.errors import DecodeError
 
@@ -34,7 +34,7 @@ def plain_batch(messages: list[bytes], dictionary: Dictionary) -> PlainBatch:
             continue
         spec = dictionary.message(message.msg_type)
         name = message.msg_type.decode("latin-1") if spec else "unknown"
-        body = spec.body if spec else Block("unknown", ())
+        body = spec.body if spec else FieldBlock("unknown", ())
         row = len(batch.tables.get(name, ()))
         problem = message.structure
         reason, tag = (-1, 0) if problem is None else (int(problem.reason), problem.tag or 0)
@@ -45,7 +45,7 @@ def plain_batch(messages: list[bytes], dictionary: Dictionary) -> PlainBatch:
     return batch
 
 
-def _add(batch: PlainBatch, name: str, block: Block, entry: Entry, parent: int) -> None:
+def _add(batch: PlainBatch, name: str, block: FieldBlock, entry: Entry, parent: int) -> None:
     rows = batch.tables.setdefault(name, [])
     row = len(rows)
     rows.append((parent, ()))

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from pregao.exchange.auction import ANY_PRICE, AuctionOrder, Levels, trades_at
 from pregao.exchange.engine import Engine
-from pregao.exchange.market import Market
+from pregao.exchange.market import InstrumentMarket
 from pregao.model.market import Side
 
 
@@ -64,7 +64,9 @@ def slow_theoretical(
     return price, largest, bought - sold
 
 
-def slow_theoretical_of(engine: Engine, market: Market, reference: int | None) -> tuple[int, int, int] | None:
+def slow_theoretical_of(
+    engine: Engine, market: InstrumentMarket, reference: int | None,
+) -> tuple[int, int, int] | None:
     """Of the orders in a book, within the hard limits and above zero unless it is a strategy's."""
     low, high = engine.hooks.hard_limits(market) or ANY_PRICE
     if not market.instrument.legs:

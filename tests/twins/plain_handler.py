@@ -23,7 +23,7 @@ from pregao.model.streams import Feed, Stream
 from pregao.recovery.arbitration import SequencedPacket
 from pregao.recovery.channel import ChannelMachine
 from pregao.recovery.events import Event
-from pregao.recovery.instruments import NEVER, BookStatus, Decision, Part, part_of
+from pregao.recovery.instruments import NEVER, BookStatus, Decision, VerifiedPart, part_of
 from pregao.recovery.policy import ChannelSettings
 from pregao.recovery.sequence import SITE_OF
 from tests.twins.plain_store import PlainStore
@@ -36,7 +36,7 @@ class PlainKeeper(StoreKeeper):
         super().__init__(cast(BookStore, handler.store), handler.groups, lambda: None)
         self._handler = handler
 
-    def apply_held(self, index: int, after_at: int, parts: Part) -> None:
+    def apply_held(self, index: int, after_at: int, parts: VerifiedPart) -> None:
         handler = self._handler
         handler.groups.go_back(index, after_at)
         for row in list(handler.machine.held.chain(handler.machine.table.sync[index])):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pregao.codecs.sbe import Message, Schema
+from pregao.codecs.sbe import SbeMessage, Schema
 from pregao.feeds.binary.packets import PacketDecoder, PacketMessage
 from pregao.feeds.binary.reading.plain import PlainReader
 from pregao.feeds.binary.reading.rows import RowReader
@@ -45,12 +45,12 @@ class RowComparer:
 
     def _kernel(
         self, raw: bytes, offsets: Rows, lengths: Rows, at: Rows, versions: Rows
-    ) -> tuple[Rows, list[RowFault], list[Message]]:
+    ) -> tuple[Rows, list[RowFault], list[SbeMessage]]:
         view = self._memory.hold(raw)
         address = (
             ctypes.addressof(ctypes.c_char.from_buffer(self._memory._map)) + self._memory.size - len(raw)
         )
-        parts, faults, messages = [], list[RowFault](), list[Message]()
+        parts, faults, messages = [], list[RowFault](), list[SbeMessage]()
         reading = self.reader.read(address, offsets, lengths, at, versions)
         while True:
             parts.append(reading.rows.copy())
@@ -65,8 +65,8 @@ class RowComparer:
 
     def _plain(
         self, payloads: Sequence[bytes], offsets: list[int], at: list[int], versions: list[int]
-    ) -> tuple[Rows, list[RowFault], list[Message]]:
-        rows, faults, messages = list[np.void](), list[RowFault](), list[Message]()
+    ) -> tuple[Rows, list[RowFault], list[SbeMessage]]:
+        rows, faults, messages = list[np.void](), list[RowFault](), list[SbeMessage]()
         self.told = []
         for number, payload in enumerate(payloads):
             try:

@@ -26,7 +26,7 @@ import numpy as np
 
 from pregao.books.views import Anomaly, SidePolicy
 from pregao.model import numbering
-from pregao.model.rows import ROW_SIZE
+from pregao.model.rows import ROW_SIZE, Flag
 
 LINE: Final = 64
 
@@ -83,7 +83,7 @@ SLOT: Final = np.dtype(
 SLOT_SIZE: Final = 40
 SLOT_ID, SLOT_PRICE, SLOT_ORDER_SIZE, SLOT_INSERTED, SLOT_FIRM, SLOT_FLAGS = 0, 8, 16, 24, 32, 36
 SLOT_USED: Final = 1
-SLOT_IMPLIED: Final = 2
+SLOT_IMPLIED: Final = int(Flag.IMPLIED)  # a row's own bit
 ORDERS_BLOCK: Final = FIRST_CAPACITY * SLOT_SIZE  # bytes of the smallest
 assert SLOT.itemsize == SLOT_SIZE
 assert ORDERS_BLOCK % LINE == 0

@@ -27,7 +27,7 @@ from pregao.model.errors import DecodeError
 from pregao.model.streams import Stream
 
 if TYPE_CHECKING:
-    from pregao.captures.runs import Part
+    from pregao.captures.runs import CapturePart
 
 __all__ = [
     "CaptureCounts",
@@ -136,7 +136,7 @@ class CaptureDecoder:
         about = self.decoder.security_ids(message)
         return any(self.symbols.has(symbol, security_id) for security_id in about for symbol in symbols)
 
-    def packets(self, path: str, part: "Part | None" = None) -> Iterator[DecodedPacket | Finding]:
+    def packets(self, path: str, part: "CapturePart | None" = None) -> Iterator[DecodedPacket | Finding]:
         """Every packet of the selected channels with all its messages, and every finding; of a part of a
         plain capture only, if that is said."""
         counts = CaptureCounts(path)
@@ -156,7 +156,7 @@ class _FileReader:
 
     def __init__(
         self, file: str, source: CaptureSource, decoder: CaptureDecoder, counts: CaptureCounts,
-        part: "Part | None" = None,
+        part: "CapturePart | None" = None,
     ) -> None:  # fmt: skip
         self._part = part
         self._file, self._source, self._decoder, self._counts = file, source, decoder, counts
@@ -243,7 +243,7 @@ def _flow_key(datagram: Datagram) -> Hashable:
     return datagram.src, datagram.src_port, datagram.dst, datagram.dst_port
 
 
-def _part_source(source: CaptureSource, part: "Part") -> Source:
+def _part_source(source: CaptureSource, part: "CapturePart") -> Source:
     from pregao.captures.runs import PartSource  # with arrays, which decoding otherwise needs none of
 
     return PartSource(source, part)

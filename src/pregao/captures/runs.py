@@ -38,7 +38,7 @@ class RunReader:
 # before it, so that packets keep their numbers.
 
 
-class Part(NamedTuple):
+class CapturePart(NamedTuple):
     """Bytes `start` to `end` of a file whose header has `head` bytes; `records` come before it."""
 
     head: int
@@ -47,7 +47,7 @@ class Part(NamedTuple):
     records: int
 
 
-def parts_of(path: str, part_bytes: int, run_packets: int = RUN_PACKETS) -> list[Part]:
+def parts_of(path: str, part_bytes: int, run_packets: int = RUN_PACKETS) -> list[CapturePart]:
     """None but the whole file (an empty list) where it is short, compressed, or pcapng, whose blocks mean
     something only after those before them. Only headers of records are looked at."""
     with open_capture(path) as source:
@@ -70,7 +70,9 @@ def parts_of(path: str, part_bytes: int, run_packets: int = RUN_PACKETS) -> list
         head = reader.runs.reader.records.header.header_size
         starts = [(head, 0), *cuts]
         ends = [*(start for start, _ in cuts), source.size]
-    return [Part(head, start, end, records) for (start, records), end in zip(starts, ends, strict=True)]
+    return [CapturePart(
+        head, start, end, records
+    ) for (start, records), end in zip(starts, ends, strict=True)]
 
 
 class PartSource:
@@ -78,7 +80,7 @@ class PartSource:
 
     compression = "none"
 
-    def __init__(self, source: CaptureSource, part: Part) -> None:
+    def __init__(self, source: CaptureSource, part: CapturePart) -> None:
         self._source, self._part = source, part
 
     @property

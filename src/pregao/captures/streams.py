@@ -7,7 +7,7 @@ nothing contradicts it, and files of any name, with one stream or all of them, a
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from pregao.captures.decoded import CaptureFlow, Endpoint
@@ -18,7 +18,7 @@ from pregao.feeds.identity import Identity
 from pregao.feeds.registry import DEFAULT, load_identity
 from pregao.model.channel_map import ChannelMap
 from pregao.model.errors import CaptureError
-from pregao.model.streams import Destination, Feed, Stream, StreamId
+from pregao.model.streams import MOST_CHANNEL, Destination, Feed, Stream, StreamId
 
 # What a capture's file name says of the stream in it, when it is one of B3's usual ones.
 
@@ -37,7 +37,6 @@ _DATE: Final = re.compile(
     r"(?<!\d)(?:(?:19|20)\d\d[-_. ]?\d\d[-_. ]?\d\d|\d\d[-_. ]\d\d[-_. ](?:19|20)\d\d)(?!\d)"
 )
 _SHORT_NUMBER: Final = re.compile(r"(?<![0-9a-z])\d{1,3}(?![0-9a-z])")
-_MAX_CHANNEL: Final = 255  # ChannelID is a uint8 (6.5.5.1)
 
 
 def stream_of_file_name(name: str) -> StreamId:
@@ -68,7 +67,7 @@ def _channel_in(base: str, stream_at: int) -> int | None:
     named = {int(number) for number in _CHANNEL.findall(base)}
     numbers = [int(number) for number in _SHORT_NUMBER.findall(_DATE.sub("date", base[:stream_at]))]
     candidates = list(named) or numbers
-    return candidates[0] if len(candidates) == 1 and candidates[0] <= _MAX_CHANNEL else None
+    return candidates[0] if len(candidates) == 1 and candidates[0] <= MOST_CHANNEL else None
 
 
 SURVEYED: Final = 500_000  # packets; further ones only where they go to a destination not met among these
@@ -103,7 +102,7 @@ class CaptureStreams:
         return known
 
     def _find(self, path: str, destination: Destination, channel: int) -> StreamId:
-        configured = self._configured(destination)
+        configured = configured_stream(self._channels, destination)
         if configured is not None:
             return configured
         flow = self._flow(path, (destination, channel))
@@ -119,13 +118,8 @@ class CaptureStreams:
             f"{path}: {flow.why_untold()}"
             for path, found in self._surveys.items()
             for flow in found.flows.values()
-            if flow.stream is Stream.UNKNOWN and self._configured(flow.destination) is None
+            if flow.stream is Stream.UNKNOWN and configured_stream(self._channels, flow.destination) is None
         ]
-
-    def _configured(self, destination: Destination) -> StreamId | None:
-        if self._channels is None:
-            return None
-        return self._channels.lookup(destination.address, destination.port, destination.ip_version)
 
     def _flow(self, path: str, key: FlowKey) -> FlowFacts | None:
         found = self._surveys[path]
@@ -160,19 +154,25 @@ class CaptureStreams:
         for path, found in self._surveys.items():
             named = stream_of_file_name(path)
             flows = list(found.flows.values())
-            identify(flows, named, self._configured, self.identity)
+            identify(flows, named, self._channels, self.identity)
             everything += flows
         name_feeds(everything)
 
 
+def configured_stream(channels: ChannelMap | None, destination: Destination) -> StreamId | None:
+    if channels is None:
+        return None
+    return channels.lookup(destination.address, destination.port, destination.ip_version)
+
+
 def identify(
-    flows: Collection[FlowFacts], named: StreamId, configured: Callable[[Destination], StreamId | None],
+    flows: Collection[FlowFacts], named: StreamId, channels: ChannelMap | None,
     identity: Identity,
 ) -> None:  # fmt: skip
     """Streams and feeds of the flows of one file, by all that can tell them; either may stay UNKNOWN."""
     of_channel = Counter(flow.channel for flow in flows)
     for flow in flows:
-        told = configured(flow.destination)
+        told = configured_stream(channels, flow.destination)
         if told is not None:
             flow.stream, flow.feed = told.stream, told.feed
             continue
@@ -183,7 +183,7 @@ def identify(
         if of_channel[flow.channel] > 1:
             answers = [likely, named.stream]
         flow.stream = next((stream for stream in answers if stream is not Stream.UNKNOWN), Stream.UNKNOWN)
-    _forget_shared_feeds([flow for flow in flows if configured(flow.destination) is None])
+    _forget_shared_feeds([flow for flow in flows if configured_stream(channels, flow.destination) is None])
 
 
 def _forget_shared_feeds(flows: Iterable[FlowFacts]) -> None:

@@ -80,7 +80,7 @@ class _Taken(NamedTuple):
 def _taken(run: DatagramRun) -> _Taken:
     columns, count = run.columns, run.count
     flows, which = np.unique(columns.flow[:count], return_inverse=True)
-    destinations = [Destination(4, flow >> 16, flow & 0xFFFF) for flow in flows.tolist()]
+    destinations = [Destination.of_flow(flow) for flow in flows.tolist()]
     return _Taken(run.payloads, columns.offset[:count], columns.length[:count], destinations, which)
 
 

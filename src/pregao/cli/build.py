@@ -6,6 +6,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
 from pregao.cli.lake_arguments import DAMAGED, OK, add_lake, add_parser, natural
+from pregao.feeds.registry import DEFAULT
 
 if TYPE_CHECKING:
     from pregao.cli.progress import Output
@@ -47,7 +48,7 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--bars", type=_interval, action="append", default=[], metavar="T",
                         help="bars of this length besides 1s, 1m and 1d")  # fmt: skip
     parser.add_argument("--config", metavar="TOML", help="which address carries which stream")
-    parser.add_argument("--system", default="binary", metavar="NAME",
+    parser.add_argument("--system", default=DEFAULT, metavar="NAME",
                         help="whose packets they are: binary (default), or module:name")  # fmt: skip
     parser.add_argument("--scratch", default="", metavar="DIR", help="where .gz captures are unpacked")
     parser.add_argument("--slices", type=natural, metavar="N", help="of each unit (default: by its size)")

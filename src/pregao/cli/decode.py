@@ -5,6 +5,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
+from pregao.feeds.registry import DEFAULT
+
 if TYPE_CHECKING:
     from pregao.captures.decode import CaptureDecoder
     from pregao.cli.decode_jobs import Job
@@ -57,7 +59,7 @@ def add_command(commands: Any) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="a capture file")
     formats = ("text", "json", "csv", "fix")
     parser.add_argument("--format", choices=formats, default="text", help="default: text")
-    parser.add_argument("--system", default="binary", metavar="NAME",
+    parser.add_argument("--system", default=DEFAULT, metavar="NAME",
                         help="whose packets: a system's name or module:name (default: binary)")  # fmt: skip
     parser.add_argument(
         "--schema", "--templates", metavar="XML",

@@ -10,6 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from pregao.cli.listening.kinds import KINDS, SHOWN
+from pregao.feeds.registry import DEFAULT
 
 if TYPE_CHECKING:
     from pregao.market.health import MarketHealth
@@ -58,7 +59,7 @@ def add_command(commands: Any) -> None:
         "--speed", type=_speed, metavar="N",
         help="of captures: 1 as recorded, 0 as fast as possible; default: 1 on a terminal, 0 in a pipe",
     )  # fmt: skip
-    parser.add_argument("--system", default="binary", metavar="NAME",
+    parser.add_argument("--system", default=DEFAULT, metavar="NAME",
                         help="whose packets they are: binary (default), or module:name")  # fmt: skip
     parser.add_argument("--symbol", action="append", default=[], metavar="S", help="may be given repeatedly")
     parser.add_argument("--depth", type=_depth, default=10, metavar="N", help="price levels; default: 10")

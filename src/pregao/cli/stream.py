@@ -8,6 +8,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 
 from pregao.cli.lake_arguments import OK, add_lake, add_parser, natural
+from pregao.feeds.registry import DEFAULT
 
 if TYPE_CHECKING:
     from pregao.lake.streaming.source import BatchReport, Latency
@@ -43,7 +44,7 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--channel", type=natural, action="append", metavar="N", help="only this channel")
     parser.add_argument("--batch-files", type=natural, default=0, metavar="N", help="at most so many a batch")
     parser.add_argument("--config", metavar="TOML", help="which address carries which stream")
-    parser.add_argument("--system", default="binary", metavar="NAME",
+    parser.add_argument("--system", default=DEFAULT, metavar="NAME",
                         help="whose packets they are: binary (default), or module:name")  # fmt: skip
     parser.add_argument("--scratch", default="", metavar="DIR", help="where .gz captures are unpacked")
     parser.add_argument("--no-computed", action="store_true",

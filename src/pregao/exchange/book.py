@@ -4,7 +4,7 @@ list of its keys: a place is found by bisection, and the place is the position o
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 
-from pregao.exchange.orders import Order
+from pregao.exchange.orders import EnteredOrder
 from pregao.model.market import Side
 
 # Quantities by price of one side of a book, kept while an auction runs.
@@ -19,24 +19,24 @@ class AuctionLevels:
 
     __slots__ = ("_counted", "sizes", "unpriced")
 
-    def __init__(self, orders: Iterable[Order] = ()) -> None:
+    def __init__(self, orders: Iterable[EnteredOrder] = ()) -> None:
         self.sizes: dict[int, int] = {}
         self.unpriced = 0
         self._counted: dict[int, int] = {}  # by secondaryOrderID: what was counted of each
         for order in orders:
             self.add(order)
 
-    def add(self, order: Order) -> None:
+    def add(self, order: EnteredOrder) -> None:
         if not order.implied:
             self._counted[order.secondary_id] = order.leaves
             self._count(order.price, order.leaves)
 
-    def remove(self, order: Order) -> None:
+    def remove(self, order: EnteredOrder) -> None:
         """As it was counted: some of it may have traded since."""
         if not order.implied:
             self._count(order.price, -self._counted.pop(order.secondary_id))
 
-    def recount(self, order: Order) -> None:
+    def recount(self, order: EnteredOrder) -> None:
         """It is in the same place with another quantity."""
         self.remove(order)
         self.add(order)
@@ -52,7 +52,7 @@ class AuctionLevels:
             del self.sizes[price]
 
 
-def side_levels(orders: Iterable[Order]) -> tuple[dict[int, int], int]:
+def side_levels(orders: Iterable[EnteredOrder]) -> tuple[dict[int, int], int]:
     """The same, added up: quantities by price, and of orders without one."""
     priced: dict[int, int] = {}
     unpriced = 0
@@ -79,10 +79,10 @@ class BookSide:
     def __init__(self, side: Side) -> None:
         self.side = side
         self.keys: list[int] = []
-        self.orders: list[Order] = []
+        self.orders: list[EnteredOrder] = []
         self._levels: AuctionLevels | None = None  # once an auction asked for them
 
-    def insert(self, order: Order) -> int:
+    def insert(self, order: EnteredOrder) -> int:
         """Its position, from 1."""
         place = bisect_left(self.keys, order.key)
         self.keys.insert(place, order.key)
@@ -91,7 +91,7 @@ class BookSide:
             self._levels.add(order)
         return place + 1
 
-    def remove(self, order: Order) -> int:
+    def remove(self, order: EnteredOrder) -> int:
         """The position it had."""
         place = bisect_left(self.keys, order.key)
         del self.keys[place]
@@ -100,7 +100,7 @@ class BookSide:
             self._levels.remove(order)
         return place + 1
 
-    def recount(self, order: Order) -> None:
+    def recount(self, order: EnteredOrder) -> None:
         """An order of this side has another quantity in the same place."""
         if self._levels is not None:
             self._levels.recount(order)
@@ -114,10 +114,10 @@ class BookSide:
     def forget_levels(self) -> None:
         self._levels = None
 
-    def position(self, order: Order) -> int:
+    def position(self, order: EnteredOrder) -> int:
         return bisect_left(self.keys, order.key) + 1
 
-    def was_best(self, order: Order) -> bool:
+    def was_best(self, order: EnteredOrder) -> bool:
         """Whether the best level is another with, or without, an order that just came or went."""
         orders = self.orders
         if not orders:
@@ -126,7 +126,7 @@ class BookSide:
         # Orders without a price and implied ones stand before the level: leave it to a closer look.
         return best is order or best.implied or best.price is None or _ahead(order, best)
 
-    def clear(self) -> list[Order]:
+    def clear(self) -> list[EnteredOrder]:
         gone, self.orders, self.keys, self._levels = self.orders, [], [], None
         return gone
 
@@ -189,7 +189,7 @@ class BookSide:
                 raise BookError(f"{order} lost quantity")
 
 
-def _ahead(order: Order, best: Order) -> bool:
+def _ahead(order: EnteredOrder, best: EnteredOrder) -> bool:
     """Whether an order's price is the best one's or better."""
     price, than = order.price, best.price
     if price is None or than is None:
@@ -215,7 +215,7 @@ class Book:
         bid, offer = self.buys.best_price, self.sells.best_price
         return bid is not None and offer is not None and bid >= offer
 
-    def __iter__(self) -> Iterator[Order]:
+    def __iter__(self) -> Iterator[EnteredOrder]:
         yield from self.buys.orders
         yield from self.sells.orders
 

@@ -17,8 +17,8 @@ from collections.abc import Container, Iterable
 
 from pregao.exchange.checks import check_price
 from pregao.exchange.engine import Engine
-from pregao.exchange.market import Agreed, Floor, Market
-from pregao.exchange.orders import Order, OrderPlace, OrderType, SelfTrade, TimeInForce, segment_of
+from pregao.exchange.market import Agreed, Floor, InstrumentMarket
+from pregao.exchange.orders import EnteredOrder, OrderPlace, OrderType, SelfTrade, TimeInForce, segment_of
 from pregao.model.market import Side, TradeSubType
 from pregao.model.records import record
 
@@ -134,7 +134,7 @@ def carried_order(floor: Floor, order_id: int, day_orders: Container[int]) -> Ca
     return _carried(order, floor.markets[order.security_id].trade_date) if order_id in day_orders else None
 
 
-def _carried(order: Order, good_till: int | None) -> CarriedOrder:
+def _carried(order: EnteredOrder, good_till: int | None) -> CarriedOrder:
     in_book = order.place is OrderPlace.BOOK
     return CarriedOrder(
         order.order_id, order.security_id, order.side, order.type, order.tif, order.quantity, order.executed,
@@ -174,7 +174,7 @@ def _agree_again(floor: Floor, carried: CarriedAgreement, trade_date: int) -> bo
     return True
 
 
-def _fits(market: Market, order: CarriedOrder, trade_date: int) -> bool:
+def _fits(market: InstrumentMarket, order: CarriedOrder, trade_date: int) -> bool:
     instrument = market.instrument
     prices = [price for price in (order.price, order.stop_price) if price is not None]
     in_time = order.expire_date is None or order.expire_date >= trade_date
@@ -183,8 +183,8 @@ def _fits(market: Market, order: CarriedOrder, trade_date: int) -> bool:
     return in_time and fits and accepted and order.quantity % instrument.lot == 0
 
 
-def _put_back(engine: Engine, market: Market, carried: CarriedOrder) -> None:
-    order = Order(
+def _put_back(engine: Engine, market: InstrumentMarket, carried: CarriedOrder) -> None:
+    order = EnteredOrder(
         carried.order_id, carried.security_id, carried.side, carried.type, carried.tif, carried.quantity,
         carried.price, carried.firm, carried.inserted_ns,
     )  # fmt: skip
@@ -208,7 +208,7 @@ def _put_back(engine: Engine, market: Market, carried: CarriedOrder) -> None:
     market.book.side(order.side).insert(order)
 
 
-def _wait_again(market: Market, order: Order, place: OrderPlace) -> None:
+def _wait_again(market: InstrumentMarket, order: EnteredOrder, place: OrderPlace) -> None:
     """Outside of the book, as before."""
     if place is OrderPlace.STOP:
         market.stops.add(order)

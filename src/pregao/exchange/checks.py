@@ -2,8 +2,8 @@
 
 from pregao.exchange.commands import Rejection, RejectReason
 from pregao.exchange.hooks import StateRules
-from pregao.exchange.market import Floor, Market
-from pregao.exchange.orders import Order, OrderType, TimeInForce, is_reached
+from pregao.exchange.market import Floor, InstrumentMarket
+from pregao.exchange.orders import EnteredOrder, OrderType, TimeInForce, is_reached
 from pregao.model.instruments import Instrument
 
 _LIMIT = OrderType.LIMIT
@@ -29,7 +29,7 @@ def check_price(instrument: Instrument, price: int) -> RejectReason | None:
 
 
 def check_order(
-    floor: Floor, market: Market, order: Order, rules: StateRules, now_ns: int
+    floor: Floor, market: InstrumentMarket, order: EnteredOrder, rules: StateRules, now_ns: int
 ) -> Rejection | None:
     """A new order, or a changed one as it would be."""
     if not rules.enter:
@@ -56,7 +56,7 @@ def check_order(
     return None
 
 
-def _check_prices(instrument: Instrument, order: Order) -> RejectReason | None:
+def _check_prices(instrument: Instrument, order: EnteredOrder) -> RejectReason | None:
     price, stop_price = order.price, order.stop_price
     if order.type in _PRICED:
         reason = RejectReason.PRICE_MISSING if price is None else check_price(instrument, price)
@@ -69,7 +69,7 @@ def _check_prices(instrument: Instrument, order: Order) -> RejectReason | None:
     return None if stop_price is None else RejectReason.STOP_PRICE_NOT_ALLOWED
 
 
-def _check_type(market: Market, order: Order, rules: StateRules) -> RejectReason | None:
+def _check_type(market: InstrumentMarket, order: EnteredOrder, rules: StateRules) -> RejectReason | None:
     if order.type is OrderType.MARKET_ON_AUCTION and not rules.auction:
         return RejectReason.TYPE_NEEDS_AUCTION
     if order.type is OrderType.MARKET and not rules.match:
@@ -79,7 +79,9 @@ def _check_type(market: Market, order: Order, rules: StateRules) -> RejectReason
     return None
 
 
-def _check_time_in_force(market: Market, order: Order, rules: StateRules) -> RejectReason | None:
+def _check_time_in_force(
+    market: InstrumentMarket, order: EnteredOrder, rules: StateRules,
+) -> RejectReason | None:
     at_once = order.tif in _AT_ONCE
     if at_once and (not rules.match or order.type in _STOPS or order.type in _ON_AUCTION):
         return RejectReason.TYPE_NEEDS_OPEN
@@ -92,13 +94,13 @@ def _check_time_in_force(market: Market, order: Order, rules: StateRules) -> Rej
     return None
 
 
-def _check_floor(instrument: Instrument, order: Order) -> RejectReason | None:
+def _check_floor(instrument: Instrument, order: EnteredOrder) -> RejectReason | None:
     floor = order.max_floor or 0
     wrong = floor <= 0 or floor % instrument.lot or floor > order.quantity or order.tif in _AT_ONCE
     return RejectReason.MAX_FLOOR_INVALID if wrong or order.type in _ON_AUCTION else None
 
 
-def _check_minimum(order: Order, rules: StateRules) -> RejectReason | None:
+def _check_minimum(order: EnteredOrder, rules: StateRules) -> RejectReason | None:
     minimum = order.min_quantity or 0
     if not 0 < minimum <= order.quantity:
         return RejectReason.MIN_QUANTITY_INVALID

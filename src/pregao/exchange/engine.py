@@ -8,9 +8,9 @@ from pregao.exchange import commands, entry, special_trades, supervision
 from pregao.exchange.commands import Rejection, RejectReason
 from pregao.exchange.hooks import STATE_RULES, Handler, Hooks
 from pregao.exchange.implied import Implieds
-from pregao.exchange.market import Floor, Market
+from pregao.exchange.market import Floor, InstrumentMarket
 from pregao.exchange.matching import enter_orders
-from pregao.exchange.orders import Order, OrderType, TimeInForce
+from pregao.exchange.orders import EnteredOrder, OrderType, TimeInForce
 from pregao.exchange.transaction import Transaction
 from pregao.model.events import Event
 from pregao.model.instruments import Instrument
@@ -84,7 +84,7 @@ class Engine:
         """Plug in a command of phases, auctions, bands or definitions."""
         self.handlers[command] = handler
 
-    def market(self, security_id: int) -> Market:
+    def market(self, security_id: int) -> InstrumentMarket:
         return self.floor.markets[security_id]
 
     def trading_state(self, security_id: int) -> State:
@@ -125,7 +125,7 @@ class Engine:
                         transaction.touch(other)
                     break
 
-    def _elect(self, transaction: Transaction, market: Market) -> bool:
+    def _elect(self, transaction: Transaction, market: InstrumentMarket) -> bool:
         """The stops that the last events reached enter together, in the next event (13.1.3)."""
         if not STATE_RULES[self.hooks.trading_state(market.security_id)].match:
             return False
@@ -142,7 +142,7 @@ class Engine:
         return bool(orders)
 
 
-def _activate(order: Order) -> None:
+def _activate(order: EnteredOrder) -> None:
     order.stop_price = None
     if order.type is OrderType.STOP:
         order.type, order.tif = OrderType.MARKET, TimeInForce.IOC

@@ -11,9 +11,9 @@ from pregao.exchange.commands import (
     RlpOrder,
 )
 from pregao.exchange.hooks import STATE_RULES, StateRules
-from pregao.exchange.market import Floor, Market
+from pregao.exchange.market import Floor, InstrumentMarket
 from pregao.exchange.matching import enter_orders, is_passive
-from pregao.exchange.orders import Order, OrderPlace, OrderType, TimeInForce
+from pregao.exchange.orders import EnteredOrder, OrderPlace, OrderType, TimeInForce
 from pregao.exchange.transaction import Draft, Transaction
 from pregao.model.market import State
 
@@ -26,7 +26,7 @@ def new_order(command: NewOrder, transaction: Transaction) -> Rejection | None:
     market = floor.markets.get(command.security_id)
     if market is None:
         return Rejection(RejectReason.UNKNOWN_INSTRUMENT)
-    order = Order(
+    order = EnteredOrder(
         0, command.security_id, command.side, command.type, command.tif, command.quantity, command.price,
         command.firm, command.now_ns, command.stop_price, command.max_floor, command.min_quantity,
         command.investor_id, command.stp, command.expire_date, command.client_order_id,
@@ -49,7 +49,7 @@ def new_order(command: NewOrder, transaction: Transaction) -> Rejection | None:
     return None
 
 
-def _waits(market: Market, order: Order, state: State) -> bool:
+def _waits(market: InstrumentMarket, order: EnteredOrder, state: State) -> bool:
     """Stops until their election, market-on-close orders until the final closing call (14.2)."""
     if order.type in _STOPS:
         market.stops.add(order)
@@ -67,7 +67,7 @@ def rlp_order(command: RlpOrder, transaction: Transaction) -> Rejection | None:
     market = floor.markets.get(command.security_id)
     if market is None:
         return Rejection(RejectReason.UNKNOWN_INSTRUMENT)
-    order = Order(
+    order = EnteredOrder(
         0, command.security_id, command.side, OrderType.RLP, TimeInForce.DAY, command.quantity, command.price,
         command.firm, command.now_ns,
     )  # fmt: skip
@@ -80,14 +80,14 @@ def rlp_order(command: RlpOrder, transaction: Transaction) -> Rejection | None:
     return rejection
 
 
-def accept(transaction: Transaction, market: Market, order: Order) -> None:
+def accept(transaction: Transaction, market: InstrumentMarket, order: EnteredOrder) -> None:
     order.order_id = transaction.floor.next_order_id()
     transaction.floor.keep(order)
     transaction.order_ids.append(order.order_id)
     market.entered += order.quantity
 
 
-def place(draft: Draft, market: Market, order: Order, rules: StateRules) -> None:
+def place(draft: Draft, market: InstrumentMarket, order: EnteredOrder, rules: StateRules) -> None:
     """Into the book: against it while open, beside it during an auction (crossed books are allowed)."""
     if rules.match and not is_passive(market, order):
         enter_orders(draft, market, (order,))
@@ -135,13 +135,13 @@ def change_order(command: ChangeOrder, transaction: Transaction) -> Rejection | 
     return None
 
 
-def _as_changed(order: Order, command: ChangeOrder) -> Order | Rejection:
+def _as_changed(order: EnteredOrder, command: ChangeOrder) -> EnteredOrder | Rejection:
     quantity = order.quantity if command.quantity is None else command.quantity
     if quantity <= order.executed:
         return Rejection(RejectReason.QUANTITY_BELOW_EXECUTED)
     if (command.max_floor is not None and order.max_floor is None) or order.place is OrderPlace.HIDDEN:
         return Rejection(RejectReason.CHANGE_NOT_ALLOWED)
-    after = Order(
+    after = EnteredOrder(
         order.order_id, order.security_id, order.side, order.type, order.tif, quantity,
         order.price if command.price is None else command.price, order.firm, command.now_ns,
     )  # fmt: skip
@@ -191,7 +191,7 @@ def mass_cancel(command: MassCancel, transaction: Transaction) -> Rejection | No
     return None
 
 
-def may_cancel(floor: Floor, market: Market, order: Order, now_ns: int) -> Rejection | None:
+def may_cancel(floor: Floor, market: InstrumentMarket, order: EnteredOrder, now_ns: int) -> Rejection | None:
     hooks = floor.hooks
     if not STATE_RULES[hooks.trading_state(market.security_id)].cancel:
         return Rejection(RejectReason.STATE_FORBIDS_CANCEL)
@@ -202,7 +202,7 @@ def may_cancel(floor: Floor, market: Market, order: Order, now_ns: int) -> Rejec
     return None
 
 
-def _owned(floor: Floor, order_id: int, firm: int | None) -> Order | Rejection:
+def _owned(floor: Floor, order_id: int, firm: int | None) -> EnteredOrder | Rejection:
     order = floor.orders.get(order_id)
     if order is None:
         return Rejection(RejectReason.UNKNOWN_ORDER)

@@ -2,11 +2,11 @@
 
 from pregao.exchange.auctions import AuctionKind, Auctions
 from pregao.exchange.bands import Bands, Midpoints, limits_around
-from pregao.exchange.catalogues.rules import BandRule, Listing
+from pregao.exchange.catalogues.rules import BandRule, ListedInstrument
 from pregao.exchange.commands import Rejection
 from pregao.exchange.hooks import Hooks
-from pregao.exchange.market import Market
-from pregao.exchange.orders import Order
+from pregao.exchange.market import InstrumentMarket
+from pregao.exchange.orders import EnteredOrder
 from pregao.exchange.simultaneous import Pairs
 from pregao.model.market import BandType, LimitType, Midpoint
 
@@ -16,7 +16,9 @@ _LAST_TRADE = Midpoint.LAST_TRADE
 class Guards:
     """Refusals come at once; an auction that one calls for is remembered until the command is done."""
 
-    def __init__(self, bands: Bands, pairs: Pairs, auctions: Auctions, listings: dict[int, Listing]) -> None:
+    def __init__(
+        self, bands: Bands, pairs: Pairs, auctions: Auctions, listings: dict[int, ListedInstrument],
+    ) -> None:
         self._bands, self._pairs, self._auctions, self._listings = bands, pairs, auctions, listings
         self._triggered: dict[int, AuctionKind] = {}
 
@@ -28,7 +30,7 @@ class Guards:
         hooks.on_trade_refused.append(self.trade_refused)
         hooks.on_self_trade.append(self.self_trade)
 
-    def midpoints(self, market: Market) -> Midpoints:
+    def midpoints(self, market: InstrumentMarket) -> Midpoints:
         running = self._auctions.get(market.security_id)
         found = None if running is None else running.theoretical
         return Midpoints(
@@ -39,7 +41,7 @@ class Guards:
             market.reference_price,
         )
 
-    def check_order(self, market: Market, order: Order, now_ns: int) -> Rejection | None:
+    def check_order(self, market: InstrumentMarket, order: EnteredOrder, now_ns: int) -> Rejection | None:
         closing = self._pairs.rejection(market.security_id)
         if closing is not None:
             return closing
@@ -47,7 +49,7 @@ class Guards:
             return None
         return self._bands.check(market.security_id, order.price, order.quantity, self.midpoints(market))
 
-    def _is_within(self, market: Market, price: int | None, quantity: int) -> bool:
+    def _is_within(self, market: InstrumentMarket, price: int | None, quantity: int) -> bool:
         """Whether no band can have anything against an order: asked with every one, so the prices that
         bands may be percentages of are looked up only where one needs them."""
         limits = self._bands.find(market.security_id)
@@ -67,7 +69,7 @@ class Guards:
                 return False
         return True
 
-    def _is_around(self, market: Market, rule: BandRule, price: int) -> bool:
+    def _is_around(self, market: InstrumentMarket, rule: BandRule, price: int) -> bool:
         """Whether a price is within a band of percentages, as `limits_of` has it."""
         midpoint = self._midpoint(market, rule)
         if not midpoint:
@@ -75,15 +77,15 @@ class Guards:
         low, high = limits_around(rule, midpoint)
         return low <= price <= high
 
-    def _midpoint(self, market: Market, rule: BandRule) -> int | None:
+    def _midpoint(self, market: InstrumentMarket, rule: BandRule) -> int | None:
         if rule.midpoint is _LAST_TRADE:
             return market.reference_price
         return self.midpoints(market).of(rule.midpoint)
 
-    def check_cancel(self, market: Market, order: Order, now_ns: int) -> Rejection | None:
+    def check_cancel(self, market: InstrumentMarket, order: EnteredOrder, now_ns: int) -> Rejection | None:
         return self._pairs.rejection(market.security_id)
 
-    def trade_range(self, market: Market) -> tuple[int, int] | None:
+    def trade_range(self, market: InstrumentMarket) -> tuple[int, int] | None:
         """The auction band as prices, around its midpoint of now."""
         limits = self._bands.find(market.security_id)
         rule = None if limits is None else limits.rules.get(BandType.AUCTION)
@@ -94,16 +96,18 @@ class Guards:
         midpoint = self._midpoint(market, rule)
         return limits_around(rule, midpoint) if midpoint else None
 
-    def hard_limits(self, market: Market) -> tuple[int, int] | None:
+    def hard_limits(self, market: InstrumentMarket) -> tuple[int, int] | None:
         limits = self._bands.find(market.security_id)
         rule = None if limits is None else limits.rules.get(BandType.HARD)
         return None if rule is None else (rule.low, rule.high)
 
-    def trade_refused(self, market: Market, order: Order, price: int, now_ns: int) -> None:
+    def trade_refused(self, market: InstrumentMarket, order: EnteredOrder, price: int, now_ns: int) -> None:
         """Any order that the band stops begins the auction, also one of which nothing will rest."""
         self._triggered[market.security_id] = AuctionKind.BAND
 
-    def self_trade(self, market: Market, incoming: Order, resting: Order, now_ns: int) -> None:
+    def self_trade(
+        self, market: InstrumentMarket, incoming: EnteredOrder, resting: EnteredOrder, now_ns: int,
+    ) -> None:
         if not self._listings[market.security_id].liquid:
             self._triggered[market.security_id] = AuctionKind.SELF_TRADE
 

@@ -20,12 +20,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pregao.exchange.commands import Rejection
-from pregao.exchange.orders import Order
+from pregao.exchange.orders import EnteredOrder
 from pregao.model.events import Update
 from pregao.model.market import State
 
 if TYPE_CHECKING:
-    from pregao.exchange.market import Market
+    from pregao.exchange.market import InstrumentMarket
     from pregao.exchange.transaction import Transaction
 
 
@@ -38,13 +38,17 @@ class TradingState(Protocol):
 class OrderCheck(Protocol):
     """May reject an order, new or as changed, before it touches anything. `order` is not in the book."""
 
-    def __call__(self, market: "Market", order: Order, now_ns: int, /) -> Rejection | None: ...
+    def __call__(
+        self, market: "InstrumentMarket", order: EnteredOrder, now_ns: int, /,
+    ) -> Rejection | None: ...
 
 
 class CancelCheck(Protocol):
     """May reject the cancel of an order (the window of 15.2)."""
 
-    def __call__(self, market: "Market", order: Order, now_ns: int, /) -> Rejection | None: ...
+    def __call__(
+        self, market: "InstrumentMarket", order: EnteredOrder, now_ns: int, /,
+    ) -> Rejection | None: ...
 
 
 class TradeRange(Protocol):
@@ -52,30 +56,34 @@ class TradeRange(Protocol):
     first fill, so that no fill moves the range it must keep to (`Draft.may_trade`). Outside it the incoming
     order stops matching, and `on_trade_refused` is told."""
 
-    def __call__(self, market: "Market", /) -> tuple[int, int] | None: ...
+    def __call__(self, market: "InstrumentMarket", /) -> tuple[int, int] | None: ...
 
 
 class HardLimits(Protocol):
     """The prices that no trade of two parties may go beyond, None: any."""
 
-    def __call__(self, market: "Market", /) -> tuple[int, int] | None: ...
+    def __call__(self, market: "InstrumentMarket", /) -> tuple[int, int] | None: ...
 
 
 class TradeRefused(Protocol):
-    def __call__(self, market: "Market", order: Order, price: int, now_ns: int, /) -> None: ...
+    def __call__(
+        self, market: "InstrumentMarket", order: EnteredOrder, price: int, now_ns: int, /,
+    ) -> None: ...
 
 
 class SelfTradePrevented(Protocol):
     """Two orders of one investor met (13.1.2); an illiquid instrument may go to auction for it (14.1)."""
 
-    def __call__(self, market: "Market", incoming: Order, resting: Order, now_ns: int, /) -> None: ...
+    def __call__(
+        self, market: "InstrumentMarket", incoming: EnteredOrder, resting: EnteredOrder, now_ns: int, /,
+    ) -> None: ...
 
 
 class BookListener(Protocol):
     """Called for every market whose book changed in an event, before the event is closed; what it
     returns (theoretical price, imbalance) comes after the book updates and before the statistics."""
 
-    def __call__(self, market: "Market", now_ns: int, /) -> Iterable[Update]: ...
+    def __call__(self, market: "InstrumentMarket", now_ns: int, /) -> Iterable[Update]: ...
 
 
 class Follower(Protocol):
@@ -84,7 +92,7 @@ class Follower(Protocol):
     say, or where an implied order may depend on the best level that it changed. A follower opens and
     closes its own drafts (an auction triggered by a refused trade, say)."""
 
-    def __call__(self, transaction: "Transaction", touched: "tuple[Market, ...]", /) -> None: ...
+    def __call__(self, transaction: "Transaction", touched: "tuple[InstrumentMarket, ...]", /) -> None: ...
 
 
 # A handler validates first: what it returns as a Rejection must have changed nothing.
@@ -95,7 +103,7 @@ def always_open(security_id: int) -> State:
     return State.OPEN
 
 
-def no_limits(market: "Market") -> tuple[int, int] | None:
+def no_limits(market: "InstrumentMarket") -> tuple[int, int] | None:
     return None
 
 

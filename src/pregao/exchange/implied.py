@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 from pregao.exchange.hooks import STATE_RULES
 from pregao.exchange.legs import LegReport
-from pregao.exchange.market import Floor, Market
-from pregao.exchange.orders import Order
+from pregao.exchange.market import Floor, InstrumentMarket
+from pregao.exchange.orders import EnteredOrder
 from pregao.exchange.strategies import ImpliedOrder, LegMarket, Strategy, strategy_of
 from pregao.exchange.transaction import Draft, Execution, Transaction
 from pregao.model.events import Trade
@@ -91,7 +91,7 @@ class LegTrades:
             draft.fill(market, order, part)
 
 
-def available(draft: Draft, order: Order, resting: ImpliedOrder, wanted: int) -> int | None:
+def available(draft: Draft, order: EnteredOrder, resting: ImpliedOrder, wanted: int) -> int | None:
     """How much of an implied order an aggressor may have: None if a leg's guard is against it, less than
     it could be if it would meet an order of its own investor in a leg."""
     strategy, side = resting.strategy, resting.side
@@ -125,11 +125,11 @@ def fill_implied(draft: Draft, order: ImpliedOrder, trade: Trade, firm: int | No
     LegTrades.after(draft, strategy, order.side).fills.append(LegFill(trade, firm))
 
 
-def _best_order(market: Market, side: Side) -> Order:
+def _best_order(market: InstrumentMarket, side: Side) -> EnteredOrder:
     return next(order for order in market.book.side(side).orders if not order.implied)
 
 
-def _price(order: Order) -> int:
+def _price(order: EnteredOrder) -> int:
     assert order.price is not None  # all legs are open: nothing rests without a price
     return order.price
 
@@ -149,7 +149,7 @@ class Implieds:
             implieds.add(market)
         return implieds
 
-    def add(self, market: Market) -> None:
+    def add(self, market: InstrumentMarket) -> None:
         strategy = strategy_of(market, self.floor, restate=self.restate)
         if strategy is None:
             return
@@ -165,7 +165,7 @@ class Implieds:
                 if not others:  # so that an instrument without strategies costs nothing
                     del self.by_security[part.security_id]
 
-    def relist(self, transaction: Transaction, market: Market) -> None:
+    def relist(self, transaction: Transaction, market: InstrumentMarket) -> None:
         """Another version of an instrument: its strategies are looked at anew, and their orders follow."""
         strategies = tuple(self.by_security.get(market.security_id, ()))
         for strategy in strategies:
@@ -177,7 +177,7 @@ class Implieds:
             self.add(each)
         transaction.touch(market)
 
-    def follow(self, transaction: Transaction, touched: Collection[Market]) -> None:
+    def follow(self, transaction: Transaction, touched: Collection[InstrumentMarket]) -> None:
         """Bring the implied orders in line with the legs that changed."""
         strategies: dict[Strategy, None] = {}
         for market in touched:

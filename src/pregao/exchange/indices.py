@@ -9,7 +9,7 @@ not send index values; other feeds will.
 from collections.abc import Iterable
 
 from pregao.exchange.catalogues.rules import Catalogue, Index
-from pregao.exchange.market import Market
+from pregao.exchange.market import InstrumentMarket
 from pregao.exchange.transaction import Transaction
 from pregao.model.events import IndexValue
 
@@ -63,7 +63,7 @@ class Indices:
                 self._by_member.setdefault(member, []).append(state)
         self._last: dict[int, int] = {}
 
-    def follow(self, transaction: Transaction, touched: tuple[Market, ...]) -> None:
+    def follow(self, transaction: Transaction, touched: tuple[InstrumentMarket, ...]) -> None:
         """One event with the values that moved, after the events that moved them."""
         moved: dict[int, IndexState] = {}
         for market in touched:

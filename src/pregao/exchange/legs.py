@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from pregao.exchange.conditions import CROSSED, ON_BEHALF
-from pregao.exchange.market import Floor, Market
+from pregao.exchange.market import Floor, InstrumentMarket
 from pregao.model.events import Trade
 from pregao.model.instruments import Instrument, Leg, PriceMethod
 from pregao.model.market import Side, TradeSubType
@@ -85,7 +85,7 @@ class LegReport:
 
     __slots__ = ("_execution", "_market", "_markets", "_parts", "_trades")
 
-    def __init__(self, draft: "Draft", market: Market, trades: Sequence[Trade]) -> None:
+    def __init__(self, draft: "Draft", market: InstrumentMarket, trades: Sequence[Trade]) -> None:
         execution, strategy = draft.execution, market.instrument
         is_its_own = execution is not None and execution.security_id == market.security_id
         self._execution = execution if is_its_own else None
@@ -127,14 +127,14 @@ class LegReport:
             execution.hidden += leg.ratio * of_strategy.hidden
 
 
-def _leg_markets(floor: Floor, strategy: Instrument) -> list[Market]:
+def _leg_markets(floor: Floor, strategy: Instrument) -> list[InstrumentMarket]:
     """None of them where one is not listed."""
     found = [floor.markets.get(leg.security_id) for leg in strategy.legs if leg.ratio > 0]
     markets = [market for market in found if market is not None]
     return markets if len(markets) == len(strategy.legs) else []
 
 
-def _stands(leg: Leg, market: Market) -> PricedLeg:
+def _stands(leg: Leg, market: InstrumentMarket) -> PricedLeg:
     instrument = market.instrument
     price, tick = market.reference_price, instrument.tick
     if price is None:

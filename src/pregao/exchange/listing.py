@@ -10,13 +10,13 @@ from dataclasses import replace
 from typing import Any
 
 from pregao.exchange.catalogues.register import LARGEST_ID
-from pregao.exchange.catalogues.rules import Catalogue, Listing
+from pregao.exchange.catalogues.rules import Catalogue, ListedInstrument
 from pregao.exchange.checks import check_price, check_quantity
 from pregao.exchange.commands import Rejection, RejectReason
 from pregao.exchange.control import AddInstrument, ChangeInstrument, DeleteInstrument, StrategyLeg
 from pregao.exchange.engine import Engine
-from pregao.exchange.market import Market
-from pregao.exchange.orders import Order
+from pregao.exchange.market import InstrumentMarket
+from pregao.exchange.orders import EnteredOrder
 from pregao.exchange.settlement import FigureDesk
 from pregao.exchange.surveillance import Surveillance
 from pregao.exchange.transaction import Transaction, tell
@@ -57,7 +57,7 @@ def _contradiction_of_legs(instrument: Instrument, legs: Sequence[Instrument]) -
     return None
 
 
-def off_rules(instrument: Instrument, order: Order) -> bool:
+def off_rules(instrument: Instrument, order: EnteredOrder) -> bool:
     """Whether an open order could not have been entered as it is under the rules of `instrument`."""
     if order.survives_session and not instrument.accepts_gt:
         return True
@@ -108,7 +108,7 @@ class Listings:
         transaction.touch(market)
         return None
 
-    def _listing(self, command: AddInstrument) -> Listing | Rejection:
+    def _listing(self, command: AddInstrument) -> ListedInstrument | Rejection:
         if command.new_id in self._floor.markets or command.new_id in self._reserved:
             return Rejection(RejectReason.DUPLICATE_ID, str(command.new_id))
         if not 1 <= command.new_id <= LARGEST_ID:
@@ -163,7 +163,7 @@ class Listings:
         self._implieds.relist(transaction, market)
         return None
 
-    def _modify(self, market: Market, instrument: Instrument, transaction: Transaction) -> None:
+    def _modify(self, market: InstrumentMarket, instrument: Instrument, transaction: Transaction) -> None:
         market.instrument = instrument
         listings = self._surveillance.listings
         listings[market.security_id] = replace(listings[market.security_id], instrument=instrument)
@@ -189,7 +189,7 @@ class Listings:
         tell(transaction, Definition(market.instrument, DefinitionAction.DELETE))
         return None
 
-    def _why_needed(self, market: Market) -> Rejection | None:
+    def _why_needed(self, market: InstrumentMarket) -> Rejection | None:
         """Why an instrument cannot go now; None if it can."""
         security_id, surveillance = market.security_id, self._surveillance
         if market.statistics.trades:
@@ -206,11 +206,11 @@ class Listings:
                 break
         return None if user is None else Rejection(RejectReason.INSTRUMENT_IN_USE, f"by {user}")
 
-    def _orders(self, market: Market) -> list[Any]:
+    def _orders(self, market: InstrumentMarket) -> list[Any]:
         return [each for each in self._floor.orders.values() if each.security_id == market.security_id]
 
 
-def _renamed(markets: Any, renamed: Instrument) -> Iterator[tuple[Market, Instrument]]:
+def _renamed(markets: Any, renamed: Instrument) -> Iterator[tuple[InstrumentMarket, Instrument]]:
     """The instruments that name another as leg or underlying, with its new symbol."""
     for market in markets:
         instrument = market.instrument
@@ -230,7 +230,7 @@ def _given(command: AddInstrument | ChangeInstrument) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _like(other: Listing, command: AddInstrument, legs: tuple[Leg, ...] | None) -> Listing:
+def _like(other: ListedInstrument, command: AddInstrument, legs: tuple[Leg, ...] | None) -> ListedInstrument:
     instrument = replace(
         other.instrument,
         security_id=command.new_id,

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from pregao.exchange.book import Book
 from pregao.exchange.hooks import Hooks
-from pregao.exchange.orders import Order, OrderPlace, SegmentIds, StopOrders, TradeIds
+from pregao.exchange.orders import EnteredOrder, OrderPlace, SegmentIds, StopOrders, TradeIds
 from pregao.exchange.statistics import SessionStatistics
 from pregao.model.events import Trade
 from pregao.model.instruments import Instrument
@@ -97,7 +97,7 @@ class Agreed(NamedTuple):
     seller: int
 
 
-class Market:
+class InstrumentMarket:
     """One instrument: its book, what waits unseen beside it, and its session."""
 
     __slots__ = (
@@ -115,8 +115,8 @@ class Market:
         self.statistics = SessionStatistics(instrument.closing_price, kept_trades)
         self.trade_ids = TradeIds()
         self.stops = StopOrders()
-        self.on_close: dict[int, Order] = {}  # MOC orders that wait for the final closing call (14.2)
-        self.hidden: dict[int, Order] = {}  # RLP orders, oldest first
+        self.on_close: dict[int, EnteredOrder] = {}  # MOC orders that wait for the final closing call (14.2)
+        self.hidden: dict[int, EnteredOrder] = {}  # RLP orders, oldest first
         self.agreed: list[Agreed] = []  # trades at close and at average, until their price is known
         self.session = Session.REGULAR
         self.trade_date = trade_date
@@ -182,24 +182,24 @@ class Floor:
     ) -> None:
         self.hooks, self._kept_trades = hooks, kept_trades
         self.segments: dict[int, SegmentIds] = {}
-        self.markets: dict[int, Market] = {}
-        self.orders: dict[int, Order] = {}
-        self.by_firm: dict[int, dict[int, Order]] = {}
+        self.markets: dict[int, InstrumentMarket] = {}
+        self.orders: dict[int, EnteredOrder] = {}
+        self.by_firm: dict[int, dict[int, EnteredOrder]] = {}
         self.implying: Container[int] = ()  # instruments that spreads depend on, or that are spreads
         self._delisted: dict[int, tuple[int, int]] = {}  # trade date and last tradeID
         self._next_order_id = 1
         for instrument in instruments:
             self.list_instrument(instrument, trade_date)
 
-    def list_instrument(self, instrument: Instrument, trade_date: int) -> Market:
-        market = Market(instrument, self.segment(instrument.segment), trade_date, self._kept_trades)
+    def list_instrument(self, instrument: Instrument, trade_date: int) -> InstrumentMarket:
+        market = InstrumentMarket(instrument, self.segment(instrument.segment), trade_date, self._kept_trades)
         self.markets[instrument.security_id] = market
         date, last = self._delisted.pop(instrument.security_id, (None, 0))
         if date == trade_date:
             market.trade_ids.start_over(last)
         return market
 
-    def delist_instrument(self, market: Market) -> None:
+    def delist_instrument(self, market: InstrumentMarket) -> None:
         """Its orders must be gone. An id that comes back on the same date goes on with its tradeIDs,
         which are unique for an instrument and a date (13.3)."""
         del self.markets[market.security_id]
@@ -231,15 +231,15 @@ class Floor:
         self._next_order_id = number + 1
         return number
 
-    def keep(self, order: Order) -> None:
+    def keep(self, order: EnteredOrder) -> None:
         self.orders[order.order_id] = order
         if order.firm is not None:
             self.by_firm.setdefault(order.firm, {})[order.order_id] = order
 
-    def forget(self, order: Order) -> None:
+    def forget(self, order: EnteredOrder) -> None:
         order.place = _NOWHERE
         if self.orders.pop(order.order_id, None) is not None and order.firm is not None:
             del self.by_firm[order.firm][order.order_id]
 
-    def orders_of(self, firm: int) -> Iterator[Order]:
+    def orders_of(self, firm: int) -> Iterator[EnteredOrder]:
         return iter(self.by_firm.get(firm, {}).values())

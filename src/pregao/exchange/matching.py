@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pregao.exchange.implied import available, fill_implied
-from pregao.exchange.market import Market
-from pregao.exchange.orders import Order, OrderPlace, OrderType, SelfTrade, TimeInForce, key_of
+from pregao.exchange.market import InstrumentMarket
+from pregao.exchange.orders import EnteredOrder, OrderPlace, OrderType, SelfTrade, TimeInForce, key_of
 from pregao.exchange.retail import levels_for, provider_before, trade_with_provider
 from pregao.exchange.strategies import ImpliedOrder
 from pregao.exchange.transaction import Draft, Execution
@@ -16,7 +16,7 @@ from pregao.model.market import Action, Side, TradeSubType
 # first (13.1.2). Positions are told as a reader of the messages in their order sees them.
 
 
-def cancel_resting(draft: Draft, market: Market, order: Order) -> None:
+def cancel_resting(draft: Draft, market: InstrumentMarket, order: EnteredOrder) -> None:
     """Cancel a resting order; its DELETE goes before the trades unless the event told of it already."""
     if _told(draft, order):
         draft.cancel(market, order)
@@ -35,7 +35,7 @@ def cancel_resting(draft: Draft, market: Market, order: Order) -> None:
     _move_up(draft, order)
 
 
-def _told(draft: Draft, order: Order) -> bool:
+def _told(draft: Draft, order: EnteredOrder) -> bool:
     return any(
         isinstance(update, OrderUpdate)
         and update.order_id == order.secondary_id
@@ -44,11 +44,11 @@ def _told(draft: Draft, order: Order) -> bool:
     )
 
 
-def _is_before(update: OrderUpdate, order: Order) -> bool:
+def _is_before(update: OrderUpdate, order: EnteredOrder) -> bool:
     return key_of(update.side, update.price, update.order_id) < order.key
 
 
-def _unseen(draft: Draft, order: Order) -> int:
+def _unseen(draft: Draft, order: EnteredOrder) -> int:
     """How many more orders the reader still sees before it: deletes not told yet, less news."""
     difference = 0
     for update in draft.books:
@@ -59,7 +59,7 @@ def _unseen(draft: Draft, order: Order) -> int:
     return difference
 
 
-def _move_up(draft: Draft, order: Order) -> None:
+def _move_up(draft: Draft, order: EnteredOrder) -> None:
     """The reader has lost the order before any of the book updates: those behind it stand one higher."""
     for index, update in enumerate(draft.books):
         if (
@@ -81,12 +81,12 @@ class Matching:
 
     __slots__ = ("draft", "execution", "market")
 
-    def __init__(self, draft: Draft, market: Market) -> None:
+    def __init__(self, draft: Draft, market: InstrumentMarket) -> None:
         self.draft = draft
         self.market = market
         self.execution = draft.execution = Execution(market.security_id)
 
-    def run(self, order: Order, limit: int | None, sub_type: TradeSubType | None = None) -> bool:
+    def run(self, order: EnteredOrder, limit: int | None, sub_type: TradeSubType | None = None) -> bool:
         """Match an order that is not in the book. False: what is left of it must not rest."""
         opposite = self.market.book.opposite(order.side)
         buying = order.side is _BUY
@@ -120,7 +120,7 @@ class Matching:
         return True
 
     def _trade_implied(
-        self, order: Order, resting: ImpliedOrder, price: int, sub_type: TradeSubType | None
+        self, order: EnteredOrder, resting: ImpliedOrder, price: int, sub_type: TradeSubType | None
     ) -> bool:
         """Whether the incoming order goes on; an implied order that a leg's guard refuses is withdrawn."""
         wanted = min(order.leaves, resting.shown)
@@ -136,7 +136,7 @@ class Matching:
         return size == wanted
 
     def _trade(
-        self, order: Order, resting: Order, price: int, size: int, sub_type: TradeSubType | None
+        self, order: EnteredOrder, resting: EnteredOrder, price: int, size: int, sub_type: TradeSubType | None
     ) -> Trade:
         order.executed += size
         order.leaves -= size
@@ -150,7 +150,7 @@ class Matching:
         self.execution.count(price, size, order.side, 0 if resting.max_floor is None else size)
         return trade
 
-    def _prevent(self, order: Order, resting: Order) -> bool:
+    def _prevent(self, order: EnteredOrder, resting: EnteredOrder) -> bool:
         """Two orders of one investor met. Whether the incoming one goes on."""
         for told in self.draft.floor.hooks.on_self_trade:
             told(self.market, order, resting, self.draft.now_ns)
@@ -164,7 +164,7 @@ class Matching:
         return False
 
 
-def enter_orders(draft: Draft, market: Market, orders: Sequence[Order]) -> None:
+def enter_orders(draft: Draft, market: InstrumentMarket, orders: Sequence[EnteredOrder]) -> None:
     """Orders aggress an open book in turn, under one summary; what is left rests or ends."""
     matching = Matching(draft, market)
     for order in orders:
@@ -177,7 +177,7 @@ def enter_orders(draft: Draft, market: Market, orders: Sequence[Order]) -> None:
             draft.cancel(market, order)
 
 
-def is_passive(market: Market, order: Order) -> bool:
+def is_passive(market: InstrumentMarket, order: EnteredOrder) -> bool:
     """Whether an order simply rests: the common case, told without the machinery of matching."""
     tif = order.tif
     if order.type is not _LIMIT or tif is _IOC or tif is _FOK or order.min_quantity is not None:
@@ -193,18 +193,18 @@ def is_passive(market: Market, order: Order) -> bool:
     return price < best if order.side is _BUY else price > best
 
 
-def rests(order: Order) -> bool:
+def rests(order: EnteredOrder) -> bool:
     return order.type is not _MARKET and order.tif is not _IOC and order.tif is not _FOK
 
 
-def refuse_trade(draft: Draft, market: Market, order: Order, price: int) -> None:
+def refuse_trade(draft: Draft, market: InstrumentMarket, order: EnteredOrder, price: int) -> None:
     """A trade at this price is outside the range of the event: whoever guards it is told."""
     for told in draft.floor.hooks.on_trade_refused:
         told(market, order, price, draft.now_ns)
     draft.changed[market] = None  # followers look at it even if no order of the book moved
 
 
-def fits(market: Market, order: Order, draft: Draft) -> bool:
+def fits(market: InstrumentMarket, order: EnteredOrder, draft: Draft) -> bool:
     """Whether FOK or the minimum quantity can be had now; other orders always fit. One that only the range
     of the event keeps from its quantity is refused by it, as an order that trades up to it is."""
     if order.tif is _FOK:
@@ -219,7 +219,9 @@ def fits(market: Market, order: Order, draft: Draft) -> bool:
     return found >= wanted and refused is None
 
 
-def fillable(market: Market, order: Order, wanted: int, draft: Draft) -> tuple[int, int | None]:
+def fillable(
+    market: InstrumentMarket, order: EnteredOrder, wanted: int, draft: Draft,
+) -> tuple[int, int | None]:
     """How much of the order would match, counted until `wanted` is reached, and the first price on the way
     that is outside the range of the event."""
     found, limit, buying = 0, order.price, order.side is _BUY
@@ -236,7 +238,7 @@ def fillable(market: Market, order: Order, wanted: int, draft: Draft) -> tuple[i
     return found, refused
 
 
-def _fillable_at(level: list[Order], order: Order, draft: Draft) -> tuple[int, bool]:
+def _fillable_at(level: list[EnteredOrder], order: EnteredOrder, draft: Draft) -> tuple[int, bool]:
     """What a price level gives, and whether the order would go on after it. Where prevention would stop
     it, icebergs before that give only what they show: the rest of them comes behind (13.1.1)."""
     shown = whole = 0

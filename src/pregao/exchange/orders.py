@@ -57,7 +57,7 @@ _NOWHERE = OrderPlace.NOWHERE
 _CANCEL_AGGRESSOR = SelfTrade.CANCEL_AGGRESSOR
 
 
-class Order:
+class EnteredOrder:
     """`shown` is what the book displays, `leaves` what is left in all; the difference is hidden."""
 
     __slots__ = (
@@ -200,7 +200,7 @@ class TradeIds:
 # together in the next event, under one ExecutionSummary (13.1.3).
 
 
-_Waiting = tuple[int, int, Order]
+_Waiting = tuple[int, int, EnteredOrder]
 _MOST_GONE = 64  # orders in a heap that are no longer there, besides as many as are
 
 
@@ -216,7 +216,7 @@ class StopOrders:
         self._entry = 0
         self.count = 0
 
-    def add(self, order: Order) -> None:
+    def add(self, order: EnteredOrder) -> None:
         assert order.stop_price is not None
         self._entry += 1
         order.key = self._entry
@@ -227,16 +227,16 @@ class StopOrders:
         else:
             heappush(self._sells, (-order.stop_price, self._entry, order))
 
-    def remove(self, order: Order) -> None:
+    def remove(self, order: EnteredOrder) -> None:
         order.key = 0
         order.place = OrderPlace.NOWHERE
         self.count -= 1
         if len(self._buys) + len(self._sells) > 2 * self.count + _MOST_GONE:
             self._buys, self._sells = _waiting(self._buys), _waiting(self._sells)
 
-    def elected(self, low: int, high: int) -> list[Order]:
+    def elected(self, low: int, high: int) -> list[EnteredOrder]:
         """Take out the orders that trades between `low` and `high` reached."""
-        orders: list[Order] = []
+        orders: list[EnteredOrder] = []
         for heap, reached in ((self._buys, high), (self._sells, -low)):
             while heap and heap[0][0] <= reached:
                 _, entry, order = heappop(heap)
@@ -254,7 +254,7 @@ def _waiting(heap: list[_Waiting]) -> list[_Waiting]:
     return left
 
 
-def is_reached(order: Order, last_price: int | None) -> bool:
+def is_reached(order: EnteredOrder, last_price: int | None) -> bool:
     """Whether the last trade would have elected the order already."""
     if last_price is None or order.stop_price is None:
         return False

@@ -10,18 +10,18 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import attrgetter, itemgetter
 
-from pregao.exchange.market import Market
-from pregao.exchange.orders import Order
+from pregao.exchange.market import InstrumentMarket
+from pregao.exchange.orders import EnteredOrder
 from pregao.exchange.transaction import Draft
 from pregao.model.market import Side, TradeSubType
 
 _BUY = Side.BUY
 
 
-def _providers(market: Market, order: Order) -> list[tuple[int, Order]]:
+def _providers(market: InstrumentMarket, order: EnteredOrder) -> list[tuple[int, EnteredOrder]]:
     """The RLP orders that a retail order may meet with their prices, the best first and then the oldest."""
     own = market.book.side(order.side).best_price
-    found: list[tuple[int, Order]] = []
+    found: list[tuple[int, EnteredOrder]] = []
     for each in market.hidden.values():
         price = each.price
         if each.firm != order.firm or each.side is order.side or price is None:
@@ -32,7 +32,9 @@ def _providers(market: Market, order: Order) -> list[tuple[int, Order]]:
     return sorted(found, key=itemgetter(0), reverse=order.side is not _BUY)
 
 
-def provider_before(market: Market, order: Order, price: int | None) -> tuple[int, Order] | None:
+def provider_before(
+    market: InstrumentMarket, order: EnteredOrder, price: int | None,
+) -> tuple[int, EnteredOrder] | None:
     """The RLP order that has a better price than the book's best one, with it."""
     found = _providers(market, order)
     if not found:
@@ -42,20 +44,24 @@ def provider_before(market: Market, order: Order, price: int | None) -> tuple[in
     return found[0] if is_better else None
 
 
-def levels_for(market: Market, order: Order) -> Iterator[tuple[int | None, Iterable[Order]]]:
+def levels_for(
+    market: InstrumentMarket, order: EnteredOrder,
+) -> Iterator[tuple[int | None, Iterable[EnteredOrder]]]:
     """What an incoming order would meet, level by level; a provider is a level behind that of the book."""
-    levels: Iterator[tuple[int | None, Iterable[Order]]] = groupby(
+    levels: Iterator[tuple[int | None, Iterable[EnteredOrder]]] = groupby(
         market.book.opposite(order.side).orders, key=attrgetter("price")
     )
     if not (order.retail and market.hidden):
         return levels
-    rows: list[tuple[int | None, Iterable[Order]]] = [(price, list(level)) for price, level in levels]
+    rows: list[tuple[int | None, Iterable[EnteredOrder]]] = [(price, list(level)) for price, level in levels]
     rows += [(price, [each]) for price, each in _providers(market, order)]
     sign = 1 if order.side is _BUY else -1
     return iter(sorted(rows, key=lambda row: (row[0] is not None, sign * (row[0] or 0))))
 
 
-def trade_with_provider(draft: Draft, market: Market, order: Order, provider: Order, price: int) -> None:
+def trade_with_provider(
+    draft: Draft, market: InstrumentMarket, order: EnteredOrder, provider: EnteredOrder, price: int,
+) -> None:
     """All of it counts as hidden (13.1)."""
     size = min(order.leaves, provider.leaves)
     draft.trade(market, price, size, order.firm, order.firm, sub_type=TradeSubType.RLP)

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
 
-from pregao.exchange.catalogues.rules import Listing
+from pregao.exchange.catalogues.rules import ListedInstrument
 from pregao.exchange.conditions import forms_price
-from pregao.exchange.market import Market
+from pregao.exchange.market import InstrumentMarket
 from pregao.model.events import ClosingPrice, OpenInterest, SettlementPrice, Trade
 from pregao.model.market import (
     FINE_SCALE,
@@ -179,14 +179,14 @@ _AFTERWARDS = (TradeSubType.TAC, TradeSubType.TAA)
 
 
 class FigureDesk:
-    def __init__(self, markets: dict[int, Market], trade_date: int, previous_date: int) -> None:
+    def __init__(self, markets: dict[int, InstrumentMarket], trade_date: int, previous_date: int) -> None:
         self._markets = markets
         self._trade_date, self._previous_date = trade_date, previous_date
         self._settlements: dict[int, SettlementBook] = {}
         self._positions: dict[int, OpenPositions] = {}
         self._closings: dict[int, ClosingBook] = {}
 
-    def add(self, listing: Listing) -> None:
+    def add(self, listing: ListedInstrument) -> None:
         instrument = listing.instrument
         security_id = instrument.security_id
         self._closings[security_id] = ClosingBook(
@@ -243,7 +243,7 @@ class FigureDesk:
             self._positions[security_id].roll(trades_of_day(market), market.statistics.settled_net)
 
 
-def _last_of_session(market: Market) -> int | None:
+def _last_of_session(market: InstrumentMarket) -> int | None:
     """The last price, without what only trades at the close or at the average."""
     for trade in reversed(market.statistics.trades.values()):
         if trade.sub_type not in _AFTERWARDS and forms_price(trade.sub_type, trade.condition):
@@ -251,7 +251,7 @@ def _last_of_session(market: Market) -> int | None:
     return None
 
 
-def trades_of_day(market: Market) -> Iterable[Trade]:
+def trades_of_day(market: InstrumentMarket) -> Iterable[Trade]:
     """Those that are kept, of both sessions: the regular session's are set aside when the after-market
     starts."""
     yield from market.past_trades.of_date(market.trade_date)

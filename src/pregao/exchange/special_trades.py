@@ -15,9 +15,9 @@ from pregao.exchange.commands import (
 )
 from pregao.exchange.conditions import CROSSED
 from pregao.exchange.hooks import STATE_RULES
-from pregao.exchange.market import FINE, Agreed, Floor, Market
+from pregao.exchange.market import FINE, Agreed, Floor, InstrumentMarket
 from pregao.exchange.matching import Matching
-from pregao.exchange.orders import Order, OrderType, TimeInForce
+from pregao.exchange.orders import EnteredOrder, OrderType, TimeInForce
 from pregao.exchange.transaction import Draft, Execution, Transaction
 from pregao.model.instruments import SecurityType
 from pregao.model.market import Session, Side, TradeSubType
@@ -26,7 +26,9 @@ MOST_AGREED = 100_000  # trades at close and at average of one instrument
 _FORWARDS = (SecurityType.FORWARD, SecurityType.DTERM)
 
 
-def find_market(floor: Floor, security_id: int, quantity: int, price: int | None) -> Market | Rejection:
+def find_market(
+    floor: Floor, security_id: int, quantity: int, price: int | None,
+) -> InstrumentMarket | Rejection:
     """The instrument of a trade that must be open, with its quantity and price checked: no two parties
     agree on a price past the hard limits (13.11)."""
     market = floor.markets.get(security_id)
@@ -49,7 +51,7 @@ def find_market(floor: Floor, security_id: int, quantity: int, price: int | None
 
 def _find_for_order(
     floor: Floor, command: CrossOrder | SweepAndCross, side: Side, firm: int
-) -> tuple[Market, Order] | Rejection:
+) -> tuple[InstrumentMarket, EnteredOrder] | Rejection:
     """Crosses and sweeps are orders, so what bands say to orders and to their trades holds (13.11)."""
     market = find_market(floor, command.security_id, command.quantity, command.price)
     if isinstance(market, Rejection):
@@ -57,7 +59,7 @@ def _find_for_order(
     smallest = market.instrument.minimum_cross
     if smallest is not None and command.quantity < smallest:  # minCrossQty
         return Rejection(RejectReason.CROSS_TOO_SMALL, f"{command.quantity} is below {smallest}")
-    order = Order(
+    order = EnteredOrder(
         0, command.security_id, side, OrderType.LIMIT, TimeInForce.IOC, command.quantity, command.price, firm,
         command.now_ns,
     )  # fmt: skip
@@ -86,7 +88,9 @@ def cross_order(command: CrossOrder, transaction: Transaction) -> Rejection | No
     return None
 
 
-def _executed(transaction: Transaction, market: Market, price: int, size: int, *, hidden: int = 0) -> Draft:
+def _executed(
+    transaction: Transaction, market: InstrumentMarket, price: int, size: int, *, hidden: int = 0,
+) -> Draft:
     """A draft whose ExecutionSummary has no aggressor: two sides that agreed."""
     draft = transaction.draft()
     draft.execution = Execution(market.security_id)
@@ -118,7 +122,7 @@ def sweep_and_cross(command: SweepAndCross, transaction: Transaction) -> Rejecti
     return None
 
 
-def _is_passed(market: Market, side: Side, price: int) -> bool:
+def _is_passed(market: InstrumentMarket, side: Side, price: int) -> bool:
     """Whether someone on the sweeper's own side, or beyond a gate, has a better price than the cross."""
     own, other = market.book.side(side).best_price, market.book.opposite(side).best_price
     if side is Side.BUY:
@@ -141,7 +145,7 @@ def block_trade(command: BlockTrade, transaction: Transaction) -> Rejection | No
     return None
 
 
-def _price_of_block(market: Market, command: BlockTrade) -> int | Rejection:
+def _price_of_block(market: InstrumentMarket, command: BlockTrade) -> int | Rejection:
     """A midpoint is the middle of the book, half a tick where that is between two."""
     if command.kind is not BlockKind.MIDPOINT:
         return Rejection(RejectReason.PRICE_MISSING) if command.price is None else command.price
@@ -176,7 +180,7 @@ def taa_trade(command: TaaTrade, transaction: Transaction) -> Rejection | None:
     return _agree(command, transaction, TradeSubType.TAA)
 
 
-def trade_agreed(transaction: Transaction, market: Market, closing_fine: int) -> None:
+def trade_agreed(transaction: Transaction, market: InstrumentMarket, closing_fine: int) -> None:
     """The session is over and its closing price known: what was agreed at it, or at the average of all
     trades before, trades now. Not among the four scenarios of 13.1: no summary. Each is an event."""
     closing, average = (closing_fine + FINE // 2) // FINE, market.statistics.vwap
@@ -191,7 +195,9 @@ def trade_agreed(transaction: Transaction, market: Market, closing_fine: int) ->
         transaction.close(draft)
 
 
-def _find_cash(floor: Floor, forward: Market, command: ForwardTrade) -> Market | Rejection | None:
+def _find_cash(
+    floor: Floor, forward: InstrumentMarket, command: ForwardTrade,
+) -> InstrumentMarket | Rejection | None:
     if command.cash_security_id is None:
         return None
     if command.cash_price is None:

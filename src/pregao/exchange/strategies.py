@@ -9,8 +9,8 @@ sum that is not on the strategy's tick is worth nothing there.
 from typing import NamedTuple
 
 from pregao.exchange.book import BookSide
-from pregao.exchange.market import Floor, Market
-from pregao.exchange.orders import Order, OrderPlace, OrderType, TimeInForce
+from pregao.exchange.market import Floor, InstrumentMarket
+from pregao.exchange.orders import EnteredOrder, OrderPlace, OrderType, TimeInForce
 from pregao.model.instruments import Instrument, PriceMethod
 from pregao.model.market import Side
 
@@ -19,7 +19,7 @@ _SUMMED = frozenset({PriceMethod.NET_PRICE, PriceMethod.YIELD_DIFFERENCE})
 
 
 class LegMarket(NamedTuple):
-    market: Market
+    market: InstrumentMarket
     side: Side
     ratio: int
 
@@ -38,7 +38,7 @@ class Strategy:
 
     __slots__ = ("_books", "_lot", "_tick", "legs", "market", "restate", "standing")
 
-    def __init__(self, market: Market, legs: tuple[LegMarket, ...], *, restate: bool) -> None:
+    def __init__(self, market: InstrumentMarket, legs: tuple[LegMarket, ...], *, restate: bool) -> None:
         self.market = market
         self.legs = legs
         self.restate = restate
@@ -96,7 +96,7 @@ class Strategy:
         return (price, 0) if rest or by % leg.market.instrument.tick else (resting, by)
 
 
-class ImpliedOrder(Order):
+class ImpliedOrder(EnteredOrder):
     __slots__ = ("strategy",)
 
     def __init__(self, strategy: Strategy, side: Side, price: int, size: int, now_ns: int) -> None:
@@ -121,7 +121,7 @@ def _before_own(book: BookSide, needed: int, investor_id: int, taken: int) -> in
     return needed
 
 
-def strategy_of(market: Market, floor: Floor, *, restate: bool) -> Strategy | None:
+def strategy_of(market: InstrumentMarket, floor: Floor, *, restate: bool) -> Strategy | None:
     """None where an instrument is not eligible, or cannot have implied orders."""
     instrument = market.instrument
     if not instrument.implied or not _is_summed(instrument):

@@ -16,14 +16,16 @@ from pregao.exchange.commands import (
     TradeOnBehalf,
 )
 from pregao.exchange.conditions import ON_BEHALF, OUT_OF_SEQUENCE, condition, condition_bits
-from pregao.exchange.market import Floor, Market
+from pregao.exchange.market import Floor, InstrumentMarket
 from pregao.exchange.orders import LAST_SEGMENT, OrderPlace
 from pregao.exchange.transaction import Draft, Transaction, tell
 from pregao.model.events import Definition, Trade, TradeBusted
 from pregao.model.market import DefinitionAction
 
 
-def _find(floor: Floor, security_id: int, quantity: int | None, price: int | None) -> Market | Rejection:
+def _find(
+    floor: Floor, security_id: int, quantity: int | None, price: int | None,
+) -> InstrumentMarket | Rejection:
     market = floor.markets.get(security_id)
     if market is None:
         return Rejection(RejectReason.UNKNOWN_INSTRUMENT)
@@ -87,7 +89,9 @@ def bust_trade(command: BustTrade, transaction: Transaction) -> Rejection | None
     return None
 
 
-def _with_legs(floor: Floor, market: Market, trade: Trade) -> Iterator[tuple[Market, Trade]]:
+def _with_legs(
+    floor: Floor, market: InstrumentMarket, trade: Trade,
+) -> Iterator[tuple[InstrumentMarket, Trade]]:
     """A trade and those that it made, without those that were busted by themselves before."""
     yield market, trade
     for of_leg in market.leg_trades.of(trade):
@@ -101,7 +105,7 @@ def _with_legs(floor: Floor, market: Market, trade: Trade) -> Iterator[tuple[Mar
             yield its_market, of_leg
 
 
-def _take_back(draft: Draft, market: Market, trade: Trade) -> None:
+def _take_back(draft: Draft, market: InstrumentMarket, trade: Trade) -> None:
     if trade.trade_date == market.trade_date and trade.trade_id in market.statistics.trades:
         market.statistics.uncount_trade(trade.trade_id)
         draft.traded[market] = None

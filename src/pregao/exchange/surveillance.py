@@ -10,10 +10,10 @@ from collections.abc import Iterable
 
 from pregao.exchange.auctions import AuctionKind, Auctions, RunningAuction, leaves_unpriced
 from pregao.exchange.bands import Bands
-from pregao.exchange.catalogues.rules import Catalogue, Listing
+from pregao.exchange.catalogues.rules import Catalogue, ListedInstrument
 from pregao.exchange.guards import Guards
 from pregao.exchange.hooks import Hooks
-from pregao.exchange.market import Market
+from pregao.exchange.market import InstrumentMarket
 from pregao.exchange.phases import AUCTION_STATES, GroupKey, Phases, Shift, effective
 from pregao.exchange.simultaneous import Pairs, Step, StepKind
 from pregao.exchange.transaction import Draft, Transaction
@@ -44,21 +44,21 @@ class Surveillance:
         self.phases = Phases(trade_date, forbidden)
         self.bands = Bands()
         self.auctions = Auctions(seed)
-        self.listings: dict[int, Listing] = {}
-        self.markets: dict[int, Market] = {}
+        self.listings: dict[int, ListedInstrument] = {}
+        self.markets: dict[int, InstrumentMarket] = {}
         self.pairs = Pairs(catalogue.pairs, self._symbol, self._ready, ask_ns=ask_ns, answer_ns=answer_ns)
         self.guards = Guards(self.bands, self.pairs, self.auctions, self.listings)
         for listing in catalogue.listings:
             self.add(listing)
 
-    def add(self, listing: Listing) -> None:
+    def add(self, listing: ListedInstrument) -> None:
         instrument = listing.instrument
         self.listings[instrument.security_id] = listing
         self.phases.add(instrument.security_id, (instrument.group, instrument.exchange))
         self.bands.add(instrument.security_id, listing.bands)
         self.bands.limit_quantity(instrument.security_id, listing.average_daily, listing.largest_order)
 
-    def join(self, listing: Listing, now_ns: int) -> None:
+    def join(self, listing: ListedInstrument, now_ns: int) -> None:
         """An instrument listed while the exchange runs: its group may be in auction."""
         self.add(listing)
         security_id = listing.instrument.security_id
@@ -76,7 +76,7 @@ class Surveillance:
         self.bands.remove(security_id)
         del self.listings[security_id]
 
-    def plug_into(self, hooks: Hooks, markets: dict[int, Market]) -> None:
+    def plug_into(self, hooks: Hooks, markets: dict[int, InstrumentMarket]) -> None:
         self.markets = markets
         hooks.trading_state = self.phases.effective
         self.guards.plug_into(hooks)
@@ -269,13 +269,13 @@ class Surveillance:
 
     # After every command, and whenever a book changed
 
-    def _book_changed(self, market: Market, now_ns: int) -> Iterable[Update]:
+    def _book_changed(self, market: InstrumentMarket, now_ns: int) -> Iterable[Update]:
         if self.auctions.get(market.security_id) is None:
             return ()
         found = theoretical_of(market, self.guards.hard_limits(market))
         return self.auctions.observe(market.security_id, found, market.trade_date, now_ns)
 
-    def _follow(self, transaction: Transaction, touched: tuple[Market, ...]) -> None:
+    def _follow(self, transaction: Transaction, touched: tuple[InstrumentMarket, ...]) -> None:
         for security_id, kind in self.guards.take_triggered():
             if self.phases.effective(security_id) is State.OPEN:
                 ends_ns = transaction.now_ns + self.listings[security_id].auction.duration_ns

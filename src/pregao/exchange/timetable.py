@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from random import Random
 
 from pregao.exchange import control
-from pregao.exchange.catalogues.rules import Catalogue, Listing, TradingGroup
+from pregao.exchange.catalogues.rules import Catalogue, ListedInstrument, TradingGroup
 from pregao.exchange.day import (
     SECOND_NS,
     AuctionStep,
@@ -51,7 +51,7 @@ class _Column:
         self.name, self.trade_date, self.start_ns, self.seed = name, trade_date, start_ns, seed
         self.groups: list[TradingGroup] = [group for group in catalogue.groups if group.schedule == name]
         keys = {group.key for group in self.groups}
-        self.listings: list[Listing] = [
+        self.listings: list[ListedInstrument] = [
             each for each in catalogue.listings if (each.instrument.group, each.instrument.exchange) in keys
         ]
         ranked = sorted(self.listings, key=lambda each: (-each.weight, each.instrument.security_id))
@@ -132,5 +132,5 @@ class _Column:
         return self.start_ns + seconds * SECOND_NS
 
 
-def _id(listing: Listing) -> int:
+def _id(listing: ListedInstrument) -> int:
     return listing.instrument.security_id

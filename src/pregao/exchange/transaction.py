@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pregao.exchange.book import BookSide
 from pregao.exchange.conditions import condition, condition_bits
 from pregao.exchange.legs import LegReport
-from pregao.exchange.market import Floor, Market
-from pregao.exchange.orders import Order, OrderPlace
+from pregao.exchange.market import Floor, InstrumentMarket
+from pregao.exchange.orders import EnteredOrder, OrderPlace
 from pregao.model.events import Event, ExecutionSummary, OrderUpdate, SideDeleted, Trade, Update
 from pregao.model.market import Action, Aggressor, Side, TradeSubType
 
@@ -61,12 +61,12 @@ class Draft:
         self.trades: list[Update] = []
         self.books: list[OrderUpdate | SideDeleted] = []
         self.extras: list[Update] = []
-        self.changed: dict[Market, None] = {}  # books that changed, in order
-        self.traded: dict[Market, None] = {}  # statistics to tell, in order
-        self.of_strategies: dict[Market, list[Trade]] = {}  # trades whose legs are told after the event
-        self._ranges: dict[Market, list[tuple[int, int]]] = {}
+        self.changed: dict[InstrumentMarket, None] = {}  # books that changed, in order
+        self.traded: dict[InstrumentMarket, None] = {}  # statistics to tell, in order
+        self.of_strategies: dict[InstrumentMarket, list[Trade]] = {}  # their legs are told after the event
+        self._ranges: dict[InstrumentMarket, list[tuple[int, int]]] = {}
 
-    def may_trade(self, market: Market, price: int) -> bool:
+    def may_trade(self, market: InstrumentMarket, price: int) -> bool:
         """Whether the ranges of this event let a continuous trade happen; they stand from when they are
         first asked for until the event is closed, whatever it trades."""
         ranges = self._ranges.get(market)
@@ -75,7 +75,7 @@ class Draft:
             ranges = self._ranges[market] = [found for found in asked if found is not None]
         return all(low <= price <= high for low, high in ranges)
 
-    def execute(self, market: Market) -> Execution:
+    def execute(self, market: InstrumentMarket) -> Execution:
         """This event has an ExecutionSummary."""
         if self.execution is None:
             self.execution = Execution(market.security_id)
@@ -89,27 +89,27 @@ class Draft:
         """After the book updates, before the statistics."""
         self.extras.append(update)
 
-    def insert(self, market: Market, order: Order) -> None:
+    def insert(self, market: InstrumentMarket, order: EnteredOrder) -> None:
         """Give a new place in the queue: NEW, with a new secondaryOrderID."""
         order.take_priority(market.ids.implied() if order.implied else market.ids.ordinary(), self.now_ns)
         order.place = _BOOK
         position = market.book.side(order.side).insert(order)
         self._note(market, _NEW, order, order.shown, position, None)
 
-    def remove(self, market: Market, order: Order) -> None:
+    def remove(self, market: InstrumentMarket, order: EnteredOrder) -> None:
         """Take out of the book: DELETE with what was left (12.1.1.2). The order itself lives on."""
         position = market.book.side(order.side).remove(order)
         order.place = _NOWHERE
         self._note(market, _DELETE, order, order.shown, position, None)
 
-    def resize(self, market: Market, order: Order, shown: int) -> None:
+    def resize(self, market: InstrumentMarket, order: EnteredOrder, shown: int) -> None:
         """Another displayed size in the same place: CHANGE (12.2.2.1)."""
         previous, order.shown = order.shown, shown
         side = market.book.side(order.side)
         side.recount(order)
         self._note(market, _CHANGE, order, shown, side.position(order), previous)
 
-    def cancel(self, market: Market, order: Order) -> None:
+    def cancel(self, market: InstrumentMarket, order: EnteredOrder) -> None:
         """End an order wherever it is kept; only the book is public (4.2.3)."""
         place = order.place
         if place is _BOOK:
@@ -124,7 +124,7 @@ class Draft:
             market.cancelled += order.leaves
         self.floor.forget(order)
 
-    def fill(self, market: Market, order: Order, size: int) -> None:
+    def fill(self, market: InstrumentMarket, order: EnteredOrder, size: int) -> None:
         """A resting order trades: CHANGE or DELETE; an iceberg comes back behind its level (13.1.1)."""
         while size > order.shown:
             first = order.shown
@@ -145,7 +145,7 @@ class Draft:
 
     def trade(
         self,
-        market: Market,
+        market: InstrumentMarket,
         price: int,
         size: int,
         buyer: int | None,
@@ -179,7 +179,7 @@ class Draft:
             self.of_strategies.setdefault(market, []).append(trade)
         return trade
 
-    def delete_side(self, market: Market, side: Side) -> None:
+    def delete_side(self, market: InstrumentMarket, side: Side) -> None:
         """A whole side at once: DELETE_THRU (12.1.2)."""
         for order in market.book.side(side).clear():
             if not order.implied:
@@ -189,7 +189,8 @@ class Draft:
         self.changed[market] = None
 
     def _note(
-        self, market: Market, action: Action, order: Order, size: int, position: int, previous: int | None
+        self, market: InstrumentMarket, action: Action, order: EnteredOrder, size: int, position: int,
+        previous: int | None
     ) -> None:
         self.books.append(
             OrderUpdate(
@@ -211,18 +212,18 @@ class Transaction:
         self.entered_ns = now_ns if entered_ns is None else entered_ns
         self.events: list[Event] = []
         self.order_ids: list[int] = []
-        self.touched: dict[Market, None] = {}
+        self.touched: dict[InstrumentMarket, None] = {}
 
     def draft(self) -> Draft:
         return Draft(self.floor, self.now_ns)
 
-    def touch(self, market: Market) -> None:
+    def touch(self, market: InstrumentMarket) -> None:
         self.touched[market] = None
 
     # Nine of ten events are one order that comes to rest, or one that is cancelled: these two do what
     # a draft with a single `insert` or `cancel` would, without the draft. Not for implied orders.
 
-    def rest(self, market: Market, order: Order) -> None:
+    def rest(self, market: InstrumentMarket, order: EnteredOrder) -> None:
         """An order goes into the book and meets nothing."""
         now_ns = self.now_ns
         order.take_priority(market.ids.ordinary(), now_ns)
@@ -236,7 +237,7 @@ class Transaction:
         )  # fmt: skip
         self._close_one(market, side, order, update)
 
-    def leave(self, market: Market, order: Order) -> None:
+    def leave(self, market: InstrumentMarket, order: EnteredOrder) -> None:
         """An order of the book is cancelled."""
         book = market.book
         side = book.buys if order.side is _BUY else book.sells
@@ -249,7 +250,9 @@ class Transaction:
         self.floor.forget(order)
         self._close_one(market, side, order, update)
 
-    def _close_one(self, market: Market, side: BookSide, order: Order, update: OrderUpdate) -> None:
+    def _close_one(
+        self, market: InstrumentMarket, side: BookSide, order: EnteredOrder, update: OrderUpdate,
+    ) -> None:
         """The event of one update. The market need not be looked at again where nobody had anything to
         say and no implied order can depend on what changed: a spread sees its legs' best levels only."""
         updates: tuple[Update, ...] = (update,)

@@ -5,18 +5,18 @@ causes it (4.2.1); an uncross has no ExecutionSummary (13.1)."""
 from collections.abc import Iterable
 
 from pregao.exchange.auction import ANY_PRICE, AuctionOrder, Levels, Theoretical, allocate, theoretical
-from pregao.exchange.market import Floor, Market
-from pregao.exchange.orders import Order, TimeInForce
+from pregao.exchange.market import Floor, InstrumentMarket
+from pregao.exchange.orders import EnteredOrder, TimeInForce
 from pregao.exchange.transaction import Draft
 
 
-def levels_of(market: Market) -> Levels:
+def levels_of(market: InstrumentMarket) -> Levels:
     """The book as the uncrossing sees it: whole quantities, without implied orders (18)."""
     bids, offers = market.book.buys.auction_levels(), market.book.sells.auction_levels()
     return Levels(bids.sizes, offers.sizes, bids.unpriced, offers.unpriced)
 
 
-def theoretical_of(market: Market, hard_limits: tuple[int, int] | None) -> Theoretical | None:
+def theoretical_of(market: InstrumentMarket, hard_limits: tuple[int, int] | None) -> Theoretical | None:
     low, high = hard_limits or ANY_PRICE
     tick = market.instrument.tick
     if not market.instrument.legs:
@@ -24,7 +24,7 @@ def theoretical_of(market: Market, hard_limits: tuple[int, int] | None) -> Theor
     return theoretical(levels_of(market), tick, market.reference_price, (low, high))
 
 
-def uncross(draft: Draft, market: Market) -> None:
+def uncross(draft: Draft, market: InstrumentMarket) -> None:
     """Trades all that meets at one price; orders without price that are left are cancelled."""
     found = theoretical_of(market, draft.floor.hooks.hard_limits(market))
     if found is not None:
@@ -35,7 +35,7 @@ def uncross(draft: Draft, market: Market) -> None:
     market.book.sells.forget_levels()
 
 
-def _trade(draft: Draft, market: Market, price: int) -> None:
+def _trade(draft: Draft, market: InstrumentMarket, price: int) -> None:
     orders = {order.secondary_id: order for order in market.book if not order.implied}
     views = [AuctionOrder(order.side, order.price, order.leaves, key) for key, order in orders.items()]
     filled: dict[int, int] = {}
@@ -47,7 +47,7 @@ def _trade(draft: Draft, market: Market, price: int) -> None:
         draft.fill(market, orders[key], size)
 
 
-def trigger_on_close(draft: Draft, market: Market) -> None:
+def trigger_on_close(draft: Draft, market: InstrumentMarket) -> None:
     """MOC orders enter the book with the final closing call (14.2), without price, oldest first."""
     waiting = list(market.on_close.values())
     market.on_close.clear()
@@ -73,7 +73,7 @@ def expire_overdue(draft: Draft, floor: Floor, security_ids: Iterable[int], trad
             draft.cancel(floor.markets[order.security_id], order)
 
 
-def _has_expired(order: Order, trade_date: int) -> bool:
+def _has_expired(order: EnteredOrder, trade_date: int) -> bool:
     if order.tif is TimeInForce.GTC:
         return False
     if order.tif is TimeInForce.GTD:

@@ -91,7 +91,7 @@ class DecodedUnit(Protocol):
     def damage(self) -> Sequence[UnitDamage]: ...
 
 
-class Form(Enum):
+class ValueForm(Enum):
     """How people read a value."""
 
     PLAIN = "plain"
@@ -107,7 +107,7 @@ class Form(Enum):
 
 class FieldShape(NamedTuple):
     name: str
-    form: Form = Form.PLAIN
+    form: ValueForm = ValueForm.PLAIN
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,6 @@ __all__ = [
     "Header",
     "Identity",
     "Inspector",
-    "Journal",
     "JournalFault",
     "ListedDefinition",
     "Looked",
@@ -38,6 +37,7 @@ __all__ = [
     "Reading",
     "RecoveryPolicy",
     "RowFault",
+    "SessionJournal",
     "SessionMessage",
     "SessionSystem",
     "UnitReader",
@@ -194,7 +194,7 @@ class JournalFault(NamedTuple):
     detail: str
 
 
-class Journal(Protocol):
+class SessionJournal(Protocol):
     """What a server sent in a session, byte by byte, to its messages: each once and in the order of their
     numbers. Connections may break and begin again, and a server may repeat itself when it is asked to: that
     is the session's business, and nobody above sees it. Without I/O: who has a file or socket brings the
@@ -219,7 +219,7 @@ class SessionSystem(Protocol):
     name: str
     title: str
 
-    def journal(self) -> Journal: ...
+    def journal(self) -> SessionJournal: ...
 
     def reader(self, channel: int) -> UnitReader:
         """As that of a multicast system: `at` are places made of epoch and number."""

@@ -13,7 +13,7 @@ from pregao.model.instruments import Instrument
 from pregao.model.market import DefinitionAction
 from pregao.model.rows import ROW, Kind, Rows
 from pregao.recovery.held import HeldRows
-from pregao.recovery.instruments import Part
+from pregao.recovery.instruments import VerifiedPart
 
 # What one may be told while packets are handled. Subclass and override what is of interest.
 
@@ -60,15 +60,15 @@ class StoreKeeper:
         self._store.load_snapshot(index, _FOLLOWS_ITS_GROUP, book=False)
         self._groups.bring_up_to_date(index)
 
-    def load_snapshot(self, index: int, parts: Part) -> None:
+    def load_snapshot(self, index: int, parts: VerifiedPart) -> None:
         self._store.load_snapshot(
-            index, self.snapshot, book=Part.BOOK in parts, statistics=Part.STATISTICS in parts
+            index, self.snapshot, book=VerifiedPart.BOOK in parts, statistics=VerifiedPart.STATISTICS in parts
         )
 
-    def apply_held(self, index: int, after_at: int, parts: Part) -> None:
+    def apply_held(self, index: int, after_at: int, parts: VerifiedPart) -> None:
         store, held = self._store, self._held
         assert held is not None
-        with_book, with_statistics = int(Part.BOOK in parts), int(Part.STATISTICS in parts)
+        with_book, with_statistics = int(VerifiedPart.BOOK in parts), int(VerifiedPart.STATISTICS in parts)
         self._groups.go_back(index, after_at)
         slot = _FROM_FIRST
         while True:

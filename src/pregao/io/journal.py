@@ -83,7 +83,7 @@ def _checksum(number: int, record: bytes) -> int:
     return zlib.crc32(record, zlib.crc32(_NUMBER.pack(number)))
 
 
-class Journal:
+class FileJournal:
     """A journal of one process: another one that opens it is refused."""
 
     def __init__(self, path: Path) -> None:

@@ -19,7 +19,7 @@ from pregao.jobs.build import BuildRequest, build_lake
 from pregao.jobs.compiled import compiling
 from pregao.lake.build import BuildReport
 from pregao.lake.spark.session import LOCAL
-from pregao.report import Report, make_report
+from pregao.report import ReportPage, make_report
 from pregao.simulator import Settings, simulate
 
 MESSAGES: Final = 300_000
@@ -69,7 +69,7 @@ class Captures:
 class JobDone:
     captures: Captures
     build: BuildReport
-    report: Report
+    report: ReportPage
     seconds: dict[str, float]  # of wall time by step, in their order
 
 

@@ -14,13 +14,13 @@ from time import perf_counter
 from typing import Final
 from uuid import uuid4
 
-from pregao.lake.build_report import USUAL_BARS, BuildReport, BuildSettings, Deed, Forecast, left_out
+from pregao.lake.build_report import USUAL_BARS, BuildReport, BuildSettings, Forecast, UnitVerdict, left_out
 from pregao.lake.deriving import derive_units
 from pregao.lake.errors import LakeConflictError, StaleReadError
 from pregao.lake.plan.fingerprints import (
     CODE_VERSION,
     SCHEMA_VERSION,
-    Input,
+    UnitInput,
     digest_of,
     find_captures,
     from_json,
@@ -28,7 +28,7 @@ from pregao.lake.plan.fingerprints import (
 )
 from pregao.lake.plan.index import FileIndex
 from pregao.lake.plan.scan import ScanSettings
-from pregao.lake.plan.scanning import Scanning, Wanted
+from pregao.lake.plan.scanning import Scanning, WantedCaptures
 from pregao.lake.plan.unit_plan import PLAN, UnitPlan, start_of
 from pregao.lake.plan.units import LakeUnit, find_units
 from pregao.lake.running.runners import Runner
@@ -100,7 +100,7 @@ class Builder:
         for unit in self._units(indexes, report):
             work = self._plan(unit, indexes, state, outcome)
             if work is not None:
-                found.take(work, Deed.BUILD if state.row(unit.key) is None else Deed.REPLACE)
+                found.take(work, UnitVerdict.BUILD if state.row(unit.key) is None else UnitVerdict.REPLACE)
         found.leave(outcome.unchanged)
         found.scanned = report.scanned
         found.warnings = [*report.warnings, *(str(each) for each in outcome.refused)]
@@ -137,14 +137,14 @@ class Builder:
         report.unchanged = sorted(units)
         return True
 
-    def _fingerprint(self, inputs: Iterable[Input], begins: str | None) -> str:
+    def _fingerprint(self, inputs: Iterable[UnitInput], begins: str | None) -> str:
         chosen = self._settings
         return unit_fingerprint(inputs, begins, bars=chosen.bars, derive=chosen.derive, system=chosen.system)
 
     def _scan(self, files: list[str], report: BuildReport) -> list[FileIndex]:
         settings = self._settings
         chosen = ScanSettings(settings.map, settings.scratch, settings.piece_packets, settings.system)
-        wanted = Wanted(settings.channels, settings.dates)
+        wanted = WantedCaptures(settings.channels, settings.dates)
         scanning = Scanning(self._location, self._runner, chosen, wanted, scan=try_to_scan)
         indexes = scanning.indexes(files, partial(self._on_progress, "scan"))
         report.scanned = scanning.scanned
@@ -187,7 +187,7 @@ class Builder:
         key, row = unit.key, state.row(unit.key)
         begins = state.begins(key, start_of(unit))
         state.depends_on_days(key, state.before(key))
-        inputs = [Input.of(indexes[number]) for number in sorted(unit.files)]
+        inputs = [UnitInput.of(indexes[number]) for number in sorted(unit.files)]
         if row is not None:
             same = row["fingerprint"] == self._fingerprint(inputs, digest_of(begins))
             if same and not self._settings.rebuild:

@@ -100,7 +100,7 @@ BYTES_A_MESSAGE: Final = 24
 BYTES_A_UNIT: Final = 250_000  # of its many small files
 
 
-class Deed(Enum):
+class UnitVerdict(Enum):
     BUILD = "build"  # it is not in the lake
     REPLACE = "replace"
     LEAVE = "leave"  # it is as its captures are
@@ -109,14 +109,14 @@ class Deed(Enum):
 class UnitForecast(NamedTuple):
     trade_date: date
     source: str  # a channel or a session
-    deed: Deed
+    deed: UnitVerdict
     captures: int
     bytes: int  # of the captures
     messages: int
     slices: int
 
     @classmethod
-    def of(cls, work: UnitWork, deed: Deed) -> "UnitForecast":
+    def of(cls, work: UnitWork, deed: UnitVerdict) -> "UnitForecast":
         unit, inputs = work.planned.unit, work.planned.inputs
         messages, size = int(piece_starts(unit)["messages"].sum()), sum(each.size for each in inputs)
         return cls(unit.trade_date, unit.key.source, deed, len(inputs), size, messages, len(work.slices))
@@ -131,7 +131,7 @@ class Forecast:
 
     @property
     def to_build(self) -> list[UnitForecast]:
-        return [unit for unit in self.units if unit.deed in (Deed.BUILD, Deed.REPLACE)]
+        return [unit for unit in self.units if unit.deed in (UnitVerdict.BUILD, UnitVerdict.REPLACE)]
 
     @property
     def messages(self) -> int:
@@ -145,11 +145,13 @@ class Forecast:
     def bytes(self) -> int:
         return self.messages * BYTES_A_MESSAGE + len(self.to_build) * BYTES_A_UNIT
 
-    def take(self, work: UnitWork, deed: Deed) -> None:
+    def take(self, work: UnitWork, deed: UnitVerdict) -> None:
         self.units.append(UnitForecast.of(work, deed))
 
     def leave(self, keys: Iterable[UnitKey]) -> None:
-        self.units += [UnitForecast(key.trade_date, key.source, Deed.LEAVE, 0, 0, 0, 0) for key in keys]
+        self.units += [
+            UnitForecast(key.trade_date, key.source, UnitVerdict.LEAVE, 0, 0, 0, 0) for key in keys
+        ]
         self.units.sort(key=lambda unit: unit[:2])
 
     def lines(self) -> list[str]:

@@ -4,7 +4,7 @@ unit is not replaced by one of fewer captures unless that is asked for."""
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from pregao.lake.plan.fingerprints import CarriedBooks, Input, together
+from pregao.lake.plan.fingerprints import CarriedBooks, UnitInput, together
 from pregao.lake.plan.index import FileIndex
 from pregao.lake.plan.scan import ScanSettings, scan_capture
 from pregao.lake.plan.slicing import FROM_FIRST, Slice, cut_unit, share_out
@@ -100,7 +100,7 @@ def try_to_scan(path: str, settings: ScanSettings) -> FileIndex | Unreadable:
         return Unreadable.of(error)
 
 
-def missing_inputs(before: Iterable[Input], now: Sequence[Input]) -> list[Input]:
+def missing_inputs(before: Iterable[UnitInput], now: Sequence[UnitInput]) -> list[UnitInput]:
     """Captures of which nothing is left: neither their content under any name, nor a longer file of their
     name, as a recorder that went on leaves one."""
     contents = {each.content for each in now}

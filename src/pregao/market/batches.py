@@ -29,7 +29,7 @@ from pregao.market.batch_columns import (
     number_values,
     wide_values,
 )
-from pregao.market.making import EXCHANGE, Scene
+from pregao.market.making import Scene
 from pregao.model import market as m
 from pregao.model.instruments import group_name
 from pregao.model.rows import NULL, ROW, Kind, Rows
@@ -137,7 +137,7 @@ def _groups(rows: Rows) -> list[Any]:
         return [pa.nulls(len(rows), TEXT), pa.nulls(len(rows), TEXT)]
     names = [group_name(number) if phase else None
              for number, phase in zip(rows["id"].tolist(), phases.tolist(), strict=True)]  # fmt: skip
-    exchanges = pa.array([EXCHANGE]).take(pa.array(np.zeros(len(rows), np.int8), mask=~phases))
+    exchanges = pa.array([m.EXCHANGE]).take(pa.array(np.zeros(len(rows), np.int8), mask=~phases))
     return [pa.array(names, TEXT), exchanges]
 
 

@@ -44,7 +44,7 @@ Kinds = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedEvents:
     """`symbols` None: of all instruments. What is not about one is always told."""
 
     symbols: frozenset[str] | None = None
@@ -88,7 +88,7 @@ class Collector(Observer):
 
     def __init__(
         self,
-        wanted: Wanted,
+        wanted: WantedEvents,
         now_ns: Callable[[], int],
         follow: Callable[[Sequence[SessionEvent]], None],
     ) -> None:

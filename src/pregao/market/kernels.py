@@ -1,6 +1,7 @@
 """How long packets are on their way, noted while they pass. The twin is `plain_times` of the tests."""
 
 from pregao.kernels import kernel, load_i64, load_u16, load_u32, store_64
+from pregao.model.streams import MOST_CHANNEL
 
 KEPT = 4096  # durations that a ring holds: the last ones
 SLOTS = 1 << 14  # packets of a feed whose arrivals are remembered
@@ -29,7 +30,7 @@ def note_times(
         ring = load_i64(source, DELAY_RING)
         if ring == NO_RING or number <= 0:  # a heartbeat, or nothing of ours
             continue
-        channel = load_i64(channels, unit * 8) & 0xFF
+        channel = load_i64(channels, unit * 8) & MOST_CHANNEL
         word = channel | (load_i64(epochs, unit * 8) & 0xFFFFFF) << 8 | number << 32
         arrival_ns = load_i64(arrivals, row * 8)
         _append(rings, ring_counts, ring, arrival_ns - load_i64(sent, unit * 8))

@@ -39,7 +39,6 @@ from pregao.model.instruments import group_name
 from pregao.model.rows import NULL, Flag, Kind
 from pregao.recovery.instruments import BookStatus
 
-EXCHANGE: Final = "BVMF"  # a constant of the message
 _IMPLIED, _RECOVERY, _FORWARD = int(Flag.IMPLIED), int(Flag.RECOVERY), int(Flag.FORWARD)
 
 
@@ -167,7 +166,7 @@ def _state(scene: Scene, data: Bytes, offset: int) -> e.StateChanged:
 def _phase(scene: Scene, data: Bytes, offset: int) -> e.PhaseChanged:
     r = row_at(data, offset)
     return e.PhaseChanged(
-        scene.channel, None, scene.time(r.time_ns), r.at, group_name(r.id), EXCHANGE, SESSIONS[r.session],
+        scene.channel, None, scene.time(r.time_ns), r.at, group_name(r.id), m.EXCHANGE, SESSIONS[r.session],
         PHASES[r.type], STATE_EVENTS[r.detail], r.trade_date or None, wide(r.inserted_ns),
     )  # fmt: skip
 

@@ -24,7 +24,7 @@ from pregao.feeds.registry import DEFAULT
 from pregao.handler.views import HandledBook
 from pregao.io.clock import NS_PER_SECOND, system_time_ns
 from pregao.market.channels import Channels
-from pregao.market.collector import Collector, MarketEvent, TakeRows, Wanted
+from pregao.market.collector import Collector, MarketEvent, TakeRows, WantedEvents
 from pregao.market.health import MarketHealth
 from pregao.market.live import LivePackets
 from pregao.market.names import UnknownInstrumentError, find_book, not_chosen
@@ -64,7 +64,7 @@ class Market:
         system: str = DEFAULT,
     ) -> None:
         self._packets = packets
-        self._wanted = Wanted(frozenset(symbols) or None, orders, quotes, statistics, depth)
+        self._wanted = WantedEvents(frozenset(symbols) or None, orders, quotes, statistics, depth)
         self._collectors: dict[int, Collector] = {}
         self._subscribers = Subscribers()
         self._is_quiet = False

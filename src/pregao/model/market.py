@@ -2,6 +2,9 @@
 every feed maps to the same ones; prices are integers of ten-thousandths (`PRICE_SCALE`)."""
 
 from enum import IntEnum, IntFlag
+from typing import Final
+
+EXCHANGE: Final = "BVMF"  # SecurityExchange (207) of all of B3's systems, told or a constant
 
 PRICE_EXPONENT = -4
 PRICE_SCALE = 10_000

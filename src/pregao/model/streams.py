@@ -2,7 +2,11 @@
 
 from enum import IntEnum
 from ipaddress import IPv4Address, IPv6Address
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+MOST_CHANNEL: Final = 255  # B3's channels have one to three digits, and Binary UMDF a byte for them
+_PORT_BITS: Final = 16
+_GROUP_MASK: Final = (1 << 46) - 1  # of IPv6: what tells groups apart, so that a flow has 64 bits
 
 
 class Stream(IntEnum):
@@ -41,3 +45,17 @@ class Destination(NamedTuple):
     def __str__(self) -> str:
         shown = IPv4Address(self.address) if self.ip_version == 4 else IPv6Address(self.address)
         return f"{shown} port {self.port}"
+
+    @property
+    def flow(self) -> int:
+        """The destination as one number, as kernels tell flows apart: of IPv6 below zero, with what tells
+        groups apart."""
+        if self.ip_version == 4:
+            return self.address << _PORT_BITS | self.port
+        return -((self.address & _GROUP_MASK) << _PORT_BITS | self.port)
+
+    @classmethod
+    def of_flow(cls, flow: int) -> "Destination":
+        """Of IPv6 without the first bits of its address."""
+        number = abs(flow)
+        return cls(4 if flow >= 0 else 6, number >> _PORT_BITS, number & ((1 << _PORT_BITS) - 1))

@@ -13,7 +13,7 @@ import numpy as np
 from pregao.model.packets import Int64s
 from pregao.model.records import record
 from pregao.model.rows import ROW, Kind, Rows
-from pregao.recovery.instruments import NOBODY, Part, Sync
+from pregao.recovery.instruments import NOBODY, Sync, VerifiedPart
 
 # Fields of the pool's block, as byte offsets.
 POOL_ROWS, POOL_NEXTS, POOL_FREE, POOL_USED, POOL_SIZE, POOL_COUNT = range(0, 48, 8)
@@ -144,10 +144,10 @@ class Keeper(Protocol):
     def clear_statistics(self, index: int) -> None:
         """There are none: no prices, bands, imbalance, state of its own."""
 
-    def load_snapshot(self, index: int, parts: Part) -> None:
+    def load_snapshot(self, index: int, parts: VerifiedPart) -> None:
         """The snapshot that was just received whole replaces these parts."""
 
-    def apply_held(self, index: int, after_at: int, parts: Part) -> None:
+    def apply_held(self, index: int, after_at: int, parts: VerifiedPart) -> None:
         """Apply the rows of these parts that `machine.held` has of it and that stand after a place.
 
         A book row is of `Part.BOOK`, all others of `Part.STATISTICS` (`instruments.part_of`).

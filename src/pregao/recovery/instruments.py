@@ -35,7 +35,7 @@ class Mark(IntFlag):
     COUNTED = 64  # among those that are not clean, by `InstrumentTable`
 
 
-class Part(IntFlag):
+class VerifiedPart(IntFlag):
     BOOK = 1
     STATISTICS = 2
 
@@ -84,8 +84,8 @@ COVERED, MISSING, LAST, LAST_AT, BOUND, HEAD, TAIL, HELD, SINCE, BOOK, STATISTIC
 )
 
 
-def part_of(kind: int) -> Part:
-    return Part.BOOK if kind <= LAST_BOOK_KIND else Part.STATISTICS
+def part_of(kind: int) -> VerifiedPart:
+    return VerifiedPart.BOOK if kind <= LAST_BOOK_KIND else VerifiedPart.STATISTICS
 
 
 def new_record(sync: Sync, index: int, missing: int) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Set
 from dataclasses import dataclass
 
-from pregao.recovery.instruments import Part
+from pregao.recovery.instruments import VerifiedPart
 
 _SECOND_NS = 1_000_000_000
 
@@ -20,7 +20,7 @@ class RecoveryPolicy:
     silent_intervals: int = 3  # of heartbeats: then a feed is silent
     reports_in_a_unit: int = 1  # at most: so many reports of an instrument may be in one that is lost
     definitions_end_by_count: bool = True  # a loop of definitions may end without a mark
-    reset_clears: Part = Part.BOOK  # what a channel reset empties of every instrument
+    reset_clears: VerifiedPart = VerifiedPart.BOOK  # what a channel reset empties of every instrument
     ask_ns: int | None = None  # a gap so old is asked for from a replayer; None: there is none
     transacts_from: int = 0  # version of messages from which orders and trades tell when they were matched
     answer_ns: int = 0  # so long an answer is waited for before the gap is given up

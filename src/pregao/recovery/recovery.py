@@ -21,12 +21,12 @@ from pregao.recovery.events import (
     QueueOverflow,
 )
 from pregao.recovery.held import NO_REPORT_HELD, STARTS_AGAIN, HeldRows, Keeper, SnapshotHeader
-from pregao.recovery.instruments import NEVER, NO_REPORT, BookStatus, Decision, Mark, Part, not_clean
+from pregao.recovery.instruments import NEVER, NO_REPORT, BookStatus, Decision, Mark, VerifiedPart, not_clean
 from pregao.recovery.kernels.instruments import first_report_after
 from pregao.recovery.table import InstrumentTable
 
-BOTH = Part.BOOK | Part.STATISTICS
-_NEITHER = Part(0)
+BOTH = VerifiedPart.BOOK | VerifiedPart.STATISTICS
+_NEITHER = VerifiedPart(0)
 
 _COUNTER = {
     Healer.SNAPSHOT: "healed_by_snapshot",
@@ -63,10 +63,10 @@ class Recovery:
             self.tell.append(InstrumentsUnverified(self.channel, (self.table.security_ids[index],), at))
         if outcome & Decision.VERIFIED:
             told_again = outcome & Decision.HEALED
-            self._healed(index, Part.BOOK, Healer.EMPTY_BOOK if told_again else Healer.CONTINUITY, at)
+            self._healed(index, VerifiedPart.BOOK, Healer.EMPTY_BOOK if told_again else Healer.CONTINUITY, at)
         elif outcome & Decision.HEALED:
             by = Healer.EMPTY_BOOK if kind == Kind.EMPTY_BOOK else Healer.FIRST_REPORT
-            self._healed(index, Part.BOOK, by, at)
+            self._healed(index, VerifiedPart.BOOK, by, at)
 
     def suspected(self, index: int, at: int) -> None:
         """An update did not fit the book of an instrument, which is stale now."""
@@ -98,7 +98,7 @@ class Recovery:
 
     # Snapshots
 
-    def wanted(self, index: int, header: SnapshotHeader, at: int, position: int) -> Part:
+    def wanted(self, index: int, header: SnapshotHeader, at: int, position: int) -> VerifiedPart:
         """Which parts a snapshot that covers `at` would make whole; `position`: where the channel is."""
         record = self.table.sync[index]
         parts = self._unclean_parts(record)
@@ -117,10 +117,10 @@ class Recovery:
         if header.alone:
             # A book that is to be told again is withheld, not empty.
             withheld = at > position or record["marks"] & (Mark.AWAITED | Mark.REPLENISHING)
-            return _NEITHER if withheld else parts & Part.BOOK
+            return _NEITHER if withheld else parts & VerifiedPart.BOOK
         return parts
 
-    def load(self, index: int, header: SnapshotHeader, at: int, parts: Part) -> None:
+    def load(self, index: int, header: SnapshotHeader, at: int, parts: VerifiedPart) -> None:
         """The snapshot is there as a whole."""
         record = self.table.sync[index]
         self.keeper.load_snapshot(index, parts)
@@ -157,9 +157,9 @@ class Recovery:
             if record["marks"] & Mark.REPORTED and not again:
                 continue
             parts = self._unclean_parts(record)
-            if parts & Part.BOOK:
+            if parts & VerifiedPart.BOOK:
                 self.keeper.clear_book(index)
-            if parts & Part.STATISTICS:
+            if parts & VerifiedPart.STATISTICS:
                 self.keeper.clear_statistics(index)
             self.keeper.apply_held(index, begun_at, parts)
             if record["last"] == NO_REPORT:
@@ -168,11 +168,11 @@ class Recovery:
 
     # Resets
 
-    def clear(self, at: int, parts: Part) -> None:
+    def clear(self, at: int, parts: VerifiedPart) -> None:
         """ChannelReset: what the system says is empty (6.5.12: all books; statistics are kept)."""
-        if Part.BOOK in parts:
+        if VerifiedPart.BOOK in parts:
             self._clear_books(at)
-        if Part.STATISTICS in parts:
+        if VerifiedPart.STATISTICS in parts:
             self._clear_statistics(at)
 
     def _clear_books(self, at: int) -> None:
@@ -252,20 +252,20 @@ class Recovery:
 
     # What is common to all
 
-    def _unclean_parts(self, record: Any) -> Part:
+    def _unclean_parts(self, record: Any) -> VerifiedPart:
         parts = _NEITHER
         if record["book"] != BookStatus.CLEAN:
-            parts |= Part.BOOK
+            parts |= VerifiedPart.BOOK
         if record["statistics"] != BookStatus.CLEAN:
-            parts |= Part.STATISTICS
+            parts |= VerifiedPart.STATISTICS
         return parts
 
-    def _clean(self, index: int, parts: Part, by: Healer, at: int) -> None:
+    def _clean(self, index: int, parts: VerifiedPart, by: Healer, at: int) -> None:
         record = self.table.sync[index]
-        if parts & Part.BOOK:
+        if parts & VerifiedPart.BOOK:
             record["book"], record["bound"] = BookStatus.CLEAN, 0
             record["marks"] &= ~np.uint8(Mark.AWAITED | Mark.REPLENISHING)
-        if parts & Part.STATISTICS:
+        if parts & VerifiedPart.STATISTICS:
             record["statistics"] = BookStatus.CLEAN
         if not self._unclean_parts(record):
             self.held.forget(record)
@@ -275,13 +275,13 @@ class Recovery:
     def _wait(self, index: int) -> None:
         self.table.sync[index]["since"] = self.loops
 
-    def _healed(self, index: int, parts: Part, by: Healer, at: int) -> None:
+    def _healed(self, index: int, parts: VerifiedPart, by: Healer, at: int) -> None:
         name = _COUNTER[by]
         setattr(self.counters, name, getattr(self.counters, name) + 1)
         waited = self.loops - int(self.table.sync[index]["since"])
         self.tell.append(
             InstrumentHealed(
                 self.table.security_ids[index], by, at,
-                bool(parts & Part.BOOK), bool(parts & Part.STATISTICS), waited,
+                bool(parts & VerifiedPart.BOOK), bool(parts & VerifiedPart.STATISTICS), waited,
             )
         )  # fmt: skip

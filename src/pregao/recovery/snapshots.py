@@ -2,7 +2,7 @@
 
 from pregao.recovery.events import Event, SnapshotLoopComplete
 from pregao.recovery.held import SnapshotHeader
-from pregao.recovery.instruments import Part
+from pregao.recovery.instruments import VerifiedPart
 from pregao.recovery.listing import InstrumentList
 from pregao.recovery.loops import Follow, LoopTracker
 from pregao.recovery.policy import ChannelSettings
@@ -13,7 +13,7 @@ from pregao.recovery.sites import Sites
 from pregao.recovery.table import NOT_FOLLOWED, InstrumentTable
 
 NOWHERE = -1  # of a snapshot of another sequence
-_NEITHER = Part(0)
+_NEITHER = VerifiedPart(0)
 
 
 class Snapshots:
@@ -53,7 +53,7 @@ class Snapshots:
         """The recovery system is idle: books will come by the incremental stream (7.5)."""
         self.tracker.on_idle()
 
-    def on_begin(self, header: SnapshotHeader) -> Part:
+    def on_begin(self, header: SnapshotHeader) -> VerifiedPart:
         """A header: which parts of what follows are wanted; none: no need to read it."""
         self.tracker.on_item(header.reports)
         at = self.place(header)
@@ -142,7 +142,7 @@ class Snapshots:
             return NOWHERE
         return at
 
-    def _wanted(self, index: int, header: SnapshotHeader, at: int) -> Part:
+    def _wanted(self, index: int, header: SnapshotHeader, at: int) -> VerifiedPart:
         if at == NOWHERE:
             self._recovery.counters.snapshots_of_other_version += 1
             return _NEITHER

@@ -4,6 +4,6 @@ report = make_report("lake")
 report.html, report.summary
 """
 
-from pregao.report.page.page import Report, make_report
+from pregao.report.page.page import ReportPage, make_report
 
-__all__ = ["Report", "make_report"]
+__all__ = ["ReportPage", "make_report"]

@@ -27,7 +27,7 @@ from pregao.simulator.tables import ROWS, TruthTable
 #     detail       which reset, and how its books came back
 
 
-class Deed(NamedTuple):
+class AppliedFault(NamedTuple):
     date: str
     kind: str
     channel: int
@@ -49,24 +49,24 @@ DEEDS: Final = pa.schema(
 )  # fmt: skip
 
 
-class DeedLog(Protocol):
+class FaultLog(Protocol):
     counts: Counter[str]
 
-    def note(self, deed: Deed) -> None: ...
+    def note(self, deed: AppliedFault) -> None: ...
 
     def close(self) -> None: ...
 
     def discard(self) -> None: ...
 
 
-class DeedList:
+class FaultList:
     """Kept in memory."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
-        self.done: list[Deed] = []
+        self.done: list[AppliedFault] = []
 
-    def note(self, deed: Deed) -> None:
+    def note(self, deed: AppliedFault) -> None:
         self.counts[deed.kind] += 1
         self.done.append(deed)
 
@@ -77,16 +77,16 @@ class DeedList:
         self.done.clear()
 
 
-class DeedFile:
+class FaultFile:
     """Written as they are done: a long day loses more packets than fit the memory."""
 
     def __init__(self, path: Path, spec: str, seed: int) -> None:
         self.counts: Counter[str] = Counter()
         schema = DEEDS.with_metadata({"spec": spec, "seed": str(seed)})
         self._table = TruthTable(path, schema)
-        self._rows: list[Deed] = []
+        self._rows: list[AppliedFault] = []
 
-    def note(self, deed: Deed) -> None:
+    def note(self, deed: AppliedFault) -> None:
         self.counts[deed.kind] += 1
         self._rows.append(deed)
         if len(self._rows) >= ROWS:
@@ -129,7 +129,7 @@ class Silence:
 
 
 @dataclass(slots=True)
-class Wrongs:
+class StreamFaults:
     """What happens to one capture. Lists of moments are in order, the last first."""
 
     loss: float = 0.0
@@ -146,7 +146,7 @@ class Wrongs:
     own_header: bool = False
 
 
-class DayOfWrongs:
+class DayOfFaults:
     """One channel's day. Every draw has a generator of its own, so that none depends on another."""
 
     def __init__(self, plan: FaultPlan, clock: DayClock, seed: int, channel: int) -> None:
@@ -161,7 +161,7 @@ class DayOfWrongs:
         self._silences = [(cut, self._silence(cut, random)) for cut in plan.cuts]
         self._both = self._runs(plan.both, Random(f"both/{self.name}"))
 
-    def of(self, target: str) -> Wrongs:
+    def of(self, target: str) -> StreamFaults:
         plan, random = self._plan, Random(f"moments/{self.name}/{target}")
         chance, delay_ns = plan.delay.get(target, (0.0, 0))
         packets, places = plan.reorder.get(target, (0, 0))
@@ -173,7 +173,7 @@ class DayOfWrongs:
                 for start_ns, end_ns in self.failures
             ]
         incremental = target in _INCREMENTAL
-        return Wrongs(
+        return StreamFaults(
             loss=plan.loss.get(target, 0.0),
             dup=plan.dup.get(target, 0.0),
             delay=chance,

@@ -9,7 +9,7 @@ from typing import Final
 from pregao.feeds.publishing import Publisher, PublishingSite
 from pregao.model.streams import Feed, Stream
 from pregao.simulator.driver import Driver, Task
-from pregao.simulator.fault_plan import TAKES_OVER_NS, TARGETS, DayOfWrongs, Deed, DeedLog, Run
+from pregao.simulator.fault_plan import TAKES_OVER_NS, TARGETS, AppliedFault, DayOfFaults, FaultLog, Run
 from pregao.simulator.faults import IN_LOOP, FaultPlan
 from pregao.simulator.line import PublishingLine
 from pregao.simulator.outputs import Capture
@@ -24,14 +24,14 @@ class ImpairedCapture:
     """One feed of one stream. Packets wait in `_held` until nothing can come before them any more."""
 
     def __init__(
-        self, capture: Capture, channel: int, stream: Stream, feed: Feed, day: DayOfWrongs, date: str,
-        log: DeedLog,
+        self, capture: Capture, channel: int, stream: Stream, feed: Feed, day: DayOfFaults, date: str,
+        log: FaultLog,
     ) -> None:  # fmt: skip
         target = TARGETS[stream, feed]
         self._capture, self._log = capture, log
         self._where = (channel, feed.name, stream.name.lower())
         self._date = date
-        self._wrongs = day.of(target)
+        self._faults = day.of(target)
         self._random = Random(f"faults/{day.name}/{target}")
         self._headers = Random(f"headers/{day.name}/{target}")
         self._shared = Random(f"both/{day.name}")  # A and B draw the same from it
@@ -39,14 +39,14 @@ class ImpairedCapture:
         self._aside: list[tuple[int, bytes]] = []  # packets to go, and a packet that comes behind them
         self._order = 0
         self._running: dict[str, int] = {}  # packets still to lose of a run
-        skew_ns = self._wrongs.skew_ns
+        skew_ns = self._faults.skew_ns
         if skew_ns:
-            log.note(Deed(date, "skew", *self._where, None, None, 0, skew_ns))
-        if self._wrongs.own_header:
-            log.note(Deed(date, "header", *self._where, None, None, 0))
+            log.note(AppliedFault(date, "skew", *self._where, None, None, 0, skew_ns))
+        if self._faults.own_header:
+            log.note(AppliedFault(date, "header", *self._where, None, None, 0))
 
     def send(self, payload: bytes, sending_ns: int) -> None:
-        if self._wrongs.own_header:
+        if self._faults.own_header:
             payload = self._with_own_header(payload)
         ts_ns = self._capture.arrival(sending_ns)
         number = _POINT.unpack_from(payload)[1]
@@ -54,21 +54,21 @@ class ImpairedCapture:
         if why is not None:
             self._note(why, payload, sending_ns)
             return
-        random, wrongs = self._random, self._wrongs
-        if number and wrongs.late and sending_ns >= wrongs.late[-1]:
-            wrongs.late.pop()
-            places = random.randint(1, wrongs.most_places)
+        random, faults = self._random, self._faults
+        if number and faults.late and sending_ns >= faults.late[-1]:
+            faults.late.pop()
+            places = random.randint(1, faults.most_places)
             self._note("reorder", payload, sending_ns, places)
             self._aside.append((places, payload))
             return
-        if wrongs.delay and random.random() < wrongs.delay:
-            self._note("delay", payload, sending_ns, wrongs.delay_ns)
-            self._push(ts_ns + wrongs.delay_ns, payload)
+        if faults.delay and random.random() < faults.delay:
+            self._note("delay", payload, sending_ns, faults.delay_ns)
+            self._push(ts_ns + faults.delay_ns, payload)
         else:
             self._push(ts_ns, payload)
             if number and self._aside:
                 self._come_behind(ts_ns)
-        if wrongs.dup and random.random() < wrongs.dup:
+        if faults.dup and random.random() < faults.dup:
             self._note("dup", payload, sending_ns)
             self._push(ts_ns + _AGAIN_NS, payload)
         self._release(ts_ns)
@@ -81,18 +81,18 @@ class ImpairedCapture:
 
     def _why_lost(self, number: int, sending_ns: int) -> str | None:
         """The first reason there is. Chance is asked every time: one fault does not move another."""
-        wrongs = self._wrongs
+        faults = self._faults
         found = None
         if number:
-            both = wrongs.both_chance and self._shared.random() < wrongs.both_chance
-            if self._in_run("both", wrongs.both, sending_ns) or both:
+            both = faults.both_chance and self._shared.random() < faults.both_chance
+            if self._in_run("both", faults.both, sending_ns) or both:
                 found = "both"
-            elif self._in_run("gap", wrongs.gaps, sending_ns):
+            elif self._in_run("gap", faults.gaps, sending_ns):
                 found = "gap"
-        for silence in wrongs.silences:
+        for silence in faults.silences:
             if found is None and silence.start_ns <= sending_ns < silence.end_ns:
                 found = silence.kind
-        if wrongs.loss and self._random.random() < wrongs.loss and found is None:
+        if faults.loss and self._random.random() < faults.loss and found is None:
             found = "loss"
         return found
 
@@ -121,7 +121,7 @@ class ImpairedCapture:
         held = self._held
         while held and held[0][0] <= until_ns:
             ts_ns, _, payload = heappop(held)
-            self._capture.record(payload, ts_ns + self._wrongs.skew_ns)
+            self._capture.record(payload, ts_ns + self._faults.skew_ns)
 
     def finish(self) -> None:
         """The day is over: whatever still waits arrives."""
@@ -133,7 +133,7 @@ class ImpairedCapture:
 
     def _note(self, kind: str, payload: bytes, sending_ns: int, amount: int | None = None) -> None:
         version, number = _POINT.unpack_from(payload)
-        self._log.note(Deed(self._date, kind, *self._where, version, number, sending_ns, amount))
+        self._log.note(AppliedFault(self._date, kind, *self._where, version, number, sending_ns, amount))
 
 
 # Faults that the exchange itself commits: resets, and the primary site that falls silent.
@@ -155,10 +155,10 @@ _NEXT_VERSION: Final = frozenset(("failover",))  # their first packet is number 
 class Injector:
     """Puts the resets of a plan on the clock of a day."""
 
-    def __init__(self, plan: FaultPlan, driver: Driver, log: DeedLog) -> None:
+    def __init__(self, plan: FaultPlan, driver: Driver, log: FaultLog) -> None:
         self._plan, self._driver, self._log = plan, driver, log
 
-    def tasks(self, line: PublishingLine, day: DayOfWrongs, date: str) -> Iterator[Task]:
+    def tasks(self, line: PublishingLine, day: DayOfFaults, date: str) -> Iterator[Task]:
         """What happens to one channel, each at its time."""
         random = Random(f"resets/{day.name}")
         for reset in self._plan.resets:
@@ -199,7 +199,9 @@ class Injector:
             feed = "A" if line.site is PublishingSite.PRIMARY else "C"
             how = kind if kind == "book" else f"{kind} {'gradually' if slowly else 'at once'}"
             self._log.note(
-                Deed(date, "reset", line.channel, feed, "incremental", *point, send_ns, security_id, how)
+                AppliedFault(
+                    date, "reset", line.channel, feed, "incremental", *point, send_ns, security_id, how
+                )
             )
 
         return act

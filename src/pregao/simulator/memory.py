@@ -25,7 +25,7 @@ from pregao.model.instruments import Instrument
 from pregao.model.market import State
 from pregao.model.streams import Feed, Stream
 from pregao.simulator.captures import LATENCY_NS
-from pregao.simulator.fault_plan import Deed, DeedList
+from pregao.simulator.fault_plan import AppliedFault, FaultList
 from pregao.simulator.line import PublishedUpdate, PublishingLine
 from pregao.simulator.run import Simulation
 from pregao.simulator.settings import Settings
@@ -94,7 +94,7 @@ class MemoryDay:
     packets: list[CapturedPacket] = field(default_factory=list)
     updates: list[PlacedUpdate] = field(default_factory=list)
     checkpoints: list[Checkpoint] = field(default_factory=list)
-    faults: list[Deed] = field(default_factory=list)
+    faults: list[AppliedFault] = field(default_factory=list)
 
 
 class _MemoryCapture:
@@ -149,7 +149,7 @@ class MemoryOutput:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self.log = DeedList()
+        self.log = FaultList()
         self.day = MemoryDay(0)
         self._venue: Venue | None = None
 

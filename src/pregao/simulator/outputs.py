@@ -7,7 +7,7 @@ from typing import Protocol
 from pregao.feeds.publishing import PublishingSite
 from pregao.model.streams import Feed, Stream
 from pregao.simulator.captures import NAME, CaptureFile, close_all, join_captures
-from pregao.simulator.fault_plan import DeedFile, DeedLog
+from pregao.simulator.fault_plan import FaultFile, FaultLog
 from pregao.simulator.line import PublishedUpdate, PublishingLine
 from pregao.simulator.settings import Settings, as_date
 from pregao.simulator.truth import Truth
@@ -39,7 +39,7 @@ class DayOutput(Protocol):
     """`open_day`, then captures and truth of that day, then `close_day` or `discard_day`."""
 
     @property
-    def log(self) -> DeedLog: ...
+    def log(self) -> FaultLog: ...
 
     def open_day(self, trade_date: int, venue: Venue) -> None: ...
 
@@ -84,7 +84,7 @@ class Files:
     ) -> None:
         self._settings, self._sites = settings, sites
         self.folders: list[Path] = []
-        self.log: DeedFile = DeedFile(settings.out / "faults.parquet", settings.faults, settings.seed)
+        self.log: FaultFile = FaultFile(settings.out / "faults.parquet", settings.faults, settings.seed)
         self._captures: list[CaptureFile] = []
         self._truth: SiteTruths | None = None
         self._folder, self._trade_date = settings.out, 0

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from pregao.exchange import control
 from pregao.exchange.auctions import AuctionKind
-from pregao.exchange.catalogues.rules import Catalogue, Listing
+from pregao.exchange.catalogues.rules import Catalogue, ListedInstrument
 from pregao.exchange.day import SECOND_NS
 from pregao.exchange.settlement import SettlementStage
 from pregao.model.market import FINE_SCALE, PRICE_SCALE, Phase, State
@@ -29,7 +29,7 @@ def _at(midnight_ns: int, hours: int, minutes: int, seconds: int = 0) -> int:
     return midnight_ns + (hours * 3600 + minutes * 60 + seconds) * SECOND_NS
 
 
-def _bands(ranked: list[Listing], midnight_ns: int) -> Iterator[control.Control]:
+def _bands(ranked: list[ListedInstrument], midnight_ns: int) -> Iterator[control.Control]:
     """Wider, so that nothing that rests becomes wrong; a settlement price set by hand."""
     for listing in ranked[:3]:
         security_id = listing.instrument.security_id
@@ -48,7 +48,7 @@ def _bands(ranked: list[Listing], midnight_ns: int) -> Iterator[control.Control]
         )  # fmt: skip
 
 
-def _auctions(ranked: list[Listing], midnight_ns: int) -> Iterator[control.Control]:
+def _auctions(ranked: list[ListedInstrument], midnight_ns: int) -> Iterator[control.Control]:
     """A special auction, prolonged and then ended by hand."""
     for place, listing in enumerate(ranked[3:5]):
         security_id = listing.instrument.security_id
@@ -59,7 +59,9 @@ def _auctions(ranked: list[Listing], midnight_ns: int) -> Iterator[control.Contr
         yield control.EndAuction(starts_ns + 240 * SECOND_NS, security_id)
 
 
-def _states(catalogue: Catalogue, ranked: list[Listing], midnight_ns: int) -> Iterator[control.Control]:
+def _states(
+    catalogue: Catalogue, ranked: list[ListedInstrument], midnight_ns: int,
+) -> Iterator[control.Control]:
     """An instrument forbidden for a while, one closed alone, a group in pause."""
     if len(ranked) > 10:
         forbidden, closed = (each.instrument.security_id for each in ranked[-2:])
@@ -72,7 +74,7 @@ def _states(catalogue: Catalogue, ranked: list[Listing], midnight_ns: int) -> It
     yield control.ChangePhase(_at(midnight_ns, 13, 45), *group.key, Phase.OPEN)
 
 
-def _news(ranked: list[Listing], midnight_ns: int) -> Iterator[control.Control]:
+def _news(ranked: list[ListedInstrument], midnight_ns: int) -> Iterator[control.Control]:
     """A long one, cut into parts (5.8), and one with a link."""
     yield control.SendNews(_at(midnight_ns, 8, 40), "Procedimentos da sessão", _LONG_TEXT)
     yield control.SendNews(

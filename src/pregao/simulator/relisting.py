@@ -8,7 +8,7 @@ from random import Random
 from typing import Final
 
 from pregao.exchange.control import AddInstrument, ChangeInstrument, DeleteInstrument
-from pregao.exchange.market import Market
+from pregao.exchange.market import InstrumentMarket
 from pregao.simulator.driver import Driver, Task
 
 _FIRST_ID: Final = 900_000_000_000
@@ -55,18 +55,18 @@ class Relisting:
         return wait
 
     @property
-    def _markets(self) -> dict[int, Market]:
+    def _markets(self) -> dict[int, InstrumentMarket]:
         return self._driver.venue.engine.floor.markets
 
-    def _candidates(self) -> list[Market]:
+    def _candidates(self) -> list[InstrumentMarket]:
         """Of the channel whose loop is going on, if that is what was waited for."""
         markets = self._markets.values()
         return [each for each in markets if self._channel in (None, each.instrument.channel)]
 
-    def _any(self) -> Market:
+    def _any(self) -> InstrumentMarket:
         return self._random.choice(self._candidates())
 
-    def _plain(self) -> Market | None:
+    def _plain(self) -> InstrumentMarket | None:
         """One that others may be like."""
         found = [each for each in self._candidates() if not each.instrument.legs]
         return self._random.choice(found) if found else None

@@ -19,7 +19,7 @@ from pregao.model.local_time import local_midnight_ns
 from pregao.model.streams import Feed, Stream
 from pregao.simulator.captures import CONTINGENCY_FILES, STREAM_FILES
 from pregao.simulator.driver import Driver, Task
-from pregao.simulator.fault_plan import DayOfWrongs, Deed
+from pregao.simulator.fault_plan import AppliedFault, DayOfFaults
 from pregao.simulator.faults import parse_faults
 from pregao.simulator.impaired import ImpairedCapture, Injector
 from pregao.simulator.latency import Departures
@@ -167,12 +167,12 @@ class Simulation:
         settings, driver, output = self.settings, self.driver, self.output
         clock, date = self._clock(trade_date), as_date(trade_date).isoformat()
         output.open_day(trade_date, self.venue)
-        wrongs = {line: DayOfWrongs(self.plan, clock, settings.seed, line.channel) for line in self.lines}
+        faults = {line: DayOfFaults(self.plan, clock, settings.seed, line.channel) for line in self.lines}
         driver.watch = self._watcher(number)
         try:
             driver.truth = output.truth()
-            self._connect(wrongs, date)
-            self._start_day(trade_date, clock, wrongs)
+            self._connect(faults, date)
+            self._start_day(trade_date, clock, faults)
             driver.trade(with_bursts(slices(clock), self._bursts(clock, date)), settings.messages)
             driver.advance(clock.ends_ns)
             for line in self.lines:
@@ -184,7 +184,7 @@ class Simulation:
             output.discard_day()
             raise
 
-    def _start_day(self, trade_date: int, clock: DayClock, wrongs: dict[PublishingLine, DayOfWrongs]) -> None:
+    def _start_day(self, trade_date: int, clock: DayClock, faults: dict[PublishingLine, DayOfFaults]) -> None:
         driver, venue, start_ns = self.driver, self.venue, clock.starts_ns
         venue.flow.start_day()
         for line in self._sites():
@@ -198,7 +198,7 @@ class Simulation:
         if starts_week(trade_date):
             tasks = [(start_ns, self._week_starter(line)) for line in self._sites()]
         date = as_date(trade_date).isoformat()
-        for line, day in wrongs.items():
+        for line, day in faults.items():
             tasks += self._injector.tasks(line, day, date)
         if self.settings.relistings:
             relisting = Relisting(driver, self.settings.seed + trade_date)
@@ -214,24 +214,26 @@ class Simulation:
 
     def _bursts(self, clock: DayClock, date: str) -> list[tuple[int, int]]:
         """Those of the plan, for all channels together."""
-        day = DayOfWrongs(self.plan, clock, self.settings.seed, 0)
+        day = DayOfFaults(self.plan, clock, self.settings.seed, 0)
         random = Random(f"bursts/{day.name}")
         found = [(day.moment(burst.at_s, random), burst.orders) for burst in self.plan.bursts]
         for at_ns, orders in found:
             for line in self.lines:
-                deed = Deed(date, "burst", line.channel, "A", "incremental", None, None, at_ns, orders)
+                deed = AppliedFault(
+                    date, "burst", line.channel, "A", "incremental", None, None, at_ns, orders
+                )
                 self.output.log.note(deed)
         return found
 
-    def _connect(self, wrongs: dict[PublishingLine, DayOfWrongs], date: str) -> None:
+    def _connect(self, faults: dict[PublishingLine, DayOfFaults], date: str) -> None:
         """From every line to its captures, through its faults where there are any."""
         self._impaired = []
-        for line, day in wrongs.items():
+        for line, day in faults.items():
             self._connect_site(line, STREAM_FILES, day, date)
             if line.standby is not None:
                 self._connect_site(line.standby, CONTINGENCY_FILES, day, date)
 
-    def _connect_site(self, line: PublishingLine, keys: dict[Key, str], day: DayOfWrongs, date: str) -> None:
+    def _connect_site(self, line: PublishingLine, keys: dict[Key, str], day: DayOfFaults, date: str) -> None:
         sinks: dict[Stream, list[Sink]] = {stream: [] for stream in Stream}
         for stream, feed in keys:
             capture = self.output.capture(line.channel, stream, feed)

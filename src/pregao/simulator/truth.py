@@ -27,7 +27,7 @@ import pyarrow as pa
 from pregao.exchange.bands import Bands
 from pregao.exchange.desk import Desk
 from pregao.exchange.engine import Engine
-from pregao.exchange.market import Market
+from pregao.exchange.market import InstrumentMarket
 from pregao.model import events as e
 from pregao.model.market import Side
 from pregao.model.streams import Stream
@@ -210,7 +210,7 @@ class Truth:
         if len(self._figures) >= ROWS:
             self._write_figures()
 
-    def _side(self, at: Row, market: Market, side: Side) -> None:
+    def _side(self, at: Row, market: InstrumentMarket, side: Side) -> None:
         orders = market.book.side(side).orders
         self._sides.append((*at, market.security_id, int(side)))
         ids, prices, sizes, times, firms, implied = self._orders
@@ -222,7 +222,7 @@ class Truth:
         implied += [order.implied for order in orders]
         self._ends.append(len(ids))
 
-    def _figures_of(self, market: Market, rpt_seq: int | None) -> Row:
+    def _figures_of(self, market: InstrumentMarket, rpt_seq: int | None) -> Row:
         stats, own = market.statistics, self._phases.own(market.security_id)
         last = stats.last
         running = self._auctions.get(market.security_id)

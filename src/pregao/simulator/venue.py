@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 from pregao.exchange.catalogue import load_default_catalogue
 from pregao.exchange.catalogues.expansion import MOST, load_expanded_catalogue
-from pregao.exchange.catalogues.rules import Catalogue, Listing
+from pregao.exchange.catalogues.rules import Catalogue, ListedInstrument
 from pregao.exchange.control import Control
 from pregao.exchange.day import DayScript, DayStep, load_regular_day
 from pregao.exchange.desk import Desk
 from pregao.exchange.engine import Engine
 from pregao.exchange.flow import Flow
 from pregao.exchange.flow.settings import FlowSettings
-from pregao.exchange.market import Market
-from pregao.exchange.orders import Order
+from pregao.exchange.market import InstrumentMarket
+from pregao.exchange.orders import EnteredOrder
 from pregao.exchange.timetable import timetable
 from pregao.model.errors import ConfigurationError
 from pregao.model.events import (
@@ -91,15 +91,15 @@ def subset(catalogue: Catalogue, count: int) -> Catalogue:
     )
 
 
-def _in_turn(catalogue: Catalogue) -> Iterable[Listing]:
-    groups: dict[tuple[str, str], list[Listing]] = {}
+def _in_turn(catalogue: Catalogue) -> Iterable[ListedInstrument]:
+    groups: dict[tuple[str, str], list[ListedInstrument]] = {}
     for each in sorted(catalogue.listings, key=lambda one: -one.weight):
         groups.setdefault((each.instrument.group, each.instrument.exchange), []).append(each)
     ranked = [(rank, n, each) for n, group in enumerate(groups.values()) for rank, each in enumerate(group)]
     return [each for _, _, each in sorted(ranked, key=lambda one: one[:2])]
 
 
-def _needs(catalogue: Catalogue, listing: Listing) -> set[int]:
+def _needs(catalogue: Catalogue, listing: ListedInstrument) -> set[int]:
     """An instrument, its legs and its underlyings, and theirs."""
     instrument = listing.instrument
     needed = {instrument.security_id}
@@ -233,11 +233,11 @@ class ChannelBooks:
             self._surveillance.phases.current(security_id, self.now_ns),
         )
 
-    def _own_markets(self) -> list[Market]:
+    def _own_markets(self) -> list[InstrumentMarket]:
         channel, channels_of = self.channel, self._channels_of
         return [market for market in self._markets.values() if channel in channels_of(market.instrument)]
 
-    def _statistics(self, market: Market) -> list[Update]:
+    def _statistics(self, market: InstrumentMarket) -> list[Update]:
         security_id, now_ns = market.security_id, self.now_ns
         told = market.statistics.snapshot(security_id, market.session, market.trade_date, now_ns)
         running = self._surveillance.auctions.get(security_id)
@@ -251,7 +251,7 @@ class ChannelBooks:
         return told
 
 
-def _resting(orders: Iterable[Order]) -> list[Resting]:
+def _resting(orders: Iterable[EnteredOrder]) -> list[Resting]:
     return [
         Resting(
             order.secondary_id, order.price, order.shown, order.inserted_ns, order.inserted_ns, order.firm,

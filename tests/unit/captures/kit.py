@@ -5,7 +5,7 @@ from decimal import Decimal
 from functools import cache
 
 from pregao.codecs.pcap.writer import ethernet_udp_frame, pcap_header, pcap_record
-from pregao.codecs.sbe import MessageEncoder, load_builtin_schema
+from pregao.codecs.sbe import SbeMessageEncoder, load_builtin_schema
 from pregao.feeds.binary.packets import PacketHeader, encode_packet
 
 TS = 1_743_426_900_123_456_789  # 2025-03-31 10:15:00.123456789 in São Paulo
@@ -14,8 +14,8 @@ PETR4, VALE3 = 100_000_123, 100_000_456
 
 
 @cache
-def encoder(version: int = 16) -> MessageEncoder:
-    return MessageEncoder(load_builtin_schema(), version)
+def encoder(version: int = 16) -> SbeMessageEncoder:
+    return SbeMessageEncoder(load_builtin_schema(), version)
 
 
 def message(template: int | str, fields: Mapping[str, object] | None = None, version: int = 16) -> bytes:

@@ -3,7 +3,13 @@
 from dataclasses import replace
 
 from pregao.exchange import control
-from pregao.exchange.catalogues.rules import AuctionTemplate, BandRule, Catalogue, Listing, TradingGroup
+from pregao.exchange.catalogues.rules import (
+    AuctionTemplate,
+    BandRule,
+    Catalogue,
+    ListedInstrument,
+    TradingGroup,
+)
 from pregao.exchange.commands import CancelOrder, ChangeOrder, NewOrder
 from pregao.exchange.desk import Desk
 from pregao.exchange.engine import Command, CommandOutcome, Engine
@@ -29,7 +35,7 @@ def clock(text: str) -> int:
 
 def listing(
     security_id: int, template: AuctionTemplate = TEMPLATE, *bands: BandRule, liquid: bool = True
-) -> Listing:
+) -> ListedInstrument:
     future = security_id in (DOL, WDO)
     instrument = Instrument(
         security_id,
@@ -44,13 +50,13 @@ def listing(
         closing_price=10_0000 * 10_000,
     )
     figures = {"settlement": 10_0000, "open_interest": 500} if future else {}
-    return Listing(
+    return ListedInstrument(
         instrument, template, bands, 10.0 - security_id, 0.02, liquid=liquid,
         largest_order=None if future else 100_000, **figures,
     )  # fmt: skip
 
 
-def catalogue(*listings: Listing, pairs: tuple[tuple[int, int], ...] = ((DOL, WDO),)) -> Catalogue:
+def catalogue(*listings: ListedInstrument, pairs: tuple[tuple[int, int], ...] = ((DOL, WDO),)) -> Catalogue:
     entries = listings or tuple(listing(each) for each in _SYMBOLS)
     codes = dict.fromkeys((each.instrument.group, each.instrument.channel) for each in entries)
     groups = tuple(

@@ -8,7 +8,7 @@ from itertools import pairwise
 from pregao.exchange.bands import Bands
 from pregao.exchange.conditions import can_open, forms_price
 from pregao.exchange.engine import CommandOutcome, Engine
-from pregao.exchange.market import Market
+from pregao.exchange.market import InstrumentMarket
 from pregao.exchange.statistics import average
 from pregao.model.events import (
     ClosingPrice,
@@ -200,7 +200,7 @@ class Checks:
             assert statistics.opening == opening
 
 
-def check_legs(events: Sequence[Event], markets: Mapping[int, Market]) -> None:
+def check_legs(events: Sequence[Event], markets: Mapping[int, InstrumentMarket]) -> None:
     """13.3.2, 4.2.1: behind an event in which a strategy traded comes an event of each of its legs, and
     what the legs traded is worth what the strategy did."""
     place = 0
@@ -208,7 +208,7 @@ def check_legs(events: Sequence[Event], markets: Mapping[int, Market]) -> None:
         place = _check_legs_of(events, place, markets)
 
 
-def _check_legs_of(events: Sequence[Event], place: int, markets: Mapping[int, Market]) -> int:
+def _check_legs_of(events: Sequence[Event], place: int, markets: Mapping[int, InstrumentMarket]) -> int:
     """The place behind the events of the legs."""
     event, after = events[place], place + 1
     traded: dict[int, list[Trade]] = defaultdict(list)

@@ -3,13 +3,13 @@
 import pytest
 
 from pregao.exchange.book import Book, BookError
-from pregao.exchange.orders import Order, OrderType, SegmentIds, TimeInForce, TradeIds
+from pregao.exchange.orders import EnteredOrder, OrderType, SegmentIds, TimeInForce, TradeIds
 from pregao.model.market import Side
 from tests.unit.exchange.desk import BUY, SELL
 
 
-def order(secondary_id: int, side: Side, price: int | None, size: int = 10) -> Order:
-    made = Order(secondary_id, 1, side, OrderType.LIMIT, TimeInForce.DAY, size, price, 1, 0)
+def order(secondary_id: int, side: Side, price: int | None, size: int = 10) -> EnteredOrder:
+    made = EnteredOrder(secondary_id, 1, side, OrderType.LIMIT, TimeInForce.DAY, size, price, 1, 0)
     made.take_priority(secondary_id, 0)
     return made
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pregao.exchange.commands import CancelOrder, CancelSide, ChangeOrder, NewOrder
-from pregao.exchange.market import Market
+from pregao.exchange.market import InstrumentMarket
 from pregao.exchange.orders import SelfTrade, TimeInForce
 from pregao.exchange.transaction import Transaction
 from pregao.model.events import Event, ExecutionSummary, OrderUpdate, Trade
@@ -131,7 +131,7 @@ def test_a_leg_s_guard_withdraws_the_implied_order() -> None:
     market.order(BUY, 9, 5.00, security_id=A)
     market.order(SELL, 9, 4.90, security_id=C)
 
-    def above(where: Market) -> tuple[int, int] | None:
+    def above(where: InstrumentMarket) -> tuple[int, int] | None:
         return (px(4.91), px(9.00)) if where.security_id == C else None
 
     market.hooks.trade_ranges.append(above)

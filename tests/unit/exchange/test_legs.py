@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pregao.exchange import commands as c
 from pregao.exchange import control
-from pregao.exchange.catalogues.rules import Listing
+from pregao.exchange.catalogues.rules import ListedInstrument
 from pregao.exchange.engine import CommandOutcome
 from pregao.exchange.legs import PricedLeg, price_legs
 from pregao.model.events import ExecutionStatistics, ExecutionSummary, Trade
@@ -197,12 +197,12 @@ def test_a_strategy_of_a_strategy_and_one_whose_legs_are_not_listed() -> None:
 
 
 def test_an_uncross_of_a_strategy_has_legs_without_a_summary() -> None:
-    def entry(security_id: int, **rest: Any) -> Listing:
+    def entry(security_id: int, **rest: Any) -> ListedInstrument:
         instrument = Instrument(
             security_id, f"S{security_id}", 72, "02" if "legs" in rest else "01", "S", SecurityType.FUT,
             Product.CURRENCY, tick=100, lot=1, **rest,
         )  # fmt: skip
-        return Listing(instrument, TEMPLATE, (), 1.0, 0.02)
+        return ListedInstrument(instrument, TEMPLATE, (), 1.0, 0.02)
 
     both = (Leg(B, "S2", BUY), Leg(A, "S1", SELL, 2))
     outrights = [entry(each, closing_price=CLOSING[each]) for each in (A, B)]

@@ -7,7 +7,7 @@ from pregao.exchange.auction import AuctionOrder, Levels, theoretical
 from pregao.exchange.bands import limits_of
 from pregao.exchange.book import BookSide, side_levels
 from pregao.exchange.catalogues.rules import BandRule
-from pregao.exchange.orders import Order, OrderType, TimeInForce
+from pregao.exchange.orders import EnteredOrder, OrderType, TimeInForce
 from pregao.model.market import BandType, LimitType, Midpoint, Side
 from tests.twins.plain_auction import slow_theoretical
 from tests.unit.exchange.desk_kit import ABC, Exchange
@@ -36,11 +36,11 @@ def test_the_limits_around_the_crossing_are_enough(levels: Levels, reference: in
 
 @given(st.lists(st.tuples(st.sampled_from(("in", "out", "less", "keep", "forget")), st.integers(0, 99))))
 def test_levels_that_are_kept_are_those_of_the_orders(steps: list[tuple[str, int]]) -> None:
-    side, orders = BookSide(Side.BUY), list[Order]()
+    side, orders = BookSide(Side.BUY), list[EnteredOrder]()
     for number, (step, pick) in enumerate(steps, 1):
         if step == "in":
             price = None if pick % 5 == 0 else pick
-            order = Order(number, 1, Side.BUY, OrderType.LIMIT, TimeInForce.DAY, 10, price, 1, 0)
+            order = EnteredOrder(number, 1, Side.BUY, OrderType.LIMIT, TimeInForce.DAY, 10, price, 1, 0)
             order.implied = pick % 7 == 0
             order.take_priority(number, 0)
             side.insert(order)
@@ -85,7 +85,7 @@ def test_the_quick_look_at_bands_says_what_the_bands_say(
         bands.set_band(ABC, rule, 0)
     bands.limit_quantity(ABC, None, largest)
     midpoints = guards.midpoints(market)
-    order = Order(1, ABC, Side.BUY, OrderType.LIMIT, TimeInForce.DAY, 500, price, 1, 0)
+    order = EnteredOrder(1, ABC, Side.BUY, OrderType.LIMIT, TimeInForce.DAY, 500, price, 1, 0)
     assert guards.check_order(market, order, 0) == bands.check(ABC, price, 500, midpoints)
     rule = bands.rule(ABC, BandType.AUCTION)
     assert rule is not None

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from pregao.exchange.market import Market
-from pregao.exchange.orders import Order, OrderType, SelfTrade, TimeInForce
+from pregao.exchange.market import InstrumentMarket
+from pregao.exchange.orders import EnteredOrder, OrderType, SelfTrade, TimeInForce
 from pregao.model.events import Event, ExecutionStatistics, ExecutionSummary, OrderUpdate, Trade
 from pregao.model.market import Action, Aggressor
 from tests.unit.exchange.desk import BUY, SELL, A, Desk, Reader, of, only_event, px, rows, updates
@@ -165,7 +165,7 @@ def test_self_trades_are_told() -> None:
     desk = Desk()
     met: list[tuple[int, int]] = []
 
-    def told(market: Market, incoming: Order, resting: Order, now_ns: int) -> None:
+    def told(market: InstrumentMarket, incoming: EnteredOrder, resting: EnteredOrder, now_ns: int) -> None:
         met.append((incoming.leaves, resting.leaves))
 
     desk.hooks.on_self_trade.append(told)

@@ -7,7 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from pregao.exchange import commands as c
 from pregao.exchange import control
-from pregao.exchange.catalogues.rules import BandRule, Catalogue, Listing, TradingGroup
+from pregao.exchange.catalogues.rules import BandRule, Catalogue, ListedInstrument, TradingGroup
 from pregao.exchange.desk import Desk
 from pregao.exchange.engine import Command, CommandOutcome, Engine
 from pregao.exchange.orders import OrderType, SelfTrade, TimeInForce
@@ -31,7 +31,7 @@ offsets = st.integers(-4, 4)
 quantities = st.integers(1, 9)
 
 
-def listing(security_id: int) -> Listing:
+def listing(security_id: int) -> ListedInstrument:
     legs = (Leg(A, "S1", Side.BUY), Leg(B, "S2", Side.SELL, 2)) if security_id == STRATEGY else ()
     instrument = Instrument(
         security_id, f"S{security_id}", 72, GROUPS[security_id], "S",
@@ -39,7 +39,7 @@ def listing(security_id: int) -> Listing:
         closing_price=-MIDDLE * 10_000 if legs else MIDDLE * 10_000, legs=legs,
     )  # fmt: skip
     bands = (BAND,) if security_id in (A, P) else ()
-    return Listing(instrument, TEMPLATE, bands, 1.0, 0.02, liquid=security_id != B)
+    return ListedInstrument(instrument, TEMPLATE, bands, 1.0, 0.02, liquid=security_id != B)
 
 
 def catalogue() -> Catalogue:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pregao.io.journal import Journal, JournalError, decode_records, encode_record
+from pregao.io.journal import FileJournal, JournalError, decode_records, encode_record
 
 RECORDS = [b'{"a":1}', b"", b"x" * 40, b"the last"]
 
@@ -52,29 +52,29 @@ def test_what_was_appended_is_there(
     path = tmp_path_factory.mktemp("journal") / "state"
     records = [record.replace(b"\xf5", b"") for record in records]
     for _ in range(restarts):
-        journal = Journal(path)
+        journal = FileJournal(path)
         journal.start_over(records[0])
         for record in records[1:]:
             journal.append(record)
         journal.close()
         assert journal.length == path.stat().st_size
-    again = Journal(path)
+    again = FileJournal(path)
     assert again.recovered == (records, 0)
     again.close()
 
 
 def test_two_processes_cannot_have_it(tmp_path: Path) -> None:
-    first = Journal(tmp_path / "state")
+    first = FileJournal(tmp_path / "state")
     with pytest.raises(JournalError, match="another process"):
-        Journal(tmp_path / "state")
+        FileJournal(tmp_path / "state")
     first.close()
-    Journal(tmp_path / "state").close()
+    FileJournal(tmp_path / "state").close()
 
 
 def test_a_write_that_fails_half_way_leaves_what_was_there_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    journal = Journal(tmp_path / "state")
+    journal = FileJournal(tmp_path / "state")
     journal.start_over(b"first")
     journal.append(b"second")
     real = os.write
@@ -92,7 +92,7 @@ def test_a_write_that_fails_half_way_leaves_what_was_there_before(
         journal.append(b"fourth")
     journal.close()
     monkeypatch.undo()
-    again = Journal(tmp_path / "state")
+    again = FileJournal(tmp_path / "state")
     assert again.recovered == ([b"first", b"second"], 0)
     again.close()
 
@@ -101,7 +101,7 @@ def test_a_write_that_fails_half_way_leaves_what_was_there_before(
 def test_where_it_cannot_start_over_the_old_one_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
-    journal = Journal(tmp_path / "state")
+    journal = FileJournal(tmp_path / "state")
     journal.start_over(b"first")
 
     def fails(*_: object) -> None:
@@ -113,7 +113,7 @@ def test_where_it_cannot_start_over_the_old_one_goes_on(
             journal.start_over(b"another")
     journal.append(b"second")
     journal.close()
-    again = Journal(tmp_path / "state")
+    again = FileJournal(tmp_path / "state")
     assert again.recovered == ([b"first", b"second"], 0)
     again.close()
     assert {each.name for each in tmp_path.iterdir()} == {"state", "state.lock"}

@@ -10,7 +10,7 @@ import pytest
 from pregao.lake.maintenance.vacuum import vacuum
 from pregao.lake.plan.anchors import Loop
 from pregao.lake.plan.captures import CaptureLayout
-from pregao.lake.plan.contents import Form
+from pregao.lake.plan.contents import CaptureForm
 from pregao.lake.plan.marks import Symbols
 from pregao.lake.plan.slicing import FROM_FIRST, TO_LAST, FilePart, LoopPart, Slice
 from pregao.lake.plan.stored import Stored
@@ -33,7 +33,7 @@ def _symbols(instruments: int) -> Symbols:
 
 
 def _slice(loops: list[Loop], symbols: Symbols) -> Slice:
-    layout = CaptureLayout(Stored("a.pcap", 1, "1"), next(iter(Form)))
+    layout = CaptureLayout(Stored("a.pcap", 1, "1"), next(iter(CaptureForm)))
     part = FilePart(layout, 1, 84, 0, 9, [1], np.zeros(1, np.int64))
     parts = [LoopPart(loop, part) for loop in loops]
     return Slice(

@@ -12,7 +12,7 @@ from pregao.recovery.arbitration import SequencedPacket
 from pregao.recovery.channel import ChannelMachine
 from pregao.recovery.events import Event
 from pregao.recovery.held import SnapshotHeader
-from pregao.recovery.instruments import BookStatus, Decision, Mark, Part, part_of
+from pregao.recovery.instruments import BookStatus, Decision, Mark, VerifiedPart, part_of
 from pregao.recovery.loops import Follow
 from pregao.recovery.policy import ChannelSettings
 from pregao.recovery.sequence import RecoveryStream, Site, number_of
@@ -46,12 +46,12 @@ class ToyClient:
     def clear_statistics(self, index: int) -> None:
         self.statistics[index] = {}
 
-    def load_snapshot(self, index: int, parts: Part) -> None:
+    def load_snapshot(self, index: int, parts: VerifiedPart) -> None:
         assert self._snapshot is not None
         _, orders, figures = self._snapshot
-        if parts & Part.BOOK:
+        if parts & VerifiedPart.BOOK:
             self.books[index] = dict(orders)
-        if parts & Part.STATISTICS:
+        if parts & VerifiedPart.STATISTICS:
             self.statistics[index] = dict(figures)
 
     def catch_up(self) -> None:
@@ -65,7 +65,7 @@ class ToyClient:
         """The toy's phases are of no group."""
         return 0
 
-    def apply_held(self, index: int, after_at: int, parts: Part) -> None:
+    def apply_held(self, index: int, after_at: int, parts: VerifiedPart) -> None:
         for row in self.machine.held.chain(self.machine.table.sync[index]):
             if row["at"] > after_at and part_of(int(row["kind"])) & parts:
                 self._apply(index, row)

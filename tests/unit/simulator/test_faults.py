@@ -9,7 +9,7 @@ import pytest
 from pregao.feeds.binary.packets import PacketHeader
 from pregao.model.errors import ConfigurationError
 from pregao.model.streams import Feed, Stream
-from pregao.simulator.fault_plan import DayOfWrongs, Deed, DeedFile, DeedList
+from pregao.simulator.fault_plan import AppliedFault, DayOfFaults, FaultFile, FaultList
 from pregao.simulator.faults import (
     ANY_TIME,
     IN_LOOP,
@@ -104,10 +104,12 @@ class Kept:
         return [number for _, number in self.packets]
 
 
-def run(spec: str, feed: Feed = Feed.B, count: int = 2000, *, every: int = 10) -> tuple[list[Deed], Kept]:
+def run(
+    spec: str, feed: Feed = Feed.B, count: int = 2000, *, every: int = 10,
+) -> tuple[list[AppliedFault], Kept]:
     """Packets of half an hour from 11:00, one in `every` a heartbeat."""
-    log, kept = DeedList(), Kept()
-    day = DayOfWrongs(parse_faults(spec), CLOCK, 1, 84)
+    log, kept = FaultList(), Kept()
+    day = DayOfFaults(parse_faults(spec), CLOCK, 1, 84)
     impaired = ImpairedCapture(kept, 84, Stream.INCREMENTAL, feed, day, "2026-11-16", log)
     for n in range(1, count + 1):
         now_ns = MIDNIGHT + 10 * 3600 * SECOND + n * 7 * 3600 * SECOND // count
@@ -175,8 +177,8 @@ def test_one_fault_does_not_move_another() -> None:
 
 
 def test_log_is_a_table(tmp_path: Path) -> None:
-    log = DeedFile(tmp_path / "faults.parquet", "loss=5%", 7)
-    deed = Deed("2026-11-16", "loss", 84, "B", "incremental", 1, 17, MIDNIGHT)
+    log = FaultFile(tmp_path / "faults.parquet", "loss=5%", 7)
+    deed = AppliedFault("2026-11-16", "loss", 84, "B", "incremental", 1, 17, MIDNIGHT)
     for _ in range(5000):
         log.note(deed)
     log.close()
@@ -188,8 +190,8 @@ def test_log_is_a_table(tmp_path: Path) -> None:
 
 
 def test_a_log_that_is_not_whole_leaves_nothing(tmp_path: Path) -> None:
-    log = DeedFile(tmp_path / "faults.parquet", "", 1)
+    log = FaultFile(tmp_path / "faults.parquet", "", 1)
     for _ in range(5000):
-        log.note(Deed("2026-11-16", "loss", 84, "B", "incremental", 1, 17, MIDNIGHT))
+        log.note(AppliedFault("2026-11-16", "loss", 84, "B", "incremental", 1, 17, MIDNIGHT))
     log.discard()
     assert not list(tmp_path.iterdir())

@@ -10,7 +10,7 @@ import pytest
 from pregao.captures.streams import stream_of_file_name
 from pregao.codecs.pcap.datagrams import DatagramReader
 from pregao.codecs.pcap.outcomes import Datagram
-from pregao.codecs.sbe import Message, load_builtin_schema
+from pregao.codecs.sbe import SbeMessage, load_builtin_schema
 from pregao.feeds.binary.packets import MAX_PACKET, Packet, PacketDecoder, PacketHeader
 from pregao.market import Market
 from pregao.model.streams import Feed, Stream
@@ -68,16 +68,16 @@ def packets(path: Path) -> Iterator[Packet]:
         yield packet
 
 
-def messages(path: Path) -> Iterator[Message]:
+def messages(path: Path) -> Iterator[SbeMessage]:
     return messages_of(packets(path))
 
 
-def messages_of(read: Iterable[Packet]) -> Iterator[Message]:
+def messages_of(read: Iterable[Packet]) -> Iterator[SbeMessage]:
     for packet in read:
         yield from (placed.message for placed in packet.messages)
 
 
-def fields(message: Message) -> dict[str, object]:
+def fields(message: SbeMessage) -> dict[str, object]:
     assert message.fields is not None
     return message.fields
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from pregao.captures.decoded import DecodedMessage
 from pregao.captures.formats.json_lines import to_json
-from pregao.feeds.decoding import BlockShape, Decoder, Form
+from pregao.feeds.decoding import BlockShape, Decoder, ValueForm
 
 LINEAGE = (
     "file", "packet", "ts_ns", "channel", "seq_version", "seq_num", "sending_time",
@@ -37,7 +37,7 @@ def columns_of(shapes: Sequence[BlockShape]) -> list[str]:
 
 
 def _joined_columns(shapes: Sequence[BlockShape]) -> frozenset[str]:
-    return frozenset(f.name for shape in shapes for f in shape.fields if f.form is Form.CHOICES)
+    return frozenset(f.name for shape in shapes for f in shape.fields if f.form is ValueForm.CHOICES)
 
 
 class CsvFormat:

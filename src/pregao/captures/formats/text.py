@@ -15,7 +15,7 @@ from typing import Any
 from pregao.captures.decoded import DecodedMessage
 from pregao.captures.formats.times import Clock, date_of
 from pregao.captures.symbols import SymbolTable
-from pregao.feeds.decoding import BlockShape, Decoder, FieldShape, Form, Wording
+from pregao.feeds.decoding import BlockShape, Decoder, FieldShape, ValueForm, Wording
 from pregao.model.streams import Feed, Stream
 
 # Colours of a terminal, or none.
@@ -76,17 +76,17 @@ def _escape(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-def show_field(form: Form, clock: Clock, palette: Palette, wording: Wording) -> Show:
+def show_field(form: ValueForm, clock: Clock, palette: Palette, wording: Wording) -> Show:
     """How to show a field of this form."""
-    simple: dict[Form, Show] = {
-        Form.TIME: clock.local,
-        Form.SECONDS: lambda value, _: clock.seconds(value),
-        Form.DECIMAL: lambda value, _: price(value),
-        Form.DATE: lambda value, _: date_of(value),
-        Form.MONTH: _show_month,
-        Form.COMPOSITE: _show_composite,
-        Form.CHOICE: lambda value, _: _choice(value, palette, wording),
-        Form.CHOICES: lambda value, _: ",".join(_bit(bit, palette) for bit in value) or None,
+    simple: dict[ValueForm, Show] = {
+        ValueForm.TIME: clock.local,
+        ValueForm.SECONDS: lambda value, _: clock.seconds(value),
+        ValueForm.DECIMAL: lambda value, _: price(value),
+        ValueForm.DATE: lambda value, _: date_of(value),
+        ValueForm.MONTH: _show_month,
+        ValueForm.COMPOSITE: _show_composite,
+        ValueForm.CHOICE: lambda value, _: _choice(value, palette, wording),
+        ValueForm.CHOICES: lambda value, _: ",".join(_bit(bit, palette) for bit in value) or None,
     }
     return simple.get(form, lambda value, _: show_any(value))
 

@@ -157,7 +157,7 @@ class FileRuns:
     def _source(self, flow: int, columns: RunColumns, row: int, payloads: Bytes) -> int:
         start = int(columns.offset[row])
         payload = payloads.data[start : start + int(columns.length[row])]
-        return self._sources.number(Endpoint(4, flow >> 16, flow & 0xFFFF), payload)
+        return self._sources.number(Endpoint(*Destination.of_flow(flow)), payload)
 
     def _one(self, datagram: Datagram) -> PacketRun:
         """A datagram that the plain chain found, as a run of its own."""

@@ -12,9 +12,10 @@ import numpy as np
 from pregao.codecs.fast import kernel_tables as t
 from pregao.codecs.fast.decoder import Fields, Referred
 from pregao.codecs.fast.kernels.messages import decode_messages
-from pregao.codecs.fast.plan import Numbers, Plan, Table, site_of
+from pregao.codecs.fast.plan import FastPlan, Numbers, PlannedTable, site_of
 from pregao.codecs.fast.templates import (
     DynamicReference,
+    FastType,
     Field,
     Group,
     Instruction,
@@ -22,7 +23,6 @@ from pregao.codecs.fast.templates import (
     Raw,
     Scaled,
     SplitDecimal,
-    Type,
 )
 from pregao.codecs.fast.wire import FastError, FastFinding, standard_number
 from pregao.kernel_context import Context
@@ -34,20 +34,20 @@ MAX_FINDINGS: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class TableColumns:
+class FastTableColumns:
     """The rows of a table. `origins`: the message (root tables) or the row of the parent; `sites`: the
     dynamic reference that brought it."""
 
-    table: Table
+    table: PlannedTable
     rows: int
     origins: Numbers
     sites: Numbers
 
 
-class ColumnDecoder:
+class FastColumnDecoder:
     """Decodes batches of messages. The columns are its own memory: the next batch overwrites them."""
 
-    def __init__(self, plan: Plan, *, strict: bool = False, reset_each_message: bool = True) -> None:
+    def __init__(self, plan: FastPlan, *, strict: bool = False, reset_each_message: bool = True) -> None:
         self.plan = plan
         self._program = plan.program.copy()
         self._tables = np.zeros((len(plan.tables), t.TABLE_SIZE), np.int64)
@@ -100,7 +100,7 @@ class ColumnDecoder:
             self._sites[index] = _grown(self._sites[index], used, room, np.int64)
             row[t.TABLE_SITES // 8] = self._sites[index].ctypes.data
         for column in table.columns:
-            kind = np.uint64 if column.type is Type.UINT64 else np.int64
+            kind = np.uint64 if column.type is FastType.UINT64 else np.int64
             place = column.index
             if column.has_values:
                 self._values[place] = _grown(self._values[place], used, room, kind)
@@ -201,10 +201,10 @@ class ColumnDecoder:
         decimal = (is_value and op & ~7 == t.DECIMALS) or field.endswith(".mantissa")
         return template, field, standard_number(fault, tail=tail, decimal=decimal)
 
-    def table(self, index: int) -> TableColumns:
+    def table(self, index: int) -> FastTableColumns:
         rows = int(self._tables[index, t.TABLE_ROWS // 8])
         sites = self._sites[index][:rows]
-        return TableColumns(self.plan.tables[index], rows, self._origins[index][:rows], sites)
+        return FastTableColumns(self.plan.tables[index], rows, self._origins[index][:rows], sites)
 
     def values(self, column: int) -> tuple[Numbers, Numbers]:
         """Values and validity of a column of the plan; where it is not valid the value means nothing."""
@@ -212,12 +212,12 @@ class ColumnDecoder:
         rows = int(self._tables[table.index, t.TABLE_ROWS // 8])
         return self._values[column][:rows], self._valid[column][:rows].view(bool)
 
-    def string(self, piece: int, kind: Type) -> bytes:
+    def string(self, piece: int, kind: FastType) -> bytes:
         """The bytes of a slice."""
         source = self._heap if piece & t.IN_HEAP else self._buffer
         at = (piece & ~t.IN_HEAP) >> t.LENGTH_BITS
         data = source[at : at + (piece & t.LENGTH_MASK)]
-        return bytes(data & 0x7F) if kind is Type.ASCII else bytes(data)
+        return bytes(data & 0x7F) if kind is FastType.ASCII else bytes(data)
 
     def messages(self) -> list[tuple[str, Fields] | None]:
         """All messages as a `MessageDecoder` gives them; None where one is at fault."""
@@ -294,7 +294,7 @@ class ColumnDecoder:
     def _shown(self, each: Field, table: int, row: int, name: str) -> Any:
         if each.operator is Operator.CONSTANT and not each.optional:
             return _as_people_see(each.initial, each.type)
-        if each.type is Type.DECIMAL:
+        if each.type is FastType.DECIMAL:
             return self._scaled(table, row, name, name + "\0exponent")
         value = self._at(table, name, row)
         if value is None or each.type.is_integer:
@@ -302,8 +302,8 @@ class ColumnDecoder:
         return _as_people_see(self.string(value, each.type), each.type)
 
 
-def _as_people_see(value: Raw | None, kind: Type) -> Any:
-    if isinstance(value, bytes) and kind is not Type.BYTES:
+def _as_people_see(value: Raw | None, kind: FastType) -> Any:
+    if isinstance(value, bytes) and kind is not FastType.BYTES:
         return value.decode("utf-8", "replace")
     return value
 

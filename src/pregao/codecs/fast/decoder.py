@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from pregao.codecs.fast.operators import MAX_EXPONENT, Entry, FieldReader
 from pregao.codecs.fast.templates import (
     DynamicReference,
+    FastType,
     Field,
     Group,
     Instruction,
@@ -21,7 +22,6 @@ from pregao.codecs.fast.templates import (
     SplitDecimal,
     Template,
     Templates,
-    Type,
     least_bytes,
 )
 from pregao.codecs.fast.wire import (
@@ -49,7 +49,7 @@ class Referred(NamedTuple):
 
 
 @dataclass(slots=True)
-class Message:
+class TemplateMessage:
     template: Template
     fields: Fields
     end: int  # where it ends in the buffer
@@ -60,7 +60,7 @@ class Message:
         return self.template.name
 
 
-class MessageDecoder:
+class FastMessageDecoder:
     """Decodes messages of one template file. B3 resets the state at every message (3.1.15 of UMDF FIX/FAST):
     without `reset_each_message` it is kept from one to the next, as the standard has it."""
 
@@ -75,7 +75,9 @@ class MessageDecoder:
         self._entries: list[Entry | None] = [None] * len(self.templates.slots)
         self._template: Template | None = None  # that of the template id before
 
-    def decode(self, buffer: bytes | memoryview, offset: int = 0, length: int | None = None) -> Message:
+    def decode(
+        self, buffer: bytes | memoryview, offset: int = 0, length: int | None = None,
+    ) -> TemplateMessage:
         """The message that fills `length` bytes from `offset` on, all of them."""
         end = len(buffer) if length is None else offset + length
         message = self.decode_next(buffer, offset, end)
@@ -83,7 +85,9 @@ class MessageDecoder:
             raise FastError(Fault.FAST_BYTES_LEFT_OVER, message.end, template=message.template.name)
         return message
 
-    def decode_next(self, buffer: bytes | memoryview, offset: int = 0, end: int | None = None) -> Message:
+    def decode_next(
+        self, buffer: bytes | memoryview, offset: int = 0, end: int | None = None,
+    ) -> TemplateMessage:
         """The message at `offset`, which ends where its template does. FastError when it is none."""
         if self._reset_each:
             self.reset()
@@ -92,13 +96,13 @@ class MessageDecoder:
             template, fields = walk.segment()
         except WireError as error:
             raise walk.error(error.fault, error.offset) from None
-        return Message(template, fields, walk.wire.at, walk.findings)
+        return TemplateMessage(template, fields, walk.wire.at, walk.findings)
 
 
 class _Walk(FieldReader):
     """One message on its way through the instructions of its template."""
 
-    def __init__(self, decoder: MessageDecoder, wire: WireReader) -> None:
+    def __init__(self, decoder: FastMessageDecoder, wire: WireReader) -> None:
         super().__init__(wire, decoder._entries)
         self.findings: list[FastFinding] = []
         self._decoder = decoder
@@ -111,7 +115,7 @@ class _Walk(FieldReader):
         number = standard_number(
             fault,
             tail=field is not None and field.operator is Operator.TAIL,
-            decimal=field is not None and (field.type is Type.DECIMAL or "\0mantissa" in field.name),
+            decimal=field is not None and (field.type is FastType.DECIMAL or "\0mantissa" in field.name),
         )
         return FastError(fault, offset, number=number, template=self._template, field=self._place())
 
@@ -148,7 +152,7 @@ class _Walk(FieldReader):
         at = self.wire.at
         number = self.wire.unsigned()
         template = self._decoder.templates.by_id.get(number)
-        if number > Type.UINT32.maximum:
+        if number > FastType.UINT32.maximum:
             raise WireError(Fault.FAST_INTEGER_OUT_OF_RANGE, at)
         if template is None:
             raise WireError(Fault.FAST_UNKNOWN_TEMPLATE, at)
@@ -229,6 +233,6 @@ class _Walk(FieldReader):
 
     def _shown(self, field: Field, value: Raw | None) -> Any:
         """A value as people get it; strings are bytes until here."""
-        if isinstance(value, bytes) and field.type is not Type.BYTES:
+        if isinstance(value, bytes) and field.type is not FastType.BYTES:
             return value.decode("utf-8", "replace")
         return value

@@ -12,6 +12,7 @@ from pregao.codecs.fast.decoder import MAX_REFERENCES, Referred
 from pregao.codecs.fast.initial import fits_mantissa
 from pregao.codecs.fast.operators import MAX_EXPONENT, Entry
 from pregao.codecs.fast.templates import (
+    FastType,
     Field,
     Group,
     Instruction,
@@ -22,7 +23,6 @@ from pregao.codecs.fast.templates import (
     SplitDecimal,
     Template,
     Templates,
-    Type,
 )
 from pregao.codecs.fast.wire import (
     NULL,
@@ -46,7 +46,7 @@ class _UnfitError(Exception):
         super().__init__(reason)
 
 
-class MessageEncoder:
+class FastMessageEncoder:
     """Encodes messages of one template file; the state is kept as the decoder keeps it."""
 
     def __init__(self, templates: Templates, *, reset_each_message: bool = True) -> None:
@@ -78,7 +78,7 @@ class MessageEncoder:
 
 
 class _Writing:
-    def __init__(self, encoder: MessageEncoder, entries: list[Entry | None]) -> None:
+    def __init__(self, encoder: FastMessageEncoder, entries: list[Entry | None]) -> None:
         self._encoder, self._entries = encoder, entries
         self._bits: list[bool] = []
         self._path: list[str] = []
@@ -193,11 +193,11 @@ class _Writing:
             if not isinstance(value, int) or not field.type.minimum <= value <= field.type.maximum:
                 raise self._unfit(f"{value!r:.40} is no {field.type.name}", field.name)
             return int(value)
-        if field.type is Type.DECIMAL:
+        if field.type is FastType.DECIMAL:
             return self._scaled(field.name, value, None)
         if isinstance(value, str):
             value = value.encode("utf-8", "surrogatepass")
-        if not isinstance(value, bytes) or (field.type is Type.ASCII and not value.isascii()):
+        if not isinstance(value, bytes) or (field.type is FastType.ASCII and not value.isascii()):
             raise self._unfit(f"{value!r:.40} is no {field.type.name}", field.name)
         return value
 
@@ -226,7 +226,7 @@ class _Writing:
             return write_integer(value, field.type, field.optional)
         if isinstance(value, Scaled):
             return write_scaled(value, field.optional)
-        if field.type is Type.ASCII:
+        if field.type is FastType.ASCII:
             return write_ascii(value, field.optional)
         return write_byte_vector(value, field.optional)
 
@@ -275,7 +275,7 @@ class _Writing:
             exponent = write_wide(value.exponent - old.exponent, field.optional)
             return exponent + write_signed(value.mantissa - old.mantissa)
         removed, text = _string_delta(value, base if isinstance(base, bytes) else b"")
-        body = write_ascii(text, False) if field.type is Type.ASCII else write_byte_vector(text, False)
+        body = write_ascii(text, False) if field.type is FastType.ASCII else write_byte_vector(text, False)
         return write_wide(removed, field.optional) + body
 
 

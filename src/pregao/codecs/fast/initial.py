@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from pregao.codecs.fast.templates import Raw, Scaled, Type
+from pregao.codecs.fast.templates import FastType, Raw, Scaled
 
 _BLANKS: Final = " \t\r\n"
 _INTEGER: Final = re.compile(r"-?[0-9]{1,40}")
@@ -16,16 +16,16 @@ class UnfitValueError(ValueError):
     """A text that is no value of its type."""
 
 
-def initial_value(text: str, kind: Type) -> Raw:
+def initial_value(text: str, kind: FastType) -> Raw:
     if kind.is_integer:
         return _integer(text.strip(_BLANKS), kind)
-    if kind is Type.DECIMAL:
+    if kind is FastType.DECIMAL:
         return _decimal(text.strip(_BLANKS))
-    if kind is Type.ASCII:
+    if kind is FastType.ASCII:
         if not text.isascii():
             raise UnfitValueError("not ASCII")
         return text.encode("ascii")
-    if kind is Type.UNICODE:
+    if kind is FastType.UNICODE:
         return text.encode("utf-8")
     digits = "".join(text.split())
     if not _HEX.fullmatch(digits):
@@ -33,7 +33,7 @@ def initial_value(text: str, kind: Type) -> Raw:
     return bytes.fromhex(digits)
 
 
-def _integer(text: str, kind: Type) -> int:
+def _integer(text: str, kind: FastType) -> int:
     if not _INTEGER.fullmatch(text) or (text.startswith("-") and not kind.is_signed):
         raise UnfitValueError(f"{text[:40]!r} is no {kind.name}")
     value = int(text)
@@ -64,4 +64,4 @@ def normalized(mantissa: int, exponent: int) -> Scaled:
 
 
 def fits_mantissa(value: int) -> bool:
-    return Type.INT64.minimum <= value <= Type.INT64.maximum
+    return FastType.INT64.minimum <= value <= FastType.INT64.maximum

@@ -5,7 +5,7 @@ Written by `plan` and by whoever owns the columns, read by `kernels`.
 
 from pregao.codecs.fast.decoder import MAX_EMPTY_ELEMENTS, MAX_REFERENCES
 from pregao.codecs.fast.operators import MAX_EXPONENT, MAX_MADE
-from pregao.codecs.fast.templates import Operator, Type
+from pregao.codecs.fast.templates import FastType, Operator
 from pregao.model.errors import Fault
 
 NONE = int(Fault.NONE)
@@ -39,8 +39,8 @@ SEQUENCE, ELEMENT_END, GROUP, GROUP_END, REFERENCE, END, NULL_RUN, ABSENT_RUN = 
 OP_NONE, OP_CONSTANT, OP_DEFAULT = int(Operator.NONE), int(Operator.CONSTANT), int(Operator.DEFAULT)
 OP_COPY, OP_INCREMENT, OP_DELTA = int(Operator.COPY), int(Operator.INCREMENT), int(Operator.DELTA)
 OP_TAIL = int(Operator.TAIL)
-ASCII, UNICODE, DECIMAL = int(Type.ASCII), int(Type.UNICODE), int(Type.DECIMAL)
-UINT64 = int(Type.UINT64)
+ASCII, UNICODE, DECIMAL = int(FastType.ASCII), int(FastType.UNICODE), int(FastType.DECIMAL)
+UINT64 = int(FastType.UINT64)
 
 # Fields of a row of the program: one instruction.
 # HAS_BIT 2 and more: where the bit is not set the field is absent, and so many bytes of program are

@@ -2,7 +2,7 @@
 
 from typing import Final, NamedTuple
 
-from pregao.codecs.fast.templates import Field, Operator, Raw, Scaled, Type
+from pregao.codecs.fast.templates import FastType, Field, Operator, Raw, Scaled
 from pregao.codecs.fast.wire import PresenceMap, WireError, WireReader
 from pregao.model.errors import Fault
 
@@ -13,7 +13,7 @@ MAX_MADE: Final = 1 << 20  # bytes of strings that deltas and tails may make in 
 class Entry(NamedTuple):
     """A previous value. None as an entry is undefined; a value of None is empty."""
 
-    type: Type
+    type: FastType
     value: Raw | None
 
 
@@ -50,7 +50,7 @@ class FieldReader:
                     value = self._left_out(field, start)
             case Operator.DELTA:
                 value = self._delta(field, start)
-        if isinstance(value, bytes) and field.type is Type.UNICODE and not _is_utf8(value):
+        if isinstance(value, bytes) and field.type is FastType.UNICODE and not _is_utf8(value):
             self.report(Fault.FAST_BAD_UTF8, start)
         if isinstance(value, Scaled) and not -MAX_EXPONENT <= value.exponent <= MAX_EXPONENT:
             self.report(Fault.FAST_EXPONENT_OUT_OF_RANGE, start)
@@ -60,15 +60,15 @@ class FieldReader:
         """A value as it stands in the stream; None is NULL."""
         if field.type.is_integer:
             return self.wire.integer(field.type, field.optional)
-        if field.type is Type.DECIMAL:
-            exponent = self.wire.integer(Type.INT32, field.optional)
+        if field.type is FastType.DECIMAL:
+            exponent = self.wire.integer(FastType.INT32, field.optional)
             return None if exponent is None else Scaled(self._mantissa(), exponent)
-        if field.type is Type.ASCII:
+        if field.type is FastType.ASCII:
             return self.wire.ascii(field.optional)
         return self.wire.byte_vector(field.optional)
 
     def _mantissa(self) -> int:
-        mantissa = self.wire.integer(Type.INT64, False)
+        mantissa = self.wire.integer(FastType.INT64, False)
         assert mantissa is not None
         return mantissa
 
@@ -123,17 +123,17 @@ class FieldReader:
         if field.type.is_integer:
             assert base is None or isinstance(base, int)
             return _within(field.type, (base or 0) + sent, start)
-        if field.type is Type.DECIMAL:
+        if field.type is FastType.DECIMAL:
             old = base if isinstance(base, Scaled) else Scaled(0, 0)
             added = self.wire.wide(False)
             assert added is not None
-            exponent = _within(Type.INT32, old.exponent + sent, start)
-            return Scaled(_within(Type.INT64, old.mantissa + added, start), exponent)
+            exponent = _within(FastType.INT32, old.exponent + sent, start)
+            return Scaled(_within(FastType.INT64, old.mantissa + added, start), exponent)
         old_bytes = base if isinstance(base, bytes) else b""
         removed = sent if sent >= 0 else -sent - 1
         if removed > len(old_bytes):
             raise WireError(Fault.FAST_SUBTRACTION_TOO_LONG, start)
-        text = self.wire.ascii(False) if field.type is Type.ASCII else self.wire.byte_vector(False)
+        text = self.wire.ascii(False) if field.type is FastType.ASCII else self.wire.byte_vector(False)
         assert text is not None
         left = len(old_bytes) - removed
         return self._made(old_bytes[:left] + text if sent >= 0 else text + old_bytes[removed:], start)
@@ -146,7 +146,7 @@ class FieldReader:
         return value
 
 
-def _within(kind: Type, value: int, start: int) -> int:
+def _within(kind: FastType, value: int, start: int) -> int:
     if not kind.minimum <= value <= kind.maximum:
         raise WireError(Fault.FAST_VALUE_OUT_OF_RANGE, start)
     return value

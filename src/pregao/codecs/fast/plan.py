@@ -14,6 +14,7 @@ import numpy as np
 from pregao.codecs.fast import kernel_tables as t
 from pregao.codecs.fast.templates import (
     DynamicReference,
+    FastType,
     Field,
     Group,
     Instruction,
@@ -24,7 +25,6 @@ from pregao.codecs.fast.templates import (
     SplitDecimal,
     Template,
     Templates,
-    Type,
     least_bytes,
 )
 
@@ -35,24 +35,24 @@ _MAX_RUNS: Final = {t.NULL_RUN: 8, t.ABSENT_RUN: 32}  # fields: bytes of a word,
 
 
 @dataclass(slots=True)
-class Column:
+class PlannedColumn:
     """Values of one field, a decimal's mantissa or exponent, the length of a sequence, or (without values)
     whether a group is there."""
 
     index: int
     name: str  # dotted for fields of groups
-    type: Type
+    type: FastType
     has_values: bool = True
 
 
 @dataclass(slots=True)
-class Table:
+class PlannedTable:
     index: int
     name: str
     template: Template
     parent: int | None = None
     is_referred: bool = False
-    columns: list[Column] = field(default_factory=list)
+    columns: list[PlannedColumn] = field(default_factory=list)
 
     @property
     def is_root(self) -> bool:
@@ -60,10 +60,10 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Plan:
+class FastPlan:
     templates: Templates
-    tables: tuple[Table, ...]
-    columns: tuple[Column, ...]
+    tables: tuple[PlannedTable, ...]
+    columns: tuple[PlannedColumn, ...]
     program: Numbers  # int64[instruction, INSTRUCTION]
     places: tuple[tuple[str, str], ...]  # template and field of each instruction, for people
     rows: Numbers  # int64[template, TEMPLATE_ROW]
@@ -74,22 +74,22 @@ class Plan:
     root_of: dict[str, tuple[int, int]]  # name of a template → its tables, as a message and referred to
 
 
-def make_plan(templates: Templates) -> Plan:
+def make_plan(templates: Templates) -> FastPlan:
     return _Planner(templates).plan()
 
 
 class _Planner:
     def __init__(self, templates: Templates) -> None:
         self.templates = templates
-        self.tables: list[Table] = []
-        self.columns: list[Column] = []
+        self.tables: list[PlannedTable] = []
+        self.columns: list[PlannedColumn] = []
         self.program: list[list[int]] = []
         self.places: list[tuple[str, str]] = []
         self.pool = bytearray()
         self.column_of: dict[tuple[int, str], int] = {}
         self.child_of: dict[tuple[int, str], int] = {}
 
-    def plan(self) -> Plan:
+    def plan(self) -> FastPlan:
         rows, roots = [], {}
         for template in self.templates:
             begin, table = len(self.program), self._template(template, referred=False)
@@ -105,7 +105,7 @@ class _Planner:
         for number, table_ in enumerate(self.tables):
             assert number == table_.index
         self._sort_columns()
-        return Plan(
+        return FastPlan(
             templates=self.templates,
             tables=tuple(self.tables),
             columns=tuple(self.columns),
@@ -131,8 +131,8 @@ class _Planner:
             if row[t.COLUMN // 8] != _NO_COLUMN:
                 row[t.COLUMN // 8] = numbers[row[t.COLUMN // 8]]
 
-    def _table(self, name: str, template: Template, parent: int | None, referred: bool) -> Table:
-        table = Table(len(self.tables), name, template, parent, referred)
+    def _table(self, name: str, template: Template, parent: int | None, referred: bool) -> PlannedTable:
+        table = PlannedTable(len(self.tables), name, template, parent, referred)
         self.tables.append(table)
         return table
 
@@ -142,7 +142,7 @@ class _Planner:
         self._emit(table, "", op=t.END, has_map=1)
         return table.index
 
-    def _emit(self, table: Table, name: str, *, column: int = _NO_COLUMN, **values: int) -> list[int]:
+    def _emit(self, table: PlannedTable, name: str, *, column: int = _NO_COLUMN, **values: int) -> list[int]:
         row = [0] * t.INSTRUCTION
         for key, value in values.items():
             place = getattr(t, key.upper()) // 8
@@ -152,14 +152,14 @@ class _Planner:
         self.places.append((table.template.name, name.replace("\0", ".")))
         return row
 
-    def _column(self, table: Table, name: str, kind: Type, has_values: bool = True) -> int:
-        column = Column(len(self.columns), name, kind, has_values)
+    def _column(self, table: PlannedTable, name: str, kind: FastType, has_values: bool = True) -> int:
+        column = PlannedColumn(len(self.columns), name, kind, has_values)
         self.columns.append(column)
         table.columns.append(column)
         self.column_of[table.index, name] = column.index
         return column.index
 
-    def _block(self, instructions: tuple[Instruction, ...], table: Table, prefix: str) -> None:
+    def _block(self, instructions: tuple[Instruction, ...], table: PlannedTable, prefix: str) -> None:
         sent = [each for each in instructions if not _is_always_constant(each)]
         while sent:
             kind, count = _run(sent)
@@ -169,7 +169,7 @@ class _Planner:
                 self._instructions(sent[:1], table, prefix)
             del sent[: max(count, 1)]
 
-    def _fields_of_run(self, kind: int, run: list[Instruction], table: Table, prefix: str) -> None:
+    def _fields_of_run(self, kind: int, run: list[Instruction], table: PlannedTable, prefix: str) -> None:
         row = self._emit(table, prefix, op=kind, count=len(run))
         first = len(self.program)
         if kind == t.NULL_RUN:
@@ -179,7 +179,7 @@ class _Planner:
         self._instructions(run, table, prefix)
         row[t.SKIP // 8] = (len(self.program) - first) * t.STEP
 
-    def _instructions(self, instructions: list[Instruction], table: Table, prefix: str) -> None:
+    def _instructions(self, instructions: list[Instruction], table: PlannedTable, prefix: str) -> None:
         for each in instructions:
             if isinstance(each, Field):
                 self._field(each, table, prefix + each.name)
@@ -193,11 +193,13 @@ class _Planner:
             else:
                 self._reference(each, table, prefix)
 
-    def _reference(self, each: DynamicReference, table: Table, prefix: str) -> None:
+    def _reference(self, each: DynamicReference, table: PlannedTable, prefix: str) -> None:
         self._emit(table, prefix + each.name, op=t.REFERENCE, behind=site_of(each, table))
 
-    def _group(self, group: Group, table: Table, name: str) -> None:
-        column = self._column(table, name, Type.UINT32, has_values=False) if group.optional else _NO_COLUMN
+    def _group(self, group: Group, table: PlannedTable, name: str) -> None:
+        column = self._column(
+            table, name, FastType.UINT32, has_values=False
+        ) if group.optional else _NO_COLUMN
         begin = self._emit(
             table, name, column=column, op=t.GROUP, has_bit=int(group.optional), has_map=int(group.has_map)
         )
@@ -206,7 +208,7 @@ class _Planner:
             self._emit(table, name, op=t.GROUP_END, has_map=1)
         begin[t.BEHIND // 8] = len(self.program)
 
-    def _sequence(self, sequence: Sequence, table: Table, prefix: str) -> None:
+    def _sequence(self, sequence: Sequence, table: PlannedTable, prefix: str) -> None:
         name = prefix + sequence.name
         self._field(sequence.length, table, prefix + sequence.length.name, always=True)
         self.column_of[table.index, name] = self.column_of[table.index, prefix + sequence.length.name]
@@ -222,7 +224,7 @@ class _Planner:
             self.program[first - 1][t.NULL_SKIP // 8] = (len(self.program) - first + 1) * t.STEP
 
     def _field(
-        self, each: Field, table: Table, name: str, kind: int | None = None, *, always: bool = False
+        self, each: Field, table: PlannedTable, name: str, kind: int | None = None, *, always: bool = False
     ) -> None:
         """`always`: nothing is passed over: mantissas, lengths."""
         column = self._column(table, name, each.type)
@@ -230,11 +232,12 @@ class _Planner:
         initial, exponent = self._initial(each.initial)
         if kind is None:
             kind = (
-                t.INTEGERS if each.type.is_integer else t.DECIMALS if each.type is Type.DECIMAL else t.STRINGS
+                t.INTEGERS if each.type.is_integer
+                else t.DECIMALS if each.type is FastType.DECIMAL else t.STRINGS
             )
-        if each.type is Type.DECIMAL:
-            self._column(table, name + "\0exponent", Type.INT32)
-        unsigned_64 = numbers is Type.UINT64
+        if each.type is FastType.DECIMAL:
+            self._column(table, name + "\0exponent", FastType.INT32)
+        unsigned_64 = numbers is FastType.UINT64
         # What an absent exponent takes with it: the mantissa behind it.
         skip = (2 if kind == t.EXPONENTS else 1) * t.STEP
         absent = each.operator is Operator.DEFAULT and each.initial is None and not always
@@ -292,11 +295,11 @@ def _run_kind(each: Instruction) -> int:
     return 0
 
 
-def site_of(reference: DynamicReference, table: Table) -> int:
+def site_of(reference: DynamicReference, table: PlannedTable) -> int:
     """The number of a reference, which a template has twice: as a message and where it is referred to."""
     return 2 * reference.number + table.is_referred
 
 
-def _number_type(kind: Type) -> Type:
+def _number_type(kind: FastType) -> FastType:
     """Of integers as they stand in the stream: a decimal begins with its exponent."""
-    return kind if kind.is_integer else Type.INT32
+    return kind if kind.is_integer else FastType.INT32

@@ -14,6 +14,7 @@ from pregao.codecs.fast.initial import UnfitValueError, initial_value
 from pregao.codecs.fast.templates import (
     NO_SLOT,
     DynamicReference,
+    FastType,
     Field,
     Group,
     Instruction,
@@ -23,7 +24,6 @@ from pregao.codecs.fast.templates import (
     SplitDecimal,
     Template,
     Templates,
-    Type,
 )
 from pregao.codecs.xml import Element, parse
 from pregao.model.errors import SchemaError
@@ -32,13 +32,13 @@ NAMESPACE: Final = "http://www.fixprotocol.org/ns/fast/td/1.1"
 MAX_INSTRUCTIONS: Final = 100_000  # of all templates, references resolved: B3's file has 1,000
 MAX_DEPTH: Final = 8  # of groups and sequences in each other
 _INTEGERS: Final = {
-    "int32": Type.INT32, "uInt32": Type.UINT32, "int64": Type.INT64, "uInt64": Type.UINT64,
+    "int32": FastType.INT32, "uInt32": FastType.UINT32, "int64": FastType.INT64, "uInt64": FastType.UINT64,
 }  # fmt: skip
 _OPERATORS: Final = {
     "constant": Operator.CONSTANT, "default": Operator.DEFAULT, "copy": Operator.COPY,
     "increment": Operator.INCREMENT, "delta": Operator.DELTA, "tail": Operator.TAIL,
 }  # fmt: skip
-_CHARSETS: Final = {"ascii": Type.ASCII, "unicode": Type.UNICODE}
+_CHARSETS: Final = {"ascii": FastType.ASCII, "unicode": FastType.UNICODE}
 _TOP_TYPE: Final = "any"
 
 
@@ -121,7 +121,7 @@ class _Reader:
         number = -1
         if text is not None:
             number = int(text) if text.isascii() and text.isdigit() and len(text) <= 10 else -1
-            if not 0 <= number <= Type.UINT32.maximum:
+            if not 0 <= number <= FastType.UINT32.maximum:
                 element.fail("S1: a template's id must be a number of 32 bits")
         instructions = tuple(self._instructions(element, scope, (element,)))
         _reject_duplicates(element, instructions)
@@ -167,7 +167,7 @@ class _Reader:
         if tag in _INTEGERS:
             kind = _INTEGERS[tag]
         elif tag == "byteVector":
-            kind = Type.BYTES
+            kind = FastType.BYTES
         elif tag == "string":
             charset = element.attributes.get("charset", "ascii")
             if charset not in _CHARSETS:
@@ -189,21 +189,23 @@ class _Reader:
         lengths = list(_own(element, "length"))
         if len(lengths) > 1:
             lengths[1].fail("S1: a sequence has one length")
-        length = Field(f"{name}\0length", "", Type.UINT32, optional)
+        length = Field(f"{name}\0length", "", FastType.UINT32, optional)
         if lengths:
             given = lengths[0].attributes.get("name", length.name)
-            length = self._field(lengths[0], inner, Type.UINT32, given, optional)
+            length = self._field(lengths[0], inner, FastType.UINT32, given, optional)
         return Sequence(name, own_id, length, instructions)
 
     def _decimal(self, element: Element, scope: _Scope) -> Field | SplitDecimal:
         name, optional, own_id = _name(element), _is_optional(element), element.attributes.get("id", "")
         parts = {part: list(_own(element, part)) for part in ("exponent", "mantissa")}
         if not any(parts.values()):
-            return self._field(element, scope, Type.DECIMAL, name, optional)
+            return self._field(element, scope, FastType.DECIMAL, name, optional)
         if any(len(found) > 1 for found in parts.values()) or any(_own(element, *_OPERATORS)):
             element.fail("S1: a decimal has one operator, or one for each of its parts")
         made = []
-        for part, kind, may_lack in (("exponent", Type.INT32, optional), ("mantissa", Type.INT64, False)):
+        for part, kind, may_lack in (
+            ("exponent", FastType.INT32, optional), ("mantissa", FastType.INT64, False)
+        ):
             unique = f"{name}\0{part}"
             field = Field(unique, "", kind, may_lack)
             if parts[part]:
@@ -211,9 +213,9 @@ class _Reader:
             made.append(field)
         return SplitDecimal(name, own_id, optional, *made)
 
-    def _field(self, element: Element, scope: _Scope, kind: Type, name: str, optional: bool) -> Field:
+    def _field(self, element: Element, scope: _Scope, kind: FastType, name: str, optional: bool) -> Field:
         operators = list(_own(element, *_OPERATORS))
-        allowed = {*_OPERATORS, *(("length",) if kind in (Type.UNICODE, Type.BYTES) else ())}
+        allowed = {*_OPERATORS, *(("length",) if kind in (FastType.UNICODE, FastType.BYTES) else ())}
         for child in _ours(element):
             if child.tag not in allowed:
                 child.fail(f"S1: unknown element in a field of type {kind.name}")
@@ -229,11 +231,11 @@ class _Reader:
             slot = self._slot(operators[0], replace(scope, ns=ns), name)
         return Field(name, own_id, kind, optional, operator, initial, slot)
 
-    def _operator(self, element: Element, kind: Type, optional: bool) -> tuple[Operator, Raw | None]:
+    def _operator(self, element: Element, kind: FastType, optional: bool) -> tuple[Operator, Raw | None]:
         operator = _OPERATORS[element.tag]
         if operator is Operator.INCREMENT and not kind.is_integer:
             element.fail("S2: increment is for integers")
-        if operator is Operator.TAIL and kind < Type.ASCII:
+        if operator is Operator.TAIL and kind < FastType.ASCII:
             element.fail("S2: tail is for strings and byte vectors")
         text = element.attributes.get("value")
         if text is None:

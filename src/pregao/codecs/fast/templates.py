@@ -13,7 +13,7 @@ from typing import NamedTuple
 NO_SLOT = -1
 
 
-class Type(IntEnum):
+class FastType(IntEnum):
     INT32 = 0
     UINT32 = 1
     INT64 = 2
@@ -25,19 +25,19 @@ class Type(IntEnum):
 
     @property
     def is_integer(self) -> bool:
-        return self <= Type.UINT64
+        return self <= FastType.UINT64
 
     @property
     def is_signed(self) -> bool:
-        return self in (Type.INT32, Type.INT64)
+        return self in (FastType.INT32, FastType.INT64)
 
     @property
     def minimum(self) -> int:
-        return {Type.INT32: -(1 << 31), Type.INT64: -(1 << 63)}.get(self, 0)
+        return {FastType.INT32: -(1 << 31), FastType.INT64: -(1 << 63)}.get(self, 0)
 
     @property
     def maximum(self) -> int:
-        tops = {Type.INT32: 31, Type.UINT32: 32, Type.INT64: 63}
+        tops = {FastType.INT32: 31, FastType.UINT32: 32, FastType.INT64: 63}
         return (1 << tops.get(self, 64)) - 1
 
 
@@ -83,7 +83,7 @@ class Field:
 
     name: str
     id: str
-    type: Type
+    type: FastType
     optional: bool
     operator: Operator = Operator.NONE
     initial: Raw | None = None

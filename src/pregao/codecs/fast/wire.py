@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from pregao.codecs.fast.templates import Scaled, Type
+from pregao.codecs.fast.templates import FastType, Scaled
 from pregao.model.errors import DecodeError, Fault
 
 # Faults of FAST with the numbers that the standard gives them.
@@ -138,7 +138,7 @@ class WireReader:
         if len(kept) > MAX_INTEGER_BYTES:
             raise WireError(Fault.FAST_INTEGER_OUT_OF_RANGE, start)
 
-    def integer(self, kind: Type, nullable: bool) -> int | None:
+    def integer(self, kind: FastType, nullable: bool) -> int | None:
         """One of a type; None is NULL."""
         start = self.at
         value = self.signed() if kind.is_signed else self.unsigned()
@@ -176,7 +176,7 @@ class WireReader:
 
     def byte_vector(self, nullable: bool) -> bytes | None:
         start = self.at
-        length = self.integer(Type.UINT32, nullable)
+        length = self.integer(FastType.UINT32, nullable)
         if length is None:
             return None
         if length > self.left:
@@ -210,7 +210,7 @@ def _stopped(value: int, size: int) -> bytes:
 NULL = bytes((STOP,))
 
 
-def write_integer(value: int | None, kind: Type, nullable: bool) -> bytes:
+def write_integer(value: int | None, kind: FastType, nullable: bool) -> bytes:
     if value is None:
         return NULL
     shifted = value + (nullable and value >= 0)
@@ -232,14 +232,14 @@ def write_ascii(value: bytes | None, nullable: bool) -> bytes:
 def write_byte_vector(value: bytes | None, nullable: bool) -> bytes:
     if value is None:
         return NULL
-    return write_integer(len(value), Type.UINT32, nullable) + value
+    return write_integer(len(value), FastType.UINT32, nullable) + value
 
 
 def write_scaled(value: Scaled | None, nullable: bool) -> bytes:
     if value is None:
         return NULL
-    exponent = write_integer(value.exponent, Type.INT32, nullable)
-    return exponent + write_integer(value.mantissa, Type.INT64, False)
+    exponent = write_integer(value.exponent, FastType.INT32, nullable)
+    return exponent + write_integer(value.mantissa, FastType.INT64, False)
 
 
 def write_map(bits: list[bool]) -> bytes:

@@ -15,7 +15,7 @@ import numpy as np
 
 from pregao.codecs.fix import formats as t
 from pregao.codecs.fix import types
-from pregao.codecs.fix.dictionary import Block, Dictionary
+from pregao.codecs.fix.dictionary import Dictionary, FieldBlock
 from pregao.codecs.fix.framing import MAX_MESSAGE, Framed, Framer, Garbled
 from pregao.codecs.fix.kernels.groups import frame_messages
 from pregao.codecs.fix.kernels.messages import read_messages
@@ -76,12 +76,12 @@ class FixBatch:
         return self.buffer[at : at + size].tobytes()
 
 
-class ColumnReader:
+class FixColumnReader:
     """Reads messages of one dictionary. Its room grows with what comes and is used again."""
 
     def __init__(self, dictionary: Dictionary) -> None:
         self.dictionary = dictionary
-        self._blocks: list[tuple[str, Block]] = []
+        self._blocks: list[tuple[str, FieldBlock]] = []
         self._types: list[tuple[int, int, bytes]] = []
         self._collect()
         self._context = Context(t.CONTEXT_FIELDS)
@@ -95,7 +95,7 @@ class ColumnReader:
         """All blocks: header, trailer, that of unknown types, then bodies and groups."""
         dictionary = self.dictionary
         self._blocks += [("header", dictionary.header), ("trailer", dictionary.trailer)]
-        self._blocks.append(("unknown", Block("unknown", ())))
+        self._blocks.append(("unknown", FieldBlock("unknown", ())))
         for name, block in self._blocks[: t.EMPTY_BLOCK]:
             self._add_groups(name, block)
         for msg_type, spec in dictionary.messages.items():
@@ -104,11 +104,11 @@ class ColumnReader:
                 self._types.append((number, len(self._blocks), msg_type))
             self._add_block(msg_type.decode("latin-1"), spec.body)
 
-    def _add_block(self, name: str, block: Block) -> None:
+    def _add_block(self, name: str, block: FieldBlock) -> None:
         self._blocks.append((name, block))
         self._add_groups(name, block)
 
-    def _add_groups(self, name: str, block: Block) -> None:
+    def _add_groups(self, name: str, block: FieldBlock) -> None:
         for count, group in block.groups.items():
             self._add_block(f"{name}/{count}", group)
 

@@ -1,7 +1,7 @@
 """What a FIX dictionary says: fields with their types and values, messages with their parts and groups.
 
-`Block` is anything that has members in an order: a header, a trailer, the body of a message, an entry of a
-repeating group. Its tables are made once, when the dictionary is read.
+`FieldBlock` is anything that has members in an order: a header, a trailer, the body of a message, an entry
+of a repeating group. Its tables are made once, when the dictionary is read.
 """
 
 from collections.abc import Iterator
@@ -27,18 +27,18 @@ class Member:
 
     field: FieldSpec
     required: bool
-    group: "Block | None" = None
+    group: "FieldBlock | None" = None
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class FieldBlock:
     """Members in order. `own` has the tags of this block, not those of groups inside of it."""
 
     name: str
     members: tuple[Member, ...]
     own: dict[int, Member] = field(init=False)
     positions: dict[int, int] = field(init=False)
-    groups: dict[int, "Block"] = field(init=False)
+    groups: dict[int, "FieldBlock"] = field(init=False)
     plain: frozenset[int] = field(init=False)  # tags of its own that are no groups
     required: tuple[int, ...] = field(init=False)
     all_tags: frozenset[int] = field(init=False)
@@ -65,7 +65,7 @@ class MessageSpec:
     name: str
     msg_type: bytes
     is_admin: bool
-    body: Block
+    body: FieldBlock
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,8 @@ class Dictionary:
     """All that a reader, a writer and a validator ask. `tags` finds a tag by its bytes."""
 
     begin_string: bytes
-    header: Block
-    trailer: Block
+    header: FieldBlock
+    trailer: FieldBlock
     messages: dict[bytes, MessageSpec]
     fields: dict[int, FieldSpec]
     data_of_length: dict[int, int] = field(init=False)

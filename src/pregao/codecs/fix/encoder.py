@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
-from pregao.codecs.fix.dictionary import Block, Dictionary, FieldSpec
+from pregao.codecs.fix.dictionary import Dictionary, FieldBlock, FieldSpec
 from pregao.codecs.fix.formats import format_value
 from pregao.codecs.fix.message import byte_sum
 from pregao.codecs.fix.types import RAW, SOH, FixValue, ValueFormatError
@@ -115,7 +115,7 @@ class Encoder:
             self._keep((0, tuple(header)), shape)
         return shape.template % tuple([_value(header[tag], own[tag].field, "header") for tag in shape.tags])
 
-    def _shape_of(self, fields: Fields, block: Block, message: str) -> _Shape:
+    def _shape_of(self, fields: Fields, block: FieldBlock, message: str) -> _Shape:
         key = (id(block), tuple(fields))
         shape = self._shapes.get(key)
         if shape is None:
@@ -127,7 +127,7 @@ class Encoder:
         if len(self._shapes) < MAX_SHAPES:
             self._shapes[key] = shape
 
-    def _entries(self, entries: list[Fields], group: Block, message: str) -> bytes:
+    def _entries(self, entries: list[Fields], group: FieldBlock, message: str) -> bytes:
         """Entries whose values are all bytes are put together first and looked at once: in no value may be a
         delimiter, and none may be empty. Where it looks so, or values are typed, one after the other."""
         parts, fields, shape = [], 0, _NOTHING
@@ -149,7 +149,7 @@ class Encoder:
             pass
         return b"".join([self._block(entry, group, message) for entry in entries])
 
-    def _block(self, fields: Fields, block: Block, message: str) -> bytes:
+    def _block(self, fields: Fields, block: FieldBlock, message: str) -> bytes:
         shape = self._shape_of(fields, block, message)
         values = [self._given(fields[tag], tag, block, message) for tag in shape.tags]
         for length, data_at in shape.data:
@@ -157,7 +157,7 @@ class Encoder:
                 raise EncodeError("a length that is not its data's", message=message, field=block.name)
         return shape.template % tuple(values)
 
-    def _make_shape(self, fields: Fields, block: Block, message: str) -> _Shape:
+    def _make_shape(self, fields: Fields, block: FieldBlock, message: str) -> _Shape:
         own = block.own
         for tag in fields:
             if tag not in own:
@@ -174,7 +174,7 @@ class Encoder:
         take = itemgetter(*tags) if tags else lambda _: ()
         return _Shape(tuple(tags), take, template, plain, tuple((i - 1, i) for i in raw))
 
-    def _given(self, value: Given, tag: int, block: Block, message: str) -> bytes:
+    def _given(self, value: Given, tag: int, block: FieldBlock, message: str) -> bytes:
         group = block.groups.get(tag)
         if group is None:
             return _value(value, block.own[tag].field, message)

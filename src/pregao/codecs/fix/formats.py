@@ -3,7 +3,7 @@
 from datetime import date
 from decimal import Decimal
 
-from pregao.codecs.fix.message import RejectReason
+from pregao.codecs.fix.message import SessionRejectReason
 from pregao.codecs.fix.types import (
     COUNTS,
     FLOATS,
@@ -99,10 +99,10 @@ NONE = int(Fault.NONE)
 BAD_FIELD = int(Fault.FIX_FIELD)
 BAD_DATA_LENGTH = int(Fault.FIX_DATA_LENGTH)
 NO_PROBLEM = -1
-TWICE = int(RejectReason.TAG_APPEARS_TWICE)
-OUT_OF_ORDER = int(RejectReason.TAG_OUT_OF_ORDER)
-GROUP_ORDER = int(RejectReason.GROUP_OUT_OF_ORDER)
-GROUP_COUNT = int(RejectReason.GROUP_COUNT_INCORRECT)
+TWICE = int(SessionRejectReason.TAG_APPEARS_TWICE)
+OUT_OF_ORDER = int(SessionRejectReason.TAG_OUT_OF_ORDER)
+GROUP_ORDER = int(SessionRejectReason.GROUP_OUT_OF_ORDER)
+GROUP_COUNT = int(SessionRejectReason.GROUP_COUNT_INCORRECT)
 
 # What a value is turned into: a slice of the buffer, or a number.
 SLICE, INTEGER, COUNT, DECIMAL, TIMESTAMP, TIME, DATE, GROUP = range(8)

@@ -14,7 +14,7 @@ Entry = dict[int, "bytes | list[Entry]"]
 Value = bytes | list[Entry]
 
 
-class RejectReason(IntEnum):
+class SessionRejectReason(IntEnum):
     """SessionRejectReason (373) with the words of FIX 4.4."""
 
     INVALID_TAG_NUMBER = 0
@@ -37,19 +37,19 @@ class RejectReason(IntEnum):
 
 
 _REASONS = {
-    RejectReason.INVALID_TAG_NUMBER: "Invalid tag number",
-    RejectReason.REQUIRED_TAG_MISSING: "Required tag missing",
-    RejectReason.TAG_NOT_DEFINED_FOR_MESSAGE: "Tag not defined for this message type",
-    RejectReason.TAG_WITHOUT_VALUE: "Tag specified without a value",
-    RejectReason.VALUE_INCORRECT: "Value is incorrect (out of range) for this tag",
-    RejectReason.INCORRECT_FORMAT: "Incorrect data format for value",
-    RejectReason.COMP_ID_PROBLEM: "CompID problem",
-    RejectReason.SENDING_TIME_PROBLEM: "SendingTime accuracy problem",
-    RejectReason.INVALID_MSG_TYPE: "Invalid MsgType",
-    RejectReason.TAG_APPEARS_TWICE: "Tag appears more than once",
-    RejectReason.TAG_OUT_OF_ORDER: "Tag specified out of required order",
-    RejectReason.GROUP_OUT_OF_ORDER: "Repeating group fields out of order",
-    RejectReason.GROUP_COUNT_INCORRECT: "Incorrect NumInGroup count for repeating group",
+    SessionRejectReason.INVALID_TAG_NUMBER: "Invalid tag number",
+    SessionRejectReason.REQUIRED_TAG_MISSING: "Required tag missing",
+    SessionRejectReason.TAG_NOT_DEFINED_FOR_MESSAGE: "Tag not defined for this message type",
+    SessionRejectReason.TAG_WITHOUT_VALUE: "Tag specified without a value",
+    SessionRejectReason.VALUE_INCORRECT: "Value is incorrect (out of range) for this tag",
+    SessionRejectReason.INCORRECT_FORMAT: "Incorrect data format for value",
+    SessionRejectReason.COMP_ID_PROBLEM: "CompID problem",
+    SessionRejectReason.SENDING_TIME_PROBLEM: "SendingTime accuracy problem",
+    SessionRejectReason.INVALID_MSG_TYPE: "Invalid MsgType",
+    SessionRejectReason.TAG_APPEARS_TWICE: "Tag appears more than once",
+    SessionRejectReason.TAG_OUT_OF_ORDER: "Tag specified out of required order",
+    SessionRejectReason.GROUP_OUT_OF_ORDER: "Repeating group fields out of order",
+    SessionRejectReason.GROUP_COUNT_INCORRECT: "Incorrect NumInGroup count for repeating group",
 }
 
 
@@ -57,7 +57,7 @@ _REASONS = {
 class Problem:
     """Why a message is rejected: the reason (373) and, where one is to blame, the tag (371)."""
 
-    reason: RejectReason
+    reason: SessionRejectReason
     tag: int | None = None
 
 

@@ -9,8 +9,8 @@ with a reject; bytes that are not fields at all are a `DecodeError`.
 import re
 from collections.abc import Iterator, Sequence
 
-from pregao.codecs.fix.dictionary import Block, Dictionary
-from pregao.codecs.fix.message import Entry, FixMessage, Problem, RejectReason, Value
+from pregao.codecs.fix.dictionary import Dictionary, FieldBlock
+from pregao.codecs.fix.message import Entry, FixMessage, Problem, SessionRejectReason, Value
 from pregao.codecs.fix.types import SOH
 from pregao.model.errors import DecodeError, Fault
 
@@ -120,7 +120,7 @@ class _Parser:
             tag, value = tags[self.at], values[self.at]
             place = 0 if tag in header.own else 2 if tag in trailer.own else 1
             if place < phase:
-                self._wrong(RejectReason.TAG_OUT_OF_ORDER, tag)
+                self._wrong(SessionRejectReason.TAG_OUT_OF_ORDER, tag)
             phase = max(phase, place)
             block, part = blocks[place], parts[place]
             self.at += 1
@@ -128,17 +128,19 @@ class _Parser:
                 self.unknown.append(tag)
                 part.setdefault(tag, value)
             elif tag in part:
-                self._wrong(RejectReason.TAG_APPEARS_TWICE, tag)
+                self._wrong(SessionRejectReason.TAG_APPEARS_TWICE, tag)
             else:
                 group = block.groups.get(tag)
                 part[tag] = value if group is None else self._group(tag, value, group, blocks)
         return FixMessage(msg_type, *parts, structure=self.problem, unknown=self.unknown)
 
-    def _wrong(self, reason: RejectReason, tag: int) -> None:
+    def _wrong(self, reason: SessionRejectReason, tag: int) -> None:
         if self.problem is None:
             self.problem = Problem(reason, tag)
 
-    def _plain_entries(self, at: int, block: Block, outer: tuple[Block, ...], entries: list[Entry]) -> int:
+    def _plain_entries(
+        self, at: int, block: FieldBlock, outer: tuple[FieldBlock, ...], entries: list[Entry],
+    ) -> int:
         """Take entries whole that have nothing but ordinary members, each once. Gives where the first begins
         that is not so: it is read field by field."""
         tags, values, plain = self.tags, self.values, block.plain
@@ -160,7 +162,7 @@ class _Parser:
             lead = lead if at < len(tags) and tags[at] == lead else -1
         return at
 
-    def _group(self, count_tag: int, count: bytes, block: Block, outer: tuple[Block, ...]) -> Value:
+    def _group(self, count_tag: int, count: bytes, block: FieldBlock, outer: tuple[FieldBlock, ...]) -> Value:
         """The entries that follow a count. A count that is no number stays bytes, for the validator."""
         if not count.isdigit() or len(count) > 9:
             return count
@@ -186,7 +188,7 @@ class _Parser:
                 at += 1
                 continue
             elif tag in entry:
-                self._wrong(RejectReason.GROUP_OUT_OF_ORDER, tag)
+                self._wrong(SessionRejectReason.GROUP_OUT_OF_ORDER, tag)
                 at += 1
                 continue
             at += 1
@@ -198,11 +200,11 @@ class _Parser:
                 entry[tag] = value
         self.at = at
         if len(entries) != int(count):
-            self._wrong(RejectReason.GROUP_COUNT_INCORRECT, count_tag)
+            self._wrong(SessionRejectReason.GROUP_COUNT_INCORRECT, count_tag)
         return entries
 
 
-_EMPTY = Block("unknown", ())
+_EMPTY = FieldBlock("unknown", ())
 
 
 def flat_fields(entry: Entry) -> Iterator[tuple[int, bytes]]:

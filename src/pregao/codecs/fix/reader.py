@@ -4,7 +4,7 @@ no entities, no includes and no more elements than a dictionary can have."""
 from functools import cache
 from importlib import resources
 
-from pregao.codecs.fix.dictionary import Block, Dictionary, FieldSpec, Member, MessageSpec
+from pregao.codecs.fix.dictionary import Dictionary, FieldBlock, FieldSpec, Member, MessageSpec
 from pregao.codecs.fix.types import FieldType
 from pregao.codecs.xml import Element, parse
 
@@ -98,13 +98,13 @@ class _Reader:
         is_admin = element.attributes.get("msgcat") == "admin"
         return MessageSpec(name, msg_type.encode("ascii"), is_admin, self._block(element, name))
 
-    def _block(self, element: Element, name: str, depth: int = 0) -> Block:
+    def _block(self, element: Element, name: str, depth: int = 0) -> FieldBlock:
         if depth > MAX_NESTING:
             element.fail(f"groups or components nested deeper than {MAX_NESTING}")
         members: dict[int, Member] = {}
         for member in self._members(element, depth):
             members.setdefault(member.field.tag, member)  # components overlap: the first place counts
-        return Block(name, tuple(members.values()))
+        return FieldBlock(name, tuple(members.values()))
 
     def _members(self, element: Element, depth: int) -> list[Member]:
         members: list[Member] = []

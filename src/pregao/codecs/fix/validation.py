@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from pregao.codecs.fix.dictionary import Block, Dictionary, FieldSpec
-from pregao.codecs.fix.message import Entry, FixMessage, Problem, RejectReason
+from pregao.codecs.fix.dictionary import Dictionary, FieldBlock, FieldSpec
+from pregao.codecs.fix.message import Entry, FixMessage, Problem, SessionRejectReason
 from pregao.codecs.fix.parser import flat_fields
 from pregao.codecs.fix.types import LISTS, is_valid
 
@@ -21,8 +21,8 @@ def validate(message: FixMessage, dictionary: Dictionary) -> Problem | None:
     """None, or the first problem: type, structure, what is required, then field by field."""
     spec = dictionary.message(message.msg_type)
     if spec is None:
-        return Problem(RejectReason.INVALID_MSG_TYPE)
-    if message.structure is not None and message.structure.reason is RejectReason.TAG_OUT_OF_ORDER:
+        return Problem(SessionRejectReason.INVALID_MSG_TYPE)
+    if message.structure is not None and message.structure.reason is SessionRejectReason.TAG_OUT_OF_ORDER:
         return message.structure
     parts = (
         (message.header, dictionary.header),
@@ -38,10 +38,10 @@ def validate(message: FixMessage, dictionary: Dictionary) -> Problem | None:
     return message.structure
 
 
-def _missing(part: Entry, block: Block) -> Iterator[Problem]:
+def _missing(part: Entry, block: FieldBlock) -> Iterator[Problem]:
     for tag in block.required:
         if tag not in part:
-            yield Problem(RejectReason.REQUIRED_TAG_MISSING, tag)
+            yield Problem(SessionRejectReason.REQUIRED_TAG_MISSING, tag)
     for tag, group in block.groups.items():
         entries = part.get(tag)
         if isinstance(entries, list):
@@ -49,7 +49,7 @@ def _missing(part: Entry, block: Block) -> Iterator[Problem]:
                 yield from _missing(entry, group)
 
 
-def _wrong_fields(part: Entry, block: Block, dictionary: Dictionary) -> Iterator[Problem]:
+def _wrong_fields(part: Entry, block: FieldBlock, dictionary: Dictionary) -> Iterator[Problem]:
     for tag, value in part.items():
         spec = dictionary.fields.get(tag)
         member = block.own.get(tag)
@@ -58,15 +58,15 @@ def _wrong_fields(part: Entry, block: Block, dictionary: Dictionary) -> Iterator
             for entry in value:
                 yield from _wrong_fields(entry, group, dictionary)
         elif not value:
-            yield Problem(RejectReason.TAG_WITHOUT_VALUE, tag)
+            yield Problem(SessionRejectReason.TAG_WITHOUT_VALUE, tag)
         elif spec is None:
-            yield Problem(RejectReason.INVALID_TAG_NUMBER, tag)
+            yield Problem(SessionRejectReason.INVALID_TAG_NUMBER, tag)
         elif not is_valid(spec.kind, value):
-            yield Problem(RejectReason.INCORRECT_FORMAT, tag)
+            yield Problem(SessionRejectReason.INCORRECT_FORMAT, tag)
         elif not is_listed(spec, value):
-            yield Problem(RejectReason.VALUE_INCORRECT, tag)
+            yield Problem(SessionRejectReason.VALUE_INCORRECT, tag)
         elif member is None:
-            yield Problem(RejectReason.TAG_NOT_DEFINED_FOR_MESSAGE, tag)
+            yield Problem(SessionRejectReason.TAG_NOT_DEFINED_FOR_MESSAGE, tag)
 
 
 def is_listed(spec: FieldSpec, value: bytes) -> bool:

@@ -38,7 +38,7 @@ class MessageHeader:
 
 
 @dataclass(slots=True)
-class Message:
+class SbeMessage:
     """A decoded message. `name` and `fields` are None for a template this version does not have."""
 
     header: MessageHeader
@@ -59,7 +59,7 @@ class Message:
         return self.header.version
 
 
-class MessageDecoder:
+class SbeMessageDecoder:
     """Decodes messages of one schema, of any version."""
 
     def __init__(self, schema: Schema) -> None:
@@ -75,7 +75,7 @@ class MessageDecoder:
             return MessageHeader(*self._plain_header.unpack_from(buffer, offset))
         return MessageHeader(*(self.unsigned(buffer, offset + at, p) for at, p in self._header.members()))
 
-    def decode(self, buffer: Buffer, offset: int = 0, length: int | None = None) -> Message:
+    def decode(self, buffer: Buffer, offset: int = 0, length: int | None = None) -> SbeMessage:
         """The message whose header stands at `offset` and which is `length` bytes long with it."""
         end = len(buffer) if length is None else offset + length
         if end > len(buffer) or end - offset < self._header.size:
@@ -84,7 +84,7 @@ class MessageDecoder:
         if header.schema_id != self.schema.id:
             raise DecodeError(Fault.WRONG_SCHEMA_ID, offset, f"schema {header.schema_id}")
         body = offset + self._header.size
-        message = Message(header)
+        message = SbeMessage(header)
         if not self.schema.knows(header.version):
             message.known_version = False
             message.older_version = header.version < min(self.schema.known_versions, default=0)
@@ -133,7 +133,7 @@ class _BlockReader:
 class _Walker:
     """Walks block, groups and data of one message, checking every length before it is used."""
 
-    def __init__(self, decoder: MessageDecoder, buffer: Buffer, end: int, message: Message) -> None:
+    def __init__(self, decoder: SbeMessageDecoder, buffer: Buffer, end: int, message: SbeMessage) -> None:
         self._decoder, self._buffer, self._end, self._message = decoder, buffer, end, message
 
     def block(

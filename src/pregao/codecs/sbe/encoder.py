@@ -19,7 +19,7 @@ from pregao.model.errors import EncodeError
 Fields = Mapping[str, object]
 
 
-class MessageEncoder:
+class SbeMessageEncoder:
     """Encodes messages of one schema as one wire version has them."""
 
     def __init__(self, schema: Schema, version: int) -> None:

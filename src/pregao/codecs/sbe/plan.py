@@ -67,7 +67,7 @@ class SchemaTable:
 
 
 @dataclass(frozen=True)
-class Plan:
+class SbePlan:
     """A schema's tables and columns, and the arrays that the kernels read."""
 
     schema: Schema
@@ -90,7 +90,7 @@ class Plan:
         return int(self.layouts[:, LAYOUT_FULL_LENGTH // 8].max())
 
 
-def make_plan(schema: Schema) -> Plan:
+def make_plan(schema: Schema) -> SbePlan:
     return _Planner(schema).plan()
 
 
@@ -114,7 +114,7 @@ class _Planner:
         self.layout_of: dict[tuple[int, int], int] = {}
         self._seen: dict[tuple[object, ...], int] = {}
 
-    def plan(self) -> Plan:
+    def plan(self) -> SbePlan:
         self._add_unknown()
         names: dict[int, SchemaTable] = {}
         for message in self.schema.messages:
@@ -130,7 +130,7 @@ class _Planner:
         root = np.zeros(_VERSIONS + 1, np.int32)  # the last stands for all wider ids, which are unknown
         for template_id, table in names.items():
             root[template_id] = table.index
-        return Plan(
+        return SbePlan(
             schema=self.schema,
             tables=tuple(self.tables),
             columns=tuple(self.columns),

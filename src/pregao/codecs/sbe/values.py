@@ -6,8 +6,7 @@ does not know (an enum value, a bit of a set): kept, flagged, never an error.
 
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Context, Decimal
-from json import JSONEncoder
-from math import isfinite, isnan
+from math import isnan
 from struct import unpack
 from typing import Any
 
@@ -184,35 +183,3 @@ def block_format(wire: Iterable[FieldLayout], block_length: int | None = None) -
     if block_length is not None and block_length > end:
         parts.append(f"{block_length - end}x")
     return "".join(parts)
-
-
-# Decoded values as JSON: decimals as strings with their full scale, plain bytes as hex.
-
-
-def _default(value: Any) -> str:
-    if isinstance(value, Decimal):
-        return format(value, "f")
-    if isinstance(value, bytes):
-        return value.hex()
-    raise TypeError(f"no JSON for {type(value).__name__}")
-
-
-_encode = JSONEncoder(separators=(",", ":"), default=_default, allow_nan=False).encode
-
-
-def to_json(value: Any) -> str:
-    """Compact and ASCII."""
-    try:
-        return _encode(value)
-    except ValueError:  # JSON has no NaN and no infinity; B3's schemas have no floats
-        return _encode(_spelled(value))
-
-
-def _spelled(value: Any) -> Any:
-    if isinstance(value, float) and not isfinite(value):
-        return str(value)
-    if isinstance(value, dict):
-        return {name: _spelled(member) for name, member in value.items()}
-    if isinstance(value, list | tuple):
-        return [_spelled(member) for member in value]
-    return value

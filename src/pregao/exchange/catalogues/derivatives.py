@@ -12,7 +12,7 @@ from pregao.exchange.catalogues.register import (
     ids_of,
     lot_of,
 )
-from pregao.exchange.catalogues.rules import Listing, TradingGroup
+from pregao.exchange.catalogues.rules import ListedInstrument, TradingGroup
 from pregao.exchange.catalogues.tables import TomlRow, TomlTable, to_days
 from pregao.model.instruments import (
     Instrument,
@@ -205,12 +205,12 @@ def _maturity(row: TomlRow, code: str) -> tuple[int, int]:
         raise row.error(str(error)) from error
 
 
-def _leg(listing: Listing, side: Side, ratio: int = 1) -> Leg:
+def _leg(listing: ListedInstrument, side: Side, ratio: int = 1) -> Leg:
     leg = listing.instrument
     return Leg(leg.security_id, leg.symbol, side, ratio, leg.security_type)
 
 
-def _strategy_leg(row: TomlRow, listing: Listing) -> Leg:
+def _strategy_leg(row: TomlRow, listing: ListedInstrument) -> Leg:
     side, ratio = _SIDES.get(row.words[0]), row.words[1]
     if side is None or not ratio.isdecimal() or not 1 <= int(ratio) <= 1000:
         raise row.error("a leg is buy or sell, a ratio and a symbol")
@@ -218,7 +218,8 @@ def _strategy_leg(row: TomlRow, listing: Listing) -> Leg:
 
 
 def _check_legs(
-    group: TradingGroup, legs: tuple[Listing, ...] | list[Listing], implied: bool, where: TomlTable | TomlRow
+    group: TradingGroup, legs: tuple[ListedInstrument, ...] | list[ListedInstrument], implied: bool,
+    where: TomlTable | TomlRow
 ) -> None:
     """Implied orders are made inside one matching engine, so its legs must be there too (18)."""
     for leg in legs:

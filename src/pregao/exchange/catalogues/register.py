@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from pregao.exchange.catalogues.rules import BandFormula, Listing, TradingGroup
+from pregao.exchange.catalogues.rules import BandFormula, ListedInstrument, TradingGroup
 from pregao.exchange.catalogues.tables import TomlRow, TomlTable
 from pregao.model.instruments import Instrument, TradeType, Underlying
 
@@ -33,11 +33,11 @@ class Register:
         self, groups: Mapping[tuple[str, str], TradingGroup], bands: Mapping[str, tuple[BandFormula, ...]]
     ) -> None:
         self._groups, self._bands = groups, bands
-        self._symbols: dict[str, Listing] = {}
+        self._symbols: dict[str, ListedInstrument] = {}
         self._ids: dict[int, str] = {}
 
     @property
-    def listings(self) -> tuple[Listing, ...]:
+    def listings(self) -> tuple[ListedInstrument, ...]:
         return tuple(self._symbols.values())
 
     def group(self, table: TomlTable, name: str = "group") -> TradingGroup:
@@ -46,7 +46,7 @@ class Register:
             raise table.error(f"there is no group {key[0]} of {key[1]}", name)
         return self._groups[key]
 
-    def find(self, symbol: str, where: TomlTable | TomlRow) -> Listing:
+    def find(self, symbol: str, where: TomlTable | TomlRow) -> ListedInstrument:
         if symbol not in self._symbols:
             raise where.error(f"there is no instrument {symbol}")
         return self._symbols[symbol]
@@ -77,7 +77,7 @@ class Register:
         bands = tuple(
             rule.at(closing, instrument.tick, negative=negative) for rule in self._bands[group.bands]
         )
-        self._symbols[instrument.symbol] = Listing(
+        self._symbols[instrument.symbol] = ListedInstrument(
             instrument, group.auction, bands, figures.weight, figures.volatility, figures.liquid,
             figures.average_daily, figures.largest_order, figures.settlement, figures.open_interest,
             figures.annual_volatility,

@@ -57,7 +57,7 @@ class TradingGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ListedInstrument:
     """An instrument with the rules it trades under and the figures it starts the day with."""
 
     instrument: Instrument
@@ -98,12 +98,12 @@ class Index:
 class Catalogue:
     """All instruments in the order of their expansion, found by id or by symbol."""
 
-    listings: tuple[Listing, ...]
+    listings: tuple[ListedInstrument, ...]
     groups: tuple[TradingGroup, ...]
     pairs: tuple[tuple[int, int], ...]  # security ids whose auctions start and end together (15)
     indices: tuple[Index, ...]
-    by_id: dict[int, Listing] = field(init=False, repr=False, compare=False)
-    by_symbol: dict[str, Listing] = field(init=False, repr=False, compare=False)
+    by_id: dict[int, ListedInstrument] = field(init=False, repr=False, compare=False)
+    by_symbol: dict[str, ListedInstrument] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "by_id", {entry.instrument.security_id: entry for entry in self.listings})

@@ -13,7 +13,7 @@ from pregao.exchange.catalogues.register import (
     lot_of,
     underlying_of,
 )
-from pregao.exchange.catalogues.rules import Listing
+from pregao.exchange.catalogues.rules import ListedInstrument
 from pregao.exchange.catalogues.tables import TomlRow, TomlTable, to_days
 from pregao.model.instruments import Governance, Instrument, Product, SecurityType, TradeType
 
@@ -127,6 +127,6 @@ def add_forwards(table: TomlTable, register: Register) -> None:
     table.close()
 
 
-def _named(table: TomlTable, register: Register) -> Iterator[Listing]:
+def _named(table: TomlTable, register: Register) -> Iterator[ListedInstrument]:
     for symbol in table.words("of"):
         yield register.find(symbol, table)

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pregao.exchange.catalogue import Catalogue
-from pregao.exchange.catalogues.rules import Listing
+from pregao.exchange.catalogues.rules import ListedInstrument
 from pregao.exchange.flow.paths import TRADING_DAY_NS
 from pregao.exchange.flow.prices import InstrumentValues
 from pregao.exchange.flow.settings import FIRMS, FlowSettings, OrderIntent
@@ -20,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 _SHORTEST_GAP_NS, _LONGEST_GAP_NS = 3e3, 1e8
 
 
-def popularity(listings: tuple[Listing, ...], exponent: float) -> Floats:
+def popularity(listings: tuple[ListedInstrument, ...], exponent: float) -> Floats:
     """Zipf's law over the rank of the weights. Forwards are agreed upon, not ordered: none for them."""
     weights = np.array([listing.weight for listing in listings])
     ranks = np.empty(len(listings))
@@ -85,7 +85,7 @@ _LARGEST = 60  # times the usual
 class OrderSizes:
     """Log-normal lots around what is usual for the instrument, often a round number of them."""
 
-    def __init__(self, listings: tuple[Listing, ...]) -> None:
+    def __init__(self, listings: tuple[ListedInstrument, ...]) -> None:
         self.usual_lots = np.array([_usual_lots(listing.instrument) for listing in listings])
         self._lots = np.array([listing.instrument.lot for listing in listings], np.int64)
         self._largest = np.array(

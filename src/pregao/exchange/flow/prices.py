@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from pregao.exchange.catalogue import Catalogue
 from pregao.exchange.catalogues.options import option_value
-from pregao.exchange.catalogues.rules import Listing
+from pregao.exchange.catalogues.rules import ListedInstrument
 from pregao.exchange.flow.paths import STEPS, draw_paths
 from pregao.model.instruments import Instrument, SecurityType
 from pregao.model.market import Side
@@ -141,7 +141,7 @@ class InstrumentValues:
         found: Floats = self._paths[factors, before] * (1 - share) + self._paths[factors, before + 1] * share
         return found
 
-    def _set_spreads(self, listings: tuple[Listing, ...]) -> None:
+    def _set_spreads(self, listings: tuple[ListedInstrument, ...]) -> None:
         """The narrowest and widest half spreads, and how far a value goes in a day."""
         weights = np.array([listing.weight for listing in listings])
         rarity = np.minimum(np.sqrt(weights.max() / np.maximum(weights, 1e-6)), 12.0)

@@ -16,7 +16,7 @@ from pregao.codecs.arrow.kernels import gathered
 from pregao.codecs.pcap.outcomes import Skip
 from pregao.codecs.sbe.kernel_tables import FLAG_SHORT_BLOCK
 from pregao.codecs.sbe.layout import FieldLayout, ValueKind
-from pregao.codecs.sbe.plan import Plan, SchemaColumn, SchemaTable
+from pregao.codecs.sbe.plan import SbePlan, SchemaColumn, SchemaTable
 from pregao.feeds.binary.storage import Array, Storage
 
 if TYPE_CHECKING:
@@ -41,7 +41,9 @@ class Validity:
 class TableColumns:
     """The rows of one message, or of one group of it."""
 
-    def __init__(self, plan: Plan, storage: Storage, table: SchemaTable, packets: dict[str, Array]) -> None:
+    def __init__(
+        self, plan: SbePlan, storage: Storage, table: SchemaTable, packets: dict[str, Array],
+    ) -> None:
         self.plan, self.table, self.packets = plan, table, packets
         self.rows = int(storage.rows[table.index])
         self._storage = storage.tables[table.index]
@@ -158,7 +160,7 @@ class ColumnBatch(Mapping[str, TableColumns]):
 
     def __init__(
         self,
-        plan: Plan,
+        plan: SbePlan,
         storage: Storage,
         *,
         findings: list["ColumnFinding"],

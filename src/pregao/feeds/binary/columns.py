@@ -57,7 +57,7 @@ class ColumnFinding:
     left: int = 0  # bytes of the file that were not read because of this
 
 
-class ColumnDecoder:
+class BinaryColumnDecoder:
     """Decodes captures of one schema to columns, at most about `rows` rows of a table a batch."""
 
     def __init__(self, schema: Schema, rows: int = DEFAULT_ROWS) -> None:
@@ -92,7 +92,7 @@ class ColumnDecoder:
 class _Decoding:
     """One capture on its way through a decoder."""
 
-    def __init__(self, decoder: ColumnDecoder) -> None:
+    def __init__(self, decoder: BinaryColumnDecoder) -> None:
         self._decoder, self._storage = decoder, decoder.storage
         self._storage.clear()
         self._work = decoder.work

@@ -7,7 +7,7 @@ from pregao.codecs.sbe import Schema, load_builtin_schema, parse_schema
 from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, ValueKind
 from pregao.feeds.binary.identity import DEFINITIONS
 from pregao.feeds.binary.packets import Packet, PacketDecoder
-from pregao.feeds.decoding import BlockShape, Buffer, FieldShape, Form, WireMessage, Wording
+from pregao.feeds.decoding import BlockShape, Buffer, FieldShape, ValueForm, WireMessage, Wording
 from pregao.feeds.identity import MARKS
 
 _SIZES: Final = ("mDEntrySize", "fillQty", "tradeVolume")
@@ -27,8 +27,8 @@ WORDING: Final = Wording(
     shorter={"SnapshotFullRefresh": "Snapshot"},
 )  # fmt: skip
 _FORMS: Final = {
-    ValueKind.ENUM: Form.CHOICE, ValueKind.SET: Form.CHOICES, ValueKind.DECIMAL: Form.DECIMAL,
-    ValueKind.SCALED: Form.DECIMAL,
+    ValueKind.ENUM: ValueForm.CHOICE, ValueKind.SET: ValueForm.CHOICES, ValueKind.DECIMAL: ValueForm.DECIMAL,
+    ValueKind.SCALED: ValueForm.DECIMAL,
 }  # fmt: skip
 
 
@@ -96,11 +96,11 @@ def _block(layout: BlockLayout) -> BlockShape:
     )
 
 
-def _form(field: FieldLayout) -> Form:
+def _form(field: FieldLayout) -> ValueForm:
     if field.kind is ValueKind.TIME:
-        return Form.SECONDS if field.in_seconds else Form.TIME
+        return ValueForm.SECONDS if field.in_seconds else ValueForm.TIME
     if field.kind is ValueKind.COMPOSITE:
-        return Form.MONTH if field.semantic_type == "MonthYear" else Form.COMPOSITE
+        return ValueForm.MONTH if field.semantic_type == "MonthYear" else ValueForm.COMPOSITE
     if field.kind in _FORMS:
         return _FORMS[field.kind]
-    return Form.DATE if field.semantic_type == "LocalMktDate" else Form.PLAIN
+    return ValueForm.DATE if field.semantic_type == "LocalMktDate" else ValueForm.PLAIN

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import ClassVar
 
-from pregao.codecs.sbe import Message, MessageDecoder, Schema
+from pregao.codecs.sbe import SbeMessage, SbeMessageDecoder, Schema
 from pregao.codecs.sbe.decoder import Buffer
 from pregao.model.errors import DecodeError, Fault
 
@@ -55,7 +55,7 @@ class PacketMessage:
 
     index: int
     offset: int
-    message: Message
+    message: SbeMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class PacketDecoder:
     """Decodes whole packets with one schema."""
 
     def __init__(self, schema: Schema) -> None:
-        self._decoder = MessageDecoder(schema)
+        self._decoder = SbeMessageDecoder(schema)
         self._encoding = SBE_LITTLE_ENDIAN if schema.byte_order == "<" else SBE_BIG_ENDIAN
         self._headers = FRAMING_SIZE + schema.header.size
 

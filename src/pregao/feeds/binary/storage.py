@@ -25,7 +25,7 @@ from pregao.codecs.sbe.kernel_tables import (
     TABLE_SIZE,
 )
 from pregao.codecs.sbe.layout import FieldLayout, ValueKind
-from pregao.codecs.sbe.plan import Plan, SchemaTable
+from pregao.codecs.sbe.plan import SbePlan, SchemaTable
 from pregao.codecs.sbe.reader import MAX_GROUP_DEPTH
 from pregao.codecs.sbe.schema import Schema
 from pregao.feeds.binary.kernels.packets import FEED_FIELDS, RUN_MESSAGES, RUN_PACKETS, RUN_ROWS
@@ -112,7 +112,7 @@ def dtype_of(leaf: FieldLayout) -> np.dtype[Any]:
     return np.dtype((number, (leaf.count,))) if leaf.kind is ValueKind.ARRAY else number
 
 
-def allocate(plan: Plan, rows: int, packets: int, data_bytes: int) -> Storage:
+def allocate(plan: SbePlan, rows: int, packets: int, data_bytes: int) -> Storage:
     """Memory for `rows` rows of every table, so many packets, and `data_bytes` of each data column."""
     tables = [_allocate_table(table, rows, data_bytes) for table in plan.tables]
     table_rows = np.zeros((len(tables), TABLE_SIZE), np.int64)
@@ -191,7 +191,7 @@ _FAULT_COLUMNS = {"fault": "u1", "fault_offset": "i8", "fault_packet": "u4", "fa
 class Workspace:
     """The contexts of one decoder, with all that does not change from batch to batch."""
 
-    def __init__(self, schema: Schema, plan: Plan) -> None:
+    def __init__(self, schema: Schema, plan: SbePlan) -> None:
         self.skipped = np.zeros(256, np.int64)
         self._faults = {name: np.zeros(RUN_MESSAGES + RUN_PACKETS, k) for name, k in _FAULT_COLUMNS.items()}
         self.feed = Context(FEED_FIELDS)
@@ -235,7 +235,7 @@ def _header_of(schema: Schema) -> dict[str, int]:
     return values
 
 
-def _tables_of(plan: Plan) -> dict[str, int | Array]:
+def _tables_of(plan: SbePlan) -> dict[str, int | Array]:
     return {
         "root_of_template": plan.root_of_template,
         "epoch_of_version": plan.epoch_of_version,
@@ -249,7 +249,7 @@ def _tables_of(plan: Plan) -> dict[str, int | Array]:
     }
 
 
-def _buckets_of(plan: Plan) -> dict[str, int | Array]:
+def _buckets_of(plan: SbePlan) -> dict[str, int | Array]:
     """Messages cannot be more than a run has; a hostile run may hold an entry of a group a byte."""
     sizes = [RUN_ROWS if plan.is_group(layout) else RUN_MESSAGES for layout in range(len(plan.layouts))]
     layouts = plan.layouts.copy()  # of one's own: the kernels count in it what is in the buckets

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from pregao.codecs.sbe import MessageDecoder, Schema, load_builtin_schema
-from pregao.feeds.binary.columns import DEFAULT_ROWS, ColumnDecoder
+from pregao.codecs.sbe import SbeMessageDecoder, Schema, load_builtin_schema
+from pregao.feeds.binary.columns import DEFAULT_ROWS, BinaryColumnDecoder
 from pregao.feeds.binary.decoding import BinaryDecoding
 from pregao.feeds.binary.headers import PacketHeaders, PacketInspector
 from pregao.feeds.binary.identity import IDENTITY
@@ -33,7 +33,7 @@ REPORTS_IN_A_PACKET: Final = 35
 class BinaryNewsDesk:
     def __init__(self, channel: int, schema: Schema) -> None:
         self._assembler, self._plain = NewsAssembler(), PlainReader(channel)
-        self._decoder = MessageDecoder(schema)
+        self._decoder = SbeMessageDecoder(schema)
         self._now_ns = 0
 
     def receive(self, message: bytes, now_ns: int) -> list[News]:
@@ -95,8 +95,8 @@ class BinaryUmdf(BinaryDecoding):
     def live_kernels(self) -> tuple[Kernel, ...]:
         return read_headers, read_rows
 
-    def columns(self, schema: Schema | None = None, rows: int | None = None) -> ColumnDecoder:
-        return ColumnDecoder(schema or self.schema, rows or DEFAULT_ROWS)
+    def columns(self, schema: Schema | None = None, rows: int | None = None) -> BinaryColumnDecoder:
+        return BinaryColumnDecoder(schema or self.schema, rows or DEFAULT_ROWS)
 
     def vocabulary(self, version: int) -> Vocabulary:
         return vocabulary(self.schema, version)

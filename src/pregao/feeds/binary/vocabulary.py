@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Final
 
-from pregao.codecs.sbe import Message, MessageEncoder, Schema
+from pregao.codecs.sbe import SbeMessage, SbeMessageEncoder, Schema
 from pregao.codecs.sbe.layout import BlockLayout, ValueKind
 from pregao.feeds.binary.packets import FRAMING_SIZE, MAX_PACKET, PacketDecoder, encode_packet
 from pregao.feeds.decoding import Vocabulary
@@ -36,10 +36,10 @@ def deprecated_templates(schema: Schema, version: int) -> Callable[[bytes], byte
     names = schema.at(version).by_name
     if not all(new in names and old in names for new, old in _DEPRECATED.items()):
         return bytes
-    decoder, encoder = PacketDecoder(schema), MessageEncoder(schema, version)
+    decoder, encoder = PacketDecoder(schema), SbeMessageEncoder(schema, version)
     olds = {names[new].id: (old, _field_names(names[old])) for new, old in _DEPRECATED.items()}
 
-    def older(message: Message, raw: bytes) -> bytes:
+    def older(message: SbeMessage, raw: bytes) -> bytes:
         fields = message.fields
         if message.template_id not in olds or fields is None or int(str(fields["securityID"])) % 2:
             return raw

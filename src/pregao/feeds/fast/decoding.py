@@ -6,25 +6,25 @@ from decimal import Decimal
 from typing import Any, Final
 
 from pregao.codecs.fast import (
-    MessageDecoder,
+    FastMessageDecoder,
     Referred,
     Scaled,
     Templates,
     load_builtin_templates,
     parse_templates,
 )
-from pregao.codecs.fast.decoder import Message
+from pregao.codecs.fast.decoder import TemplateMessage
 from pregao.codecs.fast.templates import (
     DynamicReference,
+    FastType,
     Field,
     Group,
     Instruction,
     Operator,
     Sequence,
     SplitDecimal,
-    Type,
 )
-from pregao.feeds.decoding import BlockShape, Buffer, FieldShape, Form, WireMessage, Wording
+from pregao.feeds.decoding import BlockShape, Buffer, FieldShape, ValueForm, WireMessage, Wording
 from pregao.feeds.fast.chunks import HEADER, Chunk, ChunkAssembler, split_datagram
 from pregao.feeds.fast.identity import NO_CHANNEL, mark_of_template, template_id
 from pregao.feeds.fast.times import timestamp_ns
@@ -55,7 +55,7 @@ class FastMessage:
     template_id: int
     name: str | None = None
     fields: Mapping[str, Any] | None = None
-    decoded: Message | None = None
+    decoded: TemplateMessage | None = None
     version: int | None = None
     unknown: tuple[tuple[str, int], ...] = ()
     leftover: int = 0
@@ -91,7 +91,7 @@ class FastDecoder:
 
     def __init__(self, templates: Templates | None = None, *, strict: bool = False) -> None:
         self.templates = templates or load_builtin_templates()
-        self._decoder = MessageDecoder(self.templates, strict=strict)
+        self._decoder = FastMessageDecoder(self.templates, strict=strict)
         self._assemblers: dict[Hashable, ChunkAssembler] = {}
 
     def decode(self, payload: Buffer, flow: Hashable = None) -> list[FastUnit]:
@@ -232,10 +232,10 @@ def _shape(instructions: tuple[Instruction, ...]) -> BlockShape:
         if isinstance(each, Sequence):
             groups.append((each.name, _shape(each.instructions)))
         elif isinstance(each, Group | DynamicReference):
-            fields.append(FieldShape(each.name, Form.COMPOSITE))
+            fields.append(FieldShape(each.name, ValueForm.COMPOSITE))
         else:
-            decimal = isinstance(each, SplitDecimal) or each.type is Type.DECIMAL
-            fields.append(FieldShape(each.name, Form.DECIMAL if decimal else Form.PLAIN))
+            decimal = isinstance(each, SplitDecimal) or each.type is FastType.DECIMAL
+            fields.append(FieldShape(each.name, ValueForm.DECIMAL if decimal else ValueForm.PLAIN))
     return BlockShape(tuple(fields), tuple(groups))
 
 

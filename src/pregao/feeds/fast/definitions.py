@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pregao.codecs.fast import MessageDecoder, Scaled, Templates
+from pregao.codecs.fast import FastMessageDecoder, Scaled, Templates
 from pregao.feeds.fast.entries import number_of, scaled
 from pregao.feeds.fast.times import date_days, timestamp_ns
 from pregao.model.events import Definition, News
@@ -94,7 +94,7 @@ class FastNewsDesk:
     """A news is one message, of several lines (12.8): there is nothing to wait for."""
 
     def __init__(self, templates: Templates) -> None:
-        self._decoder = MessageDecoder(templates)
+        self._decoder = FastMessageDecoder(templates)
 
     def receive(self, message: bytes, now_ns: int) -> list[News]:
         fields = self._decoder.decode(message).fields

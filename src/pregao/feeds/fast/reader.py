@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pregao.codecs.fast import MessageDecoder, Templates
+from pregao.codecs.fast import FastMessageDecoder, Templates
 from pregao.feeds.fast import entries as e
 from pregao.feeds.fast.definitions import definition_of
 from pregao.feeds.fast.identity import NO_EPOCH, msg_type
@@ -21,7 +21,7 @@ class FastReader:
 
     def __init__(self, channel: int, templates: Templates, *, by_level: bool = False) -> None:
         self._channel, self._by_level = channel, by_level
-        self._decoder = MessageDecoder(templates)
+        self._decoder = FastMessageDecoder(templates)
         self._kinds = {template.id: msg_type(template) for template in templates}
         self._texts: list[bytes] = []
         self._places: Array = np.zeros(0, np.int64)

@@ -20,7 +20,7 @@ from pregao.codecs.pcap.outcomes import Datagram
 from pregao.codecs.pcap.runs import CaptureRuns, DatagramRun, read_run
 from pregao.feeds.port import Header, UnitReader
 from pregao.feeds.registry import DEFAULT, load_system
-from pregao.lake.plan.contents import Content, Form, FrameWindow, form_of
+from pregao.lake.plan.contents import CaptureForm, Content, FrameWindow, form_of
 from pregao.lake.plan.stored import Stored, look
 from pregao.model.streams import Destination
 
@@ -48,13 +48,12 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 PIECE_PACKETS: Final = 4096
 _NO_FRAME: Final = -1
-_GROUP_MASK: Final = (1 << 46) - 1
 # Of a plain file at its first reading: of this machine, and of a store, where a request takes long.
 _WINDOW: Final = 4 << 20
 _REMOTE_WINDOW: Final = 32 << 20
 
 
-class Piece(NamedTuple):
+class CapturePiece(NamedTuple):
     """Bytes `start` to `end` of the capture (of a frame: of its content); `shape` is which of the file's."""
 
     start: int
@@ -87,10 +86,10 @@ class CaptureLayout:
     """What it takes to read pieces of a file again: goes with the index to the tasks."""
 
     stored: Stored
-    form: Form
+    form: CaptureForm
     scratch: str = ""
     shapes: list[tuple[Any, ...]] = field(default_factory=list)  # Shape without addresses, interfaces
-    pieces: list[Piece] = field(default_factory=list)
+    pieces: list[CapturePiece] = field(default_factory=list)
     odd: dict[int, tuple[int, bytes, int]] = field(default_factory=dict)  # by piece: ts, payload, flow
     damage: list[str] = field(default_factory=list)
     content: str | None = None  # a hash of its bytes, where they were read from the first to the last
@@ -126,7 +125,7 @@ class PieceReader:
         owner = self._bytes(piece)
         return _packets(read_run(owner, self._shapes[piece.shape][0], piece.packets))
 
-    def _bytes(self, piece: Piece) -> Array:
+    def _bytes(self, piece: CapturePiece) -> Array:
         if self._content is None:
             self._content = Content(self._layout.stored, self._layout.form, self._layout.scratch)
         if piece.frame >= 0:
@@ -176,13 +175,13 @@ def walk_capture(
         content.close()
 
 
-def _piece(layout: CaptureLayout, run: DatagramRun, reader: RunReader) -> Piece:
+def _piece(layout: CaptureLayout, run: DatagramRun, reader: RunReader) -> CapturePiece:
     """Of a frame by its place in that; of a file by its place in the capture."""
     window = reader.window
     frame = window.frame if isinstance(window, FrameWindow) else _NO_FRAME
     origin = window.base if frame == _NO_FRAME else 0
     shape = _shape_number(layout, reader.runs)
-    return Piece(origin + run.start, origin + run.end, frame, shape, run.count)
+    return CapturePiece(origin + run.start, origin + run.end, frame, shape, run.count)
 
 
 def _as_damage(finding: Finding) -> str:
@@ -190,22 +189,10 @@ def _as_damage(finding: Finding) -> str:
     return f"{finding.name}{where}" if where else f"{finding.name}: {finding.detail}"
 
 
-def flow_of(datagram: Datagram) -> int:
-    """A destination as one number: address and port; of IPv6 below zero, with what tells groups apart."""
-    if datagram.ip_version == 4:
-        return datagram.dst << 16 | datagram.dst_port
-    return -((datagram.dst & _GROUP_MASK) << 16 | datagram.dst_port)
-
-
-def destination_of(flow: int) -> Destination:
-    """Of IPv6 without the first bits of its address."""
-    return Destination(4 if flow >= 0 else 6, abs(flow) >> 16, abs(flow) & 0xFFFF)
-
-
 def _odd(layout: CaptureLayout, datagram: Datagram) -> tuple[int, PiecePackets]:
     number = len(layout.pieces)
-    flow = flow_of(datagram)
-    layout.pieces.append(Piece(0, 0, _NO_FRAME, 0, 1))
+    flow = Destination(datagram.ip_version, datagram.dst, datagram.dst_port).flow
+    layout.pieces.append(CapturePiece(0, 0, _NO_FRAME, 0, 1))
     layout.odd[number] = (datagram.ts_ns, bytes(datagram.payload), flow)
     return number, _odd_packet(*layout.odd[number])
 

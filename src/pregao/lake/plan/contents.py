@@ -36,7 +36,7 @@ _CHUNKS: Final[dict[str, Callable[[BinaryIO], Iterator[bytes]]]] = {"gzip": gzip
 _UNUSED_NS: Final = 86_400 * 1_000_000_000
 
 
-class Form(Enum):
+class CaptureForm(Enum):
     """How the content of a capture can be read in pieces."""
 
     PLAIN = "plain"
@@ -44,13 +44,13 @@ class Form(Enum):
     UNPACKED = "unpacked"  # only from a copy
 
 
-def form_of(path: str) -> Form:
+def form_of(path: str) -> CaptureForm:
     with told(path), open_stored(path) as file:
         compression = compression_of(file.read(4))
         if compression == "none":
-            return Form.PLAIN
+            return CaptureForm.PLAIN
         has_frames = compression == "zstd" and SeekableFile(file, path).has_table
-        return Form.FRAMES if has_frames else Form.UNPACKED
+        return CaptureForm.FRAMES if has_frames else CaptureForm.UNPACKED
 
 
 def unpacked(stored: Stored, scratch: str) -> Path:
@@ -153,24 +153,24 @@ class Content:
 
     compression = "none"  # it is unpacked already
 
-    def __init__(self, stored: Stored, form: Form, scratch: str = "") -> None:
+    def __init__(self, stored: Stored, form: CaptureForm, scratch: str = "") -> None:
         self.frames: SeekableFile | None = None
         self.length, self._path = 0, stored.path
         self.hash: ContentHash | None = None  # of a plain file of this machine, as it is read
         self._file: LocalFile | RemoteFile | None = None
         self._last = -1, np.zeros(0, np.uint8)
-        if form is not Form.UNPACKED and is_remote(stored.path):
+        if form is not CaptureForm.UNPACKED and is_remote(stored.path):
             opened = open_remote(stored.path)
             _check_unchanged(stored, opened.stored)
-            if form is Form.FRAMES:
+            if form is CaptureForm.FRAMES:
                 self.frames = SeekableFile(cast(BinaryIO, opened), stored.path)
             else:
                 self._file = opened
             return
         _check_unchanged(stored, look(stored.path))
-        if form is Form.UNPACKED:
+        if form is CaptureForm.UNPACKED:
             self._file = LocalFile(str(unpacked(stored, scratch)), name=stored.path)
-        elif form is Form.FRAMES:
+        elif form is CaptureForm.FRAMES:
             self.frames = SeekableFile(open_stored(stored.path), stored.path)
         else:
             self._file, self.hash = LocalFile(stored.path, stored.size), ContentHash(stored.size)

@@ -22,7 +22,7 @@ BUILD_VERSION: Final = 7  # raised when the same captures give other rows
 CODE_VERSION: Final = f"{__version__}+{BUILD_VERSION}"
 
 
-class Input(NamedTuple):
+class UnitInput(NamedTuple):
     """`version` only saves reading the file again; it is no part of the fingerprint."""
 
     path: str
@@ -31,7 +31,7 @@ class Input(NamedTuple):
     version: str
 
     @classmethod
-    def of(cls, file: FileIndex) -> "Input":
+    def of(cls, file: FileIndex) -> "UnitInput":
         return cls(file.path, file.size, file.content, file.version)
 
     def unchanged(self) -> bool:
@@ -45,27 +45,27 @@ class Input(NamedTuple):
             return False
 
 
-def fingerprint(inputs: Iterable[Input], settings: Any = None) -> str:
+def fingerprint(inputs: Iterable[UnitInput], settings: Any = None) -> str:
     told = [[each.path, each.size, each.content] for each in sorted(inputs)]
     text = json.dumps([told, SCHEMA_VERSION, CODE_VERSION, settings], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def unit_fingerprint(
-    inputs: Iterable[Input], begins: str | None, *, bars: Sequence[int], derive: bool, system: str
+    inputs: Iterable[UnitInput], begins: str | None, *, bars: Sequence[int], derive: bool, system: str
 ) -> str:
     """`begins`: digest of the books of the day before that it was built upon."""
     return fingerprint(inputs, {"bars": bars, "derive": derive, "begins": begins, "system": system})
 
 
-def to_json(inputs: Iterable[Input]) -> str:
+def to_json(inputs: Iterable[UnitInput]) -> str:
     return json.dumps([each._asdict() for each in sorted(inputs)])
 
 
-def from_json(text: str) -> list[Input]:
+def from_json(text: str) -> list[UnitInput]:
     """A lake of before has no versions: its files are compared by content."""
     return [
-        Input(each["path"], each["size"], each["content"], each.get("version", ""))
+        UnitInput(each["path"], each["size"], each["content"], each.get("version", ""))
         for each in json.loads(text)
     ]
 

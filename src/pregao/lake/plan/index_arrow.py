@@ -9,8 +9,8 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from pregao.lake.plan.captures import CaptureLayout, Piece
-from pregao.lake.plan.contents import Form
+from pregao.lake.plan.captures import CaptureLayout, CapturePiece
+from pregao.lake.plan.contents import CaptureForm
 from pregao.lake.plan.index import (
     LOOP,
     MARK,
@@ -33,7 +33,7 @@ from pregao.model.streams import Feed, Stream
 _FORMAT: Final = 1  # raised when the same columns mean something else
 _ARRAYS: Final = {"pieces": PIECE, "runs": RUN, "marks": MARK, "snapshots": SNAPSHOT, "loops": LOOP}
 _PAUSE: Final = np.dtype([("key", "<i8"), ("sent_ns", "<i8")])
-_PIECE: Final = np.dtype([(name, "<i8") for name in Piece._fields])
+_PIECE: Final = np.dtype([(name, "<i8") for name in CapturePiece._fields])
 
 
 def _struct(dtype: np.dtype[Any]) -> Any:
@@ -174,9 +174,9 @@ def _array(values: Any, kind: Any) -> Any:
 
 def _file(row: dict[str, Any], arrays: dict[str, Array]) -> FileIndex:
     layout = CaptureLayout(
-        Stored(row["path"], row["size"], row["version"]), Form(row["form"]), row["scratch"],
+        Stored(row["path"], row["size"], row["version"]), CaptureForm(row["form"]), row["scratch"],
         [tuple(shape.values()) for shape in row["shapes"]],
-        [Piece(*piece) for piece in arrays["pieces"].tolist()],
+        [CapturePiece(*piece) for piece in arrays["pieces"].tolist()],
         {odd["piece"]: (odd["ts"], odd["payload"], odd["flow"]) for odd in row["odd"]}, row["damage"],
     )  # fmt: skip
     left_out = [LeftOutFlow(flow["channel"], flow["reason"]) for flow in row["left_out"]]

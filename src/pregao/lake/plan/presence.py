@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pregao.lake.plan.index import RUN, Array
+from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK, RUN, Array
 
 
 def runs_of(keys: Array, sent_ns: Array) -> Array:
@@ -43,7 +43,7 @@ def union(parts: list[Array]) -> Array:
 def holes(runs: Array) -> Array:
     """What is missing between runs, of the same sequenceVersion: times are those of the neighbours."""
     before, after = runs[:-1], runs[1:]
-    same = before["last"] >> 32 == after["first"] >> 32
+    same = before["last"] >> NUMBER_BITS == after["first"] >> NUMBER_BITS
     found = np.zeros(int(same.sum()), RUN)
     found["first"], found["last"] = before["last"][same] + 1, after["first"][same] - 1
     found["first_ns"], found["last_ns"] = before["last_ns"][same], after["first_ns"][same]
@@ -53,11 +53,12 @@ def holes(runs: Array) -> Array:
 def lost_beginnings(runs: Array, taken_over: Sequence[int] = ()) -> Array:
     """What is missing before the first packet of further sequences: each begins with 1, but for those that
     were taken over in their middle."""
-    _, firsts = np.unique(runs["first"] >> 32, return_index=True)
+    _, firsts = np.unique(runs["first"] >> NUMBER_BITS, return_index=True)
     found: Array = runs[firsts[1:]].copy()
-    found = found[(found["first"] & 0xFFFFFFFF > 1) & ~np.isin(found["first"] >> 32, list(taken_over))]
+    is_late = found["first"] & NUMBER_MASK > 1
+    found = found[is_late & ~np.isin(found["first"] >> NUMBER_BITS, list(taken_over))]
     found["last"] = found["first"] - 1
-    found["first"] = (found["first"] >> 32 << 32) + 1
+    found["first"] = (found["first"] & ~NUMBER_MASK) + 1
     found["last_ns"] = found["first_ns"]
     return found
 

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from pregao.captures.feeds import FlowFacts
-from pregao.captures.streams import identify, stream_of_file_name
+from pregao.captures.streams import configured_stream, identify, stream_of_file_name
 from pregao.codecs.pcap.formats import MAGIC_SIZE
 from pregao.feeds.identity import MARKS
 from pregao.feeds.registry import DEFAULT, load_system
@@ -14,12 +14,11 @@ from pregao.lake.plan.captures import (
     PIECE_PACKETS,
     CaptureLayout,
     PiecePackets,
-    destination_of,
     open_layout,
     unit_headers,
     walk_capture,
 )
-from pregao.lake.plan.contents import ContentHash, Form, NotInFramesError
+from pregao.lake.plan.contents import CaptureForm, ContentHash, NotInFramesError
 from pregao.lake.plan.index import NUMBER_BITS, PIECE, Array, FileIndex, LeftOutFlow, StreamIndex
 from pregao.lake.plan.loops import LoopReader
 from pregao.lake.plan.marks import MarkReader
@@ -29,7 +28,7 @@ from pregao.lake.store.location import is_remote
 from pregao.model.channel_map import ChannelMap
 from pregao.model.errors import CaptureError, Fault
 from pregao.model.packets import Units
-from pregao.model.streams import Destination, Stream, StreamId
+from pregao.model.streams import Destination, Stream
 
 _HASHED_AT_ONCE: Final = 1 << 20  # bytes, of whole stripes
 _NO_CAPTURE: Final = f"{Fault.NOT_A_CAPTURE.label} at byte 0"
@@ -68,7 +67,7 @@ def _scan(
     try:
         return layout, _scanned(layout, settings, verdicts)
     except NotInFramesError:
-        layout = CaptureLayout(layout.stored, Form.UNPACKED, settings.scratch)
+        layout = CaptureLayout(layout.stored, CaptureForm.UNPACKED, settings.scratch)
         return layout, _scanned(layout, settings, verdicts)
 
 
@@ -167,15 +166,10 @@ class _Scanner:
     def _flow(self, flow: int, channel: int) -> _Flow:
         key = flow, channel
         if key not in self._flows:
-            configured = self._configured(destination_of(flow))
+            configured = configured_stream(self._channels, Destination.of_flow(flow))
             known = Stream.UNKNOWN if configured is None else configured.stream
             self._flows[key] = _Flow(channel, flow, self._told.get(key, known))
         return self._flows[key]
-
-    def _configured(self, destination: Destination) -> StreamId | None:
-        if self._channels is None:
-            return None
-        return self._channels.lookup(destination.address, destination.port, destination.ip_version)
 
     def _stream_of(self, flow: _Flow) -> Stream:
         if flow.stream is not Stream.UNKNOWN:
@@ -230,12 +224,12 @@ class _Scanner:
         """All has been seen: what is each flow?"""
         self._facts = [
             FlowFacts(
-                flow.channel, destination_of(flow.flow), set(np.flatnonzero(flow.seen).tolist()),
+                flow.channel, Destination.of_flow(flow.flow), set(np.flatnonzero(flow.seen).tolist()),
                 set(flow.versions), sum(piece[1] for piece in flow.pieces),
             )
             for flow in self._flows.values()
         ]  # fmt: skip
-        identify(self._facts, self._by_name, self._configured, self._identity)
+        identify(self._facts, self._by_name, self._channels, self._identity)
 
     @property
     def verdicts(self) -> Verdicts:

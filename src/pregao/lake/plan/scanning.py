@@ -73,7 +73,7 @@ class IndexStore:
                 files.move(written, target)
 
 
-class Wanted(NamedTuple):
+class WantedCaptures(NamedTuple):
     """None: all."""
 
     channels: frozenset[int] | None = None
@@ -85,12 +85,13 @@ class Scanning:
     """`scanned` captures were read, `known` were not: their indexes are in the lake."""
 
     def __init__(
-        self, location: Location, runner: Runner, settings: ScanSettings, wanted: Wanted | None = None, *,
+        self, location: Location, runner: Runner, settings: ScanSettings,
+        wanted: WantedCaptures | None = None, *,
         scan: Scan = scan_capture,
     ) -> None:  # fmt: skip
         self._scan, self.others = scan, list[Any]()  # what a scan gave that is no index
         self._location, self._runner, self._settings = location, runner, settings
-        self._wanted = wanted or Wanted()
+        self._wanted = wanted or WantedCaptures()
         self._store = IndexStore(location, settings)
         self.scanned, self.known = 0, 0
 
@@ -151,10 +152,10 @@ def _groups(files: Sequence[Stored]) -> Iterator[tuple[str, ...]]:
         yield tuple(group)
 
 
-def may_have(path: str, wanted: Wanted, system: str) -> bool:
+def may_have(path: str, wanted: WantedCaptures, system: str) -> bool:
     """Whether there may be something of the channels and dates in a capture, judged by its name and its
     beginning: a name is believed as long as nothing contradicts it."""
-    if wanted == Wanted():
+    if wanted == WantedCaptures():
         return True
     named_channel = stream_of_file_name(path).channel
     elsewhere = wanted.channels is not None and named_channel not in (None, *wanted.channels)

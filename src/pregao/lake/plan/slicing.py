@@ -54,7 +54,7 @@ class LoopPart:
 
 
 @dataclass(slots=True)
-class Window:
+class SliceWindow:
     """A part of a slice that is read at once, up to but not including a place."""
 
     stop: int
@@ -80,7 +80,7 @@ class Slice:
     shard: int = 0
     shards: int = 1
     system: str = DEFAULT  # for `feeds.registry`: slices go to other processes
-    windows: list[Window] = field(default_factory=list)  # where it is too long to be read at once
+    windows: list[SliceWindow] = field(default_factory=list)  # where it is too long to be read at once
 
     @property
     def key(self) -> UnitKey:
@@ -242,7 +242,7 @@ def _slice(
 
 def _windows(
     unit: LakeUnit, files: list[FileIndex], loops: list[Loop], warm: int, reach: int
-) -> list[Window]:
+) -> list[SliceWindow]:
     """Of a slice that no loop could cut: before the first loop, for what one tells stands at places all over
     it. None where one would do."""
     until = min([reach, *(loop.first for loop in loops)])
@@ -253,7 +253,7 @@ def _windows(
     if not cuts:
         return []
     return [
-        Window(stop, {
+        SliceWindow(stop, {
             feed: [_part(files, stream, after, stop) for stream in streams]
             for feed, streams in unit.feeds.items()
         })

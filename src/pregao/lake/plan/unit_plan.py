@@ -11,8 +11,8 @@ from pregao.lake.plan.fingerprints import (
     CODE_VERSION,
     SCHEMA_VERSION,
     CarriedBooks,
-    Input,
     Start,
+    UnitInput,
     digest_of,
     to_json,
 )
@@ -36,7 +36,7 @@ class UnitPlan:
     loops: list[Loop]
     versions: list[Version]
     symbols: Symbols
-    inputs: list[Input]
+    inputs: list[UnitInput]
     damage: list[InputFinding]
     begins: CarriedBooks | None = None  # the books of the day before
 
@@ -59,7 +59,7 @@ class UnitPlan:
             InputFinding("OTHER", "WARNING", f"A and B end; feed C goes on as sequence {unit.versions[each]}")
             for each in unit.taken_over
         ]
-        inputs = [Input.of(indexes[number]) for number in files]
+        inputs = [UnitInput.of(indexes[number]) for number in files]
         return cls(unit, find_loops(unit), told, symbols(told), inputs, damage)
 
     @property

@@ -10,7 +10,6 @@ import numpy as np
 
 from pregao.captures.feeds import FlowFacts, name_feeds
 from pregao.feeds.registry import DEFAULT, load_system
-from pregao.lake.plan.captures import destination_of
 from pregao.lake.plan.dates import DateRange, Timeline, as_date, date_ranges
 from pregao.lake.plan.index import (
     MARK,
@@ -25,7 +24,7 @@ from pregao.lake.plan.index import (
 )
 from pregao.lake.plan.presence import union
 from pregao.lake.tables.table import UnitKey
-from pregao.model.streams import Feed, Stream
+from pregao.model.streams import Destination, Feed, Stream
 
 NOWHERE: Final = -1
 
@@ -112,7 +111,7 @@ def _name_feeds(streams: Iterable[tuple[int, StreamIndex]]) -> None:
     indexes = [stream for _, stream in streams]
     facts = [
         FlowFacts(
-            stream.channel, destination_of(stream.flow),
+            stream.channel, Destination.of_flow(stream.flow),
             versions=set(stream.versions), units=stream.packets, stream=stream.stream, feed=stream.feed,
         )
         for stream in indexes

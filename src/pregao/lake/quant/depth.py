@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 from pregao.books.store import BookStore
 from pregao.lake.book_at import BOOK_COLUMNS, changes_after, in_stream_order, stored_book
 from pregao.lake.errors import LakeError
-from pregao.lake.quant.symbology import Listing, listings
-from pregao.lake.quant.times import Span, interval_ns
+from pregao.lake.quant.symbology import SymbolListing, listings
+from pregao.lake.quant.times import TimeSpan, interval_ns
 from pregao.lake.reading.faces import order_rows
 from pregao.lake.tables.arrays import decimals, integers, moments, narrow
 from pregao.lake.tables.table import Column
@@ -37,7 +37,7 @@ _PRICE: Final = Column("price", PRICE)
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def depth(lake: "Lake", symbol: str, every: str | int | None, levels: int, when: Span) -> Any:
+def depth(lake: "Lake", symbol: str, every: str | int | None, levels: int, when: TimeSpan) -> Any:
     """A pyarrow.Table, in the order of time."""
     if not 1 <= levels <= MOST_LEVELS:
         raise LakeError(f"{levels} levels: from 1 to {MOST_LEVELS}")
@@ -51,7 +51,7 @@ def depth(lake: "Lake", symbol: str, every: str | int | None, levels: int, when:
     return whole
 
 
-def _of_listing(lake: "Lake", listing: Listing, every_ns: int | None, levels: int) -> Any:
+def _of_listing(lake: "Lake", listing: SymbolListing, every_ns: int | None, levels: int) -> Any:
     """A day of an instrument; of its name while it had it."""
     changes, stored = _told(lake, listing)
     rows, source = _book_rows(stored, changes, listing.security_id, lake.shown[0])
@@ -68,7 +68,7 @@ def _of_listing(lake: "Lake", listing: Listing, every_ns: int | None, levels: in
     return _table(found[kept], changes, at[kept], samples, listing, levels, every_ns)
 
 
-def _told(lake: "Lake", listing: Listing) -> tuple[Any, Any]:
+def _told(lake: "Lake", listing: SymbolListing) -> tuple[Any, Any]:
     """Changes of the book, in the order of the stream, behind the stored one that they begin with."""
     mine, of_all = listing.where, listing.where_all
     first = "" if listing.start_ns is None else f" and ts_checkpoint <= {listing.start_ns}"
@@ -140,7 +140,8 @@ def _ends(changes: Any, source: Array, every_ns: int | None) -> tuple[Array, Arr
 
 
 def _table(
-    found: Any, changes: Any, at: Array, samples: Array, listing: Listing, levels: int, every_ns: int | None
+    found: Any, changes: Any, at: Array, samples: Array, listing: SymbolListing, levels: int,
+    every_ns: int | None
 ) -> Any:
     taken = changes.take(pa.array(at))
     times = pc.fill_null(taken["ts_event"], NULL).to_numpy()

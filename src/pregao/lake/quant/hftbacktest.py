@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from pregao.lake.book_at import BOOK_COLUMNS, in_stream_order
-from pregao.lake.quant.symbology import Listing, listings
-from pregao.lake.quant.times import Span
+from pregao.lake.quant.symbology import SymbolListing, listings
+from pregao.lake.quant.times import TimeSpan
 from pregao.lake.tables.messages import TRADES
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ _PLACE: Final = [
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def events(lake: "Lake", symbol: str, when: Span) -> Array:
+def events(lake: "Lake", symbol: str, when: TimeSpan) -> Array:
     """As `numpy.savez(…, data=events)` wants them."""
     parts = [_of_listing(lake, each) for each in listings(lake, symbol, when)]
     whole = np.concatenate(parts) if parts else np.zeros(0, EVENT)
@@ -61,8 +61,8 @@ def events(lake: "Lake", symbol: str, when: Span) -> Array:
     return whole
 
 
-def _of_listing(lake: "Lake", listing: Listing) -> Array:
-    span = "".join(f" and {c} {s} {v}" for c, s, v in Span(listing.start_ns, listing.end_ns).conditions())
+def _of_listing(lake: "Lake", listing: SymbolListing) -> Array:
+    span = "".join(f" and {c} {s} {v}" for c, s, v in TimeSpan(listing.start_ns, listing.end_ns).conditions())
     columns = list(dict.fromkeys([*BOOK_COLUMNS, *_PLACE]))
     mine = lake.arrow("orders", f"{listing.where}{span}", columns=columns)
     resets = lake.arrow("orders", f"{listing.where_all} and action = 'RESET'{span}", columns=columns)

@@ -15,7 +15,7 @@ import pyarrow as pa
 from pregao.lake.book_at import NoBookError, by_id, in_stream_order, not_listed
 from pregao.lake.errors import LakeError
 from pregao.lake.quant.calendar import is_trading_day, next_trading_day
-from pregao.lake.quant.times import Moment, Span, local_date, span
+from pregao.lake.quant.times import Moment, TimeSpan, local_date, span
 from pregao.lake.tables.catalogue import find_table
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ By = Literal["volume", "calendar"]
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class SymbolListing:
     """An instrument under a symbol on a trade date; times are open (None) at the ends of the day."""
 
     symbol: str
@@ -75,7 +75,7 @@ def _like(text: str) -> str:
     return "".join(kinds.get(letter) or re.escape(letter) for letter in text)
 
 
-def listings(lake: "Lake", symbol: str, when: Span) -> list[Listing]:
+def listings(lake: "Lake", symbol: str, when: TimeSpan) -> list[SymbolListing]:
     """Every instrument that had the symbol in that time, day by day. NoBookError when there is none at
     all."""
     need_one_system(lake)
@@ -91,7 +91,7 @@ def listings(lake: "Lake", symbol: str, when: Span) -> list[Listing]:
     return [each for day in kept for each in _of_day(rows, day, when)]
 
 
-def _of_day(rows: list[dict[str, Any]], day: date, when: Span) -> Iterator[Listing]:
+def _of_day(rows: list[dict[str, Any]], day: date, when: TimeSpan) -> Iterator[SymbolListing]:
     """Before all definitions of a day who is the first to have the symbol has it."""
     mine = sorted((row for row in rows if row["trade_date"] == day), key=lambda row: row["valid_from"])
     ids = list(dict.fromkeys((row["security_id"], row["channel"]) for row in mine))
@@ -103,7 +103,7 @@ def _of_day(rows: list[dict[str, Any]], day: date, when: Span) -> Iterator[Listi
         start = _latest(start, when.start_ns)
         end = end if when.end_ns is None else when.end_ns if end is None else min(end, when.end_ns)
         if start is None or end is None or start <= end:
-            yield Listing(own[0]["symbol"], security_id, channel, day, start, end)
+            yield SymbolListing(own[0]["symbol"], security_id, channel, day, start, end)
 
 
 def _latest(one: int | None, other: int | None) -> int | None:
@@ -116,7 +116,7 @@ def rows_of(lake: "Lake", table: str, symbol: str, start: Moment, end: Moment) -
     when = span(start, end)
     parts = []
     for each in listings(lake, symbol, when):
-        own = "".join(f" and {c} {s} {v}" for c, s, v in Span(each.start_ns, each.end_ns).conditions())
+        own = "".join(f" and {c} {s} {v}" for c, s, v in TimeSpan(each.start_ns, each.end_ns).conditions())
         parts.append(in_stream_order(lake.arrow(table, f"{each.where}{own}")))
     return pa.concat_tables([find_table(table).schema.empty_table(), *parts])
 

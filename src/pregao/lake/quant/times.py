@@ -26,7 +26,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TimeSpan:
     """From and to, both included, in nanoseconds; None: open."""
 
     start_ns: int | None = None
@@ -37,9 +37,9 @@ class Span:
         return [(column, sign, value) for sign, value in ends if value is not None]
 
 
-def span(start: Moment, end: Moment) -> Span:
+def span(start: Moment, end: Moment) -> TimeSpan:
     """A date is the whole of it: its first nanosecond as a start, its last as an end."""
-    found = Span(moment_ns(start), moment_ns(end, at_end=True))
+    found = TimeSpan(moment_ns(start), moment_ns(end, at_end=True))
     if found.start_ns is not None and found.end_ns is not None and found.end_ns < found.start_ns:
         raise LakeError(f"from {start} to {end}: the end is before the start")
     return found

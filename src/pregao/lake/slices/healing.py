@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pregao.lake.plan.index import Array
+from pregao.lake.plan.index import NUMBER_MASK, Array
 from pregao.lake.plan.slicing import FROM_FIRST
 from pregao.lake.slices.kernels.books import settle_one
 from pregao.lake.slices.kernels.sampling import BOOK_ONCE, STATISTICS_ONCE, note_change
@@ -208,7 +208,7 @@ class Healing:
         machine, (since, since_ns) = self._machine, stale
         machine.findings.add(
             place, machine, finding, severity="WARNING", security_id=self._store.security_id(number),
-            first_seq_num=since & 0xFFFFFFFF, last_seq_num=place & 0xFFFFFFFF,
+            first_seq_num=since & NUMBER_MASK, last_seq_num=place & NUMBER_MASK,
             ts_from=since_ns, count=1, detail=detail,
         )  # fmt: skip
 

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pregao.captures.decode import CaptureDecoder, DecodedMessage, Finding, Selection
-from pregao.captures.runs import Part
+from pregao.captures.formats.json_lines import to_json
+from pregao.captures.runs import CapturePart
 from pregao.captures.streams import CaptureStreams
-from pregao.codecs.sbe.values import to_json
 from pregao.feeds.registry import load_columns
 from pregao.io.captures import open_capture
 from pregao.lake.source.reader import Request
@@ -30,7 +30,7 @@ Row = tuple[Any, ...]
 _LARGEST: Final = (1 << 63) - 1
 
 
-def batches(request: Request, path: str, part: Part | None = None) -> Iterator[Any]:
+def batches(request: Request, path: str, part: CapturePart | None = None) -> Iterator[Any]:
     rows: list[Row] = []
     for row in MessageReader(request, path, part).rows():
         rows.append(row)
@@ -51,7 +51,7 @@ def _batch(rows: list[Row]) -> Any:
 class MessageReader:
     """One pass over one capture."""
 
-    def __init__(self, request: Request, path: str, part: Part | None = None) -> None:
+    def __init__(self, request: Request, path: str, part: CapturePart | None = None) -> None:
         selection = Selection(
             request.channels, request.templates, streams=request.streams, since_ns=request.since_ns,
             until_ns=request.until_ns, only_marked=True,
@@ -112,7 +112,7 @@ class TableReader:
         """Of its batches, known without a capture."""
         return _shaped("", self._reader.empty(self._request.message)).schema
 
-    def batches(self, path: str, part: Part | None = None) -> Iterator[Any]:
+    def batches(self, path: str, part: CapturePart | None = None) -> Iterator[Any]:
         streams = None
         if self._request.streams:
             streams = CaptureStreams([path], self._request.load_channels(), self._request.system)
@@ -140,7 +140,7 @@ class TableReader:
         """Which rows are of the streams that are wanted: a stream is what a flow of a channel is."""
         pairs = list(zip(rows.column("flow").to_pylist(), rows.column("channel").to_pylist(), strict=True))
         known = {
-            (flow, channel): streams.of(path, Destination(4, flow >> 16, flow & 0xFFFF), channel).stream
+            (flow, channel): streams.of(path, Destination.of_flow(flow), channel).stream
             for flow, channel in set(pairs)
             if flow >= 0
         }

@@ -17,7 +17,7 @@ from pyspark.sql.types import StructType
 from pregao.feeds.registry import DEFAULT, load_decoding
 from pregao.io.files import read_small_file
 from pregao.lake.plan.fingerprints import find_captures
-from pregao.lake.plan.scanning import Wanted, may_have
+from pregao.lake.plan.scanning import WantedCaptures, may_have
 from pregao.lake.source import FORMAT
 from pregao.lake.store.location import is_remote
 from pregao.model.channel_map import ChannelMap, load_channels
@@ -25,7 +25,7 @@ from pregao.model.errors import ConfigurationError
 from pregao.model.streams import Stream
 
 if TYPE_CHECKING:
-    from pregao.captures.runs import Part
+    from pregao.captures.runs import CapturePart
 
 # What was asked for, as options of `spark.read`; a mistake is told when the frame is made.
 
@@ -96,7 +96,7 @@ def captures_of(request: Request) -> list[str]:
     files = find_captures(found)
     if not files:
         raise ConfigurationError("there is no capture here", file=", ".join(request.paths))
-    wanted = Wanted(request.channels or None, begins_before_ns=request.until_ns)
+    wanted = WantedCaptures(request.channels or None, begins_before_ns=request.until_ns)
     return [file for file in files if may_have(file, wanted, request.system)]
 
 
@@ -173,7 +173,7 @@ class UmdfDataSource(DataSource):
 
 
 class CapturePartition(InputPartition):
-    def __init__(self, path: str, part: "Part | None" = None) -> None:
+    def __init__(self, path: str, part: "CapturePart | None" = None) -> None:
         super().__init__((path, part))
         self.path, self.part = path, part
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from pregao.lake.plan.fingerprints import Input, digest_of, fingerprint, from_json
+from pregao.lake.plan.fingerprints import UnitInput, digest_of, fingerprint, from_json
 from pregao.lake.plan.index import FileIndex
 from pregao.lake.plan.unit_plan import UnitPlan, start_of
 from pregao.lake.plan.units import NOWHERE, LakeUnit, find_units
@@ -99,7 +99,7 @@ class Planner:
         for unit in units:
             row = self._rows.get(unit.key)
             before = [] if row is None else from_json(row["inputs"])
-            now = {number: Input.of(indexes[number]) for number in sorted(unit.files)}
+            now = {number: UnitInput.of(indexes[number]) for number in sorted(unit.files)}
             lost = missing_inputs(before, list(now.values()))
             if not lost:
                 continue
@@ -123,7 +123,7 @@ class Planner:
     def _is_touched(self, unit: LakeUnit, indexes: list[FileIndex]) -> bool:
         """Whether it has other captures than its rows were made from."""
         row = self._rows.get(unit.key)
-        now = [Input.of(indexes[number]) for number in unit.files]
+        now = [UnitInput.of(indexes[number]) for number in unit.files]
         return row is None or fingerprint(now) != fingerprint(from_json(row["inputs"]))
 
     def _is_wanted(self, unit: LakeUnit, units: Iterable[LakeUnit], indexes: list[FileIndex]) -> bool:

@@ -47,7 +47,7 @@ class FolderSource(DataSource):
 
     def streamReader(self, schema: Any) -> DataSourceStreamReader:  # noqa: N802
         most = int(self.options.get("most", "0"))
-        return CaptureReader(self.options["folder"], Path(self.options["log"]), most)
+        return NewCaptures(self.options["folder"], Path(self.options["log"]), most)
 
 
 class FolderPartition(InputPartition):
@@ -56,7 +56,7 @@ class FolderPartition(InputPartition):
         self.files = files
 
 
-class CaptureReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class NewCaptures(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """`most`: captures of one batch; 0: all that there are."""
 
     def __init__(self, folder: str, log: Path, most: int = 0) -> None:

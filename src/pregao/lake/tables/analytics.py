@@ -17,7 +17,7 @@ from pregao.lake.tables.types import (
     PRICE,
     SIZE,
     TEXT,
-    Type,
+    ColumnType,
     list_of,
     struct_of,
 )
@@ -37,7 +37,7 @@ class Quality(IntFlag):
     )
 
 
-_SESSION_FIGURES: Final[tuple[tuple[str, Type], ...]] = (
+_SESSION_FIGURES: Final[tuple[tuple[str, ColumnType], ...]] = (
     ("open", PRICE), ("high", PRICE), ("low", PRICE), ("last", PRICE), ("vwap", FINE_PRICE),
     ("volume", LONG), ("trades", LONG),
 )  # fmt: skip

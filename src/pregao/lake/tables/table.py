@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, Self
 
 import pyarrow as pa
 
-from pregao.lake.tables.types import CHANNEL_NUMBER, DATE, NAME, WORD, Encoding, Type
+from pregao.lake.tables.types import CHANNEL_NUMBER, DATE, NAME, WORD, ColumnType, Encoding
 
 SYSTEM: Final = "system"
 TRADE_DATE: Final = "trade_date"
@@ -67,7 +67,7 @@ class Column:
     maximum of each file in the Delta log."""
 
     name: str
-    type: Type
+    type: ColumnType
     about: str = ""
     nullable: bool = True
     skip: bool = False
@@ -132,7 +132,7 @@ def _arrow(columns: Iterable[Column], *, written: bool) -> Any:
     )
 
 
-def required(name: str, type_: Type, about: str = "", *, skip: bool = False) -> Column:
+def required(name: str, type_: ColumnType, about: str = "", *, skip: bool = False) -> Column:
     return Column(name, type_, about, nullable=False, skip=skip)
 
 

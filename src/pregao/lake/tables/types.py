@@ -29,7 +29,7 @@ class Encoding(Enum):
 
 
 @dataclass(frozen=True)
-class Type:
+class ColumnType:
     """`arrow` is what readers get, `written` what is given to Parquet, `spark` its DDL."""
 
     arrow: Any
@@ -43,8 +43,8 @@ class Type:
         return self.arrow if self.written is None else self.written
 
 
-def _decimal(scale: int) -> Type:
-    return Type(
+def _decimal(scale: int) -> ColumnType:
+    return ColumnType(
         pa.decimal128(DECIMAL_DIGITS, scale),
         f"decimal({DECIMAL_DIGITS},{scale})",
         Encoding.DELTA,
@@ -52,27 +52,27 @@ def _decimal(scale: int) -> Type:
     )
 
 
-BOOL: Final = Type(pa.bool_(), "boolean", Encoding.PLAIN)
-SHORT: Final = Type(pa.int16(), "smallint", Encoding.DICTIONARY)
-INT: Final = Type(pa.int32(), "int", Encoding.DELTA)
-LONG: Final = Type(pa.int64(), "bigint", Encoding.DELTA)  # also for uint32 of the wire
-CODE: Final = Type(pa.int64(), "bigint", Encoding.DICTIONARY)  # few different numbers: firms
-CHANNEL_NUMBER: Final = Type(pa.int32(), "int", Encoding.DICTIONARY)  # one in a file
-SIZE: Final = Type(pa.int64(), "bigint", Encoding.DICTIONARY)  # quantities: round lots repeat
+BOOL: Final = ColumnType(pa.bool_(), "boolean", Encoding.PLAIN)
+SHORT: Final = ColumnType(pa.int16(), "smallint", Encoding.DICTIONARY)
+INT: Final = ColumnType(pa.int32(), "int", Encoding.DELTA)
+LONG: Final = ColumnType(pa.int64(), "bigint", Encoding.DELTA)  # also for uint32 of the wire
+CODE: Final = ColumnType(pa.int64(), "bigint", Encoding.DICTIONARY)  # few different numbers: firms
+CHANNEL_NUMBER: Final = ColumnType(pa.int32(), "int", Encoding.DICTIONARY)  # one in a file
+SIZE: Final = ColumnType(pa.int64(), "bigint", Encoding.DICTIONARY)  # quantities: round lots repeat
 NANOSECONDS: Final = LONG
-MOMENT: Final = Type(pa.timestamp("us", tz="UTC"), "timestamp", Encoding.DELTA)
-DATE: Final = Type(pa.date32(), "date", Encoding.DICTIONARY)
+MOMENT: Final = ColumnType(pa.timestamp("us", tz="UTC"), "timestamp", Encoding.DELTA)
+DATE: Final = ColumnType(pa.date32(), "date", Encoding.DICTIONARY)
 PRICE: Final = _decimal(PRICE_SCALE)
 FINE_PRICE: Final = _decimal(FINE_SCALE)
-AMOUNT: Final = Type(pa.decimal128(38, PRICE_SCALE), f"decimal(38,{PRICE_SCALE})", Encoding.PLAIN)
-TEXT: Final = Type(pa.string(), "string", Encoding.PLAIN)
-NAME: Final = Type(pa.string(), "string", Encoding.DICTIONARY)
-WORD: Final = Type(pa.string(), "string", Encoding.DICTIONARY, pa.dictionary(pa.int8(), pa.string()))
+AMOUNT: Final = ColumnType(pa.decimal128(38, PRICE_SCALE), f"decimal(38,{PRICE_SCALE})", Encoding.PLAIN)
+TEXT: Final = ColumnType(pa.string(), "string", Encoding.PLAIN)
+NAME: Final = ColumnType(pa.string(), "string", Encoding.DICTIONARY)
+WORD: Final = ColumnType(pa.string(), "string", Encoding.DICTIONARY, pa.dictionary(pa.int8(), pa.string()))
 
 
-def list_of(inner: Type) -> Type:
+def list_of(inner: ColumnType) -> ColumnType:
     """The item is called `element`: Parquet and Delta both expect that name."""
-    return Type(
+    return ColumnType(
         pa.list_(pa.field("element", inner.arrow)),
         f"array<{inner.spark}>",
         inner.encoding if not inner.leaf else Encoding.PLAIN,
@@ -81,8 +81,8 @@ def list_of(inner: Type) -> Type:
     )
 
 
-def struct_of(**fields: Type) -> Type:
-    return Type(
+def struct_of(**fields: ColumnType) -> ColumnType:
+    return ColumnType(
         pa.struct([(name, inner.arrow) for name, inner in fields.items()]),
         f"struct<{', '.join(f'{name}: {inner.spark}' for name, inner in fields.items())}>",
         Encoding.PLAIN,

@@ -33,7 +33,6 @@ _MIDPOINTS: Final = codes_of(market.Midpoint, add=1)
 _AGGRESSORS: Final = codes_of(market.Aggressor)
 _ACTIONS: Final = codes_of(market.Action)
 _THREE: Final = np.where(np.arange(256) < 3, np.arange(256), NO_WORD).astype(np.int8)
-_EXCHANGE: Final = "BVMF"  # a constant of SecurityStatus_3; SecurityGroupPhase_10 has none
 _FINE: Final = 10_000  # hundred-millionths in a ten-thousandth
 _MOST_COARSE: Final = (1 << 63) // _FINE
 
@@ -224,7 +223,7 @@ def states_table(rows: Rows, lineage: Lineage) -> Any:
     columns = lineage.of_rows(found) | {
         "scope": np.where(phase, 0, 1).astype(np.int8),
         "security_group": names(np.where(phase, codes, NO_WORD), texts),
-        "exchange": names(np.where(phase, NO_WORD, 0), [_EXCHANGE]),
+        "exchange": names(np.where(phase, NO_WORD, 0), [market.EXCHANGE]),
         # The number told with a 102 is the phase of the group that is followed again.
         "state": np.where(phase | rejoins, _PHASES[found["type"]], _STATES[found["type"]]),
         "event": _EVENTS[found["detail"]], "session": _SESSIONS[found["session"]],

@@ -83,7 +83,7 @@ def _file(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Report:
+class ReportPage:
     html: str
     summary: ReportSummary
 
@@ -91,10 +91,10 @@ class Report:
 def make_report(
     path: str, *, as_of: int | None = None, system: str | None = None, trade_date: date | None = None,
     symbol: str | None = None,
-) -> Report:  # fmt: skip
+) -> ReportPage:  # fmt: skip
     """Of the newest trade date, and of the most traded instrument, unless told otherwise."""
     lake = Lake(path, as_of=as_of, system=system)
     if len(lake.shown) > 1:
         raise LakeError(f"a report is of one system: choose one of {', '.join(lake.shown)}")
     found = gather(lake, trade_date, symbol)
-    return Report(page(found), summarise(found))
+    return ReportPage(page(found), summarise(found))

@@ -1,7 +1,15 @@
 """The FIX 4.4 session, both sides, without I/O: see `session`."""
 
 from pregao.sessions.fix.session import FixSession
-from pregao.sessions.fix.states import B3, STANDARD, LocalProtocolError, Role, Rules, SessionSettings, State
+from pregao.sessions.fix.states import (
+    B3,
+    STANDARD,
+    LocalProtocolError,
+    Role,
+    Rules,
+    SessionSettings,
+    SessionState,
+)
 from pregao.sessions.fix.store import MessageStore, Numbers, SessionDirectory, SessionRecord
 
 __all__ = [
@@ -16,5 +24,5 @@ __all__ = [
     "SessionDirectory",
     "SessionRecord",
     "SessionSettings",
-    "State",
+    "SessionState",
 ]

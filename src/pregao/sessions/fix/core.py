@@ -4,20 +4,20 @@ give."""
 from collections import deque
 
 from pregao.codecs.fix import Dictionary, FixMessage, Framer, Problem, Unknowns, validate
-from pregao.codecs.fix.message import RejectReason
+from pregao.codecs.fix.message import SessionRejectReason
 from pregao.sessions.fix import outbound as types
 from pregao.sessions.fix.events import ConnectionCut, Event, GapFound, MessageRejected
 from pregao.sessions.fix.outbound import Gap, Inbound, Outbound
-from pregao.sessions.fix.states import LIVE, Input, Role, SessionSettings, State, next_state
+from pregao.sessions.fix.states import LIVE, Role, SessionInput, SessionSettings, SessionState, next_state
 from pregao.sessions.fix.store import SessionRecord
 
 # A reject goes back the way its message came: OnBehalfOf becomes DeliverTo, and the other way round.
 _RETURN_ROUTE = {115: 128, 116: 129, 144: 145, 128: 115, 129: 116, 145: 144}
 # Reasons that concern the whole message: no tag is to blame.
 _WITHOUT_TAG = {
-    RejectReason.COMP_ID_PROBLEM,
-    RejectReason.SENDING_TIME_PROBLEM,
-    RejectReason.INVALID_MSG_TYPE,
+    SessionRejectReason.COMP_ID_PROBLEM,
+    SessionRejectReason.SENDING_TIME_PROBLEM,
+    SessionRejectReason.INVALID_MSG_TYPE,
 }
 
 
@@ -26,7 +26,7 @@ class SessionCore:
 
     def __init__(self, role: Role, settings: SessionSettings, dictionary: Dictionary) -> None:
         self.role, self.settings, self.dictionary = role, settings, dictionary
-        self.state = State.IDLE
+        self.state = SessionState.IDLE
         self.events: list[Event] = []
         self.unknowns = Unknowns()
         self.framer = Framer(settings.max_message)
@@ -58,16 +58,16 @@ class SessionCore:
         self.out.record = record
         self.inbound = self._new_inbound()
 
-    def move(self, happened: Input, now_ns: int) -> None:
+    def move(self, happened: SessionInput, now_ns: int) -> None:
         self.state = next_state(self.state, happened)
         self.state_since_ns = now_ns
 
     def tell(self, event: Event) -> None:
         self.events.append(event)
 
-    def cut(self, reason: str, now_ns: int, happened: Input = Input.FAILED) -> None:
+    def cut(self, reason: str, now_ns: int, happened: SessionInput = SessionInput.FAILED) -> None:
         """End the connection. What was written before goes out first."""
-        if self.state is State.CUT:
+        if self.state is SessionState.CUT:
             return
         self.move(happened, now_ns)
         self.record.connected = False
@@ -77,7 +77,7 @@ class SessionCore:
     def leave(self, text: str, now_ns: int) -> None:
         """Send a logout and wait for its answer."""
         self.out.admin(types.LOGOUT, {58: text} if text else {}, now_ns)
-        self.move(Input.LOGOUT_SENT, now_ns)
+        self.move(SessionInput.LOGOUT_SENT, now_ns)
 
     def say_and_cut(self, text: str, now_ns: int) -> None:
         """Send a logout and cut without waiting."""
@@ -129,7 +129,7 @@ class SessionCore:
             gap.seen = max(gap.seen, seen)
             return
         self.inbound.gap = Gap(seen, now_ns)
-        self.move(Input.GAP_FOUND, now_ns)
+        self.move(SessionInput.GAP_FOUND, now_ns)
         self.tell(GapFound(self.inbound.expected, seen, ask))
         if ask:
             self.ask_for_gap(now_ns)

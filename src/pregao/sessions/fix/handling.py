@@ -6,7 +6,7 @@ message that came too early is held unread and checked when its turn comes.
 
 from collections.abc import Callable
 
-from pregao.codecs.fix import FixMessage, Problem, RejectReason, ValueFormatError
+from pregao.codecs.fix import FixMessage, Problem, SessionRejectReason, ValueFormatError
 from pregao.sessions.fix import logon
 from pregao.sessions.fix import outbound as types
 from pregao.sessions.fix.core import SessionCore
@@ -18,9 +18,9 @@ from pregao.sessions.fix.events import (
     RejectReceived,
     ResendServed,
 )
-from pregao.sessions.fix.states import Input, State
+from pregao.sessions.fix.states import SessionInput, SessionState
 
-R = RejectReason
+R = SessionRejectReason
 
 
 def take_message(core: SessionCore, message: FixMessage, size: int, now_ns: int) -> None:
@@ -29,7 +29,7 @@ def take_message(core: SessionCore, message: FixMessage, size: int, now_ns: int)
     if kind == types.LOGOUT:
         _take_logout(core, message, now_ns)
         return
-    if core.state is State.LEAVING:
+    if core.state is SessionState.LEAVING:
         return
     number = _number_of(message)
     if number is None:
@@ -66,7 +66,7 @@ def drain(core: SessionCore, now_ns: int) -> None:
             return
     if core.inbound.is_filled():
         core.inbound.gap = None
-        core.move(Input.GAP_FILLED, now_ns)
+        core.move(SessionInput.GAP_FILLED, now_ns)
         core.tell(GapFilled(core.inbound.expected))
 
 
@@ -226,11 +226,11 @@ def _serve(core: SessionCore, message: FixMessage, now_ns: int) -> Problem | Non
 def _take_logout(core: SessionCore, message: FixMessage, now_ns: int) -> None:
     """Answered whatever its number, unless it is the answer to ours."""
     core.tell(LoggedOut(message.text(58)))
-    if core.state is not State.LEAVING:
+    if core.state is not SessionState.LEAVING:
         core.out.admin(types.LOGOUT, {}, now_ns)
     if _number_of(message) == core.inbound.expected:
         core.inbound.advance(core.inbound.expected + 1, now_ns)
-    core.cut("logged out", now_ns, Input.LOGOUT_TAKEN)
+    core.cut("logged out", now_ns, SessionInput.LOGOUT_TAKEN)
 
 
 _Handler = Callable[[SessionCore, FixMessage, int, int], None]

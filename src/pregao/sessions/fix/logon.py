@@ -7,7 +7,7 @@ from pregao.codecs.fix import FixMessage, ValueFormatError
 from pregao.sessions.fix import outbound as types
 from pregao.sessions.fix.core import SessionCore
 from pregao.sessions.fix.events import LoggedOn, LoggedOut, ResendServed
-from pregao.sessions.fix.states import SECOND, Input
+from pregao.sessions.fix.states import SECOND, SessionInput
 from pregao.sessions.fix.store import SessionDirectory
 
 
@@ -122,7 +122,7 @@ def reset_within(core: SessionCore, message: FixMessage, now_ns: int) -> None:
 
 
 def _begin(core: SessionCore, message: FixMessage, reset: bool, now_ns: int) -> None:
-    core.move(Input.LOGGED_ON, now_ns)
+    core.move(SessionInput.LOGGED_ON, now_ns)
     core.tell(LoggedOn(message.text(49), message.text(56), reset))
 
 

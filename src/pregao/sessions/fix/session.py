@@ -18,7 +18,7 @@ from pregao.sessions.fix import handling, logon
 from pregao.sessions.fix import outbound as types
 from pregao.sessions.fix.core import SessionCore
 from pregao.sessions.fix.events import Event, GarbledSkipped
-from pregao.sessions.fix.states import Input, LocalProtocolError, Role, SessionSettings, State
+from pregao.sessions.fix.states import LocalProtocolError, Role, SessionInput, SessionSettings, SessionState
 from pregao.sessions.fix.store import SessionDirectory, SessionRecord
 
 
@@ -48,7 +48,7 @@ class FixSession:
         return cls(Role.ACCEPTOR, settings, dictionary, directory)
 
     @property
-    def state(self) -> State:
+    def state(self) -> SessionState:
         return self._core.state
 
     @property
@@ -64,7 +64,7 @@ class FixSession:
         """The connection is there. An initiator sends its logon, and nothing else before the answer
         (4.4.2)."""
         core = self._core
-        core.move(Input.CONNECTED, now_ns)
+        core.move(SessionInput.CONNECTED, now_ns)
         core.last_received_ns = core.out.last_sent_ns = now_ns
         if core.role is Role.INITIATOR:
             if core.settings.reset_on_logon:
@@ -74,10 +74,10 @@ class FixSession:
     def receive(self, data: bytes, now_ns: int) -> list[Event]:
         """Bytes of the other side. Messages after the end of the session are not looked at."""
         core = self._core
-        if core.state is State.IDLE:
+        if core.state is SessionState.IDLE:
             raise LocalProtocolError(core.state, "receive")
         for item in core.framer.feed(data):
-            if core.state is State.CUT:
+            if core.state is SessionState.CUT:
                 break
             if isinstance(item, Garbled):
                 self._skip(item, now_ns)
@@ -118,8 +118,8 @@ class FixSession:
     def disconnected(self, now_ns: int) -> list[Event]:
         """The connection is gone."""
         core = self._core
-        if core.state is not State.CUT:
-            core.cut("disconnected", now_ns, Input.DISCONNECTED)
+        if core.state is not SessionState.CUT:
+            core.cut("disconnected", now_ns, SessionInput.DISCONNECTED)
         return self._told()
 
     def data_to_send(self) -> bytes:
@@ -132,9 +132,9 @@ class FixSession:
 
     def next_timeout(self) -> int | None:
         core = self._core
-        if core.state is State.WAITING:
+        if core.state is SessionState.WAITING:
             return core.state_since_ns + core.settings.logon_timeout_ns
-        if core.state is State.LEAVING:
+        if core.state is SessionState.LEAVING:
             return core.state_since_ns + core.settings.logout_timeout_ns
         if not core.is_live:
             return None
@@ -158,9 +158,10 @@ class FixSession:
         clock may be set back calls it every few seconds, due or not."""
         core = self._core
         self._follow_clock(now_ns)
-        if core.state is State.WAITING and now_ns - core.state_since_ns >= core.settings.logon_timeout_ns:
+        waited_ns = now_ns - core.state_since_ns
+        if core.state is SessionState.WAITING and waited_ns >= core.settings.logon_timeout_ns:
             core.cut("no logon in time", now_ns)
-        elif core.state is State.LEAVING and now_ns - core.state_since_ns >= core.settings.logout_timeout_ns:
+        elif core.state is SessionState.LEAVING and waited_ns >= core.settings.logout_timeout_ns:
             core.cut("no answer to our logout", now_ns)
         elif core.is_live:
             self._keep_alive(now_ns)
@@ -210,7 +211,7 @@ class FixSession:
 
     def _skip(self, item: Garbled, now_ns: int) -> None:
         self._core.tell(GarbledSkipped(item))
-        if self._core.state is State.WAITING:
+        if self._core.state is SessionState.WAITING:
             self._core.cut(f"garbled before the logon: {item.fault.label}", now_ns)
 
     def _take(self, item: Framed, now_ns: int) -> None:
@@ -218,7 +219,7 @@ class FixSession:
         if item.begin_string != core.dictionary.begin_string:
             if core.is_live:
                 core.leave("Incorrect BeginString", now_ns)
-            elif core.state is State.WAITING:
+            elif core.state is SessionState.WAITING:
                 core.cut("another BeginString", now_ns)
             return
         try:
@@ -228,7 +229,7 @@ class FixSession:
             return
         core.last_received_ns = now_ns
         core.test_pending = False
-        if core.state is not State.WAITING:
+        if core.state is not SessionState.WAITING:
             handling.take_message(core, message, len(item.data), now_ns)
         elif core.role is Role.ACCEPTOR:
             logon.accept_logon(core, self._directory, message, now_ns)

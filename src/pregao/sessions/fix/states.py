@@ -12,7 +12,7 @@ from enum import Enum, auto
 from pregao.model.errors import PregaoError
 
 
-class State(Enum):
+class SessionState(Enum):
     IDLE = auto()
     WAITING = auto()
     ACTIVE = auto()
@@ -21,7 +21,7 @@ class State(Enum):
     CUT = auto()
 
 
-class Input(Enum):
+class SessionInput(Enum):
     CONNECTED = auto()
     LOGGED_ON = auto()  # a logon that was accepted, or the answer to ours
     GAP_FOUND = auto()
@@ -32,9 +32,9 @@ class Input(Enum):
     DISCONNECTED = auto()  # the connection is gone
 
 
-S, I = State, Input  # noqa: E741
+S, I = SessionState, SessionInput  # noqa: E741
 
-TABLE: dict[tuple[State, Input], State] = {
+TABLE: dict[tuple[SessionState, SessionInput], SessionState] = {
     (S.IDLE, I.CONNECTED): S.WAITING,
     (S.WAITING, I.LOGGED_ON): S.ACTIVE,
     (S.ACTIVE, I.LOGGED_ON): S.ACTIVE,  # numbers begin again within a session (141=Y)
@@ -56,12 +56,12 @@ LIVE = frozenset({S.ACTIVE, S.RECOVERING})
 class LocalProtocolError(PregaoError):
     """Our own side asked a session for what its state does not allow."""
 
-    def __init__(self, state: State, wanted: str) -> None:
+    def __init__(self, state: SessionState, wanted: str) -> None:
         self.state, self.wanted = state, wanted
         super().__init__(f"{wanted} is not possible while the session is {state.name}")
 
 
-def next_state(state: State, happened: Input) -> State:
+def next_state(state: SessionState, happened: SessionInput) -> SessionState:
     try:
         return TABLE[state, happened]
     except KeyError:

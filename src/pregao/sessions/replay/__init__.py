@@ -11,7 +11,7 @@ from pregao.sessions.replay.events import (
     SpanFailed,
 )
 from pregao.sessions.replay.history import ChannelHistory
-from pregao.sessions.replay.messages import ReplayError, ReplayFormatError, Response, Span
+from pregao.sessions.replay.messages import NumberRange, ReplayError, ReplayFormatError, Response
 from pregao.sessions.replay.server import HISTORICAL, REPLAYER, Archive, ReplayServer, ReplayServerSettings
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "ChannelHistory",
     "ConnectWanted",
     "DisconnectWanted",
+    "NumberRange",
     "ReplayClient",
     "ReplayClientSettings",
     "ReplayError",
@@ -31,6 +32,5 @@ __all__ = [
     "ReplayServerSettings",
     "Replayed",
     "Response",
-    "Span",
     "SpanFailed",
 ]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from pregao.codecs.fix import Dictionary, FixMessage
-from pregao.sessions.fix import FixSession, SessionSettings, State
+from pregao.sessions.fix import FixSession, SessionSettings, SessionState
 from pregao.sessions.fix import events as fix
 from pregao.sessions.replay.events import (
     ConnectWanted,
@@ -28,13 +28,13 @@ from pregao.sessions.replay.messages import (
     REPORT,
     REQUEST,
     Acknowledgement,
+    NumberRange,
     RawData,
     ReplayError,
     ReplayFormatError,
+    ReplayReport,
     ReplayRequest,
-    Report,
     Response,
-    Span,
 )
 
 
@@ -76,7 +76,7 @@ class ReplayClient:
 
     def want(self, channel: str, begin: int, end: int, now_ns: int) -> list[ReplayEvent]:
         """Numbers that are missing. Those of spans that touch are asked for together."""
-        span = Span(channel, begin, end)
+        span = NumberRange(channel, begin, end)
         if not 1 <= begin <= end or span.count > self.settings.max_messages:
             self._fail(span, "more than a replayer gives at once" if begin <= end else "no such span")
         else:
@@ -180,7 +180,7 @@ class ReplayClient:
                 self.health.faults["rejected"] += 1
             elif isinstance(event, fix.ConnectionCut):
                 self._drop(event.reason, now_ns)
-        if self._session is not None and self._session.state is State.CUT:
+        if self._session is not None and self._session.state is SessionState.CUT:
             self._drop("the session is over", now_ns)
 
     # Requests and answers
@@ -209,7 +209,7 @@ class ReplayClient:
             elif message.msg_type == RAW_DATA:
                 self._take_raw_data(RawData.read(message))
             elif message.msg_type == REPORT:
-                self._take_report(Report.read(message), now_ns)
+                self._take_report(ReplayReport.read(message), now_ns)
             else:
                 self.health.faults["another message"] += 1
         except ReplayFormatError:
@@ -254,7 +254,7 @@ class ReplayClient:
             self.health.replayed += 1
             self._events.append(Replayed(raw.channel, piece.number, data))
 
-    def _take_report(self, report: Report, now_ns: int) -> None:
+    def _take_report(self, report: ReplayReport, now_ns: int) -> None:
         asked = self._asked
         if (
             asked is None
@@ -288,5 +288,5 @@ class ReplayClient:
         for span in spans_of(channel, asked.missing.pop(channel, ())):
             self._fail(span, reason)
 
-    def _fail(self, span: Span, reason: str) -> None:
+    def _fail(self, span: NumberRange, reason: str) -> None:
         self._events.append(SpanFailed(span, reason))

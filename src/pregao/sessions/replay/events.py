@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from pregao.sessions.replay.history import MILLISECOND
-from pregao.sessions.replay.messages import MAX_MESSAGES, Span
+from pregao.sessions.replay.messages import MAX_MESSAGES, NumberRange
 
 SECOND = 1000 * MILLISECOND
 
@@ -47,7 +47,7 @@ class Replayed:
 class SpanFailed:
     """Numbers that could not be had, and why."""
 
-    span: Span
+    span: NumberRange
     reason: str
 
 

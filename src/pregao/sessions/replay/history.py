@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from pregao.sessions.replay.messages import ReplayError, Span, merge_spans
+from pregao.sessions.replay.messages import NumberRange, ReplayError, merge_spans
 
 MILLISECOND = 1_000_000
 
@@ -115,7 +115,7 @@ class ChannelHistory:
 class Want:
     """A span that is wanted until a time, tried so often, not again before a time."""
 
-    span: Span
+    span: NumberRange
     until_ns: int
     tries: int = 0
     not_before_ns: int = 0
@@ -163,16 +163,17 @@ class Wants:
             if span.count > limit:
                 cut = span.begin + limit - 1
                 rest = Want(
-                    Span(span.channel, cut + 1, span.end), want.until_ns, want.tries, want.not_before_ns
+                    NumberRange(span.channel, cut + 1, span.end), want.until_ns, want.tries,
+                    want.not_before_ns
                 )
                 self._wants.append(rest)
-                want = Want(Span(span.channel, span.begin, cut), want.until_ns, want.tries)
+                want = Want(NumberRange(span.channel, span.begin, cut), want.until_ns, want.tries)
             taken.append(want)
             channels.add(span.channel)
             limit -= want.span.count
         return taken
 
-    def expired(self, now_ns: int) -> list[Span]:
+    def expired(self, now_ns: int) -> list[NumberRange]:
         """What is wanted no longer, removed."""
         late = [each for each in self._wants if each.until_ns <= now_ns]
         self._wants = [each for each in self._wants if each.until_ns > now_ns]
@@ -186,10 +187,10 @@ class Wants:
         return min((each.until_ns for each in self._wants), default=None)
 
 
-def _touch(one: Span, other: Span) -> bool:
+def _touch(one: NumberRange, other: NumberRange) -> bool:
     return one.channel == other.channel and one.begin <= other.end + 1 and other.begin <= one.end + 1
 
 
-def spans_of(channel: str, numbers: Iterable[int]) -> Iterator[Span]:
+def spans_of(channel: str, numbers: Iterable[int]) -> Iterator[NumberRange]:
     """Numbers as spans."""
-    yield from merge_spans(Span(channel, number, number) for number in numbers)
+    yield from merge_spans(NumberRange(channel, number, number) for number in numbers)

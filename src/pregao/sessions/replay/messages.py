@@ -48,7 +48,7 @@ class ReplayFormatError(PregaoError):
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class NumberRange:
     """Numbers of a channel, both ends included."""
 
     channel: str
@@ -63,7 +63,7 @@ class Span:
 @dataclass(frozen=True, slots=True)
 class ReplayRequest:
     request_id: str
-    spans: tuple[Span, ...]
+    spans: tuple[NumberRange, ...]
 
     def fields(self) -> dict[int, object]:
         spans = [{1355: each.channel, 1182: each.begin, 1183: each.end} for each in self.spans]
@@ -84,7 +84,7 @@ class Acknowledgement:
     response_id: str
     request_id: str
     response: int
-    spans: tuple[Span, ...] = ()
+    spans: tuple[NumberRange, ...] = ()
     errors: tuple[tuple[str, int], ...] = ()
 
     def fields(self) -> dict[int, object]:
@@ -107,7 +107,7 @@ class Acknowledgement:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class RawPiece:
     """One message in a block of raw data: its number, that of the one before it, and where it lies."""
 
     number: int
@@ -123,7 +123,7 @@ class RawData:
     channel: str
     reports: int  # 911: how many of these the channel gets
     data: bytes
-    pieces: tuple[Piece, ...]
+    pieces: tuple[RawPiece, ...]
 
     def fields(self) -> dict[int, object]:
         pieces = [
@@ -136,7 +136,8 @@ class RawData:
     @classmethod
     def read(cls, message: FixMessage) -> "RawData":
         pieces = tuple(
-            Piece(*(_count(entry, tag) for tag in (1181, 1350, 10055, 95))) for entry in message.group(10054)
+            RawPiece(*(_count(entry, tag) for tag in (1181, 1350, 10055, 95)))
+            for entry in message.group(10054)
         )
         data = message.get(96) or b""
         ids = (message.text(1346), message.text(1353), message.text(1180))
@@ -144,7 +145,7 @@ class RawData:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ReplayReport:
     """The end of one channel's part of an answer."""
 
     report_id: str
@@ -165,7 +166,7 @@ class Report:
         return body | {1346: self.request_id, 1353: self.response_id, 1351: [entry]}
 
     @classmethod
-    def read(cls, message: FixMessage) -> "Report":
+    def read(cls, message: FixMessage) -> "ReplayReport":
         entries = message.group(1351)
         if len(entries) != 1:
             raise ReplayFormatError("a report is of one channel")
@@ -177,8 +178,8 @@ class Report:
         return cls(message.text(1356), kind, *ids, _text(entry, 1355), last, error)
 
 
-def _span(entry: Entry) -> Span:
-    return Span(_text(entry, 1355), _count(entry, 1182), _count(entry, 1183))
+def _span(entry: Entry) -> NumberRange:
+    return NumberRange(_text(entry, 1355), _count(entry, 1182), _count(entry, 1183))
 
 
 def _text(entry: Entry, tag: int) -> str:
@@ -204,13 +205,13 @@ def _number(entry: Entry, tag: int, parse: Callable[[bytes], int]) -> int:
         raise ReplayFormatError(f"tag {tag}: {error}") from None
 
 
-def merge_spans(spans: Iterable[Span]) -> list[Span]:
+def merge_spans(spans: Iterable[NumberRange]) -> list[NumberRange]:
     """The same numbers in as few spans as possible, by channel and number."""
-    merged: list[Span] = []
+    merged: list[NumberRange] = []
     for span in sorted(spans, key=lambda each: (each.channel, each.begin)):
         last = merged[-1] if merged else None
         if last is not None and last.channel == span.channel and span.begin <= last.end + 1:
-            merged[-1] = Span(span.channel, last.begin, max(last.end, span.end))
+            merged[-1] = NumberRange(span.channel, last.begin, max(last.end, span.end))
         else:
             merged.append(span)
     return merged

@@ -21,14 +21,14 @@ from pregao.sessions.replay.messages import (
     REPORT,
     REQUEST,
     Acknowledgement,
-    Piece,
+    NumberRange,
     RawData,
+    RawPiece,
     ReplayError,
     ReplayFormatError,
+    ReplayReport,
     ReplayRequest,
-    Report,
     Response,
-    Span,
 )
 
 
@@ -147,10 +147,12 @@ class ReplayServer:
             return Response.NOT_ALLOWED
         return None
 
-    def _refusal(self, request_id: str, why: Response, spans: tuple[Span, ...] = ()) -> dict[int, object]:
+    def _refusal(
+        self, request_id: str, why: Response, spans: tuple[NumberRange, ...] = (),
+    ) -> dict[int, object]:
         return Acknowledgement(self._next_id(), request_id or "?", why, spans).fields()
 
-    def _found(self, request: ReplayRequest, now_ns: int) -> Iterator[tuple[Span, Found]]:
+    def _found(self, request: ReplayRequest, now_ns: int) -> Iterator[tuple[NumberRange, Found]]:
         """What there is of each channel, within the limit of the whole request."""
         left = self.settings.max_messages
         for span in request.spans:
@@ -166,12 +168,14 @@ class ReplayServer:
                 days = self.archive.first_day
                 yield span, history.find(span.begin, span.end, now_ns, self.settings.delay_ns, days)
 
-    def _send_channel(self, request_id: str, response_id: str, span: Span, found: Found, now_ns: int) -> None:
+    def _send_channel(
+        self, request_id: str, response_id: str, span: NumberRange, found: Found, now_ns: int,
+    ) -> None:
         blocks = list(self._blocks(found.messages))
         for block in blocks:
             pieces, offset = [], 0
             for each in block:
-                pieces.append(Piece(each.number, each.previous, offset, len(each.data)))
+                pieces.append(RawPiece(each.number, each.previous, offset, len(each.data)))
                 offset += len(each.data)
             data = b"".join(each.data for each in block)
             raw = RawData(request_id, response_id, span.channel, len(blocks), data, tuple(pieces))
@@ -180,7 +184,7 @@ class ReplayServer:
         kind = COMPLETE if found.error is None else FAILED
         last = found.messages[-1].number if found.messages else None
         error = None if found.error is None else int(found.error)
-        report = Report(self._next_id(), kind, request_id, response_id, span.channel, last, error)
+        report = ReplayReport(self._next_id(), kind, request_id, response_id, span.channel, last, error)
         self._send(REPORT, report.fields(), now_ns)
 
     def _blocks(self, messages: tuple[Kept, ...]) -> Iterator[list[Kept]]:

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Final
 
 from pregao.exchange import control
-from pregao.exchange.catalogues.rules import Catalogue, Listing
+from pregao.exchange.catalogues.rules import Catalogue, ListedInstrument
 from pregao.exchange.day import SECOND_NS, load_regular_day
 from pregao.exchange.flow import Flow, FlowCommand
 from pregao.exchange.settlement import SettlementStage
@@ -95,7 +95,7 @@ def _figures(catalogue: Catalogue, trade_date: int, now_ns: int) -> Iterator[con
         yield from _known(listing, now_ns)
 
 
-def _known(listing: Listing, now_ns: int) -> Iterable[control.Control]:
+def _known(listing: ListedInstrument, now_ns: int) -> Iterable[control.Control]:
     security_id = listing.instrument.security_id
     if listing.instrument.closing_price is not None:
         yield control.PublishClosing(now_ns, security_id, of_day_before=True)

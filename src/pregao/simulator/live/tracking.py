@@ -27,7 +27,7 @@ from pregao.exchange.carried import (
 from pregao.exchange.commands import CancelOrder, CancelSide, ChangeOrder, MassCancel, NewOrder
 from pregao.exchange.engine import CommandOutcome
 from pregao.exchange.orders import TimeInForce
-from pregao.io.journal import Journal, JournalError
+from pregao.io.journal import FileJournal, JournalError
 from pregao.model.errors import ConfigurationError
 from pregao.recovery.policy import RecoveryPolicy
 from pregao.simulator.live.market import LiveMarket
@@ -192,7 +192,7 @@ class StateFile:
     """The file of a run before, and of this one. Belongs to this process until it is closed."""
 
     def __init__(self, path: Path) -> None:
-        self.journal = Journal(path)
+        self.journal = FileJournal(path)
         self.state = KeptState()
         found = self.journal.recovered
         if found is None:

@@ -7,8 +7,8 @@ from typing import Any, Final, NamedTuple
 from pregao.exchange import commands as c
 from pregao.exchange import control
 from pregao.exchange.commands import Rejection, RejectReason
-from pregao.exchange.market import Market
-from pregao.exchange.orders import Order
+from pregao.exchange.market import InstrumentMarket
+from pregao.exchange.orders import EnteredOrder
 from pregao.model.streams import Stream
 from pregao.simulator.live import market as own
 from pregao.simulator.live.loop import LiveLoop
@@ -92,7 +92,7 @@ class View(NamedTuple):
         return self.path.partition("{")[2].rstrip("}") or None
 
 
-def find_market(loop: LiveLoop, text: str) -> Market:
+def find_market(loop: LiveLoop, text: str) -> InstrumentMarket:
     """By securityID or symbol."""
     market = loop.market
     security_id = market.instruments.by_symbol.get(text)
@@ -178,7 +178,7 @@ def _instruments(loop: LiveLoop, _: str) -> Any:
     return {"instruments": [_brief(loop, market) for market in markets]}
 
 
-def _brief(loop: LiveLoop, market: Market) -> dict[str, Any]:
+def _brief(loop: LiveLoop, market: InstrumentMarket) -> dict[str, Any]:
     instrument = market.instrument
     return {
         "security_id": instrument.security_id,
@@ -201,7 +201,7 @@ def _book(loop: LiveLoop, which: str) -> Any:
     }
 
 
-def _order(order: Order) -> dict[str, Any]:
+def _order(order: EnteredOrder) -> dict[str, Any]:
     return {
         "order_id": order.order_id,
         "secondary_order_id": order.secondary_id,

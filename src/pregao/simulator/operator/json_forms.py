@@ -12,7 +12,14 @@ from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from pregao.exchange.engine import CommandOutcome
 from pregao.model.market import FINE_EXPONENT, PRICE_EXPONENT
-from pregao.simulator.operator.kinds import KINDS, FieldKind, OperatorDesk, RequestError, Schema, wrong_type
+from pregao.simulator.operator.kinds import (
+    KINDS,
+    FieldKind,
+    MarketKnowledge,
+    RequestError,
+    Schema,
+    wrong_type,
+)
 
 _STAMP: Final = "now_ns"  # the exchange's to set
 _MOST_ITEMS: Final = 1000
@@ -82,12 +89,12 @@ def _no_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return found
 
 
-def read_command(command: type, value: object, desk: OperatorDesk) -> Any:
+def read_command(command: type, value: object, desk: MarketKnowledge) -> Any:
     """A command of this type, its time still to be set."""
     return _read_dataclass(command, value, "", desk)
 
 
-def _read_dataclass(kind: type, value: object, where: str, desk: OperatorDesk) -> Any:
+def _read_dataclass(kind: type, value: object, where: str, desk: MarketKnowledge) -> Any:
     if not isinstance(value, dict):
         raise wrong_type("an object", where)
     known = {slot.name: slot for slot in slots(kind)}
@@ -109,7 +116,7 @@ def _read_dataclass(kind: type, value: object, where: str, desk: OperatorDesk) -
     return kind(**arguments)
 
 
-def _read(kind: Any, name: str, value: object, where: str, desk: OperatorDesk) -> Any:
+def _read(kind: Any, name: str, value: object, where: str, desk: MarketKnowledge) -> Any:
     if get_origin(kind) is tuple:
         most = _most(kind)
         if not isinstance(value, list):

@@ -43,7 +43,7 @@ class RefusedError(Exception):
         super().__init__(rejection.text)
 
 
-class OperatorDesk(Protocol):
+class MarketKnowledge(Protocol):
     """What reading needs to know of the market."""
 
     def now_ns(self) -> int: ...
@@ -55,7 +55,7 @@ class OperatorDesk(Protocol):
 @dataclass(frozen=True)
 class FieldKind:
     schema: Schema
-    read: Callable[[object, str, OperatorDesk], Any]
+    read: Callable[[object, str, MarketKnowledge], Any]
 
 
 def wrong_type(wanted: str, where: str) -> RequestError:
@@ -69,7 +69,7 @@ def out_of_range(wanted: str, where: str) -> RequestError:
 def _integer(low: int, high: int, description: str = "") -> FieldKind:
     schema: Schema = {"type": "integer", "minimum": low, "maximum": high}
 
-    def read(value: object, where: str, desk: OperatorDesk) -> int:
+    def read(value: object, where: str, desk: MarketKnowledge) -> int:
         if type(value) is not int:
             raise wrong_type("a whole number", where)
         if not low <= value <= high:
@@ -91,7 +91,7 @@ def _decimal(places: int, low: Decimal | int, high: int, description: str) -> Fi
         ],
     }
 
-    def read(value: object, where: str, desk: OperatorDesk) -> int:
+    def read(value: object, where: str, desk: MarketKnowledge) -> int:
         if isinstance(value, str):
             if matcher.fullmatch(value) is None:
                 raise wrong_type("a decimal number", where)
@@ -118,7 +118,7 @@ def _text(longest: int, pattern: str | None = None, description: str = "") -> Fi
         schema["pattern"] = f"^{pattern}$"
     matcher = None if pattern is None else re.compile(pattern, re.ASCII)
 
-    def read(value: object, where: str, desk: OperatorDesk) -> str:
+    def read(value: object, where: str, desk: MarketKnowledge) -> str:
         if not isinstance(value, str):
             raise wrong_type("text", where)
         if len(value) > longest:
@@ -132,7 +132,7 @@ def _text(longest: int, pattern: str | None = None, description: str = "") -> Fi
     return FieldKind(schema, read)
 
 
-def _read_instrument(value: object, where: str, desk: OperatorDesk) -> int:
+def _read_instrument(value: object, where: str, desk: MarketKnowledge) -> int:
     if isinstance(value, str):
         return desk.find(value)
     if type(value) is not int:
@@ -142,7 +142,7 @@ def _read_instrument(value: object, where: str, desk: OperatorDesk) -> int:
     return value
 
 
-def _read_date(value: object, where: str, desk: OperatorDesk) -> int:
+def _read_date(value: object, where: str, desk: MarketKnowledge) -> int:
     if not isinstance(value, str) or _DATE.fullmatch(value) is None:
         raise wrong_type("a date as 2026-11-16", where)
     try:
@@ -154,7 +154,7 @@ def _read_date(value: object, where: str, desk: OperatorDesk) -> int:
     return days
 
 
-def _read_time(value: object, where: str, desk: OperatorDesk) -> int:
+def _read_time(value: object, where: str, desk: MarketKnowledge) -> int:
     if isinstance(value, str):
         return desk.now_ns() + _duration(value, where)
     if type(value) is not int:
@@ -164,7 +164,7 @@ def _read_time(value: object, where: str, desk: OperatorDesk) -> int:
     return value
 
 
-def _read_duration(value: object, where: str, desk: OperatorDesk) -> int:
+def _read_duration(value: object, where: str, desk: MarketKnowledge) -> int:
     spent = _duration(value, where) if isinstance(value, str) else value
     if type(spent) is not int:
         raise wrong_type("nanoseconds, or a duration as 30s", where)

@@ -8,7 +8,7 @@ import pytest
 from pregao.captures.decode import load_schema
 from pregao.captures.decoded import CaptureFlow, DecodedMessage, Endpoint
 from pregao.captures.formats.json_lines import JsonFormat, to_json
-from pregao.codecs.sbe import Message, MessageHeader
+from pregao.codecs.sbe import MessageHeader, SbeMessage
 from pregao.feeds.binary.decoding import WORDING
 from pregao.feeds.binary.packets import PacketDecoder, PacketHeader
 from tests.unit.captures.kit import PETR4, TRADE_DATE, TS, definition, message, order, packet, trade
@@ -146,7 +146,7 @@ def test_what_json_cannot_carry_is_a_bug_not_a_guess() -> None:
 def test_file_names_are_quoted() -> None:
     header = PacketHeader(1, 1, 1, 1)
     flow = CaptureFlow(NOWHERE, NOWHERE)
-    empty = Message(MessageHeader(0, 1, 2, 16))
+    empty = SbeMessage(MessageHeader(0, 1, 2, 16))
     style = JsonFormat()
     for name in ('a"b\n.pcap', "ação.pcap"):
         line = style.message(DecodedMessage(name, 1, 1, flow, header, 0, 0, empty))

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from pregao.codecs.fast import (
     FastError,
-    Message,
-    MessageDecoder,
-    MessageEncoder,
+    FastMessageDecoder,
+    FastMessageEncoder,
+    TemplateMessage,
     Templates,
     load_builtin_templates,
 )
-from pregao.codecs.fast.columns import ColumnDecoder
+from pregao.codecs.fast.columns import FastColumnDecoder
 from pregao.codecs.fast.decoder import Referred
 from pregao.codecs.fast.plan import make_plan
 from pregao.codecs.fast.reader import parse_templates
@@ -26,9 +26,11 @@ from tests.kits.fast_templates import one
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
 
-def plain(templates: Templates, raws: list[bytes], strict: bool, resets: bool) -> list[Message | FastError]:
-    decoder = MessageDecoder(templates, strict=strict, reset_each_message=resets)
-    found: list[Message | FastError] = []
+def plain(
+    templates: Templates, raws: list[bytes], strict: bool, resets: bool,
+) -> list[TemplateMessage | FastError]:
+    decoder = FastMessageDecoder(templates, strict=strict, reset_each_message=resets)
+    found: list[TemplateMessage | FastError] = []
     for raw in raws:
         try:
             found.append(decoder.decode(raw))
@@ -48,7 +50,7 @@ def assert_equal(
     buffer = b"\xff" + b"".join(raws)
     lengths = np.array([len(raw) for raw in raws], np.int64)
     offsets = 1 + np.cumsum(lengths) - lengths
-    decoder = ColumnDecoder(make_plan(templates), strict=strict, reset_each_message=resets)
+    decoder = FastColumnDecoder(make_plan(templates), strict=strict, reset_each_message=resets)
     for _ in range(again):
         decoder.reset()
         decoder.decode(buffer, offsets, lengths)
@@ -59,7 +61,7 @@ def assert_equal(
         for index, want in enumerate(expected):
             start = int(offsets[index])
             error = decoder.error(index)
-            if isinstance(want, Message):
+            if isinstance(want, TemplateMessage):
                 assert error is None
                 assert found[index] == (want.name, want.fields)
                 wanted = [(each.fault, each.number, each.offset + start) for each in want.findings]
@@ -76,7 +78,7 @@ def assert_equal(
 
 
 def encoded(templates: Templates, drawn: list[Any], resets: bool) -> list[bytes]:
-    encoder = MessageEncoder(templates, reset_each_message=resets)
+    encoder = FastMessageEncoder(templates, reset_each_message=resets)
     raws = []
     for template, fields in drawn:
         try:
@@ -131,20 +133,20 @@ def test_templates_of_b3(data: st.DataObject) -> None:
 
 def test_tables_grow() -> None:
     templates = one('<sequence name="S"><uInt32 name="A"/></sequence>')
-    raw = MessageEncoder(templates).encode("T", {"S": [{"A": n} for n in range(3_000)]})
+    raw = FastMessageEncoder(templates).encode("T", {"S": [{"A": n} for n in range(3_000)]})
     assert_equal(templates, [raw] * 3)
 
 
 def test_strings_that_grow_without_end_are_a_fault() -> None:
     templates = one('<sequence name="S"><string name="A"><delta/></string></sequence>')
     element = {"A": "x" * 1_000}
-    raw = MessageEncoder(templates).encode("T", {"S": [element]})
+    raw = FastMessageEncoder(templates).encode("T", {"S": [element]})
     growing = raw[:2] + b"\x10\x80" + b"\x80" + b"x" * 999 + b"\xf8" + (b"\x80" + b"x" * 9 + b"\xf8") * 2047
     assert_equal(templates, [growing, raw])
 
 
 def test_a_message_outside_of_the_buffer_is_refused() -> None:
-    decoder = ColumnDecoder(make_plan(one('<uInt32 name="A"/>')))
+    decoder = FastColumnDecoder(make_plan(one('<uInt32 name="A"/>')))
     with pytest.raises(ValueError, match="not in the buffer"):
         decoder.decode(b"\xc0\x81\x85", np.array([0]), np.array([4]))
 
@@ -161,4 +163,4 @@ def test_elements_of_a_template_inside_itself() -> None:
     deepest = Referred("Nest", {"templateRef1": leaf, "Many": [{"A": 1}, {"A": 2}]})
     inner = Referred("Nest", {"templateRef1": deepest, "Many": [{"A": 9}]})
     fields = {"templateRef1": inner, "Many": [{"A": 3}]}
-    assert_equal(templates, [MessageEncoder(templates).encode("Nest", fields)] * 2, again=2)
+    assert_equal(templates, [FastMessageEncoder(templates).encode("Nest", fields)] * 2, again=2)

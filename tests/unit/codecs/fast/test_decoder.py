@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pregao.codecs.fast import FastError, MessageDecoder, MessageEncoder, Referred, Scaled, Templates
+from pregao.codecs.fast import FastError, FastMessageDecoder, FastMessageEncoder, Referred, Scaled, Templates
 from pregao.model.errors import Fault
 from tests.kits.fast_templates import one, template_text, templates_of
 
@@ -21,14 +21,14 @@ ENTRIES = """
 def both_ways(templates: Templates, data: str, fields: dict[str, Any], name: str = "T") -> None:
     """The bytes are these fields, and these fields the bytes."""
     raw = bytes.fromhex(data)
-    message = MessageDecoder(templates, strict=True).decode(raw)
+    message = FastMessageDecoder(templates, strict=True).decode(raw)
     assert (message.name, message.fields) == (name, fields)
-    assert MessageEncoder(templates).encode(name, fields).hex(" ") == raw.hex(" ")
+    assert FastMessageEncoder(templates).encode(name, fields).hex(" ") == raw.hex(" ")
 
 
 def fails(templates: Templates, data: str, fault: Fault, number: str, field: str = "") -> FastError:
     with pytest.raises(FastError) as caught:
-        MessageDecoder(templates).decode(bytes.fromhex(data))
+        FastMessageDecoder(templates).decode(bytes.fromhex(data))
     assert (caught.value.fault, caught.value.number, caught.value.field) == (fault, number, field)
     return caught.value
 
@@ -151,7 +151,7 @@ class TestMaps:
         both_ways(one(body), data, fields | {"F198": 4})
 
     def test_the_template_id_is_copied(self) -> None:
-        decoder = MessageDecoder(one('<uInt32 name="A"/>'), reset_each_message=False)
+        decoder = FastMessageDecoder(one('<uInt32 name="A"/>'), reset_each_message=False)
         assert decoder.decode(bytes.fromhex("c08185")).fields == {"A": 5}
         assert decoder.decode(bytes.fromhex("8086")).fields == {"A": 6}
 
@@ -173,7 +173,7 @@ class TestDictionaries:
     def test_who_shares_a_previous_value(self, dictionary: str, shared: bool) -> None:
         body = '<typeRef name="X"/>' + self.COPY.format(dictionary)
         templates = templates_of(template_text(body), template_text(body, name="U", number=2))
-        decoder = MessageDecoder(templates, reset_each_message=False)
+        decoder = FastMessageDecoder(templates, reset_each_message=False)
         assert decoder.decode(bytes.fromhex("e08186")).fields == {"A": 5}
         assert decoder.decode(bytes.fromhex("c082")).fields == {"A": 5 if shared else None}
 
@@ -182,13 +182,13 @@ class TestDictionaries:
             template_text(f'<typeRef name="{name}"/>' + self.COPY.format("type"), name=name, number=number)
             for number, name in ((1, "X"), (2, "Y"))
         ]
-        decoder = MessageDecoder(templates_of(*texts), reset_each_message=False)
+        decoder = FastMessageDecoder(templates_of(*texts), reset_each_message=False)
         decoder.decode(bytes.fromhex("e08186"))
         assert decoder.decode(bytes.fromhex("c082")).fields == {"A": None}
 
     def test_reset(self) -> None:
         templates = one('<uInt32 name="A"><copy value="9"/></uInt32>')
-        decoder = MessageDecoder(templates)
+        decoder = FastMessageDecoder(templates)
         assert decoder.decode(bytes.fromhex("e08185")).fields == {"A": 5}
         assert decoder.decode(bytes.fromhex("c081")).fields == {"A": 9}
 
@@ -225,8 +225,8 @@ class TestFaults:
         for presence in ("mandatory", "optional"):
             templates = one(f'<{kind} name="A" presence="{presence}"/>')
             for value in ((1 << bits) - 1, -(1 << bits) if kind[0] == "i" else 0):
-                data = MessageEncoder(templates).encode("T", {"A": value})
-                assert MessageDecoder(templates, strict=True).decode(data).fields == {"A": value}
+                data = FastMessageEncoder(templates).encode("T", {"A": value})
+                assert FastMessageDecoder(templates, strict=True).decode(data).fields == {"A": value}
 
     def test_no_previous_value(self) -> None:
         fails(one('<uInt32 name="A"><copy/></uInt32>'), "c081", Fault.FAST_NO_PREVIOUS, "D5", "A")
@@ -270,13 +270,13 @@ class TestFaults:
         self, body: str, data: str, fault: Fault, number: str, value: object
     ) -> None:
         templates = one(body)
-        message = MessageDecoder(templates).decode(bytes.fromhex(data))
+        message = FastMessageDecoder(templates).decode(bytes.fromhex(data))
         assert message.fields == {"A": value}
         assert [(each.fault, each.number, each.template) for each in message.findings] == [
             (fault, number, "T")
         ]
         with pytest.raises(FastError) as caught:
-            MessageDecoder(templates, strict=True).decode(bytes.fromhex(data))
+            FastMessageDecoder(templates, strict=True).decode(bytes.fromhex(data))
         assert (caught.value.fault, caught.value.number) == (fault, number)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pregao.codecs.fast import MessageEncoder, Referred, Scaled
+from pregao.codecs.fast import FastMessageEncoder, Referred, Scaled
 from pregao.model.errors import EncodeError
 from tests.kits.fast_templates import one, template_text, templates_of
 
@@ -38,7 +38,7 @@ DEEP = "<templateRef/>"
 )
 def test_refused(body: str, fields: dict[str, Any], field: str, reason: str) -> None:
     with pytest.raises(EncodeError) as caught:
-        MessageEncoder(one(body)).encode("T", fields)
+        FastMessageEncoder(one(body)).encode("T", fields)
     assert (caught.value.message, caught.value.field) == ("T", field)
     assert reason in caught.value.reason
 
@@ -48,14 +48,14 @@ def test_references_without_end() -> None:
     for _ in range(12):
         fields = {"templateRef1": Referred("T", fields)}
     with pytest.raises(EncodeError, match="too deeply"):
-        MessageEncoder(one(DEEP)).encode("T", fields)
+        FastMessageEncoder(one(DEEP)).encode("T", fields)
 
 
 @pytest.mark.parametrize("template", [7, "Nobody", "Part"])
 def test_no_such_template(template: int | str) -> None:
     templates = templates_of(template_text('<uInt32 name="A"/>'), '<template name="Part"/>')
     with pytest.raises(EncodeError, match="no such template"):
-        MessageEncoder(templates).encode(template, {})
+        FastMessageEncoder(templates).encode(template, {})
 
 
 @pytest.mark.parametrize(
@@ -74,4 +74,4 @@ def test_no_such_template(template: int | str) -> None:
     ],
 )
 def test_shortest(body: str, value: object, data: str) -> None:
-    assert MessageEncoder(one(body)).encode("T", {"A": value}).hex() == data
+    assert FastMessageEncoder(one(body)).encode("T", {"A": value}).hex() == data

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pregao.codecs.fast import FastError, MessageDecoder, MessageEncoder, Templates, load_builtin_templates
+from pregao.codecs.fast import (
+    FastError,
+    FastMessageDecoder,
+    FastMessageEncoder,
+    Templates,
+    load_builtin_templates,
+)
 from pregao.model.errors import EncodeError
 from tests.kits.fast_messages import messages, template_files
 
@@ -15,7 +21,7 @@ IMPOSSIBLE = ("D6", "a tail cannot", "D4")
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
 
-def encoded(encoder: MessageEncoder, name: str, fields: dict[str, Any]) -> bytes | None:
+def encoded(encoder: FastMessageEncoder, name: str, fields: dict[str, Any]) -> bytes | None:
     try:
         return encoder.encode(name, fields)
     except EncodeError as error:
@@ -29,8 +35,10 @@ def encoded(encoder: MessageEncoder, name: str, fields: dict[str, Any]) -> bytes
 @settings(deadline=None, suppress_health_check=SLOW, max_examples=60)
 def test_what_is_encoded_decodes_to_the_same(reset: bool, data: st.DataObject) -> None:
     templates = data.draw(template_files())
-    encoder = MessageEncoder(templates, reset_each_message=reset)
-    decoder = MessageDecoder(templates, strict=True, reset_each_message=reset)  # strict: nothing is overlong
+    encoder = FastMessageEncoder(templates, reset_each_message=reset)
+    decoder = FastMessageDecoder(
+        templates, strict=True, reset_each_message=reset
+    )  # strict: nothing is overlong
     for template, fields in data.draw(st.lists(messages(templates), min_size=1, max_size=3)):
         raw = encoded(encoder, template.name, fields)
         if raw is None:
@@ -44,13 +52,13 @@ def test_what_is_encoded_decodes_to_the_same(reset: bool, data: st.DataObject) -
 def test_templates_of_b3(data: st.DataObject) -> None:
     templates = load_builtin_templates()
     template, fields = data.draw(messages(templates))
-    raw = MessageEncoder(templates).encode(template.id, fields)
-    assert MessageDecoder(templates, strict=True).decode(raw).fields == fields
+    raw = FastMessageEncoder(templates).encode(template.id, fields)
+    assert FastMessageDecoder(templates, strict=True).decode(raw).fields == fields
 
 
 def _decodes(templates: Templates, raw: bytes) -> bool:
     try:
-        MessageDecoder(templates).decode(raw)
+        FastMessageDecoder(templates).decode(raw)
     except FastError as error:
         if not 0 <= error.offset <= len(raw):
             raise AssertionError("a fault outside of the message") from error
@@ -74,5 +82,5 @@ def test_a_message_that_is_cut_is_a_fault(data: st.DataObject) -> None:
     """Each byte of a shortest message is needed."""
     templates = load_builtin_templates()
     template, fields = data.draw(messages(templates))
-    raw = MessageEncoder(templates).encode(template.id, fields)
+    raw = FastMessageEncoder(templates).encode(template.id, fields)
     assert not _decodes(templates, raw[:-1])

@@ -4,7 +4,7 @@ import pytest
 
 from pregao.codecs.fast import Scaled, parse_templates
 from pregao.codecs.fast.reader import MAX_DEPTH, NAMESPACE
-from pregao.codecs.fast.templates import Field, Group, Operator, Sequence, SplitDecimal, Templates, Type
+from pregao.codecs.fast.templates import FastType, Field, Group, Operator, Sequence, SplitDecimal, Templates
 from pregao.model.errors import SchemaError
 from tests.kits.fast_templates import file_of, one, template_text, templates_of
 
@@ -25,14 +25,14 @@ def refusal(text: bytes) -> str:
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("<int32 {}>", Type.INT32), ("<uInt32 {}>", Type.UINT32), ("<int64 {}>", Type.INT64),
-        ("<uInt64 {}>", Type.UINT64), ("<decimal {}>", Type.DECIMAL), ("<string {}>", Type.ASCII),
-        ('<string charset="ascii" {}>', Type.ASCII), ('<string charset="unicode" {}>', Type.UNICODE),
-        ("<byteVector {}>", Type.BYTES),
+        ("<int32 {}>", FastType.INT32), ("<uInt32 {}>", FastType.UINT32), ("<int64 {}>", FastType.INT64),
+        ("<uInt64 {}>", FastType.UINT64), ("<decimal {}>", FastType.DECIMAL), ("<string {}>", FastType.ASCII),
+        ('<string charset="ascii" {}>', FastType.ASCII), ('<string charset="unicode" {}>', FastType.UNICODE),
+        ("<byteVector {}>", FastType.BYTES),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("presence", ["mandatory", "optional"])
-def test_types_and_presence(text: str, kind: Type, presence: str) -> None:
+def test_types_and_presence(text: str, kind: FastType, presence: str) -> None:
     tag = text[1:].split()[0]
     made = one(text.format(f'name="A" id="7" presence="{presence}"') + f"</{tag}>")
     assert field_of(made) == Field("A", "7", kind, presence == "optional")
@@ -75,11 +75,11 @@ def test_parts_of_a_decimal() -> None:
     decimal = made.by_id[1].instructions[0]
     assert isinstance(decimal, SplitDecimal)
     assert (decimal.exponent.type, decimal.exponent.optional, decimal.exponent.initial) == (
-        Type.INT32,
+        FastType.INT32,
         True,
         -2,
     )
-    assert (decimal.mantissa.type, decimal.mantissa.optional) == (Type.INT64, False)
+    assert (decimal.mantissa.type, decimal.mantissa.optional) == (FastType.INT64, False)
 
 
 def test_groups_and_sequences() -> None:
@@ -93,7 +93,7 @@ def test_groups_and_sequences() -> None:
     assert isinstance(second, Sequence)
     assert (first.length.name, first.length.id, first.length.optional) == ("N", "268", True)
     assert isinstance(first.instructions[0], Group)
-    assert second.length == Field("Plain\0length", "", Type.UINT32, False)
+    assert second.length == Field("Plain\0length", "", FastType.UINT32, False)
 
 
 def test_keys_and_dictionaries_make_entries() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pregao.codecs.fix import Encoder, Framed, Framer, Garbled, load_builtin_dictionary, parse_message
 from pregao.codecs.fix import formats as t
-from pregao.codecs.fix.columns import ColumnReader, FixBatch, FixTable, find_messages
+from pregao.codecs.fix.columns import FixBatch, FixColumnReader, FixTable, find_messages
 from pregao.codecs.fix.message import Entry
 from pregao.codecs.fix.types import COUNTS, DATES, FLOATS, FieldType
 from tests.kits.fix_messages import full_body, head, raw
@@ -18,7 +18,7 @@ from tests.twins.fix_columns import BAD, NULL, Cell, Row, plain_batch
 
 DICTIONARY = load_builtin_dictionary()
 ENCODER = Encoder(DICTIONARY)
-READER = ColumnReader(DICTIONARY)
+READER = FixColumnReader(DICTIONARY)
 HEADER = {49: "B3", 56: "CLIENT", 34: 7, 52: 1_763_380_800_123_000_000}
 EVERY = [ENCODER.message(kind, HEADER, full_body(DICTIONARY, kind)) for kind in sorted(DICTIONARY.messages)]
 

@@ -18,7 +18,7 @@ from pregao.codecs.fix.compression import (
 from pregao.codecs.fix.encoder import MessageParts
 from pregao.codecs.fix.message import byte_sum
 from pregao.model.errors import DecodeError, Fault
-from pregao.sessions.fix import FixSession, SessionDirectory, SessionRecord, SessionSettings, State
+from pregao.sessions.fix import FixSession, SessionDirectory, SessionRecord, SessionSettings, SessionState
 from pregao.sessions.fix.events import MessageReceived
 
 DICTIONARY = load_builtin_dictionary()
@@ -151,7 +151,7 @@ def test_a_session_over_a_compressed_stream() -> None:
     client.connect(NOW)
     server.receive(client.data_to_send(), NOW)
     to_client()
-    assert client.state is State.ACTIVE
+    assert client.state is SessionState.ACTIVE
     entry = {279: "0", 269: "0", 48: "200001234567", 22: "8", 207: "BVMF", 270: b"37.45", 271: b"100"}
     for number in range(10):
         server.send(b"X", {268: [{**entry, 37: str(number + n)} for n in range(10)]}, NOW)

@@ -4,7 +4,7 @@ import pytest
 
 from pregao.codecs.fix import (
     Encoder,
-    RejectReason,
+    SessionRejectReason,
     Unknowns,
     load_builtin_dictionary,
     parse_message,
@@ -65,7 +65,7 @@ def test_data_holds_delimiters() -> None:
     assert message.group(33) == [{58: b"x", 354: b"9", 355: b"\x0110=000\x01\x01"}, {58: b"y"}]
 
 
-R = RejectReason
+R = SessionRejectReason
 PROBLEMS = [
     (head("0") + "999=HI|", R.INVALID_TAG_NUMBER, 999),
     (head("0") + "0=HI|", R.INVALID_TAG_NUMBER, 0),
@@ -93,7 +93,7 @@ PROBLEMS = [
 
 
 @pytest.mark.parametrize(("text", "reason", "tag"), PROBLEMS)
-def test_the_first_problem_has_its_reason(text: str, reason: RejectReason, tag: int | None) -> None:
+def test_the_first_problem_has_its_reason(text: str, reason: SessionRejectReason, tag: int | None) -> None:
     problem = validate(parse_message(raw(text), DICTIONARY), DICTIONARY)
     assert problem is not None
     assert (problem.reason, problem.tag) == (reason, tag)

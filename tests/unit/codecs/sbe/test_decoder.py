@@ -6,7 +6,7 @@ from struct import pack, pack_into
 
 import pytest
 
-from pregao.codecs.sbe import Message, MessageDecoder, MessageEncoder, MessageHeader, Schema
+from pregao.codecs.sbe import MessageHeader, SbeMessage, SbeMessageDecoder, SbeMessageEncoder, Schema
 from pregao.model.errors import DecodeError, Fault
 from tests.kits.sbe_schemas import HEADER, load, message, plain_values, rich
 
@@ -32,8 +32,8 @@ def small() -> Schema:
     return message(BODY)
 
 
-def decode(schema: Schema, raw: bytes) -> Message:
-    return MessageDecoder(schema).decode(raw)
+def decode(schema: Schema, raw: bytes) -> SbeMessage:
+    return SbeMessageDecoder(schema).decode(raw)
 
 
 def fault(schema: Schema, raw: bytes) -> tuple[Fault, int]:
@@ -61,7 +61,7 @@ def test_a_whole_message(small: Schema) -> None:
 def test_a_message_in_the_middle_of_a_buffer(small: Schema) -> None:
     raw = wire(BLOCK, EMPTY)
     for buffer in (b"???" + raw + b"!!", memoryview(b"???" + raw + b"!!"), bytearray(b"???" + raw + b"!!")):
-        got = MessageDecoder(small).decode(buffer, 3, len(raw))
+        got = SbeMessageDecoder(small).decode(buffer, 3, len(raw))
         assert got.fields is not None
         assert (got.fields["b"], got.leftover) == (2, 0)
 
@@ -76,7 +76,7 @@ def test_a_longer_block_is_skipped_over(small: Schema) -> None:
 def test_what_a_shorter_block_lacks_is_null_at_every_length() -> None:
     schema = rich()
     layout = schema.at(5).messages[1]
-    full = MessageEncoder(schema, 5).encode(1, plain_values())
+    full = SbeMessageEncoder(schema, 5).encode(1, plain_values())
     block, rest = full[8:168], full[168:]
     whole = decode(schema, full).fields
     assert whole is not None
@@ -97,7 +97,7 @@ def test_a_version_without_a_field_gives_null_though_the_bytes_are_there(small: 
 
 def test_a_group_and_data_of_a_later_version_take_no_bytes() -> None:
     schema = rich()
-    old = MessageEncoder(schema, 4).encode(1, {**plain_values(), "late": None, "raw": None, "later": []})
+    old = SbeMessageEncoder(schema, 4).encode(1, {**plain_values(), "late": None, "raw": None, "later": []})
     got = decode(schema, old)
     assert got.fields is not None
     assert (got.fields["later"], got.fields["raw"], got.leftover) == ([], None, 0)
@@ -130,7 +130,7 @@ def test_bytes_after_all_that_is_known_are_counted(small: Schema) -> None:
 def test_unknown_values_in_groups_have_their_path() -> None:
     schema = rich()
     legs = [{"legSide": 57}, {"legSide": "BUY"}]
-    raw = MessageEncoder(schema, 5).encode(1, {**plain_values(), "legs": legs, "flags": [{"flag": (3,)}]})
+    raw = SbeMessageEncoder(schema, 5).encode(1, {**plain_values(), "legs": legs, "flags": [{"flag": (3,)}]})
     got = decode(schema, raw)
     assert got.unknown == [("maybeMarks", 7), ("legs.legSide", 57), ("flags.flag", 3)]
 
@@ -142,7 +142,7 @@ def test_faults_of_the_header(small: Schema) -> None:
     assert fault(small, wire(BLOCK)[:-1]) == (Fault.BLOCK_PAST_MESSAGE, 0)
     assert fault(small, wire(b"12345678", template=99)[:-1]) == (Fault.BLOCK_PAST_MESSAGE, 0)
     with pytest.raises(DecodeError) as caught:
-        MessageDecoder(small).decode(b"??" + wire(BLOCK), 2, 100)
+        SbeMessageDecoder(small).decode(b"??" + wire(BLOCK), 2, 100)
     assert (caught.value.fault, caught.value.offset) == (Fault.FRAME_TRUNCATED, 2)
 
 
@@ -179,7 +179,7 @@ def test_endless_entries_of_a_group_whose_inner_group_came_later() -> None:
 
 def test_a_message_cut_at_every_byte_decodes_or_raises() -> None:
     schema = rich()
-    raw = MessageEncoder(schema, 5).encode(1, plain_values())
+    raw = SbeMessageEncoder(schema, 5).encode(1, plain_values())
     for length in range(len(raw)):
         with pytest.raises(DecodeError) as caught:
             decode(schema, raw[:length])
@@ -189,8 +189,8 @@ def test_a_message_cut_at_every_byte_decodes_or_raises() -> None:
 
 def test_a_message_with_every_byte_changed_decodes_or_raises() -> None:
     schema = rich()
-    raw = MessageEncoder(schema, 5).encode(1, plain_values())
-    decoder = MessageDecoder(schema)
+    raw = SbeMessageEncoder(schema, 5).encode(1, plain_values())
+    decoder = SbeMessageDecoder(schema)
     for place in range(len(raw)):
         for byte in (0, 1, 0x7F, 0x80, 0xFF):
             with suppress(DecodeError):
@@ -222,7 +222,7 @@ def test_headers_with_more_members_in_any_order(order: str) -> None:
     got = decode(schema, bytes(raw) + b"xyz!")
     assert got.header == MessageHeader(3, 2, 7, 5)
     assert (got.name, got.fields, got.leftover) == ("Empty", {}, 1)
-    encoded = MessageEncoder(schema, 5).encode("Everything", plain_values())
+    encoded = SbeMessageEncoder(schema, 5).encode("Everything", plain_values())
     assert encoded[:2] == b"\0\0"
     assert encoded[16:19] == b"\0\0\0"
     fields = decode(schema, encoded).fields

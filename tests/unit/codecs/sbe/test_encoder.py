@@ -8,7 +8,7 @@ from struct import pack
 import numpy as np
 import pytest
 
-from pregao.codecs.sbe import MessageDecoder, MessageEncoder, Schema, load_builtin_schema
+from pregao.codecs.sbe import SbeMessageDecoder, SbeMessageEncoder, Schema, load_builtin_schema
 from pregao.model.errors import EncodeError
 from tests.kits.sbe_schemas import HEADER, RICH_TYPES, load, message, plain_values, rich
 
@@ -18,7 +18,7 @@ def one(kind: str, more: str = "") -> Schema:
 
 
 def block(kind: str, value: object, more: str = "") -> bytes:
-    return MessageEncoder(one(kind, more), 5).encode("M", {"f": value})[8:]
+    return SbeMessageEncoder(one(kind, more), 5).encode("M", {"f": value})[8:]
 
 
 def test_header_block_groups_and_data() -> None:
@@ -27,7 +27,7 @@ def test_header_block_groups_and_data() -> None:
         '<group name="g" id="3" blockLength="2"><field name="x" id="4" type="uint8"/></group>'
         '<data name="d" id="5" type="varText"/>'
     )
-    encoder = MessageEncoder(message(body, attributes='blockLength="7"'), 5)
+    encoder = SbeMessageEncoder(message(body, attributes='blockLength="7"'), 5)
     raw = encoder.encode("M", {"a": 1, "b": 2, "g": [{"x": 3}, {"x": 4}], "d": "é"})
     assert raw == pack("<4H B2xH2x HB Bx Bx B2s", 7, 1, 7, 5, 1, 2, 2, 2, 3, 4, 2, "é".encode())
     assert encoder.encode(1, {"a": 1, "b": 2}) == pack("<4H B2xH2x HB B", 7, 1, 7, 5, 1, 2, 2, 0, 0)
@@ -37,7 +37,7 @@ def test_big_endian() -> None:
     group = '<group name="g" id="2"><field name="x" id="3" type="int16"/></group>'
     body = '<field name="a" id="1" type="uint32"/>' + group
     schema = message(body, root='byteOrder="bigEndian"')
-    raw = MessageEncoder(schema, 5).encode("M", {"a": 1, "g": [{"x": -2}]})
+    raw = SbeMessageEncoder(schema, 5).encode("M", {"a": 1, "g": [{"x": -2}]})
     assert raw == pack(">4H I HB h", 4, 1, 7, 5, 1, 2, 1, -2)
 
 
@@ -159,11 +159,10 @@ def test_refusals_name_message_and_field(kind: str, value: object, reason: str) 
 
 
 def test_a_missing_value_is_null_or_refused() -> None:
-    assert MessageEncoder(one("ZeroNull"), 5).encode("M", {}) == MessageEncoder(one("ZeroNull"), 5).encode(
-        "M", {"f": None}
-    )
+    with_null = SbeMessageEncoder(one("ZeroNull"), 5).encode("M", {"f": None})
+    assert SbeMessageEncoder(one("ZeroNull"), 5).encode("M", {}) == with_null
     with pytest.raises(EncodeError, match=r"M\.f: cannot be null"):
-        MessageEncoder(one("uint8"), 5).encode("M", {})
+        SbeMessageEncoder(one("uint8"), 5).encode("M", {})
 
 
 def test_members_are_named_by_their_path() -> None:
@@ -179,14 +178,14 @@ def test_a_composite_of_members_that_can_all_be_null_can_be_null() -> None:
         '<type name="b" primitiveType="char" length="2"/></composite>'
     )
     schema = message('<field name="f" id="1" type="C"/>', types=types)
-    assert MessageEncoder(schema, 5).encode("M", {})[8:] == b"\xff\0\0"
+    assert SbeMessageEncoder(schema, 5).encode("M", {})[8:] == b"\xff\0\0"
 
 
 def test_entries_are_named_by_their_number() -> None:
     values = plain_values()
     values["legs"][0]["fills"][1]["quantity"] = -1
     with pytest.raises(EncodeError) as caught:
-        MessageEncoder(rich(), 5).encode(1, values)
+        SbeMessageEncoder(rich(), 5).encode(1, values)
     assert str(caught.value) == "Everything.legs[0].fills[1].quantity: -1 does not fit uint32"
 
 
@@ -211,7 +210,7 @@ def test_entries_are_named_by_their_number() -> None:
 )
 def test_refusals_of_groups_data_and_keys(key: str, value: object, field: str, reason: str) -> None:
     with pytest.raises(EncodeError) as caught:
-        MessageEncoder(rich(), 5).encode("Everything", {**plain_values(), key: value})
+        SbeMessageEncoder(rich(), 5).encode("Everything", {**plain_values(), key: value})
     assert (caught.value.message, caught.value.field) == ("Everything", field)
     assert reason in caught.value.reason
 
@@ -219,14 +218,14 @@ def test_refusals_of_groups_data_and_keys(key: str, value: object, field: str, r
 @pytest.mark.parametrize(("key", "value"), [("late", 1), ("later", [{"x": 1}]), ("raw", b"1")])
 def test_what_a_version_does_not_have_must_be_null(key: str, value: object) -> None:
     old = {**plain_values(), "late": None, "later": [], "raw": None}
-    encoder = MessageEncoder(rich(), 4)
+    encoder = SbeMessageEncoder(rich(), 4)
     assert encoder.encode(1, old)
     with pytest.raises(EncodeError, match=f"{key}: this version does not have it"):
         encoder.encode(1, {**old, key: value})
 
 
 def test_names_of_later_versions_are_refused() -> None:
-    encoder = MessageEncoder(rich(), 4)
+    encoder = SbeMessageEncoder(rich(), 4)
     old = {**plain_values(), "late": None, "later": [], "raw": None}
     with pytest.raises(EncodeError, match="no value is called 'LATE'"):
         encoder.encode(1, {**old, "status": "LATE"})
@@ -235,7 +234,7 @@ def test_names_of_later_versions_are_refused() -> None:
 
 
 def test_unknown_messages_are_refused() -> None:
-    encoder = MessageEncoder(rich(), 5)
+    encoder = SbeMessageEncoder(rich(), 5)
     for template in ("Nothing", 99):
         with pytest.raises(EncodeError, match=f"{template}: version 5 has no such message"):
             encoder.encode(template, {})
@@ -243,8 +242,8 @@ def test_unknown_messages_are_refused() -> None:
 
 def test_text_data_may_be_given_as_bytes() -> None:
     schema = rich()
-    raw = MessageEncoder(schema, 5).encode(1, {**plain_values(), "comment": "ç".encode()[:1]})
-    got = MessageDecoder(schema).decode(raw)
+    raw = SbeMessageEncoder(schema, 5).encode(1, {**plain_values(), "comment": "ç".encode()[:1]})
+    got = SbeMessageDecoder(schema).decode(raw)
     assert got.raw_data["comment"] == b"\xc3"
 
 
@@ -255,23 +254,23 @@ def test_numbers_that_no_header_can_say_are_refused() -> None:
     types = '<type name="T" primitiveType="char" length="256"/>'
     text = f'<sbe:message name="M" id="1">{large}</sbe:message>'
     with pytest.raises(EncodeError, match="block length 256 does not fit uint8"):
-        MessageEncoder(load(types, text, header=narrow), 5).encode("M", {})
+        SbeMessageEncoder(load(types, text, header=narrow), 5).encode("M", {})
     text = f'<sbe:message name="M" id="1"><group name="g" id="1">{large}</group></sbe:message>'
     with pytest.raises(EncodeError, match=r"M\.g: block length 256 does not fit uint8"):
-        MessageEncoder(load(types, text, header=narrow), 5).encode("M", {"g": [{}]})
+        SbeMessageEncoder(load(types, text, header=narrow), 5).encode("M", {"g": [{}]})
     with pytest.raises(EncodeError, match="version 65536 does not fit uint16"):
-        MessageEncoder(rich(), 65536).encode("Empty", {})
+        SbeMessageEncoder(rich(), 65536).encode("Empty", {})
 
 
 def test_entries_without_bytes_are_refused() -> None:
     schema = message('<group name="g" id="1"/>')
-    assert MessageEncoder(schema, 5).encode("M", {"g": []})
+    assert SbeMessageEncoder(schema, 5).encode("M", {"g": []})
     with pytest.raises(EncodeError, match="no bytes"):
-        MessageEncoder(schema, 5).encode("M", {"g": [{}]})
+        SbeMessageEncoder(schema, 5).encode("M", {"g": [{}]})
 
 
 def test_any_mapping_and_sequence_will_do() -> None:
-    encoder = MessageEncoder(rich(), 5)
+    encoder = SbeMessageEncoder(rich(), 5)
     values = plain_values()
     other = OrderedDict(values, legs=tuple(values["legs"]), triple=[1, 2, 3])
     assert encoder.encode(1, other) == encoder.encode(1, values)
@@ -280,9 +279,9 @@ def test_any_mapping_and_sequence_will_do() -> None:
 def test_what_was_decoded_is_encoded_to_the_same_bytes() -> None:
     for order in ("littleEndian", "bigEndian"):
         schema = rich(order)
-        encoder = MessageEncoder(schema, 5)
+        encoder = SbeMessageEncoder(schema, 5)
         raw = encoder.encode(1, plain_values())
-        fields = MessageDecoder(schema).decode(raw).fields
+        fields = SbeMessageDecoder(schema).decode(raw).fields
         assert fields is not None
         assert encoder.encode(1, fields) == raw
 
@@ -290,7 +289,7 @@ def test_what_was_decoded_is_encoded_to_the_same_bytes() -> None:
 @pytest.mark.parametrize("version", [8, 16, 17])
 def test_every_message_of_our_schema_can_be_encoded(version: int) -> None:
     schema = load_builtin_schema()
-    encoder, decoder = MessageEncoder(schema, version), MessageDecoder(schema)
+    encoder, decoder = SbeMessageEncoder(schema, version), SbeMessageDecoder(schema)
     for layout in schema.at(version).messages.values():
         # Zeros are a message of every template; what they mean can be written again.
         header = pack("<4H", layout.block_length, layout.id, schema.id, version)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pregao.codecs.sbe import MessageDecoder, MessageEncoder, Schema, load_builtin_schema, parse_schema
+from pregao.codecs.sbe import SbeMessageDecoder, SbeMessageEncoder, Schema, load_builtin_schema, parse_schema
 from pregao.codecs.sbe.declarations import DataDeclaration
 from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, ValueKind
 from pregao.feeds.binary.packets import PacketDecoder, PacketHeader, frame
@@ -103,7 +103,9 @@ def values_of(layout: BlockLayout) -> st.SearchStrategy[dict[str, Any]]:
 def test_what_is_encoded_is_read_back(data: st.DataObject, order: str, version: int) -> None:
     schema = schema_of(order)
     values = data.draw(values_of(schema.at(version).messages[1]))
-    message = MessageDecoder(schema).decode(MessageEncoder(schema, version).encode("Everything", values))
+    message = SbeMessageDecoder(
+        schema
+    ).decode(SbeMessageEncoder(schema, version).encode("Everything", values))
     assert message.fields == values
     assert message.leftover == 0
 
@@ -115,7 +117,7 @@ def test_what_is_encoded_with_our_schema_is_read_back(data: st.DataObject, versi
     layouts = sorted(schema.at(version).messages.values(), key=lambda layout: layout.id)
     layout = data.draw(st.sampled_from(layouts))
     values = data.draw(values_of(layout))
-    message = MessageDecoder(schema).decode(MessageEncoder(schema, version).encode(layout.id, values))
+    message = SbeMessageDecoder(schema).decode(SbeMessageEncoder(schema, version).encode(layout.id, values))
     assert message.fields == values
     assert message.leftover == 0
 
@@ -128,7 +130,7 @@ def test_any_body_decodes_or_raises(body: bytes, order: str, version: int, block
     for buffer in (raw, body):
         place = 0
         try:
-            MessageDecoder(schema).decode(buffer)
+            SbeMessageDecoder(schema).decode(buffer)
         except DecodeError as error:
             place = error.offset
         assert 0 <= place <= len(buffer)
@@ -138,7 +140,7 @@ def test_any_body_decodes_or_raises(body: bytes, order: str, version: int, block
 @settings(max_examples=200, deadline=None)
 def test_any_packet_gives_messages_and_damage(data: st.DataObject) -> None:
     schema = schema_of("littleEndian")
-    sound = MessageEncoder(schema, 5).encode(1, plain_values())
+    sound = SbeMessageEncoder(schema, 5).encode(1, plain_values())
     payload = bytearray(PacketHeader(1, 2, 3, 4).encode() + frame(sound) + frame(sound))
     for _ in range(data.draw(st.integers(0, 6))):
         payload[data.draw(st.integers(0, len(payload) - 1))] = data.draw(st.integers(0, 255))
@@ -183,7 +185,7 @@ def test_any_change_of_a_schema_loads_or_is_refused(data: st.DataObject) -> None
         schema = parse_schema('"'.join(pieces).encode("utf-8", "replace"))
     except SchemaError:
         return
-    decoder = MessageDecoder(schema)
+    decoder = SbeMessageDecoder(schema)
     body = data.draw(st.binary(min_size=200, max_size=300))
     for layout in schema.at(5).messages.values():
         with suppress(DecodeError):

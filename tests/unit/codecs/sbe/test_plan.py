@@ -18,7 +18,7 @@ from pregao.codecs.sbe.kernel_tables import (
     LAYOUT_TABLE,
 )
 from pregao.codecs.sbe.layout import BlockLayout
-from pregao.codecs.sbe.plan import Plan, SchemaTable, make_plan
+from pregao.codecs.sbe.plan import SbePlan, SchemaTable, make_plan
 from pregao.codecs.sbe.values import leaves
 from pregao.model.errors import SchemaError
 from tests.kits.sbe_schemas import load, message
@@ -31,7 +31,7 @@ SCHEMAS = {
 }
 
 
-def placed(plan: Plan) -> Iterator[tuple[SchemaTable, BlockLayout, int]]:
+def placed(plan: SbePlan) -> Iterator[tuple[SchemaTable, BlockLayout, int]]:
     """Every block of every version with its table and epoch."""
     for epoch, version in enumerate(plan.schema.breakpoints):
         for template, layout in plan.schema.at(version).messages.items():

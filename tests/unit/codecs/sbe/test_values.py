@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pregao.codecs.sbe import Message, MessageDecoder, Schema
+from pregao.codecs.sbe import SbeMessage, SbeMessageDecoder, Schema
 from pregao.codecs.sbe.values import is_null, text_of
 from tests.kits.sbe_schemas import RICH_TYPES, message
 
@@ -17,9 +17,9 @@ def one(kind: str, more: str = "", order: str = "littleEndian") -> Schema:
     return message(body, types=RICH_TYPES, root=f'byteOrder="{order}"')
 
 
-def read(schema: Schema, raw: bytes, version: int = 5) -> Message:
+def read(schema: Schema, raw: bytes, version: int = 5) -> SbeMessage:
     header = pack(schema.byte_order + "4H", len(raw), 1, 7, version)
-    return MessageDecoder(schema).decode(header + raw)
+    return SbeMessageDecoder(schema).decode(header + raw)
 
 
 def value(kind: str, raw: bytes, more: str = "", version: int = 5) -> Any:

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pregao.codecs.sbe import MessageDecoder, MessageEncoder, load_builtin_schema
+from pregao.codecs.sbe import SbeMessageDecoder, SbeMessageEncoder, load_builtin_schema
 from pregao.codecs.sbe.kernel_tables import ENTRY_OFFSET
-from pregao.feeds.binary.columns import ColumnDecoder
+from pregao.feeds.binary.columns import BinaryColumnDecoder
 from pregao.io.captures import CaptureSource
 from pregao.model.errors import CaptureError, EncodeError
 from tests.kits.sbe_schemas import HEADER, load
@@ -109,9 +109,9 @@ def test_blocks_of_every_length(version: int) -> None:
 def test_messages_that_our_encoder_wrote() -> None:
     """What is decoded is encoded again: the encoder's bytes and the oracle's, both ways."""
     schema, rng = load_builtin_schema(), random.Random(3)
-    decoder, again = MessageDecoder(schema), []
+    decoder, again = SbeMessageDecoder(schema), []
     for version in VERSIONS:
-        writer, encoder = MessageWriter(schema, rng, strange=0.0), MessageEncoder(schema, version)
+        writer, encoder = MessageWriter(schema, rng, strange=0.0), SbeMessageEncoder(schema, version)
         for template in schema.at(version).messages:
             message = decoder.decode(writer.message(template, version))
             fields = {name: value for name, value in (message.fields or {}).items() if value is not None}
@@ -180,7 +180,7 @@ def test_record_batches_outlive_their_batch() -> None:
     messages = pool(12, 300)
     capture = pcap([packet(load_builtin_schema(), rng.choices(messages, k=9), rng) for _ in range(600)])
     kept, then = [], []
-    for batch in ColumnDecoder(load_builtin_schema(), rows=100).batches(cut(capture)):
+    for batch in BinaryColumnDecoder(load_builtin_schema(), rows=100).batches(cut(capture)):
         records = batch.to_arrow()
         kept.append(records)
         then.append({name: record.to_pylist() for name, record in records.items()})
@@ -190,10 +190,10 @@ def test_record_batches_outlive_their_batch() -> None:
 
 def test_record_batches_of_a_foreign_schema_outlive_their_batch() -> None:
     schema, rng = foreign("littleEndian", False), random.Random(13)
-    messages, decoder = ForeignMessages(schema, rng, strange=0.0), ColumnDecoder(schema)
+    messages, decoder = ForeignMessages(schema, rng, strange=0.0), BinaryColumnDecoder(schema)
     captures = [pcap([packet(schema, [messages.message()], rng) for _ in range(200)]) for _ in range(2)]
     kept = [batch.to_arrow() for capture in captures for batch in decoder.batches(cut(capture))]
-    fresh = [b.to_arrow() for capture in captures for b in ColumnDecoder(schema).batches(cut(capture))]
+    fresh = [b.to_arrow() for capture in captures for b in BinaryColumnDecoder(schema).batches(cut(capture))]
     for records, again in zip(kept, fresh, strict=True):
         assert records.keys() == again.keys()
         for name, record in records.items():
@@ -203,7 +203,7 @@ def test_record_batches_of_a_foreign_schema_outlive_their_batch() -> None:
 def test_batches_end_when_their_rows_are_full() -> None:
     rng = random.Random(6)
     capture = pcap([packet(load_builtin_schema(), rng.choices(pool(6, 50), k=9), rng) for _ in range(3_000)])
-    batches = list(ColumnDecoder(load_builtin_schema(), rows=100).batches(cut(capture)))
+    batches = list(BinaryColumnDecoder(load_builtin_schema(), rows=100).batches(cut(capture)))
     assert len(batches) > 2
     assert sum(batch.records for batch in batches) == 3_000
 
@@ -215,7 +215,7 @@ def test_what_was_read_before_damaged_compression_is_given_first() -> None:
     def source() -> CaptureSource:
         return CaptureSource(Path("x.gz"), io.BytesIO(packed), len(packed), "gzip")
 
-    batches = ColumnDecoder(load_builtin_schema(), rows=100).batches(source().windows())
+    batches = BinaryColumnDecoder(load_builtin_schema(), rows=100).batches(source().windows())
     assert next(batches).messages > 10
     with pytest.raises(CaptureError, match="ends too early"):
         next(batches)

@@ -6,7 +6,7 @@ import pytest
 
 from pregao.books.layout import DONE
 from pregao.books.store import BookStore
-from pregao.codecs.fast import MessageEncoder, Scaled, load_builtin_templates
+from pregao.codecs.fast import FastMessageEncoder, Scaled, load_builtin_templates
 from pregao.feeds.fast.reader import FastReader
 from pregao.model.market import Side
 
@@ -25,7 +25,7 @@ class Wire:
         self.store = BookStore(depth=depth)
         assert self.store.add_instrument(SECURITY) == 0
         self._reader = FastReader(62, load_builtin_templates(), by_level=depth > 0)
-        self._encoder, self._reports = MessageEncoder(load_builtin_templates()), 0
+        self._encoder, self._reports = FastMessageEncoder(load_builtin_templates()), 0
 
     def send(self, *entries: dict[str, Any]) -> None:
         made = []

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pregao.cli.main import main
-from pregao.codecs.fast import MessageEncoder, Scaled, load_builtin_templates
+from pregao.codecs.fast import FastMessageEncoder, Scaled, load_builtin_templates
 from pregao.feeds.decoding import DecodingSystem
 from pregao.feeds.fast.chunks import write_chunks
 from pregao.feeds.fast.decoding import FastDecoder
@@ -22,7 +22,7 @@ SENT_NS = 1_381_928_400_123_000_000
 
 
 def message(template: int, fields: dict[str, Any]) -> bytes:
-    return MessageEncoder(load_builtin_templates()).encode(template, fields)
+    return FastMessageEncoder(load_builtin_templates()).encode(template, fields)
 
 
 def heartbeat(number: int) -> bytes:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pregao.codecs.fast import MessageEncoder, Scaled, load_builtin_templates
+from pregao.codecs.fast import FastMessageEncoder, Scaled, load_builtin_templates
 from pregao.feeds.fast.chunks import write_chunks
 from pregao.feeds.fast.reader import FastReader
 from pregao.feeds.fast.system import FAST
@@ -24,7 +24,7 @@ DAY = 15_994  # 2013-10-16
 
 def encoded(template: int, fields: dict[str, Any]) -> bytes:
     head = {"MsgSeqNum": 9, "SendingTime": SENT}
-    return MessageEncoder(load_builtin_templates()).encode(template, head | fields)
+    return FastMessageEncoder(load_builtin_templates()).encode(template, head | fields)
 
 
 def incremental(*entries: dict[str, Any], template: int = 145) -> bytes:

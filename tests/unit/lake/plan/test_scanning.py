@@ -9,7 +9,7 @@ import pytest
 
 from pregao.lake.plan import scanning
 from pregao.lake.plan.scan import ScanSettings
-from pregao.lake.plan.scanning import FOLDER, Scanning, Wanted
+from pregao.lake.plan.scanning import FOLDER, Scanning, WantedCaptures
 from pregao.lake.running.runners import InlineRunner
 from pregao.lake.store.location import Location
 from pregao.simulator.sample import write_sample
@@ -40,7 +40,7 @@ def captures(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 def scanned(
-    lake: Path, files: list[str], wanted: Wanted | None = None, **settings: Any
+    lake: Path, files: list[str], wanted: WantedCaptures | None = None, **settings: Any
 ) -> tuple[Reader, Any]:
     runner = Reader()
     found = Scanning(Location(lake), runner, ScanSettings(**settings), wanted).indexes(files, lambda *_: None)
@@ -86,12 +86,12 @@ def test_a_stored_index_that_is_damaged_is_made_again(captures: list[str], tmp_p
 
 
 def test_a_channel_is_chosen_before_anything_is_scanned(captures: list[str], tmp_path: Path) -> None:
-    runner, found = scanned(tmp_path, captures, Wanted(channels=frozenset({84})))
+    runner, found = scanned(tmp_path, captures, WantedCaptures(channels=frozenset({84})))
     assert runner.names == [Path(path).name for path in captures[4:]]
     assert {stream.channel for index in found for stream in index.streams} == {84}
     # And of what the lake knows already.
     scanned(tmp_path, captures)
-    runner, found = scanned(tmp_path, captures, Wanted(channels=frozenset({84})))
+    runner, found = scanned(tmp_path, captures, WantedCaptures(channels=frozenset({84})))
     assert runner.names == []
     assert {stream.channel for index in found for stream in index.streams} == {84}
 
@@ -99,14 +99,14 @@ def test_a_channel_is_chosen_before_anything_is_scanned(captures: list[str], tmp
 def test_a_name_that_is_wrong_hides_nothing(captures: list[str], tmp_path: Path) -> None:
     path = tmp_path / "072_Incremental_FeedA.pcap"
     shutil.copy(captures[4], path)  # of channel 84
-    _, found = scanned(tmp_path / "lake", [str(path)], Wanted(channels=frozenset({84})))
+    _, found = scanned(tmp_path / "lake", [str(path)], WantedCaptures(channels=frozenset({84})))
     assert [stream.channel for index in found for stream in index.streams] == [84]
 
 
 def test_a_date_is_chosen_before_anything_is_scanned(captures: list[str], tmp_path: Path) -> None:
     day = date(2026, 11, 16)
     for days, files in ((0, 8), (-3, 0), (200, 8)):  # how long a file goes on its beginning does not tell
-        wanted = Wanted(dates=frozenset({day + timedelta(days=days)}))
+        wanted = WantedCaptures(dates=frozenset({day + timedelta(days=days)}))
         assert len(scanned(tmp_path / str(days), captures, wanted)[0].names) == files
 
 

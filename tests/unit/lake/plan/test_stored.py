@@ -13,8 +13,8 @@ from pregao.io.recording import RecordingWriter
 from pregao.io.seek_table import FrameTimes
 from pregao.lake.plan import captures, contents, scan, stored
 from pregao.lake.plan.captures import CaptureLayout, PieceReader, open_layout, walk_capture
-from pregao.lake.plan.contents import HASH_SEED, ContentHash, Form, unpacked
-from pregao.lake.plan.fingerprints import Input, find_captures, from_json, to_json
+from pregao.lake.plan.contents import HASH_SEED, CaptureForm, ContentHash, unpacked
+from pregao.lake.plan.fingerprints import UnitInput, find_captures, from_json, to_json
 from pregao.lake.plan.kernels import content_hash
 from pregao.lake.plan.scan import ScanSettings, content_of, scan_capture
 from pregao.lake.plan.stored import RemoteFile, look
@@ -84,7 +84,7 @@ def test_a_recording_is_read_by_its_frames(
     path = tmp_path / f"{sample.name}.zst"
     record(sample, path)
     layout = open_layout(str(path))
-    assert layout.form is Form.FRAMES
+    assert layout.form is CaptureForm.FRAMES
     monkeypatch.setattr(contents, "is_remote", lambda path: far)
     monkeypatch.setattr(contents, "open_remote", far_away)
     found = walked(layout)
@@ -115,7 +115,7 @@ def test_a_compressed_capture_is_unpacked_once_on_each_machine(sample: Path, tmp
     packed = tmp_path / f"{sample.name}.gz"
     packed.write_bytes(gzip.compress(sample.read_bytes()))
     layout = scan_capture(str(packed), ScanSettings(scratch=str(tmp_path / "here"))).layout
-    assert layout.form is Form.UNPACKED
+    assert layout.form is CaptureForm.UNPACKED
     assert layout.path == str(packed)
     (copy,) = (tmp_path / "here").iterdir()
     written = copy.stat().st_ino
@@ -175,7 +175,7 @@ def test_captures_by_path_or_uri(sample: Path, tmp_path: Path) -> None:
 def test_inputs_are_compared_by_content_when_their_time_is_another(sample: Path, tmp_path: Path) -> None:
     path = tmp_path / sample.name
     path.write_bytes(sample.read_bytes())
-    (known,) = from_json(to_json([Input.of(scan_capture(str(path)))]))
+    (known,) = from_json(to_json([UnitInput.of(scan_capture(str(path)))]))
     assert known.unchanged()
     os.utime(path, (1, 1))
     assert known.unchanged()
@@ -228,21 +228,21 @@ def test_truncated_between_the_scan_and_the_slices(own: Path) -> None:
     assert error.value.file == str(own)
 
 
-@pytest.mark.parametrize("form", [Form.PLAIN, Form.UNPACKED])
+@pytest.mark.parametrize("form", [CaptureForm.PLAIN, CaptureForm.UNPACKED])
 def test_truncated_during_the_scan(
-    own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: Form
+    own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: CaptureForm
 ) -> None:
     """The copy of a packed one too."""
     monkeypatch.setattr(captures, "_WINDOW", 4_000)
     size, scratch = own.stat().st_size, tmp_path / "scratch"
-    path = own if form is Form.PLAIN else own.with_suffix(".gz")
+    path = own if form is CaptureForm.PLAIN else own.with_suffix(".gz")
     if path is not own:
         path.write_bytes(gzip.compress(own.read_bytes()))
     layout = open_layout(str(path), str(scratch))
     assert layout.form is form
     walk = walk_capture(layout, 16)
     next(walk)
-    spoilt = own if form is Form.PLAIN else next(scratch.iterdir())
+    spoilt = own if form is CaptureForm.PLAIN else next(scratch.iterdir())
     os.truncate(spoilt, 9_000)
     with pytest.raises(CaptureError) as error:
         list(walk)

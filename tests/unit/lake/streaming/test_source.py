@@ -6,13 +6,13 @@ from pathlib import Path
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxFiles
 
 from pregao.lake.plan.stored import look
-from pregao.lake.streaming.source import CaptureReader, FolderPartition
+from pregao.lake.streaming.source import FolderPartition, NewCaptures
 
 START = {"captures": 0}
 
 
-def reader(folder: Path, most: int = 0) -> CaptureReader:
-    return CaptureReader(str(folder / "in"), folder / "captures.log", most)
+def reader(folder: Path, most: int = 0) -> NewCaptures:
+    return NewCaptures(str(folder / "in"), folder / "captures.log", most)
 
 
 def put(folder: Path, name: str, content: str = "x") -> str:
@@ -22,7 +22,7 @@ def put(folder: Path, name: str, content: str = "x") -> str:
     return str(path)
 
 
-def names(found: CaptureReader, start: int, end: int) -> list[str]:
+def names(found: NewCaptures, start: int, end: int) -> list[str]:
     rows = []
     for partition in found.partitions({"captures": start}, {"captures": end}):
         assert isinstance(partition, FolderPartition)

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from pregao.codecs.sbe import MessageDecoder, load_builtin_schema
+from pregao.codecs.sbe import SbeMessageDecoder, load_builtin_schema
 from pregao.exchange.catalogue import load_default_catalogue
 from pregao.feeds.binary.packets import FRAMING_SIZE
 from pregao.feeds.binary.publisher.messages import MessageWriter
@@ -27,7 +27,7 @@ UNIT = LakeUnit(84, date(2026, 11, 16), versions=[46])
 def told(instrument: Instrument, version: int, sent_ns: int) -> Defined:
     """As a reader of the wire has it."""
     framed = MessageWriter(SCHEMA, version).definition(instrument, DefinitionAction.ADD, 1)
-    (one,) = PlainReader(84).read(MessageDecoder(SCHEMA).decode(framed, FRAMING_SIZE))
+    (one,) = PlainReader(84).read(SbeMessageDecoder(SCHEMA).decode(framed, FRAMING_SIZE))
     assert isinstance(one.update, Definition)
     return Defined(one.update.instrument, one.update.action, sent_ns, -1)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pregao.sessions.fix import B3, STANDARD, State
+from pregao.sessions.fix import B3, STANDARD, SessionState
 from tests.kits.fix_link import Link, Trouble
 
 chances = st.sampled_from([0.0, 0.05, 0.3])
@@ -25,7 +25,7 @@ def test_all_messages_arrive_once_and_in_order(
     assert link.server.received == link.client.sent
     assert link.client.received == link.server.sent
     assert link.client.session is not None
-    assert link.client.session.state is State.ACTIVE
+    assert link.client.session.state is SessionState.ACTIVE
 
 
 def test_a_good_link_needs_one_connection() -> None:

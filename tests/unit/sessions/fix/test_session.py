@@ -14,10 +14,10 @@ from pregao.sessions.fix import (
     SessionDirectory,
     SessionRecord,
     SessionSettings,
-    State,
+    SessionState,
 )
 from pregao.sessions.fix import events as e
-from pregao.sessions.fix.states import TABLE, Input, next_state
+from pregao.sessions.fix.states import TABLE, SessionInput, next_state
 from pregao.sessions.fix.store import StoredMessage
 from tests.kits.fix_messages import raw, readable
 
@@ -60,7 +60,7 @@ def test_a_client_resets_at_logon_and_says_nothing_before_the_answer() -> None:
     assert "|98=0|108=30|141=Y|" in logon
     with pytest.raises(LocalProtocolError):
         session.send(b"UTOTQ", {262: "1", 263: "1"}, NOW)
-    assert session.state is State.WAITING
+    assert session.state is SessionState.WAITING
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_numbers_reset_within_a_session_on_our_wish() -> None:
 def test_a_jumped_clock_gives_a_test_request_its_time() -> None:
     session = logged_on()
     session.on_timeout(NOW + 3600 * SECOND)
-    assert session.state is State.ACTIVE
+    assert session.state is SessionState.ACTIVE
     assert [text[0] for text in sent(session)] == ["1"]
     due = session.next_timeout()
     assert due is not None
@@ -174,9 +174,9 @@ def test_a_jumped_clock_gives_a_test_request_its_time() -> None:
 def test_what_is_not_taken_ends_the_session() -> None:
     session = logged_on(max_unsent=300)
     for _ in range(4):
-        if session.state is State.ACTIVE:
+        if session.state is SessionState.ACTIVE:
             session.send(b"UTOTQ", {262: "x" * 60, 263: "1"}, NOW)
-    assert session.state is State.CUT
+    assert session.state is SessionState.CUT
     assert sent(session)[-1].startswith("5|")
 
 
@@ -188,7 +188,7 @@ def test_held_messages_are_bounded_and_asked_for_again() -> None:
     fill = server(b"4", 2, {36: 5, 123: b"Y"}, t43=b"Y")
     events = session.receive(fill, NOW)
     assert [event.number for event in events if isinstance(event, e.MessageReceived)] == [5, 6]
-    assert session.state is State.RECOVERING  # 7 and 8 did not fit
+    assert session.state is SessionState.RECOVERING  # 7 and 8 did not fit
     assert [text[0] for text in sent(session)] == ["2"]
     session.on_timeout(NOW + 10 * SECOND)
     assert "|7=7|16=0|" in sent(session)[0]
@@ -237,14 +237,14 @@ def test_a_days_directory_leaves_connected_sessions_alone() -> None:
 
 
 def test_every_state_and_input_is_decided() -> None:
-    for state, happened in product(State, Input):
+    for state, happened in product(SessionState, SessionInput):
         if (state, happened) in TABLE:
             assert next_state(state, happened) is TABLE[state, happened]
         else:
             with pytest.raises(LocalProtocolError):
                 next_state(state, happened)
-    assert {state for state, _ in TABLE} == set(State)
-    assert set(TABLE.values()) == set(State) - {State.IDLE}
+    assert {state for state, _ in TABLE} == set(SessionState)
+    assert set(TABLE.values()) == set(SessionState) - {SessionState.IDLE}
 
 
 @pytest.mark.parametrize("verb", ["send", "logout", "reset", "receive"])

@@ -7,7 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pregao.codecs.fix import Encoder, FixMessage, Framed, Framer, parse_message
-from pregao.sessions.replay import HISTORICAL, ReplayClientSettings, ReplayServerSettings, Span, SpanFailed
+from pregao.sessions.replay import (
+    HISTORICAL,
+    NumberRange,
+    ReplayClientSettings,
+    ReplayServerSettings,
+    SpanFailed,
+)
 from pregao.sessions.replay.messages import merge_spans
 from tests.kits.replay_link import (
     DICTIONARY,
@@ -101,7 +107,7 @@ def test_what_is_under_way_is_not_asked_for_twice() -> None:
 def test_more_than_two_thousand_is_refused_by_both_sides() -> None:
     link = ReplayLink(archive())
     link.want("5", 1, 2001)
-    assert [each.span for each in link.failed] == [Span("5", 1, 2001)]
+    assert [each.span for each in link.failed] == [NumberRange("5", 1, 2001)]
     link = ReplayLink(archive(), client_settings=ReplayClientSettings(max_messages=3000))
     heard = sent_by_server(link)
     link.want("5", 1, 2001)
@@ -133,7 +139,7 @@ def test_an_unknown_channel_is_partly_accepted_and_reported() -> None:
     assert ack.text(1348) == "1"
     assert [entry.get(1354) for entry in ack.group(1351)] == [b"0", None]
     assert numbers(link) == [1, 2, 3]
-    assert link.failed == [SpanFailed(Span("77", 1, 3), "1354=0")]
+    assert link.failed == [SpanFailed(NumberRange("77", 1, 3), "1354=0")]
 
 
 def test_what_was_just_sent_is_there_after_its_delay() -> None:
@@ -158,7 +164,7 @@ def test_what_never_comes_is_tried_four_times_and_given_up() -> None:
     assert numbers(link) == [9, 10]
     assert link.failed == []
     link.run(1)
-    assert link.failed == [SpanFailed(Span("5", 11, 12), "1354=6")]
+    assert link.failed == [SpanFailed(NumberRange("5", 11, 12), "1354=6")]
     assert link.client.health.requests == 4
 
 
@@ -169,7 +175,7 @@ def test_nothing_before_a_sequence_reset() -> None:
     link.want("5", 1, 3)
     link.run(2)
     assert numbers(link) == [1]
-    assert [each.span for each in link.failed] == [Span("5", 2, 3)]
+    assert [each.span for each in link.failed] == [NumberRange("5", 2, 3)]
 
 
 def test_the_replayer_has_today_and_the_historical_one_some_days() -> None:
@@ -219,7 +225,7 @@ def test_nobody_there_is_told_in_time() -> None:
     link.reachable = set()
     link.want("5", 1, 2)
     link.run(6)
-    assert [each.span for each in link.failed] == [Span("5", 1, 2)]
+    assert [each.span for each in link.failed] == [NumberRange("5", 1, 2)]
     assert 4 < len(link.endpoints) < 20
     assert link.client.next_timeout() is None
 
@@ -229,7 +235,7 @@ def test_a_refused_logon_is_told_in_time() -> None:
     link.want("5", 1, 2)
     link.run(6)
     assert link.replayed == []
-    assert [each.span for each in link.failed] == [Span("5", 1, 2)]
+    assert [each.span for each in link.failed] == [NumberRange("5", 1, 2)]
 
 
 def wrong_bytes(message: FixMessage) -> FixMessage:
@@ -313,7 +319,7 @@ def test_a_byte_a_second_is_not_waited_for() -> None:
     link.want("5", 10, 13)
     link.run(20, step_ns=SECOND)
     assert numbers(link) == [1]
-    assert [each.span for each in link.failed] == [Span("5", 10, 13)]
+    assert [each.span for each in link.failed] == [NumberRange("5", 10, 13)]
 
 
 def test_cut_in_the_middle_of_the_data_goes_on_at_the_other_endpoint() -> None:
@@ -360,7 +366,7 @@ def test_refusals_have_their_codes(switch: str, response: str) -> None:
         link.server.allowed = lambda _client, _channel: False
     link.run(6)
     assert {each.text(1348) for each in heard if each.msg_type == b"BX"} == {response}
-    assert [each.span for each in link.failed] == [Span("5", 1, 2)]
+    assert [each.span for each in link.failed] == [NumberRange("5", 1, 2)]
 
 
 def test_large_answers_come_in_blocks() -> None:
@@ -402,6 +408,6 @@ def test_all_that_is_wanted_comes_once(wanted: list[tuple[int, int]]) -> None:
 
 @given(spans)
 def test_merged_spans_have_the_same_numbers(wanted: list[tuple[int, int]]) -> None:
-    merged = merge_spans(Span("5", begin, begin + more) for begin, more in wanted)
+    merged = merge_spans(NumberRange("5", begin, begin + more) for begin, more in wanted)
     found = [n for span in merged for n in range(span.begin, span.end + 1)]
     assert found == sorted({n for begin, more in wanted for n in range(begin, begin + more + 1)})

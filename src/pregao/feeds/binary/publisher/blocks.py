@@ -25,7 +25,7 @@ class Indicators(NamedTuple):
     implied: int
 
 
-class Block:
+class ValueBlock:
     """A message root or a group entry: its values in the order of the wire."""
 
     def __init__(self, schema: Schema, layout: BlockLayout) -> None:
@@ -61,7 +61,7 @@ class Block:
         return Struct(f"{self._order}{head}s{self._format}" if head else f"{self._order}{self._format}")
 
 
-class Template(Block):
+class MessageTemplate(ValueBlock):
     """A message of one version. `head` is the framing and the header of one without groups and data."""
 
     def __init__(self, schema: Schema, version: int, name: str) -> None:
@@ -87,5 +87,5 @@ class Template(Block):
 
 
 def indicators(schema: Schema, version: int) -> Indicators:
-    bits = Template(schema, version, "Order_MBO_50").values("matchEventIndicator")
+    bits = MessageTemplate(schema, version, "Order_MBO_50").values("matchEventIndicator")
     return Indicators(bits["EndOfEvent"], bits["RecoveryMsg"], bits.get("Implied", 0))

@@ -9,10 +9,10 @@ from collections.abc import Sequence, Set
 from struct import error as StructError  # noqa: N812
 from typing import Any, Final
 
-from pregao.codecs.sbe import MessageEncoder, Schema
+from pregao.codecs.sbe import SbeMessageEncoder, Schema
 from pregao.codecs.sbe.layout import BlockLayout
 from pregao.feeds.binary.packets import SBE_BIG_ENDIAN, SBE_LITTLE_ENDIAN, frame
-from pregao.feeds.binary.publisher.blocks import Packer, Template, indicators
+from pregao.feeds.binary.publisher.blocks import MessageTemplate, Packer, indicators
 from pregao.feeds.binary.publisher.fields import MAPPERS, Fields, bits
 from pregao.feeds.binary.publisher.listings import definition_fields
 from pregao.feeds.binary.publisher.packers import fast_packers
@@ -46,21 +46,23 @@ class MessageWriter:
     def __init__(self, schema: Schema, version: int, *, signed_ratios: bool = True) -> None:
         self.version, self._signed_ratios = version, signed_ratios
         self.flags = indicators(schema, version)
-        self._encoder = MessageEncoder(schema, version)
+        self._encoder = SbeMessageEncoder(schema, version)
         self._layouts = schema.at(version).by_name
         self._names = {name: _names(layout) for name, layout in self._layouts.items()}
         self._encoding = SBE_LITTLE_ENDIAN if schema.byte_order == "<" else SBE_BIG_ENDIAN
-        mass_delete = Template(schema, version, "MassDeleteOrders_MBO_52")
+        mass_delete = MessageTemplate(schema, version, "MassDeleteOrders_MBO_52")
         # Positions are told below 15; at 15 the field was still there, but empty.
         self.by_position = {"mDEntryPositionNo", "mDEntryTimestamp"} <= set(mass_delete.names)
-        self._sub_types = frozenset(Template(schema, version, "Trade_53").values("trdSubType").values())
+        self._sub_types = frozenset(
+            MessageTemplate(schema, version, "Trade_53").values("trdSubType").values()
+        )
         definition = self._layouts[self._name("SecurityDefinition_12")]
         self._words = _enum_names(definition, "noInstrAttribs", "instrAttribType")
         self._words |= _enum_names(definition, None, "optPayoutType")
         self._definition_name = definition.name
         self._news_room = PACKET_ROOM - len(self._news({}, 0))
         self.sequence_reset = self.encode_fields("SequenceReset_1", {})
-        heartbeat = Template(schema, version, "Sequence_2")
+        heartbeat = MessageTemplate(schema, version, "Sequence_2")
         self._sequence_head, self._pack_sequence = heartbeat.head, heartbeat.pack("nextSeqNo")
         self.packers: dict[type, Packer] = {kind: self.encode_slowly for kind in MAPPERS if self.sends(kind)}
         self.packers |= self._fast(schema)

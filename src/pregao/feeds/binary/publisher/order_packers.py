@@ -1,7 +1,7 @@
 """Order_MBO and DeleteOrder_MBO as structs, by price and by position: see `packers`."""
 
 from pregao.codecs.sbe import Schema
-from pregao.feeds.binary.publisher.blocks import Indicators, Packer, Template
+from pregao.feeds.binary.publisher.blocks import Indicators, MessageTemplate, Packer
 from pregao.model import events as e
 from pregao.model.market import Action
 
@@ -24,12 +24,12 @@ def order_packer(schema: Schema, version: int, flags: Indicators) -> Packer | No
 
 def _by_price(schema: Schema, version: int, flags: Indicators) -> Packer | None:
     """From version 16 on. Both messages in one function: a call less for most of the traffic."""
-    template = Template(schema, version, "Order_MBO_50")
+    template = MessageTemplate(schema, version, "Order_MBO_50")
     pack = template.pack(
         "securityID matchEventIndicator mDUpdateAction mDEntryType mDEntryPx mDEntrySize enteringFirm "
         "mDInsertTimestamp secondaryOrderID rptSeq transactTime mDEntryPrevSize"
     )
-    deletion = Template(schema, version, "DeleteOrder_MBO_51")
+    deletion = MessageTemplate(schema, version, "DeleteOrder_MBO_51")
     pack_deletion = deletion.pack(
         "securityID matchEventIndicator mDEntryType mDEntrySize secondaryOrderID transactTime "
         "rptSeq mDEntryPx"
@@ -65,7 +65,7 @@ def _by_price(schema: Schema, version: int, flags: Indicators) -> Packer | None:
 
 def _order_by_position(schema: Schema, version: int, flags: Indicators) -> Packer | None:
     """Below version 15."""
-    template = Template(schema, version, "Order_MBO_50")
+    template = MessageTemplate(schema, version, "Order_MBO_50")
     pack = template.pack(
         "securityID matchEventIndicator mDUpdateAction mDEntryType mDEntryPx mDEntrySize mDEntryPositionNo "
         "enteringFirm mDInsertTimestamp secondaryOrderID rptSeq mDEntryTimestamp"
@@ -92,7 +92,7 @@ def _order_by_position(schema: Schema, version: int, flags: Indicators) -> Packe
 
 
 def _delete_by_position(schema: Schema, version: int, flags: Indicators) -> Packer | None:
-    template = Template(schema, version, "DeleteOrder_MBO_51")
+    template = MessageTemplate(schema, version, "DeleteOrder_MBO_51")
     pack = template.pack(
         "securityID matchEventIndicator mDEntryType mDEntryPositionNo mDEntrySize secondaryOrderID "
         "mDEntryTimestamp rptSeq"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from pregao.codecs.sbe import Schema
-from pregao.feeds.binary.publisher.blocks import Indicators, Packer, Template
+from pregao.feeds.binary.publisher.blocks import Indicators, MessageTemplate, Packer
 from pregao.feeds.binary.publisher.order_packers import order_packer
 from pregao.model import events as e
 
@@ -21,7 +21,7 @@ def band_packer(schema: Schema, version: int, _: Indicators) -> Packer | None:
     """PriceBand_22; version 7 has another."""
     if "PriceBand_22" not in schema.at(version).by_name:
         return None
-    template = Template(schema, version, "PriceBand_22")
+    template = MessageTemplate(schema, version, "PriceBand_22")
     pack = template.pack(
         "securityID matchEventIndicator priceBandType priceLimitType priceBandMidpointPriceType "
         "lowLimitPrice highLimitPrice tradingReferencePrice mDEntryTimestamp rptSeq"
@@ -49,7 +49,7 @@ def band_packer(schema: Schema, version: int, _: Indicators) -> Packer | None:
 
 
 def state_packer(schema: Schema, version: int, _: Indicators) -> Packer | None:
-    template = Template(schema, version, "SecurityStatus_3")
+    template = MessageTemplate(schema, version, "SecurityStatus_3")
     pack = template.pack(
         "securityID matchEventIndicator tradingSessionID securityTradingStatus securityTradingEvent "
         "tradeDate tradSesOpenTime transactTime rptSeq"
@@ -74,7 +74,7 @@ def state_packer(schema: Schema, version: int, _: Indicators) -> Packer | None:
 
 def _trades(schema: Schema, version: int, flags: Indicators) -> Packer | None:
     """Trade; a forward trade is rare and left to the encoder."""
-    template = Template(schema, version, "Trade_53")
+    template = MessageTemplate(schema, version, "Trade_53")
     names = (
         "securityID matchEventIndicator tradingSessionID tradeCondition mDEntryPx mDEntrySize tradeID "
         "mDEntryBuyer mDEntrySeller tradeDate trdSubType {} rptSeq"
@@ -101,7 +101,7 @@ def _trades(schema: Schema, version: int, flags: Indicators) -> Packer | None:
 
 def _execution_summaries(schema: Schema, version: int, _: Indicators) -> Packer | None:
     """It has no matchEventIndicator: it is never the last of its event (13.1)."""
-    template = Template(schema, version, "ExecutionSummary_55")
+    template = MessageTemplate(schema, version, "ExecutionSummary_55")
     names = "securityID aggressorSide lastPx fillQty tradedHiddenQty cxlQty aggressorTime rptSeq {}"
     pack = template.pack(names.format("transactTime")) or template.pack(names.format("mDEntryTimestamp"))
     if pack is None:
@@ -118,7 +118,7 @@ def _execution_summaries(schema: Schema, version: int, _: Indicators) -> Packer 
 
 
 def _execution_statistics(schema: Schema, version: int, _: Indicators) -> Packer | None:
-    template = Template(schema, version, "ExecutionStatistics_56")
+    template = MessageTemplate(schema, version, "ExecutionStatistics_56")
     pack = template.pack(
         "securityID matchEventIndicator tradingSessionID tradeDate tradeVolume vwapPx netChgPrevDay "
         "numberOfTrades mDEntryTimestamp rptSeq"
@@ -141,7 +141,7 @@ def _execution_statistics(schema: Schema, version: int, _: Indicators) -> Packer
 
 def _extremes(name: str) -> Callable[[Schema, int, Indicators], Packer | None]:
     def make(schema: Schema, version: int, _: Indicators) -> Packer | None:
-        template = Template(schema, version, name)
+        template = MessageTemplate(schema, version, name)
         pack = template.pack(
             "securityID matchEventIndicator mDUpdateAction tradeDate mDEntryPx mDEntryTimestamp rptSeq"
         )
@@ -158,7 +158,7 @@ def _extremes(name: str) -> Callable[[Schema, int, Indicators], Packer | None]:
 
 
 def _openings(schema: Schema, version: int, _: Indicators) -> Packer | None:
-    template = Template(schema, version, "OpeningPrice_15")
+    template = MessageTemplate(schema, version, "OpeningPrice_15")
     pack = template.pack(
         "securityID matchEventIndicator mDUpdateAction openCloseSettlFlag mDEntryPx netChgPrevDay tradeDate "
         "mDEntryTimestamp rptSeq"
@@ -178,7 +178,7 @@ def _openings(schema: Schema, version: int, _: Indicators) -> Packer | None:
 
 
 def _theoreticals(schema: Schema, version: int, _: Indicators) -> Packer | None:
-    template = Template(schema, version, "TheoreticalOpeningPrice_16")
+    template = MessageTemplate(schema, version, "TheoreticalOpeningPrice_16")
     pack = template.pack(
         "securityID matchEventIndicator mDUpdateAction tradeDate mDEntryPx mDEntrySize mDEntryTimestamp "
         "rptSeq"

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from pregao.codecs.sbe import Schema
 from pregao.codecs.sbe.declarations import Dimension
-from pregao.feeds.binary.publisher.blocks import Block, Template, indicators
+from pregao.feeds.binary.publisher.blocks import MessageTemplate, ValueBlock, indicators
 from pregao.feeds.binary.publisher.incremental import IncrementalStream
 from pregao.feeds.binary.publisher.messages import MessageWriter
 from pregao.feeds.binary.publisher.packets import PACKET_ROOM
@@ -45,9 +45,9 @@ class SnapshotOrders:
     """Both sides of a book as messages of some thirty orders."""
 
     def __init__(self, schema: Schema, version: int, entries: int = ENTRIES) -> None:
-        template = Template(schema, version, _NAME)
+        template = MessageTemplate(schema, version, _NAME)
         group = template.layout.groups[0]
-        block = Block(schema, group)
+        block = ValueBlock(schema, group)
         assert group.dimension is not None
         root = template.struct("securityID")
         assert root is not None
@@ -58,7 +58,9 @@ class SnapshotOrders:
         self._implied = indicators(schema, version).implied
         # Positions are told below 15 only; at 15 the field may be null, and is.
         self._by_position = (
-            "lastSequenceVersion" not in Template(schema, version, "SnapshotFullRefresh_Header_30").names
+            "lastSequenceVersion" not in MessageTemplate(
+                schema, version, "SnapshotFullRefresh_Header_30"
+            ).names
         )
         before = template.size + group.dimension.size
         room = PACKET_ROOM - len(template.head) - before
@@ -109,7 +111,7 @@ def _dimension(schema: Schema, dimension: Dimension, block_length: int, count: i
     return bytes(header)
 
 
-def _entry_packer(block: Block) -> tuple[Callable[..., bytes], Callable[[Any], _Entry]]:
+def _entry_packer(block: ValueBlock) -> tuple[Callable[..., bytes], Callable[[Any], _Entry]]:
     """A struct for the version's entry, and which of the values above it takes, in its order."""
     struct = block.struct(" ".join(block.names))
     assert struct is not None

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from pregao.codecs.sbe import Message
+from pregao.codecs.sbe import SbeMessage
 from pregao.feeds.binary.news_parts import AssembledNews, NewsPart
 from pregao.feeds.binary.reading import definitions, orders, statistics
 from pregao.feeds.binary.reading import orders as control
@@ -60,7 +60,7 @@ class PlainReader:
         self.channel = channel
         self.unknown: UnknownValues = Counter()
 
-    def read(self, message: Message, index: int = 0) -> list[TranslatedMessage]:
+    def read(self, message: SbeMessage, index: int = 0) -> list[TranslatedMessage]:
         """What a message tells: one thing, or as many as a snapshot's message has orders."""
         values = Values.of(message, self.unknown)
         if message.name == _SNAPSHOT_ORDERS:
@@ -80,7 +80,7 @@ class PlainReader:
         lacks = tuple(values.lacks)
         return [TranslatedMessage(update, message.version, index, rpt_seq, flags, lacks, total, last)]
 
-    def _update(self, message: Message, values: Values) -> e.Update | Control:
+    def _update(self, message: SbeMessage, values: Values) -> e.Update | Control:
         name = message.name or ""
         reader = _READERS.get(name)
         if reader is not None:

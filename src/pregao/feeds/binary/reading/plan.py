@@ -8,7 +8,7 @@ import numpy as np
 from pregao.codecs.sbe.declarations import Dimension
 from pregao.codecs.sbe.kernel_tables import LAYOUT_STEP, LAYOUT_STEP_END
 from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, ValueKind
-from pregao.codecs.sbe.plan import Plan, make_plan
+from pregao.codecs.sbe.plan import SbePlan, make_plan
 from pregao.codecs.sbe.schema import Schema
 from pregao.feeds.binary.reading.rules import NOT_TOLD, OTHER_RULE, RULES, Rule, Take
 from pregao.feeds.binary.reading.tables import (
@@ -42,7 +42,7 @@ class RowPlan:
     """The arrays that the kernel reads; `layouts` has addresses of the others in it."""
 
     schema: Schema
-    sbe: Plan
+    sbe: SbePlan
     epoch_of_version: Array
     layout_of: Array  # addresses by template and epoch
     layouts: Array

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pregao.codecs.sbe import Message, MessageDecoder, Schema
+from pregao.codecs.sbe import SbeMessage, SbeMessageDecoder, Schema
 from pregao.codecs.sbe.kernel_tables import CONTEXT_FIELDS as SBE_FIELDS
 from pregao.codecs.sbe.kernel_tables import LEVEL_SIZE
 from pregao.codecs.sbe.reader import MAX_GROUP_DEPTH
@@ -53,7 +53,7 @@ class RowReader:
         self._plan = make_row_plan(schema)
         if rows < self._plan.most_entries or faults < FAULTS_AT_ONCE:
             raise ValueError(f"at least {self._plan.most_entries} rows and {FAULTS_AT_ONCE} faults")
-        self._decoder, self._plain = MessageDecoder(schema), PlainReader(channel)
+        self._decoder, self._plain = SbeMessageDecoder(schema), PlainReader(channel)
         self._header_size = schema.header.size
         self._rows = np.zeros(rows, ROW)
         self._faults = np.zeros((faults, FAULT_BYTES // 8), np.int64)
@@ -126,7 +126,7 @@ class RowReader:
         start = self._base + int(row["price"]) - self._header_size
         return string_at(start, int(row["size"]) + self._header_size)
 
-    def decode(self, row: np.void) -> Message:
+    def decode(self, row: np.void) -> SbeMessage:
         return self._decoder.decode(self.message(row))
 
     def definition(self, row: np.void) -> ListedDefinition | None:

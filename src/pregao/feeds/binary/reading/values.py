@@ -9,7 +9,7 @@ from decimal import Decimal
 from math import floor
 from typing import Any, Final
 
-from pregao.codecs.sbe import Message
+from pregao.codecs.sbe import SbeMessage
 from pregao.feeds.binary.reading.words import Words
 from pregao.model.market import FINE_SCALE, PRICE_SCALE
 from pregao.model.rows import Flag
@@ -32,7 +32,7 @@ class Values:
         self.lacks: list[str] = [] if lacks is None else lacks
 
     @classmethod
-    def of(cls, message: Message, unknown: UnknownValues) -> "Values":
+    def of(cls, message: SbeMessage, unknown: UnknownValues) -> "Values":
         return cls(message.name or "", message.fields or {}, unknown)
 
     def entries(self, group: str) -> "list[Values]":

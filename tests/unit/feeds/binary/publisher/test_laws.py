@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pregao.codecs.sbe import MessageDecoder
+from pregao.codecs.sbe import SbeMessageDecoder
 from pregao.feeds.binary.publisher import SequencePoint
 from pregao.feeds.binary.publisher.messages import MessageWriter
 from pregao.feeds.binary.publisher.packets import following_version
@@ -201,7 +201,7 @@ def test_events_come_back_in_order_and_gapless(
         one.publish(event, now_ns)
     one.flush(now_ns)
     packets = decoded(one.take())
-    decoder = MessageDecoder(SCHEMA)
+    decoder = SbeMessageDecoder(SCHEMA)
     assert [p.header.sequence_number for p in packets] == list(range(1000, 1000 + len(packets)))
     assert all(packet.messages for packet in packets)
     read = [m.message for packet in packets for m in packet.messages]

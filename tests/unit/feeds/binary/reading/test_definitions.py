@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pregao.codecs.sbe import Message, MessageDecoder, MessageEncoder, load_builtin_schema
+from pregao.codecs.sbe import SbeMessage, SbeMessageDecoder, SbeMessageEncoder, load_builtin_schema
 from pregao.exchange.catalogue import load_default_catalogue
 from pregao.feeds.binary.packets import FRAMING_SIZE
 from pregao.feeds.binary.publisher.messages import MessageWriter
@@ -17,7 +17,7 @@ from pregao.model.instruments import Instrument, Payout
 from pregao.model.market import DefinitionAction, Side
 
 SCHEMA = load_builtin_schema()
-DECODER = MessageDecoder(SCHEMA)
+DECODER = SbeMessageDecoder(SCHEMA)
 VERSIONS = (7, 8, 9, 10, 15, 16, 17)
 
 
@@ -66,7 +66,7 @@ FIELDS: dict[str, Any] = {
 
 def definition(version: int, **other: Any) -> TranslatedMessage:
     name = "SecurityDefinition_4" if version < 8 else "SecurityDefinition_12"
-    message = MessageEncoder(SCHEMA, version).encode(name, FIELDS | other)
+    message = SbeMessageEncoder(SCHEMA, version).encode(name, FIELDS | other)
     (told,) = PlainReader(84).read(DECODER.decode(message))
     return told
 
@@ -140,9 +140,9 @@ def test_the_sign_of_a_ratio_counts_once(
     assert told.lacks == lacks
 
 
-def _with_leg(leg: dict[str, Any]) -> Message:
+def _with_leg(leg: dict[str, Any]) -> SbeMessage:
     """A definition as it is decoded; a side that is null is nothing that an encoder would write."""
-    message = DECODER.decode(MessageEncoder(SCHEMA, 16).encode("SecurityDefinition_12", FIELDS))
+    message = DECODER.decode(SbeMessageEncoder(SCHEMA, 16).encode("SecurityDefinition_12", FIELDS))
     return replace(message, fields={**(message.fields or {}), "noLegs": [leg]})
 
 

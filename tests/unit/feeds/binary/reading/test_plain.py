@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from pregao.codecs.sbe import Message, MessageDecoder, load_builtin_schema
+from pregao.codecs.sbe import SbeMessage, SbeMessageDecoder, load_builtin_schema
 from pregao.codecs.sbe.layout import ValueKind as FieldKind
 from pregao.feeds.binary.news import NewsAssembler
 from pregao.feeds.binary.news_parts import NewsPart
@@ -45,7 +45,7 @@ from tests.unit.feeds.binary.publisher.desk import DATE, NOW, A, order
 from tests.unit.feeds.binary.publisher.test_laws import FREQUENT, others
 
 SCHEMA = load_builtin_schema()
-DECODER = MessageDecoder(SCHEMA)
+DECODER = SbeMessageDecoder(SCHEMA)
 KNOWN = (7, 8, 9, 10, 15, 16, 17)
 WRITERS = {version: MessageWriter(SCHEMA, version) for version in KNOWN}
 
@@ -214,7 +214,7 @@ def test_what_a_short_block_lacks_is_named() -> None:
 
 
 def test_unknown_templates() -> None:
-    (told,) = PlainReader(84).read(Message(DECODER.header(bytes((0, 0, 99, 0, 2, 0, 16, 0)), 0)))
+    (told,) = PlainReader(84).read(SbeMessage(DECODER.header(bytes((0, 0, 99, 0, 2, 0, 16, 0)), 0)))
     assert told.update == NotUnderstood(99)
 
 
