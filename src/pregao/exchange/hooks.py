@@ -80,7 +80,7 @@ class SelfTradePrevented(Protocol):
 
 
 class BookListener(Protocol):
-    """Called for every market whose book changed in an event, before the event is closed; what it
+    """Called for every market whose book or trades changed in an event, before it is closed; what it
     returns (theoretical price, imbalance) comes after the book updates and before the statistics."""
 
     def __call__(self, market: "InstrumentMarket", now_ns: int, /) -> Iterable[Update]: ...

@@ -167,14 +167,14 @@ class Implieds:
 
     def relist(self, transaction: Transaction, market: InstrumentMarket) -> None:
         """Another version of an instrument: its strategies are looked at anew, and their orders follow."""
-        strategies = tuple(self.by_security.get(market.security_id, ()))
-        for strategy in strategies:
+        for strategy in self.by_security.get(market.security_id, ()):
             for side in Side:
                 if strategy.current(side) is not None:
                     _replace(transaction, strategy, side, None)
         self.drop(market.security_id)
-        for each in dict.fromkeys((market, *(strategy.market for strategy in strategies))):
-            self.add(each)
+        for each in tuple(self.floor.markets.values()):  # also those that the version before kept from being
+            if each is market or any(leg.security_id == market.security_id for leg in each.instrument.legs):
+                self.add(each)
         transaction.touch(market)
 
     def follow(self, transaction: Transaction, touched: Collection[InstrumentMarket]) -> None:

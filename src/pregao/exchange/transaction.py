@@ -270,8 +270,10 @@ class Transaction:
         updates += draft.prevented
         updates += draft.trades
         updates += draft.books
+        # A trade or a bust moves the last price, by which an auction chooses between equal prices.
+        moved = draft.changed | draft.traded
         for listener in self.floor.hooks.on_book_changed:
-            for market in draft.changed:
+            for market in moved:
                 updates.extend(listener(market, self.now_ns))
         updates += draft.extras
         for market in draft.traded:
@@ -280,8 +282,7 @@ class Transaction:
             )
         if updates:
             self.events.append(Event(tuple(updates)))
-        self.touched.update(draft.changed)
-        self.touched.update(draft.traded)
+        self.touched.update(moved)
         for consequence in draft.consequences:
             consequence(self)
         for market, trades in draft.of_strategies.items():

@@ -313,3 +313,34 @@ TestSessions = SessionMachine.TestCase
 TestSessions.settings = settings(
     max_examples=60, stateful_step_count=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
+
+
+def test_a_strategy_implies_again_when_the_lot_of_its_leg_fits_again() -> None:
+    machine = SessionMachine()
+    machine.open()
+    machine.quotes([(B, Side.BUY, 2, 0)])
+    for lot in (2, 1):
+        machine.modify_or_delete(pick=0, lot=lot, name=None, deletes=False)
+    machine.quotes([(A, Side.SELL, 1, 0)])
+    machine.everything_holds()
+    assert [order.shown for order in machine.engine.market(STRATEGY).book] == [1]
+
+
+def test_a_bust_during_an_auction_moves_the_theoretical_price_with_the_last_one() -> None:
+    """Between equal prices the one nearest to the last trade counts: 9.98, and 10.00 without that trade."""
+    machine = SessionMachine()
+    machine.open()
+    for ticks in (0, -2):
+        for side in Side:
+            price = machine.price(P, ticks)
+            machine.submit(c.NewOrder(machine.pass_time(SECOND), P, side, 1, price, 1))
+    auction = [(True, Side.BUY, 2, 0), (True, Side.SELL, 2, -3)]
+    machine.group_auction(group="03", rows=auction, phase=Phase.PRE_OPEN, seconds=1)
+    running = machine.desk.surveillance.auctions.get(P)
+    assert running is not None
+    assert running.theoretical is not None
+    assert running.theoretical.price == 9_9800
+    last = max(machine.engine.market(P).statistics.trades)
+    machine.done(c.BustTrade(machine.pass_time(SECOND), P, last, DATE))
+    machine.everything_holds()
+    assert running.theoretical.price == 10_0000
