@@ -15,8 +15,9 @@ QUESTIONS, SEED, BAR_S = 200, 5, 1.0
 
 def measure(path: Path) -> list[Row]:
     lake = Lake(path)
-    symbols = sorted(set(lake.arrow("trades", columns=["symbol"])["symbol"].to_pylist()))
-    times = lake.arrow("states", columns=["ts_event"])["ts_event"].to_numpy()
+    trades = lake.arrow("trades", columns=["symbol", "ts_event"])
+    symbols = sorted(set(trades["symbol"].to_pylist()))
+    times = trades["ts_event"].to_numpy()  # not of states: those of first snapshots are of days before
     draw = np.random.default_rng(SEED)
     took = []
     for number in range(QUESTIONS + 1):

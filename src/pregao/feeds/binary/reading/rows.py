@@ -25,7 +25,7 @@ from pregao.codecs.sbe.reader import MAX_GROUP_DEPTH
 from pregao.feeds.binary.packets import PacketHeader
 from pregao.feeds.binary.reading.kernels.packets import read_rows
 from pregao.feeds.binary.reading.plain import PlainReader
-from pregao.feeds.binary.reading.plan import RowPlan, make_row_plan
+from pregao.feeds.binary.reading.plan import RowPlan, row_plan_of
 from pregao.feeds.binary.reading.tables import CONTEXT_FIELDS, FAULT_BYTES, FAULTS_AT_ONCE
 from pregao.feeds.port import ListedDefinition, Reading, RowFault
 from pregao.kernel_context import Context
@@ -50,7 +50,7 @@ class RowReader:
     def __init__(
         self, schema: Schema, rows: int = DEFAULT_ROWS, faults: int = DEFAULT_FAULTS, *, channel: int = 0
     ) -> None:
-        self._plan = make_row_plan(schema)
+        self._plan = row_plan_of(schema)
         if rows < self._plan.most_entries or faults < FAULTS_AT_ONCE:
             raise ValueError(f"at least {self._plan.most_entries} rows and {FAULTS_AT_ONCE} faults")
         self._decoder, self._plain = SbeMessageDecoder(schema), PlainReader(channel)
