@@ -64,6 +64,8 @@ def row_plan_of(schema: Schema) -> RowPlan:
         if len(_plans) >= _MOST_PLANS:
             _plans.clear()
         found = _plans[id(schema)] = make_row_plan(schema)
+        for shared in (found.epoch_of_version, found.layout_of, found.layouts, found.copies, found.changes):
+            shared.setflags(write=False)
     return found
 
 
