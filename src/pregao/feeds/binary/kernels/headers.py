@@ -6,7 +6,18 @@ All arguments are numbers and addresses: see `pregao.kernels`.
 
 from pregao.feeds.binary.kernels.packets import FRAMING_SIZE, PACKET_HEADER_SIZE
 from pregao.feeds.identity import MARKS
-from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u16, load_u32, store_8, store_32, store_64
+from pregao.kernels import (
+    inlined,
+    kernel,
+    load_i64,
+    load_u8,
+    load_u16,
+    load_u32,
+    prefetch,
+    store_8,
+    store_32,
+    store_64,
+)
 from pregao.model.packets import FOREIGN, NO_CHANNEL, NO_NEXT
 
 # How a heartbeat looks: words of 64 bits.
@@ -21,6 +32,8 @@ SIZE, FRAMING, HEADER, NEXT_AT = range(0, 8 * len(SHAPE_FIELDS), 8)
 FRAMING_AT = PACKET_HEADER_SIZE
 HEADER_AT = FRAMING_AT + 4
 _LOW_48 = (1 << 48) - 1
+_AHEAD = 16  # packets that are brought near meanwhile: what reads them next finds them there
+_LINE = 64
 
 
 @inlined
@@ -42,6 +55,10 @@ def read_headers(
     usual shape: their next number is for others to read."""
     odd = 0
     for i in range(count):
+        ahead = min(i + _AHEAD, count - 1)
+        far = base + load_i64(packets_at, (load_u32(chosen, ahead * 4) if chosen else ahead) * 8)
+        prefetch(far)
+        prefetch(far + _LINE)
         row = load_u32(chosen, i * 4) if chosen else i
         at, size = load_i64(packets_at, row * 8), load_u32(sizes, row * 4)
         store_32(rows, i * 4, row)
