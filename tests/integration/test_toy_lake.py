@@ -12,13 +12,17 @@ import pytest
 
 from pregao.cli.main import main
 from pregao.codecs.pcap.writer import ethernet_udp_frame, pcap_header, pcap_record
+from pregao.feeds.registry import load_system
 from pregao.lake.book_at import book_at
+from pregao.lake.build import Builder, BuildSettings
 from pregao.lake.lake import Lake
+from pregao.lake.running.runners import SparkRunner, TaskError
+from pregao.lake.store.location import Location
 from pregao.lake.tables.analytics import Quality
 from pregao.market import Market
 from pregao.model.market import Side
 from pregao.model.streams import Feed, Stream
-from tests.kits.lakes import all_tables, build
+from tests.kits.lakes import SMALL_PIECES, all_tables, build
 from tests.toy.exchange import CHANNEL, Orders, ToyExchange, ToyPacket
 
 NAME: Final = "tests.toy.system:TOY"
@@ -168,6 +172,28 @@ def test_the_same_whatever_the_pieces(tmp_path: Path) -> None:
     for packets in (3, 4096):
         build([tmp_path / "captures"], tmp_path / str(packets), system=NAME, piece_packets=packets)
     assert all_tables(tmp_path / "3") == all_tables(tmp_path / "4096")
+
+
+def test_workers_of_spark_find_the_system_by_its_name(spark: Any, tmp_path: Path) -> None:
+    """`module:name` is all that the row of a slice says of its system, and a worker is another process."""
+    record(8, tmp_path / "captures", loss=0.02)
+    settings = BuildSettings(system=NAME, slices=3, piece_packets=SMALL_PIECES)
+    report = Builder(Location(tmp_path / "there"), SparkRunner(spark), settings).build(
+        [str(tmp_path / "captures")]
+    )
+    assert report.slices > 1
+    build([tmp_path / "captures"], tmp_path / "here", system=NAME, slices=1, derive=True)
+    here, there = all_tables(tmp_path / "here"), all_tables(tmp_path / "there")
+    assert len(here["orders"]) > 500
+    assert here["daily"]
+    for table, rows in here.items():
+        assert there[table] == rows, table
+
+
+def test_a_system_that_workers_lack_is_named(spark: Any) -> None:
+    """A module of the driver's own folder, say, which the archive of a cluster does not have."""
+    with pytest.raises(TaskError, match="no_such_module"):
+        SparkRunner(spark).run(load_system, ["no_such_module:SYSTEM"], lambda done, total: None)
 
 
 def test_of_another_system_nothing_is_made(tmp_path: Path) -> None:
