@@ -14,14 +14,16 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from pregao.captures.decoded import Finding
+from pregao.captures.reader import Source
 from pregao.captures.runs import RunReader
 from pregao.codecs.pcap.kernels import INTERFACE_SIZE, Shape
 from pregao.codecs.pcap.outcomes import Datagram
 from pregao.codecs.pcap.runs import CaptureRuns, DatagramRun, read_run
 from pregao.feeds.port import Header, UnitReader
 from pregao.feeds.registry import DEFAULT, load_system
-from pregao.lake.plan.contents import CaptureForm, Content, FrameWindow, form_of
+from pregao.lake.plan.contents import RANGE_BYTES, CaptureForm, Content, FrameWindow, form_of
 from pregao.lake.plan.stored import Stored, look
+from pregao.lake.store.location import is_remote
 from pregao.model.streams import Destination
 
 # Readers of this process: to make one takes a quarter of a second, so tasks share them.
@@ -155,24 +157,30 @@ def _packets(run: DatagramRun) -> PiecePackets:
 
 
 def walk_capture(
-    layout: CaptureLayout, piece_packets: int = PIECE_PACKETS
+    layout: CaptureLayout, piece_packets: int = PIECE_PACKETS, range_bytes: int = RANGE_BYTES
 ) -> Iterator[tuple[int, PiecePackets]]:
     """The first reading of a file: fills the layout, and gives each piece with its number. Packets are valid
     until the next are asked for."""
-    reader = RunReader(layout.path, piece_packets)
-    content = Content(layout.stored, layout.form, layout.scratch)
+    content = Content(layout.stored, layout.form, layout.scratch, range_bytes)
     try:
-        for item in reader.read(content, _REMOTE_WINDOW if content.is_remote else _WINDOW):
-            if isinstance(item, Finding):
-                layout.damage.append(_as_damage(item))
-            elif isinstance(item, Datagram):
-                yield _odd(layout, item)
-            else:
-                layout.pieces.append(_piece(layout, item, reader))
-                yield len(layout.pieces) - 1, _packets(item)
+        yield from walk_source(layout, RunReader(layout.path, piece_packets), content)
         layout.content = content.hash.value() if content.hash is not None else None
     finally:
         content.close()
+
+
+def walk_source(
+    layout: CaptureLayout, reader: RunReader, source: Source
+) -> Iterator[tuple[int, PiecePackets]]:
+    """The same of what a source has of a file."""
+    for item in reader.read(source, _REMOTE_WINDOW if is_remote(layout.path) else _WINDOW):
+        if isinstance(item, Finding):
+            layout.damage.append(_as_damage(item))
+        elif isinstance(item, Datagram):
+            yield _odd(layout, item)
+        else:
+            layout.pieces.append(_piece(layout, item, reader))
+            yield len(layout.pieces) - 1, _packets(item)
 
 
 def _piece(layout: CaptureLayout, run: DatagramRun, reader: RunReader) -> CapturePiece:

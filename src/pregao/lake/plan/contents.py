@@ -96,6 +96,7 @@ def _remove_unused(folder: Path) -> None:
 
 Array = np.ndarray[Any, np.dtype[Any]]
 HASH_SEED: Final = 1
+RANGE_BYTES: Final = 256 << 20  # of a plain file: at each multiple is a line, and no piece crosses one
 
 
 class NotInFramesError(CaptureError):
@@ -153,9 +154,11 @@ class Content:
 
     compression = "none"  # it is unpacked already
 
-    def __init__(self, stored: Stored, form: CaptureForm, scratch: str = "") -> None:
+    def __init__(
+        self, stored: Stored, form: CaptureForm, scratch: str = "", range_bytes: int = RANGE_BYTES
+    ) -> None:
         self.frames: SeekableFile | None = None
-        self.length, self._path = 0, stored.path
+        self.length, self._path, self._range_bytes = 0, stored.path, range_bytes
         self.hash: ContentHash | None = None  # of a plain file of this machine, as it is read
         self._file: LocalFile | RemoteFile | None = None
         self._last = -1, np.zeros(0, np.uint8)
@@ -199,18 +202,35 @@ class Content:
                 raise NotInFramesError(self._path)
 
     def _file_windows(self, least: int) -> Iterator[Window]:
-        start, wanted = 0, least
-        while True:
-            self.length = min(start + wanted, self.size)
-            data = self.between(start, self.length)
+        for window in self.windows_from(0, least):
             if self.hash is not None:
-                self.hash.take(start, data)
-            window = Window(start, data.data)
+                self.hash.take(window.base, np.frombuffer(window.data, np.uint8))
+            yield window
+
+    def windows_from(self, start: int, least: int, end: int | None = None) -> Iterator[Window]:
+        """From a record on, to the line `end` or to the end of the file. Windows end at lines: only one that
+        begins with the record in which a line falls goes over it. So pieces are the same whoever reads the
+        file, as a whole or from one of these records on."""
+        wanted, line = least, self._next_line(start)
+        while start != end:
+            self.length = min(start + wanted, line, self.size)
+            window = Window(start, self.between(start, self.length).data)
             yield window
             if self.length == self.size:
                 return
-            wanted = least if window.consumed else 2 * wanted  # a record longer than the window
             start += window.consumed
+            if window.consumed:
+                wanted, line = least, self._next_line(start)
+            elif self.length < line:
+                wanted *= 2  # a record longer than the window
+            elif line == end:
+                break
+            else:
+                line += self._range_bytes
+        self.length = start
+
+    def _next_line(self, start: int) -> int:
+        return (start // self._range_bytes + 1) * self._range_bytes
 
     def frame(self, number: int) -> Array:
         """Several pieces may be of one frame, one after the other."""

@@ -60,6 +60,17 @@ LOOP = np.dtype(
 )  # fmt: skip
 
 
+def renumbered(keys: Array, versions: Array) -> Array:
+    """Keys whose versions are counted otherwise: `versions` has the new number of each."""
+    found: Array = (versions[keys >> NUMBER_BITS] << NUMBER_BITS) | (keys & NUMBER_MASK)
+    return found
+
+
+def renumbered_key(key: int, versions: Array) -> int:
+    """The same of one; below zero it is none."""
+    return key if key < 0 else int(versions[key >> NUMBER_BITS]) << NUMBER_BITS | key & NUMBER_MASK
+
+
 @dataclass(slots=True)
 class Defined:
     """A definition as it was told: again and again in loops, or once on the incremental stream."""

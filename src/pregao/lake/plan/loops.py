@@ -4,6 +4,7 @@ A loop is what has one sequenceVersion there. It may begin in one file and end i
 of it is in its file, and `follow` puts the files of a stream together.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -12,7 +13,16 @@ import numpy as np
 
 from pregao.feeds.registry import DEFAULT
 from pregao.lake.plan.captures import PiecePackets, row_reader
-from pregao.lake.plan.index import LOOP, NUMBER_BITS, NUMBER_MASK, RUN, SNAPSHOT, Array, StreamIndex
+from pregao.lake.plan.index import (
+    LOOP,
+    NUMBER_BITS,
+    NUMBER_MASK,
+    RUN,
+    SNAPSHOT,
+    Array,
+    StreamIndex,
+    renumbered,
+)
 from pregao.lake.plan.presence import union
 from pregao.model.market import Side
 from pregao.model.rows import FIRST_SPECIAL, NULL, Flag, Kind, Rows
@@ -32,20 +42,21 @@ def in_order(packets: PiecePackets, keys: Array, sent: Array) -> tuple[PiecePack
 
 class LoopReader:
     def __init__(self, system: str = DEFAULT) -> None:
-        self._reader = row_reader("loops", system)
+        self._system = system
         self._headers: list[Array] = []
         self._totals: list[Array] = []  # entries of all snapshots up to each header
         self._running = np.zeros(len(_COUNTS), np.int64)
         self._current = 0  # whose snapshot it is
         self._loops: dict[int, dict[str, int]] = {}
         self._lead: dict[str, int] = {}  # entries before the first header
-        self._lead_ids: set[int] = set()
+        self._lead_ids: Counter[int] = Counter()  # and whose they are
 
     def take(self, packets: PiecePackets, keys: Array, sent: Array) -> None:
         packets, keys, sent = in_order(packets, keys, sent)
         self._count_packets(keys, sent)
         versions = np.zeros(len(keys), np.uint16)
-        reading = self._reader.read(
+        reader = row_reader("loops", self._system)
+        reading = reader.read(
             0, np.ascontiguousarray(packets.address), np.ascontiguousarray(packets.length),
             np.ascontiguousarray(keys), versions,
         )  # fmt: skip
@@ -53,7 +64,7 @@ class LoopReader:
             self._take_rows(reading.rows)
             if reading.whole:
                 return
-            reading = self._reader.go_on()
+            reading = reader.go_on()
 
     def _count_packets(self, keys: Array, sent: Array) -> None:
         loops, firsts, counts = np.unique(keys >> NUMBER_BITS, return_index=True, return_counts=True)
@@ -77,7 +88,7 @@ class LoopReader:
             before = np.cumsum(kinds == Kind.SNAPSHOT) == 0
             for name, each in (("bids", bids), ("offers", offers), ("statistics", statistics)):
                 self._lead[name] = self._lead.get(name, 0) + int((each & before).sum())
-            self._lead_ids |= set(rows["security_id"][before & (orders | statistics)].tolist())
+            self._lead_ids.update(rows["security_id"][before & (orders | statistics)].tolist())
         counts = (bids, offers, statistics, foreign)
         totals = np.stack([np.cumsum(each, dtype=np.int64) for each in counts], axis=1) + self._running
         self._headers.append(rows[headers].copy())
@@ -86,6 +97,40 @@ class LoopReader:
             self._running, self._current = totals[-1], int(owners[-1])
         for key in rows["at"][kinds == Kind.SEQUENCE_RESET].tolist():
             self._loops[key >> NUMBER_BITS]["ends"] = key & NUMBER_MASK
+
+    def append(self, later: "LoopReader", versions: Array) -> None:
+        """What a later range of the same file has; `versions` are its loops as this one numbers them. What it
+        begins with, before its first header, is of the snapshot that is open here."""
+        foreign = self._lead_foreign(later)
+        headers = [each.copy() for each in later._headers]
+        for each in headers:
+            each["at"] = renumbered(each["at"], versions)
+        if not any(map(len, self._headers)):
+            for name, count in later._lead.items():
+                self._lead[name] = self._lead.get(name, 0) + count
+            self._lead_ids.update(later._lead_ids)
+        if any(map(len, headers)):
+            self._current = later._current
+        self._headers += headers
+        self._totals += [totals + self._running + foreign for totals in later._totals]
+        self._running = later._running + self._running + foreign
+        for loop, known in later._loops.items():
+            self._append_loop(int(versions[loop]), known)
+
+    def _lead_foreign(self, later: "LoopReader") -> Array:
+        """What is to be added to its counts: it did not know whose snapshot it begins in."""
+        took, is_ours = later._lead_ids[0], later._lead_ids[self._current]  # it began with an id of 0
+        return np.array([took - is_ours if name == "foreign" else 0 for name in _COUNTS], np.int64)
+
+    def _append_loop(self, loop: int, known: dict[str, int]) -> None:
+        mine = self._loops.get(loop)
+        if mine is None:
+            self._loops[loop] = dict(known)
+            return
+        mine["least"] = min(mine["least"], known["least"])
+        mine["greatest"] = max(mine["greatest"], known["greatest"])
+        mine["ended_ns"] = known["ended_ns"]
+        mine["ends"] = known["ends"] or mine["ends"]
 
     def finish(self) -> tuple[Array, Array]:
         """Snapshots, and loops."""

@@ -6,10 +6,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from pregao.feeds.port import UnitReader
 from pregao.feeds.registry import DEFAULT, load_system
 from pregao.lake.plan.captures import PiecePackets, row_reader
 from pregao.lake.plan.dates import calendar_day
-from pregao.lake.plan.index import MARK, Array, Defined, NewsMessage
+from pregao.lake.plan.index import MARK, Array, Defined, NewsMessage, renumbered, renumbered_key
 from pregao.lake.plan.kernels import hash_messages
 from pregao.model.errors import PregaoError
 from pregao.model.events import News
@@ -18,16 +19,22 @@ from pregao.model.market import DefinitionAction
 from pregao.model.rows import Kind, Rows
 from pregao.model.streams import Feed, Stream
 
+_NOWHERE: Final = -1
 _MARKED: Final = (Kind.PHASE, Kind.CHANNEL_RESET, Kind.EMPTY_BOOK, Kind.SEQUENCE_RESET, Kind.DEFINITION)
 
 
 class MarkReader:
     def __init__(self, channel: int, stream: Stream, system: str = DEFAULT) -> None:
-        self._reader, self._channel, self._stream = row_reader("marks", system), channel, stream
+        self._system, self._channel, self.stream = system, channel, stream
         self._marks: list[Array] = []
         self._definitions: list[Defined] = []
         self._news: list[NewsMessage] = []
         self._known: dict[int, tuple[int, int]] = {}  # by id: hash of its definition, and the day it was told
+        self._firsts: dict[int, tuple[tuple[int, int], int]] = {}  # told first, and which of ours it is
+
+    @property
+    def _reader(self) -> UnitReader:
+        return row_reader("marks", self._system)
 
     def take(self, packets: PiecePackets, keys: Array, sent: Array) -> None:
         reading = self._reader.read(
@@ -42,7 +49,7 @@ class MarkReader:
 
     def _take_rows(self, rows: Rows, sent: Array, received: Array) -> None:
         kinds = rows["kind"]
-        if self._stream is Stream.INCREMENTAL:
+        if self.stream is Stream.INCREMENTAL:
             marked = rows[np.isin(kinds, _MARKED)]
             marks = np.zeros(len(marked), MARK)
             marks["kind"], marks["key"], marks["index"] = marked["kind"], marked["at"], marked["index"]
@@ -62,28 +69,46 @@ class MarkReader:
         hash_messages(places.ctypes.data, sizes.ctypes.data, len(rows), hashes.ctypes.data)
         for row, value in zip(rows, hashes.tolist(), strict=True):
             sent_ns = int(sent[row["packet"]])
-            if self._stream is Stream.DEFINITION:
-                # Loops tell the same again and again: once a day is enough, for a file may be of several.
-                security_id, told = int(row["security_id"]), (value, calendar_day(sent_ns))
-                if self._known.get(security_id) == told:
-                    continue
+            if self.stream is not Stream.DEFINITION:
+                self._define(row, sent_ns)
+                continue
+            # Loops tell the same again and again: once a day is enough, for a file may be of several.
+            security_id, told = int(row["security_id"]), (value, calendar_day(sent_ns))
+            if self._known.get(security_id) != told:
+                place = len(self._definitions)
+                is_told = self._define(row, sent_ns)
                 self._known[security_id] = told
-            self._define(row, sent_ns)
+                self._firsts.setdefault(security_id, (told, place if is_told else _NOWHERE))
 
-    def _define(self, row: Any, sent_ns: int) -> None:
+    def _define(self, row: Any, sent_ns: int) -> bool:
+        """Whether it can be read."""
         try:
             listed = self._reader.definition(row)
         except PregaoError:
-            return
-        if listed is not None:
-            instrument = replace(listed.definition.instrument, channel=self._channel)
-            key = int(row["at"]) if self._stream is Stream.INCREMENTAL else -1
-            self._definitions.append(
-                Defined(instrument, listed.definition.action, sent_ns, key, int(row["index"]))
-            )
+            return False
+        if listed is None:
+            return False
+        instrument = replace(listed.definition.instrument, channel=self._channel)
+        key = int(row["at"]) if self.stream is Stream.INCREMENTAL else -1
+        self._definitions.append(
+            Defined(instrument, listed.definition.action, sent_ns, key, int(row["index"]))
+        )
+        return True
 
     def _part(self, row: Any, sent_ns: int, received_ns: int) -> NewsMessage:
         return NewsMessage(int(row["at"]), int(row["index"]), sent_ns, self._reader.message(row), received_ns)
+
+    def append(self, later: "MarkReader", versions: Array) -> None:
+        """What a later range of the same file has, without the definitions that were told before it."""
+        for each in later._marks:
+            each["key"] = renumbered(each["key"], versions)
+        repeated = {place for one, (told, place) in later._firsts.items() if self._known.get(one) == told}
+        for place, defined in enumerate(later._definitions):
+            if place not in repeated:
+                self._definitions.append(replace(defined, key=renumbered_key(defined.key, versions)))
+        self._marks += later._marks
+        self._news += [replace(part, key=renumbered_key(part.key, versions)) for part in later._news]
+        self._known.update(later._known)
 
     def finish(self) -> tuple[Array, list[Defined], list[NewsMessage]]:
         marks = np.concatenate(self._marks) if self._marks else np.zeros(0, MARK)

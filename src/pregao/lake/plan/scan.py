@@ -1,14 +1,13 @@
 """One capture file to its index: a task of its own."""
 
-from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from pregao.captures.feeds import FlowFacts
 from pregao.captures.streams import configured_stream, identify, stream_of_file_name
 from pregao.codecs.pcap.formats import MAGIC_SIZE
-from pregao.feeds.identity import MARKS
 from pregao.feeds.registry import DEFAULT, load_system
 from pregao.lake.plan.captures import (
     PIECE_PACKETS,
@@ -18,7 +17,8 @@ from pregao.lake.plan.captures import (
     unit_headers,
     walk_capture,
 )
-from pregao.lake.plan.contents import CaptureForm, ContentHash, NotInFramesError
+from pregao.lake.plan.contents import RANGE_BYTES, CaptureForm, ContentHash, NotInFramesError
+from pregao.lake.plan.flows import PAUSE_NS, Flow, UnitsRead, pairs
 from pregao.lake.plan.index import NUMBER_BITS, PIECE, Array, FileIndex, LeftOutFlow, StreamIndex
 from pregao.lake.plan.loops import LoopReader
 from pregao.lake.plan.marks import MarkReader
@@ -27,12 +27,10 @@ from pregao.lake.plan.stored import LocalFile, Stored, look
 from pregao.lake.store.location import is_remote
 from pregao.model.channel_map import ChannelMap
 from pregao.model.errors import CaptureError, Fault
-from pregao.model.packets import Units
 from pregao.model.streams import Destination, Stream
 
 _HASHED_AT_ONCE: Final = 1 << 20  # bytes, of whole stripes
 _NO_CAPTURE: Final = f"{Fault.NOT_A_CAPTURE.label} at byte 0"
-_PAUSE_NS: Final = 1_800_000_000_000  # no market is silent for so long: a night may lie in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +39,7 @@ class ScanSettings:
     scratch: str = ""
     piece_packets: int = PIECE_PACKETS
     system: str = DEFAULT
+    range_bytes: int = RANGE_BYTES  # of a plain file that is larger: see `ranges`
 
 
 def scan_capture(path: str, settings: ScanSettings | None = None) -> FileIndex:
@@ -49,7 +48,12 @@ def scan_capture(path: str, settings: ScanSettings | None = None) -> FileIndex:
     layout, scanner = _scan(path, settings)
     if not scanner.is_settled:  # read again, with what is known now of what each flow is
         layout, scanner = _scan(path, settings, scanner.verdicts)
-    stored = layout.stored
+    return index_of(layout, scanner, settings)
+
+
+def index_of(layout: CaptureLayout, scanner: "Scanner", settings: ScanSettings) -> FileIndex:
+    """What a scan has found."""
+    stored, path = layout.stored, layout.path
     if stored.size >= MAGIC_SIZE and not layout.pieces and _NO_CAPTURE in layout.damage:
         raise CaptureError("is not a capture", file=path)
     streams, left_out = scanner.finish()
@@ -62,7 +66,7 @@ def scan_capture(path: str, settings: ScanSettings | None = None) -> FileIndex:
 
 def _scan(
     path: str, settings: ScanSettings, verdicts: "Verdicts | None" = None
-) -> tuple[CaptureLayout, "_Scanner"]:
+) -> tuple[CaptureLayout, "Scanner"]:
     layout = open_layout(path, settings.scratch)
     try:
         return layout, _scanned(layout, settings, verdicts)
@@ -71,9 +75,9 @@ def _scan(
         return layout, _scanned(layout, settings, verdicts)
 
 
-def _scanned(layout: CaptureLayout, settings: ScanSettings, verdicts: "Verdicts | None") -> "_Scanner":
-    scanner = _Scanner(layout.path, settings, verdicts or {})
-    for number, packets in walk_capture(layout, settings.piece_packets):
+def _scanned(layout: CaptureLayout, settings: ScanSettings, verdicts: "Verdicts | None") -> "Scanner":
+    scanner = Scanner(layout.path, settings, verdicts or {})
+    for number, packets in walk_capture(layout, settings.piece_packets, settings.range_bytes):
         scanner.take(number, packets)
     scanner.judge()
     return scanner
@@ -92,54 +96,10 @@ def content_of(stored: Stored) -> str:
     return str(found.value())
 
 
-@dataclass(slots=True)
-class _Flow:
-    """What is known of a destination's packets. `stream` is what they are read as: by verdict or
-    configuration; UNKNOWN: by what has been seen so far, then by the file's name."""
-
-    channel: int
-    flow: int
-    stream: Stream
-    read_as: set[Stream] = field(default_factory=set)
-    seen: Array = field(default_factory=lambda: np.zeros(MARKS, np.uint8))
-    versions: dict[int, int] = field(default_factory=dict)
-    version_ns: list[int] = field(default_factory=list)
-    pieces: list[tuple[int, ...]] = field(default_factory=list)
-    runs: list[Array] = field(default_factory=list)  # of each piece
-    pauses: list[tuple[int, int]] = field(default_factory=list)
-    last_ns: int | None = None
-    loops: LoopReader | None = None
-    marks: MarkReader | None = None
-
-
-class _Read(NamedTuple):
-    """Units of a piece, as packets of their own, with what their headers say. Numbers are the reader's: they
-    hold until the next piece is read."""
-
-    packets: PiecePackets
-    channel: Array
-    epoch: Array
-    number: Array
-    sent_ns: Array
-
-    @classmethod
-    def of(cls, packets: PiecePackets, units: Units) -> "_Read":
-        count = units.count
-        told = (units.channel[:count], units.epoch[:count], units.number[:count], units.sent_ns[:count])
-        rows = units.row[:count]
-        if count == len(packets) and bool((rows == np.arange(count, dtype=np.uint32)).all()):
-            return cls(packets, *told)  # a packet is a unit
-        address, length = units.offset[:count].copy(), units.length[:count].copy()
-        return cls(PiecePackets(packets.ts[rows], address, length, packets.flow[rows], packets.owner), *told)
-
-    def pick(self, which: Array) -> "_Read":
-        return _Read(self.packets.pick(which), *(column[which] for column in self[1:]))
-
-
 Verdicts = dict[tuple[int, int], Stream]  # by flow and channel
 
 
-class _Scanner:
+class Scanner:
     """One pass over a file. `verdicts` are those of a pass before, which did not know them from the start:
     what a flow is may show only when all of it has been seen."""
 
@@ -147,37 +107,37 @@ class _Scanner:
         self._by_name, self._channels = stream_of_file_name(path), settings.channels
         self._told, self._facts = verdicts, list[FlowFacts]()
         self._system = settings.system
-        self._flows: dict[tuple[int, int], _Flow] = {}
+        self._flows: dict[tuple[int, int], Flow] = {}
         chosen = load_system(settings.system)
         self._headers, self._identity = unit_headers(settings.system), chosen.identity
         self._inspector = chosen.inspector()
 
     def take(self, piece: int, packets: PiecePackets) -> None:
         units = self._headers.read(0, packets.address.ctypes.data, packets.length.ctypes.data, len(packets))
-        read = _Read.of(packets, units)
+        read = UnitsRead.of(packets, units)
         counted = read.number > 0  # heartbeats are no part of the sequence
         whole = bool(counted.all())
         flows = read.packets.flow if whole else read.packets.flow[counted]
         channels = read.channel if whole else read.channel[counted]
-        for flow, channel in _pairs(flows, channels):
+        for flow, channel in pairs(flows, channels):
             mine = counted & (read.packets.flow == flow) & (read.channel == channel)
             self._take(self._flow(flow, channel), piece, read if bool(mine.all()) else read.pick(mine))
 
-    def _flow(self, flow: int, channel: int) -> _Flow:
+    def _flow(self, flow: int, channel: int) -> Flow:
         key = flow, channel
         if key not in self._flows:
             configured = configured_stream(self._channels, Destination.of_flow(flow))
             known = Stream.UNKNOWN if configured is None else configured.stream
-            self._flows[key] = _Flow(channel, flow, self._told.get(key, known))
+            self._flows[key] = Flow(channel, flow, self._told.get(key, known))
         return self._flows[key]
 
-    def _stream_of(self, flow: _Flow) -> Stream:
+    def _stream_of(self, flow: Flow) -> Stream:
         if flow.stream is not Stream.UNKNOWN:
             return flow.stream
         proven = self._identity.stream_of(set(np.flatnonzero(flow.seen).tolist()))
         return self._by_name.stream if proven is Stream.UNKNOWN else proven
 
-    def _take(self, flow: _Flow, piece: int, read: "_Read") -> None:
+    def _take(self, flow: Flow, piece: int, read: UnitsRead) -> None:
         units, sent = read.packets, read.sent_ns
         looked = self._inspector.look(0, units.address, units.length, flow.seen)
         keys = self._keys(flow, read)
@@ -197,14 +157,16 @@ class _Scanner:
             if len(chosen):
                 flow.marks.take(units.pick(chosen), keys[chosen], sent[chosen])
 
-    def _take_presence(self, flow: _Flow, keys: Array, sent: Array) -> None:
+    def _take_presence(self, flow: Flow, keys: Array, sent: Array) -> None:
         """Which numbers are there, and where nothing was sent for long."""
         flow.runs.append(runs_of(keys, sent))
-        after = np.flatnonzero(np.diff(sent, prepend=flow.last_ns or sent[0]) > _PAUSE_NS)
+        if flow.last_ns is None:
+            flow.first = int(keys[0]), int(sent[0])
+        after = np.flatnonzero(np.diff(sent, prepend=flow.last_ns or sent[0]) > PAUSE_NS)
         flow.pauses += zip(keys[after].tolist(), sent[after].tolist(), strict=True)
         flow.last_ns = int(sent[-1])
 
-    def _keys(self, flow: _Flow, read: "_Read") -> Array:
+    def _keys(self, flow: Flow, read: UnitsRead) -> Array:
         versions = read.epoch
         if versions[0] not in flow.versions or (versions != versions[0]).any():
             _, firsts = np.unique(versions, return_index=True)
@@ -219,6 +181,14 @@ class _Scanner:
         numbers = np.array([flow.versions[int(version)] for version in known], np.int64)
         mixed: Array = read.number + (numbers[which] << NUMBER_BITS)
         return mixed
+
+    @property
+    def flows(self) -> dict[tuple[int, int], Flow]:
+        return self._flows
+
+    def join(self, flows: dict[tuple[int, int], Flow], pieces: int) -> bool:
+        """What a later range of the file has, in place of taking its pieces; see `Flow.append`."""
+        return all(self._flow(*key).append(later, pieces, self._system) for key, later in flows.items())
 
     def judge(self) -> None:
         """All has been seen: what is each flow?"""
@@ -246,7 +216,7 @@ class _Scanner:
         untold = [facts for _, facts in both if facts.stream is Stream.UNKNOWN]
         return told, [LeftOutFlow(each.channel, f"{each.why_untold()}; left out") for each in untold]
 
-    def _index(self, flow: _Flow, facts: FlowFacts) -> StreamIndex:
+    def _index(self, flow: Flow, facts: FlowFacts) -> StreamIndex:
         """A feed that only other files can tell is named with all of them: see `units`."""
         stream = facts.stream
         index = StreamIndex(
@@ -262,12 +232,3 @@ class _Scanner:
         if flow.marks is not None:
             index.marks, index.definitions, index.news = flow.marks.finish()
         return index
-
-
-def _pairs(flows: Array, channels: Array) -> list[tuple[int, int]]:
-    """Flows and channels that occur together; nearly always one of each."""
-    if not len(flows):
-        return []
-    if (flows == flows[0]).all() and (channels == channels[0]).all():
-        return [(int(flows[0]), int(channels[0]))]
-    return sorted(set(zip(flows.tolist(), channels.tolist(), strict=True)))

@@ -2,7 +2,8 @@
 
 An index is found by what the capture was when it was scanned (path, size, version) and by how it was scanned.
 What is not wanted is not read: a file whose name says another channel, or that begins after the dates asked
-for, is only looked at. Small files share a task, for a task of Spark costs more than a small scan.
+for, is only looked at. Small files share a task, for a task of Spark costs more than a small scan; a huge one
+is shared out to several (`ranges`).
 """
 
 import hashlib
@@ -22,6 +23,7 @@ from pregao.lake.plan.dates import EPOCH, calendar_day
 from pregao.lake.plan.fingerprints import CODE_VERSION
 from pregao.lake.plan.index import FileIndex
 from pregao.lake.plan.index_arrow import FORMAT, StoredIndexError, from_bytes, to_bytes
+from pregao.lake.plan.ranges import FileRange, Verdicts, WholeHash, join_ranges, parts_of, ranges_of, run_part
 from pregao.lake.plan.scan import ScanSettings, scan_capture
 from pregao.lake.plan.stored import Stored, look
 from pregao.lake.running.runners import Runner
@@ -36,6 +38,10 @@ _LOOKED_AT: Final = 64  # packets
 
 Progress = Callable[[int, int], None]
 Scan = Callable[[str, ScanSettings], Any]  # to an index, or to whatever says why there is none
+
+
+def _silent(done: int, total: int) -> None:
+    return
 
 
 class IndexStore:
@@ -105,12 +111,47 @@ class Scanning:
             elif may_have(stored.path, self._wanted, self._settings.system):
                 new.append(stored)
         self.known, self.scanned = len(found), len(new)
-        task = partial(_scan_group, settings=self._settings, location=self._location, scan=self._scan)
-        for outcomes in self._runner.run(task, list(_groups(new)), progress) if new else []:
-            found.update((each.path, each) for each in outcomes if isinstance(each, FileIndex))
-            self.others += [each for each in outcomes if not isinstance(each, FileIndex)]
+        for each in self._scanned(new, progress) if new else ():
+            if isinstance(each, FileIndex):
+                found[each.path] = each
+            else:
+                self.others.append(each)
         ordered = [found[path] for path in dict.fromkeys(files) if path in found]
         return [index for index in ordered if self._is_wanted(index)]
+
+    def _scanned(self, new: list[Stored], progress: Progress) -> Iterator[Any]:
+        """Ranges of huge files are tasks like any, and all run at once. What they do not settle is done after
+        them: ranges again where flows turned out to be something else, or a file whole."""
+        huge = {stored: count for stored in new if (count := ranges_of(stored, self._settings)) > 1}
+        parts: list[FileRange | WholeHash] = [
+            part for stored, count in huge.items() for part in parts_of(stored, count)
+        ]
+        groups = list(_groups([stored for stored in new if stored not in huge]))
+        done = self._run([*parts, *groups], progress)
+        for outcomes in done[len(parts) :]:
+            yield from outcomes
+        if huge:
+            yield from self._joined(huge, dict(zip(parts, done, strict=False)))
+
+    def _joined(self, huge: dict[Stored, int], made: dict[Any, Any]) -> Iterator[Any]:
+        whole: list[Stored] = []
+        for stored, count in huge.items():
+            first, *rest = parts_of(stored, count)
+            index = join_ranges(stored, [made[part] for part in rest], made[first], self._settings)
+            if isinstance(index, Verdicts):
+                again = parts_of(stored, count, index)[1:]
+                index = join_ranges(stored, self._run(again, _silent), made[first], self._settings, index)
+            if isinstance(index, FileIndex):
+                self._store.save(index)
+                yield index
+            else:
+                whole.append(stored)
+        for outcomes in self._run([(stored.path,) for stored in whole], _silent):
+            yield from outcomes
+
+    def _run(self, items: Sequence[Any], progress: Progress) -> list[Any]:
+        task = partial(_scan_item, settings=self._settings, location=self._location, scan=self._scan)
+        return self._runner.run(task, items, progress) if items else []
 
     def _is_wanted(self, index: FileIndex) -> bool:
         channels = self._wanted.channels
@@ -124,6 +165,12 @@ def _look(path: str) -> Stored:
         return look(path)
     except CaptureError:
         return Stored(path, 0, "")
+
+
+def _scan_item(item: Any, settings: ScanSettings, location: Location, scan: Scan) -> Any:
+    if isinstance(item, FileRange | WholeHash):
+        return run_part(item, settings)
+    return _scan_group(item, settings, location, scan)
 
 
 def _scan_group(paths: tuple[str, ...], settings: ScanSettings, location: Location, scan: Scan) -> list[Any]:
