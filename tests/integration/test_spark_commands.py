@@ -1,6 +1,8 @@
 """Commands on Spark as processes: an interrupt, folders of any name, a lake that cannot be written."""
 
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -26,6 +28,50 @@ def _run(*arguments: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [*COMMAND, *arguments], cwd=cwd, capture_output=True, text=True, timeout=300, check=False
     )
+
+# A build of its own process. What Spark's web page tells is asked for when it commits.
+_WATCHED = """
+import json, sys
+from urllib.request import urlopen
+from pyspark import SparkContext
+from pregao.jobs.build import BuildRequest, build_lake
+
+def look(step, done, total):
+    if (step, done) == ("commit", 0):
+        context = SparkContext._active_spark_context
+        page = f"{context.uiWebUrl}/api/v1/applications/{context.applicationId}"
+        jobs, environment = (json.load(urlopen(f"{page}/{name}")) for name in ("jobs", "environment"))
+        print(json.dumps({"jobs": jobs, "settings": dict(environment["sparkProperties"])}))
+
+request = BuildRequest([sys.argv[1]], sys.argv[2])
+build_lake(request, look, conf={"spark.ui.port": "0", "spark.app.name": "mine"})
+"""
+
+
+@pytest.mark.long
+def test_the_user_s_settings_win_and_spark_s_page_tells_what_is_done(captures: Path, tmp_path: Path) -> None:
+    (tmp_path / "spark-defaults.conf").write_text(
+        "spark.master local[1,2]\nspark.ui.enabled true\nspark.driver.maxResultSize 300m\n"
+        "spark.app.name theirs\nspark.driver.host 127.0.0.1\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", _WATCHED, str(captures), str(tmp_path / "lake")], capture_output=True,
+        text=True, timeout=300, check=False, env=os.environ | {"SPARK_CONF_DIR": str(tmp_path)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    settings = told["settings"]
+    assert settings["spark.master"] == "local[1,2]"
+    assert settings["spark.driver.maxResultSize"] == "300m"
+    assert settings["spark.app.name"] == "mine"
+    assert settings["spark.sql.session.timeZone"] == "UTC", "ours, where the user says nothing"
+    shown = {job["description"]: job for job in reversed(told["jobs"])}
+    assert all(job["jobGroup"] == "pregao" for job in shown.values())
+    scan, slices, tables = shown
+    assert re.fullmatch(r"pregao: build: scan \d+ captures", scan)
+    assert re.fullmatch(r"pregao: build: 4 units of 2026-11-16 in \d+ slices", slices)
+    assert tables == "pregao: build: compute tables of 4 units"
+    assert shown[slices]["numCompletedTasks"] == shown[slices]["numTasks"] >= 4
 
 
 @pytest.mark.long  # the signal must come while the stage runs, which a busy machine does not promise

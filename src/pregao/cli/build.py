@@ -5,7 +5,7 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
-from pregao.cli.lake_arguments import DAMAGED, OK, add_lake, add_parser, natural
+from pregao.cli.lake_arguments import DAMAGED, OK, add_lake, add_parser, add_spark, natural
 from pregao.feeds.registry import DEFAULT
 
 if TYPE_CHECKING:
@@ -38,8 +38,7 @@ def add_command(commands: Any) -> None:
     parser = add_parser(commands, "build", "captures to the tables of a lake", _DESCRIPTION, _EPILOG)
     parser.add_argument("captures", nargs="+", metavar="CAPTURES", help="files, or folders of them")
     add_lake(parser)
-    parser.add_argument("--master", default="local[*,4]", metavar="URL", help="default: local[*,4]")
-    parser.add_argument("--archive", metavar="FILE", help="environment for a cluster, made by `pregao pack`")
+    add_spark(parser)
     parser.add_argument("--channel", type=natural, action="append", metavar="N", help="only this channel")
     parser.add_argument("--date", type=_date, action="append", metavar="D", help="only this trade date")
     parser.add_argument("--rebuild", action="store_true", help="also what has not changed")
@@ -87,13 +86,14 @@ def run(args: argparse.Namespace) -> int:
     )  # fmt: skip
     unreadable = unreadable_captures(args.captures)
     output = Output()
+    spark = {"master": args.master, "archive": args.archive, "conf": dict(args.conf)}
     if args.dry_run:
         with StepsLine(STEPS, enabled=not args.no_progress) as line:
-            found = forecast_lake(request, line.update, master=args.master, archive=args.archive)
+            found = forecast_lake(request, line.update, **spark)
         return _show(found, output)
     try:
         with StepsLine(STEPS, enabled=not args.no_progress) as line:
-            report = build_lake(request, line.update, master=args.master, archive=args.archive)
+            report = build_lake(request, line.update, **spark)
     except KeyboardInterrupt:
         output.talk("interrupted; the next build does what is left")
         raise

@@ -35,6 +35,21 @@ def add_system(parser: argparse.ArgumentParser, *, several: bool = True) -> None
     )  # fmt: skip
 
 
+def add_spark(parser: argparse.ArgumentParser, about: str = "default: local[*,4]") -> None:
+    """Whatever Spark is told in spark-defaults.conf or here wins over what we would set."""
+    parser.add_argument("--master", metavar="URL", help=about)
+    parser.add_argument("--archive", metavar="FILE", help="environment for a cluster, made by `pregao pack`")
+    parser.add_argument("--conf", type=_setting, action="append", default=[], metavar="KEY=VALUE",
+                        help="a setting of Spark, as spark.driver.memory=4g; may be repeated")  # fmt: skip
+
+
+def _setting(text: str) -> tuple[str, str]:
+    key, sign, value = text.partition("=")
+    if not sign or not key.startswith("spark."):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a setting as spark.driver.memory=4g")
+    return key.strip(), value
+
+
 def natural(text: str) -> int:
     try:
         value = int(text)

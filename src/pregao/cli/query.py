@@ -5,7 +5,16 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from pregao.cli.lake_arguments import OK, add_as_of, add_lake, add_parser, add_system, show, write_bytes
+from pregao.cli.lake_arguments import (
+    OK,
+    add_as_of,
+    add_lake,
+    add_parser,
+    add_spark,
+    add_system,
+    show,
+    write_bytes,
+)
 
 _DESCRIPTION: Final = """\
 SQL over one version of a lake. Every table is a view of that version, however long the
@@ -41,8 +50,7 @@ def add_command(commands: Any) -> None:
     parser.add_argument(
         "--engine", choices=("duckdb", "spark"), help="default: duckdb; spark where --master is given"
     )
-    parser.add_argument("--master", metavar="URL", help="of Spark (default: local[*,4])")
-    parser.add_argument("--archive", metavar="FILE", help="environment for a cluster, made by `pregao pack`")
+    add_spark(parser, "of Spark (default: local[*,4])")
     parser.add_argument("--no-progress", action="store_true", help="say nothing while it works")
     parser.set_defaults(run=run)
 
@@ -56,14 +64,15 @@ def run(args: argparse.Namespace) -> int:
     chosen = _format(args)
     if chosen in BINARY and not args.out and sys.stdout.isatty():
         raise ConfigurationError(f"{chosen} is not for a terminal: give --out FILE")
-    engine = args.engine or (SPARK if args.master or args.archive else DUCKDB)
-    if engine == DUCKDB and (args.master or args.archive):
-        raise ConfigurationError("--master and --archive are of Spark: leave out --engine duckdb")
+    of_spark = args.master or args.archive or args.conf
+    engine = args.engine or (SPARK if of_spark else DUCKDB)
+    if engine == DUCKDB and of_spark:
+        raise ConfigurationError("--master, --archive and --conf are of Spark: leave out --engine duckdb")
     output = Output()
     enabled = not args.no_progress and sys.stderr.isatty()
     opened = open_query(
         args.lake, engine=engine, as_of=args.as_of, system=args.system, master=args.master,
-        archive=args.archive,
+        archive=args.archive, conf=dict(args.conf),
     )  # fmt: skip
     with opened as query:
         with StepsBar(f"asking {'Spark' if engine == SPARK else 'DuckDB'}", enabled=enabled):

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pregao.cli.lake_arguments import OK, add_parser, natural
+from pregao.cli.lake_arguments import OK, add_parser, add_spark, natural
 
 if TYPE_CHECKING:
     from pregao.jobs.main_job import JobDone
@@ -30,7 +30,7 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--seed", type=natural, default=1, metavar="N", help="default: 1")
     parser.add_argument("--faults", metavar="SPEC", help="as `pregao simulate` has them")
     parser.add_argument("--anew", action="store_true", help="simulate again, also what has not changed")
-    parser.add_argument("--master", default="local[*,4]", metavar="URL", help="default: local[*,4]")
+    add_spark(parser)
     parser.add_argument("--no-progress", action="store_true", help="no progress on stderr")
     parser.set_defaults(run=run)
 
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
 
     settings = JobSettings(
         args.out, args.messages or MESSAGES, args.seed, FAULTS if args.faults is None else args.faults,
-        args.anew, args.master,
+        args.anew, args.master, args.archive, dict(args.conf),
     )  # fmt: skip
     with StepsLine(_STEPS | STEPS, enabled=not args.no_progress) as line:
         done = run_main_job(settings, line.update)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 
-from pregao.cli.lake_arguments import OK, add_lake, add_parser, natural
+from pregao.cli.lake_arguments import OK, add_lake, add_parser, add_spark, natural
 from pregao.feeds.registry import DEFAULT
 
 if TYPE_CHECKING:
@@ -49,8 +49,7 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--scratch", default="", metavar="DIR", help="where .gz captures are unpacked")
     parser.add_argument("--no-computed", action="store_true",
                         help="without tables computed from others: bars, daily, auctions …")  # fmt: skip
-    parser.add_argument("--master", default="local[*,4]", metavar="URL", help="default: local[*,4]")
-    parser.add_argument("--archive", metavar="FILE", help="environment for a cluster, made by `pregao pack`")
+    add_spark(parser)
     parser.set_defaults(run=run)
 
 
@@ -88,8 +87,8 @@ def run(args: argparse.Namespace) -> int:
 
     listen_to_signals()
     stream_lake(
-        request, stop, told, master=args.master, archive=args.archive, ready=listen_to_signals,
-        on_progress=on_progress,
+        request, stop, told, master=args.master, archive=args.archive, conf=dict(args.conf),
+        ready=listen_to_signals, on_progress=on_progress,
     )  # fmt: skip
     return OK
 

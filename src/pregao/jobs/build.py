@@ -1,6 +1,6 @@
 """Captures to a lake, on Spark: here, or on a cluster."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import date
@@ -12,9 +12,9 @@ from pregao.jobs.compiled import compiling
 from pregao.lake.build import USUAL_BARS, Builder, BuildReport, BuildSettings
 from pregao.lake.build_report import Forecast
 from pregao.lake.plan.fingerprints import find_captures
-from pregao.lake.running.runners import LazySparkRunner
+from pregao.lake.running.runners import LazySparkRunner, described
 from pregao.lake.spark.failures import in_one_line, stop
-from pregao.lake.spark.session import LOCAL, local_session
+from pregao.lake.spark.session import active_session, default_settings, local_session, master_of
 from pregao.lake.store.location import Location, is_remote
 from pregao.model.errors import ConfigurationError
 
@@ -50,12 +50,14 @@ def build_lake(
     request: BuildRequest,
     on_progress: OnProgress,
     *,
-    master: str = LOCAL,
+    master: str | None = None,
     archive: str | None = None,
+    conf: Mapping[str, str] | None = None,
     spark: Any = None,
 ) -> BuildReport:
-    """Spark is only started when there is something to do; `spark` is a session that is there already."""
-    with _builder(request, on_progress, master=master, archive=archive, spark=spark) as builder:
+    """Spark is only started when there is something to do, with the settings `conf` of the user; `spark` is a
+    session that is there already, as is any that this process has."""
+    with _builder(request, on_progress, master, archive, conf, spark) as builder:
         return builder.build(request.captures)
 
 
@@ -63,41 +65,56 @@ def forecast_lake(
     request: BuildRequest,
     on_progress: OnProgress,
     *,
-    master: str = LOCAL,
+    master: str | None = None,
     archive: str | None = None,
+    conf: Mapping[str, str] | None = None,
     spark: Any = None,
 ) -> Forecast:
     """What `build_lake` would do."""
-    with _builder(request, on_progress, master=master, archive=archive, spark=spark) as builder:
+    with _builder(request, on_progress, master, archive, conf, spark) as builder:
         return builder.forecast(request.captures)
 
 
 @contextmanager
 def _builder(
-    request: BuildRequest, on_progress: OnProgress, *, master: str, archive: str | None, spark: Any
-) -> Iterator[Builder]:
+    request: BuildRequest, on_progress: OnProgress, master: str | None, archive: str | None,
+    conf: Mapping[str, str] | None, spark: Any,
+) -> Iterator[Builder]:  # fmt: skip
     if not find_captures(request.captures):
         raise ConfigurationError("there is no capture file in what was given")
     settings = BuildSettings(
         request.channels, request.dates, request.rebuild, tuple(sorted({*USUAL_BARS, *request.bars})),
         load_channel_map(request.config), request.scratch, request.slices, **request.settings,
     )  # fmt: skip
+    location = Location(request.lake)
+    session = spark_session(on_progress, master, archive, conf, spark)
+    with session as started, in_one_line(), described("build"):
+        yield Builder(location, LazySparkRunner(started, location), settings, on_progress=on_progress)
+
+
+@contextmanager
+def spark_session(
+    on_progress: OnProgress, master: str | None = None, archive: str | None = None,
+    conf: Mapping[str, str] | None = None, spark: Any = None,
+) -> Iterator[Callable[[], Any]]:  # fmt: skip
+    """Gives a session to whoever asks: that which is there, or one that is started then and stopped at the
+    end."""
+    there = spark or active_session()
     started: list[Any] = []
 
     def session() -> Any:
-        if spark is not None:
-            return spark
+        if there is not None:
+            return there
         if not started:
             on_progress("start", 0, 1)
-            with compiling(on_progress) if master.startswith("local") else nullcontext():
-                started.append(local_session(master=master, archive=archive))
+            here = master_of(master, {**default_settings(), **(conf or {})}).startswith("local")
+            with compiling(on_progress) if here else nullcontext():
+                started.append(local_session(master=master, archive=archive, settings=conf))
                 on_progress("start", 1, 1)
         return started[0]
 
-    runner = LazySparkRunner(session)
     try:
-        with in_one_line():
-            yield Builder(Location(request.lake), runner, settings, on_progress=on_progress)
+        yield session
     finally:
         for each in started:
             stop(each)

@@ -18,7 +18,6 @@ from pregao.io.files import write_whole
 from pregao.jobs.build import BuildRequest, build_lake
 from pregao.jobs.compiled import compiling
 from pregao.lake.build import BuildReport
-from pregao.lake.spark.session import LOCAL
 from pregao.report import ReportPage, make_report
 from pregao.simulator import Settings, simulate
 
@@ -37,7 +36,9 @@ class JobSettings:
     seed: int = 1
     faults: str = FAULTS
     anew: bool = False  # simulate even where the captures of the last run are there
-    master: str = LOCAL
+    master: str | None = None
+    archive: str | None = None
+    conf: dict[str, str] = field(default_factory=dict)  # settings of Spark
     simulation: dict[str, Any] = field(default_factory=dict)  # more of its Settings, for tests
 
     @property
@@ -79,7 +80,10 @@ def run_main_job(settings: JobSettings, on_progress: OnProgress, *, spark: Any =
     captures = _captures(settings, on_progress)
     watch.lap("check of captures" if captures.used_again else "simulation")
     request = BuildRequest(captures.paths, str(settings.lake), rebuild=True)
-    build = build_lake(request, watch.on_progress, master=settings.master, spark=spark)
+    build = build_lake(
+        request, watch.on_progress, master=settings.master, archive=settings.archive, conf=settings.conf,
+        spark=spark,
+    )  # fmt: skip
     watch.take(build)
     on_progress("report", 0, 1)
     report = make_report(str(settings.lake))

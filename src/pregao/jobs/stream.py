@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +16,7 @@ from pregao.lake.plan.fingerprints import find_captures
 from pregao.lake.running.runners import SparkRunner
 from pregao.lake.spark.failures import in_one_line
 from pregao.lake.spark.failures import stop as stop_session
-from pregao.lake.spark.session import LOCAL, local_session
+from pregao.lake.spark.session import active_session, default_settings, local_session, master_of
 from pregao.lake.store.ledger import Ledger
 from pregao.lake.store.location import Location
 from pregao.lake.streaming.query import LakeStreaming, alone
@@ -48,9 +48,9 @@ class StreamRequest:
 
 
 def stream_lake(
-    request: StreamRequest, stop: Event, on_batch: OnBatch, *, master: str = LOCAL,
-    archive: str | None = None, spark: Any = None, ready: Callable[[], None] = lambda: None,
-    on_progress: OnProgress = lambda step, done, total: None,
+    request: StreamRequest, stop: Event, on_batch: OnBatch, *, master: str | None = None,
+    archive: str | None = None, conf: Mapping[str, str] | None = None, spark: Any = None,
+    ready: Callable[[], None] = lambda: None, on_progress: OnProgress = lambda step, done, total: None,
 ) -> None:  # fmt: skip
     """Until `stop` is set, or once. `spark` is a session that is there already; `ready` is called when
     there is one, for Spark takes SIGINT for itself; `on_progress` when kernels are compiled before it."""
@@ -63,12 +63,14 @@ def stream_lake(
         **request.settings,
     )  # fmt: skip
     with in_one_line(), alone(checkpoint):
-        here = spark is None and master.startswith("local")
+        spark = spark or active_session()
+        chosen = master_of(master, {**default_settings(), **(conf or {})})
+        here = spark is None and chosen.startswith("local")
         with compiling(on_progress) if here else nullcontext():
-            session = spark or local_session(master=master, archive=archive, settings=_PATIENT)
+            session = spark or local_session(master=chosen, archive=archive, settings=conf, ours=_PATIENT)
         ready()
         try:
-            streamer = Streamer(location, SparkRunner(session), checkpoint, settings)
+            streamer = Streamer(location, SparkRunner(session, location), checkpoint, settings)
             query = LakeStreaming(
                 session,
                 streamer,

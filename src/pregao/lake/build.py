@@ -29,17 +29,14 @@ from pregao.lake.plan.fingerprints import (
 from pregao.lake.plan.index import FileIndex
 from pregao.lake.plan.scan import ScanSettings
 from pregao.lake.plan.scanning import Scanning, WantedCaptures
-from pregao.lake.plan.unit_plan import PLAN, UnitPlan, start_of
+from pregao.lake.plan.unit_plan import start_of
 from pregao.lake.plan.units import LakeUnit, find_units
-from pregao.lake.running.runners import Runner
+from pregao.lake.running.runners import Runner, described
 from pregao.lake.shared_parts import SharedParts
 from pregao.lake.state import LakeState, write_units
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.location import Location
-from pregao.lake.tables.analytics import QUALITY
 from pregao.lake.tables.table import UnitKey
-from pregao.lake.tasks.plan_tables import quality_table
-from pregao.lake.tasks.run import SliceDone
 from pregao.lake.unit_work import (
     Refused,
     UnitWork,
@@ -48,6 +45,7 @@ from pregao.lake.unit_work import (
     plan_work,
     try_slice,
     try_to_scan,
+    write_plan_tables,
 )
 
 __all__ = ["USUAL_BARS", "BuildReport", "BuildSettings", "Builder"]
@@ -214,7 +212,9 @@ class Builder:
             for work in works:
                 shared.store(work.planned.symbols, work.planned.loops)
             packed = [shared.pack(slice_) for _, slice_ in order]
-            made = self._runner.run(task, packed, partial(self._progress, report.slices))
+            dates = ", ".join(sorted({str(work.key.trade_date) for work in works}))
+            with described(f"{len(works)} units of {dates} in {len(packed)} slices"):
+                made = self._runner.run(task, packed, partial(self._progress, report.slices))
         by_slice = {id(slice_): done for (_, slice_), done in zip(order, made, strict=True)}
         whole = []
         for work in works:
@@ -236,10 +236,11 @@ class Builder:
     def _finish(self, works: list[UnitWork], state: LakeState, report: BuildReport) -> None:
         adds: list[DataFile] = []
         rows, counted = [], {}
-        for work in works:
+        told = write_plan_tables(works, self._location, report.build_id, self._runner)
+        for work, files in zip(works, told, strict=True):
             planned, done = work.planned, work.done
             adds += [file for each in done for file in each.files]
-            adds += self._plan_files(planned, done, report.build_id)
+            adds += files
             counted[work.key] = [batch for each in done for batch in each.latency]
             plan = {"slices": len(done), "loops": len(planned.loops)}
             made_of = self._fingerprint(planned.inputs, digest_of(planned.begins))
@@ -262,13 +263,6 @@ class Builder:
         report.bytes += sum(file.size for file in adds)
         self._on_progress("commit", 1, 1)
         self._lap(report, "commit")
-
-    def _plan_files(self, planned: UnitPlan, done: list[SliceDone], build_id: str) -> list[DataFile]:
-        quality = quality_table(
-            planned.unit, planned.loops, done, planned.symbols, planned.damage, build_id
-        )  # fmt: skip
-        tables = (planned.instruments(build_id), planned.news(build_id), (QUALITY, quality))
-        return planned.write(self._location, tables, PLAN)
 
 
 @dataclass(slots=True)

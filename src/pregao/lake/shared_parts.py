@@ -21,9 +21,10 @@ from pregao.lake.errors import LakeError, named
 from pregao.lake.plan.anchors import Loop
 from pregao.lake.plan.marks import Symbols
 from pregao.lake.plan.slicing import Slice
+from pregao.lake.running.results import SHARED
 from pregao.lake.store.location import Location
 
-FOLDER: Final = "_shared"  # below a lake; `vacuum` finds what a build that died has left
+FOLDER: Final = SHARED  # `vacuum` finds what a build that died has left
 _KEPT_SYMBOLS: Final = 4  # units whose symbols a worker keeps
 _SYMBOLS: Final = pa.schema([("security_id", pa.int64()), ("since_ns", pa.int64()), ("symbol", pa.string())])
 
@@ -88,6 +89,13 @@ class SharedParts:
         with named(name), self._location.filesystem.open_output_stream(self._location.path(path)) as sink:
             sink.write(content)
 
+    def put(self, value: Any) -> "Range":
+        """What one task needs, too large for its row; `fetch` reads it there."""
+        content = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+        path = f"{self._folder}/{len(self._paths)}"
+        self._write(path, content)
+        return Range(path, 0, len(content))
+
     def pack(self, slice_: Slice) -> bytes:
         buffer = io.BytesIO()
         _Pickler(buffer, self._reference).dump(slice_)
@@ -116,6 +124,11 @@ def unpack(blob: bytes, location: Location) -> Slice:
     found = _Unpickler(io.BytesIO(blob), location).load()
     assert isinstance(found, Slice)
     return found
+
+
+def fetch(where: Range, location: Location) -> Any:
+    """In a task: what was put."""
+    return pickle.loads(_read(location, where))
 
 
 class _Pickler(pickle.Pickler):

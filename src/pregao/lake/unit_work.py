@@ -1,21 +1,33 @@
 """A unit that is built: its plan, its slices, and what became of them. And what of it must not get lost: a
-unit is not replaced by one of fewer captures unless that is asked for."""
+unit is not replaced by one of fewer captures unless that is asked for.
+
+Tables that no slice writes (`instruments`, `news`, `quality`) are a task for each unit, where they are large.
+"""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final
+
+import numpy as np
 
 from pregao.lake.plan.fingerprints import CarriedBooks, UnitInput, together
 from pregao.lake.plan.index import FileIndex
 from pregao.lake.plan.scan import ScanSettings, scan_capture
 from pregao.lake.plan.slicing import FROM_FIRST, Slice, cut_unit, share_out
-from pregao.lake.plan.unit_plan import UnitPlan
+from pregao.lake.plan.unit_plan import PLAN, UnitPlan
 from pregao.lake.plan.units import LakeUnit
-from pregao.lake.running.runners import may_pass
-from pregao.lake.shared_parts import unpack
+from pregao.lake.running.runners import Runner, described, may_pass
+from pregao.lake.shared_parts import Range, SharedParts, fetch, unpack
+from pregao.lake.store.files import DataFile
 from pregao.lake.store.location import Location
+from pregao.lake.tables.analytics import QUALITY
 from pregao.lake.tables.table import UnitKey
+from pregao.lake.tasks.plan_tables import quality_table
 from pregao.lake.tasks.run import SliceDone, build_slice
 from pregao.model.errors import CaptureError
+
+HERE_ROWS: Final = 20_000  # of tables of the plan, of all units: fewer are written by whoever plans
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +72,18 @@ class UnitWork:
         return self.planned.key
 
     @property
+    def plan_rows(self) -> int:
+        """About how many rows the tables have that no slice writes."""
+        planned = self.planned
+        found = sum(len(each.findings) + len(each.loops) for each in self.done)
+        return len(planned.versions) + len(planned.unit.news) + found
+
+    @property
+    def findings(self) -> list[SliceDone]:
+        """What slices have found, and nothing else of them."""
+        return [SliceDone(findings=each.findings, loops=each.loops) for each in self.done]
+
+    @property
     def ends(self) -> CarriedBooks | None:
         lasts = (each for each, slice_ in zip(self.done, self.slices, strict=True) if slice_.is_last)
         return together([each.ends for each in lasts])
@@ -79,6 +103,43 @@ def plan_work(
         if slice_.start == FROM_FIRST:
             slice_.begin_with(begins)
     return UnitWork(planned, made)
+
+
+def write_plan_tables(
+    works: Sequence[UnitWork], location: Location, build_id: str, runner: Runner
+) -> list[list[DataFile]]:
+    """Files of `instruments`, `news` and `quality` of each unit: by this process where they have few rows."""
+    if sum(work.plan_rows for work in works) <= HERE_ROWS:
+        return [plan_files(work.planned, work.done, location, build_id) for work in works]
+    task = partial(_plan_files, location=location, build_id=build_id)
+    with SharedParts(location, f"{build_id}-plan") as shared:
+        items = [shared.put((without_packets(work.planned), work.findings)) for work in works]
+        with described(f"instruments, news and quality of {len(works)} units"):
+            return runner.run(task, items, lambda *_: None)
+
+
+def _plan_files(where: Range, location: Location, build_id: str) -> list[DataFile]:
+    planned, done = fetch(where, location)
+    return plan_files(planned, done, location, build_id)
+
+
+def plan_files(
+    planned: UnitPlan, done: Sequence[SliceDone], location: Location, build_id: str
+) -> list[DataFile]:
+    quality = quality_table(planned.unit, planned.loops, done, planned.symbols, planned.damage, build_id)
+    tables = (planned.instruments(build_id), planned.news(build_id), (QUALITY, quality))
+    return planned.write(location, tables, PLAN)
+
+
+def without_packets(planned: UnitPlan) -> UnitPlan:
+    """Without what only slices need: where packets are, and all of loops but their places."""
+    unit = replace(planned.unit, feeds={}, snapshots=[], definitions=[], marks=planned.unit.marks[:0])
+    none = np.zeros(0, np.int64)
+    loops = [
+        replace(loop, parts=[], security_ids=none, rpt_seqs=none, alone=none, whole=none, saved=None)
+        for loop in planned.loops
+    ]
+    return replace(planned, unit=unit, loops=loops)
 
 
 def try_slice(packed: bytes, location: Location, build_id: str) -> SliceDone | Unreadable:

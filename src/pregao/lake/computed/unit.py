@@ -20,7 +20,7 @@ from pregao.lake.computed.totals import ALIKE, market_totals, money_of_days
 from pregao.lake.computed.trades import BARS, CLEAN, DAY_NS, TOLD, TRADES_CLEAN
 from pregao.lake.reading.arrow import dataset, naming_damage, read
 from pregao.lake.reading.conditions import conditions
-from pregao.lake.running.runners import Runner, give_back
+from pregao.lake.running.runners import Runner, described, give_back
 from pregao.lake.store.files import DataFile, write_file
 from pregao.lake.store.livefile import LiveFile, key_of, live, may_speak_of
 from pregao.lake.store.location import Location
@@ -146,7 +146,8 @@ def derive(
         if key in counted:
             continue
         items += packet_groups(key, [file for file in files.get("packets", []) if key_of(file) == key])
-    done = runner.run(partial(_run, location=location, build_id=build_id), items, progress)
+    with described(f"compute tables of {len(units) + len(late)} units"):
+        done = runner.run(partial(_run, location=location, build_id=build_id), items, progress)
     found: list[DataFile] = []
     for key in (*units, *late):
         of_unit = [made for item, made in zip(items, done, strict=True) if item.key == key]

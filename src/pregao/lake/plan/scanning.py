@@ -26,7 +26,7 @@ from pregao.lake.plan.index_arrow import FORMAT, StoredIndexError, from_bytes, t
 from pregao.lake.plan.ranges import FileRange, Verdicts, WholeHash, join_ranges, parts_of, ranges_of, run_part
 from pregao.lake.plan.scan import ScanSettings, scan_capture
 from pregao.lake.plan.stored import Stored, look
-from pregao.lake.running.runners import Runner
+from pregao.lake.running.runners import Runner, described
 from pregao.lake.store.location import Location, is_remote
 from pregao.model.errors import CaptureError
 
@@ -112,10 +112,11 @@ class Scanning:
                 new.append(stored)
         self.known, self.scanned = len(found), len(new)
         for each in self._scanned(new, progress) if new else ():
-            if isinstance(each, FileIndex):
-                found[each.path] = each
+            index = self._load(each) if isinstance(each, Stored) else each
+            if isinstance(index, FileIndex):
+                found[index.path] = index
             else:
-                self.others.append(each)
+                self.others.append(index)
         ordered = [found[path] for path in dict.fromkeys(files) if path in found]
         return [index for index in ordered if self._is_wanted(index)]
 
@@ -149,9 +150,17 @@ class Scanning:
         for outcomes in self._run([(stored.path,) for stored in whole], _silent):
             yield from outcomes
 
+    def _load(self, stored: Stored) -> FileIndex:
+        """What a task has just put there."""
+        found = self._store.load(stored)
+        if found is None:
+            raise LakeError(f"{self._location.full(FOLDER)}: the index of {stored.path} cannot be read back")
+        return found
+
     def _run(self, items: Sequence[Any], progress: Progress) -> list[Any]:
         task = partial(_scan_item, settings=self._settings, location=self._location, scan=self._scan)
-        return self._runner.run(task, items, progress) if items else []
+        with described(f"scan {self.scanned} captures"):
+            return self._runner.run(task, items, progress) if items else []
 
     def _is_wanted(self, index: FileIndex) -> bool:
         channels = self._wanted.channels
@@ -174,11 +183,13 @@ def _scan_item(item: Any, settings: ScanSettings, location: Location, scan: Scan
 
 
 def _scan_group(paths: tuple[str, ...], settings: ScanSettings, location: Location, scan: Scan) -> list[Any]:
+    """Indexes are stored where the driver finds them: they are not sent through Spark."""
     store, found = IndexStore(location, settings), []
     for path in paths:
         outcome = scan(path, settings)
         if isinstance(outcome, FileIndex):
             store.save(outcome)
+            outcome = outcome.layout.stored
         found.append(outcome)
     return found
 

@@ -9,6 +9,7 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -16,7 +17,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import pyarrow as pa
 
 from pregao.lake.errors import LakeError, is_full
+from pregao.lake.running.results import MAX_RESULT_KEY, ResultPolicy, shown_as
 from pregao.lake.spark.failures import in_one_line
+from pregao.lake.store.location import Location
 from pregao.model.errors import PregaoError
 
 if TYPE_CHECKING:
@@ -90,10 +93,29 @@ def _own_bytes() -> int:
     return (int(resident) - int(shared)) * _PAGE
 
 
+_steps: ContextVar[tuple[str, ...]] = ContextVar("steps", default=())
+
+
+@contextmanager
+def described(step: str) -> Iterator[None]:
+    """What tasks are for, as Spark's web page shows it: `pregao: build: scan 12 captures`. Steps may stand in
+    each other."""
+    token = _steps.set((*_steps.get(), step))
+    try:
+        yield
+    finally:
+        _steps.reset(token)
+
+
+def description() -> str:
+    return ": ".join(("pregao", *_steps.get()))
+
+
 Task = Callable[[Any], Any]
 Progress = Callable[[int, int], None]
 _DONE, _FAILED = "done", "failed"
 _POLL_S: Final = 0.2
+GROUP: Final = "pregao"  # of jobs, in Spark's eyes
 
 
 class TaskError(LakeError):
@@ -132,18 +154,22 @@ class SparkRunner:
     """One Spark task per item. An item is a row of a DataFrame, in a partition of its own: what a task is
     sent has the size of its item, however many there are."""
 
-    def __init__(self, spark: "SparkSession") -> None:
-        self._spark = spark
+    def __init__(self, spark: "SparkSession", results: Location | None = None) -> None:
+        """`results`: a lake, below which results that are too large to be collected are stored."""
+        self._spark, self._results = spark, results
 
     def run(self, task: Task, items: Sequence[Any], progress: Progress) -> list[Any]:
         if not items:
             return []
-        run = _in_arrow(task, attempts(self._spark.sparkContext))
+        context = self._spark.sparkContext
+        policy = ResultPolicy.of_stage(self._results, context.getConf().get(MAX_RESULT_KEY), len(items))
+        run = _in_arrow(task, attempts(context), policy)
         frame = self.frame(items).mapInArrow(run, "number bigint, outcome string, blob binary")
-        rows = self._collect(frame, len(items), progress)
+        with shown_as(context, description(), GROUP):
+            rows = self._collect(frame, len(items), progress)
         found: list[Any] = [None] * len(items)
         for row in rows:
-            value = pickle.loads(row["blob"])
+            value = policy.unpack(row.pop("blob"))
             if row["outcome"] == _FAILED:
                 raise TaskError(value)
             found[row["number"]] = value
@@ -182,11 +208,11 @@ class SparkRunner:
 class LazySparkRunner:
     """Spark is asked for when there is a task to run: a rerun with nothing to do needs no Java."""
 
-    def __init__(self, session: Callable[[], "SparkSession"]) -> None:
-        self._session = session
+    def __init__(self, session: Callable[[], "SparkSession"], results: Location | None = None) -> None:
+        self._session, self._results = session, results
 
     def run(self, task: Task, items: Sequence[Any], progress: Progress) -> list[Any]:
-        return SparkRunner(self._session()).run(task, items, progress)
+        return SparkRunner(self._session(), self._results).run(task, items, progress)
 
 
 def _watch(context: Any, total: int, progress: Progress, ended: threading.Event) -> None:
@@ -215,19 +241,19 @@ def _is_last(most: int) -> bool:
     return context is None or context.attemptNumber() + 1 >= most
 
 
-def _in_arrow(task: Task, most: int) -> Callable[[Iterable[Any]], Iterator[Any]]:
+def _in_arrow(task: Task, most: int, policy: ResultPolicy) -> Callable[[Iterable[Any]], Iterator[Any]]:
     def run(batches: Iterable[Any]) -> Iterator[Any]:
         only_tasks()
         for batch in batches:
             for number, item in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 try:
-                    outcome, value = _DONE, task(pickle.loads(item))
+                    outcome, blob = _DONE, policy.pack(task(pickle.loads(item)))
                 except PregaoError as error:
                     if may_pass(error) and not _is_last(most):
                         raise  # Spark tries it again, here or on another machine
-                    outcome, value = _FAILED, str(error)  # told to people as it is
+                    outcome, blob = _FAILED, pickle.dumps(str(error))  # told to people as it is
                 yield pa.RecordBatch.from_pydict(
-                    {"number": [number], "outcome": [outcome], "blob": [pickle.dumps(value)]},
+                    {"number": [number], "outcome": [outcome], "blob": [blob]},
                     schema=_RESULT,
                 )
 

@@ -18,6 +18,7 @@ _JAVA_DIED: Final = ("Py4JNetworkError", "ConnectionRefusedError", "ConnectionRe
 _STOPPED: Final = re.compile(r"SparkContext was shut down|stopped SparkContext", re.IGNORECASE)
 _NO_EXECUTOR: Final = re.compile(r"All masters are unresponsive|Master removed our application")
 _OURS: Final = re.compile(r"^(?:\w+\.)*pregao\.[\w.]+Error: (.+)$", re.MULTILINE)
+_TOO_MUCH: Final = re.compile(r"is bigger than spark.driver.maxResultSize \(([^)]*)\)")
 _FULL: Final = re.compile(r"No space left on device", re.IGNORECASE)
 _RETRY: Final = "run it again"
 _SPARKS: Final = ("pyspark", "py4j")
@@ -88,6 +89,10 @@ def told(error: Exception) -> LakeError:
         return LakeError(ours[1])
     if type(error).__name__ in _JAVA_DIED or "Answer from Java side is empty" in text:
         return LakeError(f"Spark: its Java process has died (killed, or out of memory); {_RETRY}")
+    too_much = _TOO_MUCH.search(text)
+    if too_much is not None:
+        more = f"more than spark.driver.maxResultSize ({too_much[1]})"
+        return LakeError(f"Spark: tasks have given back {more}; set it with --conf or in spark-defaults.conf")
     if _FULL.search(text):
         return LakeFullError("a scratch folder of Spark (SPARK_LOCAL_DIRS)")
     if _EXECUTOR_LOST.search(text):

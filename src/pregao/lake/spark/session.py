@@ -2,10 +2,14 @@
 
 spark = local_session()                                             # this machine, all cores
 spark = local_session(master="spark://host:7077", archive="environment.tar.gz")
+
+What the user has set wins over what we would: `settings` (--conf of the commands) before spark-defaults.conf,
+which SPARK_CONF_DIR finds, before ours. A session that this process has already is used as it is.
 """
 
 import logging
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -13,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pregao.extras import need
+from pregao.lake.running.results import MAX_RESULT, MAX_RESULT_KEY
 from pregao.lake.source import register
 from pregao.lake.spark.failures import quiet_accumulators, quiet_py4j
 from pregao.lake.spark.java import java_home
@@ -38,6 +43,7 @@ _COMMON: Final = {
     "spark.python.worker.reuse": "true",
     "spark.python.sql.dataFrameDebugging.enabled": "false",  # where each column was made: a call of Java each
     "spark.cleaner.periodicGC.interval": "10min",
+    MAX_RESULT_KEY: MAX_RESULT,
 }
 # A cold Spark spends most of its time on compiling itself: 27 s of processor time for a session and a
 # first query, 15 s so. Long work in the JVM wants the other compiler: `quick=False`.
@@ -53,19 +59,31 @@ _LOCAL_ONLY: Final = {
 _STORE_SETTINGS: Final = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_REGION", "AWS_DEFAULT_REGION")
 
 
+_MASTER: Final = "spark.master"
+_JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
+_SETTING: Final = re.compile(r"([^\s=:]+)\s*[=:\s]\s*(.*)")
+
+
 def local_session(
     *,
-    master: str = LOCAL,
+    master: str | None = None,
     name: str = "pregao",
     archive: str | None = None,
     memory: str | None = None,
     quick: bool = True,
     settings: Mapping[str, str] | None = None,
+    ours: Mapping[str, str] | None = None,
 ) -> "SparkSession":
     """The session of this process; made if there is none. `archive` is what `pregao pack` made, for
     machines without our environment; `quick` prefers a fast start on this machine to fast machine code
-    in the JVM; `settings` go over all of ours."""
+    in the JVM; `settings` are the user's, `ours` what a command asks for where the user does not."""
     need("pyspark")
+    there = active_session()
+    if there is not None:
+        register(there)
+        return there
+    chosen = {**default_settings(), **(settings or {})}
+    master = master_of(master, chosen)
     is_local = master.startswith("local")
     os.environ["JAVA_HOME"] = str(java_home())
     if is_local:
@@ -76,8 +94,9 @@ def local_session(
 
     builder = SparkSession.builder.master(master).appName(name)
     for key, value in session_settings(
-        is_local=is_local, archive=archive, memory=memory, quick=quick, settings=settings or {}
-    ).items():
+        is_local=is_local, archive=archive, memory=memory, quick=quick,
+        settings={**(ours or {}), **chosen, _MASTER: master},
+    ).items():  # fmt: skip
         builder = builder.config(key, value)
     # Spark writes every refused query to stderr, as JSON with the Java stack: we tell it in one line.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
@@ -86,6 +105,35 @@ def local_session(
     quiet_accumulators(session)
     register(session)
     return session
+
+
+def active_session() -> "SparkSession | None":
+    """That of this process, if there is one and it lives: the user's, most likely."""
+    if "pyspark" not in sys.modules:
+        return None
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    if SparkContext._active_spark_context is None:
+        return None
+    found: SparkSession | None = SparkSession.getActiveSession() or SparkSession._instantiatedSession
+    return found
+
+
+def master_of(asked: str | None, settings: Mapping[str, str]) -> str:
+    return asked or settings.get(_MASTER) or LOCAL
+
+
+def default_settings() -> dict[str, str]:
+    """Of the user's spark-defaults.conf, which Spark itself would read after all that it is told."""
+    home = os.environ.get("SPARK_HOME")
+    folder = os.environ.get("SPARK_CONF_DIR") or (f"{home}/conf" if home else None)
+    path = Path(folder or "") / "spark-defaults.conf"
+    if folder is None or not path.is_file():
+        return {}
+    lines = (line.strip() for line in path.read_text(errors="replace").splitlines())
+    found = (_SETTING.fullmatch(line) for line in lines if line and line[0] not in "#!")
+    return {match[1]: match[2].strip() for match in found if match is not None}
 
 
 def _worker_python(*, is_local: bool, archive: str | None) -> str:
@@ -121,5 +169,5 @@ def session_settings(
         chosen |= {f"spark.executorEnv.{name}": value for name, value in told.items()}
     if memory:
         chosen["spark.driver.memory"] = memory
-    chosen.update(settings)
-    return chosen
+    java = [text for text in (chosen[_JAVA_OPTIONS], settings.get(_JAVA_OPTIONS)) if text]
+    return {**chosen, **settings, _JAVA_OPTIONS: " ".join(java)}  # of two options Java takes the later

@@ -24,7 +24,7 @@ from pregao.lake.plan.index import FileIndex
 from pregao.lake.plan.index_arrow import FORMAT, StoredIndexError, from_bytes, to_bytes
 from pregao.lake.plan.scan import ScanSettings, scan_capture
 from pregao.lake.plan.stored import Stored
-from pregao.lake.running.runners import Runner
+from pregao.lake.running.runners import Runner, described
 from pregao.model.errors import CaptureError
 
 NAME: Final = "indexes.arrows"
@@ -72,7 +72,8 @@ class IndexCache:
     def add(self, files: Iterable[Stored]) -> list[LeftOut]:
         """Those that are new or not what they were are scanned."""
         new = sorted({file.path for file in files if not self._has(file)})
-        outcomes = self._runner.run(partial(_try_to_scan, settings=self._settings), new, _silent)
+        with described(f"scan {len(new)} captures"):
+            outcomes = self._runner.run(partial(_try_to_scan, settings=self._settings), new, _silent)
         scanned = [each for each in outcomes if isinstance(each, FileIndex)]
         self._append(scanned)
         self._known.update((index.path, index) for index in scanned)

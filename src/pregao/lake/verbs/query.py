@@ -5,7 +5,7 @@ with open_query("lake", as_of=3) as query:
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
@@ -18,6 +18,8 @@ from pregao.lake.lake import Lake, Systems
 from pregao.lake.maintenance.compact import Compaction, compact
 from pregao.lake.maintenance.vacuum import Vacuumed, vacuum
 from pregao.lake.reading.arrow import find_damage
+from pregao.lake.running.results import shown_as
+from pregao.lake.running.runners import GROUP, Runner
 from pregao.lake.store.ledger import Ledger
 from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import TABLES, find_table
@@ -25,6 +27,7 @@ from pregao.lake.tables.catalogue import TABLES, find_table
 DUCKDB, SPARK = "duckdb", "spark"
 ENGINES: Final = (DUCKDB, SPARK)
 _HUGE: Final = pa.decimal128(38, 0)
+_SHOWN: Final = 200  # letters of a query, on Spark's page
 _STACKS: Final = ("JVM stacktrace", "at ", "'", "+-", "LINE ", "Stack Trace")
 
 
@@ -40,10 +43,10 @@ class LakeQuery(Protocol):
 
 def open_query(
     lake: str, *, engine: str = DUCKDB, as_of: int | None = None, system: Systems = None,
-    master: str | None = None, archive: str | None = None,
+    master: str | None = None, archive: str | None = None, conf: Mapping[str, str] | None = None,
 ) -> LakeQuery:  # fmt: skip
     if engine == SPARK:
-        return SparkQuery(lake, as_of=as_of, system=system, master=master, archive=archive)
+        return SparkQuery(lake, as_of=as_of, system=system, master=master, archive=archive, conf=conf)
     return DuckQuery(lake, as_of=as_of, system=system)
 
 
@@ -96,11 +99,12 @@ class DuckQuery(_Opened):
 class SparkQuery(_Opened):
     def __init__(
         self, lake: str, *, as_of: int | None = None, system: Systems = None, master: str | None = None,
-        archive: str | None = None,
+        archive: str | None = None, conf: Mapping[str, str] | None = None,
     ) -> None:  # fmt: skip
         super().__init__(lake, as_of=as_of, system=system)
-        self._master, self._archive = master, archive
+        self._master, self._archive, self._conf = master, archive, conf
         self._spark: Any = None
+        self._is_ours = True
 
     def run(self, sql: str) -> Any:
         spark = self._session()
@@ -109,21 +113,23 @@ class SparkQuery(_Opened):
         for name in mentioned:
             lake.table(name).createOrReplaceTempView(name)
         try:
-            return spark.sql(sql).toArrow()
+            with shown_as(spark.sparkContext, f"pregao: query: {sql}"[:_SHOWN], GROUP):
+                return spark.sql(sql).toArrow()
         except Exception as error:  # Spark's errors have no common base
             raise self._failed(error, mentioned) from error
 
     def _session(self) -> Any:
         if self._spark is None:
-            from pregao.lake.spark.session import LOCAL, local_session
+            from pregao.lake.spark.session import active_session, local_session
 
-            self._spark = local_session(master=self._master or LOCAL, archive=self._archive)
+            self._is_ours = active_session() is None
+            self._spark = local_session(master=self._master, archive=self._archive, settings=self._conf)
         return self._spark
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._spark is not None:
+        if self._spark is not None and self._is_ours:
             from pregao.lake.spark.failures import stop
 
             stop(self._spark)
@@ -167,15 +173,20 @@ Progress = Callable[[int, int], None]
 
 
 def compact_lake(
-    path: str, tables: Sequence[str] | None, target_bytes: int, progress: Progress
-) -> Compaction:
+    path: str, tables: Sequence[str] | None, target_bytes: int, progress: Progress,
+    runner: Runner | None = None,
+) -> Compaction:  # fmt: skip
     for name in tables or ():
         find_table(name)
-    return compact(Lake(path), tables=tables, target_bytes=target_bytes, progress=progress)
+    return compact(Lake(path), tables=tables, target_bytes=target_bytes, progress=progress, runner=runner)
 
 
-def vacuum_lake(path: str, keep_ns: int, grace_ns: int, dry_run: bool, progress: Progress) -> Vacuumed:
+def vacuum_lake(
+    path: str, keep_ns: int, grace_ns: int, dry_run: bool, progress: Progress, runner: Runner | None = None
+) -> Vacuumed:
     location = Location(path)
     if not Ledger(location).exists:
         raise NoLakeError(f"{location.uri}: there is no lake here")
-    return vacuum(location, keep_ns=keep_ns, grace_ns=grace_ns, dry_run=dry_run, progress=progress)
+    return vacuum(
+        location, keep_ns=keep_ns, grace_ns=grace_ns, dry_run=dry_run, progress=progress, runner=runner
+    )

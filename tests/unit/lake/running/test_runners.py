@@ -1,13 +1,16 @@
 """Who tries a task again, and what is told of one that fails."""
 
+from collections.abc import Iterator
 from errno import EIO, ENOSPC
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pregao.lake.errors import LakeDamagedError, LakeFullError, named
-from pregao.lake.running.runners import SparkRunner, TaskError, attempts, may_pass
+from pregao.lake.errors import LakeDamagedError, LakeError, LakeFullError, named
+from pregao.lake.running.results import FOLDER, MAX_RESULT, MAX_RESULT_KEY, ResultPolicy, result_bytes
+from pregao.lake.running.runners import GROUP, SparkRunner, TaskError, attempts, described, may_pass
+from pregao.lake.store.location import Location
 from pregao.model.errors import CaptureError
 
 
@@ -122,3 +125,82 @@ def test_an_item_is_a_row_in_a_partition_of_its_own(spark: Any) -> None:
     assert [len(each) for each in sizes] == [1] * len(items)
     assert all(size[0] - 100 < len(item) for size, item in zip(sizes, items, strict=True))
     assert SparkRunner(spark).run(len, items, _silent) == [len(item) for item in items]
+
+
+@pytest.fixture
+def little_room(spark: Any) -> Iterator[Any]:
+    """A driver that collects at most a megabyte of a stage. Spark reads it when a stage begins."""
+    settings = spark.sparkContext._jsc.sc().conf()
+    before = spark.sparkContext.getConf().get(MAX_RESULT_KEY)
+    settings.set(MAX_RESULT_KEY, "1m")
+    yield spark
+    settings.set(MAX_RESULT_KEY, before)
+
+
+def _large(number: int) -> bytes:
+    return bytes([number]) * 200_000
+
+
+def test_what_the_driver_collects_is_bounded(little_room: Any, tmp_path: Path) -> None:
+    """Forty results of 200 kB are eight times what it may collect: they come back as files, which are read
+    once."""
+    items = list(range(40))
+    with pytest.raises(LakeError, match=r"more than spark.driver.maxResultSize \(1024.0 KiB\)"):
+        SparkRunner(little_room).run(_large, items, _silent)
+    place = Location(tmp_path)
+    assert SparkRunner(little_room, place).run(_large, items, _silent) == [_large(item) for item in items]
+    assert not list(place.files(FOLDER))
+    # Small ones need no file.
+    assert SparkRunner(little_room, place).run(abs, [-1, 2], _silent) == [1, 2]
+
+
+def test_the_session_has_our_bound_unless_the_user_says_otherwise(spark: Any) -> None:
+    assert spark.sparkContext.getConf().get(MAX_RESULT_KEY) == MAX_RESULT == "512m"
+
+
+@pytest.mark.parametrize(
+    ("setting", "size"),
+    [("512m", 512 << 20), ("1g", 1 << 30), ("2048", 2048), ("64kb", 64 << 10), ("0", 512 << 20),
+     (None, 512 << 20), ("lots", 512 << 20)],
+)  # fmt: skip
+def test_sizes_are_read_as_spark_does(setting: str | None, size: int) -> None:
+    assert result_bytes(setting) == size
+
+
+def test_the_share_of_a_task_shrinks_with_their_number(tmp_path: Path) -> None:
+    place = Location(tmp_path)
+    for tasks in (1, 100, 5_000, 1_000_000):
+        policy = ResultPolicy.of_stage(place, "512m", tasks)
+        assert policy.most * tasks <= 128 << 20
+        assert policy.most <= 64 << 10
+    stored = policy.pack("x" * 1000)
+    assert len(stored) < 200
+    assert [file.size > 1000 for file in place.files(FOLDER)] == [True]
+    assert policy.unpack(stored) == "x" * 1000
+
+
+def test_jobs_say_what_they_are_for(spark: Any) -> None:
+    """In Spark's own list of jobs, which its web page shows."""
+    with described("build"), described("scan 2 captures"):
+        SparkRunner(spark).run(abs, [-1, -2], _silent)
+    context = spark.sparkContext
+    mine = context.statusTracker().getJobIdsForGroup(GROUP)
+    assert mine
+    newest = context._jsc.sc().statusStore().job(max(mine))
+    assert newest.description().get() == "pregao: build: scan 2 captures"
+    assert newest.numCompletedTasks() == 2
+    assert context.getLocalProperty("spark.job.description") is None
+    assert context.getLocalProperty("spark.jobGroup.id") is None
+
+
+def test_a_group_that_is_there_stays(spark: Any) -> None:
+    """A streaming query is stopped by its group."""
+    context = spark.sparkContext
+    context.setJobGroup("a query", "its batch")
+    try:
+        SparkRunner(spark).run(abs, [-1], _silent)
+        assert len(context.statusTracker().getJobIdsForGroup("a query")) == 1
+        assert context.getLocalProperty("spark.job.description") == "its batch"
+    finally:
+        for name in ("spark.job.description", "spark.jobGroup.id", "spark.job.interruptOnCancel"):
+            context.setLocalProperty(name, None)

@@ -1,0 +1,46 @@
+"""Tables that no slice writes are tasks, where they are large."""
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pregao.lake import unit_work
+from pregao.lake.build import Builder, BuildSettings
+from pregao.lake.running.runners import InlineRunner, description
+from pregao.lake.shared_parts import FOLDER
+from pregao.lake.store.location import Location
+from tests.kits.lakes import SMALL_PIECES, all_tables, build, make_days
+
+
+class Tasks(InlineRunner):
+    """Runs tasks as Spark does: what they are sent and send back is pickled."""
+
+    def __init__(self) -> None:
+        self.sizes: dict[str, list[int]] = {}
+
+    def run(self, task: Any, items: Any, progress: Any) -> list[Any]:
+        sent = [pickle.dumps(item) for item in items]
+        self.sizes.setdefault(description(), []).extend(map(len, sent))
+        done = super().run(pickle.loads(pickle.dumps(task)), list(map(pickle.loads, sent)), progress)
+        return list(pickle.loads(pickle.dumps(done)))
+
+
+def test_instruments_news_and_quality_are_a_task_for_each_unit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tables are the same, and the row of a task has only the name of a file."""
+    (day,) = make_days(tmp_path / "days", seed=11, messages=800, loops=6, faults="loss=1%,both=2")
+    build([day], tmp_path / "here")
+    monkeypatch.setattr(unit_work, "HERE_ROWS", 0)
+    tasks, place = Tasks(), Location(tmp_path / "there")
+    report = Builder(place, tasks, BuildSettings(piece_packets=SMALL_PIECES, derive=False)).build([str(day)])
+    step = f"pregao: instruments, news and quality of {len(report.units)} units"
+    assert len(tasks.sizes[step]) == len(report.units)
+    assert max(tasks.sizes[step]) < 300
+    here, there = all_tables(tmp_path / "here"), all_tables(tmp_path / "there")
+    for table in ("instruments", "news", "quality"):
+        assert here[table], table
+    assert here == there
+    assert not list(place.files(FOLDER)), "what was shared is gone"
