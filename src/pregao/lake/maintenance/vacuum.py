@@ -2,14 +2,19 @@
 
 Two ages: lake versions older than `keep_ns` go (never the newest), and a file that nothing names must be
 older than `grace_ns`, because a build that is still running writes its files before it commits them.
+
+A table is listed by a task, and files are deleted by tasks, so many each: of Spark where that is asked for,
+of this process otherwise.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from pregao.io.clock import WallClock
 from pregao.lake.errors import LakeConflictError, LakeDamagedError
+from pregao.lake.running.runners import InlineRunner, Runner, described
 from pregao.lake.shared_parts import FOLDER as SHARED
 from pregao.lake.store.deltalog import DeltaLog, FasterError
 from pregao.lake.store.ledger import Ledger
@@ -21,6 +26,7 @@ from pregao.lake.tables.table import Table
 NS_PER_DAY: Final = 86_400 * 1_000_000_000
 KEEP_NS: Final = 7 * NS_PER_DAY
 GRACE_NS: Final = NS_PER_DAY
+DELETED_AT_ONCE: Final = 1000  # files of a task; fewer are deleted by whoever asks
 _ATTEMPTS: Final = 20
 _LOG: Final = "_delta_log/"
 
@@ -42,35 +48,58 @@ def vacuum(
     grace_ns: int = GRACE_NS,
     dry_run: bool = False,
     progress: Callable[[int, int], None] = lambda done, total: None,
+    runner: Runner | None = None,
 ) -> Vacuumed:
+    """`runner`: who lists and deletes where there are many files."""
     now_ns = WallClock().now_ns()
     # Listed before the logs are read: what is committed meanwhile is then known to the logs.
-    candidates = _candidates(location, now_ns - grace_ns)
+    candidates = _candidates(location, now_ns - grace_ns, runner)
     ledger = Ledger(location)
     old = _old_versions(ledger, now_ns - keep_ns)
     needed = _needed(location, ledger, set(old))
     unneeded = [(path, size) for path, size in candidates if path not in needed]
     if not dry_run:
         _forget(location, old)
-        for done, (path, _) in enumerate(unneeded):
-            progress(done, len(unneeded))
-            location.delete(path)
+        _delete(location, [path for path, _ in unneeded], progress, runner)
     size = sum(size for _, size in unneeded)
     return Vacuumed(tuple(old), tuple(path for path, _ in unneeded), size, dry_run)
 
 
-def _candidates(location: Location, before_ns: int) -> list[tuple[str, int]]:
-    """Data files of our tables that are old enough; never a log, never a folder that is not ours."""
+def _candidates(location: Location, before_ns: int, runner: Runner | None) -> list[tuple[str, int]]:
+    names = [*DATA_TABLES, COMMITS.name, INTENTS.name, SHARED]
+    with described(f"vacuum: list {len(names)} folders"):
+        found = (runner or InlineRunner()).run(
+            partial(old_files, location=location, before_ns=before_ns), names, lambda *_: None
+        )
+    return [each for folder in found for each in folder]
+
+
+def old_files(folder: str, location: Location, before_ns: int) -> list[tuple[str, int]]:
+    """Data files of one of our tables that are old enough, or what builds that died have left to share; never
+    a log, never a folder that is not ours."""
     return [
-        (f"{name}/{file.path}", file.size)
-        for name in (*DATA_TABLES, COMMITS.name, INTENTS.name)
-        for file in location.files(name)
-        if not file.path.startswith(_LOG) and file.path.endswith(".parquet") and file.modified_ns <= before_ns
-    ] + [
-        (f"{SHARED}/{file.path}", file.size)  # of a build that died
-        for file in location.files(SHARED)
+        (f"{folder}/{file.path}", file.size)
+        for file in location.files(folder)
         if file.modified_ns <= before_ns
+        and (folder == SHARED or (file.path.endswith(".parquet") and not file.path.startswith(_LOG)))
     ]
+
+
+def _delete(
+    location: Location, paths: list[str], progress: Callable[[int, int], None], runner: Runner | None
+) -> None:
+    if runner is None or len(paths) <= DELETED_AT_ONCE:
+        runner = InlineRunner()
+    parts = [paths[at : at + DELETED_AT_ONCE] for at in range(0, len(paths), DELETED_AT_ONCE)]
+    with described(f"vacuum: delete {len(paths)} files"):
+        runner.run(partial(delete_files, location=location), parts, progress)
+
+
+def delete_files(paths: list[str], location: Location) -> None:
+    """One that is gone was deleted by an attempt of this task before."""
+    for path in paths:
+        if location.size(path) is not None:
+            location.delete(path)
 
 
 def _old_versions(ledger: Ledger, before_ns: int) -> list[int]:

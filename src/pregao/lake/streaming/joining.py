@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from pregao.lake.errors import LakeConflictError
 from pregao.lake.lake import ALL_SYSTEMS, Lake
-from pregao.lake.maintenance.compact import SmallFiles, compact, rewrite
+from pregao.lake.maintenance.compact import SmallFiles, compact, rewrite_all
+from pregao.lake.running.runners import Runner, described
 from pregao.lake.state import UNIT_LABEL, KnownUnits, LakeState, write_units
 from pregao.lake.store.committer import Committer
 from pregao.lake.store.files import DataFile
@@ -46,11 +47,11 @@ class _Work:
 
 
 class Joiner:
-    """It works in this process: the files are small, and a worker that has slept since the last time would
-    take longer to start than all of them."""
+    """Little is joined by this process: a worker that has slept since the last time would take longer to
+    start. What is more is done by tasks (`compact.HERE_BYTES`)."""
 
-    def __init__(self, committer: Committer, fan: int) -> None:
-        self.committer, self._fan = committer, fan
+    def __init__(self, committer: Committer, fan: int, runner: Runner | None = None) -> None:
+        self.committer, self.runner, self._fan = committer, runner, fan
 
     def join(self, lake: Lake, rows: Iterable[dict[str, Any]]) -> Joined:
         """All that is due, as one commit. If another build changes one of the units meanwhile it is left
@@ -60,7 +61,8 @@ class Joiner:
             self._plan(lake, row, work)
         if not work.rows:
             return Joined()
-        adds = [file for group in work.groups for file in rewrite(group, lake.location)]
+        with described("join segments"):
+            adds = rewrite_all(work.groups, lake.location, self.runner)
         removes = [file.data_file() for group in work.groups for file in group.files]
         told = write_units(lake.location, work.rows)
         change = Change((*adds, *told), (*removes, *work.replaced))
@@ -84,7 +86,7 @@ class Joiner:
         for table in DATA_TABLES.values():
             mine = tuple(file for file in live if file.table == table.name and label_of(file) in labels)
             if mine:
-                work.groups.append(SmallFiles(table, mine, joined))
+                work.groups.append(SmallFiles(table.name, mine, joined))
         work.rows.append(changed_row(row, state))
         work.replaced += [file.data_file() for file in live if label_of(file) == UNIT_LABEL]
 
@@ -145,7 +147,10 @@ class Upkeep:
         return fewer
 
     def _compact(self, over: set[UnitKey]) -> int:
-        done = compact(Lake(self._location), units=over, committer=self._joiner.committer)
+        joiner = self._joiner
+        with described("days that are over"):
+            lake = Lake(self._location)
+            done = compact(lake, units=over, committer=joiner.committer, runner=joiner.runner)
         self._version = done.version or self._version
         return done.before - done.after
 

@@ -24,7 +24,7 @@ from pregao.lake.errors import LakeConflictError
 from pregao.lake.plan.scan import ScanSettings
 from pregao.lake.plan.stored import Stored
 from pregao.lake.plan.unit_plan import PLAN
-from pregao.lake.running.runners import Runner
+from pregao.lake.running.runners import Runner, described
 from pregao.lake.state import UNIT_LABEL, KnownUnits, LakeState, write_units
 from pregao.lake.store.committer import Committer
 from pregao.lake.store.files import DataFile, write_file
@@ -96,7 +96,7 @@ class Streamer:
         scan = ScanSettings(chosen.map, chosen.scratch, chosen.piece_packets, chosen.system)
         self._known: KnownUnits = {}
         self._indexes = IndexCache(checkpoint, runner, scan)
-        joiner = Joiner(Committer(location, after), chosen.join)
+        joiner = Joiner(Committer(location, after), chosen.join, runner)
         self._upkeep = Upkeep(location, self._indexes, joiner, chosen, self._known)
         self._clock = WallClock()
         self._derived_ns = self._clock.now_ns()
@@ -106,10 +106,11 @@ class Streamer:
         self, files: Sequence[Stored], *, finish: bool = False, note: Mapping[str, Any] | None = None
     ) -> BatchReport:
         """`finish`: up to the last packet, without waiting for any stream. `note` goes with the commit."""
-        report = latest = self._try(files, finish, note or {})
-        while latest.postponed and latest.units:  # what the other days waited for is there now
-            latest = self._try([], finish, note or {})
-            report.add(latest)
+        with described("stream"):
+            report = latest = self._try(files, finish, note or {})
+            while latest.postponed and latest.units:  # what the other days waited for is there now
+                latest = self._try([], finish, note or {})
+                report.add(latest)
         return report
 
     def _try(self, files: Sequence[Stored], finish: bool, note: Mapping[str, Any]) -> BatchReport:
@@ -189,7 +190,8 @@ class Streamer:
     def _build(self, batch: _Batch, report: BatchReport) -> None:
         slices = [slice_ for step in batch.steps for slice_ in step.slices]
         task = partial(build_slice, location=self._location, build_id=batch.build_id)
-        done: list[SliceDone] = self._runner.run(task, slices, _silent)
+        with described(f"{len(batch.steps)} units in {len(slices)} slices"):
+            done: list[SliceDone] = self._runner.run(task, slices, _silent)
         for each in done:
             for name, count in each.counts.items():
                 report.counts[name] = report.counts.get(name, 0) + count

@@ -1,17 +1,29 @@
 """Compaction and vacuum: nothing that is needed goes."""
 
+import pickle
 from itertools import pairwise
 from pathlib import Path
+from random import Random
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from pregao.lake.errors import LakeConflictError, NoLakeError
-from pregao.lake.maintenance.compact import compact
+from pregao.lake.maintenance import compact as compacting
+from pregao.lake.maintenance import vacuum as vacuuming
+from pregao.lake.maintenance.compact import SmallFiles, compact, cut_group, small_files, write_sorted
 from pregao.lake.maintenance.vacuum import vacuum
+from pregao.lake.running.runners import InlineRunner, description
 from pregao.lake.store.committer import Committer
+from pregao.lake.store.files import write_file
 from pregao.lake.store.intent import Change, Label
 from pregao.lake.store.ledger import Ledger
-from tests.unit.lake.kit import TUESDAY, KilledError, Kit
+from pregao.lake.store.livefile import live
+from pregao.lake.tables.catalogue import TABLES
+from tests.unit.lake.kit import MONDAY, TUESDAY, KilledError, Kit
+from tests.unit.lake.kit import rows as table_rows
 
 
 @pytest.fixture
@@ -151,3 +163,136 @@ def test_a_vacuum_that_died_half_way_can_be_run_again(kit: Kit, monkeypatch: pyt
     vacuum(kit.location, keep_ns=0, grace_ns=0)
     assert on_disk(kit) == 1
     assert kit.count("orders") == 9
+
+
+class Tasks(InlineRunner):
+    """Runs tasks as Spark does: what they are sent and send back is pickled."""
+
+    def __init__(self) -> None:
+        self.steps: list[str] = []
+        self.items: list[int] = []
+
+    def run(self, task: Any, items: Any, progress: Any) -> list[Any]:
+        self.steps.append(description())
+        self.items.append(len(items))
+        again = pickle.loads(pickle.dumps(task))
+        done = super().run(again, pickle.loads(pickle.dumps(items)), progress)
+        return list(pickle.loads(pickle.dumps(done)))
+
+
+def test_compaction_is_tasks_a_file_each(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(3):
+        for name in ("orders", "trades"):
+            kit.commit(*(kit.file(name, partition=day) for day in (MONDAY, TUESDAY)))
+    few = Tasks()
+    assert compact(kit.lake(), tables=["trades"], runner=few).after == 2
+    assert few.steps == [], "a task costs more than so few rows"
+    monkeypatch.setattr(compacting, "HERE_BYTES", 0)
+    tasks = Tasks()
+    assert compact(kit.lake(), runner=tasks).after == 2
+    assert tasks.steps == ["pregao: compact: cut 2 partitions", "pregao: compact: write 2 files"]
+    assert kit.count("orders") == kit.count("trades") == 18
+
+
+def test_one_large_instrument_is_sorted_part_by_part(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut by time inside the instrument, and still one file, sorted from its first row to its last."""
+    random = Random(7)
+    for _ in range(6):
+        times = [random.randrange(10_000) for _ in range(400)]
+        files = [kit.file("orders", security=n, count=40, ts_event=times[:40]) for n in (1, 9)]
+        large = kit.file("orders", security=5, count=400, ts_event=[*times[:-3], None, None, None])
+        kit.commit(*files, large)
+    before = sorted(rows_of(kit), key=str)
+    group = small_files(kit.lake(), ["orders"], 1 << 30)[0]
+    (file,) = cut_group(group, kit.location, 1 << 30, part_rows=300)
+    assert len(file.parts) > 8
+    monkeypatch.setattr(compacting, "PART_ROWS", 300)
+    assert compact(kit.lake(), tables=["orders"]).after == 1
+    found = rows_of(kit)
+    assert sorted(found, key=str) == before
+    assert found == sorted(found, key=lambda row: (row[0], row[1] is None, row[1]))
+
+
+def test_what_has_no_instrument_is_cut_along_its_order(kit: Kit) -> None:
+    for first in (0, 500, 1000):
+        numbers = list(range(first, first + 500))
+        kit.commit(kit.file("packets", count=500, seq_version=1, seq_num=numbers[::-1], stream="INCREMENTAL"))
+    group = small_files(kit.lake(), ["packets"], 1 << 30)[0]
+    files = cut_group(group, kit.location, group.bytes // 3, part_rows=100)
+    assert len(files) >= 3
+    written = [write_sorted(file, kit.location) for file in files]
+    assert sum(file.rows for file in written) == 1500
+    spans = sorted((live(file).least["seq_num"], live(file).greatest["seq_num"]) for file in written)
+    assert all(one[1] < other[0] for one, other in pairwise(spans))
+
+
+def test_memory_is_that_of_a_part_not_of_the_file(kit: Kit) -> None:
+    """And of a row group of those that are read."""
+    spread = [[index * 20 + number for index in range(6_000)] for number in range(20)]
+    kit.commit(*(kit.file("orders", count=6_000, ts_event=times, order_id=times) for times in spread))
+    (group,) = small_files(kit.lake(), ["orders"], 1 << 30)
+
+    def peak(files: int, part_rows: int) -> int:
+        before, pool = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
+        pa.set_memory_pool(pool)
+        try:
+            some = SmallFiles("orders", group.files[:files])
+            for file in cut_group(some, kit.location, 1 << 30, part_rows):
+                assert write_sorted(file, kit.location).rows == 6_000 * files
+        finally:
+            pa.set_memory_pool(before)
+        return int(pool.max_memory())
+
+    assert peak(20, 6_000) < 1.2 * peak(5, 6_000)
+    assert peak(20, 1 << 20) > 3 * peak(5, 1 << 20), "all at once it would grow"
+
+
+def test_a_query_by_symbol_reads_less_of_a_compact_lake(kit: Kit) -> None:
+    """Slices have all symbols each; after compaction one file has a symbol, and few of its row groups."""
+    symbols = [f"S{number:03}" for number in range(40)]
+    for at in range(8):
+        rows = [name for name in symbols for _ in range(500)]
+        ids = [1000 + symbols.index(name) for name in rows]
+        kit.commit(
+            write_file(
+                kit.location, TABLES["orders"], MONDAY,
+                table_rows(
+                    TABLES["orders"], len(rows), symbol=rows, security_id=ids, ts_event=at, channel=84
+                ),
+            )
+        )  # fmt: skip
+    where = {"symbol": "S017"}
+    files, groups, found = _read(kit, where)
+    assert files == groups == 8
+    size = sum(file.size for file in kit.lake().files("orders"))
+    compact(kit.lake(), tables=["orders"], target_bytes=size // 3)
+    fewer_files, fewer_groups, again = _read(kit, where)
+    assert fewer_files == 1
+    assert fewer_groups < groups / 2
+    assert again == found == 4000
+
+
+def _read(kit: Kit, where: dict[str, str]) -> tuple[int, int, int]:
+    """Files and row groups that can hold such rows, by their figures; and the rows."""
+    symbol, groups = where["symbol"], 0
+    files = kit.lake().files("orders", where)
+    for file in files:
+        about = pq.ParquetFile(kit.location.path("orders", file.path)).metadata
+        at = about.schema.names.index("symbol")
+        figures = [about.row_group(number).column(at).statistics for number in range(about.num_row_groups)]
+        groups += sum(each.min <= symbol <= each.max for each in figures)
+    return len(files), groups, kit.lake().arrow("orders", where).num_rows
+
+
+def test_vacuum_lists_and_deletes_in_tasks(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(5):
+        kit.file("orders")  # orphans
+    kit.commit(kit.file("orders"))
+    monkeypatch.setattr(vacuuming, "DELETED_AT_ONCE", 2)
+    tasks = Tasks()
+    done = vacuum(kit.location, keep_ns=0, grace_ns=0, runner=tasks)
+    assert len(done.files) == 5
+    assert on_disk(kit) == 1
+    assert tasks.steps[1] == "pregao: vacuum: delete 5 files"
+    assert tasks.items[1] == 3
+    vacuuming.delete_files(list(done.files), kit.location)  # an attempt of a task that is tried again
