@@ -1,4 +1,5 @@
 """A Spark standalone cluster on loopback: a master and two workers, as processes that know nothing of us.
+Each worker has its own address, for only on another host does Spark begin a second attempt beside the first.
 
 They have Spark's jars and a Java, as any Spark installation, and an environment of their own: another home,
 no virtual environment, no Python of ours, not even pyspark's Python files.
@@ -68,9 +69,19 @@ class Cluster:
         opened = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED]
         return [
             str(java_home() / "bin" / "java"), "-cp", f"{self._spark}/jars/*", "-Xmx256m",
-            *_QUICK.split(), *opened, f"org.apache.spark.deploy.{main}",
-            "--host", "127.0.0.1", "--webui-port", "0", *arguments,
+            *_QUICK.split(), *opened, f"org.apache.spark.deploy.{main}", "--webui-port", "0", *arguments,
         ]  # fmt: skip
+
+    @contextmanager
+    def worker(self, number: int) -> Iterator[None]:
+        """One more machine, while this is open."""
+        path = self.workers[number]
+        command = self.command(
+            "worker.Worker", "--host", f"127.0.0.{number + 1}", "--cores", "1", "--memory", "1g",
+            "--work-dir", str(path), self.url,
+        )  # fmt: skip
+        with _process(self, path.name, command, "Successfully registered with master"):
+            yield
 
     def logs(self) -> str:
         """What executors said, for when something fails."""
@@ -79,16 +90,14 @@ class Cluster:
 
 
 @contextmanager
-def cluster(folder: Path) -> Iterator[Cluster]:
+def cluster(folder: Path, workers: int = WORKERS) -> Iterator[Cluster]:
+    """`workers`: so many from the beginning."""
     made = Cluster(folder)
     with ExitStack() as running:
-        master = made.command("master.Master", "--port", str(made.port))
+        master = made.command("master.Master", "--host", "127.0.0.1", "--port", str(made.port))
         running.enter_context(_process(made, "master", master, "New state: ALIVE"))
-        for path in made.workers:
-            worker = made.command(
-                "worker.Worker", "--cores", "1", "--memory", "1g", "--work-dir", str(path), made.url
-            )
-            running.enter_context(_process(made, path.name, worker, "Successfully registered with master"))
+        for number in range(workers):
+            running.enter_context(made.worker(number))
         yield made
 
 

@@ -3,13 +3,21 @@
 import json
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from pregao.lake.lake import Lake
+from pregao.lake.maintenance.vacuum import vacuum
+from pregao.lake.store.location import Location
+from pregao.lake.tables.catalogue import DATA_TABLES
 from tests.kits.lakes import all_tables, build, make_days
 
+from .cluster_driver import ALONE, LATE, LOST
 from .spark_cluster import Cluster, cluster
 
 PATIENCE_S = 900  # a machine may be busy
@@ -99,3 +107,79 @@ def test_the_tables_are_those_of_a_local_build(archive: Path, running: Cluster, 
 def _built(worker: Path) -> bool:
     """Whether a build has imported our slices there: the archive has no bytecode, Python leaves it behind."""
     return any(worker.glob("app-*/*/environment/lib/*/site-packages/pregao/lake/slices/__pycache__/*.pyc"))
+
+
+# Executors that are lost, workers that come, attempts that are made twice.
+
+
+def disturbed(made: Cluster, mode: str, day: Path, folder: Path) -> list[str]:
+    """A build that something happens to: its tables are those of any other. Marks of its attempts."""
+    marks, there, here = folder / "marks", folder / "there", folder / "here"
+    marks.mkdir()
+    driver = [sys.executable, "-m", "tests.integration.cluster_driver"]
+    done = run([*driver, made.url, str(day), str(there), mode, str(marks)], made)
+    assert json.loads(done.stdout)["slices"] > 4
+    build([day], here)
+    expected, found = all_tables(here), all_tables(there)
+    for table, rows in expected.items():
+        assert found[table] == rows, table
+    _no_orphan_is_named(there, expected, twice=mode != ALONE)
+    return sorted(path.name for path in marks.iterdir())
+
+
+def _no_orphan_is_named(lake: Path, expected: dict[str, list[str]], *, twice: bool) -> None:
+    """What the log names are files of one attempt of each slice: without all others nothing is missing."""
+    named = {f"{table}/{file.path}" for table in DATA_TABLES for file in Lake(lake).files(table)}
+    there = {
+        str(path.relative_to(lake)) for table in DATA_TABLES for path in (lake / table).rglob("*.parquet")
+    }
+    assert named <= there
+    gone = set(vacuum(Location(lake), grace_ns=0).files)
+    assert gone >= there - named
+    assert not gone & named
+    assert bool(there - named) is twice, "both attempts have written"
+    assert all_tables(lake) == expected
+
+
+@pytest.fixture(scope="module")
+def faulty_day(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    (day,) = make_days(tmp_path_factory.mktemp("day"), seed=7, loops=12, messages=1_200)
+    return day
+
+
+def attempts(marks: list[str], number: int = 0) -> list[str]:
+    """Executors that have tried a slice."""
+    return [mark.split("-", 2)[2] for mark in marks if mark.startswith(f"{number}-")]
+
+
+def test_of_two_attempts_at_once_one_counts(running: Cluster, faulty_day: Path, tmp_path: Path) -> None:
+    """The first is late, so Spark begins another (speculation). Both write all their files."""
+    marks = disturbed(running, LATE, faulty_day, tmp_path)
+    assert len(set(attempts(marks))) == 2, marks
+
+
+@pytest.mark.long
+def test_an_executor_that_is_lost_costs_its_task(running: Cluster, faulty_day: Path, tmp_path: Path) -> None:
+    marks = disturbed(running, LOST, faulty_day, tmp_path)
+    assert len(set(attempts(marks))) == 2, marks
+
+
+@pytest.mark.long
+def test_a_worker_that_comes_later_gets_work(
+    tmp_path_factory: pytest.TempPathFactory, faulty_day: Path, tmp_path: Path
+) -> None:
+    """The first slice waits until somebody else is at work, and there is nobody else before it has begun."""
+    with cluster(tmp_path_factory.mktemp("growing"), workers=1) as made, ExitStack() as more:
+        marks = tmp_path / "marks"
+
+        def add_a_worker() -> None:
+            until = time.monotonic() + PATIENCE_S
+            while not (marks.is_dir() and any(marks.iterdir())) and time.monotonic() < until:
+                time.sleep(0.1)
+            more.enter_context(made.worker(1))
+
+        adding = threading.Thread(target=add_a_worker)
+        adding.start()
+        found = disturbed(made, ALONE, faulty_day, tmp_path)
+        adding.join()
+    assert len({mark.split("-", 2)[2] for mark in found}) == 2, found
