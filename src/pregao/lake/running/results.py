@@ -16,7 +16,7 @@ from pregao.lake.errors import LakeError, named
 from pregao.lake.store.location import Location
 
 MAX_RESULT_KEY: Final = "spark.driver.maxResultSize"
-MAX_RESULT: Final = "512m"
+MAX_RESULT: Final = "1g"  # as Spark has it by itself
 MOST_INLINE: Final = 64 << 10  # bytes of one result, however few there are
 SHARED: Final = "_shared"  # below a lake; `vacuum` finds what nobody has collected
 FOLDER: Final = f"{SHARED}/results"

@@ -16,6 +16,7 @@ from pregao.lake.maintenance import vacuum as vacuuming
 from pregao.lake.maintenance.compact import SmallFiles, compact, cut_group, small_files, write_sorted
 from pregao.lake.maintenance.vacuum import vacuum
 from pregao.lake.running.runners import InlineRunner, description
+from pregao.lake.store import files
 from pregao.lake.store.committer import Committer
 from pregao.lake.store.files import write_file
 from pregao.lake.store.intent import Change, Label
@@ -247,41 +248,38 @@ def test_memory_is_that_of_a_part_not_of_the_file(kit: Kit) -> None:
     assert peak(20, 1 << 20) > 3 * peak(5, 1 << 20), "all at once it would grow"
 
 
-def test_a_query_by_symbol_reads_less_of_a_compact_lake(kit: Kit) -> None:
-    """Slices have all symbols each; after compaction one file has a symbol, and few of its row groups."""
-    symbols = [f"S{number:03}" for number in range(40)]
+def test_a_query_by_symbol_reads_less_of_a_compact_lake(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every slice has rows of every symbol. After compaction those of one stand together, in row groups of
+    their own, though ids are in another order than symbols."""
+    monkeypatch.setattr(files, "ROW_GROUP_ROWS", 1000)
+    symbols, table = [f"S{number:03}" for number in range(40)], TABLES["orders"]
+    ids = dict(zip(symbols, Random(3).sample(range(1000, 9000), 40), strict=True))
+    by_id = [name for name in sorted(symbols, key=lambda name: ids[name]) for _ in range(250)]
     for at in range(8):
-        rows = [name for name in symbols for _ in range(500)]
-        ids = [1000 + symbols.index(name) for name in rows]
-        kit.commit(
-            write_file(
-                kit.location, TABLES["orders"], MONDAY,
-                table_rows(
-                    TABLES["orders"], len(rows), symbol=rows, security_id=ids, ts_event=at, channel=84
-                ),
-            )
-        )  # fmt: skip
-    where = {"symbol": "S017"}
-    files, groups, found = _read(kit, where)
-    assert files == groups == 8
+        columns = {"symbol": by_id, "security_id": [ids[name] for name in by_id], "ts_event": at}
+        made = table_rows(table, len(by_id), channel=84, **columns)
+        kit.commit(write_file(kit.location, table, MONDAY, made))
+    before = {name: _read(kit, {"symbol": name}) for name in symbols[::8]}
     size = sum(file.size for file in kit.lake().files("orders"))
     compact(kit.lake(), tables=["orders"], target_bytes=size // 3)
-    fewer_files, fewer_groups, again = _read(kit, where)
-    assert fewer_files == 1
-    assert fewer_groups < groups / 2
-    assert again == found == 4000
+    for name, (read_files, groups, rows) in before.items():
+        assert read_files == 8
+        fewer_files, fewer_groups, same = _read(kit, {"symbol": name})
+        assert fewer_files <= 3
+        assert fewer_groups <= groups / 2
+        assert same == rows == 2000
 
 
 def _read(kit: Kit, where: dict[str, str]) -> tuple[int, int, int]:
     """Files and row groups that can hold such rows, by their figures; and the rows."""
     symbol, groups = where["symbol"], 0
-    files = kit.lake().files("orders", where)
-    for file in files:
+    found = kit.lake().files("orders", where)
+    for file in found:
         about = pq.ParquetFile(kit.location.path("orders", file.path)).metadata
         at = about.schema.names.index("symbol")
         figures = [about.row_group(number).column(at).statistics for number in range(about.num_row_groups)]
         groups += sum(each.min <= symbol <= each.max for each in figures)
-    return len(files), groups, kit.lake().arrow("orders", where).num_rows
+    return len(found), groups, kit.lake().arrow("orders", where).num_rows
 
 
 def test_vacuum_lists_and_deletes_in_tasks(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:

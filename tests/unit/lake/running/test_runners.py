@@ -155,13 +155,13 @@ def test_what_the_driver_collects_is_bounded(little_room: Any, tmp_path: Path) -
 
 
 def test_the_session_has_our_bound_unless_the_user_says_otherwise(spark: Any) -> None:
-    assert spark.sparkContext.getConf().get(MAX_RESULT_KEY) == MAX_RESULT == "512m"
+    assert spark.sparkContext.getConf().get(MAX_RESULT_KEY) == MAX_RESULT == "1g"
 
 
 @pytest.mark.parametrize(
     ("setting", "size"),
-    [("512m", 512 << 20), ("1g", 1 << 30), ("2048", 2048), ("64kb", 64 << 10), ("0", 512 << 20),
-     (None, 512 << 20), ("lots", 512 << 20)],
+    [("512m", 512 << 20), ("1g", 1 << 30), ("2048", 2048), ("64kb", 64 << 10), ("0", 1 << 30),
+     (None, 1 << 30), ("lots", 1 << 30)],
 )  # fmt: skip
 def test_sizes_are_read_as_spark_does(setting: str | None, size: int) -> None:
     assert result_bytes(setting) == size
