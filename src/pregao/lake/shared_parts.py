@@ -10,6 +10,7 @@ References stand for arrays of loops and for the symbols; a task reads the range
 import dataclasses
 import io
 import pickle
+from contextlib import suppress
 from functools import lru_cache
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
@@ -79,22 +80,14 @@ class SharedParts:
             values = {name: value for name, value in told.items() if name not in arrays}
             self._loops[id(loop.places)] = StoredLoop(values, arrays)
         self._held += [symbols, *loops]
-        self._write(path, bytes(content))
-
-    def _write(self, path: str, content: bytes) -> None:
         self._paths.append(path)
-        if self._location.is_local:
-            self._location.make_folder(self._folder)
-        name = self._location.full(path)
-        with named(name), self._location.filesystem.open_output_stream(self._location.path(path)) as sink:
-            sink.write(content)
+        _write(bytes(content), path, self._location)
 
     def put(self, value: Any) -> "Range":
         """What one task needs, too large for its row; `fetch` reads it there."""
-        content = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
         path = f"{self._folder}/{len(self._paths)}"
-        self._write(path, content)
-        return Range(path, 0, len(content))
+        self._paths.append(path)
+        return store(value, path, self._location)
 
     def pack(self, slice_: Slice) -> bytes:
         buffer = io.BytesIO()
@@ -113,10 +106,7 @@ class SharedParts:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for path in self._paths:
-            try:
-                self._location.delete(path)
-            except LakeError:
-                continue  # vacuum finds it
+            forget(path, self._location)
 
 
 def unpack(blob: bytes, location: Location) -> Slice:
@@ -126,9 +116,28 @@ def unpack(blob: bytes, location: Location) -> Slice:
     return found
 
 
+def store(value: Any, path: str, location: Location) -> Range:
+    """In a file of its own; `forget` it when it is no longer needed."""
+    content = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+    _write(content, path, location)
+    return Range(path, 0, len(content))
+
+
 def fetch(where: Range, location: Location) -> Any:
-    """In a task: what was put."""
+    """What was stored, on any machine."""
     return pickle.loads(_read(location, where))
+
+
+def forget(path: str, location: Location) -> None:
+    with suppress(LakeError):  # vacuum finds it
+        location.delete(path)
+
+
+def _write(content: bytes, path: str, location: Location) -> None:
+    if location.is_local:
+        location.make_folder(path.rpartition("/")[0])
+    with named(location.full(path)), location.filesystem.open_output_stream(location.path(path)) as sink:
+        sink.write(content)
 
 
 class _Pickler(pickle.Pickler):

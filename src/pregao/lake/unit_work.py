@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
+from uuid import uuid4
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from pregao.lake.plan.slicing import FROM_FIRST, Slice, cut_unit, share_out
 from pregao.lake.plan.unit_plan import PLAN, UnitPlan
 from pregao.lake.plan.units import LakeUnit
 from pregao.lake.running.runners import Runner, described, may_pass
-from pregao.lake.shared_parts import Range, SharedParts, fetch, unpack
+from pregao.lake.shared_parts import FOLDER, Range, SharedParts, fetch, forget, store, unpack
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.location import Location
 from pregao.lake.tables.analytics import QUALITY
@@ -27,6 +28,7 @@ from pregao.lake.tasks.plan_tables import quality_table
 from pregao.lake.tasks.run import SliceDone, build_slice
 from pregao.model.errors import CaptureError
 
+MOST_FINDINGS: Final = 1_000  # of a slice: more are a file, and never with the driver
 HERE_ROWS: Final = 20_000  # of tables of the plan, of all units: fewer are written by whoever plans
 
 
@@ -76,12 +78,16 @@ class UnitWork:
         """About how many rows the tables have that no slice writes."""
         planned = self.planned
         found = sum(len(each.findings) + len(each.loops) for each in self.done)
+        found += sum(HERE_ROWS for each in self.done if each.stored_findings is not None)
         return len(planned.versions) + len(planned.unit.news) + found
 
     @property
     def findings(self) -> list[SliceDone]:
         """What slices have found, and nothing else of them."""
-        return [SliceDone(findings=each.findings, loops=each.loops) for each in self.done]
+        return [
+            SliceDone(findings=each.findings, stored_findings=each.stored_findings, loops=each.loops)
+            for each in self.done
+        ]
 
     @property
     def ends(self) -> CarriedBooks | None:
@@ -115,7 +121,11 @@ def write_plan_tables(
     with SharedParts(location, f"{build_id}-plan") as shared:
         items = [shared.put((without_packets(work.planned), work.findings)) for work in works]
         with described(f"instruments, news and quality of {len(works)} units"):
-            return runner.run(task, items, lambda *_: None)
+            made = runner.run(task, items, lambda *_: None)
+    for where in (each.stored_findings for work in works for each in work.done):
+        if where is not None:
+            forget(where.path, location)
+    return made
 
 
 def _plan_files(where: Range, location: Location, build_id: str) -> list[DataFile]:
@@ -126,9 +136,15 @@ def _plan_files(where: Range, location: Location, build_id: str) -> list[DataFil
 def plan_files(
     planned: UnitPlan, done: Sequence[SliceDone], location: Location, build_id: str
 ) -> list[DataFile]:
-    quality = quality_table(planned.unit, planned.loops, done, planned.symbols, planned.damage, build_id)
+    whole = [_with_findings(each, location) for each in done]
+    quality = quality_table(planned.unit, planned.loops, whole, planned.symbols, planned.damage, build_id)
     tables = (planned.instruments(build_id), planned.news(build_id), (QUALITY, quality))
     return planned.write(location, tables, PLAN)
+
+
+def _with_findings(done: SliceDone, location: Location) -> SliceDone:
+    where = done.stored_findings
+    return done if where is None else replace(done, findings=fetch(where, location), stored_findings=None)
 
 
 def without_packets(planned: UnitPlan) -> UnitPlan:
@@ -145,7 +161,11 @@ def without_packets(planned: UnitPlan) -> UnitPlan:
 def try_slice(packed: bytes, location: Location, build_id: str) -> SliceDone | Unreadable:
     """A failure of the store is raised: whoever runs tasks may try it again."""
     try:
-        return build_slice(unpack(packed, location), location, build_id)
+        done = build_slice(unpack(packed, location), location, build_id)
+        if len(done.findings) > MOST_FINDINGS:  # what finds many must not fill the driver
+            path = f"{FOLDER}/{build_id}/findings-{uuid4().hex}"
+            done.stored_findings, done.findings = store(done.findings, path, location), []
+        return done
     except CaptureError as error:
         if may_pass(error):
             raise

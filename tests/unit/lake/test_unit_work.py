@@ -11,6 +11,7 @@ from pregao.lake.build import Builder, BuildSettings
 from pregao.lake.running.runners import InlineRunner, description
 from pregao.lake.shared_parts import FOLDER
 from pregao.lake.store.location import Location
+from pregao.lake.tasks.run import SliceDone
 from tests.kits.lakes import SMALL_PIECES, all_tables, build, make_days
 
 
@@ -19,11 +20,13 @@ class Tasks(InlineRunner):
 
     def __init__(self) -> None:
         self.sizes: dict[str, list[int]] = {}
+        self.done: list[Any] = []
 
     def run(self, task: Any, items: Any, progress: Any) -> list[Any]:
         sent = [pickle.dumps(item) for item in items]
         self.sizes.setdefault(description(), []).extend(map(len, sent))
         done = super().run(pickle.loads(pickle.dumps(task)), list(map(pickle.loads, sent)), progress)
+        self.done += done
         return list(pickle.loads(pickle.dumps(done)))
 
 
@@ -43,4 +46,21 @@ def test_instruments_news_and_quality_are_a_task_for_each_unit(
     for table in ("instruments", "news", "quality"):
         assert here[table], table
     assert here == there
+    assert not list(place.files(FOLDER)), "what was shared is gone"
+
+
+def test_many_findings_of_a_slice_are_a_file_that_the_driver_never_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (day,) = make_days(tmp_path / "days", seed=12, messages=800, loops=6, faults="loss=2%,both=6")
+    build([day], tmp_path / "here")
+    monkeypatch.setattr(unit_work, "MOST_FINDINGS", 3)
+    monkeypatch.setattr(unit_work, "HERE_ROWS", 1)
+    tasks, place = Tasks(), Location(tmp_path / "there")
+    Builder(place, tasks, BuildSettings(piece_packets=SMALL_PIECES, derive=False)).build([str(day)])
+    slices = [done for done in tasks.done if isinstance(done, SliceDone)]
+    stored = [done for done in slices if done.stored_findings is not None]
+    assert stored
+    assert all(len(done.findings) <= 3 for done in slices)
+    assert all_tables(tmp_path / "here") == all_tables(tmp_path / "there")
     assert not list(place.files(FOLDER)), "what was shared is gone"

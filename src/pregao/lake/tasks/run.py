@@ -41,6 +41,7 @@ class SliceDone:
 
     files: list[DataFile] = field(default_factory=list)
     findings: list[dict[str, Any]] = field(default_factory=list)
+    stored_findings: Any = None  # where they are (`shared_parts.Range`), if they are many
     loops: dict[int, dict[str, int]] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
