@@ -7,8 +7,9 @@ were is left alone; otherwise it is planned again and its rows are replaced.
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import partial
 from time import perf_counter
 from typing import Final
@@ -28,12 +29,12 @@ from pregao.lake.plan.fingerprints import (
 )
 from pregao.lake.plan.index import FileIndex
 from pregao.lake.plan.scan import ScanSettings
-from pregao.lake.plan.scanning import Scanning, WantedCaptures
+from pregao.lake.plan.scanning import Scanning, WantedCaptures, first_day
 from pregao.lake.plan.unit_plan import start_of
 from pregao.lake.plan.units import LakeUnit, find_units
 from pregao.lake.running.runners import Runner, described
 from pregao.lake.shared_parts import SharedParts
-from pregao.lake.state import LakeState, write_units
+from pregao.lake.state import LakeState, UnitRow, write_units
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.location import Location
 from pregao.lake.tables.table import UnitKey
@@ -52,6 +53,7 @@ __all__ = ["USUAL_BARS", "BuildReport", "BuildSettings", "Builder"]
 
 OnProgress = Callable[[str, int, int], None]  # step, done, of how many
 _ATTEMPTS: Final = 3
+_WEEK: Final = timedelta(days=7)
 
 
 def _silent(step: str, done: int, total: int) -> None:
@@ -115,7 +117,7 @@ class Builder:
         """Whether there is nothing to do, found without reading any capture."""
         known: set[str] = set()
         units = []
-        for key, row in state.units.items():
+        for key, row in self._rows_of(files, state):
             inputs = from_json(row["inputs"])
             paths = {each.path for each in inputs}
             if not paths & set(files):
@@ -134,6 +136,23 @@ class Builder:
             return False
         report.unchanged = sorted(units)
         return True
+
+    def _rows_of(self, files: list[str], state: LakeState) -> Iterator[tuple[UnitKey, UnitRow]]:
+        """Rows of units that may have been made from these captures: from the day on which the first of them
+        begins, as long as there are such units. A lake has more days than these."""
+        days = [first_day(path, self._settings.system) for path in files]
+        begun = [day for day in days if day is not None]
+        if len(begun) < len(days):  # not known without scanning
+            yield from state.units.items()
+            return
+        first, given, ends = min(begun) - _WEEK, set(files), max(begun)
+        is_of_these = True
+        while is_of_these or first <= ends:
+            rows = state.units_between(first, first + _WEEK)
+            inputs = (each for row in rows.values() for each in from_json(row["inputs"]))
+            is_of_these = any(each.path in given for each in inputs)
+            yield from rows.items()
+            first += _WEEK + timedelta(days=1)
 
     def _fingerprint(self, inputs: Iterable[UnitInput], begins: str | None) -> str:
         chosen = self._settings

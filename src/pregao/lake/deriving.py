@@ -2,6 +2,7 @@
 messages of these speak of, for a trade may be busted or amended on a later date."""
 
 from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
 from typing import Final
 
 import pyarrow.compute as pc
@@ -16,10 +17,11 @@ from pregao.lake.store.intent import Read
 from pregao.lake.store.livefile import OF_DATE, LiveFile, key_of, live
 from pregao.lake.store.location import Location
 from pregao.lake.tables.ledger import UNITS
-from pregao.lake.tables.table import SOURCE, UnitKey
+from pregao.lake.tables.table import SOURCE, TRADE_DATE, UnitKey
 
 _FROM_TRADES: Final = ("trades_clean", "bars", "daily", "market_totals", "auctions", "quality")
 _INPUTS: Final = ("trades", "statistics", "states", "imbalances", "executions", "instruments", "quality")
+_AHEAD: Final = timedelta(days=7)
 _DERIVED: Final = "/analytics-"  # in the path of a file that was computed from others
 
 
@@ -45,7 +47,6 @@ def derive_units(
 def late_units(state: LakeState, adds: Iterable[DataFile], keys: Sequence[UnitKey]) -> list[UnitKey]:
     """Units of the lake that busts and amendments speak of: in the new rows, and in those that go."""
     mine = set(keys)
-    there = state.keys
     found: set[UnitKey] = set()
     for file in adds:
         if file.table == "trades":
@@ -55,10 +56,13 @@ def late_units(state: LakeState, adds: Iterable[DataFile], keys: Sequence[UnitKe
             try:
                 found |= _spoken_of(state.location, old)
             except LakeDamagedError:  # it is to go: nobody can say any more which days it spoke of
-                found |= {each for each in there if each.feed == of.feed and each.trade_date < of.trade_date}
+                before = state.keys
+                found |= {
+                    each for each in before if each.feed == of.feed and each.trade_date < of.trade_date
+                }
     for key in found - mine:  # also one that is not there yet: who adds it has not seen what we say of it
         state.depends_on(Read(UNITS.name, *key.feed, key.trade_date, key.trade_date))
-    return sorted((found & there) - mine)
+    return sorted(key for key in found - mine if state.has(key))
 
 
 def _spoken_of(location: Location, file: LiveFile) -> set[UnitKey]:
@@ -78,11 +82,15 @@ def _trades_that_speak_of(
     state: LakeState, keys: Sequence[UnitKey], late: Sequence[UnitKey]
 ) -> dict[str, list[LiveFile]]:
     """Live files that are needed beside the new ones: trades of other dates that speak of these, and all that
-    the tables of late units are made from."""
+    the tables of late units are made from. Messages speak of their date or of one before it; a week more is
+    looked through, to be sure."""
     mine, trades = set(keys), dict[str, LiveFile]()
     for key in (*keys, *late):
         state.depends_on(Read("trades", *key.feed, of_date=key.trade_date))
-        speaking = state.files("trades", {SOURCE: key.source, OF_DATE: key.trade_date})
+        since = key.trade_date - _AHEAD
+        speaking = state.files(
+            "trades", {SOURCE: key.source, TRADE_DATE: (since, None), OF_DATE: key.trade_date}
+        )
         trades.update((file.path, file) for file in speaking if key_of(file) not in mine)
     found = {"trades": list(trades.values())}
     for table in _INPUTS:

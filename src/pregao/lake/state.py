@@ -32,11 +32,12 @@ from pregao.lake.store.livefile import LiveFile, key_of
 from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import DATA_TABLES
 from pregao.lake.tables.ledger import UNITS
-from pregao.lake.tables.table import SYSTEM, TRADE_DATE, UnitKey
+from pregao.lake.tables.table import SOURCE, SYSTEM, TRADE_DATE, UnitKey
 
 UnitRow = dict[str, Any]
 KnownUnits = dict[str, UnitRow]  # rows of `units` by the file that they are in
 UNIT_LABEL: Final = "unit"  # of the files with rows of `units`
+_DAYS_BACK: Final = (7, 60, None)  # how far one looks for the day before
 
 
 def _no_step(step: str) -> None:
@@ -107,14 +108,24 @@ class LakeState:
         if "units" in self.__dict__:
             return self.units.get(key)
         if key not in self._rows:
-            found = self._read_units(self.files(UNITS.name, key.where)) if key in self.keys else []
+            found = self._read_units(self.files(UNITS.name, key.where))
             self._rows[key] = found[0] if found else None
         return self._rows[key]
 
     def before(self, key: UnitKey) -> UnitKey | None:
-        """The unit of the nearest earlier date of its source."""
-        earlier = (each for each in self.keys if each.feed == key.feed and each.trade_date < key.trade_date)
-        return max(earlier, default=None)
+        """The unit of the nearest earlier date of its source: nearly always of the week before."""
+        last = key.trade_date - timedelta(days=1)
+        for days in _DAYS_BACK:
+            first = None if days is None else key.trade_date - timedelta(days=days)
+            where = {SOURCE: key.source, TRADE_DATE: (first, last)}
+            found = [key_of(file) for file in self.files(UNITS.name, where)]
+            if found:
+                return max(found)
+        return None
+
+    def has(self, key: UnitKey) -> bool:
+        """Whether it has been built, by the log alone."""
+        return bool(self.files(UNITS.name, key.where))
 
     def begins(self, key: UnitKey, start: Start) -> CarriedBooks | None:
         """The books that a unit which starts there begins with; None: nothing is known of them."""
@@ -129,11 +140,16 @@ class LakeState:
         it."""
         return {UnitKey.of_row(row): row for row in self._read_units(self.files(UNITS.name))}
 
+    def units_between(self, first: date, last: date) -> dict[UnitKey, UnitRow]:
+        """Those of some trade dates."""
+        files = self.files(UNITS.name, {TRADE_DATE: (first, last)})
+        return {UnitKey.of_row(row): row for row in self._read_units(files)}
+
     def _read_units(self, files: Sequence[LiveFile]) -> list[UnitRow]:
         """Files never change, so those that were read before are not read again."""
         new = [file for file in files if file.path not in self._known]
         try:
-            rows = read(self.location, UNITS, new, ()).to_pylist()
+            rows = read(self.location, UNITS, new, ()).to_pylist() if new else []
         except LakeDamagedError:
             rows = []
             for file in new:

@@ -55,10 +55,10 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     found: list[str] = []
     real: Callable[..., Any] = deltalog.live_file
 
-    def count(table: str, row: dict[str, Any]) -> Any:
-        if table not in ("commits", "intents"):
-            found.append(table)
-        return real(table, row)
+    def count(table: Any, *more: Any) -> Any:
+        if table.name not in ("commits", "intents"):
+            found.append(table.name)
+        return real(table, *more)
 
     monkeypatch.setattr(deltalog, "live_file", count)
     return found

@@ -8,7 +8,7 @@ is shared out to several (`ranges`).
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from datetime import date
+from datetime import date, timedelta
 from functools import partial
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
@@ -55,8 +55,10 @@ class IndexStore:
     def name(self, stored: Stored) -> str:
         return hashlib.sha256(f"{self._made_by}|{tuple(stored)}".encode()).hexdigest()[:40] + ".arrow"
 
-    def names(self) -> set[str]:
-        return {file.path for file in self._location.files(FOLDER)}
+    def known(self, captures: Sequence[Stored]) -> set[Stored]:
+        """Those of which there is an index. Asked for one by one: there are more with every day."""
+        sizes = self._location.sizes([f"{FOLDER}/{self.name(each)}" for each in captures])
+        return {each for each, size in zip(captures, sizes, strict=True) if size is not None}
 
     def load(self, stored: Stored) -> FileIndex | None:
         """None: it cannot be used, and is made again."""
@@ -103,9 +105,10 @@ class Scanning:
 
     def indexes(self, files: Sequence[str], progress: Progress) -> list[FileIndex]:
         """In the order of the files, without those of which nothing is wanted."""
-        names, found, new = self._store.names(), dict[str, FileIndex](), list[Stored]()
-        for stored in map(_look, files):
-            index = self._store.load(stored) if self._store.name(stored) in names else None
+        given, found, new = [_look(path) for path in files], dict[str, FileIndex](), list[Stored]()
+        known = self._store.known(given)
+        for stored in given:
+            index = self._store.load(stored) if stored in known else None
             if index is not None:
                 found[stored.path] = index
             elif may_have(stored.path, self._wanted, self._settings.system):
@@ -232,6 +235,17 @@ def may_have(path: str, wanted: WantedCaptures, system: str) -> bool:
     if wanted.dates is None:
         return True
     return calendar_day(first_ns) <= (max(wanted.dates) - EPOCH).days + 1
+
+
+def first_day(path: str, system: str) -> date | None:
+    """The day on which a capture begins; None: not known without scanning it."""
+    if is_remote(path):
+        return None
+    try:
+        _, first_ns = _beginning(path, system)
+    except CaptureError:
+        return None
+    return None if first_ns is None else EPOCH + timedelta(days=calendar_day(first_ns))
 
 
 def _beginning(path: str, system: str) -> tuple[set[int], int | None]:

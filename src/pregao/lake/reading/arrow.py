@@ -147,7 +147,7 @@ def prune(files: Iterable[LiveFile], conditions: Iterable[Condition]) -> list[Li
 def may_hold(file: LiveFile, condition: Condition) -> bool:
     name, operator = condition.column, condition.operator
     if name in file.partition:
-        return _value_fits(file.partition[name], condition)
+        return value_fits(file.partition[name], condition)
     nulls = file.nulls.get(name)
     if operator == "is null":
         return nulls is None or nulls > 0
@@ -155,10 +155,10 @@ def may_hold(file: LiveFile, condition: Condition) -> bool:
         return False  # nothing but nulls, and no comparison holds for null
     if operator == "is not null" or name not in file.least or name not in file.greatest:
         return True
-    return _range_fits(file.least[name], file.greatest[name], condition)
+    return range_fits(file.least[name], file.greatest[name], condition)
 
 
-def _range_fits(least: Any, greatest: Any, condition: Condition) -> bool:
+def range_fits(least: Any, greatest: Any, condition: Condition) -> bool:
     value = condition.value
     match condition.operator:
         case "=":
@@ -177,8 +177,8 @@ def _range_fits(least: Any, greatest: Any, condition: Condition) -> bool:
             return bool(not least == greatest == value)
 
 
-def _value_fits(value: Any, condition: Condition) -> bool:
+def value_fits(value: Any, condition: Condition) -> bool:
     """A partition has one value for all its rows."""
     if condition.operator.startswith("is "):
         return (value is None) == (condition.operator == "is null")
-    return value is not None and _range_fits(value, value, condition)
+    return value is not None and range_fits(value, value, condition)

@@ -6,6 +6,7 @@ may die between any two of them:
     1  the intent is written and claims the next number in the log of `intents`
     2  each table of the intent is committed, under the number as application transaction
     3  a row per table is entered in `commits`: from now on the version is seen
+    4  logs that have got long get a checkpoint
 
 Whoever wants to commit first finishes what is pending: forward if the intent can be read and its files
 are there, otherwise it is abandoned, and what it did to tables is undone by the next commit to them.
@@ -15,6 +16,7 @@ nobody needs to know whether the other is dead or slow. Readers only ever look a
 
 import json
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from typing import Final
 
 from pregao.io.clock import WallClock
@@ -26,13 +28,14 @@ from pregao.lake.errors import (
     StaleReadError,
     WrongIntentError,
 )
+from pregao.lake.store.checkpoints import INTERVAL
 from pregao.lake.store.deltalog import DeltaLog, FasterError, ready_log
 from pregao.lake.store.intent import Change, Intent, Label, Read, commit_table, write_intent
 from pregao.lake.store.ledger import ABANDONED, LakeVersion, Ledger, TableVersion, write_version
 from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import find_table
 from pregao.lake.tables.ledger import COMMITS, INTENTS
-from pregao.lake.tables.table import UnitKey
+from pregao.lake.tables.table import Table, UnitKey
 
 ATTEMPTS: Final = 20
 OpenedLogs = Mapping[tuple[str, int], DeltaLog]  # by table and version of its log
@@ -49,6 +52,7 @@ class Committer:
     def __init__(self, location: Location, after: Step = _no_step) -> None:
         self._location, self._after = location, after
         self._clock = WallClock()
+        self._due: list[Table] = []  # logs that are to get a checkpoint
 
     def commit(
         self, change: Change, label: Label, *, base: int | None = None, reads: Collection[Read] = (),
@@ -97,9 +101,7 @@ class Committer:
 
     def _check_since(self, ledger: Ledger, base: int, change: Change, reads: Collection[Read]) -> None:
         """Optimistic: what we planned on must not have been changed since."""
-        for number in ledger.numbers:
-            if number <= base or not ledger.is_visible(number):
-                continue
+        for number in ledger.since(base):
             other = ledger.intent(number)
             common = change.keys if other is None else change.keys & other.change.keys
             if common:
@@ -128,7 +130,7 @@ class Committer:
             live: set[str] = set()
             if number >= 0:
                 log = opened.get((table, number)) or DeltaLog(self._location, find_table(table), number)
-                live = log.paths_of(file.path for file in (*mine.adds, *mine.removes))
+                live = log.paths_of((*mine.adds, *mine.removes))
             for file in mine.removes:
                 if file.path not in live:
                     raise WrongIntentError(f"{table}/{file.path} is to be removed but is not in the lake")
@@ -151,7 +153,7 @@ class Committer:
         file = write_intent(self._location, intent)
         self._after("intent written")
         try:
-            log.commit([file], [], intent.number, intent.claimed_ns)
+            self._grown(INTENTS, log.commit([file], [], intent.number, intent.claimed_ns))
         except FasterError:
             if not log.was_won_by(file):
                 self._forget(INTENTS.name, file.path)
@@ -164,6 +166,7 @@ class Committer:
         for name in intent.change.tables:
             now_ns = self._clock.now_ns()
             version = commit_table(self._location, name, intent, base.delta_version(name), now_ns)
+            self._grown(find_table(name), version)
             tables[name] = _after_change(base.tables.get(name), intent.change.of(name), version)
             self._after(f"table {name}")
         unchanged = set(tables) - set(intent.change.tables)
@@ -172,7 +175,21 @@ class Committer:
             tables[name] = TableVersion(name, old.delta_version, False, old.files, old.rows, old.bytes)
         note = json.dumps(dict(intent.label.note))
         self._enter(intent.number, list(tables.values()), intent.label, note)
+        self._write_checkpoints()
         return Ledger(self._location).version(intent.number)
+
+    def _grown(self, table: Table, version: int) -> None:
+        if version % INTERVAL == 0:
+            self._due.append(table)
+
+    def _write_checkpoints(self) -> None:
+        """Of logs that have got long. All is committed by now, so nothing is lost where one cannot be
+        written: the next commit tries again."""
+        due, self._due = self._due, []
+        for table in due:
+            with suppress(LakeError):
+                DeltaLog(self._location, table).write_checkpoint()
+                self._after(f"checkpoint {table.name}")
 
     def _abandon(self, number: int, reason: str) -> None:
         self._enter(number, [], Label(ABANDONED), json.dumps({"reason": reason}))
@@ -187,7 +204,7 @@ class Committer:
             file = write_version(self._location, number, tables, label, note, now_ns)
             self._after("version written")
             try:
-                log.commit([file], [], number, now_ns)
+                self._grown(COMMITS, log.commit([file], [], number, now_ns))
             except FasterError:
                 if not log.was_won_by(file):
                     self._forget(COMMITS.name, file.path)

@@ -1,43 +1,29 @@
-"""The Delta log of one table, by the `deltalake` library.
+"""The Delta log of one table: what it says, and one more entry in it.
 
-What that library does not do for us (design, traps): it takes the same application transaction twice,
-so we look first; its handles go stale after a commit, so we open afresh; a wider schema must be added
-before a file that has it. Nothing is ever retried by the library: we want to know who was faster.
+Entries and checkpoints are read by `logstate`; entries are written here on a disk, and by the `deltalake`
+library to stores: it can put an object only if there is none of its name.
 """
 
 import json
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any, Final
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from pregao.extras import name_missing_extra
 from pregao.lake.errors import LakeConflictError, LakeDamagedError, named
+from pregao.lake.reading.arrow import range_fits
 from pregao.lake.reading.conditions import Condition
+from pregao.lake.store.checkpoints import LOG, partition_of, write_checkpoint
 from pregao.lake.store.files import DataFile
-from pregao.lake.store.livefile import LiveFile
+from pregao.lake.store.livefile import LiveFile, logged_figures
 from pregao.lake.store.location import Location
-from pregao.lake.tables.page import comment_of
+from pregao.lake.store.logstate import LogState, entry_name
 from pregao.lake.tables.table import Table
-
-with name_missing_extra():
-    from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Schema, Transaction
-    from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
-    from deltalake.transaction import AddAction, RemoveAction
 
 APPLICATION: Final = "pregao.lake"
 _MARK: Final = "pregao.lakeVersion"
-# Old versions must stay readable until `vacuum` says otherwise, so no log is cleaned up on its own.
-_CONFIGURATION: Final = {
-    "delta.enableExpiredLogCleanup": "false",
-    "delta.checkpointInterval": "50",
-}
 _NS_PER_MS: Final = 1_000_000
-_LOG, _ENTRY = "_delta_log", ".json"
-_PARTITION: Final = "partition."  # before the names of such columns, as the library lists files
+_PLAIN: Final = "/=+"  # signs of a path that stay as they are
 
 
 class FasterError(LakeConflictError):
@@ -45,88 +31,84 @@ class FasterError(LakeConflictError):
 
 
 class DeltaLog:
-    """One opened state of a table's log."""
+    """One state of a table's log."""
 
     def __init__(self, location: Location, table: Table, version: int | None = None) -> None:
         self.location, self.table = location, table
-        self._delta = _open(location, table, version)
+        self._state = LogState(location, table, version)
 
     @property
     def exists(self) -> bool:
-        return self._delta is not None
+        return self.version >= 0
 
     @property
     def columns(self) -> set[str]:
         """As the log knows them."""
-        return set() if self._delta is None else {field.name for field in self._delta.schema().fields}
+        return self._state.columns if self.exists else set()
 
     @property
     def version(self) -> int:
         """−1: there is no table yet."""
-        return -1 if self._delta is None else int(self._delta.version())
+        return self._state.version
 
     @property
     def transaction(self) -> int:
         """The newest lake version that has been committed to this table."""
-        found = None if self._delta is None else self._delta.transaction_version(APPLICATION)
-        return 0 if found is None else int(found)
-
-    @cached_property
-    def listed(self) -> Any:
-        """The live files as the library lists them: an Arrow table, which can be searched without an object
-        for each file. None: there is no table yet."""
-        if self._delta is None:
-            return None
-        with named(self.location.full(self.table.name, _LOG)):
-            return pa.table(self._delta.get_add_actions(flatten=True))
+        return (self._state.transaction(APPLICATION) if self.exists else None) or 0
 
     @cached_property
     def files(self) -> list[LiveFile]:
-        return self._as_files(self.listed)
+        return self.files_where(())
 
     def files_where(self, conditions: Iterable[Condition]) -> list[LiveFile]:
-        """Files that can hold such rows, as far as partitions and figures of equal values tell it."""
-        found = self.listed
-        for condition in conditions if found is not None else ():
-            chosen = _chosen(found, condition)
-            found = found if chosen is None else found.filter(chosen)
-        return self._as_files(found)
+        """Files that can hold such rows, as far as partitions and figures of equal values tell it. Only the
+        partitions in question are read."""
+        return self._as_files(list(conditions), newest_only=False)
 
-    def _as_files(self, listed: Any) -> list[LiveFile]:
-        rows = [] if listed is None else listed.to_pylist()
-        return [live_file(self.table.name, row) for row in rows]
+    def newest_files_where(self, conditions: Iterable[Condition]) -> list[LiveFile]:
+        """The same, of files that were added since the last checkpoint."""
+        return self._as_files(list(conditions), newest_only=True)
+
+    def _as_files(self, wanted: list[Condition], *, newest_only: bool) -> list[LiveFile]:
+        if not self.exists:
+            return []
+        equal = [each for each in wanted if each.operator == "=" and each.column not in self.table.partitions]
+        found = []
+        with named(self.location.full(self.table.name, LOG)):
+            listed = self._state.files(wanted, newest_only=newest_only)
+            for path, size, text in zip(
+                *(listed[name].to_pylist() for name in ("path", "size", "stats")), strict=True
+            ):
+                statistics = json.loads(text or "{}")
+                if all(_may_equal(self.table, statistics, each) for each in equal):
+                    found.append(live_file(self.table, path, size, statistics))
+        return found
+
+    @property
+    def paths(self) -> list[str]:
+        """Of all files, whatever folders they are in."""
+        return sorted(self._state.paths()) if self.exists else []
 
     def values_of(self, partition: str) -> set[Any]:
         """Different values of a partition column."""
-        if self.listed is None:
-            return set()
-        return set(pc.unique(self.listed[f"{_PARTITION}{partition}"]).to_pylist())
+        return self._state.values_of(partition) if self.exists else set()
 
-    def paths_of(self, paths: Iterable[str]) -> set[str]:
-        """Those of them that are live."""
-        if self.listed is None:
+    def paths_of(self, files: Sequence[DataFile]) -> set[str]:
+        """Paths of those that are live."""
+        if not self.exists:
             return set()
-        mine = self.listed["path"].filter(pc.is_in(self.listed["path"], pa.array(list(paths), pa.string())))
-        return set(mine.to_pylist())
+        folders = {file.path.rpartition("/")[0] for file in files}
+        values = [partition_of(self.table, folder) for folder in folders]
+        wanted = [
+            Condition(name, "in", tuple({each[name] for each in values})) for name in self.table.partitions
+        ]
+        there = self._state.paths(wanted)
+        return {file.path for file in files if file.path in there}
 
     @property
-    def totals(self) -> tuple[int, int, int]:
-        """Files, rows and bytes."""
-        if self.listed is None:
-            return 0, 0, 0
-        rows, size = (pc.sum(self.listed[name]).as_py() or 0 for name in ("num_records", "size_bytes"))
-        return self.listed.num_rows, rows, size
-
-    def check_entries(self) -> None:
-        """LakeDamagedError for an entry without content: what a machine that lost its power can leave
-        of a file, and what deltalake takes for one in which nothing happened. An object store has none."""
-        if not self.location.is_local:
-            return
-        for file in self.location.files(self.table.name, _LOG):
-            if file.path.endswith(_ENTRY) and not file.size:
-                raise LakeDamagedError(
-                    "entry of the log is empty", file=self.location.full(self.table.name, _LOG, file.path)
-                )
+    def count(self) -> int:
+        """Files."""
+        return self._state.count if self.exists else 0
 
     def version_of(self, lake_version: int) -> int:
         """The table version that a lake version made, from the log's own entries, newest first."""
@@ -135,7 +117,7 @@ class DeltaLog:
                 return version
         raise LakeDamagedError(
             f"its log has no entry of lake version {lake_version}",
-            file=self.location.full(self.table.name, _LOG),
+            file=self.location.full(self.table.name, LOG),
         )
 
     def mark(self, version: int) -> int | None:
@@ -154,7 +136,7 @@ class DeltaLog:
         return any(unquote(path) == file.path for path in adds)
 
     def _entry(self, version: int) -> list[dict[str, Any]]:
-        text = self.location.read(self.table.name, _LOG, f"{version:020}.json").decode()
+        text = self.location.read(self.table.name, LOG, entry_name(version)).decode()
         return [json.loads(line) for line in text.splitlines() if line.strip()]
 
     def commit(
@@ -167,29 +149,37 @@ class DeltaLog:
         data_change: bool = True,
     ) -> int:
         """The version it made; FasterError when somebody else made that one."""
-        if self._delta is None:
+        if not self.exists:
             raise FasterError(f"{self.location.full(self.table.name)}: there is no log")
-        now_ms = now_ns // _NS_PER_MS
-        actions: list[AddAction | RemoveAction] = [
-            RemoveAction(file.path, data_change, now_ms, file.size, dict(file.partition)) for file in removes
-        ]
-        actions += [
-            AddAction(file.path, file.size, dict(file.partition), now_ms, data_change, file.statistics)
-            for file in adds
-        ]
-        with named(self.location.full(self.table.name, _LOG)):
-            try:
-                self._delta.create_write_transaction(
-                    actions, mode="append", schema=_schema(self.table),
-                    partition_by=list(self.table.partitions),
-                    commit_properties=_properties(lake_version, with_transaction=True),
-                    post_commithook_properties=PostCommitHookProperties(cleanup_expired_logs=False),
-                )  # fmt: skip
-            except CommitFailedError as error:
-                if _taken(self.location, self.table, self.version + 1):
-                    raise FasterError(f"{self.table.name}: somebody was faster") from error
-                raise
+        if not self._put(list(adds), list(removes), now_ns // _NS_PER_MS, data_change, lake_version):
+            raise FasterError(f"{self.table.name}: somebody was faster")
         return self.version + 1
+
+    def _put(
+        self, adds: list[DataFile], removes: list[DataFile], now_ms: int, data_change: bool, lake_version: int
+    ) -> bool:
+        """Whether there was no entry yet."""
+        version, place = self.version + 1, (self.table.name, LOG, entry_name(self.version + 1))
+        if self.location.is_local:
+            text = entry_text(self.table, adds, removes, now_ms, data_change, lake_version)
+            return self.location.create(text.encode(), *place)
+        from pregao.lake.store.deltatables import CommitFailedError, put_entry
+
+        with named(self.location.full(self.table.name, LOG)):
+            try:
+                put_entry(
+                    self.location, self.table, version - 1, adds, removes, now_ms, data_change, lake_version
+                )
+            except CommitFailedError:
+                if self.location.size(*place) is None:
+                    raise
+                return False
+        return True
+
+    def write_checkpoint(self) -> None:
+        """So that no reader has many entries to read."""
+        with named(self.location.full(self.table.name, LOG)):
+            write_checkpoint(self.location, self.table, self.version, self._state.heads, self._state.files())
 
 
 def ready_log(location: Location, table: Table) -> DeltaLog:
@@ -201,46 +191,15 @@ def ready_log(location: Location, table: Table) -> DeltaLog:
     return _widen(log)
 
 
-def damaged_entry(location: Location, table: Table) -> str:
-    """The first entry of a damaged log that is no list of JSON objects; the log itself if all are."""
-    for file in sorted(location.files(table.name, _LOG), key=lambda file: file.path):
-        if not file.path.endswith(_ENTRY):
-            continue
-        try:
-            entries = list(map(json.loads, location.read(table.name, _LOG, file.path).splitlines()))
-        except ValueError:
-            entries = []
-        if not entries:
-            return location.full(table.name, _LOG, file.path)
-    return location.full(table.name, _LOG)
-
-
-def _open(location: Location, table: Table, version: int | None) -> Any:
-    try:
-        with named(location.full(table.name, _LOG)):
-            return DeltaTable(
-                location.delta_uri(table.name), version=version, storage_options=location.storage_options
-            )
-    except LakeDamagedError as error:
-        if isinstance(error.__cause__, TableNotFoundError) and version is None:
-            return None
-        raise LakeDamagedError(error.reason, file=damaged_entry(location, table)) from error.__cause__
-
-
 def _create(location: Location, table: Table) -> None:
-    if location.is_local:
-        location.make_folder(table.name)
-    with named(location.full(table.name, _LOG)):
-        try:
-            DeltaTable.create(
-                location.delta_uri(table.name), _schema(table), mode="error",
-                partition_by=list(table.partitions), name=table.name, description=table.about,
-                configuration=_CONFIGURATION, storage_options=location.storage_options,
-                commit_properties=_properties(0, with_transaction=False),
-            )  # fmt: skip
-        except DeltaError:
-            if not DeltaLog(location, table).exists:  # somebody else has made it: as good
-                raise
+    from pregao.lake.store import deltatables
+
+    try:
+        deltatables.create(location, table)
+    except LakeDamagedError as error:
+        is_there = isinstance(error.__cause__, deltatables.DeltaError) and DeltaLog(location, table).exists
+        if not is_there:  # otherwise somebody else has made it: as good
+            raise
 
 
 def _widen(log: DeltaLog) -> DeltaLog:
@@ -248,76 +207,64 @@ def _widen(log: DeltaLog) -> DeltaLog:
     missing = _missing(log)
     if not missing:
         return log
-    with named(log.location.full(log.table.name, _LOG)):
-        try:
-            log._delta.alter.add_columns(missing, commit_properties=_properties(0, with_transaction=False))
-        except CommitFailedError:
-            again = DeltaLog(log.location, log.table)
-            if _missing(again):  # otherwise somebody else has added them, or we, and the answer was lost
-                raise
-            return again
+    from pregao.lake.store import deltatables
+
+    try:
+        deltatables.add_columns(log.location, log.table, missing)
+    except LakeDamagedError as error:
+        again = DeltaLog(log.location, log.table)
+        if not isinstance(error.__cause__, deltatables.CommitFailedError) or _missing(again):
+            raise
+        return again  # somebody else has added them, or we, and the answer was lost
     return DeltaLog(log.location, log.table)
 
 
-def _missing(log: DeltaLog) -> list[Any]:
-    assert log._delta is not None
-    there = {field.name for field in log._delta.schema().fields}
-    return [field for field in _schema(log.table).fields if field.name not in there]
+def _missing(log: DeltaLog) -> list[str]:
+    return [name for name in log.table.schema.names if name not in log.columns]
 
 
-def _schema(table: Table) -> Schema:
-    """With what is said of each column as its comment, for whoever reads the tables by other means."""
-    commented = [
-        field.with_metadata({"comment": comment_of(table.by_name[field.name])}) for field in table.schema
-    ]
-    return Schema.from_arrow(pa.schema(commented))
+def entry_text(
+    table: Table, adds: Sequence[DataFile], removes: Sequence[DataFile], now_ms: int, data_change: bool,
+    lake_version: int,
+) -> str:  # fmt: skip
+    """An entry as Delta has it, a line for each action."""
+    about = {
+        "timestamp": now_ms, "operation": "WRITE", "engineInfo": "pregao", _MARK: str(lake_version),
+        "operationParameters": {"mode": "Append", "partitionBy": json.dumps(list(table.partitions))},
+    }  # fmt: skip
+    actions: list[dict[str, Any]] = [{"commitInfo": about}]
+    for file in removes:
+        action = {
+            "path": quote(file.path, _PLAIN), "dataChange": data_change, "deletionTimestamp": now_ms,
+            "extendedFileMetadata": True, "partitionValues": dict(file.partition), "size": file.size,
+        }  # fmt: skip
+        actions.append({"remove": action})
+    for file in adds:
+        action = {
+            "path": quote(file.path, _PLAIN), "partitionValues": dict(file.partition), "size": file.size,
+            "modificationTime": now_ms, "dataChange": data_change, "stats": file.statistics,
+        }  # fmt: skip
+        actions.append({"add": action})
+    actions.append({"txn": {"appId": APPLICATION, "version": lake_version, "lastUpdated": now_ms}})
+    return "\n".join(json.dumps(each, separators=(",", ":")) for each in actions)
 
 
-def _properties(lake_version: int, *, with_transaction: bool) -> CommitProperties:
-    transactions: Sequence[Transaction] = [Transaction(APPLICATION, lake_version)] if with_transaction else []
-    return CommitProperties(
-        custom_metadata={_MARK: str(lake_version)},
-        max_commit_retries=0,
-        app_transactions=list(transactions),
+def _may_equal(table: Table, statistics: dict[str, Any], condition: Condition) -> bool:
+    """Whether a file with these figures may have rows of an equal value."""
+    name = condition.column
+    least, greatest = (
+        logged_figures(table, {name: told[name]}).get(name) if name in told else None
+        for told in (statistics.get("minValues") or {}, statistics.get("maxValues") or {})
     )
+    if least is None or greatest is None:
+        return True  # without figures it must be read
+    return range_fits(least, greatest, condition)
 
 
-def _taken(location: Location, table: Table, version: int) -> bool:
-    return location.size(table.name, _LOG, f"{version:020}.json") is not None
-
-
-def _chosen(listed: Any, condition: Condition) -> Any:
-    """Which files may have an equal value; None: nothing is known of that."""
-    if condition.operator not in ("=", "in"):
-        return None
-    values = condition.value if condition.operator == "in" else (condition.value,)
-    try:
-        return _equal(listed, condition.column, values)
-    except pa.ArrowInvalid:  # a value that the column cannot have: `prune` knows
-        return None
-
-
-def _equal(listed: Any, column: str, values: Sequence[Any]) -> Any:
-    name = f"{_PARTITION}{column}"
-    if name in listed.column_names:
-        return pc.is_in(listed[name], pa.array(values, listed[name].type))
-    least, greatest = f"min.{column}", f"max.{column}"
-    if len(values) != 1 or not {least, greatest} <= set(listed.column_names):
-        return None
-    value = pa.scalar(values[0], listed[least].type)
-    inside = pc.and_(pc.less_equal(listed[least], value), pc.greater_equal(listed[greatest], value))
-    return pc.fill_null(inside, True)  # without figures it must be read
-
-
-def live_file(table: str, row: dict[str, Any]) -> LiveFile:
-    def part(prefix: str) -> dict[str, Any]:
-        start = len(prefix)
-        found = {name[start:]: value for name, value in row.items() if name.startswith(prefix)}
-        return {name: value for name, value in found.items() if value is not None}
-
-    start = len(_PARTITION)
-    partition = {name[start:]: value for name, value in row.items() if name.startswith(_PARTITION)}
+def live_file(table: Table, path: str, size: int, statistics: dict[str, Any]) -> LiveFile:
+    least = logged_figures(table, statistics.get("minValues") or {})
+    greatest = logged_figures(table, statistics.get("maxValues") or {})
     return LiveFile(
-        table, row["path"], row["size_bytes"], row["num_records"] or 0, partition,
-        part("min."), part("max."), part("null_count."),
+        table.name, path, size, statistics.get("numRecords") or 0,
+        partition_of(table, path.rpartition("/")[0]), least, greatest, statistics.get("nullCount") or {},
     )  # fmt: skip

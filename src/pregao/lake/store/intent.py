@@ -13,7 +13,8 @@ from typing import Any, Final, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pregao.lake.errors import LakeConflictError, NotWholeError, WrongIntentError
+from pregao.lake.errors import LakeConflictError, LakeDamagedError, NotWholeError, WrongIntentError
+from pregao.lake.store.checkpoints import LOG
 from pregao.lake.store.deltalog import DeltaLog, FasterError, ready_log
 from pregao.lake.store.files import DataFile, write_file
 from pregao.lake.store.livefile import LiveFile, live, may_speak_of
@@ -177,6 +178,11 @@ def _actions(
     mine = intent.change.of(log.table.name)
     if log.version == base_version:
         return list(mine.adds), list(mine.removes)
+    if log.version < base_version:
+        raise LakeDamagedError(
+            f"its log ends with version {log.version}, lake version {intent.base} has {base_version}",
+            file=location.full(log.table.name, LOG),
+        )
     _refuse_foreign(location, log, base_version)
     base = live_files(location, log.table.name, base_version)
     now = {file.path: file.data_file() for file in log.files}

@@ -43,9 +43,9 @@ def rebuild_command(location: Location) -> str:
 def _capture_folders(location: Location) -> list[str]:
     """Folders of the captures of all units."""
     found: set[str] = set()
-    for file in DeltaLog(location, UNITS).files:
-        name = location.full(UNITS.name, file.path)
-        with named(name), location.filesystem.open_input_file(location.path(UNITS.name, file.path)) as source:
+    for path in DeltaLog(location, UNITS).paths:
+        name = location.full(UNITS.name, path)
+        with named(name), location.filesystem.open_input_file(location.path(UNITS.name, path)) as source:
             rows = pq.ParquetFile(source).read(columns=["inputs"]).column(0).to_pylist()
         found |= {posixpath.dirname(each["path"]) for row in rows for each in json.loads(row)}
     return sorted(found)

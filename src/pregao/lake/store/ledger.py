@@ -1,6 +1,6 @@
 """Which lake versions there are, and which version of each table belongs to them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -10,7 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pregao.lake.errors import LakeDamagedError, NoLakeError, named
-from pregao.lake.store.deltalog import DeltaLog, damaged_entry
+from pregao.lake.reading.conditions import Condition
+from pregao.lake.store.checkpoints import LOG
+from pregao.lake.store.deltalog import DeltaLog
 from pregao.lake.store.files import DataFile, write_file
 from pregao.lake.store.intent import Intent, Label, read_intent
 from pregao.lake.store.layout import check_layout
@@ -21,6 +23,7 @@ from pregao.lake.tables.table import Table
 
 ABANDONED: Final = "abandoned"
 _NO_TABLE: Final = ""
+_FEW: Final = 16  # versions that are looked for one by one: nearly always the newest is the last
 
 
 @dataclass(frozen=True)
@@ -64,14 +67,14 @@ class Ledger:
 
     def __init__(self, location: Location) -> None:
         self._location = location
+        location.delta_uri(COMMITS.name)  # some names are refused
         # In this order: an intent that is not in `commits` must be one that is still under way.
         self._intents = _open_intents(location)
         self.commits = DeltaLog(location, COMMITS)
-        self.commits.check_entries()
         for log in (self.commits, self._intents):
             if isinstance(log, DeltaLog):
                 check_layout(location, log)
-        self._commit_files = _by_version(self.commits.files)
+        self._known: dict[tuple[str, int], LiveFile | None] = {}
 
     @property
     def intents(self) -> DeltaLog:
@@ -79,9 +82,15 @@ class Ledger:
             raise self._intents
         return self._intents
 
-    @cached_property
-    def _intent_files(self) -> dict[int, LiveFile]:
-        return _by_version(self.intents.files)
+    def _file(self, log: DeltaLog, number: int) -> LiveFile | None:
+        """Of a lake version in one of the two; None: there is none, or it has been forgotten. The newest are
+        in the entries that were read anyway."""
+        key = log.table.name, number
+        if key not in self._known:
+            wanted = [Condition(LAKE_VERSION, "=", number)]
+            found = log.newest_files_where(wanted) or log.files_where(wanted)
+            self._known[key] = found[0] if found else None
+        return self._known[key]
 
     @property
     def exists(self) -> bool:
@@ -90,27 +99,35 @@ class Ledger:
     @property
     def last_number(self) -> int:
         """The greatest number ever claimed, also of what was abandoned."""
-        return max((*self._intent_files, *self._commit_files, self.intents.transaction), default=0)
+        return max(self.intents.transaction, self.commits.transaction)
 
-    @property
+    @cached_property
     def numbers(self) -> list[int]:
-        return sorted(self._commit_files)
+        """All that are there. Whoever wants one of them, or the newest, need not ask for all."""
+        return sorted(int(file.partition[LAKE_VERSION]) for file in self.commits.files)
+
+    def since(self, base: int) -> list[int]:
+        """Those after `base` that can be seen."""
+        numbers = range(base + 1, self.commits.transaction + 1)
+        return [number for number in numbers if self.is_visible(number)]
 
     @property
     def pending(self) -> list[int]:
-        """Claimed, and neither committed nor abandoned. There can be one; more would be damage."""
-        return sorted(set(self._intent_files) - set(self._commit_files))
+        """Claimed, and neither committed nor abandoned. There can be one, for nobody claims a number before
+        that; more would be damage."""
+        numbers = range(self.commits.transaction + 1, self.intents.transaction + 1)
+        return [number for number in numbers if self._file(self.intents, number) is not None]
 
     def intent(self, number: int) -> Intent | None:
         """None when it has been expired."""
-        file = self._intent_files.get(number)
+        file = self._file(self.intents, number)
         return None if file is None else read_intent(self._location, file.path, number)
 
     def version(self, number: int | None = None) -> LakeVersion:
         """A lake version; without a number the newest that can be seen."""
         if number is None:
             return self._newest()
-        if number not in self._commit_files:
+        if self._file(self.commits, number) is None:
             raise NoLakeError(f"{self._location.uri} has no lake version {number}{self._choice()}")
         found = self._read(number)
         if found.is_abandoned:
@@ -118,7 +135,7 @@ class Ledger:
         return found
 
     def is_visible(self, number: int) -> bool:
-        return number in self._commit_files and not self._read(number).is_abandoned
+        return self._file(self.commits, number) is not None and not self._read(number).is_abandoned
 
     def committed_ns(self, number: int) -> int:
         return self._read(number).committed_ns
@@ -128,19 +145,29 @@ class Ledger:
         return [version for version in map(self._read, self.numbers) if not version.is_abandoned]
 
     def _newest(self) -> LakeVersion:
-        for number in reversed(self.numbers):
+        for number in self._newest_first():
             version = self._read(number)
             if not version.is_abandoned:
                 return version
         return LakeVersion(0)
 
+    def _newest_first(self) -> Iterator[int]:
+        last = self.commits.transaction
+        first = max(last - _FEW, 0)
+        yield from (number for number in range(last, first, -1) if self._file(self.commits, number))
+        if first:
+            yield from (number for number in reversed(self.numbers) if number <= first)
+
     def _read(self, number: int) -> LakeVersion:
-        path = self._commit_files[number].path
+        file = self._file(self.commits, number)
+        if file is None:
+            raise NoLakeError(f"{self._location.uri} has no lake version {number}")
+        path = file.path
         with (
             named(self._location.full(COMMITS.name, path)),
-            self._location.filesystem.open_input_file(self._location.path(COMMITS.name, path)) as file,
+            self._location.filesystem.open_input_file(self._location.path(COMMITS.name, path)) as source,
         ):
-            rows = pq.ParquetFile(file).read().to_pylist()
+            rows = pq.ParquetFile(source).read().to_pylist()
             first = rows[0]
         tables = [
             TableVersion(
@@ -159,16 +186,15 @@ class Ledger:
 
 
 def whole_table(location: Location, table: Table, version: LakeVersion) -> DeltaLog:
-    """The log of a table in a lake version. One that has lost an entry still opens: it is held against what
-    was counted at the commit."""
+    """The log of a table in a lake version, held against what was counted at the commit: an entry of which
+    something is lost can still be read."""
     told = version.tables[table.name]
     log = DeltaLog(location, table, told.delta_version)
-    files, rows, _ = log.totals
-    if (files, rows) != (told.files, told.rows):
+    if log.count != told.files:
         raise LakeDamagedError(
-            f"the log of table {table.name} has lost something: it names {files} files,"
+            f"the log of table {table.name} has lost something: it names {log.count} files,"
             f" lake version {version.number} has {told.files} with {told.rows} rows",
-            file=damaged_entry(location, table),
+            file=location.full(table.name, LOG),
         )
     return log
 
@@ -196,11 +222,6 @@ def write_version(
 def _open_intents(location: Location) -> DeltaLog | LakeDamagedError:
     try:
         log = DeltaLog(location, INTENTS)
-        log.check_entries()
     except LakeDamagedError as error:
         return error
     return log
-
-
-def _by_version(files: Iterable[LiveFile]) -> dict[int, LiveFile]:
-    return {int(file.partition[LAKE_VERSION]): file for file in files}

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pregao.lake.store.files import DataFile, statistics_json
 from pregao.lake.tables.catalogue import find_table
-from pregao.lake.tables.table import UnitKey
+from pregao.lake.tables.table import Table, UnitKey
 from pregao.lake.tables.types import DATE
 
 OF_DATE: Final = "of_date"
@@ -46,14 +46,15 @@ def may_speak_of(file: LiveFile, day: date) -> bool:
 def live(file: DataFile) -> LiveFile:
     """A file of a unit that is not committed yet."""
     partition, told = UnitKey.of_partition(file.partition).where, json.loads(file.statistics)
-    least, greatest = (_figures(file.table, told[name]) for name in ("minValues", "maxValues"))
+    table = find_table(file.table)
+    least, greatest = (logged_figures(table, told[name]) for name in ("minValues", "maxValues"))
     nulls = told["nullCount"]
     return LiveFile(file.table, file.path, file.size, file.rows, partition, least, greatest, nulls)
 
 
-def _figures(table: str, told: dict[str, Any]) -> dict[str, Any]:
-    """As a log gives them: dates are dates."""
-    columns = find_table(table).by_name
+def logged_figures(table: Table, told: dict[str, Any]) -> dict[str, Any]:
+    """Least or greatest values of a file's statistics: dates are dates."""
+    columns = table.by_name
     return {
         name: date.fromisoformat(value) if columns[name].type is DATE else value
         for name, value in told.items()

@@ -7,10 +7,12 @@ come from the usual environment: AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID
 import os
 import posixpath
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
+from uuid import uuid4
 
 from pyarrow import fs
 
@@ -101,6 +103,22 @@ class Location:
         with named(self.full(*parts)), self.filesystem.open_input_stream(self.path(*parts)) as stream:
             data: bytes = stream.read()
         return data
+
+    def create(self, content: bytes, *parts: str) -> bool:
+        """A file of this machine, whole under its name or not at all; False: there is one already."""
+        target = self.path(*parts)
+        written = f"{target}.{uuid4().hex[:8]}.part"
+        with named(self.full(*parts)):
+            try:
+                with open(written, "xb") as file:
+                    file.write(content)
+                os.link(written, target)
+            except FileExistsError:
+                return False
+            finally:
+                with suppress(FileNotFoundError):
+                    os.unlink(written)
+        return True
 
     def make_folder(self, *parts: str) -> None:
         with named(self.full(*parts)):

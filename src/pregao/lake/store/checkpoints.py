@@ -1,0 +1,286 @@
+"""Checkpoints of a table's log: what all its entries up to a version say, as one Parquet file.
+
+Any reader of Delta takes them. Ours are sorted by partition and cut into row groups that have figures of
+the partitions in them (`partitionValues_parsed`). Whoever wants some partitions reads only those: what that
+costs does not grow with the table. Checkpoints that others wrote are read as a whole.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
+from functools import cached_property
+from typing import Any, Final
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pregao.lake.errors import named
+from pregao.lake.reading.arrow import range_fits
+from pregao.lake.reading.conditions import Condition
+from pregao.lake.store.location import Location
+from pregao.lake.tables.ledger import LAKE_VERSION
+from pregao.lake.tables.table import Table
+from pregao.lake.tables.types import DATE, LONG
+
+LOG: Final = "_delta_log"
+HINT: Final = "_last_checkpoint"
+INTERVAL: Final = 10  # entries: as many are read after a checkpoint at most
+_GROUP_FILES: Final = 4096
+_GROUP_VERSIONS: Final = 128  # of the tables of lake versions: the newest few are wanted
+_HEADS: Final = ("protocol", "metaData", "txn")
+_PARSED: Final = "partitionValues_parsed"
+_TEXTS: Final = pa.map_(pa.string(), pa.string())
+_TYPES: Final = {
+    "protocol": pa.struct([
+        ("minReaderVersion", pa.int32()), ("minWriterVersion", pa.int32()),
+        ("readerFeatures", pa.list_(pa.string())), ("writerFeatures", pa.list_(pa.string())),
+    ]),
+    "metaData": pa.struct([
+        ("id", pa.string()), ("name", pa.string()), ("description", pa.string()),
+        ("format", pa.struct([("provider", pa.string()), ("options", _TEXTS)])),
+        ("schemaString", pa.string()), ("partitionColumns", pa.list_(pa.string())),
+        ("createdTime", pa.int64()), ("configuration", _TEXTS),
+    ]),
+    "txn": pa.struct([("appId", pa.string()), ("version", pa.int64()), ("lastUpdated", pa.int64())]),
+}  # fmt: skip
+ADDED: Final = pa.schema([  # what is read of a file
+    ("path", pa.string()), ("size", pa.int64()), ("modificationTime", pa.int64()),
+    ("dataChange", pa.bool_()), ("stats", pa.string()),
+])  # fmt: skip
+
+
+def name_of(version: int) -> str:
+    return f"{version:020}.checkpoint.parquet"
+
+
+def partition_of(table: Table, folder: str) -> dict[str, Any]:
+    """Values of the partition columns, as typed as the columns are, from the folder of a file: all files of
+    a lake are written into such folders."""
+    found: dict[str, Any] = {}
+    for part in folder.split("/"):
+        name, _, text = part.partition("=")
+        if name in table.partitions:
+            found[name] = _typed(table, name, text)
+    if len(found) != len(table.partitions):
+        raise ValueError(f"no folder of table {table.name}: {folder!r}")
+    return found
+
+
+def _typed(table: Table, name: str, text: str) -> Any:
+    kind = table.by_name[name].type
+    if kind is DATE:
+        return date.fromisoformat(text)
+    return int(text) if kind is LONG else text
+
+
+class Checkpoint:
+    """One that is there."""
+
+    def __init__(self, location: Location, table: Table, version: int) -> None:
+        self._location, self._table, self.version = location, table, version
+        self._read: dict[int, Any] = {}  # the row groups that were asked for
+
+    @property
+    def name(self) -> str:
+        return self._location.full(self._table.name, LOG, name_of(self.version))
+
+    @cached_property
+    def _file(self) -> Any:
+        path = self._location.path(self._table.name, LOG, name_of(self.version))
+        with named(self.name):
+            return pq.ParquetFile(self._location.filesystem.open_input_file(path))
+
+    @cached_property
+    def _columns(self) -> dict[str, int]:
+        schema = self._file.metadata.schema
+        return {schema.column(index).path: index for index in range(len(schema))}
+
+    @cached_property
+    def heads(self) -> list[dict[str, Any]]:
+        """The actions that are not about files."""
+        found: list[dict[str, Any]] = []
+        with named(self.name):
+            groups = [each for each in range(self._file.num_row_groups) if self._has_heads(each)]
+            rows = self._file.read_row_groups(groups, columns=list(_HEADS))
+            for name in _HEADS:
+                column = rows[name]
+                found += [{name: value} for value in column.filter(column.is_valid()).to_pylist()]
+        return found
+
+    def _has_heads(self, group: int) -> bool:
+        leaves = ("protocol.minReaderVersion", "txn.appId")
+        about = [self._file.metadata.row_group(group).column(self._columns[leaf]) for leaf in leaves]
+        return any(each.statistics is None or each.statistics.null_count < each.num_values for each in about)
+
+    @cached_property
+    def count(self) -> int:
+        """Files."""
+        with named(self.name):
+            return int(self._file.metadata.num_rows) - len(self.heads)
+
+    def adds(self, wanted: Sequence[Condition] = ()) -> Iterator[Any]:
+        """Files as tables with the columns path, size, modificationTime, dataChange, stats; of other
+        partitions too, for row groups are read as a whole."""
+        with named(self.name):
+            groups = [each for each in range(self._file.num_row_groups) if self._may_hold(each, wanted)]
+        for group in groups:
+            yield self._group(group)
+
+    def _group(self, group: int) -> Any:
+        if group not in self._read:
+            with named(self.name):
+                rows = self._file.read_row_group(group, columns=[f"add.{name}" for name in ADDED.names])
+                whole = rows["add"].combine_chunks()
+                files = whole.filter(whole.is_valid())
+                self._read[group] = pa.table([files.field(name) for name in ADDED.names], schema=ADDED)
+        return self._read[group]
+
+    def values_of(self, partition: str) -> Iterator[tuple[Any, Any]]:
+        """Of each row group the one value that all its files have; or None, and the files."""
+        for group in range(self._file.num_row_groups):
+            if not self._has_files(group):
+                continue
+            figures = self._figures(group, partition)
+            is_one = figures is not None and figures[0] == figures[1]
+            yield (figures[0], None) if figures is not None and is_one else (None, self._group(group))
+
+    def _may_hold(self, group: int, wanted: Sequence[Condition]) -> bool:
+        if not self._has_files(group):
+            return False
+        figures = ((self._figures(group, each.column), each) for each in wanted)
+        return all(told is None or range_fits(*told, condition) for told, condition in figures)
+
+    def _has_files(self, group: int) -> bool:
+        about = self._about(group, self._table.partitions[0])
+        figures = None if about is None else about.statistics
+        return about is None or figures is None or figures.null_count < about.num_values
+
+    def _figures(self, group: int, column: str) -> tuple[Any, Any] | None:
+        """Least and greatest value of a partition column; None: not known."""
+        about = self._about(group, column)
+        figures = None if about is None else about.statistics
+        return None if figures is None or not figures.has_min_max else (figures.min, figures.max)
+
+    def _about(self, group: int, column: str) -> Any:
+        index = self._columns.get(f"add.{_PARSED}.{column}")
+        return None if index is None else self._file.metadata.row_group(group).column(index)
+
+
+# Writing
+
+
+def write_checkpoint(
+    location: Location, table: Table, version: int, heads: Iterable[dict[str, Any]], files: Any
+) -> None:
+    """`files` as `Checkpoint.adds` gives them. Whole or not at all: whoever dies on the way leaves the log as
+    it was."""
+    rows = _sorted(table, files)
+    size = _GROUP_VERSIONS if table.partitions == (LAKE_VERSION,) else _GROUP_FILES
+    named_heads = list(heads)
+    sink = pa.BufferOutputStream()
+    schema = pa.schema([("add", _added_type(table)), *_TYPES.items()])
+    statistics = [f"add.{_PARSED}.{name}" for name in table.partitions]
+    options: dict[str, Any] = {
+        "compression": "zstd", "use_dictionary": statistics,
+        "write_statistics": [*statistics, "protocol.minReaderVersion", "txn.appId"],
+    }  # fmt: skip
+    with pq.ParquetWriter(sink, schema, **options) as writer:
+        writer.write_table(_heads_table(schema, named_heads))
+        for start in range(0, rows.num_rows, size):
+            writer.write_table(_adds_table(schema, table, rows.slice(start, size)), row_group_size=size)
+    content = sink.getvalue()
+    put_whole(location, content, table.name, LOG, name_of(version))
+    hint = {
+        "version": version, "size": rows.num_rows + len(named_heads), "sizeInBytes": content.size,
+        "numOfAddFiles": rows.num_rows,
+    }  # fmt: skip
+    put_whole(location, json.dumps(hint).encode(), table.name, LOG, HINT)
+
+
+def put_whole(location: Location, content: Any, *parts: str) -> None:
+    """A store puts objects whole; on a disk a file gets its name when it is."""
+    target = location.path(*parts)
+    written = f"{target}.{uuid4().hex[:8]}.part" if location.is_local else target
+    with named(location.full(*parts)):
+        with location.filesystem.open_output_stream(written, compression=None) as stream:
+            stream.write(content)
+        if written != target:
+            location.filesystem.move(written, target)
+
+
+def _sorted(table: Table, files: Any) -> Any:
+    """With the partition's columns beside."""
+    folders = [path.rpartition("/")[0] for path in files["path"].to_pylist()]
+    known = {folder: partition_of(table, folder) for folder in set(folders)}
+    for name in table.partitions:
+        values = pa.array([known[folder][name] for folder in folders], table.by_name[name].type.arrow)
+        files = files.append_column(name, values)
+    return files.sort_by([(name, "ascending") for name in (*table.partitions, "path")])
+
+
+def _added_type(table: Table) -> Any:
+    parsed = pa.struct([(name, table.by_name[name].type.arrow) for name in table.partitions])
+    return pa.struct([
+        ("path", pa.string()), ("partitionValues", _TEXTS), ("size", pa.int64()),
+        ("modificationTime", pa.int64()), ("dataChange", pa.bool_()), ("stats", pa.string()),
+        (_PARSED, parsed),
+    ])  # fmt: skip
+
+
+def _heads_table(schema: Any, heads: Sequence[dict[str, Any]]) -> Any:
+    columns = [pa.nulls(len(heads), schema.field("add").type)]
+    for name in _HEADS:
+        values = [_with_maps(head[name]) if name in head else None for head in heads]
+        columns.append(pa.array(values, _TYPES[name]))
+    return pa.table(columns, schema=schema)
+
+
+def _with_maps(value: Any) -> Any:
+    """Objects of JSON that are maps, as Arrow takes them."""
+    if not isinstance(value, dict):
+        return value
+    maps = ("options", "configuration")
+    return {
+        name: list(each.items()) if name in maps and isinstance(each, dict) else _with_maps(each)
+        for name, each in value.items()
+    }
+
+
+def _adds_table(schema: Any, table: Table, rows: Any) -> Any:
+    names, count = table.partitions, rows.num_rows
+    typed = [rows[name].combine_chunks() for name in names]
+    texts = list(zip(*(column.cast(pa.string()).to_pylist() for column in typed), strict=True))
+    keys = pa.array(list(names) * count, pa.string())
+    offsets = pa.array(range(0, len(names) * (count + 1), len(names)), pa.int32())
+    items = pa.array([each for row in texts for each in row], pa.string())
+    kind = schema.field("add").type
+    own = {name: rows[name].combine_chunks() for name in ADDED.names}
+    own["partitionValues"] = pa.MapArray.from_arrays(offsets, keys, items)
+    own[_PARSED] = pa.StructArray.from_arrays(typed, fields=list(kind.field(_PARSED).type))
+    added = pa.StructArray.from_arrays([own[field.name] for field in kind], fields=list(kind))
+    return pa.table([added, *(pa.nulls(count, _TYPES[name]) for name in _HEADS)], schema=schema)
+
+
+# Cleaning up
+
+
+def clean_log(location: Location, table: Table, oldest: int) -> list[str]:
+    """Names of entries and checkpoints that no version from `oldest` on needs: those before the newest
+    checkpoint that is not after it."""
+    names = [file.path for file in location.files(table.name, LOG)]
+    checkpoints = sorted(number for name in names if (number := checkpoint_version(name)) is not None)
+    first = max((number for number in checkpoints if number <= oldest), default=-1)
+    return sorted(name for name in names if 0 <= _version(name) < first)
+
+
+def checkpoint_version(name: str) -> int | None:
+    version = _version(name)
+    return version if version >= 0 and name == name_of(version) else None
+
+
+def _version(name: str) -> int:
+    """−1: neither an entry nor a checkpoint."""
+    head, _, rest = name.partition(".")
+    is_ours = len(head) == 20 and head.isdigit() and rest in ("json", "checkpoint.parquet")
+    return int(head) if is_ours else -1

@@ -1,0 +1,255 @@
+"""What a table's log says at a version: a checkpoint, and the entries after it.
+
+Read without the library that makes tables: that one lists all files of a table whenever it opens it. Here
+nothing is read but the entries since the last checkpoint, and of the checkpoint the partitions that somebody
+asks for.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from pregao.lake.errors import FileMissingError, LakeDamagedError
+from pregao.lake.reading.arrow import value_fits
+from pregao.lake.reading.conditions import Condition
+from pregao.lake.store.checkpoints import ADDED, HINT, LOG, Checkpoint, checkpoint_version, partition_of
+from pregao.lake.store.location import Location
+from pregao.lake.tables.table import Table
+
+_ADD, _REMOVE, _END = '{"add":{"path":"', '{"remove":{"path":"', "}}"
+_OF_FILES: Final = (_ADD, _REMOVE)
+_AT_ONCE: Final = 8  # requests to a store
+
+
+def entry_name(version: int) -> str:
+    return f"{version:020}.json"
+
+
+@dataclass(slots=True)
+class Tail:
+    """Entries after a checkpoint, put together. Lines of files are parsed when somebody asks for the file."""
+
+    added: dict[str, str] = field(default_factory=dict)  # lines by path
+    gone: set[str] = field(default_factory=set)  # paths of which the checkpoint knows nothing any more
+    balance: int = 0  # files that were added, less those that were removed
+
+    def take(self, line: str) -> None:
+        if not line:
+            return
+        path = _path_in(line, _ADD)
+        if path is None and _path_in(line, _REMOVE) is None:
+            action = json.loads(line)
+            if "add" in action:
+                path = unquote(action["add"]["path"])
+            elif "remove" not in action:
+                return
+        if path is not None:
+            self.added[path] = line
+            self.balance += 1
+            return
+        path = _path_in(line, _REMOVE) or unquote(json.loads(line)["remove"]["path"])
+        if self.added.pop(path, None) is None:
+            self.gone.add(path)
+        self.balance -= 1
+
+
+def _path_in(line: str, start: str) -> str | None:
+    """The path of a line that is whole, if it is written as usual."""
+    if not line.startswith(start) or not line.endswith(_END):
+        return None
+    end = line.index('"', len(start))
+    path = line[len(start) : end]
+    return None if "%" in path or "\\" in path else path
+
+
+class LogState:
+    """`version` −1: there is no table. Without a version the newest."""
+
+    def __init__(self, location: Location, table: Table, version: int | None = None) -> None:
+        self._location, self._table = location, table
+        self._read, self.checkpoint, self.version = self._opened(version)
+
+    def _opened(self, version: int | None) -> "tuple[dict[int, bytes], Checkpoint | None, int]":
+        begin = self._begin(version)
+        read, last = self._read_entries(begin, version)
+        while last != version and (now := self._begin(version)) != begin:
+            begin = now  # somebody has written a checkpoint, and may have removed the entries before it
+            read, last = self._read_entries(begin, version)
+        if last < 0 and version is None:
+            begin = self._newest_checkpoint(None)  # its mark is lost
+            if begin < 0:
+                return {}, None, -1
+            read, last = self._read_entries(begin, None)
+        missing = last + 1
+        if (version is not None and last != version) or (version is None and self._is_there(missing + 1)):
+            raise LakeDamagedError("entry of the log is missing", file=self._name(missing))
+        return read, None if begin < 0 else Checkpoint(self._location, self._table, begin), last
+
+    def _begin(self, version: int | None) -> int:
+        """The checkpoint to begin with; −1: none."""
+        hint = -1
+        with suppress(FileMissingError, ValueError, KeyError, TypeError):
+            hint = int(json.loads(self._location.read(self._table.name, LOG, HINT))["version"])
+        return hint if version is None or hint <= version else self._newest_checkpoint(version)
+
+    def _newest_checkpoint(self, version: int | None) -> int:
+        names = (file.path for file in self._location.files(self._table.name, LOG))
+        found = (number for name in names if (number := checkpoint_version(name)) is not None)
+        return max((number for number in found if version is None or number <= version), default=-1)
+
+    def _read_entries(self, begin: int, version: int | None) -> tuple[dict[int, bytes], int]:
+        """After a checkpoint, and the number of the last."""
+        read: dict[int, bytes] = {}
+        for number, content in self._entries(begin + 1, version):
+            if content is None:
+                break
+            if not content.strip():  # what a machine that lost its power can leave of a file
+                raise LakeDamagedError("entry of the log is empty", file=self._name(number))
+            read[number] = content
+        return read, begin + len(read)
+
+    @contextmanager
+    def _naming(self, number: int) -> Iterator[None]:
+        try:
+            yield
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            reason = f"entry of the log cannot be read: {error}"
+            raise LakeDamagedError(reason, file=self._name(number)) from error
+
+    @cached_property
+    def tail(self) -> Tail:
+        """Entries are parsed when somebody asks for files: who only commits need not know them."""
+        found = Tail()
+        for number, content in self._read.items():
+            with self._naming(number):
+                for line in content.decode().splitlines():
+                    found.take(line)
+        return found
+
+    def _entries(self, first: int, version: int | None) -> Iterator[tuple[int, bytes | None]]:
+        """Up to the version, or to the first that is not there."""
+        if version is None or self._location.is_local:
+            number = first
+            while version is None or number <= version:
+                yield number, self._entry(number)
+                number += 1
+            return
+        numbers = range(first, version + 1)
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            yield from zip(numbers, pool.map(self._entry, numbers), strict=True)
+
+    def _entry(self, number: int) -> bytes | None:
+        try:
+            return self._location.read(self._table.name, LOG, entry_name(number))
+        except FileMissingError:
+            return None
+
+    def _is_there(self, number: int) -> bool:
+        return self._location.size(self._table.name, LOG, entry_name(number)) is not None
+
+    def _name(self, number: int) -> str:
+        return self._location.full(self._table.name, LOG, entry_name(number))
+
+    # What it says
+
+    @cached_property
+    def heads(self) -> list[dict[str, Any]]:
+        """The actions that hold, but for those about files."""
+        found = [] if self.checkpoint is None else list(self.checkpoint.heads)
+        for number, content in self._read.items():
+            with self._naming(number):
+                lines = content.decode().splitlines()
+                found += [json.loads(line) for line in lines if line and not line.startswith(_OF_FILES)]
+        held: dict[tuple[str, str], dict[str, Any]] = {}
+        for action in found:
+            for name in ("protocol", "metaData", "txn"):
+                if name in action:
+                    held[name, action[name]["appId"] if name == "txn" else ""] = {name: action[name]}
+        return list(held.values())
+
+    def transaction(self, application: str) -> int | None:
+        told = (each["txn"] for each in self.heads if "txn" in each)
+        return next((int(each["version"]) for each in told if each["appId"] == application), None)
+
+    @cached_property
+    def columns(self) -> set[str]:
+        text = next(each["metaData"]["schemaString"] for each in self.heads if "metaData" in each)
+        return {column["name"] for column in json.loads(text)["fields"]}
+
+    @cached_property
+    def count(self) -> int:
+        """Files."""
+        return self.tail.balance + (0 if self.checkpoint is None else self.checkpoint.count)
+
+    def files(self, conditions: Sequence[Condition] = (), *, newest_only: bool = False) -> Any:
+        """Those of partitions for which all conditions hold: a table of path, size, modificationTime,
+        dataChange and stats. Conditions on other columns are left out. `newest_only`: those that were added
+        since the checkpoint."""
+        wanted = [each for each in conditions if each.column in self._table.partitions]
+        parts = []
+        for rows in () if self.checkpoint is None or newest_only else self.checkpoint.adds(wanted):
+            keep = self._keep(rows["path"].to_pylist(), wanted)
+            parts.append(rows if keep is None else rows.filter(keep))
+        return pa.concat_tables([*parts, self._added(wanted)])
+
+    def paths(self, conditions: Sequence[Condition] = ()) -> set[str]:
+        """The same, their paths only."""
+        wanted = [each for each in conditions if each.column in self._table.partitions]
+        chosen = Folders(self._table, wanted)
+        found = {path for path in self.tail.added if chosen.have(path)}
+        for rows in () if self.checkpoint is None else self.checkpoint.adds(wanted):
+            found.update(path for path in rows["path"].to_pylist() if chosen.have(path))
+        return found - (self.tail.gone - self.tail.added.keys())
+
+    def values_of(self, partition: str) -> set[Any]:
+        """Different values of a partition column. Where all files of a row group have the same, it is not
+        read."""
+        folders = {path.rpartition("/")[0] for path in self.tail.added}
+        found: set[Any] = set()
+        for value, rows in () if self.checkpoint is None else self.checkpoint.values_of(partition):
+            if rows is None:
+                found.add(value)
+            else:
+                folders |= {path.rpartition("/")[0] for path in rows["path"].to_pylist()}
+        return found | {partition_of(self._table, folder)[partition] for folder in folders}
+
+    def _keep(self, paths: list[str], wanted: Sequence[Condition]) -> Any:
+        if not wanted and not self.tail.gone:
+            return None
+        chosen = Folders(self._table, wanted)
+        gone = self.tail.gone
+        return pa.array([path not in gone and chosen.have(path) for path in paths], pa.bool_())
+
+    def _added(self, wanted: Sequence[Condition]) -> Any:
+        chosen = Folders(self._table, wanted)
+        adds = [json.loads(line)["add"] for path, line in self.tail.added.items() if chosen.have(path)]
+        rows = [{name: add.get(name) for name in ADDED.names} for add in adds]
+        for row in rows:
+            row["path"] = unquote(row["path"])
+        return pa.Table.from_pylist(rows, schema=ADDED)
+
+
+class Folders:
+    """Which paths are of wanted partitions. Each folder is looked at once."""
+
+    def __init__(self, table: Table, wanted: Sequence[Condition]) -> None:
+        self._table, self._wanted = table, wanted
+        self._known: dict[str, bool] = {}
+
+    def have(self, path: str) -> bool:
+        if not self._wanted:
+            return True
+        folder = path.rpartition("/")[0]
+        found = self._known.get(folder)
+        if found is None:
+            values = partition_of(self._table, folder)
+            found = all(value_fits(values[each.column], each) for each in self._wanted)
+            self._known[folder] = found
+        return found
