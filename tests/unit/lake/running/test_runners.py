@@ -1,5 +1,7 @@
 """Who tries a task again, and what is told of one that fails."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from errno import EIO, ENOSPC
 from pathlib import Path
@@ -204,3 +206,27 @@ def test_a_group_that_is_there_stays(spark: Any) -> None:
     finally:
         for name in ("spark.job.description", "spark.jobGroup.id", "spark.job.interruptOnCancel"):
             context.setLocalProperty(name, None)
+
+
+_USED_AGAIN = """
+import resource
+import numpy as np
+from pregao.lake.running.runners import only_tasks
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    np.empty(96 << 20, np.uint8).fill(1)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+only_tasks()
+print(faults(), faults())
+"""
+
+
+def test_memory_of_a_large_array_is_used_again_by_the_next() -> None:
+    """In a process of its own: what is set holds for the whole of it."""
+    command = [sys.executable, "-c", _USED_AGAIN]
+    told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    first, second = map(int, told.split())
+    assert first > 1000, "nothing was seen of pages being touched for the first time"
+    assert second < first / 10
