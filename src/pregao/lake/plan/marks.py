@@ -20,6 +20,7 @@ from pregao.model.rows import Kind, Rows
 from pregao.model.streams import Feed, Stream
 
 _NOWHERE: Final = -1
+_SECOND_NS: Final = 1_000_000_000
 _MARKED: Final = (Kind.PHASE, Kind.CHANNEL_RESET, Kind.EMPTY_BOOK, Kind.SEQUENCE_RESET, Kind.DEFINITION)
 
 
@@ -29,6 +30,7 @@ class MarkReader:
         self._marks: list[Array] = []
         self._definitions: list[Defined] = []
         self._news: list[NewsMessage] = []
+        self._told = ToldDefinitions()
         self._known: dict[int, tuple[int, int]] = {}  # by id: hash of its definition, and the day it was told
         self._firsts: dict[int, tuple[tuple[int, int], int]] = {}  # told first, and which of ours it is
 
@@ -67,18 +69,18 @@ class MarkReader:
         places, sizes = self._reader.messages_at(rows)
         hashes = np.empty(len(rows), np.int64)
         hash_messages(places.ctypes.data, sizes.ctypes.data, len(rows), hashes.ctypes.data)
-        for row, value in zip(rows, hashes.tolist(), strict=True):
-            sent_ns = int(sent[row["packet"]])
-            if self.stream is not Stream.DEFINITION:
+        sent = sent[rows["packet"]]
+        if self.stream is not Stream.DEFINITION:
+            for row, sent_ns in zip(rows, sent.tolist(), strict=True):
                 self._define(row, sent_ns)
-                continue
-            # Loops tell the same again and again: once a day is enough, for a file may be of several.
-            security_id, told = int(row["security_id"]), (value, calendar_day(sent_ns))
-            if self._known.get(security_id) != told:
-                place = len(self._definitions)
-                is_told = self._define(row, sent_ns)
-                self._known[security_id] = told
-                self._firsts.setdefault(security_id, (told, place if is_told else _NOWHERE))
+            return
+        for number in self._told.news(rows["security_id"], hashes, sent).tolist():
+            row, sent_ns = rows[number], int(sent[number])
+            security_id, told = int(row["security_id"]), (int(hashes[number]), calendar_day(sent_ns))
+            place = len(self._definitions)
+            is_told = self._define(row, sent_ns)
+            self._known[security_id] = told
+            self._firsts.setdefault(security_id, (told, place if is_told else _NOWHERE))
 
     def _define(self, row: Any, sent_ns: int) -> bool:
         """Whether it can be read."""
@@ -113,6 +115,26 @@ class MarkReader:
     def finish(self) -> tuple[Array, list[Defined], list[NewsMessage]]:
         marks = np.concatenate(self._marks) if self._marks else np.zeros(0, MARK)
         return marks, self._definitions, self._news
+
+
+class ToldDefinitions:
+    """Loops tell the same again and again: once a day is enough, for a file may be of several."""
+
+    def __init__(self) -> None:
+        self._last = np.zeros((3, 0), np.int64)  # id, hash and day of what was told last, by id
+
+    def news(self, ids: Array, hashes: Array, sent: Array) -> Array:
+        """Which rows tell of an instrument what the row before them did not, or not on that day."""
+        seconds, which = np.unique(sent // _SECOND_NS, return_inverse=True)
+        days = np.array([calendar_day(second * _SECOND_NS) for second in seconds.tolist()], np.int64)[which]
+        before = self._last.shape[1]
+        told = np.concatenate([self._last, np.stack((ids, hashes, days))], axis=1)
+        order = np.argsort(told[0], kind="stable")
+        told = told[:, order]
+        again = (told[:, 1:] == told[:, :-1]).all(axis=0)
+        self._last = told[:, np.append(told[0, 1:] != told[0, :-1], True)]
+        found: Array = np.sort(order[np.insert(~again, 0, True)])
+        return found[found >= before] - before
 
 
 # Parts of news put together for a whole unit, at the place of the part that completed them.

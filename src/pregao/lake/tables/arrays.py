@@ -1,6 +1,7 @@
 """Arrow arrays from what kernels leave behind: int64 with a null value, and codes. Nothing is copied
 that need not be."""
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -93,11 +94,14 @@ _MORE: Final = ("time", "price", "size", "trade_id", "order_id", "ts_sample", "t
 def parquet_options(table: Table) -> dict[str, Any]:
     """For `pyarrow.parquet.ParquetWriter`. Without the Arrow schema in the file, so that decimals and
     words read as what they are."""
+    bare = table.encoded(Encoding.BARE_DELTA)
+    packed = [name for column in table.stored for name in _leaves(column.name, column.type.arrow)]
+    packed = [name for name in packed if name not in bare]
     return {
-        "compression": "zstd",
-        "compression_level": 1,
+        "compression": dict.fromkeys(packed, "zstd") | dict.fromkeys(bare, "none"),
+        "compression_level": dict.fromkeys(packed, 1),
         "use_dictionary": table.encoded(Encoding.DICTIONARY),
-        "column_encoding": dict.fromkeys(table.encoded(Encoding.DELTA), "DELTA_BINARY_PACKED"),
+        "column_encoding": dict.fromkeys([*table.encoded(Encoding.DELTA), *bare], "DELTA_BINARY_PACKED"),
         "store_decimal_as_integer": True,
         "store_schema": False,
         "version": "2.6",
@@ -107,3 +111,14 @@ def parquet_options(table: Table) -> dict[str, Any]:
         "write_page_checksum": True,  # zstd itself does not notice a flipped bit
         "coerce_timestamps": "us",
     }
+
+
+def _leaves(name: str, type_: Any) -> Iterator[str]:
+    """Where Parquet has the values of a column."""
+    if pa.types.is_list(type_):
+        yield from _leaves(f"{name}.list.element", type_.value_type)
+    elif pa.types.is_struct(type_):
+        for part in type_:
+            yield from _leaves(f"{name}.{part.name}", part.type)
+    else:
+        yield name

@@ -3,7 +3,7 @@
 from typing import Final
 
 from pregao.lake.tables.table import Column, Table, required, unit_columns, word
-from pregao.lake.tables.types import BOOL, INT, LONG, MOMENT, NAME, NANOSECONDS, SHORT, TEXT
+from pregao.lake.tables.types import BOOL, CONSTANT, INT, LONG, MOMENT, NAME, NANOSECONDS, SHORT, TEXT
 
 LAKE_VERSION: Final = "lake_version"
 LAYOUT: Final = "layout"
@@ -79,10 +79,10 @@ _TIMES: Final = (
     word("ts_event_kind", EVENT_TIME_KINDS, "whose time: mDEntryTimestamp (below version 15), transactTime"),
 )
 _PLACE: Final = (
-    Column("seq_version", INT, "sequenceVersion", skip=True),
+    Column("seq_version", CONSTANT, "sequenceVersion", skip=True),
     Column("seq_num", LONG, "sequenceNumber of the packet", skip=True),
     Column("msg_index", INT, "message in its packet, from 0; from 32768 on: of a snapshot"),
-    Column("entry", INT, "row of its message, from 0"),
+    Column("entry", CONSTANT, "row of its message, from 0"),
     Column("rpt_seq", LONG, "rptSeq of the instrument"),
 )
 _ARRIVAL: Final = (

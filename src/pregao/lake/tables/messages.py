@@ -9,6 +9,7 @@ from pregao.lake.tables.table import Column, Table, required, word
 from pregao.lake.tables.types import (
     BOOL,
     CODE,
+    CONSTANT,
     DATE,
     FINE_PRICE,
     INT,
@@ -50,8 +51,8 @@ PACKETS: Final = Table(
         Column("messages", INT),
         word("state_a", words.ARRIVALS, "on feed A; null: nobody captured it"),
         word("state_b", words.ARRIVALS, "on feed B; null: nobody captured it"),
-        Column("copies_a", INT),
-        Column("copies_b", INT),
+        Column("copies_a", CONSTANT),
+        Column("copies_b", CONSTANT),
         instrument=False,
     ),
     order=("stream", *BY_SEQUENCE),

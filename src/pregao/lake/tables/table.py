@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, Self
 
 import pyarrow as pa
 
-from pregao.lake.tables.types import CHANNEL_NUMBER, DATE, NAME, WORD, ColumnType, Encoding
+from pregao.lake.tables.types import CONSTANT, DATE, NAME, WORD, ColumnType, Encoding
 
 SYSTEM: Final = "system"
 TRADE_DATE: Final = "trade_date"
@@ -146,5 +146,5 @@ def unit_columns() -> tuple[Column, ...]:
         required(SYSTEM, NAME, "market data system that sent it"),
         required(TRADE_DATE, DATE, "trade date of the unit the row was built with"),
         required(SOURCE, NAME, "channel, by its number, or session, by its name"),
-        Column(CHANNEL, CHANNEL_NUMBER, "channel of the feed; null: it came by a session", skip=True),
+        Column(CHANNEL, CONSTANT, "channel of the feed; null: it came by a session", skip=True),
     )
