@@ -180,6 +180,7 @@ class Healing:
         if number not in self._stale:
             since_ns = self._lost_ns[place] if place in self._lost_ns else self._sent_at(place)
             self._stale[number] = place, since_ns
+            self._machine.waiting.stale[number] = True
 
     def _missed(self, number: int, place: int) -> None:
         """What a snapshot tells shows that messages of an instrument were lost, though no other message of
@@ -191,6 +192,7 @@ class Healing:
     def healed(self, number: int, place: int, how: str) -> None:
         since = self._stale.pop(number, None)
         if since is not None:
+            self._machine.waiting.stale[number] = False
             self._span("HEAL", number, since, place, how)
 
     def leave(self) -> None:

@@ -14,7 +14,7 @@ from pregao.lake.plan.units import NOWHERE
 from pregao.lake.slices.buffers import SliceFindings
 from pregao.lake.slices.feeds import read_placed
 from pregao.lake.slices.kernels.sampling import BOOK_ONCE, STATISTICS_ONCE
-from pregao.lake.slices.kernels.snapshots import MATCHED, RECORD_FIELDS, TOLD_FIELDS, settle_until
+from pregao.lake.slices.kernels.snapshots import EQUAL, MATCHED, RECORD_FIELDS, TOLD_FIELDS, settle_until
 from pregao.lake.slices.made_rows import make_empty
 from pregao.model.rows import ROW, ROW_SIZE, Kind, Rows
 
@@ -131,8 +131,9 @@ class WaitingSnapshots:
         self._findings, self._emitted = findings, emitted
         self._records: Array = np.zeros(0, _RECORD)
         self._loops: dict[int, LoadedLoop] = {}  # those that records are of
+        self.stale = np.zeros(len(sync), np.bool_)  # who is told when it is healed, as `healing` knows
         self._context = Context(TOLD_FIELDS)
-        self._context.set(records=self._records, other_at=NEVER)
+        self._context.set(records=self._records, other_at=NEVER, stale=self.stale)
         self.address = self._context.address
 
     def add(self, loaded: LoadedLoop, numbers: Array) -> None:
@@ -174,10 +175,12 @@ class WaitingSnapshots:
     def _forget_done(self) -> None:
         done = self._records[: self._context["next"]]
         first, stop = self._emitted
-        matched = (done["outcome"] == MATCHED) & (done["place"] >= first) & (done["place"] < stop)
-        loops, counts = np.unique(done["loop"][matched], return_counts=True)
-        for loop, count in zip(loops.tolist(), counts.tolist(), strict=True):
-            self._findings.count(loop, "matches", count)
+        emitted = (done["place"] >= first) & (done["place"] < stop)
+        for outcome, what in ((MATCHED, "matches"), (EQUAL, "equal")):
+            mine = emitted & (done["outcome"] == outcome)
+            loops, counts = np.unique(done["loop"][mine], return_counts=True)
+            for loop, count in zip(loops.tolist(), counts.tolist(), strict=True):
+                self._findings.count(loop, what, count)
         self._put(self._records[self._context["next"] :])
         waiting = set(self._records["loop"].tolist())
         self._loops = {number: loaded for number, loaded in self._loops.items() if number in waiting}

@@ -94,14 +94,13 @@ _MORE: Final = ("time", "price", "size", "trade_id", "order_id", "ts_sample", "t
 def parquet_options(table: Table) -> dict[str, Any]:
     """For `pyarrow.parquet.ParquetWriter`. Without the Arrow schema in the file, so that decimals and
     words read as what they are."""
-    bare = table.encoded(Encoding.BARE_DELTA)
-    packed = [name for column in table.stored for name in _leaves(column.name, column.type.arrow)]
-    packed = [name for name in packed if name not in bare]
+    leaves = [name for column in table.stored for name in _leaves(column.name, column.type.arrow)]
+    compressed = [name for name in leaves if name not in table.uncompressed]
     return {
-        "compression": dict.fromkeys(packed, "zstd") | dict.fromkeys(bare, "none"),
-        "compression_level": dict.fromkeys(packed, 1),
+        "compression": dict.fromkeys(leaves, "none") | dict.fromkeys(compressed, "zstd"),
+        "compression_level": dict.fromkeys(compressed, 1),
         "use_dictionary": table.encoded(Encoding.DICTIONARY),
-        "column_encoding": dict.fromkeys([*table.encoded(Encoding.DELTA), *bare], "DELTA_BINARY_PACKED"),
+        "column_encoding": dict.fromkeys(table.encoded(Encoding.DELTA), "DELTA_BINARY_PACKED"),
         "store_decimal_as_integer": True,
         "store_schema": False,
         "version": "2.6",

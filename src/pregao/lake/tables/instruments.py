@@ -99,13 +99,14 @@ QUOTES: Final = Table(
         )
     ),
     order=BY_INSTRUMENT,
+    bare_times=True,
 )  # fmt: skip
 # A column for each level and not a list: a level of an instrument, whose rows stand together, changes seldom.
 # The table takes two thirds of the room and of the time, and whoever wants the best price reads just that.
 DEPTH: Final = Table(
     "depth", "price levels of both sides, best first, where something changed",
     with_lineage(
-        Column("ts_sample", NANOSECONDS, "end of the interval the book was looked at"),
+        Column("ts_sample", LONG, "end of the interval the book was looked at"),
         *(
             column
             for side in _SIDES
@@ -118,6 +119,7 @@ DEPTH: Final = Table(
         ),
     ),
     order=BY_INSTRUMENT,
+    bare_times=True,
 )  # fmt: skip
 BOOK_CHECKPOINTS: Final = Table(
     "book_checkpoints", "an order of a whole book at an anchor; without order_id: the book is empty, without"

@@ -56,6 +56,7 @@ PACKETS: Final = Table(
         instrument=False,
     ),
     order=("stream", *BY_SEQUENCE),
+    bare_times=True,
 )  # fmt: skip
 ORDERS: Final = Table(
     "orders", "one book change",
@@ -72,6 +73,7 @@ ORDERS: Final = Table(
         Column("implied", BOOL), _RECOVERY, _EVENT_END, _VERSION,
     ),
     order=BY_INSTRUMENT,
+    bare_times=True,
 )  # fmt: skip
 TRADES: Final = Table(
     "trades", "a trade or its bust, as sent; key security_id, of_date, trade_id",

@@ -25,7 +25,6 @@ class Encoding(Enum):
 
     DICTIONARY = auto()
     DELTA = auto()  # DELTA_BINARY_PACKED: numbers near their neighbours
-    BARE_DELTA = auto()  # the same, not compressed: of times zstd takes as long as all else, for a fifth less
     PLAIN = auto()  # also what hardly ever changes: zstd makes nothing of it, and looks up nothing
 
 
@@ -38,6 +37,7 @@ class ColumnType:
     encoding: Encoding
     written: Any = None
     leaf: str = ""  # where Parquet has the values of a list, below the column
+    is_time: bool = False  # to the nanosecond or microsecond: `Table.bare_times`
 
     @property
     def to_write(self) -> Any:
@@ -60,8 +60,8 @@ LONG: Final = ColumnType(pa.int64(), "bigint", Encoding.DELTA)  # also for uint3
 CODE: Final = ColumnType(pa.int64(), "bigint", Encoding.DICTIONARY)  # few different numbers: firms
 CONSTANT: Final = ColumnType(pa.int32(), "int", Encoding.PLAIN)  # nearly always one in a file
 SIZE: Final = ColumnType(pa.int64(), "bigint", Encoding.DICTIONARY)  # quantities: round lots repeat
-NANOSECONDS: Final = ColumnType(pa.int64(), "bigint", Encoding.BARE_DELTA)
-MOMENT: Final = ColumnType(pa.timestamp("us", tz="UTC"), "timestamp", Encoding.BARE_DELTA)
+NANOSECONDS: Final = ColumnType(pa.int64(), "bigint", Encoding.DELTA, is_time=True)
+MOMENT: Final = ColumnType(pa.timestamp("us", tz="UTC"), "timestamp", Encoding.DELTA, is_time=True)
 DATE: Final = ColumnType(pa.date32(), "date", Encoding.DICTIONARY)
 PRICE: Final = _decimal(PRICE_SCALE)
 FINE_PRICE: Final = _decimal(FINE_SCALE)

@@ -12,7 +12,9 @@ _TOLD = st.tuples(st.integers(1, 4), st.integers(0, 2), st.integers(0, 60))  # i
 
 
 @given(st.lists(st.lists(_TOLD, min_size=1, max_size=12), max_size=4))
-def test_a_definition_is_news_once_a_day_and_when_it_changes(batches: list[list[tuple[int, int, int]]]) -> None:
+def test_a_definition_is_news_once_a_day_and_when_it_changes(
+    batches: list[list[tuple[int, int, int]]],
+) -> None:
     told, known = ToldDefinitions(), dict[int, tuple[int, int]]()
     for batch in batches:
         ids, hashes, hours = np.array(batch, np.int64).T

@@ -2,9 +2,11 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from pregao.lake.tables.arrays import TooLargeError, decimals, integers, moments, words
+from pregao.lake.tables.arrays import TooLargeError, decimals, integers, moments, parquet_options, words
 from pregao.lake.tables.catalogue import TABLES
 from pregao.model.rows import NULL
 
@@ -39,3 +41,15 @@ def test_times_and_numbers() -> None:
 
 def test_slices_and_strides_are_no_trouble() -> None:
     assert integers(np.arange(20)[3:9:2]).to_pylist() == [3, 5, 7]
+
+
+@pytest.mark.parametrize("name", ["orders", "instruments"])
+def test_every_leaf_is_compressed_but_the_times_of_large_tables(name: str) -> None:
+    table, sink = TABLES[name], pa.BufferOutputStream()
+    with pq.ParquetWriter(sink, table.written_schema, **parquet_options(table)) as writer:
+        writer.write_table(table.written_schema.empty_table())
+    group = pq.ParquetFile(pa.BufferReader(sink.getvalue())).metadata.row_group(0)
+    columns = [group.column(number) for number in range(group.num_columns)]
+    bare = {column.path_in_schema for column in columns if column.compression != "ZSTD"}
+    times = {"ts_event", "time", "ts_inserted", "ts_send", "ts_recv_a", "ts_recv_b"}
+    assert bare == (times if name == "orders" else set())

@@ -1,7 +1,7 @@
 """Snapshots that wait for their places: compared with the books, and settled where all is as it should be.
 
-That is what becomes of nearly all of them, tens of thousands a day. Whoever is not clean, or is told
-something else than is known, is left to `healing`.
+That is what becomes of nearly all of them, tens of thousands a day. Whoever is stale, or is told something
+else than is known, is left to `healing`.
 """
 
 from pregao.books import layout as t
@@ -9,7 +9,7 @@ from pregao.books.kernels.arena import address_of
 from pregao.books.kernels.by_price import bits_of, find_slot
 from pregao.books.kernels.rows import header_of
 from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u32, store_8, store_64
-from pregao.lake.slices.kernels.sampling import KNOWN_ONCE
+from pregao.lake.slices.kernels.sampling import BOOK_ONCE, KNOWN_ONCE, STATISTICS_ONCE
 from pregao.model import rows as r
 from pregao.recovery.instruments import (
     BOOK,
@@ -30,15 +30,19 @@ TOLD_FIELDS = (
     "next",
     "count",
     "other_at",  # something else is to be done before what stands after this place
+    "stale",  # a byte for each instrument: it is told when it is healed
 )
-RECORDS, NEXT, COUNT, OTHER_AT = range(0, 8 * len(TOLD_FIELDS), 8)
+RECORDS, NEXT, COUNT, OTHER_AT, STALE_TOLD = range(0, 8 * len(TOLD_FIELDS), 8)
 # A record: words of 64 bits.
 RECORD_FIELDS = ("place", "number", "orders", "order_count", "rpt_seq", "once", "loop", "row", "outcome")
 PLACE, NUMBER, ORDERS, ORDER_COUNT, RPT_SEQ, ONCE, _LOOP, _ROW, OUTCOME = range(0, 8 * len(RECORD_FIELDS), 8)
 RECORD_SIZE = 8 * len(RECORD_FIELDS)
-WAITS, MATCHED, OLDER, LEFT = range(4)  # outcomes
+WAITS, MATCHED, EQUAL, OLDER, LEFT = range(5)  # outcomes; EQUAL: it was not known to be right
 
-CLEAN, AWAITED, REPORTED = int(BookStatus.CLEAN), int(Mark.AWAITED), int(Mark.REPORTED)
+CLEAN, STALE = int(BookStatus.CLEAN), int(BookStatus.STALE)
+AWAITED, REPORTED = int(Mark.AWAITED), int(Mark.REPORTED)
+TOLD_AGAIN = int(Mark.AWAITED | Mark.REPLENISHING | Mark.RESTART)
+ONCE_BOTH = BOOK_ONCE | STATISTICS_ONCE
 
 
 @kernel
@@ -59,32 +63,47 @@ def settle_told(context, books, sync, at):
             return other_at >= at
         if other_at <= place:
             return False
-        outcome = _settle(record, books, sync + load_i64(record, NUMBER) * SYNC_SIZE, place)
+        number = load_i64(record, NUMBER)
+        stale = load_u8(load_i64(context, STALE_TOLD), number)
+        outcome = _settle(record, books, sync + number * SYNC_SIZE, place, stale)
         if outcome == LEFT:
             return False
         store_64(record, OUTCOME, outcome)
         store_64(context, NEXT, next_one + 1)
 
 
+@inlined
+def _is_plain_case(sync, stale):
+    """Whether all that can come of a snapshot that tells what is known is that it is right. What was known
+    once and may have missed something counts, too: after a loss that is nearly everybody."""
+    marks = load_u8(sync, MARKS)
+    if load_u8(sync, BOOK) == CLEAN and load_u8(sync, STATISTICS) == CLEAN:
+        return marks & AWAITED == 0
+    known_once = load_u8(sync, KNOWN_ONCE) & ONCE_BOTH == ONCE_BOTH
+    return load_u8(sync, BOOK) != STALE and marks & TOLD_AGAIN == 0 and stale == 0 and known_once
+
+
 @kernel
-def _settle(record, books, sync, place):
-    """A book that is clean and told as it is stays so."""
+def _settle(record, books, sync, place, stale):
+    """A book that is told as it is known is clean."""
     if place < load_i64(sync, COVERED):
         return OLDER
     rpt_seq = load_i64(record, RPT_SEQ)
-    if load_u8(sync, BOOK) != CLEAN or load_u8(sync, STATISTICS) != CLEAN:
-        return LEFT
-    if load_u8(sync, MARKS) & AWAITED or load_i64(sync, LAST) != rpt_seq:
+    if not _is_plain_case(sync, stale) or load_i64(sync, LAST) != rpt_seq:
         return LEFT
     number, orders, count = load_i64(record, NUMBER), load_i64(record, ORDERS), load_i64(record, ORDER_COUNT)
     if not same_book(books, number, orders, count):
         return LEFT
+    outcome = MATCHED if load_u8(sync, BOOK) == CLEAN else EQUAL
+    store_8(sync, BOOK, CLEAN)
+    if load_i64(record, ONCE) & STATISTICS_ONCE:
+        store_8(sync, STATISTICS, CLEAN)
     store_64(sync, COVERED, place)
     store_64(sync, LAST_AT, place)
     store_64(sync, BOUND, 0)
     store_8(sync, MARKS, REPORTED if rpt_seq != 0 else 0)
     store_8(sync, KNOWN_ONCE, load_u8(sync, KNOWN_ONCE) | load_i64(record, ONCE))
-    return MATCHED
+    return outcome
 
 
 @kernel
