@@ -28,6 +28,7 @@ from pregao.model.rows import NULL, Kind
 
 FIELDS: Final = ("kind", "at", "packet", "index", "rpt_seq", "security_id", "number", "time_ns", "version",
                  "quality")  # fmt: skip
+_Range = slice  # in `Lineage` the name is that of a field
 _WHOSE_TIME: Final = np.full(256, ENTRY, np.uint8)  # by kind (9)
 _WHOSE_TIME[[Kind.ORDER, Kind.SIDE, Kind.TRADE, Kind.BUST, Kind.EXECUTION]] = BY_VERSION
 _WHOSE_TIME[[Kind.STATE, Kind.PHASE]] = TRANSACT
@@ -95,9 +96,9 @@ class Lineage:
             codes[mine] = np.array([code for _, code in told])[which]
         return names(codes, self.texts)
 
-    def packets(self, numbers: Array) -> dict[str, Any]:
+    def packets(self, numbers: Array | _Range) -> dict[str, Any]:
         """Times of packets by their number in the slice."""
-        if (numbers == NO_PACKET).any():
+        if not isinstance(numbers, _Range) and (numbers == NO_PACKET).any():
             missing = numbers == NO_PACKET
             known = np.where(missing, 0, numbers)
             return {

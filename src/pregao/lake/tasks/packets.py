@@ -31,7 +31,7 @@ class PacketColumns:
     """Packets of the incremental stream that the slice emits. Their event is the first that they tell of."""
 
     merged: Merged
-    numbers: Array  # in the slice
+    numbers: slice  # in the slice, where they stand together: columns of them are no copies
     times: Array
     kinds: Array  # whose time it is
     quality: Array
@@ -39,10 +39,10 @@ class PacketColumns:
     @classmethod
     def of(cls, merged: Merged, first_rows: Array, lineage: Lineage) -> "PacketColumns":
         slice_ = lineage.slice
-        emitted = (merged.place >= slice_.start) & (merged.place < slice_.stop)
-        emitted[: merged.carried] = False  # they were told with the window before
-        mine = np.flatnonzero(emitted)
-        told_ns, told_by = first_rows[mine].T
+        first, stop = np.searchsorted(merged.place, [slice_.start, slice_.stop]).tolist()
+        first = max(first, merged.carried)  # those were told with the window before
+        mine = slice(first, max(first, stop))
+        told_ns, told_by = (np.ascontiguousarray(column) for column in first_rows[mine].T)
         times, kinds = lineage.times(told_ns, merged.sent[mine], whose_time(told_by, lineage.transacts_from))
         quality = np.where(merged.state_a[mine] & CONFLICT, int(Quality.FEEDS_DIFFER), 0)
         return cls(merged, mine, times, kinds, quality)
@@ -50,13 +50,13 @@ class PacketColumns:
 
 def packets_tables(packets: PacketColumns, messages: Array, lineage: Lineage) -> Iterator[Any]:
     """In parts, as a slice may have millions."""
-    for first in range(0, len(packets.numbers), PART_ROWS):
+    for first in range(0, len(packets.times), PART_ROWS):
         yield _table(packets, slice(first, first + PART_ROWS), messages, lineage)
 
 
 def _table(packets: PacketColumns, part: slice, messages: Array, lineage: Lineage) -> Any:
-    merged, mine = packets.merged, packets.numbers[part]
-    count = len(mine)
+    merged, count, begin = packets.merged, len(packets.times[part]), packets.numbers.start + part.start
+    mine = slice(begin, begin + count)
     columns: dict[str, Any] = {
         **lineage.moments(packets.times[part], packets.kinds[part]), **lineage.places(merged.place[mine]),
         **lineage.packets(mine), **lineage.common(count),
