@@ -196,6 +196,26 @@ def test_a_system_that_workers_lack_is_named(spark: Any) -> None:
         SparkRunner(spark).run(load_system, ["no_such_module:SYSTEM"], lambda done, total: None)
 
 
+def test_what_the_system_does_not_know_is_a_finding(tmp_path: Path) -> None:
+    """The lake asks the system: it knows no letters."""
+    recorder, strange = Recorder(tmp_path / "captures"), None
+    for packet in ToyExchange(8).day(60):
+        if strange is None and packet.stream is Stream.INCREMENTAL and b"\nO " in packet.payload:
+            packet = packet._replace(payload=packet.payload.replace(b"\nO ", b"\nZ ", 1))
+            strange = next(number for number, line in lines_of(packet) if line.startswith("Z"))
+        for feed in packet.feeds:
+            recorder.take(packet, feed)
+    recorder.close()
+    build([tmp_path / "captures"], tmp_path / "lake", system=NAME)
+    rows = (
+        Lake(tmp_path / "lake")
+        .arrow("quality", [("finding", "in", ["UNKNOWN_TEMPLATE", "UNKNOWN_VALUE"])])
+        .to_pylist()
+    )
+    told = [(row["finding"], row["found"], row["count"], row["seq_num"]) for row in rows]
+    assert told == [("UNKNOWN_TEMPLATE", str(ord("Z")), 1, strange)]
+
+
 def test_of_another_system_nothing_is_made(tmp_path: Path) -> None:
     record(6, tmp_path / "captures", loss=0.0)
     report = build([tmp_path / "captures"], tmp_path / "lake")

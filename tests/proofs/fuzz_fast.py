@@ -164,7 +164,11 @@ def _run(case: int, size: int) -> Result:
 
 
 def _difference(
-    plain: FastMessageDecoder, raw: bytes, found: Any, error: FastError | None, start: int,
+    plain: FastMessageDecoder,
+    raw: bytes,
+    found: Any,
+    error: FastError | None,
+    start: int,
 ) -> str:
     try:
         message = plain.decode(raw)

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from pregao.feeds.identity import Glimpse
-from pregao.feeds.port import ListedDefinition, Looked, Reading, RecoveryPolicy, RowFault
+from pregao.feeds.port import ListedDefinition, Looked, Reading, RecoveryPolicy, RowFault, UnknownContent
 from pregao.kernels import Kernel
 from pregao.model.errors import DecodeError, Fault
 from pregao.model.events import Definition, News
@@ -174,6 +174,9 @@ class ToyIdentity:
         return self.stream_of(marks)
 
 
+LETTERS: Final = b"DOXTSsRB"
+
+
 class ToyInspector:
     def look(self, base: int, offsets: Array, lengths: Array, seen: Array) -> Looked:
         places = zip(offsets.tolist(), lengths.tolist(), strict=True)
@@ -185,6 +188,16 @@ class ToyInspector:
 
     def count(self, addresses: Array, lengths: Array) -> Array:
         return np.ones(len(addresses), np.int64)
+
+    def unknown(self, base: int, offsets: Array, lengths: Array) -> list[UnknownContent]:
+        """Letters that no message begins with."""
+        found: dict[int, UnknownContent] = {}
+        for unit, (at, size) in enumerate(zip(offsets.tolist(), lengths.tolist(), strict=True)):
+            letter = string_at(base + at, min(size, 1))
+            if letter not in LETTERS:
+                known = found.get(ord(letter), UnknownContent("", ord(letter), 0, unit, 0))
+                found[ord(letter)] = known._replace(times=known.times + 1)
+        return list(found.values())
 
 
 class NoNews:

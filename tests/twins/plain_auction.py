@@ -65,7 +65,9 @@ def slow_theoretical(
 
 
 def slow_theoretical_of(
-    engine: Engine, market: InstrumentMarket, reference: int | None,
+    engine: Engine,
+    market: InstrumentMarket,
+    reference: int | None,
 ) -> tuple[int, int, int] | None:
     """Of the orders in a book, within the hard limits and above zero unless it is a strategy's."""
     low, high = engine.hooks.hard_limits(market) or ANY_PRICE

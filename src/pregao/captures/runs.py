@@ -70,9 +70,9 @@ def parts_of(path: str, part_bytes: int, run_packets: int = RUN_PACKETS) -> list
         head = reader.runs.reader.records.header.header_size
         starts = [(head, 0), *cuts]
         ends = [*(start for start, _ in cuts), source.size]
-    return [CapturePart(
-        head, start, end, records
-    ) for (start, records), end in zip(starts, ends, strict=True)]
+    return [
+        CapturePart(head, start, end, records) for (start, records), end in zip(starts, ends, strict=True)
+    ]
 
 
 class PartSource:

@@ -80,7 +80,9 @@ def _check_type(market: InstrumentMarket, order: EnteredOrder, rules: StateRules
 
 
 def _check_time_in_force(
-    market: InstrumentMarket, order: EnteredOrder, rules: StateRules,
+    market: InstrumentMarket,
+    order: EnteredOrder,
+    rules: StateRules,
 ) -> RejectReason | None:
     at_once = order.tif in _AT_ONCE
     if at_once and (not rules.match or order.type in _STOPS or order.type in _ON_AUCTION):

@@ -17,7 +17,11 @@ class Guards:
     """Refusals come at once; an auction that one calls for is remembered until the command is done."""
 
     def __init__(
-        self, bands: Bands, pairs: Pairs, auctions: Auctions, listings: dict[int, ListedInstrument],
+        self,
+        bands: Bands,
+        pairs: Pairs,
+        auctions: Auctions,
+        listings: dict[int, ListedInstrument],
     ) -> None:
         self._bands, self._pairs, self._auctions, self._listings = bands, pairs, auctions, listings
         self._triggered: dict[int, AuctionKind] = {}
@@ -106,7 +110,11 @@ class Guards:
         self._triggered[market.security_id] = AuctionKind.BAND
 
     def self_trade(
-        self, market: InstrumentMarket, incoming: EnteredOrder, resting: EnteredOrder, now_ns: int,
+        self,
+        market: InstrumentMarket,
+        incoming: EnteredOrder,
+        resting: EnteredOrder,
+        now_ns: int,
     ) -> None:
         if not self._listings[market.security_id].liquid:
             self._triggered[market.security_id] = AuctionKind.SELF_TRADE

@@ -39,7 +39,11 @@ class OrderCheck(Protocol):
     """May reject an order, new or as changed, before it touches anything. `order` is not in the book."""
 
     def __call__(
-        self, market: "InstrumentMarket", order: EnteredOrder, now_ns: int, /,
+        self,
+        market: "InstrumentMarket",
+        order: EnteredOrder,
+        now_ns: int,
+        /,
     ) -> Rejection | None: ...
 
 
@@ -47,7 +51,11 @@ class CancelCheck(Protocol):
     """May reject the cancel of an order (the window of 15.2)."""
 
     def __call__(
-        self, market: "InstrumentMarket", order: EnteredOrder, now_ns: int, /,
+        self,
+        market: "InstrumentMarket",
+        order: EnteredOrder,
+        now_ns: int,
+        /,
     ) -> Rejection | None: ...
 
 
@@ -67,7 +75,12 @@ class HardLimits(Protocol):
 
 class TradeRefused(Protocol):
     def __call__(
-        self, market: "InstrumentMarket", order: EnteredOrder, price: int, now_ns: int, /,
+        self,
+        market: "InstrumentMarket",
+        order: EnteredOrder,
+        price: int,
+        now_ns: int,
+        /,
     ) -> None: ...
 
 
@@ -75,7 +88,12 @@ class SelfTradePrevented(Protocol):
     """Two orders of one investor met (13.1.2); an illiquid instrument may go to auction for it (14.1)."""
 
     def __call__(
-        self, market: "InstrumentMarket", incoming: EnteredOrder, resting: EnteredOrder, now_ns: int, /,
+        self,
+        market: "InstrumentMarket",
+        incoming: EnteredOrder,
+        resting: EnteredOrder,
+        now_ns: int,
+        /,
     ) -> None: ...
 
 

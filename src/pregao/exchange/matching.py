@@ -220,7 +220,10 @@ def fits(market: InstrumentMarket, order: EnteredOrder, draft: Draft) -> bool:
 
 
 def fillable(
-    market: InstrumentMarket, order: EnteredOrder, wanted: int, draft: Draft,
+    market: InstrumentMarket,
+    order: EnteredOrder,
+    wanted: int,
+    draft: Draft,
 ) -> tuple[int, int | None]:
     """How much of the order would match, counted until `wanted` is reached, and the first price on the way
     that is outside the range of the event."""

@@ -33,7 +33,9 @@ def _providers(market: InstrumentMarket, order: EnteredOrder) -> list[tuple[int,
 
 
 def provider_before(
-    market: InstrumentMarket, order: EnteredOrder, price: int | None,
+    market: InstrumentMarket,
+    order: EnteredOrder,
+    price: int | None,
 ) -> tuple[int, EnteredOrder] | None:
     """The RLP order that has a better price than the book's best one, with it."""
     found = _providers(market, order)
@@ -45,7 +47,8 @@ def provider_before(
 
 
 def levels_for(
-    market: InstrumentMarket, order: EnteredOrder,
+    market: InstrumentMarket,
+    order: EnteredOrder,
 ) -> Iterator[tuple[int | None, Iterable[EnteredOrder]]]:
     """What an incoming order would meet, level by level; a provider is a level behind that of the book."""
     levels: Iterator[tuple[int | None, Iterable[EnteredOrder]]] = groupby(
@@ -60,7 +63,11 @@ def levels_for(
 
 
 def trade_with_provider(
-    draft: Draft, market: InstrumentMarket, order: EnteredOrder, provider: EnteredOrder, price: int,
+    draft: Draft,
+    market: InstrumentMarket,
+    order: EnteredOrder,
+    provider: EnteredOrder,
+    price: int,
 ) -> None:
     """All of it counts as hidden (13.1)."""
     size = min(order.leaves, provider.leaves)

@@ -27,7 +27,10 @@ _FORWARDS = (SecurityType.FORWARD, SecurityType.DTERM)
 
 
 def find_market(
-    floor: Floor, security_id: int, quantity: int, price: int | None,
+    floor: Floor,
+    security_id: int,
+    quantity: int,
+    price: int | None,
 ) -> InstrumentMarket | Rejection:
     """The instrument of a trade that must be open, with its quantity and price checked: no two parties
     agree on a price past the hard limits (13.11)."""
@@ -89,7 +92,12 @@ def cross_order(command: CrossOrder, transaction: Transaction) -> Rejection | No
 
 
 def _executed(
-    transaction: Transaction, market: InstrumentMarket, price: int, size: int, *, hidden: int = 0,
+    transaction: Transaction,
+    market: InstrumentMarket,
+    price: int,
+    size: int,
+    *,
+    hidden: int = 0,
 ) -> Draft:
     """A draft whose ExecutionSummary has no aggressor: two sides that agreed."""
     draft = transaction.draft()
@@ -196,7 +204,9 @@ def trade_agreed(transaction: Transaction, market: InstrumentMarket, closing_fin
 
 
 def _find_cash(
-    floor: Floor, forward: InstrumentMarket, command: ForwardTrade,
+    floor: Floor,
+    forward: InstrumentMarket,
+    command: ForwardTrade,
 ) -> InstrumentMarket | Rejection | None:
     if command.cash_security_id is None:
         return None

@@ -24,7 +24,10 @@ from pregao.model.market import DefinitionAction
 
 
 def _find(
-    floor: Floor, security_id: int, quantity: int | None, price: int | None,
+    floor: Floor,
+    security_id: int,
+    quantity: int | None,
+    price: int | None,
 ) -> InstrumentMarket | Rejection:
     market = floor.markets.get(security_id)
     if market is None:
@@ -90,7 +93,9 @@ def bust_trade(command: BustTrade, transaction: Transaction) -> Rejection | None
 
 
 def _with_legs(
-    floor: Floor, market: InstrumentMarket, trade: Trade,
+    floor: Floor,
+    market: InstrumentMarket,
+    trade: Trade,
 ) -> Iterator[tuple[InstrumentMarket, Trade]]:
     """A trade and those that it made, without those that were busted by themselves before."""
     yield market, trade

@@ -189,8 +189,13 @@ class Draft:
         self.changed[market] = None
 
     def _note(
-        self, market: InstrumentMarket, action: Action, order: EnteredOrder, size: int, position: int,
-        previous: int | None
+        self,
+        market: InstrumentMarket,
+        action: Action,
+        order: EnteredOrder,
+        size: int,
+        position: int,
+        previous: int | None,
     ) -> None:
         self.books.append(
             OrderUpdate(
@@ -251,7 +256,11 @@ class Transaction:
         self._close_one(market, side, order, update)
 
     def _close_one(
-        self, market: InstrumentMarket, side: BookSide, order: EnteredOrder, update: OrderUpdate,
+        self,
+        market: InstrumentMarket,
+        side: BookSide,
+        order: EnteredOrder,
+        update: OrderUpdate,
     ) -> None:
         """The event of one update. The market need not be looked at again where nobody had anything to
         say and no implied order can depend on what changed: a spread sees its legs' best levels only."""

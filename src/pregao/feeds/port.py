@@ -37,10 +37,12 @@ __all__ = [
     "Reading",
     "RecoveryPolicy",
     "RowFault",
+    "SchemaInspector",
     "SessionJournal",
     "SessionMessage",
     "SessionSystem",
     "UnitReader",
+    "UnknownContent",
 ]  # fmt: skip
 
 
@@ -98,6 +100,24 @@ class Inspector(Protocol):
 
     def count(self, addresses: Array, lengths: Array) -> Array:
         """How many messages each unit has, int64."""
+
+
+class UnknownContent(NamedTuple):
+    """What a system's schema has no word for: a template, or a value of a field."""
+
+    field: str  # of which message and field, as `Trade_53.trdSubType`; empty: of a template
+    value: int  # or the template's number
+    times: int
+    unit: int  # where it was met first: the row of the unit in what was looked at,
+    message: int  # and the message in it
+
+
+@runtime_checkable
+class SchemaInspector(Inspector, Protocol):
+    """An inspector of a system whose schema may be older than what it reads."""
+
+    def unknown(self, base: int, offsets: Array, lengths: Array) -> list[UnknownContent]:
+        """Of units as for `look`: each template and value once, in the order in which they were met."""
 
 
 class UnitReader(Protocol):

@@ -60,7 +60,9 @@ def _auctions(ranked: list[ListedInstrument], midnight_ns: int) -> Iterator[cont
 
 
 def _states(
-    catalogue: Catalogue, ranked: list[ListedInstrument], midnight_ns: int,
+    catalogue: Catalogue,
+    ranked: list[ListedInstrument],
+    midnight_ns: int,
 ) -> Iterator[control.Control]:
     """An instrument forbidden for a while, one closed alone, a group in pause."""
     if len(ranked) > 10:

@@ -105,7 +105,11 @@ class Kept:
 
 
 def run(
-    spec: str, feed: Feed = Feed.B, count: int = 2000, *, every: int = 10,
+    spec: str,
+    feed: Feed = Feed.B,
+    count: int = 2000,
+    *,
+    every: int = 10,
 ) -> tuple[list[AppliedFault], Kept]:
     """Packets of half an hour from 11:00, one in `every` a heartbeat."""
     log, kept = FaultList(), Kept()

@@ -76,7 +76,10 @@ class FastMessageDecoder:
         self._template: Template | None = None  # that of the template id before
 
     def decode(
-        self, buffer: bytes | memoryview, offset: int = 0, length: int | None = None,
+        self,
+        buffer: bytes | memoryview,
+        offset: int = 0,
+        length: int | None = None,
     ) -> TemplateMessage:
         """The message that fills `length` bytes from `offset` on, all of them."""
         end = len(buffer) if length is None else offset + length
@@ -86,7 +89,10 @@ class FastMessageDecoder:
         return message
 
     def decode_next(
-        self, buffer: bytes | memoryview, offset: int = 0, end: int | None = None,
+        self,
+        buffer: bytes | memoryview,
+        offset: int = 0,
+        end: int | None = None,
     ) -> TemplateMessage:
         """The message at `offset`, which ends where its template does. FastError when it is none."""
         if self._reset_each:

@@ -197,9 +197,9 @@ class _Planner:
         self._emit(table, prefix + each.name, op=t.REFERENCE, behind=site_of(each, table))
 
     def _group(self, group: Group, table: PlannedTable, name: str) -> None:
-        column = self._column(
-            table, name, FastType.UINT32, has_values=False
-        ) if group.optional else _NO_COLUMN
+        column = (
+            self._column(table, name, FastType.UINT32, has_values=False) if group.optional else _NO_COLUMN
+        )
         begin = self._emit(
             table, name, column=column, op=t.GROUP, has_bit=int(group.optional), has_map=int(group.has_map)
         )
@@ -232,8 +232,11 @@ class _Planner:
         initial, exponent = self._initial(each.initial)
         if kind is None:
             kind = (
-                t.INTEGERS if each.type.is_integer
-                else t.DECIMALS if each.type is FastType.DECIMAL else t.STRINGS
+                t.INTEGERS
+                if each.type.is_integer
+                else t.DECIMALS
+                if each.type is FastType.DECIMAL
+                else t.STRINGS
             )
         if each.type is FastType.DECIMAL:
             self._column(table, name + "\0exponent", FastType.INT32)

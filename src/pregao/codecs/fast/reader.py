@@ -204,7 +204,8 @@ class _Reader:
             element.fail("S1: a decimal has one operator, or one for each of its parts")
         made = []
         for part, kind, may_lack in (
-            ("exponent", FastType.INT32, optional), ("mantissa", FastType.INT64, False)
+            ("exponent", FastType.INT32, optional),
+            ("mantissa", FastType.INT64, False),
         ):
             unique = f"{name}\0{part}"
             field = Field(unique, "", kind, may_lack)

@@ -139,7 +139,11 @@ class _Parser:
             self.problem = Problem(reason, tag)
 
     def _plain_entries(
-        self, at: int, block: FieldBlock, outer: tuple[FieldBlock, ...], entries: list[Entry],
+        self,
+        at: int,
+        block: FieldBlock,
+        outer: tuple[FieldBlock, ...],
+        entries: list[Entry],
     ) -> int:
         """Take entries whole that have nothing but ordinary members, each once. Gives where the first begins
         that is not so: it is read field by field."""

@@ -218,8 +218,10 @@ def _strategy_leg(row: TomlRow, listing: ListedInstrument) -> Leg:
 
 
 def _check_legs(
-    group: TradingGroup, legs: tuple[ListedInstrument, ...] | list[ListedInstrument], implied: bool,
-    where: TomlTable | TomlRow
+    group: TradingGroup,
+    legs: tuple[ListedInstrument, ...] | list[ListedInstrument],
+    implied: bool,
+    where: TomlTable | TomlRow,
 ) -> None:
     """Implied orders are made inside one matching engine, so its legs must be there too (18)."""
     for leg in legs:

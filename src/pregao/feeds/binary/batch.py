@@ -42,7 +42,11 @@ class TableColumns:
     """The rows of one message, or of one group of it."""
 
     def __init__(
-        self, plan: SbePlan, storage: Storage, table: SchemaTable, packets: dict[str, Array],
+        self,
+        plan: SbePlan,
+        storage: Storage,
+        table: SchemaTable,
+        packets: dict[str, Array],
     ) -> None:
         self.plan, self.table, self.packets = plan, table, packets
         self.rows = int(storage.rows[table.index])

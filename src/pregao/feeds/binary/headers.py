@@ -1,23 +1,30 @@
 """Headers of packets (6.5.5.1) and heartbeats (7.5): a Sequence message in a packet without a number."""
 
 from ctypes import string_at
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
 
-from pregao.codecs.sbe import Schema
+from pregao.codecs.sbe import Schema, load_builtin_schema
+from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, ValueKind
 from pregao.feeds.binary.kernels.headers import (
+    CHECK_SIZE,
+    FIRST_VALUE_SLOT,
     FRAMING_AT,
     HEADER_AT,
     SHAPE_FIELDS,
+    UNKNOWN_FIELDS,
+    UNKNOWN_TEMPLATE,
     count_messages,
     find_messages,
+    find_unknown,
     read_headers,
 )
 from pregao.feeds.binary.packets import SBE_LITTLE_ENDIAN, PacketHeader
 from pregao.feeds.binary.reading.rows import RowReader
 from pregao.feeds.identity import MARKS
-from pregao.feeds.port import Looked
+from pregao.feeds.port import Looked, UnknownContent
 from pregao.kernel_context import Context
 from pregao.model.packets import FOREIGN, NO_CHANNEL, NO_NEXT, Unit, Units
 from pregao.model.rows import Kind
@@ -103,7 +110,10 @@ CONCERN_ALL: Final = (1, 4, 5, 9, 10, 11, 12)
 
 
 class PacketInspector:
-    def __init__(self) -> None:
+    """`schema`: loaded when it is first needed; None: the packaged one."""
+
+    def __init__(self, schema: Schema | None = None) -> None:
+        self._schema = schema
         self._wanted = np.zeros(MARKS, np.uint8)
         self._wanted[list(CONCERN_ALL)] = 1
 
@@ -119,3 +129,69 @@ class PacketInspector:
         counts = np.zeros(len(addresses), np.int64)
         count_messages(addresses.ctypes.data, lengths.ctypes.data, len(addresses), counts.ctypes.data)
         return counts
+
+    def unknown(self, base: int, offsets: Array, lengths: Array) -> list[UnknownContent]:
+        known = self._known
+        met = find_unknown(
+            known.context.address, base, offsets.ctypes.data, lengths.ctypes.data, len(offsets)
+        )
+        return known.take(int(met))
+
+    @cached_property
+    def _known(self) -> "_KnownContent":
+        return _KnownContent(self._schema or load_builtin_schema())
+
+
+class _KnownContent:
+    """Templates and values that a schema has words for, as the kernel looks them up. Bits of sets are not
+    among them, for one without a name is reserved; nor are fields of groups, which only decoders walk."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._names: list[str] = []  # of the field that each check is of
+        checks: list[tuple[int, ...]] = []
+        last = max((message.id for message in schema.messages), default=0) + 1
+        layouts = np.full((last + 1, len(schema.breakpoints), 2), UNKNOWN_TEMPLATE, np.int64)
+        for epoch, version in enumerate(schema.breakpoints):
+            for block in schema.at(version).messages.values():
+                first = len(checks)
+                checks += (_check_of(each) for each in self._words_of(block))
+                layouts[block.id, epoch] = first, len(checks)
+        versions = np.arange(1 << 16)
+        epochs = np.searchsorted(schema.breakpoints, versions, "right") - 1
+        slots = FIRST_VALUE_SLOT + len(checks) * 256
+        self._counts, self._firsts = np.zeros(slots, np.int64), np.zeros(slots, np.int64)
+        self._met = np.zeros(slots, np.uint32)  # memory that is never written to costs nothing
+        self.context = Context(UNKNOWN_FIELDS)
+        self.context.set(
+            epoch_of_version=np.maximum(epochs, 0).astype(np.uint8), layout_of=layouts, last_template=last,
+            epochs=len(schema.breakpoints), schema_id=schema.id, counts=self._counts, firsts=self._firsts,
+            met=self._met, checks=np.array(checks, np.int64).reshape(-1, CHECK_SIZE // 8),
+        )  # fmt: skip
+
+    def _words_of(self, block: BlockLayout) -> list[FieldLayout]:
+        found = [each for each in block.fields if each.present and each.kind is ValueKind.ENUM]
+        found = [each for each in found if each.size == 1]
+        self._names += (f"{block.name}.{each.name}" for each in found)
+        return found
+
+    def take(self, met: int) -> list[UnknownContent]:
+        """What was met, which is forgotten. A field of several versions has a check in each."""
+        slots = self._met[:met].astype(np.int64)
+        told = zip(slots.tolist(), self._counts[slots].tolist(), self._firsts[slots].tolist(), strict=True)
+        found: dict[tuple[str, int], UnknownContent] = {}
+        for slot, times, at in told:
+            what = self._meaning(slot)
+            known = found.get(what, UnknownContent(*what, 0, at >> 16, at & 0xFFFF))
+            found[what] = known._replace(times=known.times + times)
+        self._counts[slots] = 0
+        return list(found.values())
+
+    def _meaning(self, slot: int) -> tuple[str, int]:
+        check, value = divmod(slot - FIRST_VALUE_SLOT, 256)
+        return ("", slot) if slot < FIRST_VALUE_SLOT else (self._names[check], value)
+
+
+def _check_of(field: FieldLayout) -> tuple[int, ...]:
+    allowed = sum(1 << value for value in {*field.names, *(() if field.null is None else (int(field.null),))})
+    words = (allowed >> shift & (1 << 64) - 1 for shift in range(0, 256, 64))
+    return field.offset, *(word - (1 << 64) if word >> 63 else word for word in words)

@@ -84,7 +84,7 @@ class BinaryUmdf(BinaryDecoding):
         return PacketHeaders(self.schema, heartbeats=heartbeats)
 
     def inspector(self) -> PacketInspector:
-        return PacketInspector()
+        return PacketInspector(self._schema)
 
     def reader(self, channel: int) -> RowReader:
         return RowReader(self.schema, channel=channel)

@@ -7,7 +7,7 @@ import numpy as np
 
 from pregao.feeds.identity import MARKS
 from pregao.lake.plan.captures import PiecePackets
-from pregao.lake.plan.index import Array, renumbered, renumbered_key
+from pregao.lake.plan.index import Array, UnknownSeen, add_unknown, renumbered, renumbered_key
 from pregao.lake.plan.loops import LoopReader
 from pregao.lake.plan.marks import MarkReader
 from pregao.model.packets import Units
@@ -35,6 +35,7 @@ class Flow:
     last_ns: int | None = None
     loops: LoopReader | None = None
     marks: MarkReader | None = None
+    unknown: dict[tuple[str, int], UnknownSeen] = field(default_factory=dict)
 
     def append(self, later: "Flow", pieces: int, system: str) -> bool:
         """What a later range of the file has of it, before which there are so many pieces. False: its
@@ -58,6 +59,8 @@ class Flow:
         for key, sent_ns in (*pauses, *later.pauses):
             self.pauses.append((renumbered_key(key, versions), sent_ns))
         self.last_ns = later.last_ns
+        for unknown in later.unknown.values():
+            add_unknown(self.unknown, unknown._replace(key=renumbered_key(unknown.key, versions)))
         if later.loops is not None:
             self.loops = self.loops or LoopReader(system)
             self.loops.append(later.loops, versions)

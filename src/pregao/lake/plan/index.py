@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from pregao.feeds.port import UnknownContent
 from pregao.feeds.registry import DEFAULT
 from pregao.lake.plan.captures import CaptureLayout
 from pregao.model.instruments import Instrument
@@ -20,6 +21,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 NUMBER_BITS: Final = sequence.NUMBER_BITS
 NUMBER_MASK: Final = sequence.NUMBER_MASK
+MOST_UNKNOWN: Final = 100  # templates and values of a stream of a file that are told one by one
+OTHERS: Final = "others"  # in the place of a field: all that are not
 
 PIECE = np.dtype(
     [
@@ -95,6 +98,38 @@ class NewsMessage:
     received: dict[Feed, int] = field(default_factory=dict)
 
 
+class UnknownSeen(NamedTuple):
+    """A template or a value that the system does not know (`feeds.port.UnknownContent`), in all of a stream;
+    `key`, `message` and `sent_ns` are where and when it was first."""
+
+    field: str
+    value: int
+    times: int
+    key: int
+    message: int
+    sent_ns: int
+
+
+def count_unknown(
+    seen: dict[tuple[str, int], UnknownSeen], met: list[UnknownContent], keys: Array, sent: Array
+) -> None:
+    for each in met:
+        place = int(keys[each.unit]), each.message, int(sent[each.unit])
+        add_unknown(seen, UnknownSeen(each.field, each.value, each.times, *place))
+
+
+def add_unknown(seen: dict[tuple[str, int], UnknownSeen], met: UnknownSeen) -> None:
+    """MOST_UNKNOWN by themselves, all others as one."""
+    what = met.field, met.value
+    if what not in seen and len(seen) >= MOST_UNKNOWN:
+        what = OTHERS, 0
+    known = seen.get(what)
+    if known is None:
+        seen[what] = met._replace(field=what[0], value=what[1])
+    else:
+        seen[what] = known._replace(times=known.times + met.times)
+
+
 @dataclass(slots=True)
 class StreamIndex:
     """One stream of one channel in one file."""
@@ -113,6 +148,7 @@ class StreamIndex:
     definitions: list[Defined] = field(default_factory=list)
     news: list[NewsMessage] = field(default_factory=list)
     pauses: list[tuple[int, int]] = field(default_factory=list)  # key after each, and when it was sent
+    unknown: list[UnknownSeen] = field(default_factory=list)  # at most MOST_UNKNOWN, and one for all others
 
     @property
     def packets(self) -> int:

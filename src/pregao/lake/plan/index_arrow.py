@@ -23,6 +23,7 @@ from pregao.lake.plan.index import (
     LeftOutFlow,
     NewsMessage,
     StreamIndex,
+    UnknownSeen,
 )
 from pregao.lake.plan.records import arrow_type, as_columns, from_rows
 from pregao.lake.plan.stored import Stored
@@ -54,6 +55,9 @@ _NEWS: Final = pa.struct(
         ("received_ns", pa.int64()),
     ]
 )  # fmt: skip
+_UNKNOWN: Final = pa.struct(
+    [(name, pa.string() if name == "field" else pa.int64()) for name in UnknownSeen._fields]
+)
 _FILES: Final = pa.schema(
     [
         ("path", pa.string()), ("size", pa.int64()), ("version", pa.string()), ("content", pa.string()),
@@ -68,7 +72,7 @@ _STREAMS: Final = pa.schema(
         ("flow", pa.int64()), ("versions", pa.list_(pa.int64())), ("version_ns", pa.list_(pa.int64())),
         *((name, pa.list_(_struct(dtype))) for name, dtype in _ARRAYS.items()),
         ("pauses", pa.list_(_struct(_PAUSE))), ("definitions", pa.list_(arrow_type(Defined))),
-        ("news", pa.list_(_NEWS)),
+        ("news", pa.list_(_NEWS)), ("unknown", pa.list_(_UNKNOWN)),
     ]
 )  # fmt: skip
 # Of what is stored: other columns, or other numbers for kinds of rows, are another format.
@@ -204,6 +208,7 @@ def _streams(indexes: Sequence[FileIndex]) -> Any:
               "received_ns": part.received_ns} for part in stream.news]
             for stream in streams
         ],
+        "unknown": [[each._asdict() for each in stream.unknown] for stream in streams],
     }  # fmt: skip
     for name, dtype in _ARRAYS.items():
         columns[name] = _lists([getattr(stream, name) for stream in streams], dtype)
@@ -224,4 +229,5 @@ def _stream(row: dict[str, Any], arrays: dict[str, Array]) -> StreamIndex:
         arrays["loops"], definitions=from_rows(row["definitions"], Defined),
         news=[NewsMessage(**part) for part in row["news"]],
         pauses=[(key, sent_ns) for key, sent_ns in arrays["pauses"].tolist()],
+        unknown=[UnknownSeen(**each) for each in row["unknown"]],
     )  # fmt: skip

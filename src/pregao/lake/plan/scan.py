@@ -8,6 +8,7 @@ import numpy as np
 from pregao.captures.feeds import FlowFacts
 from pregao.captures.streams import configured_stream, identify, stream_of_file_name
 from pregao.codecs.pcap.formats import MAGIC_SIZE
+from pregao.feeds.port import SchemaInspector
 from pregao.feeds.registry import DEFAULT, load_system
 from pregao.lake.plan.captures import (
     PIECE_PACKETS,
@@ -19,7 +20,15 @@ from pregao.lake.plan.captures import (
 )
 from pregao.lake.plan.contents import RANGE_BYTES, CaptureForm, ContentHash, NotInFramesError
 from pregao.lake.plan.flows import PAUSE_NS, Flow, UnitsRead, pairs
-from pregao.lake.plan.index import NUMBER_BITS, PIECE, Array, FileIndex, LeftOutFlow, StreamIndex
+from pregao.lake.plan.index import (
+    NUMBER_BITS,
+    PIECE,
+    Array,
+    FileIndex,
+    LeftOutFlow,
+    StreamIndex,
+    count_unknown,
+)
 from pregao.lake.plan.loops import LoopReader
 from pregao.lake.plan.marks import MarkReader
 from pregao.lake.plan.presence import runs_of, union
@@ -111,6 +120,7 @@ class Scanner:
         chosen = load_system(settings.system)
         self._headers, self._identity = unit_headers(settings.system), chosen.identity
         self._inspector = chosen.inspector()
+        self._schema = self._inspector if isinstance(self._inspector, SchemaInspector) else None
 
     def take(self, piece: int, packets: PiecePackets) -> None:
         units = self._headers.read(0, packets.address.ctypes.data, packets.length.ctypes.data, len(packets))
@@ -141,6 +151,8 @@ class Scanner:
         units, sent = read.packets, read.sent_ns
         looked = self._inspector.look(0, units.address, units.length, flow.seen)
         keys = self._keys(flow, read)
+        if self._schema is not None:
+            count_unknown(flow.unknown, self._schema.unknown(0, units.address, units.length), keys, sent)
         flow.pieces.append(
             (piece, len(units), looked.messages, int(keys.min()), int(keys.max()), int(sent[0]),
              int(sent[-1]))
@@ -221,7 +233,7 @@ class Scanner:
         stream = facts.stream
         index = StreamIndex(
             flow.channel, stream, facts.feed, flow.flow, list(flow.versions), flow.version_ns,
-            np.array(flow.pieces, PIECE),
+            np.array(flow.pieces, PIECE), unknown=list(flow.unknown.values()),
         )  # fmt: skip
         if stream is Stream.INCREMENTAL:
             index.pauses = flow.pauses

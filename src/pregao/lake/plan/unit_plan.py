@@ -1,9 +1,9 @@
 """A unit with all that planning finds of it, and the tables that need no slice."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from pregao.io.clock import WallClock
 from pregao.lake.plan.anchors import Loop, find_loops
@@ -16,7 +16,15 @@ from pregao.lake.plan.fingerprints import (
     digest_of,
     to_json,
 )
-from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK, FileIndex
+from pregao.lake.plan.index import (
+    MOST_UNKNOWN,
+    NUMBER_BITS,
+    NUMBER_MASK,
+    OTHERS,
+    FileIndex,
+    StreamIndex,
+    UnknownSeen,
+)
 from pregao.lake.plan.marks import Symbols, Version, assemble, symbols, versions
 from pregao.lake.plan.slicing import TO_LAST
 from pregao.lake.plan.units import LakeUnit
@@ -25,7 +33,9 @@ from pregao.lake.store.location import Location
 from pregao.lake.tables.instruments import INSTRUMENTS
 from pregao.lake.tables.messages import NEWS
 from pregao.lake.tables.table import Table, UnitKey
-from pregao.lake.tasks.plan_tables import InputFinding, instruments_table, news_table
+from pregao.lake.tables.types import FEEDS
+from pregao.lake.tasks.plan_tables import InputFinding, instruments_table, news_table, timed
+from pregao.model.streams import Feed, Stream
 
 PLAN: str = "plan"  # label of files of the plan
 
@@ -59,6 +69,7 @@ class UnitPlan:
             InputFinding("OTHER", "WARNING", f"A and B end; feed C goes on as sequence {unit.versions[each]}")
             for each in unit.taken_over
         ]
+        damage += unknown_findings(unit, indexes)
         inputs = [UnitInput.of(indexes[number]) for number in files]
         return cls(unit, find_loops(unit), told, symbols(told), inputs, damage)
 
@@ -108,3 +119,61 @@ def start_of(unit: LakeUnit) -> Start:
     """Its first packet."""
     first = int(unit.all_runs["first"].min())
     return unit.versions[first >> NUMBER_BITS], first & NUMBER_MASK
+
+
+# What the system of a unit has no word for
+
+
+_STREAMS: Final = {Stream.DEFINITION: "INSTRUMENTS"}  # where tables have another word
+
+
+class _Sighting(NamedTuple):
+    """Of a template or value that is unknown, in one file."""
+
+    path: str
+    stream: StreamIndex
+    seen: UnknownSeen
+
+
+def unknown_findings(unit: LakeUnit, files: Sequence[FileIndex]) -> list[InputFinding]:
+    """A finding for each template and value of a stream: as often as the feed had it that had it most, for
+    both feeds tell the same. It says where it came first."""
+    found: dict[tuple[Any, ...], dict[Feed, list[_Sighting]]] = {}
+    for number in sorted(unit.files):
+        for stream in files[number].streams:
+            for seen in stream.unknown if stream.channel == unit.channel else ():
+                if _is_of(unit, number, stream, seen):
+                    feeds = found.setdefault((stream.stream, seen.field, seen.value), {})
+                    sighting = _Sighting(files[number].path, stream, seen)
+                    feeds.setdefault(stream.feed, []).append(sighting)
+    return [_unknown_finding(max(feeds.values(), key=_total)) for feeds in found.values()]
+
+
+def _total(sightings: list[_Sighting]) -> int:
+    return sum(each.seen.times for each in sightings)
+
+
+def _is_of(unit: LakeUnit, file: int, stream: StreamIndex, seen: UnknownSeen) -> bool:
+    """A capture may be of several trade dates."""
+    if stream.stream is not Stream.INCREMENTAL:
+        return unit.since_ns <= seen.sent_ns < unit.until_ns
+    mine = (each for streams in unit.feeds.values() for each in streams if each.file == file)
+    return any(each.index is stream and each.first <= seen.key < each.end for each in mine)
+
+
+def _unknown_finding(sightings: list[_Sighting]) -> InputFinding:
+    path, stream, seen = min(sightings, key=lambda each: each.seen.sent_ns)
+    version, number = stream.versions[seen.key >> NUMBER_BITS], seen.key & NUMBER_MASK
+    where = f"{path}: channel {stream.channel}, packet {number}, message {seen.message}"
+    more = {
+        "stream": _STREAMS.get(stream.stream, stream.stream.name), "count": _total(sightings),
+        "feed": stream.feed.name if stream.feed.name in FEEDS else None, "found": str(seen.value),
+        "first_seq_num": number, "ts_from": seen.sent_ns, "seq_version": version, "seq_num": number,
+        "msg_index": seen.message, "entry": 0, **timed(seen.sent_ns),
+    }  # fmt: skip
+    if seen.field == OTHERS:
+        detail = f"{where}: the first of the rest, for {MOST_UNKNOWN} different ones are told"
+        return InputFinding("UNKNOWN_VALUE", "WARNING", detail, more | {"found": None})
+    if not seen.field:
+        return InputFinding("UNKNOWN_TEMPLATE", "WARNING", f"{where}: template {seen.value}", more)
+    return InputFinding("UNKNOWN_VALUE", "WARNING", f"{where}: {seen.field} {seen.value}", more)

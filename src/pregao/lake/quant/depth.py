@@ -140,8 +140,13 @@ def _ends(changes: Any, source: Array, every_ns: int | None) -> tuple[Array, Arr
 
 
 def _table(
-    found: Any, changes: Any, at: Array, samples: Array, listing: SymbolListing, levels: int,
-    every_ns: int | None
+    found: Any,
+    changes: Any,
+    at: Array,
+    samples: Array,
+    listing: SymbolListing,
+    levels: int,
+    every_ns: int | None,
 ) -> Any:
     taken = changes.take(pa.array(at))
     times = pc.fill_null(taken["ts_event"], NULL).to_numpy()

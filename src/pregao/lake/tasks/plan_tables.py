@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -36,7 +37,7 @@ def _placed(unit: LakeUnit, place: int, index: int | None = None) -> Row:
     }  # fmt: skip
 
 
-def _timed(sent_ns: int | None) -> Row:
+def timed(sent_ns: int | None) -> Row:
     if sent_ns is None:
         return {}
     return {"ts_event": sent_ns, "time": sent_ns // 1000, "ts_event_kind": "SEND", "ts_send": sent_ns}
@@ -51,12 +52,14 @@ def _table(unit: LakeUnit, table: Table, rows: list[Row], build_id: str) -> Any:
     return made.sort_by(keys) if made.num_rows else made
 
 
-class InputFinding(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class InputFinding:
     """What is wrong with a capture, or cannot be made out in it."""
 
     finding: str
     severity: str
     detail: str
+    more: Row = field(default_factory=dict)  # other columns
 
 
 # Instruments
@@ -69,7 +72,7 @@ def instruments_table(unit: LakeUnit, told: list[Version], build_id: str) -> Any
 def _instrument(unit: LakeUnit, version: Version) -> Row:
     one = version.instrument
     return {
-        "security_id": one.security_id, "symbol": one.symbol, **_timed(version.from_ns),
+        "security_id": one.security_id, "symbol": one.symbol, **timed(version.from_ns),
         **_placed(unit, version.place, version.index),
         "valid_from": version.from_ns, "valid_to": version.to_ns,
         "action": getattr(version.action, "name", None), **_terms(one), **_details(one),
@@ -138,7 +141,7 @@ def news_table(unit: LakeUnit, news: Iterable[PlacedNews], symbols: Symbols, bui
         rows.append(
             {
                 "security_id": told.security_id, "symbol": symbol_at(symbols, told.security_id, each.sent_ns),
-                **_timed(each.sent_ns), "ts_event": told.time_ns, "time": told.time_ns // 1000,
+                **timed(each.sent_ns), "ts_event": told.time_ns, "time": told.time_ns // 1000,
                 "ts_event_kind": "ENTRY", **_placed(unit, each.place, each.index), "news_id": told.news_id,
                 "headline": told.headline, "text": told.text, "news_source": int(told.source or 0),
                 "ts_recv_a": each.received.get(Feed.A), "ts_recv_b": each.received.get(Feed.B),
@@ -196,7 +199,7 @@ def _finding(unit: LakeUnit, told: Row, symbols: Symbols) -> Row:
     place, sent = finding.pop("place"), finding.pop("ts_event")
     index = finding.pop("msg_index", None)
     symbol = symbol_at(symbols, finding.get("security_id"), sent)
-    return {**_timed(sent), **_placed(unit, place, index), "symbol": symbol, "ts_to": sent, **finding}
+    return {**timed(sent), **_placed(unit, place, index), "symbol": symbol, "ts_to": sent, **finding}
 
 
 def _loops(unit: LakeUnit, loops: list[Loop], counts: dict[int, Counter[str]]) -> Iterable[Row]:
@@ -224,7 +227,7 @@ def _lost(unit: LakeUnit, run: Any, finding: str, severity: str, feed: str | Non
     first, last = int(run["first"]), int(run["last"])
     return {
         "finding": finding, "severity": severity, "feed": feed, "stream": "INCREMENTAL",
-        **_timed(int(run["first_ns"])), **_placed(unit, first), "first_seq_num": first & NUMBER_MASK,
+        **timed(int(run["first_ns"])), **_placed(unit, first), "first_seq_num": first & NUMBER_MASK,
         "last_seq_num": last & NUMBER_MASK, "ts_from": int(run["first_ns"]), "ts_to": int(run["last_ns"]),
         "count": last - first + 1,
     }  # fmt: skip
@@ -232,14 +235,15 @@ def _lost(unit: LakeUnit, run: Any, finding: str, severity: str, feed: str | Non
 
 def _damage(damage: list[InputFinding]) -> Iterable[Row]:
     for each in damage:
-        yield {"finding": each.finding, "severity": each.severity, "count": 1, "detail": each.detail}
+        told = {"finding": each.finding, "severity": each.severity, "count": 1, "detail": each.detail}
+        yield told | each.more
 
 
 def _loop(unit: LakeUnit, loop: Loop, found: Counter[str]) -> Row:
     """What a loop proved: `count` books are equal to B3's."""
     detail = ", ".join(f"{count} {what}" for what, count in sorted(found.items()))
     return {
-        "finding": "SNAPSHOT_MATCH", "severity": "INFO", "stream": "SNAPSHOT", **_timed(loop.sent_ns),
+        "finding": "SNAPSHOT_MATCH", "severity": "INFO", "stream": "SNAPSHOT", **timed(loop.sent_ns),
         **_placed(unit, max(loop.first, 0)), "first_seq_num": max(loop.first, 0) & NUMBER_MASK,
         "last_seq_num": max(loop.last, 0) & NUMBER_MASK, "count": found["matches"],
         "expected": str(found["matches"] + found["differences"]), "found": str(found["matches"]),

@@ -163,8 +163,10 @@ class Wants:
             if span.count > limit:
                 cut = span.begin + limit - 1
                 rest = Want(
-                    NumberRange(span.channel, cut + 1, span.end), want.until_ns, want.tries,
-                    want.not_before_ns
+                    NumberRange(span.channel, cut + 1, span.end),
+                    want.until_ns,
+                    want.tries,
+                    want.not_before_ns,
                 )
                 self._wants.append(rest)
                 want = Want(NumberRange(span.channel, span.begin, cut), want.until_ns, want.tries)

@@ -148,7 +148,10 @@ class ReplayServer:
         return None
 
     def _refusal(
-        self, request_id: str, why: Response, spans: tuple[NumberRange, ...] = (),
+        self,
+        request_id: str,
+        why: Response,
+        spans: tuple[NumberRange, ...] = (),
     ) -> dict[int, object]:
         return Acknowledgement(self._next_id(), request_id or "?", why, spans).fields()
 
@@ -169,7 +172,12 @@ class ReplayServer:
                 yield span, history.find(span.begin, span.end, now_ns, self.settings.delay_ns, days)
 
     def _send_channel(
-        self, request_id: str, response_id: str, span: NumberRange, found: Found, now_ns: int,
+        self,
+        request_id: str,
+        response_id: str,
+        span: NumberRange,
+        found: Found,
+        now_ns: int,
     ) -> None:
         blocks = list(self._blocks(found.messages))
         for block in blocks:

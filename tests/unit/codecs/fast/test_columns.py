@@ -27,7 +27,10 @@ SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too
 
 
 def plain(
-    templates: Templates, raws: list[bytes], strict: bool, resets: bool,
+    templates: Templates,
+    raws: list[bytes],
+    strict: bool,
+    resets: bool,
 ) -> list[TemplateMessage | FastError]:
     decoder = FastMessageDecoder(templates, strict=strict, reset_each_message=resets)
     found: list[TemplateMessage | FastError] = []

@@ -103,9 +103,9 @@ def values_of(layout: BlockLayout) -> st.SearchStrategy[dict[str, Any]]:
 def test_what_is_encoded_is_read_back(data: st.DataObject, order: str, version: int) -> None:
     schema = schema_of(order)
     values = data.draw(values_of(schema.at(version).messages[1]))
-    message = SbeMessageDecoder(
-        schema
-    ).decode(SbeMessageEncoder(schema, version).encode("Everything", values))
+    message = SbeMessageDecoder(schema).decode(
+        SbeMessageEncoder(schema, version).encode("Everything", values)
+    )
     assert message.fields == values
     assert message.leftover == 0
 

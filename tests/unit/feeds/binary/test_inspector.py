@@ -12,10 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pregao.codecs.sbe import load_builtin_schema
+from pregao.codecs.sbe.layout import ValueKind
 from pregao.feeds.binary.headers import CONCERN_ALL, PacketInspector
 from pregao.feeds.binary.identity import IDENTITY
 from pregao.feeds.binary.kernels.headers import find_messages as find_by_kernel
+from pregao.feeds.binary.packets import SBE_LITTLE_ENDIAN
 from pregao.feeds.identity import MARKS
+from pregao.feeds.port import UnknownContent
 from pregao.simulator.memory import short_day, simulate_in_memory
 from tests.kits.mutations import PacketMutator, Sound
 from tests.twins.b3 import pool
@@ -91,19 +94,54 @@ def _check(payloads: Sequence[bytes]) -> int:
     return looked.messages
 
 
+def unknown_in(payloads: Sequence[bytes]) -> list[UnknownContent]:
+    """Templates and values of enumerations that the schema lacks, in the order in which they are met."""
+    schema, found = load_builtin_schema(), dict[tuple[str, int], UnknownContent]()
+    for unit, payload in enumerate(payloads):
+        at = HEADER
+        for index, template in enumerate(templates(payload)):
+            length, encoding, size, _, schema_id, version = unpack_from("<HHHHHH", payload, at)
+            block, body = schema.at(version).messages.get(template), payload[at + FRAMING + SBE : at + length]
+            at += length
+            if encoding != SBE_LITTLE_ENDIAN or schema_id != schema.id:
+                continue
+            met = [("", template)] if block is None else []
+            for each in block.fields if block is not None else ():
+                if each.kind is ValueKind.ENUM and each.fits(min(size, len(body))):
+                    value = body[each.offset]
+                    if value not in each.names and value != each.null:
+                        met.append((f"{block.name}.{each.name}", value))  # type: ignore[union-attr]
+            for what in met:
+                known = found.get(what, UnknownContent(*what, 0, unit, index))
+                found[what] = known._replace(times=known.times + 1)
+    return list(found.values())
+
+
+def _check_unknown(payloads: Sequence[bytes]) -> int:
+    """How many different ones there are; what was met before is forgotten."""
+    laid, inspector = Laid(payloads), PacketInspector()
+    expected = unknown_in(payloads)
+    for _ in range(2):
+        assert inspector.unknown(laid.base, laid.offsets, laid.lengths) == expected
+    return len(expected)
+
+
 @given(PAYLOADS)
 def test_any_bytes(payloads: list[bytes]) -> None:
     _check(payloads)
+    _check_unknown(payloads)
 
 
 @pytest.mark.parametrize("version", [8, 16, 17])
 def test_packets_of_a_simulated_day(version: int) -> None:
     assert _check(simulated(version)) > 1_000
+    assert _check_unknown(simulated(version)) == 0
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_damaged_packets(seed: int) -> None:
     assert _check(damaged(seed)) > 50
+    assert _check_unknown(damaged(seed)) > 10
 
 
 def test_notes_stop_where_their_room_ends() -> None:

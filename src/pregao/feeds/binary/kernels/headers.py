@@ -5,6 +5,7 @@ All arguments are numbers and addresses: see `pregao.kernels`.
 """
 
 from pregao.feeds.binary.kernels.packets import FRAMING_SIZE, PACKET_HEADER_SIZE
+from pregao.feeds.binary.packets import SBE_LITTLE_ENDIAN
 from pregao.feeds.identity import MARKS
 from pregao.kernels import (
     inlined,
@@ -134,3 +135,78 @@ def count_messages(offsets, lengths, count, out):
             found += 1
             at += length
         store_64(out, i * 8, found)
+
+
+# What the schema does not know. The plain twin is in `tests/unit/feeds/binary/test_unknown.py`.
+
+UNKNOWN_FIELDS = (
+    "epoch_of_version",  # uint8[65536]
+    "layout_of",  # by template and epoch: two int64s, the first check of its fields and the end of them
+    "last_template",  # one more than any that is known stands for all others
+    "epochs",
+    "schema_id",
+    "checks",  # CHECK_SIZE each
+    "counts",  # int64 of each slot: how often it was met
+    "firsts",  # int64 of each slot: packet << 16 | message where it was met first
+    "met",  # uint32s: slots in the order in which they were met
+)
+(
+    EPOCH_OF_VERSION, LAYOUT_OF, LAST_TEMPLATE, EPOCHS, SCHEMA_ID, CHECKS, COUNTS, FIRSTS, MET,
+) = range(0, 8 * len(UNKNOWN_FIELDS), 8)  # fmt: skip
+CHECK_SIZE = 40  # where in the block a byte is, then a bit for each value that it may have
+UNKNOWN_TEMPLATE = -1  # in the place of a first check
+FIRST_VALUE_SLOT = 1 << 16  # a slot for each template, then 256 for each check
+
+
+@inlined
+def _meet(context, slot, where, met):
+    count = load_i64(load_i64(context, COUNTS), slot * 8)
+    store_64(load_i64(context, COUNTS), slot * 8, count + 1)
+    if count == 0:
+        store_64(load_i64(context, FIRSTS), slot * 8, where)
+        store_32(load_i64(context, MET), met * 4, slot)
+        met += 1
+    return met
+
+
+@inlined
+def _check_message(context, header, body, block_length, where, met):
+    template = (header >> 16) & 0xFFFF
+    epoch = load_u8(load_i64(context, EPOCH_OF_VERSION), (header >> 48) & 0xFFFF)
+    row = min(template, load_i64(context, LAST_TEMPLATE)) * load_i64(context, EPOCHS) + epoch
+    layout = load_i64(context, LAYOUT_OF) + row * 16
+    check, end = load_i64(layout, 0), load_i64(layout, 8)
+    if check == UNKNOWN_TEMPLATE:
+        return _meet(context, template, where, met)
+    while check < end:
+        entry = load_i64(context, CHECKS) + check * CHECK_SIZE
+        place = load_i64(entry, 0)
+        if place < block_length:
+            value = load_u8(body, place)
+            if (load_i64(entry, 8 + (value >> 6) * 8) >> (value & 63)) & 1 == 0:
+                met = _meet(context, FIRST_VALUE_SLOT + check * 256 + value, where, met)
+        check += 1
+    return met
+
+
+@kernel
+def find_unknown(context, base, offsets, lengths, count):
+    """Templates, and values of fields of one byte, that the schema has no word for: how many different ones.
+    There is a slot for each that there can be, so nothing has to be left out."""
+    met = 0
+    for i in range(count):
+        at = base + load_i64(offsets, i * 8)
+        end = at + load_u32(lengths, i * 4)
+        at += PACKET_HEADER_SIZE
+        index = 0
+        while at + HEADERS <= end:
+            length, header = load_u16(at, 0), load_i64(at, FRAMING_SIZE)
+            if length < HEADERS or at + length > end:
+                break
+            is_ours = (header >> 32) & 0xFFFF == load_i64(context, SCHEMA_ID)
+            if is_ours and load_u16(at, 2) == SBE_LITTLE_ENDIAN:
+                block_length = min(header & 0xFFFF, length - HEADERS)
+                met = _check_message(context, header, at + HEADERS, block_length, i << 16 | index, met)
+            at += length
+            index += 1
+    return met

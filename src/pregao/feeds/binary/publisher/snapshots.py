@@ -58,9 +58,8 @@ class SnapshotOrders:
         self._implied = indicators(schema, version).implied
         # Positions are told below 15 only; at 15 the field may be null, and is.
         self._by_position = (
-            "lastSequenceVersion" not in MessageTemplate(
-                schema, version, "SnapshotFullRefresh_Header_30"
-            ).names
+            "lastSequenceVersion"
+            not in MessageTemplate(schema, version, "SnapshotFullRefresh_Header_30").names
         )
         before = template.size + group.dimension.size
         room = PACKET_ROOM - len(template.head) - before
