@@ -242,6 +242,15 @@ class BookStore(StoreViews):
         headers = self._memory.headers.reshape(-1, t.HEADER_SIZE)
         headers[list(numbers), t.GROUP_PHASE] = phase
 
+    def set_own_states(self, numbers: NDArray[np.int64], states: NDArray[np.uint8]) -> None:
+        """States that instruments have by themselves; 0: as their group."""
+        self._memory.headers.reshape(-1, t.HEADER_SIZE)[numbers, t.OWN_STATE] = states
+
+    def tops(self) -> NDArray[np.int64]:
+        """Price, size and orders of the best bid and offer of each instrument, as last told."""
+        words = self._memory.tops.view(np.int64).reshape(-1, t.TOP_SIZE // 8)
+        return words[: len(self), : 2 * t.TOP_SIDE // 8]
+
     def forget_phases(self) -> None:
         """No phase is known any more."""
         self._memory.headers.reshape(-1, t.HEADER_SIZE)[:, t.GROUP_PHASE] = 0

@@ -26,7 +26,8 @@ MINUTE_NS: Final = 60 * SECOND_NS
 USUAL: Final = (SECOND_NS, MINUTE_NS, DAY_NS)
 _UNIT: Final = (*UNIT_COLUMNS, CHANNEL)
 _READ: Final = (
-    *_UNIT, "security_id", "symbol", "price", "size", "sets_price", "in_volume", "quality", *LINEAGE
+    *_UNIT, "security_id", "symbol", "price", "size", "sets_price", "in_volume", "auction", "phase", "state",
+    "quality", *LINEAGE
 )  # fmt: skip
 _CLEAN: Final = f"CREATE TEMP TABLE clean AS SELECT *, {with_rank(*_UNIT)} FROM trades"
 _BARS: Final = bars_query(f"date_diff('day', DATE '1970-01-01', {TRADE_DATE}) * {DAY_NS}", *_UNIT)

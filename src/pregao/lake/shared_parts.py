@@ -1,5 +1,5 @@
-"""What slices of a unit share: symbols and snapshot loops. Stored once and read by path, so that the row that
-a task gets does not grow with the instruments of its unit, nor with the number of slices.
+"""What slices of a unit share: symbols, groups and snapshot loops. Stored once and read by path, so that the
+row that a task gets does not grow with the instruments of its unit, nor with the number of slices.
 
     with SharedParts(location, build_id) as shared:
         rows = [shared.pack(slice_) for slice_ in slices]      # bytes, for `unpack` in a task
@@ -10,6 +10,7 @@ References stand for arrays of loops and for the symbols; a task reads the range
 import dataclasses
 import io
 import pickle
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache
 from types import TracebackType
@@ -20,6 +21,7 @@ import pyarrow as pa
 
 from pregao.lake.errors import LakeError, named
 from pregao.lake.plan.anchors import Loop
+from pregao.lake.plan.index import Array
 from pregao.lake.plan.marks import Symbols
 from pregao.lake.plan.slicing import Slice
 from pregao.lake.running.results import SHARED
@@ -59,9 +61,10 @@ class SharedParts:
         self._paths: list[str] = []
         self._loops: dict[int, StoredLoop] = {}  # by id of an array that all copies of a loop share
         self._symbols: dict[int, Range] = {}
+        self._arrays: dict[int, StoredArray] = {}
         self._held: list[Any] = []  # so that no id is used again
 
-    def store(self, symbols: Symbols, loops: list[Loop]) -> None:
+    def store(self, symbols: Symbols, loops: list[Loop], groups: Iterable[Array] = ()) -> None:
         """Those of a unit, before its slices are packed."""
         path, content = f"{self._folder}/{len(self._paths)}", bytearray()
 
@@ -70,6 +73,8 @@ class SharedParts:
             return Range(path, len(content) - len(data), len(data))
 
         self._symbols[id(symbols)] = put(_symbols_as_bytes(symbols))
+        for array in groups:
+            self._arrays[id(array)] = StoredArray(put(array.tobytes()), array.dtype.descr, array.shape)
         for loop in loops:
             told = {field.name: getattr(loop, field.name) for field in dataclasses.fields(loop)}
             arrays = {
@@ -79,7 +84,7 @@ class SharedParts:
             }
             values = {name: value for name, value in told.items() if name not in arrays}
             self._loops[id(loop.places)] = StoredLoop(values, arrays)
-        self._held += [symbols, *loops]
+        self._held += [symbols, *groups, *loops]
         self._paths.append(path)
         _write(bytes(content), path, self._location)
 
@@ -97,6 +102,8 @@ class SharedParts:
     def _reference(self, value: Any) -> Any:
         if isinstance(value, Loop):
             return self._loops.get(id(value.places))
+        if isinstance(value, np.ndarray):
+            return self._arrays.get(id(value))
         return self._symbols.get(id(value)) if isinstance(value, dict) else None
 
     def __enter__(self) -> Self:
@@ -158,6 +165,8 @@ class _Unpickler(pickle.Unpickler):
         if isinstance(reference, StoredLoop):
             arrays = {name: self._array(stored) for name, stored in reference.arrays.items()}
             return Loop(**reference.values, **arrays)
+        if isinstance(reference, StoredArray):
+            return self._array(reference)
         return _symbols(self._location.uri, reference)
 
     def _array(self, stored: StoredArray) -> Any:

@@ -105,7 +105,7 @@ def plan_work(
     if not planned.loops:
         made = share_out(made[0], unit, slices)
     for slice_ in made:
-        slice_.symbols = planned.symbols
+        slice_.symbols, slice_.groups = planned.symbols, planned.groups
         if slice_.start == FROM_FIRST:
             slice_.begin_with(begins)
     return UnitWork(planned, made)

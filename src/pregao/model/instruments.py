@@ -168,3 +168,9 @@ class Instrument:
 def group_name(number: int) -> str:
     """The name of a security group, from the number that rows keep of it: its bytes, the first the lowest."""
     return number.to_bytes(_GROUP_BYTES, "little", signed=True).split(b"\0")[0].decode("latin-1").strip()
+
+
+def group_number(name: str) -> int:
+    """As rows keep the name of a security group: see `group_name`."""
+    content = name.encode("latin-1", "replace")[:_GROUP_BYTES].ljust(_GROUP_BYTES, b"\0")
+    return int.from_bytes(content, "little", signed=True)

@@ -29,7 +29,13 @@ def bars(trades_clean: DataFrame, intervals: Sequence[int] = USUAL, build_id: st
     lengths = F.explode(F.array(*(F.lit(interval).cast("bigint") for interval in dict.fromkeys(intervals))))
     rows = ranked(trades_clean).select("*", lengths.alias("interval")).withColumn("ts_start", _start())
     made = rows.groupBy(*INSTRUMENT, "interval", "ts_start").agg(
-        *price_figures(), *volume_figures(), lineage_by_rank(), all_doubts()
+        *price_figures(),
+        *volume_figures(),
+        F.count(F.when(F.col("in_volume") & F.col("auction"), F.lit(1))).alias("auction_trades"),
+        F.max_by("phase", "rank").alias("phase"),
+        F.max_by("state", "rank").alias("state"),
+        lineage_by_rank(),
+        all_doubts(),
     )
     made = made.withColumns({"close": F.col("last"), "vwap": average()})
     return conform(with_lineage(made), "bars", build_id)

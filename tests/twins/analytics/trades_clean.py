@@ -21,7 +21,8 @@ _FIGURES: Final = (
 )  # fmt: skip
 # What is changed by an amendment; session and conditions are told again as they were, or not at all.
 _AMENDED: Final = ("price", "size", "buyer", "seller")
-_FIRST: Final = ("system", "source", "channel", "symbol", *LINEAGE)
+_MATCHED: Final = ("aggressor", "ts_aggressor", "auction", "matching", "phase", "state")
+_FIRST: Final = ("system", "source", "channel", "symbol", *LINEAGE, *_MATCHED)
 
 
 def trades_clean(trades: DataFrame, build_id: str = "") -> DataFrame:

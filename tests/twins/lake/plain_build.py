@@ -4,10 +4,11 @@ of the whole build."""
 from datetime import date
 from typing import Any
 
+from pregao.books.phases import effective, own_after
 from pregao.books.views import Level
 from pregao.feeds.binary.reading.told import TranslatedMessage
 from pregao.model import events as e
-from pregao.model.market import DefinitionAction, Side
+from pregao.model.market import DefinitionAction, Phase, Side, State, StateEvent, TradeCondition
 from tests.twins.lake.plain_capture import PlainChannel, PlainPacket, moment
 from tests.twins.lake.plain_rows import Row, price, rows_of, time_of
 from tests.twins.plain_book import ReferenceBook
@@ -35,6 +36,9 @@ class PlainBuild:
         self._told_again: set[int] = set()  # whose book is
         self._changed: set[int] = set()  # in this second
         self._execution: Row | None = None
+        self._phases: dict[str, Phase] = {}  # by group
+        self._own: dict[int, State] = {}  # states that instruments have by themselves
+        self._crossed: dict[int, Row] = {}  # the last quote of an instrument whose book is crossed
         last: PlainPacket | None = None
         for packet in channel.packets:
             if last is not None and _second(packet) > _second(last):
@@ -74,6 +78,7 @@ class PlainBuild:
         self._packet(packet)
         for told in packet.told:
             self._change(told, packet)
+            self._follow(told)
             self._tell(told, packet)
             if told.end_of_event:
                 self._end_event(told, packet)
@@ -114,10 +119,74 @@ class PlainBuild:
         reset = isinstance(told.update, e.ChannelWasReset)
         if table == "orders" and (reset or who["security_id"] in self._told_again):
             who["quality"] = AFTER_GAP
+        if isinstance(told.update, (e.Trade, e.TradeBusted)):
+            rows = [rows[0] | self._matched(told.update)]
         for entry, own in enumerate(rows):
             row = self._row(table, packet, *self._when(told, packet), told, who | own, entry=entry)
             if table == "executions":
                 self._execution = row
+
+    # Phases and states, and who began a trade
+
+    def _follow(self, told: TranslatedMessage) -> None:
+        update = told.update
+        if isinstance(update, e.PhaseChanged):
+            self._phases[update.group] = update.phase
+        elif isinstance(update, e.StateChanged):
+            group = self.channel.groups[update.security_id]
+            before, phase = self._own.get(update.security_id), self._phases.get(group)
+            own = own_after(before, phase, update.state, update.event, False)  # a day is a day
+            self._own.pop(update.security_id, None)
+            if own is not None:
+                self._own[update.security_id] = own
+            if update.event is StateEvent.REJOINS_GROUP and update.followed is not None:
+                self._phases[group] = update.followed
+        else:
+            return
+        # A book that is crossed when a state is told: its quote of the same moment was in that state.
+        for security_id, quote in list(self._crossed.items()):
+            state = self._in_state(security_id)
+            if {name: quote[name] for name in state} != state:
+                if abs(quote["ts_event"] - update.transact_ns) < 1_000_000:
+                    quote |= state
+                del self._crossed[security_id]
+
+    def _in_state(self, security_id: int) -> Row:
+        phase = self._phases.get(self.channel.groups.get(security_id, ""))
+        state = effective(phase, self._own.get(security_id))
+        return {"phase": phase and phase.name, "state": state and state.name}
+
+    def _matched(self, update: e.Trade | e.TradeBusted) -> Row:
+        nothing = dict.fromkeys(("aggressor", "ts_aggressor", "auction", "matching", "phase", "state"))
+        if isinstance(update, e.TradeBusted):
+            return nothing
+        begun = self._execution
+        if begun is not None and begun["security_id"] != update.security_id:
+            begun = None
+        side = begun["aggressor"] if begun is not None and begun["aggressor"] != "NONE" else None
+        how = self._how(update, begun is not None, side)
+        return {
+            "aggressor": side, "ts_aggressor": begun["ts_aggressor"] if begun and side else None,
+            "auction": how == "AUCTION", "matching": how, **self._in_state(update.security_id),
+        }  # fmt: skip
+
+    def _how(self, update: e.Trade, begun: bool, side: str | None) -> str:
+        condition, kind = update.condition, update.sub_type and update.sub_type.name
+        if kind == "LEG" or condition & 1 << 5:
+            return "LEG"
+        if update.forward:
+            return "FORWARD"
+        if kind in ("BLOCK_BOOK", "RFQ", "MIDPOINT") or TradeCondition.BLOCK in condition:
+            return "BLOCK"
+        if TradeCondition.CROSSED in condition:
+            return "CROSS"
+        if kind in ("TAC", "TAA"):
+            return "AT_REFERENCE"
+        if condition & (TradeCondition.ON_BEHALF | TradeCondition.OUT_OF_SEQUENCE):
+            return "ENTERED"
+        if begun:
+            return "CONTINUOUS" if side else "BOTH_SIDES"
+        return "AUCTION" if kind is None else "OTHER"
 
     # Books
 
@@ -158,7 +227,12 @@ class PlainBuild:
                 own[f"{name}_price"] = price(level.price) if level else None
                 own[f"{name}_size"] = level.size if level else None
                 own[f"{name}_orders"] = level.orders if level else None
-            self._row("quotes", packet, *self._when(told, packet), told, own)
+            own |= self._in_state(security_id)
+            row = self._row("quotes", packet, *self._when(told, packet), told, own)
+            self._crossed.pop(security_id, None)
+            prices = top.bid and top.bid.price, top.offer and top.offer.price
+            if None not in prices and prices[0] >= prices[1] and row["state"] == "OPEN":  # type: ignore[operator]
+                self._crossed[security_id] = row
         self._touched, self._execution = set(), None
 
     def _sample(self, packet: PlainPacket) -> None:
@@ -166,6 +240,7 @@ class PlainBuild:
         sent_ns = packet.header.sending_time_ns
         for security_id in sorted(self._changed):
             own = self._who(security_id, packet) | {"ts_sample": (_second(packet) + 1) * 10**9}
+            own |= self._in_state(security_id)
             for name, side in _SIDES:
                 levels = self._books[security_id].levels(side)
                 for number in range(1, 11):

@@ -58,6 +58,7 @@ class PlainChannel:
             self._read_feed(folder / f"{channel:03}_Incremental_Feed{feed}.pcap", feed, found, versions)
         self.packets = [found[place] for place in sorted(found)]
         self._names: dict[int, list[tuple[int, str]]] = {}
+        self.groups: dict[int, str] = {}  # of instruments
         for packet in self.packets:
             self._read_messages(packet)
         for each in read_capture(folder / f"{channel:03}_InstrumentDefinition.pcap"):
@@ -91,6 +92,7 @@ class PlainChannel:
                 one = told.update.instrument
                 names = self._names.setdefault(one.security_id, [])
                 names.append((packet.header.sending_time_ns, one.symbol))
+                self.groups[one.security_id] = one.group
 
     def symbol(self, security_id: int | None, sent_ns: int) -> str | None:
         """The last that was told until then; before all, the first."""

@@ -86,7 +86,7 @@ def _tell(plain: "PlainSlice", stored: Stored, place: int) -> None:
     plain.touch(number)
     plain.told.snapshots.append((place, stored.security_id, max(stored.rpt_seq, 0), orders))
     quality = plain.doubt(number, book=True) | int(Quality.FROM_SNAPSHOT)
-    plain.quote((place, None), number, changed, quality)
+    plain.quote((place, None), number, changed, quality, 0)
 
 
 def _tell_empty(plain: "PlainSlice", number: int, security_id: int, rpt_seq: int) -> None:

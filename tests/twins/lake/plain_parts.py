@@ -25,6 +25,7 @@ class Quote:
     quality: int
     top: Top
     transacted: bool = False  # its time is a transactTime (9)
+    state: int = 0  # phase of its group, and its own state above it
 
 
 @dataclass
@@ -75,6 +76,7 @@ class Instrument:
     def __init__(self, security_id: int) -> None:
         self.security_id, self.book = security_id, ReferenceBook()
         self.told: Top = (NOTHING, NOTHING)
+        self.own, self.told_day = 0, 0  # state of its own, and the date of the message that told it
 
     @property
     def top(self) -> Top:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from pregao.books.phases import effective, own_after
 from pregao.feeds.binary.system import REPORTS_IN_A_PACKET
 from pregao.lake.plan.captures import row_reader
 from pregao.lake.plan.index import NUMBER_BITS
@@ -22,7 +23,7 @@ from pregao.lake.slices.kernels.sampling import BOOK_ONCE, STATISTICS_ONCE
 from pregao.lake.slices.known import UNHEARD, KnownInstruments
 from pregao.lake.slices.loops import LoadedLoop
 from pregao.lake.tables.analytics import Quality
-from pregao.model.market import Side
+from pregao.model.market import Phase, Side, State, StateEvent
 from pregao.model.rows import FIRST_SPECIAL, NULL, ROW, Flag, Kind, Rows
 from pregao.recovery.instruments import NEVER, BookStatus, Decision, Mark, decide
 from tests.twins.lake.plain_days import go_on, stored_by
@@ -30,7 +31,8 @@ from tests.twins.lake.plain_parts import Emitted, Instrument, Quote, Sample, Tol
 from tests.twins.row_updates import update_of
 
 # Of things that happen at one place, in this order; then its second may end.
-LOAD, LOST, CONFLICTING, BEGUN, ABSENT, TOLD, SECOND_ENDS = range(7)
+LOAD, LOST, CONFLICTING, BEGUN, ABSENT, PHASES, TOLD, SECOND_ENDS = range(8)
+NOT_KNOWN = 127  # a state of its own that may have been told by what is lost
 # What tells a transactTime; the last two in every version.
 TRANSACTED = (Kind.ORDER, Kind.SIDE, Kind.TRADE, Kind.BUST, Kind.EXECUTION, Kind.STATE, Kind.PHASE)
 BOOK_KINDS = (Kind.ORDER, Kind.SIDE, Kind.EMPTY_BOOK)
@@ -100,6 +102,11 @@ class PlainSlice:
         self._facts: dict[int, dict[int | None, list[Any]]] = {}  # by loop and instrument; None: phases
         self._last_lost: list[int] = []  # the last place of each loss
         self._phases_told = False
+        self._groups = dict(zip(*(each.tolist() for each in slice_.groups), strict=True))
+        self._phases: dict[int, int] = {}  # by group
+        self._lost_at, self._filled = -1, False
+        self._crossed: dict[int, tuple[int, int]] = {}  # by number: since which place and time
+        self._last_quotes: dict[int, tuple[int, Quote]] = {}  # of crossed books, with their time
 
     def run(self, rows: Rows) -> Told:
         self._prepare()
@@ -162,15 +169,17 @@ class PlainSlice:
             if what == LOAD:
                 self._facts[about.loop.number] = facts_of(about)
                 self._follow(LoadedLoop(about))
-            elif what == LOST:
+            elif what in (LOST, CONFLICTING):
                 self.known.lose(here, about)
-            elif what == CONFLICTING:
-                self.known.lose(here, None)
-                self.find(here, "FEEDS_DIFFER", None)
+                self._lose_states(here)
+                if what == CONFLICTING:
+                    self.find(here, "FEEDS_DIFFER", None)
             elif what == BEGUN:
                 self.known.unsettle(here)
             elif what == ABSENT:
                 self._absent(here, about)
+            elif what == PHASES:
+                self._fill_phases(about)
             elif what == TOLD:
                 self._told(here, *about)
             else:
@@ -198,6 +207,9 @@ class PlainSlice:
             (self._reset if kind is Kind.CHANNEL_RESET else self._delete)(row)
             return
         if kind is Kind.PHASE:
+            before = [self._state(each) for each in self.instruments]
+            self._phases[int(row["id"])] = int(row["type"])
+            self._states_changed(before, row)
             self._emit(row, kind, 0)
         elif kind < FIRST_SPECIAL:
             self._emit(row, kind, self._apply(row, kind))
@@ -214,6 +226,7 @@ class PlainSlice:
         number = self._numbers.get(int(row["security_id"]))
         if chr(row["action"]) == "D" and number is not None:
             self.known.begin_again(number)
+            self.instruments[number].own = 0
             if any(self.instruments[number].book.orders(side) for side in Side):
                 self._emit(_emptying(row), Kind.EMPTY_BOOK, self.doubt(number, book=True))
             self._empty(number, row)
@@ -225,7 +238,7 @@ class PlainSlice:
         if changed:
             self.changed.add(number)
             by = int(row["at"]), int(row["index"])
-            self.quote(by, number, changed, self.doubt(number, book=True))
+            self.quote(by, number, changed, self.doubt(number, book=True), int(row["time_ns"]))
 
     def _apply(self, row: Any, kind: Kind) -> int:
         """How far the row can be believed."""
@@ -256,6 +269,11 @@ class PlainSlice:
             self._stale.setdefault(number, at)
         if outcome & Decision.WENT_STALE:
             record["spare"] |= STATISTICS_ONCE
+            instrument.own = NOT_KNOWN
+        if kind is Kind.STATE and outcome & (Decision.APPLY | Decision.HOLD):
+            before = [self._state(each) for each in self.instruments]
+            self._tell_state(instrument, row)
+            self._states_changed(before, row)
         return self.doubt(number, book=is_book)
 
     def _emit(self, row: Any, kind: Kind, quality: int) -> None:
@@ -263,6 +281,8 @@ class PlainSlice:
             self._execution.trades += kind is Kind.TRADE
             self._execution.changes += kind in (Kind.ORDER, Kind.SIDE)
         emitted = Emitted(row.copy(), quality)
+        if kind is Kind.TRADE:
+            self._mark_trade(emitted.row)
         here = self.emits(int(row["at"]))
         if here:
             self.told.rows.setdefault(TABLES.get(kind, "statistics"), []).append(emitted)
@@ -280,35 +300,125 @@ class PlainSlice:
             changed = self.instruments[number].settle()
             if changed:
                 quality = self.doubt(number, book=True)
-                self.quote(by, number, changed, quality, transacted=transacted)
+                time_ns = int(row["time_ns"])
+                self.quote(by, number, changed, quality, time_ns, transacted=transacted)
         self._touched, self._execution = [], None
 
     def quote(
-        self, by: tuple[int, int | None], number: int, changed: int, quality: int, *, transacted: bool = False
-    ) -> None:
+        self, by: tuple[int, int | None], number: int, changed: int, quality: int, time_ns: int, *,
+        transacted: bool = False,
+    ) -> None:  # fmt: skip
+        one = self.instruments[number]
+        made = Quote(by, one.security_id, changed, quality, one.told, transacted, self._state(one))
         if self.emits(by[0]):
-            one = self.instruments[number]
-            self.told.quotes.append(Quote(by, one.security_id, changed, quality, one.told, transacted))
+            self.told.quotes.append(made)
+        self._last_quotes.pop(number, None)
+        if self._watch(number, by[0], time_ns, known=not quality & ~int(Quality.FROM_SNAPSHOT)):
+            self._last_quotes[number] = time_ns, made
 
     def _sample(self, place: int, packet: int) -> None:
         for number in sorted(self.changed) if self.emits(place) else ():
             instrument = self.instruments[number]
             bids, offers = (instrument.book.levels(side)[:10] for side in Side)
-            quality = self.doubt(number, book=True)
+            quality = self.doubt(number, book=True) | self._state(instrument) << 16
             self.told.samples.append(Sample(packet, instrument.security_id, quality, bids, offers))
         self.changed.clear()
+
+    # Phases and states
+
+    def _state(self, instrument: Instrument) -> int:
+        return self._phases.get(self._groups.get(instrument.security_id, 0), 0) | instrument.own << 7
+
+    def _tell_state(self, instrument: Instrument, row: Any) -> None:
+        group = self._groups.get(instrument.security_id, 0)
+        number, phase = int(row["type"]), self._phases.get(group, 0)
+        event = StateEvent(int(row["detail"])) if row["detail"] else None
+        before = None if instrument.own in (0, NOT_KNOWN) else State(instrument.own)
+        new_day = instrument.told_day not in (0, int(row["trade_date"]))
+        state = State(number) if number else None
+        instrument.own = int(own_after(before, Phase(phase) if phase else None, state, event, new_day) or 0)
+        instrument.told_day = int(row["trade_date"])
+        if event is StateEvent.REJOINS_GROUP and number:
+            self._phases[group] = number
+
+    def _is_open(self, instrument: Instrument) -> bool:
+        phase, own = self._state(instrument) & 127, self._state(instrument) >> 7
+        if own == NOT_KNOWN:
+            return False
+        return effective(Phase(phase) if phase else None, State(own) if own else None) is State.OPEN
+
+    def _watch(self, number: int, place: int, time_ns: int, *, known: bool) -> bool:
+        """Whether a book is crossed though it is open; what is so for a millisecond is found."""
+        one = self.instruments[number]
+        bid, offer = one.told
+        prices = bid.price is not None and offer.price is not None and bid.price >= offer.price
+        crossed = prices and bid.orders > 0 and offer.orders > 0 and known and self._is_open(one)
+        if place >= self.slice.stop:
+            return crossed
+        if crossed:
+            self._crossed.setdefault(number, (place, time_ns))
+        elif number in self._crossed:
+            since, since_ns = self._crossed.pop(number)
+            if time_ns - since_ns >= 1_000_000 and since >= self.slice.start:
+                self.find(since, "CROSSED_BOOK", number)
+        return crossed
+
+    def _states_changed(self, before: list[int], row: Any) -> None:
+        """A book may be crossed in another state now; a quote of the same moment was in that state."""
+        for number, (old, one) in enumerate(zip(before, list(self.instruments), strict=False)):
+            if old == self._state(one):
+                continue
+            time_ns, quote = self._last_quotes.pop(number, (0, None))
+            if quote is not None and abs(int(row["time_ns"]) - time_ns) < 1_000_000:
+                quote.state = self._state(one)
+            known = self.known.book[number] == BookStatus.CLEAN
+            self._watch(number, int(row["at"]), int(row["time_ns"]), known=known)
+
+    def _sent_at(self, place: int) -> int:
+        packets = [number for number, each in enumerate(self.merged.place.tolist()) if each <= place]
+        return int(self.merged.sent[packets[-1] if packets else 0])
+
+    def _mark_trade(self, row: Any) -> None:
+        """What its instrument is in, and who began the execution that it is of."""
+        state = self._state(self.instruments[self.number(int(row["security_id"]))])
+        row["origin"], row["type"] = state & 127, state >> 7
+        begun = self._execution.row if self._execution is not None else None
+        mine = begun is not None and begun["security_id"] == row["security_id"]
+        row["action"], row["side"] = int(mine), begun["side"] if mine else 0
+        row["inserted_ns"] = begun["other"] if mine else NULL
+
+    def _lose_states(self, place: int) -> None:
+        self._phases, self._lost_at, self._filled = {}, place, False
+        for number, instrument in enumerate(self.instruments):
+            if self.known.statistics[number] == BookStatus.STALE:
+                instrument.own = NOT_KNOWN
+
+    def _fill_phases(self, loaded: LoadedLoop) -> None:
+        if loaded.loop.first >= self._lost_at and not self._filled:
+            told = {int(row["id"]): int(row["type"]) for row in loaded.phases()}
+            self._phases, self._filled = told | self._phases, True
+
+    def _own_in(self, facts: list[Any]) -> int:
+        """Only a 101 says that an instrument has left its group."""
+        states = [row for row in facts if row["kind"] == Kind.STATE]
+        return int(states[-1]["type"]) if states and states[-1]["detail"] == StateEvent.LEAVES_GROUP else 0
 
     # Snapshots
 
     def _begin_with(self, loaded: LoadedLoop) -> None:
         loop = loaded.loop
+        assert self.slice.anchor is not None
+        facts = facts_of(self.slice.anchor)
         self.known.empty(np.array([UNHEARD]), loop.begun)
         for row, security_id in enumerate(loop.security_ids.tolist()):
             number = self.number(security_id)
             self.instruments[number].load(loaded.orders(row))
             self.instruments[number].settle()
             self.known.settle(number, int(loop.places[row]), int(loop.rpt_seqs[row]), statistics=True)
+            self.instruments[number].own = self._own_in(facts.get(security_id, []))
         self.known.covered[UNHEARD] = 0
+        self._phases = {int(row["id"]): int(row["type"]) for row in facts.get(None, [])}
+        self._filled = True
 
     def _follow(self, loaded: LoadedLoop) -> None:
         loop = loaded.loop
@@ -322,6 +432,7 @@ class PlainSlice:
                 self.told.checkpoints.append((place, security_id, rpt_seq, orders))
         if loop.is_anchor:
             self._push(max(loop.begun, 0), ABSENT, loaded)
+            self._push(max(loop.begun, 0), PHASES, loaded)
         if loop.tells_others and self.emits(max(loop.begun, 0)):
             self.told.checkpoints.append((max(loop.begun, 0), NULL, 0, []))
 
@@ -342,6 +453,7 @@ class PlainSlice:
                 self._replace(number, place, loaded.orders(0)[:0], 0)
             self._healed(number, place, "absent from a snapshot loop")
             self.known.empty(np.array([number]), place)
+            self.instruments[number].own = 0
 
     def _told(self, place: int, loaded: LoadedLoop, row: int) -> None:
         loop, known = loaded.loop, self.known
@@ -367,6 +479,9 @@ class PlainSlice:
             self._replace(number, place, orders, rpt_seq)
         if not alone and not known.once[number] & STATISTICS_ONCE:
             self._tell_facts(place, loop, int(loop.security_ids[row]), rpt_seq)
+        if known.statistics[number] != BookStatus.CLEAN and (not alone or loop.is_anchor):
+            facts = self._facts[loop.number].get(int(loop.security_ids[row]), [])
+            self.instruments[number].own = self._own_in(facts)
         known.settle(number, place, rpt_seq, statistics=not alone or loop.is_anchor)
 
     def _tell_facts(self, place: int, loop: Any, security_id: int, rpt_seq: int) -> None:
@@ -401,7 +516,7 @@ class PlainSlice:
             told = [order_of(row) for row in orders]
             self.told.snapshots.append((place, instrument.security_id, rpt_seq, told))
         if changed:
-            self.quote((place, None), number, changed, int(Quality.FROM_SNAPSHOT))
+            self.quote((place, None), number, changed, int(Quality.FROM_SNAPSHOT), self._sent_at(place))
 
     # Findings
 

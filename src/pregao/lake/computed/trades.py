@@ -9,7 +9,9 @@ _FIGURES: Final = (
     "price", "size", "session", "condition", "conditions", "sub_type", "buyer", "seller", "implied",
     "forward", "seller_days", "interest_rate",
 )  # fmt: skip
-_FIRST: Final = ("security_id", "trade_id", "symbol", *LINEAGE)
+# How it came about: an amendment, sent later, does not know it.
+_MATCHED: Final = ("aggressor", "ts_aggressor", "auction", "matching", "phase", "state")
+_FIRST: Final = ("security_id", "trade_id", "symbol", *LINEAGE, *_MATCHED)
 _AMENDED: Final = ("price", "size", "buyer", "seller")
 _OUT_OF_SEQUENCE: Final = int(TradeCondition.OUT_OF_SEQUENCE)
 _CHANGED: Final = " OR ".join(f"{name} IS DISTINCT FROM lag({name}) OVER told_in_order" for name in _AMENDED)
@@ -85,6 +87,7 @@ VOLUMES: Final = """
     (sum(size) FILTER (in_volume))::BIGINT AS volume,
     sum(amount) FILTER (in_volume) AS amount,
     count(*) FILTER (in_volume) AS trades,
+    count(*) FILTER (in_volume AND auction) AS auction_trades,
     max(rank) AS rank,
     bit_or(quality) AS quality"""
 
@@ -102,7 +105,8 @@ WITH lengths AS (
         arg_min(price, rank) FILTER (sets_price) AS open, {LAST_PRICES}, {VOLUMES}
     FROM clean, lengths GROUP BY {keys}, symbol, "interval", ts_start
 )
-SELECT grouped.*, last AS close, average(grouped.amount, volume) AS vwap, {columns(LINEAGE, "clean")}
+SELECT grouped.*, last AS close, average(grouped.amount, volume) AS vwap, {columns(LINEAGE, "clean")},
+    clean.phase, clean.state
 FROM grouped JOIN clean USING ({keys}, rank)
 """
 

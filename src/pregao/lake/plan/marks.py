@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from pregao.lake.plan.index import MARK, Array, Defined, NewsMessage, renumbered
 from pregao.lake.plan.kernels import hash_messages
 from pregao.model.errors import PregaoError
 from pregao.model.events import News
-from pregao.model.instruments import Instrument
+from pregao.model.instruments import Instrument, group_number
 from pregao.model.market import DefinitionAction
 from pregao.model.rows import Kind, Rows
 from pregao.model.streams import Feed, Stream
@@ -177,6 +177,13 @@ def _placed(news: News, place: int, message: NewsMessage) -> PlacedNews:
 Symbols = dict[int, list[tuple[int, str]]]
 
 
+class Groups(NamedTuple):
+    """Instruments by id, and the group of each as rows name it (`model.instruments.group_number`)."""
+
+    ids: Array
+    numbers: Array
+
+
 @dataclass(slots=True)
 class Version:
     """An instrument from one time to another; `place` of the message that told it, -1: in a loop."""
@@ -216,3 +223,10 @@ def symbols(told: Iterable[Version]) -> Symbols:
         if not known or known[-1][1] != version.instrument.symbol:
             known.append((version.from_ns, version.instrument.symbol))
     return found
+
+
+def groups(told: Iterable[Version]) -> Groups:
+    """By the last definition of each."""
+    found = {each.instrument.security_id: group_number(each.instrument.group) for each in told}
+    ids = sorted(found)
+    return Groups(np.array(ids, np.int64), np.array([found[each] for each in ids], np.int64))

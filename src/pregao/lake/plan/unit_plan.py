@@ -25,7 +25,7 @@ from pregao.lake.plan.index import (
     StreamIndex,
     UnknownSeen,
 )
-from pregao.lake.plan.marks import Symbols, Version, assemble, symbols, versions
+from pregao.lake.plan.marks import Groups, Symbols, Version, assemble, groups, symbols, versions
 from pregao.lake.plan.slicing import TO_LAST
 from pregao.lake.plan.units import LakeUnit
 from pregao.lake.store.files import DataFile, write_file
@@ -46,6 +46,7 @@ class UnitPlan:
     loops: list[Loop]
     versions: list[Version]
     symbols: Symbols
+    groups: Groups
     inputs: list[UnitInput]
     damage: list[InputFinding]
     begins: CarriedBooks | None = None  # the books of the day before
@@ -71,7 +72,7 @@ class UnitPlan:
         ]
         damage += unknown_findings(unit, indexes)
         inputs = [UnitInput.of(indexes[number]) for number in files]
-        return cls(unit, find_loops(unit), told, symbols(told), inputs, damage)
+        return cls(unit, find_loops(unit), told, symbols(told), groups(told), inputs, damage)
 
     @property
     def key(self) -> UnitKey:

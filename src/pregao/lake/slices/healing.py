@@ -15,7 +15,7 @@ from pregao.lake.slices.kernels.books import settle_one
 from pregao.lake.slices.kernels.sampling import BOOK_ONCE, STATISTICS_ONCE, note_change
 from pregao.lake.slices.kernels.snapshots import same_book
 from pregao.lake.slices.known import UNHEARD
-from pregao.lake.slices.loops import ABSENT, LoadedLoop
+from pregao.lake.slices.loops import ABSENT, PHASES, LoadedLoop
 from pregao.lake.slices.made_rows import FROM_SNAPSHOT, RowMaker, make_empty
 from pregao.lake.slices.rows import LAKE_ROW
 from pregao.lake.slices.stored import CarriedOver
@@ -52,6 +52,7 @@ class Healing:
         self._store.load_books(numbers, loaded.addresses, np.ascontiguousarray(loaded.counts, np.int64))
         self._known.settle_all(numbers, loop.places, loop.rpt_seqs)
         self._known.covered[UNHEARD] = 0
+        self._machine.states.begin_with(loaded, numbers)
         self._store.settle()
 
     def follow(self, loaded: LoadedLoop) -> None:
@@ -60,6 +61,7 @@ class Healing:
         machine.waiting.add(loaded, machine.numbers(loop.security_ids))
         if loop.is_anchor:
             machine.push(max(loop.begun, 0), ABSENT, loaded)
+            machine.push(max(loop.begun, 0), PHASES, loaded)
         if loop.saved is not None:
             self._save(loaded, loop.saved)
         begun = max(loop.begun, 0)
@@ -96,6 +98,7 @@ class Healing:
                 self._replace(number, place, np.zeros(0, ROW), 0)
             self.healed(number, place, "absent from a snapshot loop")
         known.empty(others, place)
+        self._machine.states.absent(others)
 
     def _went_overnight(self, number: int) -> bool:
         """It was there when the day before ended, and nothing of this day is of it."""
@@ -118,6 +121,8 @@ class Healing:
             self._replace(number, place, orders, rpt_seq)
         if not alone and not known.once[number] & STATISTICS_ONCE:
             self._tell_facts(number, place, loaded, row)
+        if known.statistics[number] != _CLEAN and (not alone or loop.is_anchor):
+            self._machine.states.told(number, loaded.facts(row))
         known.settle(number, place, rpt_seq, statistics=not alone or loop.is_anchor)
 
     def _tell_facts(self, number: int, place: int, loaded: LoadedLoop, row: int) -> None:
@@ -230,7 +235,7 @@ class Healing:
         rows = self._made.of_snapshot(number, place, orders, rpt_seq)
         machine.buffers_append(place, rows)
         if changed:
-            machine.quotes.append(self._made.quote(number, rows[0], changed, FROM_SNAPSHOT))
+            machine.add_quote(self._made.quote(number, rows[0], changed, FROM_SNAPSHOT))
 
     def emptied(self, number: int, row: Any) -> None:
         """A row that is not of one book has emptied it: told with that row, not with the event after it."""
@@ -241,7 +246,7 @@ class Healing:
             return
         note_change(machine.samples.address, number)
         if machine.emits(int(row["at"])):
-            machine.quotes.append(self._made.quote(number, row, changed, self._known.doubt(number)))
+            machine.add_quote(self._made.quote(number, row, changed, self._known.doubt(number)))
 
     def deleted(self, number: int, row: Any) -> None:
         """An instrument with its book, if it has one: whoever follows the rows must have none either."""

@@ -45,6 +45,13 @@ class LoadedLoop:
         found: Rows = rows[rows["kind"] == Kind.PHASE]
         return found
 
+    def states(self) -> tuple[Array, Rows]:
+        """Rows of states that snapshots tell, and which snapshot each is of."""
+        rows, starts = self._all_facts()
+        chosen = np.flatnonzero(rows["kind"] == Kind.STATE)
+        owners = np.searchsorted(starts, chosen, side="right") - 2
+        return owners[owners >= 0], rows[chosen[owners >= 0]]
+
     def _all_facts(self) -> tuple[Rows, Array]:
         """Those before the first header, then those of each."""
         if self._facts is None:
@@ -119,7 +126,7 @@ def _words(rows: Rows) -> Array:
 
 NEVER: Final = (1 << 63) - 1
 # What happens at one place, in this order; snapshots of it are last.
-LOAD, LOST, CONFLICTING, BEGUN, ABSENT = range(5)
+LOAD, LOST, CONFLICTING, BEGUN, ABSENT, PHASES, STARTS = range(7)
 _RECORD: Final = np.dtype([(name, "<i8") for name in RECORD_FIELDS])
 
 

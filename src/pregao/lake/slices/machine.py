@@ -28,9 +28,20 @@ from pregao.lake.slices.healing import Healing
 from pregao.lake.slices.kernels.books import CONTEXT_FIELDS, EVENT, SAMPLES_FULL, take_rows
 from pregao.lake.slices.kernels.merging import CONFLICT
 from pregao.lake.slices.known import MOST_INSTRUMENTS, UNHEARD, KnownInstruments
-from pregao.lake.slices.loops import BEGUN, CONFLICTING, LOAD, LOST, NEVER, LoadedLoop, WaitingSnapshots
+from pregao.lake.slices.loops import (
+    BEGUN,
+    CONFLICTING,
+    LOAD,
+    LOST,
+    NEVER,
+    PHASES,
+    STARTS,
+    LoadedLoop,
+    WaitingSnapshots,
+)
 from pregao.lake.slices.made_rows import Samples
 from pregao.lake.slices.rows import LAKE_ROW
+from pregao.lake.slices.states import CrossedBooks, TradingStates
 from pregao.lake.slices.stored import StoredBooks, UnitEnding, ending_of
 from pregao.lake.tables.analytics import Quality
 from pregao.model.market import DefinitionAction
@@ -61,6 +72,7 @@ class SliceMachine:
         assert self.store.add_instrument(_NOBODY) == UNHEARD
         self.store.numbering.follow(self.known.add)
         self.store.want_quotes()
+        self.states, self.crossed = TradingStates(self), CrossedBooks(self)
         self.first_rows = np.full((len(merged), 2), NULL, np.int64)
         self.ending: UnitEnding | None = None
         self.samples = Samples(slice_, merged, self.store, self.known)
@@ -73,7 +85,7 @@ class SliceMachine:
             emit_from=slice_.start, emit_to=slice_.stop, table_of_kind=self.buffers.table_of_kind,
             buffers=self.buffers.table, sampling=self.samples.address, told=self.waiting.address,
             first_rows=self.first_rows, shard=slice_.shard, shards=slice_.shards,
-            transacts_from=policy.transacts_from,
+            transacts_from=policy.transacts_from, states=self.states.address,
         )  # fmt: skip
         self.quotes: list[Array] = []
         self._heap: list[tuple[int, int, int, Any]] = []
@@ -98,6 +110,7 @@ class SliceMachine:
             self.samples.until(int(merged.place[-1]) + 1)
             self.samples.end(merged)
         self.waiting.finish()
+        self.crossed.leave()
         if self.slice.is_last:
             self.healing.leave()
             self.ending = ending_of(self)
@@ -143,6 +156,8 @@ class SliceMachine:
         self._do_until(FROM_FIRST)  # kernels know when the first of them is due then
 
     def _stretch(self, *, ends_window: bool = False) -> Stretch:
+        if ends_window:
+            self._keep_quotes(self.crossed.held())
         quotes = np.concatenate(self.quotes) if self.quotes else np.zeros(0, t.QUOTE)
         checkpoints = {"SNAPSHOT": self.healing.checkpoints, "CARRIED": self.healing.carried.checkpoints}
         return Stretch(self.buffers, quotes, self.samples.taken(), checkpoints, ends_window)
@@ -172,6 +187,8 @@ class SliceMachine:
                 self.push(begins, BEGUN, None)
         for part in slice_.loops:
             self.push(max(part.loop.first, 0), LOAD, part)
+        if slice_.start != FROM_FIRST:
+            self.push(slice_.start - 1, STARTS, None)
         if slice_.anchor is not None:
             self.healing.begin_with(LoadedLoop(slice_.anchor))
         if self._stored is not None:
@@ -220,15 +237,20 @@ class SliceMachine:
                 self.healing.told(happens, *waiting.look())
 
     def _do(self, place: int, what: int, payload: Any) -> None:
-        if what == LOST:
+        if what in (LOST, CONFLICTING):
             self.known.lose(place, payload)
-        elif what == CONFLICTING:
-            self.known.lose(place, None)
-            self.findings.conflict(place, self)
+            self.states.lost(place)
+            if what == CONFLICTING:
+                self.findings.conflict(place, self)
         elif what == BEGUN:
             self.known.unsettle(place)
         elif what == LOAD:
             self.healing.follow(LoadedLoop(payload))
+        elif what == PHASES:
+            self.states.fill(payload, place)
+        elif what == STARTS:
+            self._take_quotes()
+            self.crossed.begin()
         else:
             self.healing.absent(place, payload)
 
@@ -271,10 +293,17 @@ class SliceMachine:
         return found
 
     def _take_quotes(self) -> None:
-        quotes = self.store.take_quotes()
+        self._keep_quotes(self.crossed.look(self.store.take_quotes(), self.states.take_log()))
+
+    def _keep_quotes(self, quotes: Array) -> None:
         wanted = (quotes["at"] >= self.slice.start) & (quotes["at"] < self.slice.stop)
         if wanted.any():
             self.quotes.append(quotes[wanted])
+
+    def add_quote(self, quote: Array) -> None:
+        """One that no event of the stream told, after those that came before it."""
+        self._take_quotes()
+        self._keep_quotes(self.crossed.look(quote, self.states.take_log()))
 
     def on_note(self, number: int, outcome: int, kind: int, at: int) -> None:
         if outcome & (Decision.HEALED | Decision.VERIFIED):
@@ -300,6 +329,7 @@ class SliceMachine:
             number = self.store.number(int(row["security_id"]))
             if number is not None:
                 self.known.begin_again(number)
+                self.states.absent(np.array([number]))
                 self.healing.deleted(number, row)
 
     def buffers_append(self, place: int, rows: Rows) -> None:

@@ -12,6 +12,7 @@ from pregao.lake.plan.slicing import Slice
 from pregao.lake.slices.feeds import Merged
 from pregao.lake.slices.kernels.books import QUOTE_QUALITY
 from pregao.lake.slices.kernels.sampling import SAMPLE_WORDS, SAMPLING_FIELDS, sample_until
+from pregao.lake.slices.kernels.states import NUMBER_BITS
 from pregao.lake.slices.known import MOST_INSTRUMENTS, UNHEARD, KnownInstruments
 from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX, NO_PACKET, SNAPSHOT_INDEX
 from pregao.lake.tables.analytics import Quality
@@ -83,7 +84,8 @@ class RowMaker:
         quote["security_id"] = self._store.security_id(number)
         for name in ("at", "time_ns", "packet", "rpt_seq", "index"):
             quote[name] = row[name]
-        quote["instrument"], quote["sides"] = number, changed | quality << QUOTE_QUALITY
+        quote["instrument"] = number | self._machine.states.packed(number) << NUMBER_BITS
+        quote["sides"] = changed | quality << QUOTE_QUALITY
         for name, value in zip(_TOP, self._store.top_words(number).tolist(), strict=True):
             quote[name] = value
         return quote

@@ -102,7 +102,7 @@ class CarriedOver:
         changed = settle_one(machine.store.context, number)
         machine.buffers_append(machine.slice.warm, rows)
         if changed:
-            machine.quotes.append(self._made.quote(number, rows[0], changed, quality))
+            machine.add_quote(self._made.quote(number, rows[0], changed, quality))
 
     def _tell_others(self, stored: StoredBooks) -> None:
         machine = self._machine

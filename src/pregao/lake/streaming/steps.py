@@ -126,7 +126,7 @@ def _slices(
         first = state.next_number + len(slices)
         slices += cut_between(unit, loops, indexes, start, end, first_number=first)
     for slice_ in slices:
-        slice_.symbols = planned.symbols
+        slice_.symbols, slice_.groups = planned.symbols, planned.groups
         if slice_.start == FROM_FIRST:
             slice_.begin_with(planned.begins)
         slice_.feeds = {

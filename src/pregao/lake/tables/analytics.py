@@ -4,7 +4,7 @@ from enum import IntFlag
 from typing import Final
 
 from pregao.lake.tables import types as words
-from pregao.lake.tables.ledger import BY_SEQUENCE, with_lineage
+from pregao.lake.tables.ledger import BY_SEQUENCE, IN_STATE, with_lineage
 from pregao.lake.tables.table import Column, Table, required, word
 from pregao.lake.tables.types import (
     AMOUNT,
@@ -55,6 +55,8 @@ BARS: Final = Table(
         Column("amount", AMOUNT, "sum of price × size"),
         Column("vwap", FINE_PRICE),
         Column("trades", LONG),
+        Column("auction_trades", LONG, "of them from the end of an auction"),
+        *IN_STATE,
     ),
     order=("interval", "security_id", "ts_start"),
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from typing import Final
 
 from pregao.lake.tables import types as words
-from pregao.lake.tables.ledger import BY_INSTRUMENT, with_lineage
+from pregao.lake.tables.ledger import BY_INSTRUMENT, IN_STATE, with_lineage
 from pregao.lake.tables.table import Column, Table, word
 from pregao.lake.tables.types import (
     BOOL,
@@ -96,7 +96,8 @@ QUOTES: Final = Table(
                 Column(f"{side}_size", SIZE),
                 Column(f"{side}_orders", INT),
             )
-        )
+        ),
+        *IN_STATE,
     ),
     order=BY_INSTRUMENT,
     bare_times=True,
@@ -117,6 +118,7 @@ DEPTH: Final = Table(
                 Column(f"{side}_orders_{level}", INT),
             )
         ),
+        *IN_STATE,
     ),
     order=BY_INSTRUMENT,
     bare_times=True,

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from pregao.lake.tables import types as words
 from pregao.lake.tables.table import Column, Table, required, unit_columns, word
 from pregao.lake.tables.types import BOOL, CONSTANT, INT, LONG, MOMENT, NAME, NANOSECONDS, SHORT, TEXT
 
@@ -91,6 +92,13 @@ _ARRIVAL: Final = (
     Column("ts_recv_b", NANOSECONDS, "capture time on feed B"),
     Column("build_id", NAME, "the build that wrote the row"),
     required("quality", SHORT, "bits of `Quality`; 0 is good"),
+)
+
+
+# What an instrument is in when a row is told (14).
+IN_STATE: Final = (
+    word("phase", words.PHASES, "of its group (14.2); null: not known, or nobody told its group"),
+    word("state", words.TRADING_STATES, "what comes of phase and own state (14.1); OPEN: continuous trading"),
 )
 
 

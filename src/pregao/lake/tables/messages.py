@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Final
 
 from pregao.lake.tables import types as words
-from pregao.lake.tables.ledger import BY_INSTRUMENT, BY_SEQUENCE, with_lineage
+from pregao.lake.tables.ledger import BY_INSTRUMENT, BY_SEQUENCE, IN_STATE, with_lineage
 from pregao.lake.tables.table import Column, Table, required, word
 from pregao.lake.tables.types import (
     BOOL,
@@ -41,6 +41,13 @@ _TRADE: Final = (
     Column("forward", BOOL, "a forward trade (13.5)"),
     Column("seller_days", INT),
     Column("interest_rate", PRICE),
+    word(
+        "aggressor", words.SIDES, "whose order began the execution that it is of (13.1); null: see matching"
+    ),
+    Column("ts_aggressor", NANOSECONDS, "when that order entered the queue (13.1)"),
+    Column("auction", BOOL, "of the end of an auction (13.1); null: not known, and of a bust"),
+    word("matching", words.MATCHINGS, "how it came about; null: messages are missing, and of a bust (13.3)"),
+    *IN_STATE,
 )
 
 PACKETS: Final = Table(

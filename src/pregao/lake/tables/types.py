@@ -107,6 +107,12 @@ SESSIONS: Final = names(market.Session)
 SUB_TYPES: Final = names(market.TradeSubType)
 STATE_EVENTS: Final = names(market.StateEvent)
 SCOPES: Final = ("GROUP", "INSTRUMENT")
+PHASES: Final = names(market.Phase)
+TRADING_STATES: Final = names(market.State)
+MATCHINGS: Final = (
+    "CONTINUOUS", "AUCTION", "BOTH_SIDES", "LEG", "CROSS", "BLOCK", "AT_REFERENCE", "ENTERED", "FORWARD",
+    "OTHER",
+)  # fmt: skip
 STATES: Final = tuple(dict.fromkeys(names(market.Phase) + names(market.State)))
 IMBALANCES: Final = ("BALANCED", "MORE_BUYERS", "MORE_SELLERS")
 BANDS: Final = ("REFERENCE", *names(market.BandType), "QUANTITY")

@@ -13,8 +13,11 @@ from pregao.lake.reading.arrow import read
 from pregao.lake.reading.conditions import Condition
 from pregao.lake.reading.faces import order_rows
 from pregao.lake.slices.kernels.books import QUOTE_QUALITY, QUOTE_TRANSACTED
+from pregao.lake.slices.kernels.sampling import QUALITY_MASK, SAMPLE_STATE
+from pregao.lake.slices.kernels.states import NUMBER_BITS
 from pregao.lake.slices.made_rows import SECOND_NS
 from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX, joined
+from pregao.lake.slices.states import NUMBER_MASK
 from pregao.lake.slices.stored import NO_RPT_SEQ, StoredBook, StoredBooks
 from pregao.lake.store.location import Location
 from pregao.lake.tables.analytics import Quality
@@ -24,7 +27,7 @@ from pregao.lake.tables.messages import ORDERS
 from pregao.lake.tables.types import ANCHORS, BOOK_ACTIONS
 from pregao.lake.tasks.arrays import NO_WORD, Array, ColumnRows, by_instrument, or_null, record
 from pregao.lake.tasks.kernels import ENTRY, SEND, TRANSACT, spread_levels
-from pregao.lake.tasks.lineage import FIELDS, Lineage
+from pregao.lake.tasks.lineage import FIELDS, Lineage, in_state
 from pregao.model.rows import NULL, Flag, Kind, Rows
 from pregao.recovery.instruments import NO_REPORT
 
@@ -67,7 +70,7 @@ _QUOTE_FIELDS: Final = QUOTE.names or ()
 
 
 def quotes_table(told: Array, lineage: Lineage) -> Any:
-    numbers = told["instrument"].astype(np.int64) + 1
+    numbers = (told["instrument"] & NUMBER_MASK).astype(np.int64) + 1
     order = by_instrument(numbers, lineage.ranks, told["time_ns"])
     quotes, numbers = ColumnRows(told, order, _QUOTE_FIELDS), numbers[order]
     packets = lineage.packets(quotes["packet"])
@@ -82,6 +85,7 @@ def quotes_table(told: Array, lineage: Lineage) -> Any:
         "msg_index": or_null(quotes["index"], NO_INDEX), "entry": np.zeros(len(quotes), np.int64),
         "rpt_seq": or_null(quotes["rpt_seq"]), **packets, **lineage.common(len(quotes)),
         "quality": quality | lineage.differing(quotes["packet"]),
+        **in_state(quotes["instrument"] >> NUMBER_BITS),
     }  # fmt: skip
     for side in _SIDES:
         empty = quotes[f"{side}_orders"] == 0
@@ -108,7 +112,8 @@ def _depth(samples: Array, order: Array, lineage: Lineage) -> Any:
         **lineage.moments(sent, np.full(count, SEND)),
         **lineage.places(lineage.merged.place[packets]),
         "entry": np.zeros(count, np.int64), **lineage.packets(packets), **lineage.common(count),
-        "quality": samples[order, 1], "ts_sample": (sent // SECOND_NS + 1) * SECOND_NS,
+        "quality": samples[order, 1] & QUALITY_MASK, **in_state(samples[order, 1] >> SAMPLE_STATE),
+        "ts_sample": (sent // SECOND_NS + 1) * SECOND_NS,
     }  # fmt: skip
     for which, side in enumerate(_SIDES):
         columns |= _levels(samples, order, which, side)

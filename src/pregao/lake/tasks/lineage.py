@@ -13,6 +13,8 @@ from pregao.lake.plan.slicing import Slice
 from pregao.lake.slices.feeds import Merged
 from pregao.lake.slices.kernels.merging import CONFLICT
 from pregao.lake.slices.rows import NO_INDEX, NO_PACKET
+from pregao.lake.slices.states import STATE_MASK, phase_of, state_of
+from pregao.lake.tables import types as words
 from pregao.lake.tables.analytics import Quality
 from pregao.lake.tables.arrays import microseconds, moments
 from pregao.lake.tasks.arrays import Array, ColumnRows, constant, names, or_null
@@ -25,6 +27,21 @@ from pregao.lake.tasks.kernels import (
     trace,
 )
 from pregao.model.rows import NULL, Kind
+
+_PACKED: Final = range(STATE_MASK + 1)
+_PHASE_CODES: Final = np.array(
+    [-1 if (phase := phase_of(each)) is None else words.PHASES.index(phase.name) for each in _PACKED], np.int8
+)
+_STATE_CODES: Final = np.array(
+    [-1 if (state := state_of(each)) is None else words.TRADING_STATES.index(state.name) for each in _PACKED],
+    np.int8,
+)
+
+
+def in_state(packed: Array) -> dict[str, Array]:
+    """Columns of what instruments are in, from phases and own states as kernels pack them."""
+    return {"phase": _PHASE_CODES[packed], "state": _STATE_CODES[packed]}
+
 
 FIELDS: Final = ("kind", "at", "packet", "index", "rpt_seq", "security_id", "number", "time_ns", "version",
                  "quality")  # fmt: skip

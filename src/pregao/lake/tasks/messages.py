@@ -3,9 +3,12 @@
 from typing import Any, Final
 
 import numpy as np
+import pyarrow as pa
 
+from pregao.lake.slices.kernels.states import NOT_KNOWN, STATE_BITS
 from pregao.lake.slices.rows import LAKE_ROW
 from pregao.lake.tables import types as words
+from pregao.lake.tables.analytics import Quality
 from pregao.lake.tables.messages import BANDS, EXECUTIONS, IMBALANCES, STATES, STATISTICS, TRADES
 from pregao.lake.tasks.arrays import (
     NO_WORD,
@@ -17,7 +20,7 @@ from pregao.lake.tasks.arrays import (
     or_null,
     record,
 )
-from pregao.lake.tasks.lineage import FIELDS, Lineage
+from pregao.lake.tasks.lineage import FIELDS, Lineage, in_state
 from pregao.model import market
 from pregao.model.instruments import group_name
 from pregao.model.rows import NULL, Flag, Kind, Rows
@@ -68,11 +71,11 @@ def _ends(rows: ColumnRows) -> dict[str, Any]:
 def trades_table(rows: Rows, lineage: Lineage) -> Any:
     found = in_order(
         rows, lineage, "id", "price", "size", "firm", "position", "condition", "detail", "session",
-        "trade_date", "low", "other", "flags",
+        "trade_date", "low", "other", "flags", "side", "action", "inserted_ns", "origin", "type",
     )  # fmt: skip
     is_trade = found["kind"] == Kind.TRADE
     columns = lineage.of_rows(found)
-    columns |= _traded(found, is_trade) | _ends(found)
+    columns |= _traded(found, is_trade) | _ends(found) | _matched(found, is_trade)
     columns |= {
         "action": np.where(is_trade, 0, 1).astype(np.int8),
         "trade_id": np.where(found["id"] == NULL, 0, found["id"]),
@@ -91,6 +94,43 @@ def _traded(found: ColumnRows, is_trade: Array) -> dict[str, Any]:
         "condition": np.where(is_trade, found["condition"].astype(np.int64), NULL),
         "sub_type": _SUB_TYPES[found["detail"]], "buyer": or_null(found["firm"]),
         "seller": or_null(found["position"]),
+    }  # fmt: skip
+
+
+_BLOCKS: Final = (market.TradeSubType.BLOCK_BOOK, market.TradeSubType.RFQ, market.TradeSubType.MIDPOINT)
+_AT_REFERENCE: Final = (market.TradeSubType.TAC, market.TradeSubType.TAA)
+_CONDITION: Final = market.TradeCondition
+
+
+def _matched(found: ColumnRows, is_trade: Array) -> dict[str, Any]:
+    """How trades came about, and who began them. An auction ends without ExecutionSummary (13.1): an ordinary
+    trade that has none is of its end, unless messages are missing. A bust tells nothing of all that."""
+    bits, kind, begun = found["condition"], found["detail"], found["action"] == 1
+    sided = is_trade & begun & (found["side"] > 0) & (found["side"] < 3)
+    in_doubt = found["quality"] & int(Quality.AFTER_GAP) != 0
+    tests = (
+        ("LEG", (kind == market.TradeSubType.LEG) | (bits & market.OLD_LEG != 0)),
+        ("FORWARD", _flag(found, Flag.FORWARD)),
+        ("BLOCK", np.isin(kind, _BLOCKS) | (bits & int(_CONDITION.BLOCK) != 0)),
+        ("CROSS", bits & int(_CONDITION.CROSSED) != 0),
+        ("AT_REFERENCE", np.isin(kind, _AT_REFERENCE)),
+        ("ENTERED", bits & int(_CONDITION.ON_BEHALF | _CONDITION.OUT_OF_SEQUENCE) != 0),
+        ("CONTINUOUS", sided),
+        ("BOTH_SIDES", begun),
+        ("OTHER", kind != 0),
+        ("AUCTION", ~in_doubt),
+    )
+    codes = [words.MATCHINGS.index(word) for word, _ in tests]
+    matching = np.where(is_trade, np.select([mine for _, mine in tests], codes, NO_WORD), NO_WORD)
+    auction = matching == words.MATCHINGS.index("AUCTION")
+    phase, own = (np.minimum(found[name].astype(np.int64), NOT_KNOWN) for name in ("origin", "type"))
+    none = np.zeros(len(found), np.int64)
+    return {
+        "aggressor": np.where(sided, found["side"].astype(np.int8) - 1, NO_WORD).astype(np.int8),
+        "ts_aggressor": np.where(sided, found["inserted_ns"], NULL),
+        "auction": pa.array(auction, pa.bool_(), mask=matching == NO_WORD),
+        "matching": matching.astype(np.int8),
+        **in_state(np.where(is_trade, phase | own << STATE_BITS, none)),
     }  # fmt: skip
 
 

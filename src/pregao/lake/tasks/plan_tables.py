@@ -15,6 +15,7 @@ from pregao.lake.plan.marks import PlacedNews, Symbols, Version
 from pregao.lake.plan.presence import difference, holes, lost_beginnings
 from pregao.lake.plan.slicing import TO_LAST
 from pregao.lake.plan.units import LakeUnit
+from pregao.lake.slices.states import join_crossed
 from pregao.lake.tables.analytics import QUALITY, Quality
 from pregao.lake.tables.instruments import INSTRUMENTS
 from pregao.lake.tables.messages import NEWS
@@ -175,14 +176,15 @@ def quality_table(
     for each in done:
         for loop, found in each.loops.items():
             counts.setdefault(loop, Counter()).update(found)
-        rows += (_finding(unit, finding, symbols) for finding in each.findings)
+    told = join_crossed(finding for each in done for finding in each.findings)
+    rows += (_finding(unit, finding, symbols) for finding in told)
     rows += [*_losses(unit), *_damage(damage), *_loops(unit, loops, counts)]
     return _table(unit, QUALITY, rows, build_id)
 
 
 def findings_table(unit: LakeUnit, findings: Iterable[Row], symbols: Symbols, build_id: str) -> Any:
     """What slices have found, apart from what they proved of loops."""
-    return _table(unit, QUALITY, [_finding(unit, finding, symbols) for finding in findings], build_id)
+    return _table(unit, QUALITY, [_finding(unit, each, symbols) for each in join_crossed(findings)], build_id)
 
 
 def losses_table(

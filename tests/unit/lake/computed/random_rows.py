@@ -93,7 +93,10 @@ class Market:
             condition=random.choice(_CONDITIONS), conditions=self._maybe("X|Y"),
             sub_type=self._maybe(random.choice(words.SUB_TYPES), 0.3), buyer=self._maybe(random.randrange(4)),
             seller=self._maybe(random.randrange(4)), implied=self._maybe(True),
-            forward=self._maybe(True, 0.1),
+            forward=self._maybe(True, 0.1), aggressor=self._word(words.SIDES),
+            ts_aggressor=self._maybe(at(random.randrange(90_000))), matching=self._word(words.MATCHINGS),
+            auction=self._maybe(random.random() < 0.5), phase=self._word(words.PHASES),
+            state=self._word(words.TRADING_STATES),
         )  # fmt: skip
 
     def _statistic(self, day: Any, number: int) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from pregao.lake.plan.anchors import find_loops
+from pregao.lake.plan.marks import groups, versions
 from pregao.lake.plan.scan import ScanSettings, scan_capture
 from pregao.lake.plan.slicing import Slice, cut_unit
 from pregao.lake.plan.units import find_units
@@ -20,7 +21,10 @@ def slices_of(captures: Iterable[Path], wanted: int = 3) -> Iterator[Slice]:
     """Of each unit so many, if its loops allow it."""
     indexes = [scan_capture(str(path), ScanSettings(piece_packets=16)) for path in captures]
     for unit in find_units(indexes):
-        yield from cut_unit(unit, find_loops(unit), indexes, wanted)
+        told = groups(versions(unit.definitions))
+        for slice_ in cut_unit(unit, find_loops(unit), indexes, wanted):
+            slice_.groups = told
+            yield slice_
 
 
 class Found:

@@ -22,6 +22,7 @@ from pregao.lake.slices import buffers as b
 from pregao.lake.slices.feeds import Merged, merge
 from pregao.lake.slices.kernels.books import QUOTE_QUALITY, QUOTE_TRANSACTED
 from pregao.lake.slices.kernels.sampling import HEAD_WORDS, LEVELS, SIDE_WORDS
+from pregao.lake.slices.kernels.states import NUMBER_BITS
 from pregao.lake.slices.loops import NEVER
 from pregao.lake.slices.machine import SliceMachine
 from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX
@@ -134,7 +135,7 @@ def _told_rows(rows: Rows) -> list[str]:
 
 def _told_quotes(found: Found) -> list[str]:
     names = [name for name in t.QUOTE.names or () if name != "instrument"]
-    return [repr(quote[names].tolist()) for quote in found.quotes]
+    return [f"{quote[names].tolist()} {quote['instrument'] >> NUMBER_BITS}" for quote in found.quotes]
 
 
 @pytest.mark.parametrize("week", WEEKS)
@@ -274,7 +275,7 @@ def _same_quotes(found: Found, expected: Told) -> None:
         (
             int(quote["at"]), None if quote["index"] == NO_INDEX else int(quote["index"]),
             int(quote["security_id"]), int(quote["sides"]) & 3, int(quote["sides"]) >> QUOTE_QUALITY,
-            bool(int(quote["sides"]) & QUOTE_TRANSACTED),
+            bool(int(quote["sides"]) & QUOTE_TRANSACTED), int(quote["instrument"]) >> NUMBER_BITS,
             level(*(int(quote[f"bid_{name}"]) for name in ("price", "size", "orders"))),
             level(*(int(quote[f"offer_{name}"]) for name in ("price", "size", "orders"))),
         )
@@ -282,7 +283,7 @@ def _same_quotes(found: Found, expected: Told) -> None:
     ]  # fmt: skip
     theirs = [
         (
-            *quote.by, quote.security_id, quote.sides, quote.quality, quote.transacted,
+            *quote.by, quote.security_id, quote.sides, quote.quality, quote.transacted, quote.state,
             *((each.price, each.size, each.orders) for each in quote.top),
         )
         for quote in expected.quotes

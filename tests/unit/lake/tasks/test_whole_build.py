@@ -57,7 +57,10 @@ def test_rows_and_columns_are_the_plain_ones(table: str, lake: Lake, expected: d
         assert found.keys() == told.keys()
         for key, row in told.items():
             assert row.keys() == columns
-            assert {name: found[key][name] for name in columns} == row
+            # Before the first message tells a phase, a snapshot may have: the twin reads none.
+            skipped = {"phase", "state"} if "phase" in row and row["phase"] is None else set[str]()
+            names = columns - skipped
+            assert {name: found[key][name] for name in names} == {name: row[name] for name in names}
             compared += found[key].get("entry") in (0, None)
     assert compared == _counted(expected, table) > 0
 

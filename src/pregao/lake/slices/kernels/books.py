@@ -8,11 +8,13 @@ from pregao.books import layout as t
 from pregao.books.kernels.rows import end_event, header_of, settle_top
 from pregao.handler.kernels.core import (
     APPLY,
+    BOOKS,
     CORE_FIELDS,
     CORE_SIZE,
     EMPTIED,
     EMPTY_BOOK,
     FIRST_OWN_CODE,
+    HOLD,
     NOT_DECIDED,
     SYNC,
     run,
@@ -40,6 +42,14 @@ from pregao.lake.slices.kernels.sampling import (
     second_ends,
 )
 from pregao.lake.slices.kernels.snapshots import settle_told
+from pregao.lake.slices.kernels.states import (
+    NOT_KNOWN,
+    NUMBER_BITS,
+    enter_phase,
+    mark_trade,
+    packed_state,
+    tell_state,
+)
 from pregao.model import rows as r
 from pregao.model.rows import Kind
 from pregao.recovery.instruments import BOOK, STATISTICS, Decision
@@ -57,10 +67,11 @@ CONTEXT_FIELDS = (
     "shard",  # instruments are shared out to
     "shards",  # so many slices of the same rows
     "transacts_from",  # version of messages from which orders and trades tell transactTime
+    "states",  # context of `kernels.states`
 )
 (
     TOLD, EMIT_FROM, EMIT_TO, TABLE_OF_KIND, BUFFERS, EXECUTION_ROW, SAMPLING, FIRST_ROWS, SHARD, SHARDS,
-    TRANSACTS_FROM,
+    TRANSACTS_FROM, STATES,
 ) = range(CORE_SIZE, 8 * len(CONTEXT_FIELDS), 8)  # fmt: skip
 FIRST_ROW_SIZE = 16
 NO_TABLE = 255
@@ -106,10 +117,26 @@ def _told(context, number, row, kind, outcome):
         return
     if outcome != NOT_DECIDED:
         _learn(context, number, row, kind, outcome)
+    if kind in (TRADE, STATE, PHASE):
+        _follow_states(context, number, row, kind, outcome)
     _note_time(context, row, kind)
     count_in_event(context, kind)
     if outcome != NOT_DECIDED or (is_special and load_i64(context, SHARD) == 0):
         emit(context, row, kind, number)
+
+
+@inlined
+def _follow_states(context, number, row, kind, outcome):
+    books, states = load_i64(context, BOOKS), load_i64(context, STATES)
+    if kind == PHASE:
+        at, index, time_ns = load_i64(row, r.AT), load_u16(row, r.INDEX), load_i64(row, r.TIME)
+        enter_phase(states, books, load_i64(row, r.ID), load_u8(row, r.TYPE), at, index, time_ns)
+    elif outcome == NOT_DECIDED:
+        return
+    elif kind == TRADE:
+        mark_trade(books, number, row, load_i64(context, EXECUTION_ROW))
+    elif outcome & (APPLY | HOLD):  # not in what a snapshot has told already
+        tell_state(states, books, number, row)
 
 
 @inlined
@@ -123,6 +150,8 @@ def _learn(context, number, row, kind, outcome):
         # book held before it was emptied is of no interest, though it may be told again by half.
         once = BOOK_ONCE if outcome & EMPTIED else STATISTICS_ONCE
         store_8(sync, KNOWN_ONCE, load_u8(sync, KNOWN_ONCE) | once)
+        if outcome & WENT_STALE:
+            store_8(header_of(load_i64(context, BOOKS), number), t.OWN_STATE, NOT_KNOWN)
     store_8(row, r.SPARE, doubt(sync, BOOK if is_book else STATISTICS))
 
 
@@ -177,7 +206,9 @@ def _ended(context, books, row, kind):
     transacted |= kind in (STATE, PHASE)
     for number in range(first, load_i64(books, t.QUOTES_COUNT)):
         quote = load_i64(books, t.QUOTES) + number * t.QUOTE_SIZE
-        sync = sync_of(context, load_u32(quote, t.QUOTE_INSTRUMENT))
+        instrument = load_u32(quote, t.QUOTE_INSTRUMENT)
+        sync, state = sync_of(context, instrument), packed_state(header_of(books, instrument))
+        store_32(quote, t.QUOTE_INSTRUMENT, instrument | state << NUMBER_BITS)
         sides = load_u16(quote, t.QUOTE_SIDES) | doubt(sync, BOOK) << QUOTE_QUALITY
         store_16(quote, t.QUOTE_SIDES, sides | (QUOTE_TRANSACTED if transacted else 0))
     store_64(context, EXECUTION_ROW, 0)

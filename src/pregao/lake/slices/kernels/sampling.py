@@ -5,13 +5,16 @@ from pregao.books.kernels.arena import address_of
 from pregao.books.kernels.ladder import price_of
 from pregao.books.kernels.rows import header_of
 from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u32, store_8, store_32, store_64
+from pregao.lake.slices.kernels.states import packed_state
 from pregao.lake.tables.analytics import Quality
 from pregao.recovery.instruments import BOOK, SYNC_SIZE, BookStatus
 from pregao.recovery.instruments import SYNC as RECORD
 
 LEVELS = 10
-# A sample: instrument, quality, bids, offers, the packet after which it was taken, then price, size and
-# orders of each level, bids first.
+SAMPLE_STATE = 16  # above the quality: what the instrument is in
+QUALITY_MASK = (1 << SAMPLE_STATE) - 1
+# A sample: instrument, quality and state, bids, offers, the packet after which it was taken, then price, size
+# and orders of each level, bids first.
 HEAD_WORDS = 5
 SIDE_WORDS = LEVELS * 3
 SAMPLE_WORDS = HEAD_WORDS + 2 * SIDE_WORDS
@@ -94,7 +97,8 @@ def _sample(sampling, packet, wanted):
             target = load_i64(sampling, SAMPLES) + (written + place) * SAMPLE_SIZE
             header, levels = header_of(books, number), target + HEAD_WORDS * 8
             store_64(target, 0, number)
-            store_64(target, 8, doubt(load_i64(sampling, SYNC) + number * SYNC_SIZE, BOOK))
+            quality = doubt(load_i64(sampling, SYNC) + number * SYNC_SIZE, BOOK)
+            store_64(target, 8, quality | packed_state(header) << SAMPLE_STATE)
             store_64(target, 16, _levels(books, header, 1, levels))
             store_64(target, 24, _levels(books, header + t.SIDE_SIZE, -1, levels + SIDE_WORDS * 8))
             store_64(target, 32, packet)
