@@ -7,7 +7,16 @@ from typing import Any, Final
 import numpy as np
 
 from pregao.feeds.identity import Glimpse
-from pregao.feeds.port import ListedDefinition, Looked, Reading, RecoveryPolicy, RowFault, UnknownContent
+from pregao.feeds.port import (
+    Came,
+    ListedDefinition,
+    Looked,
+    Reading,
+    RecoveryPolicy,
+    RowFault,
+    UnknownContent,
+    WholePackets,
+)
 from pregao.kernels import Kernel
 from pregao.model.errors import DecodeError, Fault
 from pregao.model.events import Definition, News
@@ -26,11 +35,13 @@ _STREAM_OF: Final = (
 )  # fmt: skip
 
 
-class ToyHeaders:
+class ToyHeaders(WholePackets):
     def __init__(self) -> None:
         self._units = Units(64)
 
-    def read(self, base: int, offsets: int, lengths: int, count: int, rows: int = 0) -> Units:
+    def read(
+        self, base: int, offsets: int, lengths: int, count: int, rows: int = 0, came: Came | None = None
+    ) -> Units:
         found: list[tuple[int, int, Unit]] = []
         for index in range(count):
             row = c_uint32.from_address(rows + 4 * index).value if rows else index
@@ -47,7 +58,7 @@ class ToyHeaders:
             units.next_number[index] = unit.next_number
         return units
 
-    def split(self, payload: bytes | memoryview) -> list[Unit]:
+    def split(self, payload: bytes | memoryview, feed: int = 0, now_ns: int = 0) -> list[Unit]:
         return [unit for _, unit in _split(bytes(payload))]
 
 

@@ -15,7 +15,7 @@ from pregao.books.memory import BookMemory, address
 from pregao.books.statistics import Statistics, StoredStatistics
 from pregao.books.views import Anomaly, BookLevels, Level, Order, QueuePosition, SideLevels, SidePolicy, Top
 from pregao.model.market import Side
-from pregao.model.rows import NULL, ROW, Rows
+from pregao.model.rows import ELECTRONIC, NULL, ROW, Rows
 
 _COUNT: Final = struct.Struct(f"<{t.SIDE_ORDERS}xI").unpack_from
 _STATISTICS_AT: Final = struct.Struct(f"<{t.STATISTICS_AT}xI").unpack_from
@@ -115,11 +115,11 @@ class StoreViews:
         return StoredStatistics(self._statistics(number, stream))
 
     def streams(self, number: int) -> list[int]:
-        """Those other than 0 that have statistics."""
+        """Those other than that of the electronic market that have statistics."""
         return sorted(stream for stream, _ in self._other_streams(number))
 
     def _statistics(self, number: int, stream: int) -> bytes:
-        if stream:
+        if stream not in (0, ELECTRONIC):
             at = dict(self._other_streams(number)).get(stream, 0)
         else:
             (at,) = _STATISTICS_AT(self._memory.headers.data, number * t.HEADER_SIZE)

@@ -178,11 +178,31 @@ def _state(row: Row) -> e.StateChanged:
     )  # fmt: skip
 
 
+def _index(row: Row) -> e.IndexValue:
+    return e.IndexValue(row.security_id, row.price, row.time_ns, row.other)
+
+
+def _vwap(row: Row) -> e.VwapPrice:
+    return e.VwapPrice(row.security_id, row.price, row.trade_date, row.time_ns, _member(Action, row.action))
+
+
+def _composite(row: Row) -> e.CompositePrice:
+    return e.CompositePrice(row.security_id, wide(row.other), row.low, row.time_ns)
+
+
+def _volatility(row: Row) -> e.VolatilityPrice:
+    return e.VolatilityPrice(
+        row.security_id, wide(row.low), wide(row.high), wide(row.fine), row.trade_date, row.time_ns,
+        _member(Action, row.action),
+    )  # fmt: skip
+
+
 _UPDATES: dict[int, Callable[[Row], e.Update]] = {
     Kind.OPENING: _opening, Kind.THEORETICAL: _theoretical, Kind.CLOSING: _closing, Kind.HIGH: _high,
     Kind.LOW: _low, Kind.LAST_TRADE: _last_trade, Kind.TOTALS: _totals, Kind.SETTLEMENT: _settlement,
     Kind.OPEN_INTEREST: _open_interest, Kind.IMBALANCE: _imbalance, Kind.PRICE_BAND: _price_band,
-    Kind.QUANTITY_BAND: _quantity_band, Kind.STATE: _state,
+    Kind.QUANTITY_BAND: _quantity_band, Kind.STATE: _state, Kind.INDEX: _index, Kind.VWAP: _vwap,
+    Kind.COMPOSITE: _composite, Kind.VOLATILITY: _volatility,
 }  # fmt: skip
 
 

@@ -27,6 +27,8 @@ class StatisticSlot(IntEnum):
     LOW = t.LOW
     LAST_TRADE = t.LAST_TRADE
     TOTALS = t.TOTALS
+    INDEX = t.INDEX
+    VWAP = t.VWAP
     IMBALANCE = t.IMBALANCE
     CLOSING = t.CLOSING
     PREVIOUS_CLOSING = t.PREVIOUS_CLOSING
@@ -35,6 +37,8 @@ class StatisticSlot(IntEnum):
     OPEN_INTEREST = t.OPEN_INTEREST
     QUANTITY_BAND = t.QUANTITY_BAND
     STATE = t.STATE
+    COMPOSITE = t.COMPOSITE
+    VOLATILITY = t.VOLATILITY
     REFERENCE_PRICE = t.BANDS
     HARD_LIMITS = t.BANDS + 1
     AUCTION_BAND = t.BANDS + 2
@@ -47,7 +51,8 @@ _SLOTS: dict[type, StatisticSlot] = {
     e.HighPrice: StatisticSlot.HIGH, e.LowPrice: StatisticSlot.LOW, e.LastTrade: StatisticSlot.LAST_TRADE,
     e.ExecutionStatistics: StatisticSlot.TOTALS, e.Imbalance: StatisticSlot.IMBALANCE,
     e.OpenInterest: StatisticSlot.OPEN_INTEREST, e.QuantityBand: StatisticSlot.QUANTITY_BAND,
-    e.StateChanged: StatisticSlot.STATE,
+    e.StateChanged: StatisticSlot.STATE, e.IndexValue: StatisticSlot.INDEX, e.VwapPrice: StatisticSlot.VWAP,
+    e.CompositePrice: StatisticSlot.COMPOSITE, e.VolatilityPrice: StatisticSlot.VOLATILITY,
 }  # fmt: skip
 _DAILY = {
     StatisticSlot.PREVIOUS_CLOSING: StatisticSlot.CLOSING,
@@ -157,6 +162,19 @@ class Statistics:
     @property
     def totals(self) -> e.ExecutionStatistics | None:
         return cast(e.ExecutionStatistics | None, self.get(StatisticSlot.TOTALS))
+
+    @property
+    def index(self) -> e.IndexValue | None:
+        return cast(e.IndexValue | None, self.get(StatisticSlot.INDEX))
+
+    @property
+    def vwap(self) -> e.VwapPrice | None:
+        """Where it is told by itself; else `totals` has it."""
+        return cast(e.VwapPrice | None, self.get(StatisticSlot.VWAP))
+
+    @property
+    def volatility(self) -> e.VolatilityPrice | None:
+        return cast(e.VolatilityPrice | None, self.get(StatisticSlot.VOLATILITY))
 
     @property
     def imbalance(self) -> e.Imbalance | None:

@@ -15,16 +15,18 @@ import numpy as np
 
 from pregao.feeds.identity import Identity
 from pregao.kernels import Kernel
-from pregao.model.errors import Fault
+from pregao.model.errors import DecodeError, Fault
 from pregao.model.events import Definition, News
 from pregao.model.packets import Unit, Units
 from pregao.model.records import record
 from pregao.model.rows import Rows
+from pregao.model.streams import Feed
 from pregao.recovery.policy import RecoveryPolicy
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 __all__ = [
+    "Came",
     "Header",
     "Identity",
     "Inspector",
@@ -43,17 +45,20 @@ __all__ = [
     "SessionSystem",
     "UnitReader",
     "UnknownContent",
+    "WholePackets",
 ]  # fmt: skip
 
 
 @record
 class RowFault:
-    """What is wrong at a byte of a unit; `packet` is the unit's row, `index` that of the message in it."""
+    """What is wrong at a byte of a unit; `packet` is the unit's row, `index` that of the message in it. Not
+    `lost`: the rows say all but a value that nobody knows."""
 
     fault: Fault
     packet: int
     byte: int
     index: int
+    lost: bool = True
 
 
 @record
@@ -66,22 +71,63 @@ class Reading:
 
 
 class ListedDefinition(NamedTuple):
-    """A definition, and how many its loop has (0: not said)."""
+    """A definition, and how many its loop has (0: not said). `ends`: it is the last of them; None: not
+    said."""
 
     definition: Definition
     total: int
+    ends: bool | None = None
+
+
+class Came(NamedTuple):
+    """How packets of a batch came, as addresses: uint16 sources and int64 times of arrival of its packets,
+    and a byte for each source, its feed."""
+
+    sources: int
+    arrivals: int
+    feeds: int
 
 
 class Header(Protocol):
-    """Packets to units: numbers, epochs, where each begins and how long it is."""
+    """Packets to units: numbers, epochs, where each begins and how long it is. A unit may be in several
+    packets: what is not whole waits, bounded."""
 
-    def read(self, base: int, offsets: int, lengths: int, count: int, rows: int = 0) -> Units:
+    def read(
+        self, base: int, offsets: int, lengths: int, count: int, rows: int = 0, came: Came | None = None
+    ) -> Units:
         """The units of `count` packets of a batch. Addresses: the buffer, int64 offsets of packets in it,
         uint32 lengths, and uint32 numbers of those packets that are meant (0: the first `count`). The units
-        are valid until the next reading."""
+        are valid until the next reading; their bytes need not be in the buffer."""
 
-    def split(self, payload: bytes | memoryview) -> list[Unit]:
+    def split(self, payload: bytes | memoryview, feed: int = Feed.A, now_ns: int = 0) -> list[Unit]:
         """The units of one packet."""
+
+    def take_faults(self) -> list[DecodeError]:
+        """What was wrong with packets since the last time. What is lost by it is missed by its number."""
+
+    def next_timeout(self) -> int | None:
+        """When something that is not whole is to be given up."""
+
+    def on_timeout(self, now_ns: int) -> None: ...
+
+    def flush(self) -> None:
+        """Nothing more will come."""
+
+
+class WholePackets:
+    """Of headers whose units are never in several packets."""
+
+    def take_faults(self) -> list[DecodeError]:
+        return []
+
+    def next_timeout(self) -> int | None:
+        return None
+
+    def on_timeout(self, now_ns: int) -> None:
+        """Nothing waits."""
+
+    def flush(self) -> None:
+        """Nothing waits."""
 
 
 class Looked(NamedTuple):

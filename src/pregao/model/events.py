@@ -14,6 +14,7 @@ from pregao.model.updates import (
     BookEmptied,
     ChannelWasReset,
     ClosingPrice,
+    CompositePrice,
     ExecutionStatistics,
     ExecutionSummary,
     HighPrice,
@@ -31,12 +32,15 @@ from pregao.model.updates import (
     TheoreticalPrice,
     Trade,
     TradeBusted,
+    VolatilityPrice,
+    VwapPrice,
 )
 
 __all__ = [
     "BookEmptied",
     "ChannelWasReset",
     "ClosingPrice",
+    "CompositePrice",
     "Definition",
     "Event",
     "ExecutionStatistics",
@@ -61,6 +65,8 @@ __all__ = [
     "Trade",
     "TradeBusted",
     "Update",
+    "VolatilityPrice",
+    "VwapPrice",
     "followed_phase",
 ]
 
@@ -143,6 +149,7 @@ Update = (
     | ExecutionSummary | ExecutionStatistics | OpeningPrice | TheoreticalPrice | ClosingPrice | HighPrice
     | LowPrice | LastTrade | SettlementPrice | OpenInterest | Imbalance | PriceBand | QuantityBand
     | StateChanged | PhaseChanged | Definition | News | IndexValue
+    | VwapPrice | VolatilityPrice | CompositePrice
 )  # fmt: skip
 
 

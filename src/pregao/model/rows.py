@@ -17,27 +17,38 @@ LEVEL           action, side, price, size, position (of the level), firm (orders
 SIDE            action (DELETE_THRU, DELETE_FROM), side, position; BY_POSITION as an ORDER
 TRADE           id, price, size, firm (buyer), position (seller), condition, detail (sub-type), session,
                 trade_date, type (tick direction + 1); other: interest rate; low: days of the seller;
-                high, fine: as an ORDER's of a lending contract
+                high: volume of the session so far; fine: net change. Of a lending contract (stream L) high
+                and fine are as an ORDER's, and inserted_ns is the grace date in days since 1970. The flag
+                BY_TIME says that the last price is by time and id, not by order of arrival
 BUST            id, price, size, session, trade_date
 EXECUTION       side (aggressor), price (last), size (filled), low (hidden), high (cancelled);
                 other: aggressor's time
-TOTALS          price (VWAP), size (volume), other (trades), fine (net change), session, trade_date
-OPENING         action, price, fine (net change), trade_date, origin
+TOTALS          price (VWAP), size (volume), other (trades), fine (net change), session, trade_date;
+                low: money; condition: the letters of its currency, the first in the lowest byte
+OPENING         action, price, fine (net change), trade_date, origin; other: interest rate
 THEORETICAL     action, price, size, trade_date
-CLOSING         fine (price), trade_date, origin; other: last trade date
-HIGH, LOW       action, price, trade_date
+CLOSING         fine (price), trade_date, origin; other: last trade date; detail (adjustment method + 1)
+HIGH, LOW, VWAP action, price, trade_date
 LAST_TRADE      as TRADE; it is a statistic, not a trade (13.6)
 SETTLEMENT      price, trade_date, origin + 1, detail (kind), type (price kind); other: settlement date
-OPEN_INTEREST   size, trade_date
+OPEN_INTEREST   size, trade_date; price where the system tells one (lending)
+INDEX           action, price (its value), other (sequence), fine (net change), type (tick direction + 1)
+COMPOSITE       other (sequence), low (parts): its parts follow, a row each
+COMPOSITE_PART  id (securityID of the part), price, other (sequence), position (from 1), type (of price + 1);
+no
+                report of its own
+VOLATILITY      action, low (price of the short option), high (of the long one), fine (delta)
 IMBALANCE       action, size, side (0 balanced, 1 more buyers, 2 more sellers)
 PRICE_BAND      type (of band, 0: the reference price), low, high, fine (reference),
                 detail (limit type + 1), origin (midpoint + 1)
 QUANTITY_BAND   size (largest order), other (average daily)
-STATE           type (state), detail (event), session, trade_date; inserted_ns: when it ends
+STATE           type (state), detail (event), session, trade_date; inserted_ns: when it ends; origin: in a
+                snapshot the phase of its group, where its system tells it there
 PHASE           as STATE, of a group: id is its name's bytes as a number
 SNAPSHOT        price (last sequence number), other (last sequence version), size (reports in the
-                loop), low (bids), high (offers), position (statistics); rpt_seq is lastRptSeq, and
-                the flag NO_REPORT says that it is null, which on the wire is the same as 0
+                loop), low (bids), high (offers), position (statistics), firm (depth of the book, 0: all of
+                it); rpt_seq is lastRptSeq, and the flag NO_REPORT says that it is null, which on the wire is
+                the same as 0; time_ns: when it was sent, where the version is null
 SNAPSHOT_ORDER  as ORDER, action NEW; security_id that of its message
 SNAPSHOT_LEVEL  as LEVEL, action NEW; security_id that of its message
 SEQUENCE        price (next number)
@@ -48,8 +59,9 @@ DEFINITION, NEWS, OTHER
 
 OPENING and CLOSING keep openCloseSettlFlag + 1 in `origin`, as SETTLEMENT does: 0 is a value there.
 `stream` is the character of MDStreamID, 0 where the message has none (all of Binary UMDF): data of different
-streams is kept apart. The numbers of kinds have gaps for what other systems send; compare them with the
-boundaries below, never with a neighbour. `spare` and `spare_2` are for whoever keeps rows (`lake.slices`).
+streams is kept apart, but E, the electronic market, is the same as 0. The numbers of kinds have gaps for
+what other systems send; compare them with the boundaries below, never with a neighbour. `spare` and
+`spare_2` are for whoever keeps rows (`lake.slices`).
 """
 
 from enum import IntEnum, IntFlag
@@ -87,6 +99,11 @@ class Kind(IntEnum):
     IMBALANCE = 41
     PRICE_BAND = 42
     QUANTITY_BAND = 43
+    INDEX = 44
+    VWAP = 45
+    COMPOSITE = 46
+    COMPOSITE_PART = 47
+    VOLATILITY = 48
     # What may be done with one instrument.
     STATE = 64
     # From here on: not about one instrument's book or statistics; kernels stop and let people's code look.
@@ -122,6 +139,7 @@ class Flag(IntFlag):
     NO_EVENT = 32  # the message has no matchEventIndicator: ExecutionSummary, control, snapshot parts
     BY_POSITION = 64  # of an order or side: its position says where it stands, not its price and id
     PRICE_UNTOLD = 128  # of an order: its message need not tell the price of what it deletes
+    BY_TIME = 128  # of a trade: the newest time, then the highest id makes the last price
 
 
 ROW = np.dtype(
@@ -162,6 +180,7 @@ ROW = np.dtype(
 assert ROW.itemsize == 128
 
 Rows = np.ndarray[tuple[int], np.dtype[np.void]]
+ELECTRONIC: Final = ord("E")  # the stream that is the same as none
 
 # Offsets, for kernels.
 (

@@ -204,6 +204,40 @@ class LowPrice:
 
 
 @record
+class VwapPrice:
+    """Volume-weighted average price of the session, where it is told by itself (10.3 of FIX/FAST)."""
+
+    security_id: int
+    price: int
+    trade_date: int
+    time_ns: int
+    action: Action = Action.NEW
+
+
+@record
+class VolatilityPrice:
+    """Prices of the short and the long option of a volatility contract, and the delta (10.11 of FIX/FAST)."""
+
+    security_id: int
+    short: int | None
+    long: int | None
+    delta_fine: int | None
+    trade_date: int
+    time_ns: int
+    action: Action = Action.NEW
+
+
+@record
+class CompositePrice:
+    """The prices that an index is composed of were told, so many (10.10 of FIX/FAST)."""
+
+    security_id: int
+    sequence: int | None
+    parts: int
+    time_ns: int
+
+
+@record
 class LastTrade:
     """The last trade as a statistic: in snapshots, and after a failure (13.6). Not a trade."""
 

@@ -8,6 +8,7 @@ from pregao.books.statistics import Statistics
 from pregao.books.store import BookStore
 from pregao.model import events as e
 from pregao.model.market import Phase, StateEvent
+from pregao.model.rows import ELECTRONIC
 from tests.unit.books.making import SECURITY, row_of
 from tests.unit.books.test_statistics import (
     DATE,
@@ -24,8 +25,8 @@ from tests.unit.books.test_statistics import (
     trade,
 )
 
-LENDING, ELECTRONIC = ord("L"), ord("E")
-STREAMS = st.sampled_from((0, LENDING, ELECTRONIC, 255))
+LENDING, INDICES = ord("L"), ord("N")
+STREAMS = st.sampled_from((0, LENDING, INDICES, 255))
 UPDATES = st.sampled_from(
     (OPENING, THEORETICAL, HIGH, IMBALANCE, SETTLEMENT, TOTALS, OPEN_INTEREST, trade(), trade(11))
 ) | st.builds(e.TradeBusted, st.just(SECURITY), st.sampled_from((10, 11)), st.just(100), st.just(5),
@@ -40,7 +41,8 @@ def test_each_has_its_own_slots() -> None:
     assert store.statistics(0).high is None
     assert store.statistics(0, LENDING).high == HIGH
     assert store.statistics(0, LENDING).opening is None
-    assert store.statistics(0, ELECTRONIC).told == {}
+    assert store.statistics(0, INDICES).told == {}
+    assert store.statistics(0, ELECTRONIC) == store.statistics(0), "the electronic market needs no name"
     assert store.streams(0) == [LENDING]
     assert store.statistics_rows(0, LENDING)[t.HIGH]["stream"] == LENDING
 
@@ -61,10 +63,10 @@ def test_a_state_has_no_stream() -> None:
 
 def test_a_snapshot_takes_the_place_of_all() -> None:
     store = BookStore()
-    for stream in (0, LENDING, ELECTRONIC):
+    for stream in (0, LENDING, INDICES):
         store.apply(row_of(OPENING, stream=stream))
     store.load_snapshot(0, row_of(TOTALS, stream=LENDING))
-    assert [store.statistics(0, stream).opening for stream in (0, LENDING, ELECTRONIC)] == [None] * 3
+    assert [store.statistics(0, stream).opening for stream in (0, LENDING, INDICES)] == [None] * 3
     assert store.statistics(0, LENDING).totals == TOTALS
     store.check_invariants()
 
@@ -72,7 +74,7 @@ def test_a_snapshot_takes_the_place_of_all() -> None:
 @given(st.lists(st.tuples(STREAMS, UPDATES), max_size=40), st.sampled_from(("", "session", "auction")))
 @settings(max_examples=80)
 def test_each_is_what_it_would_be_alone(told: list[tuple[int, e.Update]], ends: str) -> None:
-    store, plain = BookStore(), {stream: Statistics() for stream in (0, LENDING, ELECTRONIC, 255)}
+    store, plain = BookStore(), {stream: Statistics() for stream in (0, LENDING, INDICES, 255)}
     assert store.add_instrument(SECURITY) == 0
     store.set_phase([0], Phase.PRE_OPEN)
     for stream, update in told:

@@ -18,13 +18,16 @@ from pregao.model.market import (
     TradeCondition,
     TradeSubType,
 )
-from pregao.model.rows import Kind
+from pregao.model.rows import Flag, Kind
 
 TRADE, BUST, LAST_TRADE, TOTALS = int(Kind.TRADE), int(Kind.BUST), int(Kind.LAST_TRADE), int(Kind.TOTALS)
 OPENING, THEORETICAL, CLOSING = int(Kind.OPENING), int(Kind.THEORETICAL), int(Kind.CLOSING)
 HIGH, LOW, SETTLEMENT = int(Kind.HIGH), int(Kind.LOW), int(Kind.SETTLEMENT)
 OPEN_INTEREST, IMBALANCE = int(Kind.OPEN_INTEREST), int(Kind.IMBALANCE)
 PRICE_BAND, QUANTITY_BAND, STATE = int(Kind.PRICE_BAND), int(Kind.QUANTITY_BAND), int(Kind.STATE)
+INDEX, VWAP = int(Kind.INDEX), int(Kind.VWAP)
+COMPOSITE, VOLATILITY = int(Kind.COMPOSITE), int(Kind.VOLATILITY)
+BY_TIME, ELECTRONIC = int(Flag.BY_TIME), r.ELECTRONIC
 DELETE = int(Action.DELETE)
 PREVIOUS_DAY = PriceOrigin.PREVIOUS_DAY + 1  # as rows have it
 NOT_LAST = int(TradeCondition.OUT_OF_SEQUENCE) | OLD_LEG  # 13.3.1, 19
@@ -41,6 +44,12 @@ def slot_at(context, lines, slot):
     return address_of(context, lines) + slot * r.ROW_SIZE
 
 
+@inlined
+def is_main(stream):
+    """Whether it is the stream of the electronic market, which most messages do not name."""
+    return stream == 0 or stream == ELECTRONIC
+
+
 @kernel
 def _find_stream(context, header, stream):
     lines = load_u32(header, t.STREAMS_AT)
@@ -55,13 +64,13 @@ def _find_stream(context, header, stream):
 @inlined
 def find_statistics(context, header, stream):
     """Where those of a stream lie, in lines; 0: nowhere."""
-    return load_u32(header, t.STATISTICS_AT) if stream == 0 else _find_stream(context, header, stream)
+    return load_u32(header, t.STATISTICS_AT) if is_main(stream) else _find_stream(context, header, stream)
 
 
 @kernel
 def _new_statistics(context, header, stream):
     """Empty ones, in lines; 0 when there is no room."""
-    if stream == 0:
+    if is_main(stream):
         lines = take_block(context, t.FREE_STATISTICS, t.STATISTICS_BLOCK)
         if lines == 0:
             return 0
@@ -185,6 +194,14 @@ def slot_of(row, kind):
         return t.IMBALANCE
     if kind == QUANTITY_BAND:
         return t.QUANTITY_BAND
+    if kind == VWAP:
+        return t.VWAP
+    if kind == INDEX:
+        return t.INDEX
+    if kind == COMPOSITE:
+        return t.COMPOSITE
+    if kind == VOLATILITY:
+        return t.VOLATILITY
     if kind == PRICE_BAND and load_u8(row, r.TYPE) < t.BAND_TYPES:
         return t.BANDS + load_u8(row, r.TYPE)
     return -1
@@ -196,6 +213,13 @@ def _bust(last, row):
     same_day = load_u16(last, r.TRADE_DATE) == load_u16(row, r.TRADE_DATE)
     if same_day and load_i64(last, r.ID) == load_i64(row, r.ID):
         store_8(last, r.KIND, 0)
+
+
+@kernel
+def _is_older(row, last):
+    """Whether a trade is not the last one, by its time, then by its id."""
+    time, known = load_i64(row, r.TIME), load_i64(last, r.TIME)
+    return time < known or (time == known and load_i64(row, r.ID) < load_i64(last, r.ID))
 
 
 @kernel
@@ -224,6 +248,8 @@ def apply_statistic(context, header, row):
         return _apply_state(context, header, row, kept)
     if load_u8(row, r.ACTION) == DELETE:
         store_8(kept, r.KIND, 0)
+        return t.DONE
+    if kind == TRADE and load_u8(row, r.FLAGS) & BY_TIME and load_u8(kept, r.KIND) and _is_older(row, kept):
         return t.DONE
     copy_words(row, kept, r.ROW_SIZE // 8)
     if kind == TRADE:

@@ -24,7 +24,7 @@ from pregao.feeds.binary.kernels.headers import (
 from pregao.feeds.binary.packets import SBE_LITTLE_ENDIAN, PacketHeader
 from pregao.feeds.binary.reading.rows import RowReader
 from pregao.feeds.identity import MARKS
-from pregao.feeds.port import Looked, UnknownContent
+from pregao.feeds.port import Came, Looked, UnknownContent, WholePackets
 from pregao.kernel_context import Context
 from pregao.model.packets import FOREIGN, NO_CHANNEL, NO_NEXT, Unit, Units
 from pregao.model.rows import Kind
@@ -33,7 +33,7 @@ _MESSAGE, _FIELD, _FIELD_SIZE = "Sequence_2", "nextSeqNo", 4
 _NO_SHAPE: Final = -1  # the size of no packet
 
 
-class PacketHeaders:
+class PacketHeaders(WholePackets):
     """A unit is a packet. Heartbeats of an unusual shape are read as any other packet is."""
 
     def __init__(self, schema: Schema, *, heartbeats: bool = True) -> None:
@@ -43,7 +43,9 @@ class PacketHeaders:
         self._shape.set(**_shape_of(schema))
         self._shape_address = self._shape.address
 
-    def read(self, base: int, offsets: int, lengths: int, count: int, rows: int = 0) -> Units:
+    def read(
+        self, base: int, offsets: int, lengths: int, count: int, rows: int = 0, came: Came | None = None
+    ) -> Units:
         units = self._units
         if count > units.room:
             units.make_room(max(count, 2 * units.room))
@@ -53,7 +55,7 @@ class PacketHeaders:
             self._read_odd(base, units)
         return units
 
-    def split(self, payload: bytes | memoryview) -> list[Unit]:
+    def split(self, payload: bytes | memoryview, feed: int = 0, now_ns: int = 0) -> list[Unit]:
         content = bytes(payload)
         if len(content) < PacketHeader.SIZE:
             return [Unit(NO_CHANNEL, 0, FOREIGN, 0, content)]

@@ -18,6 +18,8 @@ MAX_OPEN: Final = 256  # messages that lack chunks
 MAX_BYTES: Final = 8 << 20  # of all of them
 MAX_AGE_NS: Final = 1_000_000_000
 _REMEMBERED: Final = 1_024  # messages that are whole: their chunks may come again
+MAX_FAULTS: Final = 1_000  # kept until somebody takes them
+Key = tuple[int, int]  # epoch and number
 
 
 class Chunk(NamedTuple):
@@ -89,8 +91,8 @@ class ChunkAssembler:
         age_ns: int = MAX_AGE_NS,
     ) -> None:  # fmt: skip
         self._most, self._bytes, self._largest, self._age = open_messages, open_bytes, message_bytes, age_ns
-        self._open: OrderedDict[int, _Open] = OrderedDict()
-        self._whole: OrderedDict[int, int] = OrderedDict()  # number: chunks
+        self._open: OrderedDict[Key, _Open] = OrderedDict()
+        self._whole: OrderedDict[Key, int] = OrderedDict()  # how many chunks it had
         self._size = 0
         self.faults: list[DecodeError] = []  # since they were last taken
 
@@ -102,16 +104,17 @@ class ChunkAssembler:
         found, self.faults = self.faults, []
         return found
 
-    def receive(self, chunk: Chunk, data: bytes, now_ns: int) -> bytes | None:
-        """The message, if this chunk makes it whole."""
+    def receive(self, chunk: Chunk, data: bytes, now_ns: int, epoch: int = 0) -> bytes | None:
+        """The message, if this chunk makes it whole. `epoch`: in which sequence its number counts."""
         self._give_up_old(now_ns)
         if chunk.is_whole:
             return data
-        if self._whole.get(chunk.number) == chunk.chunks:
+        key = epoch, chunk.number
+        if self._whole.get(key) == chunk.chunks:
             return None  # by the other feed
-        message = self._open.get(chunk.number)
+        message = self._open.get(key)
         if message is None:
-            message = self._open[chunk.number] = _Open(chunk.chunks, now_ns)
+            message = self._open[key] = _Open(chunk.chunks, now_ns)
         elif message.chunks != chunk.chunks:
             self._fault(Fault.FAST_CHUNK_COUNT_DIFFERS, chunk, f"{chunk.chunks} chunks, not {message.chunks}")
             return None
@@ -125,13 +128,13 @@ class ChunkAssembler:
         self._size += len(data)
         if message.size > self._largest:
             self._fault(Fault.FAST_MESSAGE_TOO_LARGE, chunk, f"{message.size} bytes")
-            self._forget(chunk.number)
+            self._forget(key)
             return None
         if len(message.parts) < message.chunks:
             self._keep_within_bounds()
             return None
-        self._forget(chunk.number)
-        self._whole[chunk.number] = chunk.chunks
+        self._forget(key)
+        self._whole[key] = chunk.chunks
         if len(self._whole) > _REMEMBERED:
             self._whole.popitem(last=False)
         return b"".join(message.parts[index] for index in range(1, message.chunks + 1))
@@ -154,27 +157,32 @@ class ChunkAssembler:
 
     def _give_up_old(self, now_ns: int) -> None:
         while self._open:
-            number, message = next(iter(self._open.items()))
+            key, message = next(iter(self._open.items()))
+            message.since_ns = min(message.since_ns, now_ns)  # a clock that was put back
             if now_ns - message.since_ns < self._age:
                 return
-            self._give_up(number)
+            self._give_up(key)
 
     def _keep_within_bounds(self) -> None:
         while len(self._open) > self._most or self._size > self._bytes:
             self._give_up(next(iter(self._open)))
 
-    def _give_up(self, number: int) -> None:
-        message = self._open[number]
-        detail = f"MsgSeqNum {number}: {len(message.parts)} of {message.chunks} chunks"
-        self.faults.append(DecodeError(Fault.FAST_MESSAGE_INCOMPLETE, 0, detail))
-        self._forget(number)
+    def _give_up(self, key: Key) -> None:
+        message = self._open[key]
+        detail = f"MsgSeqNum {key[1]}: {len(message.parts)} of {message.chunks} chunks"
+        self._tell(DecodeError(Fault.FAST_MESSAGE_INCOMPLETE, 0, detail))
+        self._forget(key)
 
-    def _forget(self, number: int) -> None:
-        self._size -= self._open.pop(number).size
+    def _forget(self, key: Key) -> None:
+        self._size -= self._open.pop(key).size
 
     def _fault(self, fault: Fault, chunk: Chunk, detail: str) -> None:
         where = chunk.offset - HEADER.size
-        self.faults.append(DecodeError(fault, where, f"MsgSeqNum {chunk.number}: {detail}"))
+        self._tell(DecodeError(fault, where, f"MsgSeqNum {chunk.number}: {detail}"))
+
+    def _tell(self, error: DecodeError) -> None:
+        if len(self.faults) < MAX_FAULTS:
+            self.faults.append(error)
 
 
 def write_chunks(number: int, message: bytes, size: int = 1_410) -> list[bytes]:

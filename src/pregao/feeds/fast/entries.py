@@ -9,21 +9,29 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from pregao.codecs.fast import Scaled
-from pregao.feeds.fast.times import date_days, moment_ns
+from pregao.feeds.fast.times import date_days, moment_ns, timestamp_ns
 from pregao.model.errors import DecodeError, Fault
-from pregao.model.market import PRICE_EXPONENT, Action, TradeCondition
+from pregao.model.market import FINE_EXPONENT, PRICE_EXPONENT, Action, TradeCondition, TradeSubType
 from pregao.model.rows import NULL, Flag, Kind
 
 Entry = Mapping[str, Any]
-FINE_EXPONENT: Final = -8
+ELECTRONIC, LENDING = "E", "L"  # MDStreamID
 _TOP: Final = 1 << 63
 _NULLS: Final = (
     "security_id", "id", "price", "size", "other", "time_ns", "inserted_ns", "fine", "low", "high",
 )  # fmt: skip
 _CONDITIONS: Final = {
     "R": TradeCondition.OPENING_PRICE, "X": TradeCondition.CROSSED, "L": TradeCondition.LAST_AT_SAME_PRICE,
-    "U": 0, "1": 0, "2": 0, "3": 0,
+    "2": TradeCondition.ON_BEHALF, "U": 0, "1": 0, "3": 0,
 }  # fmt: skip
+_OF_PARTS: Final = (
+    "security_id",
+    "other",
+    "stream",
+    "trade_date",
+    "time_ns",
+    "action",
+)  # as the whole has them
 _BANDS: Final = {"1": 1, "2": 2, "3": 3, "4": 4}
 
 
@@ -55,13 +63,14 @@ def number_of(text: object) -> int:
     return number if 0 <= number < _TOP else NULL
 
 
-def fill(row: Any, entry: Entry, *, by_level: bool, snapshot: bool) -> None:
-    """Of an entry whose message has filled in where it came from. DecodeError: nobody knows it."""
+def fill(row: Any, entry: Entry, *, by_level: bool, snapshot: bool) -> DecodeError | None:
+    """Of an entry whose message has filled in where it came from. DecodeError is raised where nobody knows
+    what it is, and given back where the row says all but a value that nobody knows."""
     for name in _NULLS:
         row[name] = NULL
     row["security_id"] = NULL if entry.get("SecurityID") is None else entry["SecurityID"]
     row["rpt_seq"] = entry.get("RptSeq") or 0
-    row["stream"] = ord((entry.get("MDStreamID") or "E")[0])
+    row["stream"] = ord((entry.get("MDStreamID") or ELECTRONIC)[0])
     time_ns = moment_ns(entry.get("MDEntryDate"), entry.get("MDEntryTime"))
     row["time_ns"] = NULL if time_ns is None else time_ns
     row["trade_date"] = max(0, date_days(entry.get("MDEntryDate")) or 0)
@@ -74,6 +83,7 @@ def fill(row: Any, entry: Entry, *, by_level: bool, snapshot: bool) -> None:
     filler(row, entry)
     if kind in ("0", "1"):
         _book(row, entry, by_level=by_level, snapshot=snapshot)
+    return _unknown_condition(entry) if kind == "2" else None
 
 
 def _action(value: Any) -> int:
@@ -127,18 +137,18 @@ def _side(row: Any, entry: Entry) -> None:
 
 
 def _trade(row: Any, entry: Entry) -> None:
-    """A delete busts (10.1); U tells of a trade that was, and is a statistic."""
+    """A delete busts (10.1); U tells of a trade that was, and is a statistic. The last price is that of the
+    newest time, then of the highest id, and never of a leg."""
     _prices(row, entry)
     letters = (entry.get("TradeCondition") or "").split()
-    for letter in letters:
-        if letter not in _CONDITIONS:
-            raise unknown("TradeCondition", letter)
+    row["flags"] |= Flag.BY_TIME | (Flag.FORWARD if "3" in letters else 0)
+    row["detail"] = TradeSubType.LEG if "1" in letters else 0
     if row["action"] not in (Action.NEW, Action.DELETE, 255):
         raise unknown("MDUpdateAction of a trade", int(row["action"]))
     row["kind"] = Kind.BUST if row["action"] == Action.DELETE else Kind.TRADE
     row["kind"] = Kind.LAST_TRADE if "U" in letters else row["kind"]
     row["id"] = number_of(entry.get("TradeID"))
-    row["condition"] = sum(_CONDITIONS[letter] for letter in set(letters))
+    row["condition"] = sum(_CONDITIONS.get(letter, 0) for letter in set(letters))
     row["session"] = entry.get("TradingSessionID") or 0
     tick = number_of(entry.get("TickDirection"))
     row["type"] = tick + 1 if 0 <= tick < 9 else 0
@@ -146,8 +156,23 @@ def _trade(row: Any, entry: Entry) -> None:
         firm = number_of(entry.get(tag))
         row[name] = firm if 0 <= firm < 1 << 32 else 0
     row["other"] = scaled(entry.get("MDEntryInterestRate"), PRICE_EXPONENT)
-    row["low"] = NULL if entry.get("SellerDays") is None else entry["SellerDays"]
-    _lending(row, entry)
+    row["low"] = _or_null(entry.get("SellerDays"))
+    if row["stream"] == ord(LENDING):
+        _lending(row, entry)
+        row["inserted_ns"] = _or_null(date_days(entry.get("BTBGraceDate")))
+    else:
+        row["high"] = _or_null(entry.get("TradeVolume"))
+        row["fine"] = scaled(entry.get("NetChgPrevDay"), FINE_EXPONENT)
+
+
+def _unknown_condition(entry: Entry) -> DecodeError | None:
+    letters = (entry.get("TradeCondition") or "").split()
+    other = next((letter for letter in letters if letter not in _CONDITIONS), None)
+    return None if other is None else unknown("TradeCondition", other)
+
+
+def _or_null(value: int | None) -> int:
+    return NULL if value is None else value
 
 
 def _statistic(kind: Kind) -> Callable[[Any, Entry], None]:
@@ -166,6 +191,7 @@ def _opening(row: Any, entry: Entry) -> None:
     row["origin"] = 0 if flag is None else flag + 1
     if row["kind"] == Kind.OPENING:
         row["fine"] = scaled(entry.get("NetChgPrevDay"), FINE_EXPONENT)
+        row["other"] = scaled(entry.get("MDEntryInterestRate"), PRICE_EXPONENT)  # of a termo
 
 
 def _flag(entry: Entry) -> int | None:
@@ -179,7 +205,9 @@ def _closing(row: Any, entry: Entry) -> None:
     row["fine"] = scaled(entry.get("MDEntryPx"), FINE_EXPONENT)
     flag, last = _flag(entry), date_days(entry.get("LastTradeDate"))
     row["origin"] = 0 if flag is None else flag + 1
-    row["other"] = NULL if last is None else last
+    row["other"] = _or_null(last)
+    method = entry.get("PriceAdjustmentMethod")
+    row["detail"] = method + 1 if method is not None and 0 <= method < 255 else 0
 
 
 def _settlement(row: Any, entry: Entry) -> None:
@@ -200,11 +228,11 @@ def _imbalance(row: Any, entry: Entry) -> None:
 
 
 def _totals(row: Any, entry: Entry) -> None:
-    """270 is money, 271 trades, 1020 the volume (10.2). Money has no room in a row."""
+    """270 is money, 271 trades, 1020 the volume (10.2): as sent, whatever its unit (12.4)."""
     row["kind"] = Kind.TOTALS
-    volume, trades = entry.get("TradeVolume"), entry.get("MDEntrySize")
-    row["size"] = NULL if volume is None else volume
-    row["other"] = NULL if trades is None else trades
+    row["size"], row["other"] = _or_null(entry.get("TradeVolume")), _or_null(entry.get("MDEntrySize"))
+    row["low"] = scaled(entry.get("MDEntryPx"), PRICE_EXPONENT)
+    row["condition"] = int.from_bytes((entry.get("Currency") or "").encode("ascii", "replace")[:4], "little")
 
 
 def _price_band(row: Any, entry: Entry) -> None:
@@ -228,8 +256,12 @@ def _quantity_band(row: Any, entry: Entry) -> None:
 
 
 def _state(row: Any, entry: Entry) -> None:
-    """Only in snapshots (11.4)."""
+    """Only in snapshots (11.4): the group's phase beside the instrument's own state."""
     row["kind"] = Kind.STATE
+    phase = number_of(entry.get("TradingSessionSubID"))
+    row["origin"] = phase if 0 <= phase < 256 else 0
+    ends_ns = timestamp_ns(entry.get("TradSesOpenTime"))
+    row["inserted_ns"] = _or_null(ends_ns)
     row["type"] = entry.get("SecurityTradingStatus") or 0
     row["detail"] = entry.get("SecurityTradingEvent") or 0
     row["session"] = entry.get("TradingSessionID") or 0
@@ -240,15 +272,47 @@ def _empty(row: Any, entry: Entry) -> None:
     row["kind"] = Kind.CHANNEL_RESET if entry.get("SecurityID") is None else Kind.EMPTY_BOOK
 
 
-def _other(row: Any, entry: Entry) -> None:
-    """Indices, composites and volatilities: rows have no kind for them yet."""
+def _index(row: Any, entry: Entry) -> None:
+    """The value of an index (10.10)."""
     _prices(row, entry)
-    row["kind"] = Kind.OTHER
+    row["kind"] = Kind.INDEX
+    row["other"] = _or_null(entry.get("IndexSeq"))
+    row["fine"] = scaled(entry.get("NetChgPrevDay"), FINE_EXPONENT)
+    tick = number_of(entry.get("TickDirection"))
+    row["type"] = tick + 1 if 0 <= tick < 9 else 0
+
+
+def _composite(row: Any, entry: Entry) -> None:
+    """Its parts are rows of their own, which follow it: `fill_part`."""
+    row["kind"] = Kind.COMPOSITE
+    row["other"] = _or_null(entry.get("IndexSeq"))
+    row["low"] = len(entry.get("Underlyings") or ())
+
+
+def fill_part(row: Any, whole: Any, part: Entry, position: int) -> None:
+    """One underlying of a composite, whose row is `whole`. It is no report of its own."""
+    for name in _NULLS:
+        row[name] = NULL
+    for name in _OF_PARTS:
+        row[name] = whole[name]
+    row["kind"], row["position"] = Kind.COMPOSITE_PART, position
+    row["id"] = part["UnderlyingSecurityID"]
+    row["price"] = scaled(part.get("UnderlyingPx"), PRICE_EXPONENT)
+    kind = part.get("UnderlyingPxType")
+    row["type"] = kind + 1 if kind is not None and 0 <= kind < 255 else 0
+
+
+def _volatility(row: Any, entry: Entry) -> None:
+    """During the call of volatility contracts (10.11)."""
+    row["kind"] = Kind.VOLATILITY
+    row["low"] = scaled(entry.get("FirstPx"), PRICE_EXPONENT)
+    row["high"] = scaled(entry.get("LastPx"), PRICE_EXPONENT)
+    row["fine"] = scaled(entry.get("PriceDelta"), FINE_EXPONENT)
 
 
 _FILLERS: Final[dict[str, Callable[[Any, Entry], None]]] = {
-    "0": _side, "1": _side, "2": _trade, "3": _other, "4": _opening, "5": _closing, "6": _settlement,
-    "7": _statistic(Kind.HIGH), "8": _statistic(Kind.LOW), "9": _other, "A": _imbalance, "B": _totals,
-    "C": _statistic(Kind.OPEN_INTEREST), "D": _other, "J": _empty, "c": _state, "g": _price_band,
-    "h": _quantity_band, "v": _other,
+    "0": _side, "1": _side, "2": _trade, "3": _index, "4": _opening, "5": _closing, "6": _settlement,
+    "7": _statistic(Kind.HIGH), "8": _statistic(Kind.LOW), "9": _statistic(Kind.VWAP),
+    "A": _imbalance, "B": _totals, "C": _statistic(Kind.OPEN_INTEREST), "D": _composite, "J": _empty,
+    "c": _state, "g": _price_band, "h": _quantity_band, "v": _volatility,
 }  # fmt: skip

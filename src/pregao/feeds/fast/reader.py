@@ -1,26 +1,51 @@
 """Messages of UMDF FIX/FAST to rows of `model.rows`, one at a time: plain Python, no kernel yet."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from ctypes import string_at
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from pregao.codecs.fast import FastMessageDecoder, Templates
+from pregao.codecs.fast.decoder import TemplateMessage
 from pregao.feeds.fast import entries as e
 from pregao.feeds.fast.definitions import definition_of
-from pregao.feeds.fast.identity import NO_EPOCH, msg_type
+from pregao.feeds.fast.identity import msg_type
 from pregao.feeds.fast.times import date_days, timestamp_ns
 from pregao.feeds.port import Array, ListedDefinition, Reading, RowFault
-from pregao.model.errors import DecodeError
-from pregao.model.rows import NO_ACTION, NULL, ROW, Flag, Kind, Rows
+from pregao.model.errors import DecodeError, Fault
+from pregao.model.market import EXCHANGE
+from pregao.model.rows import FIRST_ENTRY_KIND, LAST_ENTRY_KIND, NO_ACTION, NULL, ROW, Flag, Kind, Rows
+
+
+@dataclass(slots=True)
+class BookShape:
+    """What the books of a channel are: orders, or price levels of a depth (9). Snapshots tell it (264), and
+    lists of instruments (1022 and 264, which come with levels only); None: neither has yet."""
+
+    by_level: bool | None = None
+    depth: int = 0
+
+    def learn(self, depth: int | None) -> None:
+        """264, or that there is none."""
+        self.by_level, self.depth = depth is not None, depth or 0
+
+    def is_by_level(self, entries: Iterable[Mapping[str, Any]]) -> bool:
+        """Of a message; until it is told, by what only orders have."""
+        if self.by_level is not None:
+            return self.by_level
+        return all(
+            entry.get("OrderID") is None for entry in entries if entry.get("MDEntryType") in ("0", "1")
+        )
 
 
 class FastReader:
-    """`by_level`: the channel tells price levels (MBP, TOB), not orders."""
+    """`shape` is that of the channel's books, which all its readers share."""
 
-    def __init__(self, channel: int, templates: Templates, *, by_level: bool = False) -> None:
-        self._channel, self._by_level = channel, by_level
+    def __init__(self, channel: int, templates: Templates, shape: BookShape | None = None) -> None:
+        self._channel, self.shape = channel, shape or BookShape()
+        self._known: tuple[bytes, TemplateMessage] | None = None  # a list of instruments, and what it says
         self._decoder = FastMessageDecoder(templates)
         self._kinds = {template.id: msg_type(template) for template in templates}
         self._texts: list[bytes] = []
@@ -40,6 +65,9 @@ class FastReader:
             except DecodeError as error:
                 faults.append(RowFault(error.fault, index, error.offset, 0))
                 continue
+            except OverflowError:
+                faults.append(RowFault(Fault.FAST_BEYOND_SCALE, index, 0, 0))
+                continue
             rows["packet"], rows["at"], rows["sequence_version"] = index, at[index], epochs[index]
             rows["price"][_points_at(rows)] = int(offsets[index])
             found.append(rows)
@@ -57,8 +85,10 @@ class FastReader:
         message = self._decoder.decode(text)
         kind, fields = self._kinds.get(message.template.id, ""), message.fields
         sent_ns = timestamp_ns(fields.get("SendingTime"))
-        if kind in ("X", "W"):
-            return self._entries(fields, kind == "W", unit, faults)
+        if kind == "X":
+            return self._entries(fields, unit, faults)
+        if kind == "W":
+            return self._snapshot(fields, sent_ns, unit, faults)
         if kind == "y":
             return self._definitions(fields, len(text), message.template.id)
         row = _blank(1)
@@ -76,24 +106,50 @@ class FastReader:
             row["size"], row["other"] = len(text), message.template.id
         return row
 
-    def _entries(self, fields: Mapping[str, Any], snapshot: bool, unit: int, faults: list[RowFault]) -> Rows:
+    def _entries(self, fields: Mapping[str, Any], unit: int, faults: list[RowFault]) -> Rows:
         """An event is one message: it ends with its last entry."""
-        head = {"SecurityID": fields.get("SecurityID"), "RptSeq": fields.get("RptSeq")} if snapshot else {}
-        rows = _blank(len(fields["MDEntries"]))
-        kept = []
-        for index, entry in enumerate(fields["MDEntries"]):
-            try:
-                e.fill(rows[index], {**entry, **head}, by_level=self._by_level, snapshot=snapshot)
-                kept.append(index)
-            except DecodeError as error:
-                faults.append(RowFault(error.fault, unit, error.offset, index))
-        rows = rows[kept]
-        if snapshot:
-            rows["flags"] |= np.uint8(Flag.NO_EVENT)
-            return np.concatenate([_snapshot(fields, rows), rows])
+        rows = self._filled(fields, {}, unit, faults, snapshot=False)
         if len(rows):
             rows["flags"][-1] |= np.uint8(Flag.END_OF_EVENT)
         return rows
+
+    def _snapshot(
+        self, fields: Mapping[str, Any], sent_ns: int | None, unit: int, faults: list[RowFault]
+    ) -> Rows:
+        """The row of the snapshot itself comes first. Nothing in it says which sequence 369 is of but the
+        time when it was sent (5.2.8)."""
+        self.shape.learn(fields.get("MarketDepth"))
+        head = {"SecurityID": fields.get("SecurityID"), "RptSeq": fields.get("RptSeq")}
+        rows = self._filled(fields, head, unit, faults, snapshot=True)
+        rows["flags"] |= np.uint8(Flag.NO_EVENT)
+        first = _snapshot_row(fields, rows)
+        first["time_ns"] = NULL if sent_ns is None else sent_ns
+        first["firm"] = self.shape.depth
+        return np.concatenate([first, rows])
+
+    def _filled(
+        self, fields: Mapping[str, Any], head: Mapping[str, Any], unit: int, faults: list[RowFault], *,
+        snapshot: bool,
+    ) -> Rows:  # fmt: skip
+        entries = fields["MDEntries"]
+        by_level, rows = self.shape.is_by_level(entries), _blank(sum(map(_rows_of, entries)))
+        kept: list[int] = []
+        place = 0
+        for index, entry in enumerate(entries):
+            try:
+                finding = e.fill(rows[place], {**entry, **head}, by_level=by_level, snapshot=snapshot)
+                for part, underlying in enumerate(_parts(entry), 1):
+                    e.fill_part(rows[place + part], rows[place], underlying, part)
+                if finding is not None:
+                    faults.append(RowFault(finding.fault, unit, finding.offset, index, lost=False))
+                kept += range(place, place + _rows_of(entry))
+            except DecodeError as error:
+                faults.append(RowFault(error.fault, unit, error.offset, index))
+            except OverflowError:  # a number that its field of the row cannot hold
+                faults.append(RowFault(Fault.FAST_BEYOND_SCALE, unit, 0, index))
+            place += _rows_of(entry)
+        rows["index"] = np.arange(len(rows))
+        return rows[kept]
 
     def _definitions(self, fields: Mapping[str, Any], size: int, template: int) -> Rows:
         rows = _blank(len(fields["RelatedSym"]))
@@ -108,10 +164,22 @@ class FastReader:
         return rows
 
     def definition(self, row: np.void) -> ListedDefinition | None:
-        message = self._decoder.decode(self._texts[int(row["packet"])])
+        message = self._listed(self.message(row))
         entry = message.fields["RelatedSym"][int(row["low"])]
+        self.shape.learn(_depth_of(entry, self._channel))
         found = definition_of(entry, self._channel)
-        return None if found is None else ListedDefinition(found, message.fields["TotNoRelatedSym"])
+        if found is None:
+            return None
+        # 893 is of the message: its last instrument ends the loop.
+        is_last_of_message = int(row["low"]) == len(message.fields["RelatedSym"]) - 1
+        ends = is_last_of_message and message.fields["LastFragment"] in ("Y", "1")
+        return ListedDefinition(found, message.fields["TotNoRelatedSym"], ends)
+
+    def _listed(self, text: bytes) -> TemplateMessage:
+        """Decoded once for all its instruments."""
+        if self._known is None or self._known[0] != text:
+            self._known = text, self._decoder.decode(text)
+        return self._known[1]
 
     def messages_at(self, rows: Rows) -> tuple[Array, Array]:
         sizes = [len(self._texts[packet]) for packet in rows["packet"].tolist()]
@@ -140,18 +208,35 @@ def _blank(count: int) -> Rows:
     return rows
 
 
+def _parts(entry: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    return entry.get("Underlyings") or () if entry.get("MDEntryType") == "D" else ()
+
+
+def _rows_of(entry: Mapping[str, Any]) -> int:
+    return 1 + len(_parts(entry))
+
+
+def _depth_of(entry: Mapping[str, Any], channel: int) -> int | None:
+    """264 of this channel; None: it tells orders (1022 is not sent of those)."""
+    for each in entry.get("ApplIDs") or ():
+        if e.number_of(each["ApplID"]) in (channel, NULL) or len(entry["ApplIDs"]) == 1:
+            for kind in each.get("FeedTypes") or ():
+                return int(kind["MarketDepth"])
+    return None
+
+
 def _points_at(rows: Rows) -> Any:
     """Rows that say where their message is."""
     return np.isin(rows["kind"], (Kind.DEFINITION, Kind.NEWS))
 
 
-def _snapshot(fields: Mapping[str, Any], entries: Rows) -> Rows:
+def _snapshot_row(fields: Mapping[str, Any], entries: Rows) -> Rows:
     """The row of a snapshot, which comes before its entries."""
     row = _blank(1)
     row["kind"], row["flags"], row["security_id"] = Kind.SNAPSHOT, Flag.NO_EVENT, fields["SecurityID"]
     row["rpt_seq"], row["price"] = fields["RptSeq"], fields["LastMsgSeqNumProcessed"]
-    row["other"], row["size"] = NO_EPOCH, fields.get("TotNumReports") or 0
-    booked = np.isin(entries["kind"], (Kind.SNAPSHOT_ORDER, Kind.SNAPSHOT_LEVEL))
+    row["size"] = fields.get("TotNumReports") or 0
+    booked = (entries["kind"] >= FIRST_ENTRY_KIND) & (entries["kind"] <= LAST_ENTRY_KIND)
     row["low"] = int((booked & (entries["side"] == 1)).sum())
     row["high"] = int((booked & (entries["side"] == 2)).sum())
     row["position"] = int((~booked).sum())
@@ -163,6 +248,9 @@ def _status(row: Any, fields: Mapping[str, Any]) -> None:
     security_id = fields.get("SecurityID")
     number = e.number_of(fields.get("TradingSessionSubID"))
     state = fields.get("SecurityTradingStatus")
+    if (fields.get("SecurityExchange") or EXCHANGE) != EXCHANGE:
+        row["kind"] = Kind.OTHER  # groups of other exchanges have names of their own (11)
+        return
     if security_id is None:
         row["kind"] = Kind.PHASE
         row["id"] = int.from_bytes(

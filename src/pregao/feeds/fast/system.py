@@ -1,79 +1,28 @@
-"""UMDF FIX/FAST as a system: see `feeds.port`. Plain Python: headers and rows have no kernels yet."""
+"""UMDF FIX/FAST as a system: see `feeds.port`."""
 
-from ctypes import c_int64, c_uint32, string_at
-from typing import Any, Final
+from ctypes import string_at
+from functools import cached_property
+from typing import Final
 
 import numpy as np
 
 from pregao.codecs.fast import Templates, load_builtin_templates
-from pregao.feeds.fast.chunks import ChunkAssembler, split_datagram
 from pregao.feeds.fast.decoding import FastDecoding
 from pregao.feeds.fast.definitions import FastNewsDesk
-from pregao.feeds.fast.identity import IDENTITY, NO_CHANNEL, NO_EPOCH, mark_of
-from pregao.feeds.fast.reader import FastReader
+from pregao.feeds.fast.epochs import Epochs
+from pregao.feeds.fast.headers import FastHeaders
+from pregao.feeds.fast.heads import Heads
+from pregao.feeds.fast.identity import IDENTITY, mark_of
+from pregao.feeds.fast.kernels.headers import most_units, read_datagrams
+from pregao.feeds.fast.reader import BookShape, FastReader
 from pregao.feeds.port import Array, Looked, RecoveryPolicy
 from pregao.kernels import Kernel
-from pregao.model.packets import FOREIGN, NO_NEXT, Unit, Units
+from pregao.model.streams import Stream
 
 _MS_NS: Final = 1_000_000
 _SECOND_NS: Final = 1_000_000_000
 REPORTS_IN_A_MESSAGE: Final = 1_000  # an entry takes a byte of map and some fields at least; a message 1 MiB
 _NOTED: Final = frozenset(b"4yfB")
-
-
-class FastHeaders:
-    """Messages of datagrams. Those in chunks are put together here, in memory of their own: their offsets
-    lead out of the batch."""
-
-    def __init__(self) -> None:
-        self._units = Units(64)
-        self._assembler = ChunkAssembler()
-        self._joined: list[Any] = []  # messages of the last reading that came in chunks
-
-    def read(self, base: int, offsets: int, lengths: int, count: int, rows: int = 0) -> Units:
-        found: list[tuple[int, int, int, int]] = []  # row, number, offset, length
-        self._joined = []
-        for index in range(count):
-            row = c_uint32.from_address(rows + 4 * index).value if rows else index
-            at = c_int64.from_address(offsets + 8 * row).value
-            payload = string_at(base + at, c_uint32.from_address(lengths + 4 * row).value)
-            found += [(row, *each) for each in self._messages(payload, base, at)]
-        units = self._units
-        if len(found) > units.room:
-            units.make_room(2 * len(found))
-        units.count = len(found)
-        units.channel[: len(found)], units.epoch[: len(found)] = NO_CHANNEL, NO_EPOCH
-        units.sent_ns[: len(found)], units.next_number[: len(found)] = 0, NO_NEXT
-        for index, (row, number, at, length) in enumerate(found):
-            units.row[index], units.number[index] = row, number
-            units.offset[index], units.length[index] = at, length
-        return units
-
-    def _messages(self, payload: bytes, base: int, at: int) -> list[tuple[int, int, int]]:
-        split = split_datagram(payload)
-        if not split.chunks:
-            return [(FOREIGN, at, len(payload))]
-        found = []
-        for chunk in split.chunks:
-            if chunk.is_whole:
-                found.append((chunk.number, at + chunk.offset, chunk.length))
-                continue
-            data = payload[chunk.offset : chunk.offset + chunk.length]
-            message = self._assembler.receive(chunk, data, 0)
-            if message is not None:
-                kept = np.frombuffer(message, np.uint8)
-                self._joined.append(kept)
-                found.append((chunk.number, int(kept.ctypes.data) - base, len(message)))
-        return found
-
-    def split(self, payload: bytes | memoryview) -> list[Unit]:
-        data = bytes(payload)
-        found = self._messages(data, 0, 0)
-        units = []
-        for number, at, length in found:
-            whole = data[at : at + length] if 0 <= at < len(data) else string_at(at, length)
-            units.append(Unit(NO_CHANNEL, NO_EPOCH, number, 0, whole))
-        return units
 
 
 class FastInspector:
@@ -87,6 +36,28 @@ class FastInspector:
 
     def count(self, addresses: Array, lengths: Array) -> Array:
         return np.ones(len(addresses), np.int64)
+
+
+class FastWire:
+    """One channel. Its streams share the sequences of the incremental one, which only times tell apart, and
+    what its books are, which snapshots and lists tell."""
+
+    def __init__(self, system: "FastUmdf", channel: int) -> None:
+        self._system, self._channel = system, channel
+        self._epochs, self._shape = Epochs(), BookShape()
+
+    def headers(self, stream: Stream) -> FastHeaders:
+        epochs = self._epochs if stream is Stream.INCREMENTAL else Epochs()
+        return FastHeaders(self._system.heads, epochs, self._channel)
+
+    def reader(self, stream: Stream) -> FastReader:
+        return FastReader(self._channel, self._system.templates, self._shape)
+
+    def news_desk(self) -> FastNewsDesk:
+        return self._system.news_desk(self._channel)
+
+    def epoch_at(self, sent_ns: int) -> int | None:
+        return self._epochs.at(sent_ns)
 
 
 class FastUmdf(FastDecoding):
@@ -106,27 +77,34 @@ class FastUmdf(FastDecoding):
         answer_ns=4 * 140 * _MS_NS,  # 6.2: a try, and three more
     )
 
-    def __init__(self, templates: Templates | None = None, *, by_level: bool = False) -> None:
-        self._templates, self._by_level = templates, by_level
+    def __init__(self, templates: Templates | None = None) -> None:
+        self._templates = templates
 
     @property
     def templates(self) -> Templates:
         return self._templates or load_builtin_templates()
 
+    @cached_property
+    def heads(self) -> Heads:
+        return Heads(self.templates)
+
+    def wire(self, channel: int) -> FastWire:
+        return FastWire(self, channel)
+
     def headers(self, *, heartbeats: bool = True) -> FastHeaders:
-        return FastHeaders()
+        return FastHeaders(self.heads)
 
     def inspector(self) -> FastInspector:
         return FastInspector()
 
     def reader(self, channel: int) -> FastReader:
-        return FastReader(channel, self.templates, by_level=self._by_level)
+        return FastReader(channel, self.templates)
 
     def news_desk(self, channel: int) -> FastNewsDesk:
         return FastNewsDesk(self.templates)
 
     def live_kernels(self) -> tuple[Kernel, ...]:
-        return ()
+        return read_datagrams, most_units
 
 
 FAST: Final = FastUmdf()

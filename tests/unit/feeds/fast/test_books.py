@@ -7,7 +7,7 @@ import pytest
 from pregao.books.layout import DONE
 from pregao.books.store import BookStore
 from pregao.codecs.fast import FastMessageEncoder, Scaled, load_builtin_templates
-from pregao.feeds.fast.reader import FastReader
+from pregao.feeds.fast.reader import BookShape, FastReader
 from pregao.model.market import Side
 
 SECURITY = 200_000_000_001
@@ -24,7 +24,7 @@ class Wire:
     def __init__(self, *, depth: int = 0) -> None:
         self.store = BookStore(depth=depth)
         assert self.store.add_instrument(SECURITY) == 0
-        self._reader = FastReader(62, load_builtin_templates(), by_level=depth > 0)
+        self._reader = FastReader(62, load_builtin_templates(), BookShape(depth > 0, depth))
         self._encoder, self._reports = FastMessageEncoder(load_builtin_templates()), 0
 
     def send(self, *entries: dict[str, Any]) -> None:

@@ -7,13 +7,13 @@ import pytest
 
 from pregao.codecs.fast import FastMessageEncoder, Scaled, load_builtin_templates
 from pregao.feeds.fast.chunks import write_chunks
-from pregao.feeds.fast.reader import FastReader
+from pregao.feeds.fast.reader import BookShape, FastReader
 from pregao.feeds.fast.system import FAST
 from pregao.feeds.fast.times import as_number, clock_ns, date_days, moment_ns, timestamp_ns
 from pregao.feeds.port import MulticastSystem, Reading
 from pregao.feeds.registry import load_system
 from pregao.model.errors import DecodeError, Fault
-from pregao.model.market import Action
+from pregao.model.market import Action, TradeCondition, TradeSubType
 from pregao.model.packets import FOREIGN
 from pregao.model.rows import NULL, Flag, Kind
 
@@ -35,7 +35,7 @@ def incremental(*entries: dict[str, Any], template: int = 145) -> bytes:
 
 
 def read(raw: bytes, *, by_level: bool = False) -> Reading:
-    return FastReader(62, load_builtin_templates(), by_level=by_level).read_unit(raw)
+    return FastReader(62, load_builtin_templates(), BookShape(by_level)).read_unit(raw)
 
 
 def row_of(entry: dict[str, Any], *, by_level: bool = False, template: int = 145) -> Any:
@@ -126,7 +126,11 @@ def test_trades() -> None:
         ({"MDEntryType": "A", "MDEntrySize": 70, "TradeCondition": "Q"},
          Kind.IMBALANCE, {"side": 2, "size": 70}),
         ({"MDEntryType": "B", "MDEntrySize": 7, "TradeVolume": 900}, Kind.TOTALS, {"other": 7, "size": 900}),
-        ({"MDEntryType": "C", "MDEntrySize": 12}, Kind.OPEN_INTEREST, {"size": 12}),
+        ({"MDEntryType": "B", "MDEntryPx": Scaled(123_456, -2), "Currency": "BRL", "MDStreamID": "X"},
+         Kind.TOTALS, {"low": 12_345_600, "condition": 0x4C5242, "stream": ord("X"), "price": NULL}),
+        ({"MDEntryType": "C", "MDEntrySize": 12}, Kind.OPEN_INTEREST, {"size": 12, "price": NULL}),
+        ({"MDEntryType": "C", "MDEntrySize": 12, "MDEntryPx": Scaled(5, -1), "MDStreamID": "L"},
+         Kind.OPEN_INTEREST, {"size": 12, "price": 5_000, "stream": ord("L")}),
         ({"MDEntryType": "J"}, Kind.EMPTY_BOOK, {}),
         ({"MDEntryType": "g", "PriceBandType": "1", "LowLimitPrice": Scaled(1, 0),
           "HighLimitPrice": Scaled(3, 0), "PriceLimitType": 0},
@@ -134,8 +138,11 @@ def test_trades() -> None:
         ({"MDEntryType": "g", "TradingReferencePrice": Scaled(2, 0)}, Kind.PRICE_BAND, {"fine": 200_000_000}),
         ({"MDEntryType": "h", "MaxTradeVol": 9, "AvgDailyTradedQty": 4},
          Kind.QUANTITY_BAND, {"size": 9, "other": 4}),
-        ({"MDEntryType": "3"}, Kind.OTHER, {}), ({"MDEntryType": "D"}, Kind.OTHER, {}),
-        ({"MDEntryType": "v"}, Kind.OTHER, {}), ({"MDEntryType": "9"}, Kind.OTHER, {}),
+        ({"MDEntryType": "3", "MDEntryPx": Scaled(5_512_345, -2), "IndexSeq": 9, "TickDirection": "2"},
+         Kind.INDEX, {"price": 551_234_500, "other": 9, "type": 3}),
+        ({"MDEntryType": "3", "MDUpdateAction": 2}, Kind.INDEX, {"action": 2, "price": NULL}),
+        ({"MDEntryType": "9", "MDEntryPx": Scaled(51_234, -4)}, Kind.VWAP, {"price": 51_234}),
+        ({"MDEntryType": "D", "IndexSeq": 4}, Kind.COMPOSITE, {"other": 4, "low": 0}),
     ],
 )  # fmt: skip
 def test_statistics(entry: dict[str, Any], kind: Kind, values: dict[str, int]) -> None:
@@ -154,7 +161,6 @@ def test_a_channel_reset_has_no_instrument() -> None:
     [
         ({"MDEntryType": "Z"}, Fault.FAST_UNKNOWN_VALUE),
         ({"MDEntryType": "0", "MDUpdateAction": 9}, Fault.FAST_UNKNOWN_VALUE),
-        (TRADE | {"TradeCondition": "Z"}, Fault.FAST_UNKNOWN_VALUE),
         (TRADE | {"MDUpdateAction": 4}, Fault.FAST_UNKNOWN_VALUE),  # 12.6: Delete From is of books
         (TRADE | {"MDEntryPx": Scaled(1, -5)}, Fault.FAST_BEYOND_SCALE),
         (TRADE | {"MDEntryPx": Scaled(1, 40)}, Fault.FAST_BEYOND_SCALE),
@@ -282,3 +288,80 @@ def test_times() -> None:
         with pytest.raises(DecodeError) as caught:
             timestamp_ns(wrong)
         assert caught.value.fault is Fault.FAST_IMPOSSIBLE_TIME
+
+
+def test_a_volatility() -> None:
+    """10.11: only 10150 has room for it."""
+    prices = {"FirstPx": Scaled(10, -1), "LastPx": Scaled(25, -1), "PriceDelta": Scaled(5, -1)}
+    row = row_of({"MDEntryType": "v"} | prices, template=10150)
+    assert (row["kind"], row["low"], row["high"]) == (Kind.VOLATILITY, 10_000, 25_000)
+    assert row["fine"] == 50_000_000
+    assert row_of({"MDEntryType": "v", "MDUpdateAction": 2}, template=10150)["action"] == Action.DELETE
+
+
+def test_a_composite_and_its_parts() -> None:
+    """10.10: a row for each underlying follows; only the first is a report."""
+    parts = [
+        {"UnderlyingSecurityID": 11, "UnderlyingPx": Scaled(150, -2), "UnderlyingPxType": 1},
+        {"UnderlyingSecurityID": 12, "UnderlyingPx": Scaled(250, -2)},
+    ]
+    reading = read(incremental({"MDEntryType": "D", "IndexSeq": 5, "Underlyings": parts, "MDStreamID": "N"}))
+    whole, *rest = reading.rows
+    assert (whole["kind"], whole["other"], whole["low"], whole["rpt_seq"]) == (Kind.COMPOSITE, 5, 2, 3)
+    assert [row["kind"] for row in rest] == [Kind.COMPOSITE_PART] * 2
+    assert [(row["id"], row["price"], row["type"], row["position"]) for row in rest] == [
+        (11, 15_000, 2, 1), (12, 25_000, 0, 2),
+    ]  # fmt: skip
+    assert {(int(row["security_id"]), int(row["other"]), chr(row["stream"])) for row in rest} == {(7, 5, "N")}
+    assert [row["rpt_seq"] for row in rest] == [0, 0]
+    assert [bool(row["flags"] & Flag.END_OF_EVENT) for row in reading.rows] == [False, False, True]
+
+
+def test_what_a_trade_says_besides() -> None:
+    """10.1: 1020, 451; legs never make the last price, and termo vista is a forward."""
+    row = row_of({
+        "MDEntryType": "2", "MDEntryPx": Scaled(5, 0), "MDEntrySize": 3, "TradeID": "77", "TradeVolume": 900,
+        "NetChgPrevDay": Scaled(-15, -1), "TradeCondition": "1 3 X",
+    })  # fmt: skip
+    assert (row["kind"], row["high"], row["fine"]) == (Kind.TRADE, 900, -150_000_000)
+    assert row["detail"] == TradeSubType.LEG
+    assert row["flags"] & Flag.FORWARD
+    assert row["flags"] & Flag.BY_TIME
+    assert row["condition"] == TradeCondition.CROSSED
+    lent = row_of({
+        "MDEntryType": "2", "MDStreamID": "L", "MDEntrySize": 3, "BTBGraceDate": 20131016,
+        "ExpireDate": 20131016, "BTBContractInfo": 1,
+    }, template=150)  # fmt: skip
+    assert (lent["high"], lent["inserted_ns"], lent["fine"]) == (DAY, DAY, 2 << 16)
+
+
+def test_a_condition_that_nobody_knows_is_kept_and_flagged() -> None:
+    reading = read(incremental({"MDEntryType": "2", "MDEntrySize": 3, "TradeCondition": "R Z"}))
+    assert [row["condition"] for row in reading.rows] == [TradeCondition.OPENING_PRICE]
+    assert [(each.fault, each.lost) for each in reading.faults] == [(Fault.FAST_UNKNOWN_VALUE, False)]
+
+
+def test_what_the_books_of_a_channel_are_is_told_by_snapshots() -> None:
+    """9: 264 says that levels are told, and how many; without it there are orders. Until then by 37."""
+    order = {"MDEntryType": "0", "MDEntryPx": Scaled(5, 0), "MDEntrySize": 3, "MDEntryPositionNo": 1}
+    reader = FastReader(62, load_builtin_templates())
+    assert reader.read_unit(incremental(order | {"OrderID": "4"})).rows["kind"].tolist() == [Kind.ORDER]
+    assert reader.read_unit(incremental(order)).rows["kind"].tolist() == [Kind.LEVEL]
+    head = {"LastMsgSeqNumProcessed": 5, "RptSeq": 1, "SecurityID": 7, "MDEntries": []}
+    (row,) = reader.read_unit(encoded(147, head | {"MarketDepth": 5})).rows
+    assert (row["firm"], row["time_ns"], row["other"]) == (5, SENT_NS, NULL)
+    assert reader.read_unit(incremental(order | {"OrderID": "4"})).rows["kind"].tolist() == [Kind.LEVEL]
+    reader.read_unit(encoded(147, head))
+    assert reader.read_unit(incremental(order)).rows["kind"].tolist() == [Kind.ORDER]
+
+
+def test_a_phase_of_another_exchange_is_not_of_our_groups() -> None:
+    """11: 1151 with 207 is the key."""
+    told = {"SecurityGroup": "XX", "TradingSessionSubID": "02", "TransactTime": SENT, "TradeDate": 20131016}
+    assert read(encoded(142, told | {"SecurityExchange": "BVMF"})).rows["kind"].tolist() == [Kind.PHASE]
+    assert read(encoded(142, told | {"SecurityExchange": "XNYS"})).rows["kind"].tolist() == [Kind.OTHER]
+
+
+def test_a_number_that_does_not_fit_is_a_fault() -> None:
+    reading = read(incremental({"MDEntryType": "2", "MDEntrySize": 3, "TradingSessionID": 300}))
+    assert [each.fault for each in reading.faults] == [Fault.FAST_BEYOND_SCALE]

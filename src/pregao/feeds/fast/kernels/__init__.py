@@ -1,0 +1,1 @@
+"""Datagrams and columns of UMDF FIX/FAST by kernel."""

@@ -1,0 +1,51 @@
+"""How the bytes of one channel are read: what its streams must know of each other is kept in one place.
+
+In some systems they need not: `PlainWire` is theirs. In others a message says neither its channel nor its
+sequence, or a snapshot tells how the incremental stream is to be read: they have a `wire` of their own.
+"""
+
+from typing import Protocol, runtime_checkable
+
+from pregao.feeds.port import Header, MulticastSystem, NewsDesk, UnitReader
+from pregao.model.streams import Stream
+
+
+class ChannelWire(Protocol):
+    def headers(self, stream: Stream) -> Header:
+        """Of one stream, over its feeds."""
+
+    def reader(self, stream: Stream) -> UnitReader: ...
+
+    def news_desk(self) -> NewsDesk: ...
+
+    def epoch_at(self, sent_ns: int) -> int | None:
+        """The epoch of the incremental stream at a time, where snapshots do not tell whose number they mean;
+        None: nobody knows."""
+
+
+@runtime_checkable
+class WiredSystem(Protocol):
+    def wire(self, channel: int) -> ChannelWire: ...
+
+
+class PlainWire:
+    """Of a system whose streams need not know of each other."""
+
+    def __init__(self, system: MulticastSystem, channel: int) -> None:
+        self._system, self._channel = system, channel
+
+    def headers(self, stream: Stream) -> Header:
+        return self._system.headers()
+
+    def reader(self, stream: Stream) -> UnitReader:
+        return self._system.reader(self._channel)
+
+    def news_desk(self) -> NewsDesk:
+        return self._system.news_desk(self._channel)
+
+    def epoch_at(self, sent_ns: int) -> int | None:
+        return None
+
+
+def open_wire(system: MulticastSystem, channel: int) -> ChannelWire:
+    return system.wire(channel) if isinstance(system, WiredSystem) else PlainWire(system, channel)
