@@ -38,6 +38,7 @@ __all__ = [
     "OrderingSystem",
     "Reading",
     "RecoveryPolicy",
+    "ReplayedSystem",
     "RowFault",
     "SchemaInspector",
     "SessionJournal",
@@ -102,6 +103,9 @@ class Header(Protocol):
     def split(self, payload: bytes | memoryview, feed: int = Feed.A, now_ns: int = 0) -> list[Unit]:
         """The units of one packet."""
 
+    def unit_of(self, payload: bytes) -> Unit | None:
+        """A unit without the header of a packet, as a replayer sends it; None: it is none."""
+
     def take_faults(self) -> list[DecodeError]:
         """What was wrong with packets since the last time. What is lost by it is missed by its number."""
 
@@ -115,7 +119,10 @@ class Header(Protocol):
 
 
 class WholePackets:
-    """Of headers whose units are never in several packets."""
+    """Of headers whose units are never in several packets, nor without one."""
+
+    def unit_of(self, payload: bytes) -> Unit | None:
+        return None
 
     def take_faults(self) -> list[DecodeError]:
         return []
@@ -228,6 +235,14 @@ class MulticastSystem(Protocol):
 
     def live_kernels(self) -> Sequence[Kernel]:
         """Those that headers and readers call: loaded before the first packet comes."""
+
+
+@runtime_checkable
+class ReplayedSystem(Protocol):
+    """A system whose units can be asked for again."""
+
+    def number_of(self, unit: bytes) -> int | None:
+        """Its number, as it says it itself; None: it is no unit."""
 
 
 @runtime_checkable

@@ -10,8 +10,9 @@ from pregao.model.errors import PregaoError
 from pregao.model.events import Definition
 from pregao.model.instruments import Instrument
 from pregao.model.market import DefinitionAction
-from pregao.model.packets import FOREIGN, Unit
+from pregao.model.packets import FOREIGN, NO_NEXT, Unit
 from pregao.model.rows import Kind
+from pregao.model.streams import Feed
 from pregao.recovery.channel import ChannelMachine
 from pregao.recovery.loops import Follow
 
@@ -32,9 +33,9 @@ class DefinitionReader:
         self._instruments, self._groups, self._observer = instruments, groups, observer
         self.damaged = 0
 
-    def receive(self, payload: bytes) -> None:
+    def receive(self, payload: bytes, feed: Feed = Feed.A, now_ns: int = 0) -> None:
         """A packet of the definition stream."""
-        for unit in self._headers.split(payload):
+        for unit in self._headers.split(payload, feed, now_ns):
             if unit.number == FOREIGN or unit.channel != self._machine.channel:
                 self.damaged += 1
             else:
@@ -42,8 +43,8 @@ class DefinitionReader:
 
     def _take(self, unit: Unit) -> None:
         definitions = self._machine.definitions
-        if unit.number == 0:
-            definitions.on_heartbeat()
+        if unit.number == 0 or unit.next_number != NO_NEXT:
+            definitions.on_heartbeat(unit.number)
             return
         if definitions.on_packet(unit.epoch, unit.number) is Follow.REPEATED:
             return
@@ -65,7 +66,9 @@ class DefinitionReader:
         if listed is not None:
             definition = listed.definition
             self._learn(definition.instrument)
-            index = self._machine.definitions.on_item(definition.instrument.security_id, listed.total)
+            index = self._machine.definitions.on_item(
+                definition.instrument.security_id, listed.total, listed.ends
+            )
             if index is not None:
                 self._put(definition, index)
             self._remove_dropped()

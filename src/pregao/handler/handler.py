@@ -10,12 +10,13 @@ many packets, and the way to go when there are many.
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
+from ctypes import string_at
 
 import numpy as np
 
 from pregao.books.store import BookStore
-from pregao.feeds.port import Array, MulticastSystem
+from pregao.feeds.port import Array, Came, MulticastSystem
+from pregao.feeds.wire import open_wire
 from pregao.handler.definitions import DefinitionReader
 from pregao.handler.groups import Groups
 from pregao.handler.incremental import IncrementalReader
@@ -42,7 +43,7 @@ from pregao.recovery.channel import ChannelMachine
 from pregao.recovery.events import Event
 from pregao.recovery.instruments import BookStatus
 from pregao.recovery.kernels.arrivals import take_in_sequence
-from pregao.recovery.policy import ChannelSettings
+from pregao.recovery.policy import ChannelSettings, settings_of
 from pregao.recovery.sequence import SITE_OF
 
 ROOM = 4_096  # packets that are accepted before their rows are read
@@ -62,24 +63,28 @@ class ChannelHandler:
         quotes: bool = False,
     ) -> None:
         self.channel = channel
-        settings = replace(settings or ChannelSettings(), policy=system.policy)
+        settings = settings_of(system.policy, settings)
         numbering = InstrumentNumbers(settings.instruments)
         self.store = BookStore(numbering)
         self.groups, self.instruments = Groups(self.store), Instruments()
         self._keeper = StoreKeeper(self.store, self.groups, self._catch_up)
         self.machine = ChannelMachine(channel, self._keeper, settings, numbering)
-        self._headers, recovery_reader = system.headers(), system.reader(channel)
-        observer = observer or Observer()
+        wire, observer = open_wire(system, channel), observer or Observer()
+        self._headers = wire.headers(Stream.INCREMENTAL)
+        loops = {stream: wire.headers(stream) for stream in (Stream.DEFINITION, Stream.SNAPSHOT)}
+        self._all_headers = (self._headers, *loops.values())
         self.definitions = DefinitionReader(
-            self._headers, recovery_reader, self.machine, self.instruments, self.groups, observer
-        )
+            loops[Stream.DEFINITION], wire.reader(Stream.DEFINITION), self.machine, self.instruments,
+            self.groups, observer,
+        )  # fmt: skip
         self.incremental = IncrementalReader(
-            self.machine, self.store, self.groups, system.reader(channel), system.news_desk(channel),
+            self.machine, self.store, self.groups, wire.reader(Stream.INCREMENTAL), wire.news_desk(),
             self.definitions, observer, whole=whole_events,
         )  # fmt: skip
         self.snapshots = SnapshotReader(
-            self._headers, recovery_reader, self.machine, self._keeper, self.groups
-        )
+            loops[Stream.SNAPSHOT], wire.reader(Stream.SNAPSHOT), self.machine, self._keeper, self.groups,
+            wire.epoch_at,
+        )  # fmt: skip
         self._keeper.attach(self.incremental.context, self.machine.held)
         self._out = (
             np.empty(ROOM, np.int64), np.empty(ROOM, np.uint32), np.empty(ROOM, np.int64),
@@ -140,17 +145,37 @@ class ChannelHandler:
 
     def next_timeout(self) -> int | None:
         """Of what is missing: packets, feeds that are silent, parts of news."""
-        machine_ns, news_ns = self.machine.next_timeout(), self.incremental.next_timeout()
-        return news_ns if machine_ns is None else machine_ns if news_ns is None else min(machine_ns, news_ns)
+        times = [self.machine.next_timeout(), self.incremental.next_timeout()]
+        times += [headers.next_timeout() for headers in self._all_headers]
+        return min((time for time in times if time is not None), default=None)
 
     def on_timeout(self, now_ns: int) -> list[Event]:
+        for headers in self._all_headers:
+            headers.on_timeout(now_ns)
         for packet in self.machine.on_timeout(now_ns):
             self.incremental.take_packet(packet)
         self.incremental.on_timeout(now_ns)
         return self._settle(now_ns)
 
+    def on_replayed(self, number: int, payload: bytes, now_ns: int) -> list[Event]:
+        """A unit that a replayer sent: `UnitsWanted` asked for it. It says itself which it is, and of which
+        epoch: an answer may come after a reset."""
+        unit = self._headers.unit_of(payload)
+        if unit is not None and unit.number == number:
+            for packet in self.machine.on_replayed(unit.epoch, number, payload, now_ns):
+                self.incremental.take_packet(packet)
+        return self._settle(now_ns)
+
+    def on_unanswered(self, epoch: int, first: int, last: int, now_ns: int) -> list[Event]:
+        """Units that a replayer was asked for and does not have: they are lost."""
+        for packet in self.machine.on_unanswered(epoch, first, last):
+            self.incremental.take_packet(packet)
+        return self._settle(now_ns)
+
     def on_end(self, now_ns: int) -> list[Event]:
         """Nothing will come any more."""
+        for headers in self._all_headers:
+            headers.flush()
         self.incremental.on_end(now_ns)
         return self._settle(now_ns)
 
@@ -178,7 +203,8 @@ class ChannelHandler:
     def _take_incremental(self, batch: PacketBatch, rows: UInt32s, feeds: Feeds) -> None:
         machine, out = self.machine, self._out
         base, offsets, lengths, sources, arrivals = batch.addresses
-        units = self._headers.read(base, offsets, lengths, len(rows), rows.ctypes.data)
+        came = Came(sources, arrivals, feeds.ctypes.data)
+        units = self._headers.read(base, offsets, lengths, len(rows), rows.ctypes.data, came)
         columns = (base, *units.addresses, sources, arrivals, feeds.ctypes.data)
         index, last = 0, units.count
         while index < last:
@@ -210,8 +236,8 @@ class ChannelHandler:
             machine.arbiter.foreign()
             return
         if number:
-            start = int(units.offset[index])
-            payload = bytes(batch.buffer.data[start : start + int(units.length[index])])
+            # Not of the buffer: a unit that came in several packets is elsewhere.
+            payload = string_at(batch.addresses[0] + int(units.offset[index]), int(units.length[index]))
             packets = machine.on_packet(feed, epoch, number, payload, now_ns)
         else:
             packets = machine.on_heartbeat(feed, epoch, next_number, now_ns)
@@ -223,13 +249,16 @@ class ChannelHandler:
             self.ignored += 1
         elif stream is Stream.SNAPSHOT:
             in_event = self.store.has_touched
-            self.snapshots.receive(bytes(payload), Feed(feed))
+            self.snapshots.receive(bytes(payload), Feed(feed), now_ns)
             if not in_event:  # else its end tells them
                 self.incremental.tell_quotes(self.machine.at, now_ns)
         elif stream is Stream.DEFINITION and SITE_OF[Feed(feed)] is self.machine.sites.active:
-            self.definitions.receive(bytes(payload))
+            self.definitions.receive(bytes(payload), Feed(feed), now_ns)
 
     def _settle(self, now_ns: int) -> list[Event]:
+        for headers in self._all_headers:
+            for error in headers.take_faults():
+                self.machine.on_finding(self.machine.at, error.fault.name, error.offset)
         self.snapshots.settle()
         self.machine.settle(now_ns)
         return self.machine.take_events()

@@ -99,7 +99,8 @@ class IncrementalReader:
                 self._apply(reading.rows)
             for fault in reading.faults:
                 self.damaged += 1
-                self._machine.on_damage(int(at[fault.packet]), fault.fault.name, fault.byte)
+                told = self._machine.on_damage if fault.lost else self._machine.on_finding
+                told(int(at[fault.packet]), fault.fault.name, fault.byte)
             if reading.whole:
                 return
             reading = self._reader.go_on()

@@ -43,6 +43,7 @@ class StoreKeeper:
     def __init__(self, store: BookStore, groups: Groups, catch_up: Callable[[], None]) -> None:
         self._store, self._groups, self._catch_up = store, groups, catch_up
         self.snapshot: Rows = _NO_ROWS
+        self.depth = 0  # of the book that it has, where levels are told
         self.lost_at = 0  # packets up to this place were lost, some of them
         self._context = 0  # of the handler's kernels
         self._held: HeldRows | None = None
@@ -61,6 +62,8 @@ class StoreKeeper:
         self._groups.bring_up_to_date(index)
 
     def load_snapshot(self, index: int, parts: VerifiedPart) -> None:
+        if self.depth != self._store.depth(index):
+            self._store.set_depth(index, self.depth)
         self._store.load_snapshot(
             index, self.snapshot, book=VerifiedPart.BOOK in parts, statistics=VerifiedPart.STATISTICS in parts
         )

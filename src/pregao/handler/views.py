@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from pregao.books.phases import effective, shown
 from pregao.books.statistics import Statistics
-from pregao.books.views import BookLevels, Level, Order, QueuePosition, Top
+from pregao.books.views import BookLevels, Level, Order, QueuePosition, SidePolicy, Top
 from pregao.model.instruments import Instrument
 from pregao.model.market import Phase, Side, State
 from pregao.recovery.instruments import BookStatus
@@ -57,6 +57,14 @@ class HandledBook:
     @property
     def is_clean(self) -> bool:
         return self.status is BookStatus.CLEAN
+
+    @property
+    def kind(self) -> str:
+        """What its feed tells of it: MBO (orders), MBP (price levels), TOB (the best level of each side)."""
+        store = self._handler.store
+        if store.policy(self.index, Side.BUY) is SidePolicy.BY_LEVEL or store.depth(self.index):
+            return "TOB" if store.depth(self.index) == 1 else "MBP"
+        return "MBO"
 
     @property
     def top(self) -> Top:

@@ -117,6 +117,36 @@ class Arbiter:
             self.state.set_feed(feed, HIGHEST, max(self.state.feed(feed, HIGHEST), number))
         return self._taken()
 
+    def receive_replayed(
+        self, version: int, number: int, payload: bytes | memoryview, now_ns: int
+    ) -> list[Output]:
+        """A unit that a replayer sent, by no feed: it counts where it was asked for and is still missing."""
+        self._expire(now_ns)
+        if version == self.version and self._taking.is_awaited(number):
+            value = messages_hash(payload, self._policy.own_bytes)
+            packet = StrayPacket(bytes(payload), Feed.UNKNOWN, now_ns, value, 0)
+            if number == self._taking.next:
+                self._taking.accept(number, packet)
+                self._taking.release()
+            else:
+                self._taking.hold(number, packet)
+        return self._taken()
+
+    def on_unanswered(self, version: int, first: int, last: int) -> list[Output]:
+        """A replayer does not have these."""
+        if version == self.version:
+            self._taking.unanswered(first, last)
+        return self._taken()
+
+    @property
+    def may_ask(self) -> bool:
+        """Whether what is missing is asked for, where there is a replayer."""
+        return self._taking.may_ask
+
+    @may_ask.setter
+    def may_ask(self, asks: bool) -> None:
+        self._taking.may_ask = asks
+
     def foreign(self) -> None:
         """A packet of another channel, or none at all."""
         self.state.add(FOREIGN)

@@ -138,6 +138,18 @@ class ChannelMachine:
             return
         yield from self._in_order(self.arbiter.on_heartbeat(feed, version, next_number, now_ns))
 
+    def on_replayed(
+        self, version: int, number: int, payload: bytes | memoryview, now_ns: int
+    ) -> Iterator[SequencedPacket]:
+        """A unit that a replayer sent, because it was asked for."""
+        if self.arbiter.version == version:
+            self.counters.replayed_units += 1
+        yield from self._in_order(self.arbiter.receive_replayed(version, number, payload, now_ns))
+
+    def on_unanswered(self, version: int, first: int, last: int) -> Iterator[SequencedPacket]:
+        """Units that a replayer was asked for and does not have."""
+        yield from self._in_order(self.arbiter.on_unanswered(version, first, last))
+
     def on_kernel_release(self) -> Iterator[SequencedPacket]:
         """The kernel stopped before packets that are held here."""
         yield from self._in_order(self.arbiter.release())
@@ -206,6 +218,10 @@ class ChannelMachine:
         self.counters.suspected += 1
         self._recovery.suspected(index, at)
 
+    def on_finding(self, at: int, what: str, byte: int) -> None:
+        """Something is odd at a byte, and nothing is lost by it that a number would not tell."""
+        self._upsets.on_finding(at, what, byte)
+
     def on_damage(self, at: int, what: str, byte: int) -> None:
         """The rest of an accepted packet cannot be read: it is as good as lost."""
         self._upsets.on_damage(at, what, byte)
@@ -242,6 +258,7 @@ class ChannelMachine:
         """After a batch: states, and which recovery streams are needed."""
         self._upsets.watch(now_ns)
         self._progress.settle()
+        self.arbiter.may_ask = self._progress.ready
 
     def check_invariants(self) -> None:
         """After `settle`, for tests and proofs: looks at every instrument."""

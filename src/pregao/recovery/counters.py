@@ -33,6 +33,8 @@ def feed_counters(arbiter: Arbiter, feed: Feed) -> FeedCounters:
 class ChannelCounters:
     gaps: int = 0
     lost_packets: int = 0
+    asked_units: int = 0  # from a replayer
+    replayed_units: int = 0  # that it sent
     conflicts: int = 0
     damaged: int = 0
     suspected: int = 0  # updates that did not fit a book

@@ -1,6 +1,8 @@
 """What concerns every instrument of a channel: losses, conflicts, damage, resets, another sequence version,
 another site. Each casts doubt on what is known; `Recovery` has the rules by which it ends."""
 
+import numpy as np
+
 from pregao.recovery.counters import ChannelCounters
 from pregao.recovery.events import (
     ChannelWasCleared,
@@ -17,12 +19,12 @@ from pregao.recovery.events import (
 )
 from pregao.recovery.held import HeldRows, Keeper
 from pregao.recovery.in_sequence import Disruption
-from pregao.recovery.instruments import lose_units
+from pregao.recovery.instruments import VerifiedPart, lose_units
 from pregao.recovery.listing import InstrumentList
 from pregao.recovery.policy import RecoveryPolicy
 from pregao.recovery.progress import Progress, ProgressInput
 from pregao.recovery.recovery import Recovery
-from pregao.recovery.sequence import Site
+from pregao.recovery.sequence import Site, number_of
 from pregao.recovery.sites import Sites
 from pregao.recovery.snapshots import Snapshots
 from pregao.recovery.table import InstrumentTable
@@ -53,6 +55,7 @@ class Disruptions:
         """Something happened between two packets of the incremental stream."""
         self._tell.append(upset)
         if isinstance(upset, UnitsWanted):
+            self._counters.asked_units += number_of(upset.last) - number_of(upset.first) + 1
             return  # nothing is lost yet
         self._keeper.catch_up()
         if isinstance(upset, GapDetected):
@@ -66,6 +69,10 @@ class Disruptions:
             self._lose(upset.missing, None, forget=True)
         else:
             self._on_version(upset)
+
+    def on_finding(self, at: int, what: str, byte: int) -> None:
+        self._counters.damaged += 1
+        self._tell.append(PacketDamaged(self._channel, at, what, byte))
 
     def on_damage(self, at: int, what: str, byte: int) -> None:
         """The rest of an accepted packet cannot be read: it is as good as lost."""
@@ -86,6 +93,8 @@ class Disruptions:
         self._tell.append(ChannelWasCleared(self._channel, at))
         self._snapshots.on_recovery()
         self._recovery.clear(at, self._policy.reset_clears)
+        if VerifiedPart.STATISTICS in self._policy.reset_doubts:
+            self._recovery.unsettle_statistics(np.arange(len(self._table), dtype=np.uint32), at)
 
     def watch(self, now_ns: int) -> None:
         """Whether feeds are heard, and which site is to be followed."""
@@ -111,8 +120,9 @@ class Disruptions:
     def _on_version(self, change: SequenceVersionChanged) -> None:
         self._counters.version_changes += 1
         self._snapshots.on_version()
-        self._recovery.unsettle_books(change.missing)
-        if not change.clean:
+        if not self._policy.resyncs_by_snapshot:
+            self._recovery.unsettle_books(change.missing)
+        if self._policy.resyncs_by_snapshot or not change.clean:
             self._lose(change.missing, None, forget=True)
 
     def _on_site(self) -> None:

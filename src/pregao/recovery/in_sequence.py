@@ -62,7 +62,8 @@ class InSequence:
         self.state, self._feeds, self._channel = state, feeds, channel
         self._most_packets, self._most_bytes = settings.hold_packets, settings.hold_bytes
         self._ask_ns, self._hold_ns = settings.policy.ask_ns, settings.hold_ns
-        self._answer_ns = 0 if self._ask_ns is None else settings.policy.answer_ns
+        self._answer_ns, self._ask_most = settings.policy.answer_ns, settings.policy.ask_most
+        self.may_ask = True  # at start-up snapshots are on their way anyway
         self._asked = 0  # units before this number were asked for, where they were missing
         self.held: dict[int, StrayPacket] = {}
         self._held_bytes = 0
@@ -176,20 +177,45 @@ class InSequence:
         """When what is missing is to be asked for, or given up."""
         if self.waits_since_ns is None:
             return None
-        if self._ask_ns is not None and self._is_unasked:
+        if self._ask_ns is not None and self._is_unasked and self._can_ask:
             return self.waits_since_ns + self._ask_ns
-        return self.waits_since_ns + self._hold_ns + self._answer_ns
+        return self.waits_since_ns + self._patience_ns
 
     @property
     def _is_unasked(self) -> bool:
         return self.next >= self._asked
 
+    @property
+    def _before(self) -> int:
+        """Units before this number are missing."""
+        return min(self.held) if self.held else self.revealed
+
+    @property
+    def _can_ask(self) -> bool:
+        """Whether a replayer may have what is missing."""
+        return self._ask_ns is not None and self.may_ask and self._before - self.next <= self._ask_most
+
+    @property
+    def _patience_ns(self) -> int:
+        """How long what is missing is waited for: an answer may be on its way."""
+        awaited = self._ask_ns is not None and (not self._is_unasked or self._can_ask)
+        return self._hold_ns + self._answer_ns if awaited else self._hold_ns
+
+    def is_awaited(self, number: int) -> bool:
+        """Whether a unit is missing that was asked for."""
+        return self.next <= number < self._asked and number not in self.held
+
+    def unanswered(self, first: int, last: int) -> None:
+        """What was asked for does not come: a gap in it is one."""
+        if self.waits_since_ns is not None and not self._is_unasked and first <= self._before - 1 <= last:
+            self.give_up(self._before)
+
     def _ask(self, now_ns: int) -> None:
         """Once for each gap: all before what is held, or before what a heartbeat told."""
         if self._ask_ns is None or self.waits_since_ns is None or not self._is_unasked:
             return
-        if now_ns - self.waits_since_ns >= self._ask_ns:
-            self._asked = min(self.held) if self.held else self.revealed
+        if self._can_ask and now_ns - self.waits_since_ns >= self._ask_ns:
+            self._asked = self._before
             last = self.place(self._asked - 1)
             self.out.append(UnitsWanted(self._channel, self.version, self.place(self.next), last))
 
@@ -201,9 +227,9 @@ class InSequence:
                 break
             self.waits_since_ns = min(self.waits_since_ns, now_ns)
             self._ask(now_ns)
-            if now_ns - self.waits_since_ns < self._hold_ns + self._answer_ns:
+            if now_ns - self.waits_since_ns < self._patience_ns:
                 break
-            self.give_up(min(self.held) if self.held else self.revealed)
+            self.give_up(self._before)
 
     def conflict(self, number: int, packet: StrayPacket) -> None:
         self.state.add(CONFLICTS)

@@ -44,16 +44,18 @@ class InstrumentList:
             self._table.definition_loop = self.tracker.loops
         return follow
 
-    def on_heartbeat(self) -> None:
+    def on_heartbeat(self, number: int = 0) -> None:
         """No list yet: it comes by the incremental stream with a ChannelReset (7.5)."""
-        self.tracker.on_idle()
+        self.tracker.on_idle(number)
 
-    def on_item(self, security_id: int, total: int) -> int | None:
+    def on_item(self, security_id: int, total: int, ends: bool | None = None) -> int | None:
         """A definition of the loop; the instrument's index. None: the incremental stream has told of it
         since, and this is older."""
         self.tracker.on_item(total)
         index = None if security_id in self._told else self._define(security_id)
-        if self.tracker.all_counted:  # 6.5.9 counts; not every stream ends its loops with a SequenceReset
+        # 6.5.9 counts; not every stream ends its loops with a SequenceReset. Where the last one says so, both
+        # must agree: one that says so too early ends a loop that is not whole.
+        if ends or (ends is None and self.tracker.all_counted):
             self._end()
         return index
 

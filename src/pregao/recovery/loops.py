@@ -63,9 +63,12 @@ class LoopTracker:
             return Follow.REPEATED
         return self._begin(version, number)
 
-    def on_idle(self) -> None:
-        """A heartbeat: the recovery system has nothing to say."""
+    def on_idle(self, number: int = 0) -> None:
+        """A heartbeat: the recovery system has nothing to say. In some systems it has a number of the
+        loop."""
         self.idle = True
+        if number and number == self._next:
+            self._next += 1
 
     def on_item(self, total: int) -> None:
         """A definition or snapshot; each says how many there are in the loop."""

@@ -1,11 +1,12 @@
 """What a multicast system says of its sequences, as data: `feeds.port` hands it on, machines obey it."""
 
 from collections.abc import Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pregao.recovery.instruments import VerifiedPart
 
 _SECOND_NS = 1_000_000_000
+_NOTHING = VerifiedPart(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,12 @@ class RecoveryPolicy:
     reports_in_a_unit: int = 1  # at most: so many reports of an instrument may be in one that is lost
     definitions_end_by_count: bool = True  # a loop of definitions may end without a mark
     reset_clears: VerifiedPart = VerifiedPart.BOOK  # what a channel reset empties of every instrument
+    snapshots_end_by_count: bool = False  # a loop of snapshots may, too
+    reset_doubts: VerifiedPart = _NOTHING  # what else is not known to be right after it
+    resyncs_by_snapshot: bool = False  # in a new epoch nothing is told again: snapshots have it
     ask_ns: int | None = None  # a gap so old is asked for from a replayer; None: there is none
+    ask_most: int = 2_000  # units: a longer gap is left to snapshots
+    hold_units: int = 0  # at least so many may be held for those before them
     transacts_from: int = 0  # version of messages from which orders and trades tell when they were matched
     answer_ns: int = 0  # so long an answer is waited for before the gap is given up
 
@@ -82,3 +88,14 @@ class ChannelSettings:
     @property
     def beat_ns(self) -> int:
         return self.policy.heartbeat_ns if self.heartbeat_ns is None else self.heartbeat_ns
+
+
+def settings_of(policy: RecoveryPolicy, settings: ChannelSettings | None) -> ChannelSettings:
+    """What is set, or the defaults, for a system of this policy."""
+    settings = settings or _DEFAULT_SETTINGS
+    units = max(settings.hold_packets, policy.hold_units)
+    room = settings.hold_bytes * units // settings.hold_packets
+    return replace(settings, policy=policy, hold_packets=units, hold_bytes=room)
+
+
+_DEFAULT_SETTINGS = ChannelSettings()

@@ -31,7 +31,8 @@ class Snapshots:
     ) -> None:
         self._channel, self._table, self._recovery, self._sites = channel, table, recovery, sites
         self._definitions, self._settings, self._tell = definitions, settings, tell
-        self.tracker = LoopTracker(settings.policy)
+        self._by_count = settings.policy.snapshots_end_by_count
+        self.tracker = LoopTracker(settings.policy, ends_by_count=self._by_count)
         self.completed = False  # a complete loop was heard from this site
         self.begun_at = NOWHERE  # the loop lists what there was at this place, or later
         self._latest = NOWHERE  # place of the last snapshot of any loop
@@ -49,9 +50,14 @@ class Snapshots:
             self._begin(heard=follow is Follow.BEGAN)
         return follow
 
-    def on_heartbeat(self) -> None:
+    def on_heartbeat(self, number: int = 0) -> None:
         """The recovery system is idle: books will come by the incremental stream (7.5)."""
-        self.tracker.on_idle()
+        self.tracker.on_idle(number)
+
+    @property
+    def all_counted(self) -> bool:
+        """Whether the loop is over without a mark: as many snapshots came as each said that there are."""
+        return self._by_count and self.tracker.all_counted
 
     def on_begin(self, header: SnapshotHeader) -> VerifiedPart:
         """A header: which parts of what follows are wanted; none: no need to read it."""

@@ -129,6 +129,13 @@ class FastHeaders:
             return self._epochs.of_reset(feed, head.number, head.sent_ns)
         return self._epochs.of_message(feed, head.number, head.sent_ns)
 
+    def unit_of(self, payload: bytes) -> Unit | None:
+        try:
+            head = self._heads.of(payload)
+        except DecodeError:
+            return None
+        return Unit(self._channel, self._epochs.at(head.sent_ns), head.number, head.sent_ns, payload)
+
     # Faults and time
 
     def take_faults(self) -> list[DecodeError]:

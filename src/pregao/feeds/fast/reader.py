@@ -15,6 +15,7 @@ from pregao.feeds.fast.identity import msg_type
 from pregao.feeds.fast.times import date_days, timestamp_ns
 from pregao.feeds.port import Array, ListedDefinition, Reading, RowFault
 from pregao.model.errors import DecodeError, Fault
+from pregao.model.instruments import group_number
 from pregao.model.market import EXCHANGE
 from pregao.model.rows import FIRST_ENTRY_KIND, LAST_ENTRY_KIND, NO_ACTION, NULL, ROW, Flag, Kind, Rows
 
@@ -120,7 +121,10 @@ class FastReader:
         time when it was sent (5.2.8)."""
         self.shape.learn(fields.get("MarketDepth"))
         head = {"SecurityID": fields.get("SecurityID"), "RptSeq": fields.get("RptSeq")}
+        before = len(faults)
         rows = self._filled(fields, head, unit, faults, snapshot=True)
+        if any(fault.lost for fault in faults[before:]):
+            return _blank(0)  # by half it would be wrong
         rows["flags"] |= np.uint8(Flag.NO_EVENT)
         first = _snapshot_row(fields, rows)
         first["time_ns"] = NULL if sent_ns is None else sent_ns
@@ -253,9 +257,7 @@ def _status(row: Any, fields: Mapping[str, Any]) -> None:
         return
     if security_id is None:
         row["kind"] = Kind.PHASE
-        row["id"] = int.from_bytes(
-            (fields.get("SecurityGroup") or "").encode("latin-1")[:8], "little", signed=True
-        )
+        row["id"] = group_number(fields.get("SecurityGroup") or "")
         row["type"] = number if 0 <= number < 256 else state or 0
     else:
         row["kind"], row["security_id"] = Kind.STATE, security_id

@@ -17,7 +17,9 @@ from pregao.feeds.fast.kernels.headers import most_units, read_datagrams
 from pregao.feeds.fast.reader import BookShape, FastReader
 from pregao.feeds.port import Array, Looked, RecoveryPolicy
 from pregao.kernels import Kernel
+from pregao.model.errors import DecodeError
 from pregao.model.streams import Stream
+from pregao.recovery.instruments import VerifiedPart
 
 _MS_NS: Final = 1_000_000
 _SECOND_NS: Final = 1_000_000_000
@@ -73,6 +75,10 @@ class FastUmdf(FastDecoding):
         silent_intervals=3,
         reports_in_a_unit=REPORTS_IN_A_MESSAGE,
         definitions_end_by_count=True,  # 393 and 893 (5.2.5)
+        snapshots_end_by_count=True,  # 911 (5.2.6)
+        reset_doubts=VerifiedPart.STATISTICS,  # 5.2.9 says books, its figure books and statistics
+        resyncs_by_snapshot=True,  # 5.2.8
+        hold_units=8_192,  # while a replayer is asked
         ask_ns=20 * _MS_NS,  # 6: so long a message may only be out of order
         answer_ns=4 * 140 * _MS_NS,  # 6.2: a try, and three more
     )
@@ -90,6 +96,13 @@ class FastUmdf(FastDecoding):
 
     def wire(self, channel: int) -> FastWire:
         return FastWire(self, channel)
+
+    def number_of(self, unit: bytes) -> int | None:
+        """34 of a message, as replayers send it."""
+        try:
+            return self.heads.of(unit).number
+        except DecodeError:
+            return None
 
     def headers(self, *, heartbeats: bool = True) -> FastHeaders:
         return FastHeaders(self.heads)
