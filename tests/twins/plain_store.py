@@ -97,6 +97,10 @@ class PlainStore:
             for row in rows[(rows["kind"] >= FIRST_TRADING_KIND) & (rows["kind"] <= LAST_STATISTIC_KIND)]:
                 instrument.apply(row)
 
+    def depth(self, number: int) -> int:
+        """Of books that levels are told of: none here."""
+        return 0
+
     # What `Groups` asks for
 
     def set_phase(self, numbers: Iterable[int], phase: int) -> None:

@@ -81,6 +81,11 @@ class FastColumnDecoder:
             row[t.TABLE_LAST_COLUMN // 8] = first
             self._make_room(table.index, 1)
 
+    @property
+    def context(self) -> int:
+        """Address for kernels that go on from the columns; it never changes."""
+        return self._context.address
+
     def reset(self) -> None:
         """Forget previous values, as a `MessageDecoder` does."""
         self._context.set(epoch=self._context["epoch"] + t.STATES, template=0)
@@ -146,8 +151,9 @@ class FastColumnDecoder:
         for index in range(len(self.plan.tables)):
             row = self._tables[index]
             used = int(row[t.TABLE_ROWS // 8])
-            for column in self.plan.tables[index].columns:
-                self._valid[column.index][:used] = 0
+            if used:
+                for column in self.plan.tables[index].columns:
+                    self._valid[column.index][:used] = 0
             row[t.TABLE_ROWS // 8] = 0
             row[t.TABLE_STAMP // 8] = -1
         self._outcomes = np.zeros((count, t.OUTCOME), np.int64)

@@ -1,4 +1,4 @@
-"""Messages of UMDF FIX/FAST to rows of `model.rows`, one at a time: plain Python, no kernel yet."""
+"""Messages of UMDF FIX/FAST to rows of `model.rows`, one at a time. `kernel_reader` is for many."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from ctypes import string_at
@@ -49,36 +49,42 @@ class FastReader:
         self._known: tuple[bytes, TemplateMessage] | None = None  # a list of instruments, and what it says
         self._decoder = FastMessageDecoder(templates)
         self._kinds = {template.id: msg_type(template) for template in templates}
-        self._texts: list[bytes] = []
-        self._places: Array = np.zeros(0, np.int64)
+        self._places: Array = np.zeros(0, np.int64)  # of the messages of the last reading
+        self._sizes: Array = np.zeros(0, np.uint32)
+        self._unit: Any = None  # the bytes of one that was read by itself
 
     def read(
         self, address: int, offsets: Array, lengths: Array, at: Array, epochs: Array, count: int | None = None
     ) -> Reading:
         count = len(offsets) if count is None else count
-        self._texts = [string_at(address + int(offsets[i]), int(lengths[i])) for i in range(count)]
-        self._places = address + offsets[:count]
-        found: list[Rows] = []
+        self._places, self._sizes = address + offsets[:count], lengths[:count]
         faults: list[RowFault] = []
-        for index, text in enumerate(self._texts):
-            try:
-                rows = self._rows(text, index, faults)
-            except DecodeError as error:
-                faults.append(RowFault(error.fault, index, error.offset, 0))
-                continue
-            except OverflowError:
-                faults.append(RowFault(Fault.FAST_BEYOND_SCALE, index, 0, 0))
-                continue
-            rows["packet"], rows["at"], rows["sequence_version"] = index, at[index], epochs[index]
-            rows["price"][_points_at(rows)] = int(offsets[index])
-            found.append(rows)
-        return Reading(np.concatenate(found) if found else np.zeros(0, ROW), faults, whole=True)
+        found = [self._read_one(index, offsets, at, epochs, faults) for index in range(count)]
+        return Reading(np.concatenate(found) if found else _blank(0), faults, whole=True)
+
+    def _read_one(
+        self, index: int, offsets: Array, at: Array, epochs: Array, faults: list[RowFault]
+    ) -> Rows:
+        try:
+            rows = self._rows(self._text(index), index, faults)
+        except DecodeError as error:
+            faults.append(RowFault(error.fault, index, error.offset, 0))
+            return _blank(0)
+        except OverflowError:  # a number that its field of the row cannot hold
+            faults.append(RowFault(Fault.FAST_BEYOND_SCALE, index, 0, 0))
+            return _blank(0)
+        rows["packet"], rows["at"], rows["sequence_version"] = index, at[index], epochs[index]
+        rows["price"][_points_at(rows)] = int(offsets[index])
+        return rows
+
+    def _text(self, index: int) -> bytes:
+        return string_at(int(self._places[index]), int(self._sizes[index]))
 
     def go_on(self) -> Reading:
         raise AssertionError("every reading is whole")
 
     def read_unit(self, payload: bytes) -> Reading:
-        one = np.frombuffer(payload or b"\0", np.uint8)
+        one = self._unit = np.frombuffer(payload or b"\0", np.uint8)
         zero = np.zeros(1, np.int64)
         return self.read(one.ctypes.data, zero, np.array([len(payload)], np.uint32), zero, zero)
 
@@ -186,11 +192,11 @@ class FastReader:
         return self._known[1]
 
     def messages_at(self, rows: Rows) -> tuple[Array, Array]:
-        sizes = [len(self._texts[packet]) for packet in rows["packet"].tolist()]
-        return self._places[rows["packet"]], np.array(sizes, np.int64)
+        packets = rows["packet"]
+        return self._places[packets], self._sizes[packets].astype(np.int64)
 
     def message(self, row: np.void) -> bytes:
-        return self._texts[int(row["packet"])]
+        return self._text(int(row["packet"]))
 
 
 def _blank(count: int) -> Rows:

@@ -7,12 +7,16 @@ from typing import Final
 import numpy as np
 
 from pregao.codecs.fast import Templates, load_builtin_templates
+from pregao.codecs.fast.kernels.messages import decode_messages
 from pregao.feeds.fast.decoding import FastDecoding
 from pregao.feeds.fast.definitions import FastNewsDesk
 from pregao.feeds.fast.epochs import Epochs
 from pregao.feeds.fast.headers import FastHeaders
 from pregao.feeds.fast.heads import Heads
 from pregao.feeds.fast.identity import IDENTITY, mark_of
+from pregao.feeds.fast.kernel_reader import KernelReader
+from pregao.feeds.fast.kernels.entries import fill_rows
+from pregao.feeds.fast.kernels.gathering import gather, size_of
 from pregao.feeds.fast.kernels.headers import most_units, read_datagrams
 from pregao.feeds.fast.reader import BookShape, FastReader
 from pregao.feeds.port import Array, Looked, RecoveryPolicy
@@ -53,7 +57,8 @@ class FastWire:
         return FastHeaders(self._system.heads, epochs, self._channel)
 
     def reader(self, stream: Stream) -> FastReader:
-        return FastReader(self._channel, self._system.templates, self._shape)
+        kind = KernelReader if stream is Stream.INCREMENTAL else FastReader
+        return kind(self._channel, self._system.templates, self._shape)
 
     def news_desk(self) -> FastNewsDesk:
         return self._system.news_desk(self._channel)
@@ -111,13 +116,13 @@ class FastUmdf(FastDecoding):
         return FastInspector()
 
     def reader(self, channel: int) -> FastReader:
-        return FastReader(channel, self.templates)
+        return KernelReader(channel, self.templates)
 
     def news_desk(self, channel: int) -> FastNewsDesk:
         return FastNewsDesk(self.templates)
 
     def live_kernels(self) -> tuple[Kernel, ...]:
-        return read_datagrams, most_units
+        return read_datagrams, most_units, size_of, gather, decode_messages, fill_rows
 
 
 FAST: Final = FastUmdf()

@@ -39,8 +39,8 @@ def clock_ns(clock):
 
 @inlined
 def day_ns(known, date):
-    """The first nanosecond of a date; `known` are two words that remember the last one."""
-    if load_i64(known, 0) == date:
+    """The first nanosecond of a date; `known` are two words that remember the last one, 0: none yet."""
+    if load_i64(known, 0) == date and date != 0:
         return load_i64(known, 8)
     days = days_of(date)
     if days == NO_TIME:

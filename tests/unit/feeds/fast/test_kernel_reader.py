@@ -1,0 +1,111 @@
+"""Messages to rows by kernel: the same rows and faults as the plain reader, whatever is in them."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pregao.codecs.fast import FastMessageEncoder, Scaled, load_builtin_templates
+from pregao.feeds.fast.kernel_reader import KernelReader
+from pregao.feeds.fast.reader import BookShape, FastReader
+from pregao.feeds.port import Reading
+from tests.kits.fast_market import MS, FastToy
+
+TEMPLATES = load_builtin_templates()
+ENCODER = FastMessageEncoder(TEMPLATES)
+KERNEL, PLAIN = (kind(62, TEMPLATES, BookShape()) for kind in (KernelReader, FastReader))
+SENT = 20131016130000123
+
+
+def read(reader: FastReader, messages: list[bytes]) -> Reading:
+    block = np.frombuffer(b"".join(messages), np.uint8)
+    lengths = np.array([len(each) for each in messages], np.uint32)
+    offsets = np.cumsum(lengths, dtype=np.int64) - lengths
+    places = np.arange(len(messages), dtype=np.int64) + (7 << 32)
+    epochs = np.full(len(messages), 3, np.uint16)
+    return reader.read(block.ctypes.data, offsets, lengths, places, epochs)
+
+
+def compare(messages: list[bytes], by_level: bool | None) -> int:
+    KERNEL.shape.by_level = PLAIN.shape.by_level = by_level
+    kernel = read(KERNEL, messages)
+    shape = KERNEL.shape.by_level
+    plain = read(PLAIN, messages)
+    assert shape == PLAIN.shape.by_level
+    assert kernel.faults == plain.faults
+    assert len(kernel.rows) == len(plain.rows)
+    for name in plain.rows.dtype.names or ():
+        assert kernel.rows[name].tolist() == plain.rows[name].tolist(), name
+    return len(plain.rows)
+
+
+def incremental(*entries: dict[str, Any], template: int = 145) -> bytes:
+    fields = {"MsgSeqNum": 9, "SendingTime": SENT, "MDEntries": list(entries)}
+    return ENCODER.encode(template, fields)
+
+
+def optional(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.none() | values
+
+
+NUMBERS = st.integers(0, 70_000) | st.integers(0, (1 << 32) - 1)
+PRICES = st.builds(Scaled, st.integers(-(10**9), 10**9), st.integers(-6, 4)) | st.builds(
+    Scaled, st.integers(1, 99_999), st.just(-2)
+)
+WORDS = st.sampled_from(["", "7", "123456789012345678", "1234567890123456789", "99999999999999999999", "A1"])
+DATES = st.sampled_from([20131016, 20131016, 20240229, 20230229, 19700101, 99999999, 0])
+CLOCKS = st.sampled_from([130000123, 0, 235959999, 235960999, 240000000, 126000000])
+ENTRIES = st.fixed_dictionaries({
+    "MDUpdateAction": st.sampled_from([0, 0, 0, 1, 2, 3, 4, 5, 6]),
+    "MDEntryType": st.sampled_from([*"0011122279AB48CJgZ365h", "00"]),
+    "SecurityID": st.sampled_from([7, 200_000_000_001, (1 << 64) - 1]),
+    "RptSeq": NUMBERS, "MDEntryTime": CLOCKS, "MDEntryDate": optional(DATES),
+    "QuoteCondition": optional(st.sampled_from(["R", "C", "R C", ""])), "MDEntryPx": optional(PRICES),
+    "MDEntryInterestRate": optional(PRICES), "NumberOfOrders": optional(NUMBERS),
+    "MDEntrySize": optional(st.integers(-(1 << 63), (1 << 63) - 1)),
+    "MDInsertDate": optional(DATES), "MDInsertTime": optional(CLOCKS),
+    "MDStreamID": optional(st.sampled_from(["E", "L", "N", "XY", ""])), "NetChgPrevDay": optional(PRICES),
+    "SellerDays": optional(NUMBERS), "TradeVolume": optional(st.sampled_from([0, 900, (1 << 64) - 1])),
+    "TickDirection": optional(st.sampled_from(["0", "3", "9", "x"])),
+    "TradeCondition": optional(st.sampled_from(["R", "X L", "1", "2", "3 R", "U", "Z", "P", "Q", "RX", ""])),
+    "TradingSessionID": optional(st.sampled_from([1, 6, 300])), "OrderID": optional(WORDS),
+    "TradeID": optional(WORDS), "MDEntryBuyer": optional(WORDS), "MDEntrySeller": optional(WORDS),
+    "MDEntryPositionNo": optional(NUMBERS), "ExpireDate": optional(DATES),
+    "EarlyTermination": optional(st.sampled_from([0, 1, 254, 255])), "Currency": optional(st.just("BRL")),
+    "OpenCloseSettlFlag": optional(st.sampled_from([0, 5, 4])), "IndexSeq": optional(NUMBERS),
+})  # fmt: skip
+
+
+@given(st.lists(st.lists(ENTRIES, max_size=4), min_size=4, max_size=12), st.sampled_from([True, False, None]))
+@settings(max_examples=150, deadline=None)
+def test_any_entries(messages: list[list[dict[str, Any]]], by_level: bool | None) -> None:
+    compare([incremental(*entries) for entries in messages], by_level)
+
+
+@pytest.mark.parametrize("kind", ["MBO", "MBP", "TOB"])
+def test_a_market(kind: str) -> None:
+    """Entries as they are sent, with heartbeats, phases and resets between them."""
+    toy = FastToy(5, kind)
+    messages = []
+    for step in range(400):
+        toy.now_ns += MS
+        messages.append(toy.step())
+        if step % 50 == 20:
+            messages += [toy.phase("G0", 21), *toy.book_reset(200_000_000_001), *toy.channel_reset()]
+    messages += toy.definitions() + toy.snapshots()
+    assert compare(messages, kind != "MBO") > 500
+
+
+def test_damage_in_the_middle() -> None:
+    entry = {"MDUpdateAction": 0, "MDEntryType": "7", "SecurityID": 7, "RptSeq": 1, "MDEntryTime": 1}
+    good = incremental(entry)
+    assert compare([good, good[:-2], good, b"\x80", b"", good + b"\x01", good], False) == 4
+
+
+def test_text_flags_of_the_older_template() -> None:
+    entry = {"MDUpdateAction": 0, "MDEntryType": "4", "SecurityID": 7, "RptSeq": 1, "MDEntryTime": 1}
+    flags = ("5", "0", "x", "")
+    messages = [incremental(entry | {"OpenCloseSettlFlag": flag}, template=138) for flag in flags]
+    assert compare(messages, False) == 4
