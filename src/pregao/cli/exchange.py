@@ -45,7 +45,7 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--port", type=int, metavar="N", help="of the operator interface; 0: any free one")
     parser.add_argument("--flow", type=float, metavar="RATE", help="background orders a second; default: 200")
     parser.add_argument(
-        "--schema-version", type=int, metavar="V", help="7, 8, 9, 10, 15, 16 or 17; default: 16"
+        "--schema-version", type=int, metavar="V", help="wire version; default: the system's, 16 of binary"
     )
     parser.add_argument("--seed", type=int, metavar="N", help="of flow and auctions; default: 1")
     parser.add_argument(

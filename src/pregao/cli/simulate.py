@@ -18,7 +18,8 @@ continuous trading, intraday auctions, halts, closing call, after-market.
 Each day is a folder with the four capture files of every channel (nanosecond pcap;
 three more with --contingency) and `truth/`, the exchange's own account of it as Parquet: every event with its
 sequence number, books and statistics at checkpoints, the instrument list. The same
-arguments give the same bytes.
+arguments give the same bytes. With --systems binary,fast the same days are published in UMDF
+FIX/FAST too, with a truth that says where each event is in its streams, in the folder `fast`.
 """
 _EPILOG: Final = """\
 faults, separated by commas; on the way to the captures:
@@ -42,11 +43,13 @@ by the exchange itself:
                         --contingency); +10m: for so long
   Times are local; ? is any by the seed, and `loop` of a reset the middle of a snapshot
   loop; 3x before a feed or kind: so often (reset=3xbook@?). A, B and C are incremental
-  feeds, I and S the definitions and snapshots, CI and CS those of the contingency site.
+  feeds, I and S the definitions and snapshots, BI and BS the same on feed B (fast only),
+  CI and CS those of the contingency site.
   Every packet touched is listed in faults.parquet.
 
 examples:
   pregao simulate --out day --messages 200000
+  pregao simulate --out day --messages 20000 --systems binary,fast
   pregao simulate --out week --days 5 --faults loss=0.1%,cut=B@11:00+30s,both=3
   pregao simulate --out day --faults 'reset=2xchannel@?,silence=?+10s,contingency=15:00'
   pregao simulate --out day --messages 100000 --coverage | less
@@ -75,8 +78,13 @@ def add_command(commands: Any) -> None:
         help="only the N most popular of the catalogue, or with further ones up to 2000 (default: 213)",
     )  # fmt: skip
     parser.add_argument(
-        "--schema-version", type=int, choices=(7, 8, 9, 10, 15, 16, 17), default=16,
-        help="wire version (default: 16)",
+        "--systems", type=_names, default="binary", metavar="S",
+        help="that publish the days, separated by commas: binary, fast (default: binary); the days of all but"
+        " the first are in folders of their names",
+    )  # fmt: skip
+    parser.add_argument(
+        "--schema-version", type=_natural, metavar="V",
+        help="wire version of the first system (default: 16 of binary; others are named when it is wrong)",
     )  # fmt: skip
     parser.add_argument("--faults", default="", metavar="SPEC", help="what goes wrong: see below")
     parser.add_argument(
@@ -86,7 +94,7 @@ def add_command(commands: Any) -> None:
         "--one-file", action="store_true", help="all streams in one capture a day, as tcpdump writes them"
     )
     parser.add_argument(
-        "--heartbeat", type=float, default=1.0, metavar="S", help="seconds of silence (default: 1)"
+        "--heartbeat", type=float, metavar="S", help="seconds of silence (default: as each system has it)"
     )
     parser.add_argument(
         "--coverage", action="store_true",
@@ -107,6 +115,13 @@ def _natural(text: str) -> int:
     return value
 
 
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(","))
+    if not all(names):
+        raise argparse.ArgumentTypeError(f"{text!r} are not names separated by commas")
+    return names
+
+
 def _date(text: str) -> date:
     try:
         return date.fromisoformat(text)
@@ -117,12 +132,13 @@ def _date(text: str) -> date:
 def run(args: argparse.Namespace) -> int:
     from pregao.cli.progress import MessagesBar, Output
     from pregao.simulator import Settings, Simulation
-    from pregao.simulator.settings import FIRST_DATE
+    from pregao.simulator.settings import DEFAULT_VERSION, FIRST_DATE
 
+    system, *beside = args.systems
     settings = Settings(
         args.out, args.seed, args.date or FIRST_DATE, args.days, args.messages, args.instruments,
-        args.schema_version, args.faults, args.coverage, args.heartbeat, contingency=args.contingency,
-        one_file=args.one_file,
+        args.schema_version or DEFAULT_VERSION, args.faults, args.coverage, args.heartbeat,
+        contingency=args.contingency, one_file=args.one_file, system=system, beside=tuple(beside),
     )  # fmt: skip
     output = Output()
     with MessagesBar(enabled=sys.stderr.isatty() and not args.no_progress) as bar:
@@ -153,4 +169,4 @@ def _summary(summary: "SimulationSummary") -> list[str]:
     if summary.faults:
         deeds = ", ".join(f"{kind} {count:,}" for kind, count in sorted(summary.faults.items()))
         lines.append(f"faults: {deeds}")
-    return lines + [f"wrote {folder}" for folder in summary.folders]
+    return lines + [f"wrote {folder}" for folder in summary.folders + summary.beside]

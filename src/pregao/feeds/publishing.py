@@ -74,6 +74,7 @@ class Habits(NamedTuple):
     replenishment_orders: int = 0  # in an event of a book published again; 0: all, with what empties it
     definitions_reset: bool = True  # a reset of the sequence ends a loop of definitions; real loops lack it
     phases_as_states: bool = False  # snapshots send the phase's number as the state of who follows it
+    levels: int = 5  # of books by price level, where a system has such channels
 
 
 class SequencePoint(NamedTuple):
@@ -85,7 +86,8 @@ class SequencePoint(NamedTuple):
 
 class OutgoingPacket(NamedTuple):
     """Bytes to send, the same on each of `feeds`; what its header says (number 0 is a heartbeat's), and
-    how many messages it has: 0 where it is about the sequence alone."""
+    how many messages it has: 0 where it is about the sequence alone. Where messages are the units, `number`
+    is that of the first and `units` has the entries of each that begins in the packet."""
 
     stream: Stream
     feeds: tuple[Feed, ...]
@@ -94,6 +96,7 @@ class OutgoingPacket(NamedTuple):
     version: int
     number: int
     messages: int
+    units: tuple[int, ...]  # none: the packet is the unit
 
 
 class BookOrder(Protocol):
@@ -208,10 +211,25 @@ class PublishingSystem(Protocol):
     title: str
     policy: RecoveryPolicy
     versions: tuple[int, ...]  # of its wire: those it can publish
+    default_version: int  # of those, where nobody says another
+    extra_channels: tuple[int, ...]  # beside those of instruments
 
     def channels_of(self, instrument: Instrument) -> tuple[int, ...]:
         """The channels an instrument is on. `Instrument.channel` is that of Binary UMDF; a system with a
         channel for orders and another for levels has both."""
+
+    def channels_of_update(self, update: Update) -> tuple[int, ...] | None:
+        """The channels of an update that does not go where its instrument is; None of all others. Those of no
+        instrument go to every channel of instruments."""
+
+    def feeds(self, site: PublishingSite, stream: Stream) -> tuple[Feed, ...]:
+        """Those that carry a stream from a site."""
+
+    def point_of(self, payload: bytes) -> SequencePoint:
+        """What the header of a packet says of its place, 0 where it says nothing."""
+
+    def with_other_header(self, payload: bytes, later_ns: int) -> bytes:
+        """The same messages as another feed may send them: what is each feed's own in a header differs."""
 
     def publisher(
         self,
@@ -255,8 +273,11 @@ _EXECUTIONS: Final = (Trade, ExecutionSummary)
 
 def swept(updates: Sequence[Update]) -> Sequence[Update]:
     """The same event with its sweeps said at once."""
-    if not any(isinstance(update, _EXECUTIONS) for update in updates):
-        return updates
+    return joined_sweeps(updates) if any(isinstance(update, _EXECUTIONS) for update in updates) else updates
+
+
+def joined_sweeps(updates: Sequence[Update]) -> Sequence[Update]:
+    """The same without asking what made them."""
     return [said for run in _runs(updates) for said in (run if len(run) == 1 else [_sweep(run)])]
 
 

@@ -31,7 +31,12 @@ CONTINGENCY_FILES: dict[tuple[Stream, Feed], str] = {
     (Stream.DEFINITION, Feed.C): "InstrumentDefinition_FeedC",
     (Stream.SNAPSHOT, Feed.C): "SnapshotRecovery_FeedC",
 }
-_NAMES = STREAM_FILES | CONTINGENCY_FILES
+# Of systems whose loops are on both feeds.
+SECOND_LOOP_FILES: dict[tuple[Stream, Feed], str] = {
+    (Stream.DEFINITION, Feed.B): "InstrumentDefinition_FeedB",
+    (Stream.SNAPSHOT, Feed.B): "SnapshotRecovery_FeedB",
+}
+_NAMES = STREAM_FILES | CONTINGENCY_FILES | SECOND_LOOP_FILES
 _GROUPS: dict[tuple[Stream, Feed], tuple[str, int]] = {
     (Stream.INCREMENTAL, Feed.A): ("233.252.0.1", 30_000),
     (Stream.INCREMENTAL, Feed.B): ("233.252.0.2", 31_000),
@@ -40,6 +45,8 @@ _GROUPS: dict[tuple[Stream, Feed], tuple[str, int]] = {
     (Stream.INCREMENTAL, Feed.C): ("233.252.0.5", 34_000),
     (Stream.DEFINITION, Feed.C): ("233.252.0.6", 35_000),
     (Stream.SNAPSHOT, Feed.C): ("233.252.0.7", 36_000),
+    (Stream.DEFINITION, Feed.B): ("233.252.0.8", 37_000),
+    (Stream.SNAPSHOT, Feed.B): ("233.252.0.9", 38_000),
 }
 LATENCY_NS = {Feed.A: 25_000, Feed.B: 40_000, Feed.C: 900_000}  # C comes from another site
 _JITTERS = 8192  # drawn once, then gone through in a circle

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from pregao.feeds.publishing import Publisher
 from pregao.model.events import Event, OrderUpdate
-from pregao.simulator.routing import Routing
+from pregao.simulator.routing import JointRouting, Routing
 from pregao.simulator.venue import OBSERVED, ChannelBooks
 
 
@@ -47,7 +47,7 @@ class Distribution:
 
     def __init__(
         self,
-        routing: Routing,
+        routing: Routing | JointRouting,
         books: Mapping[int, ChannelBooks],
         outlets: Mapping[int, Sequence[Outlet]],
     ) -> None:

@@ -14,7 +14,7 @@ from pregao.simulator.latency import SEND_EVERY_NS, EntryQueue
 from pregao.simulator.line import PublishedUpdate, PublishingLine
 from pregao.simulator.outputs import TruthKeeper
 from pregao.simulator.pace import DayStretch
-from pregao.simulator.routing import Routing
+from pregao.simulator.routing import JointRouting, Routing
 from pregao.simulator.venue import Venue
 
 _GRID_NS: Final = 50_000_000
@@ -28,7 +28,11 @@ class Driver:
     """Plays days on the lines. `truth` is None while nothing is to be kept."""
 
     def __init__(
-        self, venue: Venue, routing: Routing, lines: Sequence[PublishingLine], checkpoint_events: int
+        self,
+        venue: Venue,
+        routing: Routing | JointRouting,
+        lines: Sequence[PublishingLine],
+        checkpoint_events: int,
     ) -> None:
         self.venue, self.lines = venue, lines
         self.truth: TruthKeeper | None = None
@@ -39,6 +43,8 @@ class Driver:
         self._submit, self._answered = venue.engine.submit, venue.flow.answered
         self._entered = EntryQueue(venue.seed).entered
         self._by_channel = {line.channel: line for line in lines}
+        # The first system's: what is published beside it must not change the day.
+        self._counted = [line for line in lines if line.system is lines[0].system]
         self._routing = routing
         self._distribution = Distribution(
             routing,
@@ -57,7 +63,7 @@ class Driver:
 
     @property
     def messages(self) -> int:
-        return sum(line.messages for line in self.lines)
+        return sum(line.messages for line in self._counted)
 
     def start(
         self, commands: Sequence[Control], extra: Sequence[Task] = (), timers_ns: int | None = None
@@ -178,7 +184,8 @@ class Driver:
     def checkpoint(self, line: PublishingLine, now_ns: int, *, whole: bool = False) -> None:
         """Nothing may be on its way then: the channel's packets leave first."""
         told = self._checkpoint(line, now_ns, whole=whole)
-        self.kinds.update(map(type, told.updates))
+        if line.system is self.lines[0].system:
+            self.kinds.update(map(type, told.updates))
         if line.standby is not None:
             self._checkpoint(line.standby, now_ns, whole=whole)
 

@@ -115,6 +115,8 @@ TARGETS: Final = {
     (Stream.INCREMENTAL, Feed.C): "C",
     (Stream.DEFINITION, Feed.C): "CI",
     (Stream.SNAPSHOT, Feed.C): "CS",
+    (Stream.DEFINITION, Feed.B): "BI",
+    (Stream.SNAPSHOT, Feed.B): "BS",
 }
 _INCREMENTAL: Final = ("A", "B")
 

@@ -26,8 +26,9 @@ By the exchange itself:
 
 A time is local; `?` is any by the seed, `loop` in a reset is in the middle of a snapshot loop. `3x`
 before a feed or a kind does it so often: reset=3xbook@?. Lengths have the units ns, us, ms, s, m.
-Feeds are A, B and C (incremental), I and S (definitions and snapshots), CI and CS (those of the
-contingency site), joined by `+`; without one A and B are meant. All chance comes from the seed.
+Feeds are A, B and C (incremental), I and S (definitions and snapshots), BI and BS (the same on feed B, where
+a system has them), CI and CS (those of the contingency site), joined by `+`; without one A and B are meant.
+All chance comes from the seed.
 Every packet that a fault touches is listed: see `fault_plan`.
 """
 
@@ -39,7 +40,7 @@ from typing import Final
 from pregao.model.errors import ConfigurationError
 
 RESETS: Final = ("channel", "definitions", "stream", "book", "failover", "week")
-PRIMARY: Final = ("A", "B", "I", "S")
+PRIMARY: Final = ("A", "B", "I", "S", "BI", "BS")
 TARGETS: Final = (*PRIMARY, "C", "CI", "CS")
 IN_LOOP: Final = -1  # a moment: when a snapshot loop is under way
 ANY_TIME: Final = -2  # a moment: by the seed

@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 from random import Random
-from struct import Struct
 from typing import Final
 
-from pregao.feeds.publishing import Publisher, PublishingSite
+from pregao.feeds.publishing import Publisher, PublishingSite, PublishingSystem
 from pregao.model.streams import Feed, Stream
 from pregao.simulator.driver import Driver, Task
 from pregao.simulator.fault_plan import TAKES_OVER_NS, TARGETS, AppliedFault, DayOfFaults, FaultLog, Run
@@ -14,8 +13,6 @@ from pregao.simulator.faults import IN_LOOP, FaultPlan
 from pregao.simulator.line import PublishingLine
 from pregao.simulator.outputs import Capture
 
-_POINT: Final = Struct("<xxHI")
-_HEADER: Final = Struct("<BBHIQ")  # channel, Reserved, sequenceVersion, sequenceNumber, SendingTime (6.5.5.1)
 _LATER_NS: Final = 30_000  # at most, another feed's own SendingTime
 _AGAIN_NS: Final = 15_000  # after itself, a packet that comes twice
 
@@ -24,12 +21,13 @@ class ImpairedCapture:
     """One feed of one stream. Packets wait in `_held` until nothing can come before them any more."""
 
     def __init__(
-        self, capture: Capture, channel: int, stream: Stream, feed: Feed, day: DayOfFaults, date: str,
-        log: FaultLog,
+        self, capture: Capture, system: PublishingSystem, channel: int, stream: Stream, feed: Feed,
+        day: DayOfFaults, date: str, log: FaultLog,
     ) -> None:  # fmt: skip
         target = TARGETS[stream, feed]
         self._capture, self._log = capture, log
         self._where = (channel, feed.name, stream.name.lower())
+        self._point_of, self._with_other_header = system.point_of, system.with_other_header
         self._date = date
         self._faults = day.of(target)
         self._random = Random(f"faults/{day.name}/{target}")
@@ -47,9 +45,10 @@ class ImpairedCapture:
 
     def send(self, payload: bytes, sending_ns: int) -> None:
         if self._faults.own_header:
-            payload = self._with_own_header(payload)
+            # The same messages. The time is drawn for each packet, so that it follows no rule.
+            payload = self._with_other_header(payload, self._headers.randrange(1, _LATER_NS))
         ts_ns = self._capture.arrival(sending_ns)
-        number = _POINT.unpack_from(payload)[1]
+        number = self._point_of(payload).next_number
         why = self._why_lost(number, sending_ns)
         if why is not None:
             self._note(why, payload, sending_ns)
@@ -72,12 +71,6 @@ class ImpairedCapture:
             self._note("dup", payload, sending_ns)
             self._push(ts_ns + _AGAIN_NS, payload)
         self._release(ts_ns)
-
-    def _with_own_header(self, packet: bytes) -> bytes:
-        """The same messages. The time is drawn for each packet, so that it follows no rule."""
-        channel, _, version, number, sent_ns = _HEADER.unpack_from(packet)
-        later_ns = self._headers.randrange(1, _LATER_NS)
-        return _HEADER.pack(channel, 1, version, number, sent_ns + later_ns) + packet[_HEADER.size :]
 
     def _why_lost(self, number: int, sending_ns: int) -> str | None:
         """The first reason there is. Chance is asked every time: one fault does not move another."""
@@ -132,7 +125,7 @@ class ImpairedCapture:
         self._release(1 << 63)
 
     def _note(self, kind: str, payload: bytes, sending_ns: int, amount: int | None = None) -> None:
-        version, number = _POINT.unpack_from(payload)
+        version, number = self._point_of(payload)
         self._log.note(AppliedFault(self._date, kind, *self._where, version, number, sending_ns, amount))
 
 
@@ -182,6 +175,8 @@ class Injector:
     def _reset(self, line: PublishingLine, kind: str, date: str, slowly: bool, pick: float) -> _Act:
         def act(now_ns: int) -> None:
             driver, publisher = self._driver, line.publisher
+            if kind == "book" and not line.books.instruments():
+                return  # a channel of news has no books
             line.books.now_ns = now_ns
             driver.checkpoint(line, now_ns)
             send_ns = line.send_at(now_ns)

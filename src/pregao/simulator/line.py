@@ -19,7 +19,7 @@ from pregao.feeds.publishing import (
 )
 from pregao.model.errors import PregaoError
 from pregao.model.events import Event, PhaseChanged, Update
-from pregao.model.streams import Stream
+from pregao.model.streams import Feed, Stream
 from pregao.simulator.captures import CaptureFile
 from pregao.simulator.latency import SEND_EVERY_NS, Departures
 from pregao.simulator.venue import ChannelBooks
@@ -110,7 +110,7 @@ class PublishingLine:
         standby: "PublishingLine | None" = None,
         departures: Departures,
     ) -> None:
-        self.channel, self.books, self.site = channel, books, site
+        self.system, self.channel, self.books, self.site = system, channel, books, site
         self.standby = standby  # the same channel at the contingency site
         self.ambushes: list[Callable[[int], None]] = []  # to do in the middle of a snapshot loop
         self.list_ambushes: list[Callable[[int], None]] = []  # in the middle of a loop of definitions
@@ -134,6 +134,12 @@ class PublishingLine:
     def sites(self) -> "tuple[PublishingLine, ...]":
         """This one, and the contingency site's where there is one."""
         return (self,) if self.standby is None else (self, self.standby)
+
+    @property
+    def feeds(self) -> list[tuple[Stream, Feed]]:
+        """The streams of this site on the feeds that carry them."""
+        streams = (Stream.INCREMENTAL, Stream.DEFINITION, Stream.SNAPSHOT)
+        return [(stream, feed) for stream in streams for feed in self.system.feeds(self.site, stream)]
 
     def _forget(self) -> None:
         self._updates: list[Update] = []
@@ -215,12 +221,25 @@ class PublishingLine:
         numbered = [packet for packet in packets if packet[5]]  # no heartbeats
         self.packets += len(numbered)
         self.sizes[stream].update([len(packet[2]) for packet in numbered])
+        if numbered and numbered[0].units:
+            self._count_units(numbered)
+            return
         versions, numbers, counts = self._sent
         versions += [packet[4] for packet in numbered]
         numbers += [packet[5] for packet in numbered]
         many = [packet[6] for packet in numbered]
         counts += many
         self.messages += sum(many)
+
+    def _count_units(self, packets: list[OutgoingPacket]) -> None:
+        """Where messages are the units: each has a number, and places are those of its entries."""
+        versions, numbers, counts = self._sent
+        for packet in packets:
+            self.messages += packet.messages
+            for number, entries in enumerate(packet.units, packet.number):
+                versions.append(packet.version)
+                numbers.append(number)
+                counts.append(entries)
 
     def flush(self) -> None:
         """What was told leaves, at the time it was to be sent."""

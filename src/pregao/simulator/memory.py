@@ -156,7 +156,7 @@ class MemoryOutput:
     def open_day(self, trade_date: int, venue: Venue) -> None:
         self.day, self._venue = MemoryDay(trade_date), venue
 
-    def capture(self, channel: int, stream: Stream, feed: Feed) -> _MemoryCapture:
+    def capture(self, system: str, channel: int, stream: Stream, feed: Feed) -> _MemoryCapture:
         seed = self._settings.seed + self.day.trade_date
         return _MemoryCapture((channel, stream, feed), self.day.packets, seed)
 

@@ -43,7 +43,7 @@ class DayOutput(Protocol):
 
     def open_day(self, trade_date: int, venue: Venue) -> None: ...
 
-    def capture(self, channel: int, stream: Stream, feed: Feed) -> Capture: ...
+    def capture(self, system: str, channel: int, stream: Stream, feed: Feed) -> Capture: ...
 
     def truth(self) -> TruthKeeper | None: ...
 
@@ -56,16 +56,16 @@ class DayOutput(Protocol):
 
 
 class SiteTruths:
-    """The truth of each site in a folder of its own: they number packets apart."""
+    """The truth of each system and site in a folder of its own: they number packets apart."""
 
-    def __init__(self, truths: dict[PublishingSite, Truth]) -> None:
+    def __init__(self, truths: dict[tuple[str, PublishingSite], Truth]) -> None:
         self._truths = truths
 
     def record(self, line: PublishingLine, told: PublishedUpdate) -> None:
-        self._truths[line.site].record(line, told)
+        self._truths[line.system.name, line.site].record(line, told)
 
     def checkpoint(self, line: PublishingLine, security_ids: Iterable[int], now_ns: int) -> None:
-        self._truths[line.site].checkpoint(line, security_ids, now_ns)
+        self._truths[line.system.name, line.site].checkpoint(line, security_ids, now_ns)
 
     def close(self) -> None:
         for truth in self._truths.values():
@@ -77,32 +77,42 @@ class SiteTruths:
 
 
 class Files:
-    """A folder a day, with its captures and its truth; what faults did beside them."""
+    """A folder a day, with its captures and its truth; what faults did beside them. The days of systems that
+    publish beside the first are in folders of their names. `systems` are all, the first one first."""
 
     def __init__(
-        self, settings: Settings, sites: Sequence[PublishingSite] = (PublishingSite.PRIMARY,)
+        self,
+        settings: Settings,
+        systems: Sequence[str],
+        sites: Sequence[PublishingSite] = (PublishingSite.PRIMARY,),
     ) -> None:
-        self._settings, self._sites = settings, sites
-        self.folders: list[Path] = []
+        self._settings, self._systems, self._sites = settings, systems, sites
+        self.folders: list[Path] = []  # of the first system
+        self.beside: list[Path] = []
         self.log: FaultFile = FaultFile(settings.out / "faults.parquet", settings.faults, settings.seed)
         self._captures: list[CaptureFile] = []
         self._truth: SiteTruths | None = None
-        self._folder, self._trade_date = settings.out, 0
+        self._trade_date = 0
+
+    def _folder(self, system: str) -> Path:
+        out = self._settings.out if system == self._systems[0] else self._settings.out / system
+        return out / as_date(self._trade_date).isoformat()
 
     def open_day(self, trade_date: int, venue: Venue) -> None:
         self._trade_date = trade_date
-        self._folder = self._settings.out / as_date(trade_date).isoformat()
         self._captures = []
         self._truth = None
         if self._settings.truth:
             truths = {
-                site: Truth(self._folder / TRUTH_FOLDERS[site], venue.engine, venue.desk)
+                (system, site): Truth(self._folder(system) / TRUTH_FOLDERS[site], venue.engine, venue.desk)
+                for system in self._systems
                 for site in self._sites
             }
             self._truth = SiteTruths(truths)
 
-    def capture(self, channel: int, stream: Stream, feed: Feed) -> CaptureFile:
-        file = CaptureFile(self._folder, channel, stream, feed, self._settings.seed + self._trade_date)
+    def capture(self, system: str, channel: int, stream: Stream, feed: Feed) -> CaptureFile:
+        seed = self._settings.seed + self._trade_date
+        file = CaptureFile(self._folder(system), channel, stream, feed, seed)
         self._captures.append(file)
         return file
 
@@ -112,10 +122,14 @@ class Files:
     def close_day(self) -> int:
         if self._truth is not None:
             self._truth.close()
-        self.folders.append(self._folder)
+        first, *others = (self._folder(system) for system in self._systems)
+        self.folders.append(first)
+        self.beside += others
         size = close_all(self._captures)
         if self._settings.one_file:
-            return join_captures([file.path for file in self._captures], self._folder / NAME)
+            paths = [file.path for file in self._captures]
+            folders = {path.parent: [each for each in paths if each.parent == path.parent] for path in paths}
+            return sum(join_captures(some, folder / NAME) for folder, some in folders.items())
         return size
 
     def discard_day(self) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Final
 from pregao.exchange.catalogues.rules import AuctionTemplate, Catalogue
 from pregao.exchange.day import SECOND_NS
 from pregao.feeds.publishing import LoopPace, Paces
+from pregao.recovery.policy import RecoveryPolicy
 from pregao.simulator.settings import Settings
 
 # The clock of a day: B3's hours, or the same day in a fraction of them.
@@ -140,11 +141,13 @@ def with_bursts(found: Sequence[DayStretch], bursts: Sequence[tuple[int, int]]) 
     return [each for each in sliced if each.end_ns > each.start_ns]
 
 
-def paces(settings: Settings, channels: int) -> Paces:
+def paces(settings: Settings, channels: int, policy: RecoveryPolicy) -> Paces:
     """Snapshots are some two of a hundred packets, with a few loops on the quietest day; the
     definitions go round as often."""
     clock = DayClock(0, settings.squeeze)
     usual = max(_FEWEST_LOOPS, round(_SHARE_OF_SNAPSHOTS * settings.messages / channels / _PACKETS_OF_LOOP))
     loop_ns = (clock.ends_ns - clock.starts_ns) // (settings.loops or usual)
     pace = LoopPace(_INTERVAL_NS, max(loop_ns - _PACKETS_OF_LOOP * _INTERVAL_NS, _INTERVAL_NS))
-    return Paces(pace, pace, heartbeat_ns=int(settings.heartbeat_s * SECOND_NS))
+    told = settings.heartbeat_s
+    heartbeat_ns = policy.heartbeat_ns if told is None else int(told * SECOND_NS)
+    return Paces(pace, pace, heartbeat_ns=heartbeat_ns)

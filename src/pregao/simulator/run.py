@@ -13,11 +13,10 @@ from typing import Final
 from pregao.exchange.catalogues.rules import Catalogue
 from pregao.exchange.flow.paths import TRADING_DAY_NS
 from pregao.exchange.flow.settings import FlowSettings
-from pregao.feeds.publishing import PublishingSite, SequencePoint
+from pregao.feeds.publishing import PublishingSite, PublishingSystem, SequencePoint
 from pregao.feeds.registry import load_publishing_system
 from pregao.model.local_time import local_midnight_ns
-from pregao.model.streams import Feed, Stream
-from pregao.simulator.captures import CONTINGENCY_FILES, STREAM_FILES
+from pregao.model.streams import Stream
 from pregao.simulator.driver import Driver, Task
 from pregao.simulator.fault_plan import AppliedFault, DayOfFaults
 from pregao.simulator.faults import parse_faults
@@ -27,7 +26,7 @@ from pregao.simulator.line import PublishingLine, Sink
 from pregao.simulator.outputs import DayOutput, Files
 from pregao.simulator.pace import DayClock, paces, slices, squeezed, with_bursts
 from pregao.simulator.relisting import Relisting
-from pregao.simulator.routing import Routing
+from pregao.simulator.routing import routing_of
 from pregao.simulator.settings import Settings, as_date, starts_week
 from pregao.simulator.venue import ChannelBooks, Venue, default_catalogue
 
@@ -59,14 +58,14 @@ _BEFORE_MESSAGES = 6_000  # of the day before the first, so that there are order
 _BRIEF_IN_SHORT_DAYS = 0.1  # of the orders
 _OWN_VERSIONS = 500  # from where the contingency site counts its sequenceVersions
 Watch = Callable[[int, int], None]  # messages made, and wanted
-Key = tuple[Stream, Feed]
 
 
 @dataclass(slots=True)
 class SimulationSummary:
-    """What a simulation made."""
+    """What a simulation made. Counts are those of the first system."""
 
     folders: list[Path] = field(default_factory=list)
+    beside: list[Path] = field(default_factory=list)  # of other systems
     commands: Counter[type] = field(default_factory=Counter)
     rejections: Counter[str] = field(default_factory=Counter)
     kinds: Counter[type] = field(default_factory=Counter)
@@ -98,27 +97,35 @@ class Simulation:
         if settings.squeeze > 1:  # books of a short day fill up, so that snapshots are worth looking at
             flow = replace(flow, day_ns=TRADING_DAY_NS // settings.squeeze, brief=_BRIEF_IN_SHORT_DAYS)
         self.venue = Venue(catalogue, settings.seed, before, flow)
-        self._system = load_publishing_system(settings.system)
-        self._routing = Routing(catalogue, self._system.channels_of)
-        self.lines = [self._line(channel, before) for channel in self._routing.channels]
+        systems = [load_publishing_system(name) for name in (settings.system, *settings.beside)]
+        parts = [routing_of(catalogue, [system]) for system in systems]
+        self._routing = routing_of(catalogue, systems)
+        self.lines = [
+            self._line(system, channel, before, len(part.channels))
+            for system, part in zip(systems, parts, strict=True)
+            for channel in part.channels
+        ]
         self.driver = Driver(self.venue, self._routing, self.lines, settings.checkpoint_events)
         self.summary = SimulationSummary()
         sites = tuple(PublishingSite) if self._contingency else (PublishingSite.PRIMARY,)
-        self.output: DayOutput = Files(settings, sites) if output is None else output
+        names = [system.name for system in systems]
+        self.output: DayOutput = Files(settings, names, sites) if output is None else output
         self._injector = Injector(self.plan, self.driver, self.output.log)
         self._impaired: list[ImpairedCapture] = []
 
-    def _line(self, channel: int, trade_date: int) -> PublishingLine:
+    def _line(self, system: PublishingSystem, channel: int, trade_date: int, channels: int) -> PublishingLine:
+        """`channels` is how many the system has."""
         settings, venue = self.settings, self.venue
+        version = settings.version if system.name == settings.system else system.default_version
         books = ChannelBooks(channel, venue.catalogue, self._routing, venue.engine, venue.desk)
         week = as_date(trade_date).isocalendar().week
 
-        def line(site: PublishingSite, version: int, standby: PublishingLine | None = None) -> PublishingLine:
+        def line(site: PublishingSite, epoch: int, standby: PublishingLine | None = None) -> PublishingLine:
             return PublishingLine(
-                self._system, channel, settings.version, books,
+                system, channel, version, books,
                 now_ns=self._clock(trade_date).starts_ns,
-                paces=paces(settings, len(self._routing.channels)),
-                start=SequencePoint(version, 1), loops=SequencePoint(1000 + version, 1),
+                paces=paces(settings, channels, system.policy),
+                start=SequencePoint(epoch, 1), loops=SequencePoint(1000 + epoch, 1),
                 site=site, standby=standby, habits=settings.habits,
                 departures=Departures(f"{settings.seed}/{channel}/{site.name}"),
             )  # fmt: skip
@@ -229,18 +236,19 @@ class Simulation:
         """From every line to its captures, through its faults where there are any."""
         self._impaired = []
         for line, day in faults.items():
-            self._connect_site(line, STREAM_FILES, day, date)
-            if line.standby is not None:
-                self._connect_site(line.standby, CONTINGENCY_FILES, day, date)
+            for site in line.sites:
+                self._connect_site(site, day, date)
 
-    def _connect_site(self, line: PublishingLine, keys: dict[Key, str], day: DayOfFaults, date: str) -> None:
+    def _connect_site(self, line: PublishingLine, day: DayOfFaults, date: str) -> None:
         sinks: dict[Stream, list[Sink]] = {stream: [] for stream in Stream}
-        for stream, feed in keys:
-            capture = self.output.capture(line.channel, stream, feed)
+        for stream, feed in line.feeds:
+            capture = self.output.capture(line.system.name, line.channel, stream, feed)
             if not self.plan.touches_packets:
                 sinks[stream].append(capture)
                 continue
-            impaired = ImpairedCapture(capture, line.channel, stream, feed, day, date, self.output.log)
+            impaired = ImpairedCapture(
+                capture, line.system, line.channel, stream, feed, day, date, self.output.log
+            )
             self._impaired.append(impaired)
             sinks[stream].append(impaired)
         line.sinks = {stream: tuple(each) for stream, each in sinks.items()}
@@ -258,12 +266,13 @@ class Simulation:
         summary.rejections = Counter({reason.name: n for reason, n in driver.rejections.items()})
         summary.messages = driver.messages
         summary.faults = self.output.log.counts
-        summary.packets = sum(line.packets for line in self.lines)
         if isinstance(self.output, Files):
-            summary.folders = self.output.folders
+            summary.folders, summary.beside = self.output.folders, self.output.beside
+        first = [line for line in self.lines if line.system is self.lines[0].system]
+        summary.packets = sum(line.packets for line in first)
         for stream in Stream:
-            summary.sizes[stream] = sum((line.sizes[stream] for line in self.lines), Counter())
-        summary.by_channel = {line.channel: line.sizes[Stream.INCREMENTAL] for line in self.lines}
+            summary.sizes[stream] = sum((line.sizes[stream] for line in first), Counter())
+        summary.by_channel = {line.channel: line.sizes[Stream.INCREMENTAL] for line in first}
         return summary
 
 

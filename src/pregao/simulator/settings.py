@@ -14,6 +14,7 @@ LARGEST_SEED = (1 << 63) - 1
 MOST_SQUEEZED = 200
 MOST_TRADING = 20
 _HABITS = Habits()
+DEFAULT_VERSION = 0  # that of the system
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +27,10 @@ class Settings:
     days: int = 1
     messages: int = 1_000_000
     instruments: int | None = None  # None: all of the catalogue
-    version: int = 16
+    version: int = DEFAULT_VERSION
     faults: str = ""
     coverage: bool = False
-    heartbeat_s: float = 1.0
+    heartbeat_s: float | None = None  # None: as often as each system says
     truth: bool = True
     contingency: bool = False  # feed C, from a site of its own
     squeeze: int = 1  # how many times shorter the day's clock is: see `pace`
@@ -40,16 +41,22 @@ class Settings:
     habits: Habits = _HABITS  # of the publisher, where feeds differ
     one_file: bool = False  # all streams of all channels in one capture a day
     system: str = DEFAULT  # that publishes, as `feeds.registry` knows it
+    beside: tuple[str, ...] = ()  # others that publish the same days, each in a folder of its own
 
     def __post_init__(self) -> None:
-        versions = load_publishing_system(self.system).versions
-        if self.version not in versions:
-            raise ConfigurationError(f"must be one of {versions}, not {self.version}", key="schema-version")
+        system = load_publishing_system(self.system)
+        if self.version == DEFAULT_VERSION:
+            object.__setattr__(self, "version", system.default_version)
+        if self.version not in system.versions:
+            reason = f"must be one of {system.versions}, not {self.version}"
+            raise ConfigurationError(reason, key="schema-version")
+        if len({self.system, *self.beside}) <= len(self.beside):
+            raise ConfigurationError("a system is named twice", key="systems")
         if self.date.weekday() >= 5:
             raise ConfigurationError(f"{self.date} is not a trading day", key="date")
         if not (self.days >= 1 and self.messages >= 1 and 0 <= self.seed <= LARGEST_SEED):
             raise ConfigurationError("days and messages are at least 1, a seed is not negative", key="days")
-        if not self.heartbeat_s > 0:
+        if self.heartbeat_s is not None and not self.heartbeat_s > 0:
             raise ConfigurationError("must be above 0", key="heartbeat")
         if not 1 <= self.squeeze <= MOST_SQUEEZED:
             raise ConfigurationError(f"must be from 1 to {MOST_SQUEEZED}, not {self.squeeze}", key="squeeze")

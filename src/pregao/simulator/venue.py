@@ -33,7 +33,7 @@ from pregao.model.local_time import local_midnight_ns
 from pregao.model.market import DefinitionAction, PriceOrigin
 from pregao.simulator.pace import DayClock
 from pregao.simulator.rare_operations import rarities
-from pregao.simulator.routing import Routing
+from pregao.simulator.routing import JointRouting, Routing
 
 
 class Venue:
@@ -166,7 +166,7 @@ class ChannelBooks:
     (closing and settlement prices, open interest, times of phases) is kept as it was told."""
 
     def __init__(
-        self, channel: int, catalogue: Catalogue, routing: Routing, engine: Engine, desk: Desk
+        self, channel: int, catalogue: Catalogue, routing: Routing | JointRouting, engine: Engine, desk: Desk
     ) -> None:
         self.channel = channel
         self.now_ns = 0  # set by whoever has the clock

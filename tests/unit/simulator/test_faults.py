@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pregao.feeds.binary.packets import PacketHeader
+from pregao.feeds.binary.system import BINARY
 from pregao.model.errors import ConfigurationError
 from pregao.model.streams import Feed, Stream
 from pregao.simulator.fault_plan import AppliedFault, DayOfFaults, FaultFile, FaultList
@@ -114,7 +115,7 @@ def run(
     """Packets of half an hour from 11:00, one in `every` a heartbeat."""
     log, kept = FaultList(), Kept()
     day = DayOfFaults(parse_faults(spec), CLOCK, 1, 84)
-    impaired = ImpairedCapture(kept, 84, Stream.INCREMENTAL, feed, day, "2026-11-16", log)
+    impaired = ImpairedCapture(kept, BINARY, 84, Stream.INCREMENTAL, feed, day, "2026-11-16", log)
     for n in range(1, count + 1):
         now_ns = MIDNIGHT + 10 * 3600 * SECOND + n * 7 * 3600 * SECOND // count
         number = n if n % every else 0

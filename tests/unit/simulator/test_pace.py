@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from pregao.recovery.policy import RecoveryPolicy
 from pregao.simulator import Settings
 from pregao.simulator.pace import DayClock, paces, slices, with_bursts
 
@@ -17,7 +18,8 @@ def test_slices_follow_each_other() -> None:
 
 def test_loops_go_faster_on_busy_days() -> None:
     quiet, busy = (
-        paces(Settings(Path(), messages=messages), 4).snapshots.pause_ns for messages in (10_000, 50_000_000)
+        paces(Settings(Path(), messages=messages), 4, RecoveryPolicy()).snapshots.pause_ns
+        for messages in (10_000, 50_000_000)
     )
     assert quiet > busy > 0
 

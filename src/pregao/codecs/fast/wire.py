@@ -202,12 +202,15 @@ def write_signed(value: int) -> bytes:
 
 
 def _stopped(value: int, size: int) -> bytes:
+    if size == 1:
+        return _SINGLE[value & 0x7F]
     data = bytearray(value >> 7 * index & 0x7F for index in range(size - 1, -1, -1))
     data[-1] |= STOP
     return bytes(data)
 
 
 NULL = bytes((STOP,))
+_SINGLE = [bytes((value | STOP,)) for value in range(128)]
 
 
 def write_integer(value: int | None, kind: FastType, nullable: bool) -> bytes:

@@ -13,7 +13,7 @@ from pregao.feeds.binary.news import NewsAssembler
 from pregao.feeds.binary.news_parts import NewsPart
 from pregao.feeds.binary.packets import PacketHeader
 from pregao.feeds.binary.publisher.channel import ChannelPublisher
-from pregao.feeds.binary.publisher.packets import LAST_VERSION
+from pregao.feeds.binary.publisher.packets import HEADER, LAST_VERSION
 from pregao.feeds.binary.reading.kernels.packets import read_rows
 from pregao.feeds.binary.reading.plain import PlainReader, news_of
 from pregao.feeds.binary.reading.rows import RowReader
@@ -23,8 +23,9 @@ from pregao.feeds.decoding import Vocabulary
 from pregao.feeds.port import Array, RecoveryPolicy
 from pregao.feeds.publishing import BookSource, Habits, Listener, Paces, PublishingSite, SequencePoint
 from pregao.kernels import Kernel
-from pregao.model.events import News
+from pregao.model.events import News, Update
 from pregao.model.instruments import Instrument
+from pregao.model.streams import Feed, Stream
 
 # A packet has at most 1,400 bytes (6.5.4), 16 of them header; the shortest message with a rptSeq has 40.
 REPORTS_IN_A_PACKET: Final = 35
@@ -72,6 +73,8 @@ class BinaryUmdf(BinaryDecoding):
     )
 
     versions = (7, 8, 9, 10, 15, 16, 17)
+    default_version = 16
+    extra_channels = ()
 
     def __init__(self, schema: Schema | None = None) -> None:
         self._schema = schema
@@ -110,6 +113,21 @@ class BinaryUmdf(BinaryDecoding):
     def channels_of(self, instrument: Instrument) -> tuple[int, ...]:
         """One (6.1)."""
         return (instrument.channel,)
+
+    def channels_of_update(self, update: Update) -> tuple[int, ...] | None:
+        return None
+
+    def feeds(self, site: PublishingSite, stream: Stream) -> tuple[Feed, ...]:
+        return site.incremental if stream is Stream.INCREMENTAL else site.loops
+
+    def point_of(self, payload: bytes) -> SequencePoint:
+        _, _, version, number, _ = HEADER.unpack_from(payload)
+        return SequencePoint(version, number)
+
+    def with_other_header(self, payload: bytes, later_ns: int) -> bytes:
+        """Reserved and SendingTime may be each feed's own (6.1, 6.5.3)."""
+        channel, _, version, number, sent_ns = HEADER.unpack_from(payload)
+        return HEADER.pack(channel, 1, version, number, sent_ns + later_ns) + payload[HEADER.size :]
 
     def publisher(
         self,

@@ -18,6 +18,7 @@ from pregao.feeds.fast.kernel_reader import KernelReader
 from pregao.feeds.fast.kernels.entries import fill_rows
 from pregao.feeds.fast.kernels.gathering import gather, size_of
 from pregao.feeds.fast.kernels.headers import most_units, read_datagrams
+from pregao.feeds.fast.publisher.system import FastPublishing
 from pregao.feeds.fast.reader import BookShape, FastReader
 from pregao.feeds.port import Array, Looked, RecoveryPolicy
 from pregao.kernels import Kernel
@@ -67,7 +68,7 @@ class FastWire:
         return self._epochs.at(sent_ns)
 
 
-class FastUmdf(FastDecoding):
+class FastUmdf(FastDecoding, FastPublishing):
     """`templates` are loaded when they are first needed; None: the packaged ones."""
 
     name = "fast"

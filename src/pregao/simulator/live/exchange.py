@@ -22,7 +22,7 @@ from pregao.simulator.live.market import LiveMarket, version_at
 from pregao.simulator.live.settings import LiveSettings
 from pregao.simulator.live.tracking import StateFile, StateKeeper, StateTracker
 from pregao.simulator.operator.api import start_server
-from pregao.simulator.routing import Routing
+from pregao.simulator.routing import routing_of
 
 _NAMED: Final = 10  # orders in a line
 
@@ -57,7 +57,7 @@ def channels_of(settings: LiveSettings, catalogue: Catalogue) -> ChannelMap:
 
 def _published(settings: LiveSettings, catalogue: Catalogue) -> tuple[int, ...]:
     """The channels that the system has the catalogue on."""
-    return Routing(catalogue, load_publishing_system(settings.system).channels_of).channels
+    return routing_of(catalogue, [load_publishing_system(settings.system)]).channels
 
 
 def run_exchange(

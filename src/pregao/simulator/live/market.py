@@ -29,7 +29,7 @@ from pregao.simulator.distribution import Distribution, Immediate
 from pregao.simulator.live.schedule import AT_ONCE, BackgroundFlow, Schedule, trade_date_at
 from pregao.simulator.live.settings import LiveSettings
 from pregao.simulator.live.state import KeptState, SentVersions
-from pregao.simulator.routing import Routing
+from pregao.simulator.routing import routing_of
 from pregao.simulator.venue import ChannelBooks
 
 # What an operator can ask besides the engine's own commands: resets.
@@ -129,7 +129,7 @@ class LiveMarket:
         self.instruments = self.desk.listings
         self.schedule = Schedule(settings.day, catalogue, trade_date, settings.seed)
         system = load_publishing_system(settings.system)
-        self.policy, self.routing = system.policy, Routing(catalogue, system.channels_of)
+        self.policy, self.routing = system.policy, routing_of(catalogue, [system])
         self.books = {
             channel: ChannelBooks(channel, catalogue, self.routing, self.engine, self.desk)
             for channel in self.routing.channels

@@ -41,7 +41,7 @@ from pregao.io.files import read_small_file, write_whole
 from pregao.model.channel_map import LOOPBACK, ChannelMap, load_channels
 from pregao.model.errors import ConfigurationError
 from pregao.simulator.live.schedule import DayKind
-from pregao.simulator.settings import LARGEST_SEED
+from pregao.simulator.settings import DEFAULT_VERSION, LARGEST_SEED
 
 DEFAULT_PORT = 8384
 MOST_FLOW = 20_000
@@ -55,7 +55,7 @@ class LiveSettings:
     interface: str = LOOPBACK
     ttl: int = 0
     channels: ChannelMap | None = None  # None: the default addresses
-    version: int = 16
+    version: int = DEFAULT_VERSION
     paces: Paces = _PACES
     day: DayKind = DayKind.OPEN
     flow: float = 0.0  # `load_settings` has USUAL_FLOW where nothing is said
@@ -69,9 +69,12 @@ class LiveSettings:
     system: str = DEFAULT  # that publishes, as `feeds.registry` knows it
 
     def __post_init__(self) -> None:
-        versions = load_publishing_system(self.system).versions
-        if self.version not in versions:
-            raise ConfigurationError(f"must be one of {versions}, not {self.version}", key="schema_version")
+        system = load_publishing_system(self.system)
+        if self.version == DEFAULT_VERSION:
+            object.__setattr__(self, "version", system.default_version)
+        if self.version not in system.versions:
+            reason = f"must be one of {system.versions}, not {self.version}"
+            raise ConfigurationError(reason, key="schema_version")
         if not 0 <= self.flow <= MOST_FLOW:
             raise ConfigurationError(f"must be from 0 to {MOST_FLOW}, not {self.flow}", key="flow")
         if not 0 <= self.seed <= LARGEST_SEED:
@@ -102,7 +105,9 @@ def load_settings(path: str | None) -> LiveSettings:
         interface=multicast.text("interface", LOOPBACK),
         ttl=multicast.integer("ttl", 0, 1, 0),
         channels=_channels(multicast, path),
-        version=publisher.integer("schema_version", 1, 1000, 16),
+        version=publisher.integer("schema_version", 1, 1000)
+        if publisher.has("schema_version")
+        else DEFAULT_VERSION,
         paces=_paces(publisher),
         day=market.choice("day", {kind.value: kind for kind in DayKind}, "open"),
         flow=market.number("flow", USUAL_FLOW),

@@ -14,7 +14,7 @@ from pregao.model.streams import Feed, Stream
 LAST_VERSION: Final = 65_534  # 65535 is the null of the field (6.5.5.1)
 PACKET_ROOM: Final = MAX_PACKET - PacketHeader.SIZE
 
-_HEADER: Final = Struct("<BBHIQ")
+HEADER: Final = Struct("<BBHIQ")  # channel, Reserved, sequenceVersion, sequenceNumber, SendingTime (6.5.5.1)
 _new_tuple: Final = tuple.__new__
 
 
@@ -101,9 +101,9 @@ class PacketStream:
 
     def _send(self, number: int, messages: bytes, now_ns: int, count: int = 0) -> None:
         version = self.version
-        payload = _HEADER.pack(self._channel, 0, version, number, now_ns) + messages
+        payload = HEADER.pack(self._channel, 0, version, number, now_ns) + messages
         # As OutgoingPacket(…) does, which takes twice as long to get there.
-        sent = (self._stream, self._feeds, payload, now_ns, version, number, count)
+        sent = (self._stream, self._feeds, payload, now_ns, version, number, count, ())
         self._out.append(_new_tuple(OutgoingPacket, sent))
         self.silent_ns = now_ns + self._heartbeat_ns
 

@@ -1,0 +1,206 @@
+"""The definition and the snapshot stream: everything again and again, each loop begun by 35=4 (5.2.5, 5.2.8).
+
+A loop of definitions is 35=y from number 1 to the one with 893=Y; one of snapshots is as many 35=W as their
+911 says. An instrument's snapshot is made when its turn comes, and names the last incremental message of that
+moment (369). One of which nothing was ever told has none, and is empty (5.1.2).
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import is_
+from typing import Any, Final
+
+from pregao.feeds.fast.publisher import entries as n
+from pregao.feeds.fast.publisher.datagrams import MessageStream
+from pregao.feeds.fast.publisher.incremental import LISTED, IncrementalStream
+from pregao.feeds.fast.publisher.levels import whole_side
+from pregao.feeds.fast.publisher.listings import instrument_entry
+from pregao.feeds.fast.publisher.writing import LIST, MessageWriter, Prepared
+from pregao.feeds.fast.times import as_number
+from pregao.feeds.publishing import BookSource, InstrumentBook, LoopPace
+from pregao.model import events as e
+from pregao.model.instruments import Instrument
+from pregao.model.market import DefinitionAction, Session, Side, StateEvent
+
+SNAPSHOT: Final = 147
+WIDE_SNAPSHOT: Final = 10_147
+_CATCH_UP: Final = 64  # datagrams that a late call may send at once
+_AT_ONCE: Final = 8  # small messages that share a datagram
+
+Loop = Iterator[Prepared]
+
+
+class LoopingStream:
+    """Sends the messages of `begin` as time passes, then starts over. None: there is nothing to say yet."""
+
+    def __init__(
+        self,
+        stream: MessageStream,
+        writer: MessageWriter,
+        pace: LoopPace,
+        begin: Callable[[], Loop | None],
+        now_ns: int,
+    ) -> None:
+        self.stream, self._writer, self._pace, self._begin = stream, writer, pace, begin
+        self._messages: Loop | None = None
+        self.due_ns = now_ns  # when the next datagram of a loop is
+
+    @property
+    def under_way(self) -> bool:
+        """Whether a loop has begun and not ended."""
+        return self._messages is not None
+
+    def advance(self, now_ns: int) -> None:
+        """Send what is due; a long absence is not made up for."""
+        if self.due_ns <= now_ns:
+            interval_ns, pause_ns = self._pace
+            self.due_ns = max(self.due_ns, now_ns - _CATCH_UP * interval_ns)
+            while self.due_ns <= now_ns:
+                going_on = self._send(now_ns)
+                self.due_ns = self.due_ns + interval_ns if going_on else now_ns + max(pause_ns, interval_ns)
+        self.stream.on_timeout(now_ns)
+
+    def restart(self, now_ns: int) -> None:
+        """Another loop begins at once: what was said before it counts no longer."""
+        self._messages = None
+        self.due_ns = now_ns
+
+    def _send(self, now_ns: int) -> bool:
+        """A datagram or some of the loop; False at its end, or where there is none."""
+        if self._messages is None:
+            self._messages = self._begin()
+            if self._messages is None:
+                return False
+            self.stream.flush(now_ns)
+            self.stream.add(self._writer.sequence_reset, now_ns, 0)
+            self.stream.flush(now_ns)
+            self.stream.restart()
+        sent = len(self.stream.out)
+        for _ in range(_AT_ONCE):
+            message = next(self._messages, None)
+            if message is None:
+                self._messages = None
+                break
+            self.stream.add(message, now_ns)
+            if len(self.stream.out) > sent:
+                break
+        self.stream.flush(now_ns)
+        return self._messages is not None
+
+
+class DefinitionLoop:
+    def __init__(self, source: BookSource, writer: MessageWriter, channel: int, depth: int | None) -> None:
+        self._source, self._writer, self._channel, self._depth = source, writer, channel, depth
+        # Definitions hardly change, and encoding them takes long.
+        self._kept: dict[tuple[int, ...], tuple[Sequence[Instrument], int, Prepared]] = {}
+
+    def begin(self) -> Loop | None:
+        instruments = list(self._source.definitions())
+        return self._messages(instruments) if instruments else None
+
+    def _messages(self, instruments: Sequence[Instrument]) -> Loop:
+        total, before = len(instruments), self._kept
+        self._kept = {}
+        for first in range(0, total, LISTED):
+            some = instruments[first : first + LISTED]
+            key = tuple(each.security_id for each in some)
+            known = before.get(key)
+            if known is None or known[1] != total or not all(map(is_, known[0], some)):
+                last = first + LISTED >= total
+                known = some, total, self._writer.prepared(LIST, self._fields(some, total, last=last))
+            self._kept[key] = known
+            yield known[2]
+
+    def _fields(self, some: Sequence[Instrument], total: int, *, last: bool) -> Mapping[str, Any]:
+        return {
+            "TotNoRelatedSym": total,
+            "LastFragment": "Y" if last else "N",
+            "RelatedSym": [
+                instrument_entry(each, DefinitionAction.ADD, self._channel, self._depth) for each in some
+            ],
+        }
+
+
+class SnapshotLoop:
+    def __init__(self, source: BookSource, writer: MessageWriter, incremental: IncrementalStream) -> None:
+        self._source, self._writer, self._incremental = source, writer, incremental
+        self._groups: dict[int, tuple[str, str]] = {}
+
+    def begin(self) -> Loop | None:
+        """None while all books are withdrawn (5.2.9), or there is nothing yet."""
+        muted = self._incremental.muted
+        self._groups = {each.security_id: (each.group, each.exchange) for each in self._source.definitions()}
+        told = [one for one in self._source.instruments() if one not in muted and self._has_snapshot(one)]
+        return self._messages(told) if told else None
+
+    def _has_snapshot(self, security_id: int) -> bool:
+        if self._incremental.rpt_seq(security_id) is not None:
+            return True
+        book = self._source.book(security_id)
+        return book is not None and bool(book.bids or book.offers or book.statistics)
+
+    def _messages(self, instruments: Sequence[int]) -> Loop:
+        phases = {(each.group, each.exchange): each for each in self._source.phases()}
+        for security_id in instruments:
+            # Emptied or deleted since the loop began: its message comes all the same, so that 911 stays true.
+            muted = security_id in self._incremental.muted
+            book = None if muted else self._source.book(security_id)
+            entries = [] if book is None else self._entries(security_id, book, phases)
+            yield self._snapshot(security_id, entries, len(instruments))
+
+    def _snapshot(self, security_id: int, entries: list[n.Entry], reports: int) -> Prepared:
+        fields = {
+            "LastMsgSeqNumProcessed": self._incremental.stream.next_number - 1,
+            "TotNumReports": reports,
+            "MarketDepth": self._incremental.books.depth,
+            "RptSeq": self._incremental.rpt_seq(security_id) or 0,
+            "SecurityID": security_id,
+        }
+        wide = any("BTBCertIndicator" in each or "PriceDelta" in each for each in entries)
+        template = WIDE_SNAPSHOT if wide else SNAPSHOT
+        return self._writer.snapshot(template, fields, [n.as_snapshot(entry) for entry in entries])
+
+    def _entries(
+        self, security_id: int, book: InstrumentBook, phases: Mapping[tuple[str, str], e.PhaseChanged]
+    ) -> list[n.Entry]:
+        made = self._orders(security_id, book)
+        for update in book.statistics:
+            if isinstance(update, e.LastTrade):
+                made.append(n.exchange_last_entry(update))
+            elif isinstance(update, e.ExecutionStatistics):
+                made += [n.totals_entry(update)] + ([n.vwap_entry(update)] if update.vwap is not None else [])
+            elif type(update) in n.STATISTICS:
+                made.append(n.STATISTICS[type(update)](update))
+        phase = phases.get(self._groups.get(security_id, ("", "")))
+        status = _status(security_id, phase, book.state)
+        return [*made, status] if status is not None else made
+
+    def _orders(self, security_id: int, book: InstrumentBook) -> list[n.Entry]:
+        depth = self._incremental.books.depth
+        made: list[n.Entry] = []
+        for side, orders in ((Side.BUY, book.bids), (Side.SELL, book.offers)):
+            if depth is None:
+                made += [n.snapshot_order(each, side, at, security_id) for at, each in enumerate(orders, 1)]
+                continue
+            time_ns = max((order.transact_ns for order in orders), default=0)
+            rows = whole_side(side, orders, depth)
+            made += [n.snapshot_level(row, side, at, security_id, time_ns) for at, row in enumerate(rows, 1)]
+        return made
+
+
+def _status(security_id: int, phase: e.PhaseChanged | None, state: e.StateChanged | None) -> n.Entry | None:
+    """The group's phase and the instrument's own state (11.4); a change of session is never kept."""
+    told = state or phase
+    if told is None:
+        return None
+    entry = n.head("c", security_id, told.transact_ns)
+    if phase is not None:
+        entry["TradingSessionSubID"] = str(int(phase.phase))
+    if state is not None and state.state is not None:
+        entry["SecurityTradingStatus"] = int(state.state)
+    if told.session is Session.NON_REGULAR:
+        entry["TradingSessionID"] = int(told.session)
+    if told.ends_ns:
+        entry["TradSesOpenTime"] = as_number(told.ends_ns)
+    if state is not None and state.event in (StateEvent.LEAVES_GROUP, StateEvent.REJOINS_GROUP):
+        entry["SecurityTradingEvent"] = int(state.event)
+    return entry

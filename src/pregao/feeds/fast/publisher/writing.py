@@ -1,0 +1,87 @@
+"""Messages that have their number and sending time inside: encoded once, numbered when they are sent."""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from pregao.codecs.fast import FastMessageEncoder, Templates
+from pregao.codecs.fast.entry_encoder import EntryEncoder
+from pregao.codecs.fast.templates import Sequence
+from pregao.codecs.fast.wire import write_ascii, write_unsigned
+from pregao.feeds.fast.times import as_number
+
+HEARTBEAT: Final = 144
+SEQUENCE_RESET: Final = 122
+LIST: Final = 149
+ENTRIES: Final = "MDEntries"
+_LONGEST_HEAD: Final = 32
+
+
+class Prepared(NamedTuple):
+    """A message but for its number and time, which follow each other in every template we send."""
+
+    head: bytes  # presence map and template
+    tail: bytes
+    text_time: bool
+
+    def numbered(self, number: int, now_ns: int) -> bytes:
+        sent = as_number(now_ns)
+        time = write_ascii(str(sent).encode("ascii"), False) if self.text_time else write_unsigned(sent)
+        return b"".join((self.head, write_unsigned(number), time, self.tail))
+
+
+class MessageWriter:
+    """Messages whose last part are entries (35=X, 35=W) are put together from a head that is kept and entries
+    by shape; all others by the encoder."""
+
+    def __init__(self, templates: Templates) -> None:
+        self._encoder = FastMessageEncoder(templates)
+        self._entries = {
+            template.id: EntryEncoder(template.name, template.instructions[-1])
+            for template in templates
+            if isinstance(template.instructions[-1], Sequence) and template.instructions[-1].name == ENTRIES
+        }
+        self._heads: dict[tuple[int, int], Prepared] = {}
+        self.heartbeat = self.prepared(HEARTBEAT, {})
+        self.sequence_reset = self.prepared(SEQUENCE_RESET, {"NewSeqNo": 1})  # 5.2.8
+
+    def prepared(self, template: int, fields: Mapping[str, Any]) -> Prepared:
+        """SendingTime of 149 is text (3.1.3 has a number)."""
+        text_time = template == LIST
+        encoded = self._encoder.encode(
+            template, {"MsgSeqNum": 0, "SendingTime": "" if text_time else 0, **fields}
+        )
+        # Presence map, template, then number 0 and the time: an empty text is one byte as well.
+        first = _stop(encoded, 0)
+        second = _stop(encoded, first)
+        return Prepared(encoded[:second], encoded[second + 2 :], text_time)
+
+    def refresh(self, template: int, trade_date: int, entries: list[dict[str, Any]]) -> Prepared:
+        """35=X, whose head changes once a day."""
+        encoded = self._entries[template].encode(entries)
+        if encoded is None:
+            return self.prepared(template, {"TradeDate": trade_date, ENTRIES: entries})
+        head = self._heads.get((template, trade_date))
+        if head is None:
+            head = self.prepared(template, {"TradeDate": trade_date, ENTRIES: []})
+            self._heads = {(template, trade_date): head}
+        return _with_entries(head, len(entries), encoded)
+
+    def snapshot(self, template: int, fields: Mapping[str, Any], entries: list[dict[str, Any]]) -> Prepared:
+        """35=W."""
+        encoded = self._entries[template].encode(entries)
+        if encoded is None:
+            return self.prepared(template, {**fields, ENTRIES: entries})
+        return _with_entries(self.prepared(template, {**fields, ENTRIES: []}), len(entries), encoded)
+
+
+def _with_entries(empty: Prepared, count: int, encoded: bytes) -> Prepared:
+    """A message with no entries ends with their number, one byte."""
+    return empty._replace(tail=empty.tail[:-1] + write_unsigned(count) + encoded)
+
+
+def _stop(data: bytes, start: int) -> int:
+    """After the next byte with a stop bit."""
+    for at in range(start, min(start + _LONGEST_HEAD, len(data))):
+        if data[at] & 0x80:
+            return at + 1
+    raise AssertionError("an encoded message has a map and a template")
