@@ -2,15 +2,17 @@
 level that a plain twin rebuilds from the published bytes equal the exchange's own at every checkpoint, and so
 do trades and figures."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
+from pregao.model import events as e
 from pregao.model.streams import Feed, Stream
 from pregao.simulator.memory import Checkpoint, MemoryDay, short_day, simulate_in_memory
 from pregao.simulator.venue import Resting
-from tests.twins.position_books import ChannelBooks, decoded
+from tests.twins.position_books import ChannelBooks, decoded, ten_thousandths
 
 RESETS = "reset=channel@11:00,reset=2xbook@?,reset=stream@14:00"
 DEPTH = 5
@@ -146,6 +148,114 @@ def test_numbers_follow_each_other_heartbeats_too(day: MemoryDay) -> None:
             heartbeats += kind == "0"
             last = fields["NewSeqNo"] - 1 if kind == "4" else number
         assert heartbeats
+
+
+class Figures:
+    """What a listener knows of trades, statistics and phases of a channel, from its incremental stream."""
+
+    def __init__(self) -> None:
+        self.trades: dict[tuple[int, str], tuple[int | None, int]] = {}
+        self.busted: set[tuple[int, str]] = set()
+        self.known: dict[int, dict[str, Any]] = {}  # from an instrument's change of session on
+        self.volumes: dict[int, int] = {}
+        self.phases: dict[str, str] = {}
+
+    def take(self, kind: str, fields: Mapping[str, Any]) -> None:
+        if kind == "f" and fields["SecurityID"] is None:
+            self.phases[fields["SecurityGroup"]] = fields["TradingSessionSubID"]
+        elif kind == "f" and fields["SecurityTradingEvent"] == 4:
+            self.known[fields["SecurityID"]] = {}
+            self.volumes.pop(fields["SecurityID"], None)
+        elif kind == "X":
+            for entry in fields["MDEntries"]:
+                self._entry(entry)
+
+    def _entry(self, entry: Mapping[str, Any]) -> None:
+        security_id, kind = entry.get("SecurityID"), entry["MDEntryType"]
+        if kind == "2" and entry["TradeID"] is not None:
+            key = security_id, entry["TradeID"]
+            if entry["MDUpdateAction"] == 2:
+                self.busted.add(key)
+                self.volumes.pop(security_id, None)  # the next trade, or B, tells it again
+                return
+            self.trades[key] = ten_thousandths(entry["MDEntryPx"]), entry["MDEntrySize"]
+            if security_id in self.known:
+                self.volumes[security_id] = entry["TradeVolume"]
+        elif security_id in self.known:
+            name = kind + str(entry["OpenCloseSettlFlag"] or "") if kind in "4" else kind
+            value = (entry["MDEntryPx"] and ten_thousandths(entry["MDEntryPx"]), entry["MDEntrySize"])
+            gone = entry["MDUpdateAction"] == 2 and kind not in "01"
+            self.known[security_id][name] = None if gone else value
+
+
+def _told(statistic: e.Update) -> tuple[str, tuple[Any, Any]] | None:
+    """As the listener has it."""
+    if isinstance(statistic, e.OpeningPrice):
+        return "4", (statistic.price, None)
+    if isinstance(statistic, e.HighPrice | e.LowPrice):
+        return "7" if isinstance(statistic, e.HighPrice) else "8", (statistic.price, None)
+    if isinstance(statistic, e.ExecutionStatistics):
+        return "9", (statistic.vwap, None)
+    if isinstance(statistic, e.TheoreticalPrice):
+        return "45", (statistic.price, statistic.size)
+    if isinstance(statistic, e.Imbalance):
+        return "A", (None, statistic.size or 0)
+    return ("C", (None, statistic.size)) if isinstance(statistic, e.OpenInterest) else None
+
+
+def test_trades_statistics_and_phases_are_those_of_the_exchange(day: MemoryDay) -> None:
+    compared: Counter[str] = Counter()
+    for channel in _channels(day, "mbo"):
+        figures = Figures()
+        first, *others = _checkpoints(day, channel)
+        messages = decoded(_payloads(day, channel, Stream.INCREMENTAL))
+        at = (first.seq_version, first.seq_num)
+        for checkpoint in others:
+            while at < (checkpoint.seq_version, checkpoint.seq_num):
+                number, kind, fields = next(messages)
+                at = (at[0] + 1, 0) if kind == "4" else (at[0], number)
+                figures.take(kind, fields)
+            for security_id, truth in checkpoint.instruments.items():
+                for name, wanted in filter(None, map(_told, truth.statistics)):
+                    if name in figures.known.get(security_id, {}):
+                        assert figures.known[security_id][name] == wanted
+                        compared[name] += 1
+                for statistic in truth.statistics:
+                    if isinstance(statistic, e.ExecutionStatistics) and security_id in figures.volumes:
+                        assert figures.volumes[security_id] == statistic.volume
+                        compared["volume"] += 1
+            for phase in checkpoint.phases:
+                if phase.group in figures.phases:
+                    assert figures.phases[phase.group] == str(int(phase.phase))
+                    compared["phase"] += 1
+        traded = [each.update for each in day.updates if each.channel == channel]
+        wanted = {
+            (t.security_id, str(t.trade_id)): (t.price, t.size) for t in traded if isinstance(t, e.Trade)
+        }
+        busts = {(t.security_id, str(t.trade_id)) for t in traded if isinstance(t, e.TradeBusted)}
+        assert figures.trades == wanted
+        assert figures.busted == busts
+        compared["trade"] += len(wanted)
+    assert min(compared[name] for name in ("4", "7", "8", "9", "volume", "phase", "trade")) > 5
+    assert compared["45"]
+
+
+def test_the_truth_says_where_each_trade_is(day: MemoryDay) -> None:
+    channel = _channels(day, "mbo")[-1]
+    sent: dict[tuple[int, int], Mapping[str, Any]] = {}
+    version = _checkpoints(day, channel)[0].seq_version
+    for number, kind, fields in decoded(_payloads(day, channel, Stream.INCREMENTAL)):
+        version += kind == "4"
+        sent[version, 0 if kind == "4" else number] = fields
+    trades = [each for each in day.updates if each.channel == channel and isinstance(each.update, e.Trade)]
+    assert len(trades) > 20
+    for each in trades:
+        assert isinstance(each.update, e.Trade)
+        assert each.seq_version is not None
+        assert each.seq_num is not None
+        assert each.msg_index is not None
+        entry = sent[each.seq_version, each.seq_num]["MDEntries"][each.msg_index]
+        assert entry["TradeID"] == str(each.update.trade_id)
 
 
 def test_binary_says_the_same_bytes_with_fast_beside_it() -> None:

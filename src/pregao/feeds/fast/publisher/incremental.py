@@ -9,7 +9,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from pregao.feeds.fast.publisher import entries as n
 from pregao.feeds.fast.publisher.books import PublishedBooks
@@ -63,6 +63,13 @@ class TradeFigures:
             self.list([update.instrument])
         elif isinstance(update, e.StateChanged) and update.event is StateEvent.SESSION_CHANGE:
             self.start_session(update.security_id)
+
+    def begin(self, updates: Sequence[e.Update]) -> None:
+        """An event tells the volume after it: so that of before its trades is known, corrections or not."""
+        for update in updates:
+            if isinstance(update, e.ExecutionStatistics):
+                traded = (each.size for each in updates if _is_trade_of(each, update.security_id))
+                self._volumes[update.security_id] = update.volume - sum(traded)
 
     def complete(self, entry: n.Entry, trade: e.Trade) -> None:
         security_id = trade.security_id
@@ -138,6 +145,7 @@ class IncrementalStream:
 
     def _send_refresh(self, updates: Sequence[e.Update], now_ns: int, *, sweeps: bool) -> None:
         made: list[n.Entry] = []
+        self.figures.begin(updates)
         for entries in self._entries(updates, sweeps=sweeps):
             if entries is None:
                 self._counts.append(NOT_SENT)
@@ -241,6 +249,10 @@ class IncrementalStream:
 
     def _send(self, template: int, fields: Mapping[str, Any], now_ns: int, entries: int = 1) -> None:
         self.stream.add(self._writer.prepared(template, fields), now_ns, entries)
+
+
+def _is_trade_of(update: e.Update, security_id: int) -> TypeGuard[e.Trade]:
+    return isinstance(update, e.Trade) and update.security_id == security_id
 
 
 def _runs(updates: Sequence[e.Update]) -> Iterator[tuple[Sequence[e.Update], bool]]:
