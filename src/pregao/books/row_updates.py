@@ -186,8 +186,8 @@ def _vwap(row: Row) -> e.VwapPrice:
     return e.VwapPrice(row.security_id, row.price, row.trade_date, row.time_ns, _member(Action, row.action))
 
 
-def _composite(row: Row) -> e.CompositePrice:
-    return e.CompositePrice(row.security_id, wide(row.other), row.low, row.time_ns)
+def _composite(row: Row) -> e.CompositePrices:
+    return e.CompositePrices(row.security_id, wide(row.other), row.low, row.time_ns)
 
 
 def _volatility(row: Row) -> e.VolatilityPrice:

@@ -99,7 +99,8 @@ def add_command(commands: Any) -> None:
     parser.add_argument(
         "--coverage", action="store_true",
         help="print how often everything occurred, packet sizes and, from 50,000 messages on, stylised"
-        " facts beside their ranges: exit status 1 if one is outside",
+        " facts beside their ranges: exit status 1 if one is outside, or if UMDF FIX/FAST was published and"
+        " something of it never occurred",
     )  # fmt: skip
     parser.add_argument("--no-progress", action="store_true", help="no progress bar on stderr")
     parser.set_defaults(run=run)
@@ -131,6 +132,7 @@ def _date(text: str) -> date:
 
 def run(args: argparse.Namespace) -> int:
     from pregao.cli.progress import MessagesBar, Output
+    from pregao.feeds.registry import DEFAULT
     from pregao.simulator import Settings, Simulation
     from pregao.simulator.settings import DEFAULT_VERSION, FIRST_DATE
 
@@ -145,17 +147,23 @@ def run(args: argparse.Namespace) -> int:
         simulation = Simulation(settings, bar.update)
         summary = simulation.run()
     outside: list[str] = []
+    missing: list[str] = []
     if settings.coverage:
-        from pregao.simulator.coverage import coverage, coverage_text, days_facts
+        from pregao.simulator.coverage import coverage, coverage_text, days_facts, occurrences
 
         found = days_facts(simulation, summary)
-        output.data(coverage_text(coverage(simulation, summary), summary, found))
+        rows = coverage(simulation, summary) if settings.system == DEFAULT else []
+        counted = [row for name in args.systems for row in occurrences(summary, name)]
+        output.data(coverage_text([*rows, *counted], summary, found))
         outside = [fact.name for fact in found if not fact.holds]
+        missing = [f"{row.kind} {row.name}" for row in counted if not row.times]
     for line in _summary(summary):
         output.talk(line)
     if outside:
         output.talk(f"pregao: not like a market: {'; '.join(outside)}")
-    return FACTS_OUTSIDE if outside else OK
+    if missing:
+        output.talk(f"pregao: never occurred: {'; '.join(missing)}")
+    return FACTS_OUTSIDE if outside or missing else OK
 
 
 def _summary(summary: "SimulationSummary") -> list[str]:

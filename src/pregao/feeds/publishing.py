@@ -84,6 +84,13 @@ class SequencePoint(NamedTuple):
     next_number: int = 1
 
 
+class DeskChannels(NamedTuple):
+    """Channels of those who tell something beside the engine."""
+
+    lending: int
+    indices: int
+
+
 class OutgoingPacket(NamedTuple):
     """Bytes to send, the same on each of `feeds`; what its header says (number 0 is a heartbeat's), and
     how many messages it has: 0 where it is about the sequence alone. Where messages are the units, `number`
@@ -213,6 +220,7 @@ class PublishingSystem(Protocol):
     versions: tuple[int, ...]  # of its wire: those it can publish
     default_version: int  # of those, where nobody says another
     extra_channels: tuple[int, ...]  # beside those of instruments
+    desks: DeskChannels | None  # None: nothing of clearing, lending and indices is published
 
     def channels_of(self, instrument: Instrument) -> tuple[int, ...]:
         """The channels an instrument is on. `Instrument.channel` is that of Binary UMDF; a system with a
@@ -259,6 +267,23 @@ class DeprecatingSystem(Protocol):
 
     def deprecated_templates(self, version: int) -> Callable[[bytes], bytes]:
         """What puts them into packets of a version, for samples in which everything occurs."""
+
+
+class OccurrenceCounter(Protocol):
+    """Counts what occurs in messages; what may occur and did not has 0."""
+
+    @property
+    def counts(self) -> Mapping[str, int]: ...
+
+    def count(self, payloads: Iterable[bytes]) -> None:
+        """The packets of one stream, in order."""
+
+
+@runtime_checkable
+class CountingSystem(Protocol):
+    """A system whose simulated days must have everything that it can send."""
+
+    def occurrences(self) -> OccurrenceCounter: ...
 
 
 # Several deletions from the top of a book as one (wire versions below 15).

@@ -15,11 +15,15 @@ from pregao.model.updates import (
     ChannelWasReset,
     ClosingPrice,
     CompositePrice,
+    CompositePrices,
     ExecutionStatistics,
     ExecutionSummary,
     HighPrice,
     Imbalance,
     LastTrade,
+    LendingContract,
+    LendingInterest,
+    LendingOffer,
     LevelUpdate,
     LowPrice,
     OpeningPrice,
@@ -29,18 +33,23 @@ from pregao.model.updates import (
     QuantityBand,
     SettlementPrice,
     SideDeleted,
+    StreamTotals,
     TheoreticalPrice,
     Trade,
     TradeBusted,
+    UnderlyingPrice,
+    Volatility,
     VolatilityPrice,
     VwapPrice,
 )
 
 __all__ = [
+    "CLEARING",
     "BookEmptied",
     "ChannelWasReset",
     "ClosingPrice",
     "CompositePrice",
+    "CompositePrices",
     "Definition",
     "Event",
     "ExecutionStatistics",
@@ -49,6 +58,9 @@ __all__ = [
     "Imbalance",
     "IndexValue",
     "LastTrade",
+    "LendingContract",
+    "LendingInterest",
+    "LendingOffer",
     "LevelUpdate",
     "LowPrice",
     "News",
@@ -61,10 +73,13 @@ __all__ = [
     "SettlementPrice",
     "SideDeleted",
     "StateChanged",
+    "StreamTotals",
     "TheoreticalPrice",
     "Trade",
     "TradeBusted",
+    "UnderlyingPrice",
     "Update",
+    "Volatility",
     "VolatilityPrice",
     "VwapPrice",
     "followed_phase",
@@ -148,9 +163,15 @@ Update = (
     OrderUpdate | LevelUpdate | SideDeleted | BookEmptied | ChannelWasReset | Trade | TradeBusted
     | ExecutionSummary | ExecutionStatistics | OpeningPrice | TheoreticalPrice | ClosingPrice | HighPrice
     | LowPrice | LastTrade | SettlementPrice | OpenInterest | Imbalance | PriceBand | QuantityBand
-    | StateChanged | PhaseChanged | Definition | News | IndexValue
-    | VwapPrice | VolatilityPrice | CompositePrice
+    | StateChanged | PhaseChanged | Definition | News | IndexValue | LendingOffer | LendingContract
+    | LendingInterest | StreamTotals | Volatility | CompositePrice | VwapPrice | VolatilityPrice
+    | CompositePrices
 )  # fmt: skip
+
+# Those of the clearing house and of registration systems: no command makes them.
+CLEARING = frozenset(
+    (LendingOffer, LendingContract, LendingInterest, StreamTotals, Volatility, CompositePrice)
+)
 
 
 @record

@@ -165,11 +165,6 @@ class Instrument:
     size_exponent: int = 0
 
 
-def group_number(name: str) -> int:
-    """What rows keep of the name of a security group."""
-    return int.from_bytes(name.encode("latin-1", "replace")[:_GROUP_BYTES], "little", signed=True)
-
-
 def group_name(number: int) -> str:
     """The name of a security group, from the number that rows keep of it: its bytes, the first the lowest."""
     return number.to_bytes(_GROUP_BYTES, "little", signed=True).split(b"\0")[0].decode("latin-1").strip()

@@ -3,14 +3,18 @@ updates and commands as the exchange counted them. What never occurred has a row
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Final, NamedTuple, get_args
 
 from pregao.captures.columns import read_columns
-from pregao.feeds.publishing import PublishingSite
-from pregao.feeds.registry import DEFAULT, load_columns
-from pregao.model.events import LevelUpdate, Update
+from pregao.captures.reader import CaptureReader
+from pregao.codecs.pcap.outcomes import Datagram
+from pregao.feeds.publishing import CountingSystem, PublishingSite
+from pregao.feeds.registry import DEFAULT, load_columns, load_publishing_system
+from pregao.io.captures import open_capture
+from pregao.model.events import CLEARING, LevelUpdate, Update
 from pregao.model.streams import Feed, Stream
-from pregao.simulator.captures import CONTINGENCY_FILES, STREAM_FILES
+from pregao.simulator.captures import CONTINGENCY_FILES, SECOND_LOOP_FILES, STREAM_FILES
 from pregao.simulator.day_truth import DayTruth
 from pregao.simulator.facts import FEWEST_MESSAGES, Fact, facts, facts_text
 from pregao.simulator.outputs import TRUTH_FOLDERS
@@ -76,6 +80,7 @@ def _shares(counts: Sequence[int]) -> list[float]:
     return [100 * count / total for count in counts]
 
 
+_NAMES: Final = STREAM_FILES | CONTINGENCY_FILES | SECOND_LOOP_FILES
 # The same again: B is as A, and C says what A says in its own numbers.
 _AGAIN: Final = (STREAM_FILES[Stream.INCREMENTAL, Feed.B], *CONTINGENCY_FILES.values())
 
@@ -98,7 +103,8 @@ def coverage(simulation: Simulation, summary: SimulationSummary, system: str = D
     expected = load_columns(system).vocabulary(simulation.settings.version)
     rows = [CoverageRow("template", name, templates[name]) for name in expected.messages]
     rows += [CoverageRow("value", name, values[name]) for name in expected.values]
-    kinds = [each for each in get_args(Update) if each is not LevelUpdate]  # levels: other systems
+    others = {LevelUpdate, *CLEARING}  # of other systems
+    kinds = [each for each in get_args(Update) if each not in others]
     rows += [CoverageRow("event", each.__name__, summary.kinds[each]) for each in kinds]
     rows += [
         CoverageRow("command", each.__name__, summary.commands[each])
@@ -107,6 +113,28 @@ def coverage(simulation: Simulation, summary: SimulationSummary, system: str = D
     return rows + [
         CoverageRow("rejection", name, count) for name, count in sorted(summary.rejections.items())
     ]
+
+
+def occurrences(summary: SimulationSummary, system: str) -> list[CoverageRow]:
+    """The table of a system that counts by itself (`CountingSystem`), from what it wrote; none of others."""
+    found = load_publishing_system(system)
+    if not isinstance(found, CountingSystem):
+        return []
+    counter = found.occurrences()
+    first = [folder for folder in summary.folders if folder.parent.name != system]
+    folders = [folder for folder in summary.beside if folder.parent.name == system] or first
+    again = tuple(_NAMES[key] for key in _NAMES if key[1] is not Feed.A)
+    for path in (path for folder in folders for path in sorted(folder.glob("*.pcap"))):
+        if not path.stem.endswith(again):
+            counter.count(_payloads(path))
+    return [CoverageRow(system, name, times) for name, times in counter.counts.items()]
+
+
+def _payloads(path: Path) -> Iterator[bytes]:
+    with open_capture(path) as source:
+        for item in CaptureReader(str(path)).read(source):
+            if isinstance(item, Datagram):
+                yield bytes(item.payload)
 
 
 def days_facts(simulation: Simulation, summary: SimulationSummary) -> list[Fact]:

@@ -120,7 +120,7 @@ class _MemoryCapture:
 
 class _MemoryTruth:
     def __init__(self, day: MemoryDay, venue: Venue) -> None:
-        self._day, self._trading_state = day, venue.engine.trading_state
+        self._day, self._engine = day, venue.engine
 
     def record(self, line: PublishingLine, told: PublishedUpdate) -> None:
         columns = zip(told.events, told.versions, told.numbers, told.indexes, told.updates, strict=True)
@@ -133,7 +133,8 @@ class _MemoryTruth:
         for security_id in security_ids:
             book = books.book(security_id)
             if book is not None:
-                state = self._trading_state(security_id)
+                traded = security_id in self._engine.floor.markets
+                state = self._engine.trading_state(security_id) if traded else State.CLOSE
                 found[security_id] = InstrumentTruth(publisher.rpt_seq(security_id), *book, state)
         point = publisher.point(Stream.INCREMENTAL)
         self._day.checkpoints.append(

@@ -11,12 +11,14 @@ from time import perf_counter
 from typing import Final
 
 from pregao.exchange.catalogues.rules import Catalogue
+from pregao.exchange.clearing import EVERY_NS
 from pregao.exchange.flow.paths import TRADING_DAY_NS
 from pregao.exchange.flow.settings import FlowSettings
 from pregao.feeds.publishing import PublishingSite, PublishingSystem, SequencePoint
 from pregao.feeds.registry import load_publishing_system
 from pregao.model.local_time import local_midnight_ns
 from pregao.model.streams import Stream
+from pregao.simulator.desks import Desks, books_of, clearing_of
 from pregao.simulator.driver import Driver, Task
 from pregao.simulator.fault_plan import AppliedFault, DayOfFaults
 from pregao.simulator.faults import parse_faults
@@ -28,7 +30,7 @@ from pregao.simulator.pace import DayClock, paces, slices, squeezed, with_bursts
 from pregao.simulator.relisting import Relisting
 from pregao.simulator.routing import routing_of
 from pregao.simulator.settings import Settings, as_date, starts_week
-from pregao.simulator.venue import ChannelBooks, Venue, default_catalogue
+from pregao.simulator.venue import Venue, default_catalogue
 
 # The garbage collector while a simulation runs.
 #
@@ -57,6 +59,7 @@ def calm_collector() -> Iterator[None]:
 _BEFORE_MESSAGES = 6_000  # of the day before the first, so that there are orders to carry over
 _BRIEF_IN_SHORT_DAYS = 0.1  # of the orders
 _OWN_VERSIONS = 500  # from where the contingency site counts its sequenceVersions
+_DESKS_OF_SHORT_DAYS: Final = 4
 Watch = Callable[[int, int], None]  # messages made, and wanted
 
 
@@ -100,6 +103,7 @@ class Simulation:
         systems = [load_publishing_system(name) for name in (settings.system, *settings.beside)]
         parts = [routing_of(catalogue, [system]) for system in systems]
         self._routing = routing_of(catalogue, systems)
+        self.clearing = clearing_of(self.venue)
         self.lines = [
             self._line(system, channel, before, len(part.channels))
             for system, part in zip(systems, parts, strict=True)
@@ -117,7 +121,7 @@ class Simulation:
         """`channels` is how many the system has."""
         settings, venue = self.settings, self.venue
         version = settings.version if system.name == settings.system else system.default_version
-        books = ChannelBooks(channel, venue.catalogue, self._routing, venue.engine, venue.desk)
+        books = books_of(system, channel, venue, self._routing, self.clearing)
         week = as_date(trade_date).isocalendar().week
 
         def line(site: PublishingSite, epoch: int, standby: PublishingLine | None = None) -> PublishingLine:
@@ -210,7 +214,20 @@ class Simulation:
         if self.settings.relistings:
             relisting = Relisting(driver, self.settings.seed + trade_date)
             tasks += relisting.tasks(self.settings.relistings, start_ns, clock.ends_ns)
+        tasks += self._desk_tasks(clock)
         driver.start(venue.day(trade_date, clock.squeeze), tasks, start_ns)
+
+    def _desk_tasks(self, clock: DayClock) -> list[Task]:
+        """Clearing, lending and indices, in time; in a short day not as often as its clock would have it."""
+        desks = Desks(self.venue, self.clearing, self.lines)
+        if not desks.lines:
+            return []
+        every_ns = (
+            EVERY_NS if clock.squeeze == 1 else max(_DESKS_OF_SHORT_DAYS * EVERY_NS // clock.squeeze, 1)
+        )
+        return [
+            (at_ns, desks.publish) for at_ns in range(clock.starts_ns + every_ns, clock.ends_ns, every_ns)
+        ]
 
     def _week_starter(self, line: PublishingLine) -> Callable[[int], None]:
         def start(now_ns: int) -> None:

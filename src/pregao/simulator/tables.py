@@ -17,8 +17,8 @@ from pregao.model.instruments import Instrument
 
 ROWS = 4_096  # made into Arrow at a time: objects that die young cost least
 _ROW_GROUP_BYTES = 16 << 20
-_STRINGS = frozenset(("group", "exchange", "headline", "text", "language", "url", "symbol"))
-_FLAGS = frozenset(("implied", "recovery", "forward", "complete"))
+_STRINGS = frozenset(("group", "exchange", "headline", "text", "language", "url", "symbol", "stream"))
+_FLAGS = frozenset(("implied", "recovery", "forward", "complete", "certified", "is_intention"))
 _PLACE = ("channel", "event", "seq_version", "seq_num", "msg_index")
 
 # A definition's instrument is in the instrument list; here is what tells which.
@@ -26,6 +26,10 @@ _GETTERS: dict[type, tuple[tuple[str, ...], Callable[[Any], Any]]] = {
     e.Definition: (
         ("security_id", "symbol", "action"),
         attrgetter("instrument.security_id", "instrument.symbol", "action"),
+    ),
+    e.CompositePrice: (
+        ("security_id", "sequence", "time_ns", "parts"),
+        lambda update: (update.security_id, update.sequence, update.time_ns, len(update.parts)),
     ),
     e.ChannelWasReset: (("time_ns",), lambda update: (update.time_ns,)),  # its channel is in its place
 }

@@ -193,6 +193,9 @@ class Truth:
         """The books and statistics of some instruments of a channel, as of its last packet."""
         point = line.publisher.point(Stream.INCREMENTAL)
         at = (line.channel, point.version, point.next_number - 1, line.events)
+        if not line.books.of_engine:  # lending and indices
+            self._taken.append((*at, now_ns, 0))
+            return
         self._details.checkpoint(at, line, security_ids)
         count = 0
         for security_id in security_ids:

@@ -165,6 +165,8 @@ class ChannelBooks:
     """Books, bands, auctions and session statistics are the engine's own. What the engine only tells
     (closing and settlement prices, open interest, times of phases) is kept as it was told."""
 
+    of_engine = True  # its books are those of the engine's markets
+
     def __init__(
         self, channel: int, catalogue: Catalogue, routing: Routing | JointRouting, engine: Engine, desk: Desk
     ) -> None:

@@ -75,6 +75,7 @@ class BinaryUmdf(BinaryDecoding):
     versions = (7, 8, 9, 10, 15, 16, 17)
     default_version = 16
     extra_channels = ()
+    desks = None
 
     def __init__(self, schema: Schema | None = None) -> None:
         self._schema = schema

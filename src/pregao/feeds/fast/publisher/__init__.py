@@ -3,6 +3,7 @@
 datagrams    encoded messages -> numbered chunks in datagrams of one stream, with heartbeats
 levels       orders -> price levels, and what a book of so many levels has to be told (MBP, TOB)
 entries      one update of the model -> one entry of 35=X or 35=W
+desks        the same of clearing, lending and indices
 listings     instruments (35=y), phases and states (35=f), news (35=B)
 incremental  events -> messages: RptSeq, running volumes, what an event is
 loops        the definition and the snapshot stream

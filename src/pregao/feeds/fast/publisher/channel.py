@@ -51,7 +51,9 @@ class FastPublisher:
         rpt_seqs: Mapping[int, int] | None = None,
         booked: Iterable[int] = (),
         listener: Listener | None = None,
+        stream_id: str | None = None,
     ) -> None:
+        """`stream_id`: the one MDStreamID that the channel has."""
         self.channel, self._source, self._recovery_ns = channel, source, paces.recovery_ns
         self._out: list[OutgoingPacket] = []
         writer = self._writer = MessageWriter(templates)
@@ -66,7 +68,7 @@ class FastPublisher:
         books.start(source)
         self.incremental = IncrementalStream(
             channel, stream(Stream.INCREMENTAL, start), writer, books, rpt_seqs=rpt_seqs, booked=booked,
-            listener=listener,
+            listener=listener, stream_id=stream_id,
         )  # fmt: skip
         self.incremental.figures.list(source.definitions())
         definitions = DefinitionLoop(source, writer, channel, depth)

@@ -28,11 +28,13 @@ Entry = dict[str, Any]
 _DAY_NS: Final = 86_400 * 1_000_000_000
 _HUNDRED: Final = 100
 ELECTRONIC: Final = "E"
+INDEX: Final = "N"
+LENDING: Final = "L"
 _TERMO: Final = "T"
 _ALL: Final = "A"
 _CLOSINGS: Final = {PriceOrigin.DAILY: 0, PriceOrigin.EXPECTED: 3, PriceOrigin.PREVIOUS_DAY: 4}
-_SIDES: Final = {Side.BUY: "0", Side.SELL: "1"}
-_FIRMS: Final = {Side.BUY: "MDEntryBuyer", Side.SELL: "MDEntrySeller"}
+SIDES: Final = {Side.BUY: "0", Side.SELL: "1"}
+FIRMS: Final = {Side.BUY: "MDEntryBuyer", Side.SELL: "MDEntrySeller"}
 _CONDITIONS: Final = (
     (TradeCondition.OPENING_PRICE, "R"), (TradeCondition.CROSSED, "X"),
     (TradeCondition.LAST_AT_SAME_PRICE, "L"), (TradeCondition.ON_BEHALF, "2"),
@@ -81,7 +83,7 @@ def head(kind: str, security_id: int, time_ns: int) -> Entry:
 
 def order_entry(update: e.OrderUpdate) -> Entry:
     """An order of an MBO book (9.1). A delete has neither price nor size."""
-    entry = head(_SIDES[update.side], update.security_id, update.transact_ns)
+    entry = head(SIDES[update.side], update.security_id, update.transact_ns)
     entry["MDUpdateAction"] = int(update.action)
     entry["MDEntryPositionNo"] = update.position
     entry["OrderID"] = str(update.order_id)
@@ -94,7 +96,7 @@ def order_entry(update: e.OrderUpdate) -> Entry:
 
 
 def snapshot_order(order: BookOrder, side: Side, position: int, security_id: int) -> Entry:
-    entry = head(_SIDES[side], security_id, order.transact_ns)
+    entry = head(SIDES[side], security_id, order.transact_ns)
     entry["MDEntryPositionNo"] = position
     entry["OrderID"] = str(order.order_id)
     _add_order(entry, order, side)
@@ -108,14 +110,14 @@ def _add_order(entry: Entry, order: BookOrder, side: Side) -> None:
     entry["MDInsertDate"] = day_number(order.inserted_ns // _DAY_NS)
     entry["MDInsertTime"] = clock_number(order.inserted_ns)
     if order.firm is not None:
-        entry[_FIRMS[side]] = str(order.firm)
+        entry[FIRMS[side]] = str(order.firm)
     if order.implied:
         entry["QuoteCondition"] = "K"
 
 
 def side_entry(update: e.SideDeleted) -> Entry:
     """Delete Thru names position 1, and means the side (9.5)."""
-    entry = head(_SIDES[update.side], update.security_id, update.transact_ns)
+    entry = head(SIDES[update.side], update.security_id, update.transact_ns)
     entry["MDUpdateAction"] = int(update.action)
     entry["MDEntryPositionNo"] = update.position or 1
     return entry
@@ -123,7 +125,7 @@ def side_entry(update: e.SideDeleted) -> Entry:
 
 def level_entry(told: Told, security_id: int, time_ns: int, *, recovery: bool = False) -> Entry:
     """A level of an MBP or TOB book (9.2, 9.3)."""
-    entry = head(_SIDES[told.side], security_id, time_ns)
+    entry = head(SIDES[told.side], security_id, time_ns)
     entry["MDUpdateAction"] = int(told.action)
     entry["MDEntryPositionNo"] = told.position
     if told.row is not None:
@@ -134,7 +136,7 @@ def level_entry(told: Told, security_id: int, time_ns: int, *, recovery: bool = 
 
 
 def snapshot_level(row: Row, side: Side, position: int, security_id: int, time_ns: int) -> Entry:
-    entry = head(_SIDES[side], security_id, time_ns)
+    entry = head(SIDES[side], security_id, time_ns)
     entry["MDEntryPositionNo"] = position
     _add_level(entry, row)
     return entry
@@ -210,7 +212,7 @@ def totals_entry(update: e.ExecutionStatistics) -> Entry:
     return entry
 
 
-def _opening(update: e.OpeningPrice) -> Entry:
+def opening_entry(update: e.OpeningPrice) -> Entry:
     entry = head("4", update.security_id, update.time_ns)
     entry |= {"MDUpdateAction": int(update.action), "MDStreamID": ELECTRONIC, "OpenCloseSettlFlag": 0}
     if update.action is Action.DELETE:
@@ -221,7 +223,7 @@ def _opening(update: e.OpeningPrice) -> Entry:
     return entry
 
 
-def _theoretical(update: e.TheoreticalPrice) -> Entry:
+def theoretical_entry(update: e.TheoreticalPrice) -> Entry:
     """286=5 makes it theoretical; no stream is told (10.4)."""
     entry = head("4", update.security_id, update.time_ns)
     entry |= {"MDUpdateAction": int(update.action), "OpenCloseSettlFlag": int(PriceOrigin.THEORETICAL)}
@@ -232,7 +234,7 @@ def _theoretical(update: e.TheoreticalPrice) -> Entry:
     return entry
 
 
-def _closing(update: e.ClosingPrice) -> Entry:
+def closing_entry(update: e.ClosingPrice) -> Entry:
     entry = head("5", update.security_id, update.time_ns)
     entry |= {"MDUpdateAction": int(Action.NEW), "MDStreamID": ELECTRONIC}
     entry["MDEntryPx"] = fine_price(update.price_fine)
@@ -244,7 +246,7 @@ def _closing(update: e.ClosingPrice) -> Entry:
     return entry
 
 
-def _settlement(update: e.SettlementPrice) -> Entry:
+def settlement_entry(update: e.SettlementPrice) -> Entry:
     """Of today (1) or of the day before (4); 272 and 273 are those of the message (10.6)."""
     previous = update.origin is PriceOrigin.PREVIOUS_DAY
     return head("6", update.security_id, update.time_ns) | {
@@ -255,7 +257,7 @@ def _settlement(update: e.SettlementPrice) -> Entry:
     }  # fmt: skip
 
 
-def _extreme(kind: str) -> Callable[[Any], Entry]:
+def extreme_entry(kind: str) -> Callable[[Any], Entry]:
     def entry_of(update: e.HighPrice | e.LowPrice) -> Entry:
         entry = head(kind, update.security_id, update.time_ns)
         entry |= {"MDUpdateAction": int(update.action), "MDStreamID": ELECTRONIC}
@@ -266,7 +268,7 @@ def _extreme(kind: str) -> Callable[[Any], Entry]:
     return entry_of
 
 
-def _imbalance(update: e.Imbalance) -> Entry:
+def imbalance_entry(update: e.Imbalance) -> Entry:
     entry = head("A", update.security_id, update.time_ns) | {"MDUpdateAction": int(update.action)}
     if update.action is Action.DELETE:
         return entry
@@ -276,14 +278,14 @@ def _imbalance(update: e.Imbalance) -> Entry:
     return entry
 
 
-def _open_interest(update: e.OpenInterest) -> Entry:
+def open_interest_entry(update: e.OpenInterest) -> Entry:
     entry = head("C", update.security_id, update.time_ns)
     return entry | {
         "MDUpdateAction": int(Action.NEW), "MDStreamID": ELECTRONIC, "MDEntrySize": update.size,
     }  # fmt: skip
 
 
-def _price_band(update: e.PriceBand) -> Entry:
+def price_band_entry(update: e.PriceBand) -> Entry:
     entry = head("g", update.security_id, update.time_ns) | {"MDUpdateAction": int(Action.NEW)}
     if update.type is None:
         if update.reference_fine is not None:
@@ -300,21 +302,12 @@ def _price_band(update: e.PriceBand) -> Entry:
     return entry
 
 
-def _quantity_band(update: e.QuantityBand) -> Entry:
+def quantity_band_entry(update: e.QuantityBand) -> Entry:
     entry = head("h", update.security_id, update.time_ns) | {"MDUpdateAction": int(Action.NEW)}
     for name, value in (("AvgDailyTradedQty", update.average_daily), ("MaxTradeVol", update.largest_order)):
         if value is not None:
             entry[name] = value
     return entry
-
-
-# What one entry says by itself, in incremental messages and in snapshots alike.
-STATISTICS: Final[dict[type, Callable[[Any], Entry]]] = {
-    e.OpeningPrice: _opening, e.TheoreticalPrice: _theoretical, e.ClosingPrice: _closing,
-    e.SettlementPrice: _settlement, e.HighPrice: _extreme("7"), e.LowPrice: _extreme("8"),
-    e.Imbalance: _imbalance, e.OpenInterest: _open_interest, e.PriceBand: _price_band,
-    e.QuantityBand: _quantity_band,
-}  # fmt: skip
 
 
 def as_snapshot(entry: Entry) -> Entry:

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeGuard
 from pregao.feeds.fast.publisher import entries as n
 from pregao.feeds.fast.publisher.books import PublishedBooks
 from pregao.feeds.fast.publisher.datagrams import MessageStream
+from pregao.feeds.fast.publisher.desks import STATISTICS, is_lending, set_stream
 from pregao.feeds.fast.publisher.listings import instrument_entry, news_fields, status_fields
 from pregao.feeds.fast.publisher.writing import LIST, MessageWriter
 from pregao.feeds.publishing import NOT_SENT, Listener
@@ -102,6 +103,7 @@ class IncrementalStream:
         rpt_seqs: Mapping[int, int] | None = None,
         booked: Iterable[int] = (),
         listener: Listener | None = None,
+        stream_id: str | None = None,
     ) -> None:
         self.stream, self.books = stream, books
         self.booked = set(booked)  # instruments whose orders were told
@@ -110,6 +112,7 @@ class IncrementalStream:
         self.tells_last_trades = False  # at a week's start; after a bust only 7, 8 and 9 come (13.4)
         self._channel, self._writer, self._listener = channel, writer, listener
         self._rpt_seqs: dict[int, int] = dict(rpt_seqs or {})
+        self.stream_id = stream_id
         self._instant_ns = 0
         self._counts: list[int] = []
 
@@ -153,6 +156,7 @@ class IncrementalStream:
             self._counts.append(len(entries))
             made += entries
         for entry in made:
+            set_stream(entry, self.stream_id)
             self._number(entry)
         for first in range(0, len(made), MOST_ENTRIES):
             self._refresh(made[first : first + MOST_ENTRIES], now_ns)
@@ -168,7 +172,7 @@ class IncrementalStream:
         template = REFRESH
         if any("PriceDelta" in entry for entry in made):
             template = VOLATILITY_REFRESH
-        elif any("BTBCertIndicator" in entry or "BTBContractInfo" in entry for entry in made):
+        elif any(is_lending(entry) for entry in made):
             template = LENDING_REFRESH
         self.stream.add(self._writer.refresh(template, made[0]["MDEntryDate"], made), now_ns, len(made))
 
@@ -203,8 +207,8 @@ class IncrementalStream:
             return [n.exchange_last_entry(update)]
         if isinstance(update, e.BookEmptied):
             return [n.empty_book_entry(update.security_id, update.time_ns)]
-        if kind in n.STATISTICS:
-            return [n.STATISTICS[kind](update)]
+        if kind in STATISTICS:
+            return [STATISTICS[kind](update)]
         return None
 
     # Everything else

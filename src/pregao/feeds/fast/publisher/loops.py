@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from pregao.feeds.fast.publisher import entries as n
 from pregao.feeds.fast.publisher.datagrams import MessageStream
+from pregao.feeds.fast.publisher.desks import STATISTICS, is_lending, set_stream
 from pregao.feeds.fast.publisher.incremental import LISTED, IncrementalStream
 from pregao.feeds.fast.publisher.levels import whole_side
 from pregao.feeds.fast.publisher.listings import instrument_entry
@@ -155,7 +156,9 @@ class SnapshotLoop:
             "RptSeq": self._incremental.rpt_seq(security_id) or 0,
             "SecurityID": security_id,
         }
-        wide = any("BTBCertIndicator" in each or "PriceDelta" in each for each in entries)
+        for entry in entries:
+            set_stream(entry, self._incremental.stream_id)
+        wide = any(is_lending(each) or "PriceDelta" in each for each in entries)
         template = WIDE_SNAPSHOT if wide else SNAPSHOT
         return self._writer.snapshot(template, fields, [n.as_snapshot(entry) for entry in entries])
 
@@ -168,8 +171,8 @@ class SnapshotLoop:
                 made.append(n.exchange_last_entry(update))
             elif isinstance(update, e.ExecutionStatistics):
                 made += [n.totals_entry(update)] + ([n.vwap_entry(update)] if update.vwap is not None else [])
-            elif type(update) in n.STATISTICS:
-                made.append(n.STATISTICS[type(update)](update))
+            elif type(update) in STATISTICS:
+                made.append(STATISTICS[type(update)](update))
         phase = phases.get(self._groups.get(security_id, ("", "")))
         status = _status(security_id, phase, book.state)
         return [*made, status] if status is not None else made

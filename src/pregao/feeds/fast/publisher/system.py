@@ -5,9 +5,19 @@ from typing import Final
 
 from pregao.codecs.fast import Templates
 from pregao.feeds.fast.chunks import HEADER
+from pregao.feeds.fast.publisher import entries as n
 from pregao.feeds.fast.publisher.books import TOP
 from pregao.feeds.fast.publisher.channel import FastPublisher
-from pregao.feeds.publishing import BookSource, Habits, Listener, Paces, PublishingSite, SequencePoint
+from pregao.feeds.fast.publisher.coverage import Occurrences
+from pregao.feeds.publishing import (
+    BookSource,
+    DeskChannels,
+    Habits,
+    Listener,
+    Paces,
+    PublishingSite,
+    SequencePoint,
+)
 from pregao.model.errors import ConfigurationError
 from pregao.model.events import IndexValue, News, Update
 from pregao.model.instruments import Instrument
@@ -17,6 +27,7 @@ from pregao.model.streams import Feed, Stream
 BY_ORDER: Final = 100
 BY_LEVEL: Final = 130
 BEST_LEVEL: Final = 160
+LENDING: Final = 61
 INDICES: Final = 62
 NEWS: Final = 63
 # So that none is above 255, and each says by its number what it carries.
@@ -30,7 +41,8 @@ class FastPublishing:
 
     versions = (2,)  # UMDF 2
     default_version = 2
-    extra_channels = (INDICES, NEWS)
+    extra_channels = (LENDING, INDICES, NEWS)
+    desks = DeskChannels(LENDING, INDICES)
 
     @property
     def templates(self) -> Templates:
@@ -51,6 +63,9 @@ class FastPublishing:
     def feeds(self, site: PublishingSite, stream: Stream) -> tuple[Feed, ...]:
         """A and B carry all three streams (5.2.3)."""
         return site.incremental
+
+    def occurrences(self) -> Occurrences:
+        return Occurrences(self.templates)
 
     def point_of(self, payload: bytes) -> SequencePoint:
         """The number of its first message; nothing says the sequence."""
@@ -80,6 +95,7 @@ class FastPublishing:
             channel, self.templates, source, depth=depth_of(channel, (habits or _HABITS).levels),
             feeds=site.incremental, now_ns=now_ns, paces=paces or Paces(heartbeat_ns=10 * 1_000_000_000),
             start=start, loops=loops, rpt_seqs=rpt_seqs, booked=booked, listener=listener,
+            stream_id=n.INDEX if channel == INDICES else None,
         )  # fmt: skip
 
 

@@ -1,0 +1,113 @@
+"""Clearing, lending and indices beside the engine, published by the systems that have channels for them."""
+
+from collections.abc import Mapping, Sequence
+
+from pregao.exchange.clearing import Clearing, Teller
+from pregao.feeds.publishing import PublishingSystem
+from pregao.model import events as e
+from pregao.model.instruments import Instrument
+from pregao.model.market import Side
+from pregao.simulator.line import PublishingLine
+from pregao.simulator.routing import JointRouting, Routing
+from pregao.simulator.venue import OBSERVED, BookView, ChannelBooks, Resting, Venue
+
+
+def clearing_of(venue: Venue) -> Clearing:
+    desk = venue.desk
+    return Clearing(
+        venue.catalogue, venue.engine.floor.markets, desk.figures, desk.indices.states, venue.seed
+    )
+
+
+class DeskBooks(ChannelBooks):
+    """The market of a channel of lending or of indices, for its loops. It has no phases."""
+
+    of_engine = False
+
+    def __init__(
+        self, channel: int, venue: Venue, routing: Routing | JointRouting, clearing: Clearing, teller: Teller
+    ) -> None:
+        super().__init__(channel, venue.catalogue, routing, venue.engine, venue.desk)
+        self._clearing, self._teller = clearing, teller
+
+    def definitions(self) -> Sequence[Instrument]:
+        if self._teller is Teller.INDICES:
+            return list(self._clearing.indices.values())
+        listed = (self._markets.get(each) for each in self._clearing.lent)
+        return [market.instrument for market in listed if market is not None]
+
+    def phases(self) -> Sequence[e.PhaseChanged]:
+        return ()
+
+    def instruments(self) -> Sequence[int]:
+        return [each.security_id for each in self.definitions()]
+
+    def book(self, security_id: int) -> BookView | None:
+        told: list[e.Update] = list(self._clearing.newest.get(security_id, {}).values())
+        if self._teller is Teller.LENDING:
+            lent = self._clearing.lent[security_id]
+            for side in (Side.BUY, Side.SELL):
+                told += [_standing(offer, place) for place, offer in enumerate(lent.sides[side], 1)]
+        nobody: list[Resting] = []
+        return BookView(nobody, nobody, told, None)
+
+
+def _standing(offer: e.LendingOffer, position: int) -> e.LendingOffer:
+    return e.LendingOffer(
+        offer.security_id, offer.action, offer.side, offer.order_id, offer.rate, offer.size, position,
+        offer.time_ns, offer.firm, offer.expires, offer.early_termination, offer.certified,
+    )  # fmt: skip
+
+
+def teller_of(system: PublishingSystem, channel: int) -> Teller:
+    if system.desks is None or channel not in system.desks:
+        return Teller.INSTRUMENTS
+    return Teller.LENDING if channel == system.desks.lending else Teller.INDICES
+
+
+def books_of(
+    system: PublishingSystem,
+    channel: int,
+    venue: Venue,
+    routing: Routing | JointRouting,
+    clearing: Clearing,
+) -> ChannelBooks:
+    teller = teller_of(system, channel)
+    if teller is Teller.INSTRUMENTS:
+        return ChannelBooks(channel, venue.catalogue, routing, venue.engine, venue.desk)
+    return DeskBooks(channel, venue, routing, clearing, teller)
+
+
+class Desks:
+    """Asks `clearing` in time, and gives what it tells to the lines that carry it."""
+
+    def __init__(self, venue: Venue, clearing: Clearing, lines: Sequence[PublishingLine]) -> None:
+        self._venue, self._clearing = venue, clearing
+        self.lines = [line for line in lines if line.system.desks is not None]
+        self._by_teller = {
+            teller: [line for line in self.lines if teller_of(line.system, line.channel) is teller]
+            for teller in (Teller.LENDING, Teller.INDICES)
+        }
+
+    def publish(self, now_ns: int) -> None:
+        markets = self._venue.engine.floor.markets
+        state = self._venue.engine.trading_state
+        states = {security_id: state(security_id) for security_id in markets}
+        date = max(market.trade_date for market in markets.values())
+        for teller, event in self._clearing.events(now_ns, date, states):
+            for line in self._lines(teller, event, self._by_teller):
+                line.books.now_ns = now_ns
+                for update in event.updates:
+                    if type(update) in OBSERVED:
+                        line.books.observe(update)
+                for site in line.sites:
+                    site.publish(event, site.send_at(now_ns))
+
+    def _lines(
+        self, teller: Teller, event: e.Event, desks: Mapping[Teller, Sequence[PublishingLine]]
+    ) -> Sequence[PublishingLine]:
+        if teller is not Teller.INSTRUMENTS:
+            return desks[teller]
+        security_id = getattr(event.updates[0], "security_id", 0)
+        instrument = self._venue.engine.floor.markets[security_id].instrument
+        return [line for line in self.lines if line.channel in line.system.channels_of(instrument)]
