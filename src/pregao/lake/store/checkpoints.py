@@ -125,9 +125,9 @@ class Checkpoint:
         with named(self.name):
             groups = [each for each in range(self._file.num_row_groups) if self._may_hold(each, wanted)]
         for group in groups:
-            yield self._group(group)
+            yield self.read_group(group)
 
-    def _group(self, group: int) -> Any:
+    def read_group(self, group: int) -> Any:
         if group not in self._read:
             with named(self.name):
                 rows = self._file.read_row_group(group, columns=[f"add.{name}" for name in ADDED.names])
@@ -143,7 +143,7 @@ class Checkpoint:
                 continue
             figures = self._figures(group, partition)
             is_one = figures is not None and figures[0] == figures[1]
-            yield (figures[0], None) if figures is not None and is_one else (None, self._group(group))
+            yield (figures[0], None) if figures is not None and is_one else (None, self.read_group(group))
 
     def _may_hold(self, group: int, wanted: Sequence[Condition]) -> bool:
         if not self._has_files(group):
