@@ -70,42 +70,66 @@ def _seen(location: Location) -> tuple[int, int]:
     return lake.arrow("orders").num_rows, lake.arrow("trades").num_rows
 
 
+def _commit_losing(store: FaultyStore, location: Location, number: int) -> list[str]:
+    """A commit of which the answer to that request that writes is lost (0: none); all of its writes."""
+    change = _next(location, 3 + number)
+    store.lose_answer(number)
+    Committer(location).commit(change, Label("build"))
+    writes = list(store.writes)
+    store.heal()
+    lost = writes[number - 1] if 0 < number <= len(writes) else ""
+    assert _seen(location) == (3 + number, 3 + number), lost
+    assert Ledger(location).pending == [], lost
+    return writes
+
+
+def test_an_answer_that_gets_lost_at_a_log_of_a_commit_loses_nothing(
+    store: FaultyStore, location: Location
+) -> None:
+    _first(location)
+    logs = [each for each, name in enumerate(_commit_losing(store, location, 0), 1) if "_delta_log" in name]
+    assert len(logs) == 4  # intents, two tables, commits
+    for number in logs:
+        assert "_delta_log" in _commit_losing(store, location, number)[number - 1]
+    assert [each.number for each in Lake(location).versions()] == list(range(1, 3 + len(logs)))
+
+
+@pytest.mark.long
 def test_an_answer_that_gets_lost_at_any_step_of_a_commit_loses_nothing(
     store: FaultyStore, location: Location
 ) -> None:
     """Every request that writes, in turn, is done and answered with 500: the first of a commit, the second of
     the next one, and so on until one has no more."""
     _first(location)
-    logs = 0
-    for number in count(1):
-        change = _next(location, 3 + number)
-        store.lose_answer(number)
-        version = Committer(location).commit(change, Label("build"))
-        writes = list(store.writes)
-        store.heal()
-        lost = writes[number - 1] if number <= len(writes) else ""
-        assert (version.number, _seen(location)) == (1 + number, (3 + number, 3 + number)), lost
-        assert Ledger(location).pending == [], lost
-        if not lost:
-            break
-        logs += "_delta_log" in lost
-    assert logs == 4  # intents, two tables, commits
+    number = next(each for each in count(1) if len(_commit_losing(store, location, each)) < each)
+    assert number > 4
     assert [each.number for each in Lake(location).versions()] == list(range(1, number + 2))
 
 
-def test_an_answer_that_gets_lost_while_the_logs_are_made_loses_nothing(store: FaultyStore) -> None:
-    for number in count(1):
-        location = Location(f"s3://bucket/lake-{next(NAMES)}")
-        change = Change((_file(location, "trades", 3),))
-        store.lose_answer(number)
-        version = Committer(location).commit(change, Label("build"))
-        writes = list(store.writes)
-        store.heal()
-        lost = writes[number - 1] if number <= len(writes) else ""
-        assert (version.number, Lake(location).arrow("trades").num_rows) == (1, 3), lost
-        if not lost:
-            break
-    assert number > 6
+def _first_commit_losing(store: FaultyStore, number: int) -> list[str]:
+    location = Location(f"s3://bucket/lake-{next(NAMES)}")
+    change = Change((_file(location, "trades", 3),))
+    store.lose_answer(number)
+    version = Committer(location).commit(change, Label("build"))
+    writes = list(store.writes)
+    store.heal()
+    assert (version.number, Lake(location).arrow("trades").num_rows) == (1, 3), (number, writes)
+    return writes
+
+
+def test_an_answer_that_gets_lost_while_a_log_is_made_loses_nothing(store: FaultyStore) -> None:
+    """The logs of intents and commits are made first, that of the table after them."""
+    writes = _first_commit_losing(store, 1)
+    made = [each for each, name in enumerate(writes, 1) if name.endswith("00000000000000000000.json")]
+    assert len(made) >= 3
+    _first_commit_losing(store, made[-1])
+
+
+@pytest.mark.long
+def test_an_answer_that_gets_lost_at_any_step_while_the_logs_are_made_loses_nothing(
+    store: FaultyStore,
+) -> None:
+    assert next(each for each in count(1) if len(_first_commit_losing(store, each)) < each) > 6
 
 
 def test_an_answer_that_gets_lost_while_a_log_gets_new_columns_loses_nothing(

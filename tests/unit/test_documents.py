@@ -4,7 +4,8 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGES = [*ROOT.glob("docs/*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]  # a changelog tells of the past
+# Not the changelog, which tells of the past.
+PAGES = [*ROOT.glob("docs/*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 MENTIONED = re.compile(r"`([\w./-]+\.py)(?:::\w+)?`")
 
 

@@ -126,7 +126,9 @@ def test_one_of_the_library_is_read_too(kit: Kit) -> None:
 def test_only_the_partitions_in_question_are_read(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[int] = []
     real: Callable[..., Any] = Checkpoint.read_group
-    monkeypatch.setattr(Checkpoint, "read_group", lambda self, group: (read.append(group), real(self, group))[1])
+    monkeypatch.setattr(
+        Checkpoint, "read_group", lambda self, group: (read.append(group), real(self, group))[1]
+    )
     log = DeltaLog(kit.location, ORDERS)
     where = {"system": "binary", "trade_date": MONDAY_DATE + timedelta(days=7), "source": "84"}
     assert len(log.files_where(conditions(ORDERS, where))) == 1
