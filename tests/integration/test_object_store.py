@@ -12,7 +12,12 @@ from pregao.cli.main import main
 from pregao.lake.lake import Lake
 from pregao.lake.plan.captures import PieceReader
 from pregao.lake.plan.contents import CaptureForm
+from pregao.lake.plan.index_arrow import to_bytes
+from pregao.lake.plan.ranges import ranges_of
 from pregao.lake.plan.scan import ScanSettings, scan_capture
+from pregao.lake.plan.scanning import Scanning
+from pregao.lake.plan.stored import look
+from pregao.lake.running.runners import InlineRunner
 from pregao.lake.store.deltalog import DeltaLog, FasterError, ready_log
 from pregao.lake.store.location import Location
 from pregao.lake.tables.messages import TRADES
@@ -62,6 +67,17 @@ def lake(store: ObjectStore, stored: str, tmp_path_factory: pytest.TempPathFacto
     assert done.returncode == 0, done.stderr
     assert "lake version 1" in done.stderr
     return place
+
+
+def test_a_large_object_is_scanned_in_ranges(store: ObjectStore, stored: str) -> None:
+    """Each range by requests of its own; nothing is hashed, for the store has a tag."""
+    path = f"{stored}/day/{CHANNEL}_Incremental_FeedA.pcap"
+    settings = ScanSettings(range_bytes=40_000)
+    assert ranges_of(look(path), settings) > 3
+    place = Location(store.uri("indexes"))
+    (index,) = Scanning(place, InlineRunner(), settings).indexes([path], lambda *_: None)
+    assert to_bytes([index]) == to_bytes([scan_capture(path, settings)])
+    assert index.content.startswith("version ")
 
 
 def test_the_tables_are_those_of_a_local_build(lake: str, captures: Path, tmp_path: Path) -> None:
