@@ -23,23 +23,27 @@ _PARTS = (
 
 
 def page(found: ReportFacts) -> str:
-    title = f"Pregão: {found.built.trade_date}"
+    main = tag(
+        "main", health_section(found), activity_section(found.activity), traded_section(found.activity),
+        prices_section(found.prices), depth_section(found.depth), auction_section(found.auctions),
+        delays_section(found.delays), built_section(found.built),
+    )  # fmt: skip
+    return document(f"Pregão: {found.built.trade_date}", found.built.version, _header(found), main)
+
+
+def document(title: str, version: int, *body: Markup) -> str:
+    """A page that needs nothing else."""
     head = tag(
         "head", tag("meta", charset="utf-8"),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
         tag("title", title), tag("style", raw(_file("style.css"))),
     )  # fmt: skip
-    main = tag(
-        "main", health_section(found), activity_section(found.activity), traded_section(found.activity),
-        prices_section(found.prices), depth_section(found.depth), auction_section(found.auctions),
-        delays_section(found.delays), built_section(found.built),
-    )  # fmt: skip
-    foot = tag("footer", f"Made by pregao {__version__} from lake version {found.built.version}.")
+    foot = tag("footer", f"Made by pregao {__version__} from lake version {version}.")
     tip = tag("div", id="tip", aria_hidden="true")
     script = tag("script", raw(_file("script.js")))
-    body = tag("body", _header(found), main, foot, tip, script)
-    return "<!doctype html>\n" + tag("html", head, body, lang="en") + "\n"
+    whole = tag("body", *body, foot, tip, script)
+    return "<!doctype html>\n" + tag("html", head, whole, lang="en") + "\n"
 
 
 def _header(found: ReportFacts) -> Markup:
@@ -93,8 +97,12 @@ def make_report(
     symbol: str | None = None,
 ) -> ReportPage:  # fmt: skip
     """Of the newest trade date, and of the most traded instrument, unless told otherwise."""
+    found = gather(open_lake(path, as_of, system), trade_date, symbol)
+    return ReportPage(page(found), summarise(found))
+
+
+def open_lake(path: str, as_of: int | None, system: str | None) -> Lake:
     lake = Lake(path, as_of=as_of, system=system)
     if len(lake.shown) > 1:
         raise LakeError(f"a report is of one system: choose one of {', '.join(lake.shown)}")
-    found = gather(lake, trade_date, symbol)
-    return ReportPage(page(found), summarise(found))
+    return lake
