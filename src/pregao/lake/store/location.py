@@ -64,7 +64,9 @@ class Location:
 
     def delta_uri(self, table: str) -> str:
         """As deltalake takes it. In a path of this machine it reads %20 as a blank, whatever it is told, and
-        would look for its log in another folder than it writes it to."""
+        would look for its log in another folder than it writes it to. Its writing decodes a name once and its
+        reading twice (1.6): no URL says both. It resolves links and /proc/self/fd first, so they do not help,
+        and it takes no file system of ours for its log."""
         if self.is_local and unquote(self.root) != self.root:
             code = self.root.partition("%")[2][:2]
             raise LakeError(
