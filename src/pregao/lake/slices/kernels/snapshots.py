@@ -10,6 +10,7 @@ from pregao.books.kernels.by_price import bits_of, find_slot
 from pregao.books.kernels.rows import header_of
 from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u32, store_8, store_64
 from pregao.lake.slices.kernels.sampling import BOOK_ONCE, KNOWN_ONCE, STATISTICS_ONCE
+from pregao.lake.slices.kernels.states import NOT_KNOWN
 from pregao.model import rows as r
 from pregao.recovery.instruments import (
     BOOK,
@@ -92,6 +93,8 @@ def _settle(record, books, sync, place, stale):
     if not _is_plain_case(sync, stale) or load_i64(sync, LAST) != rpt_seq:
         return LEFT
     number, orders, count = load_i64(record, NUMBER), load_i64(record, ORDERS), load_i64(record, ORDER_COUNT)
+    if load_u8(header_of(books, number), t.OWN_STATE) == NOT_KNOWN:
+        return LEFT  # the snapshot tells it
     if not same_book(books, number, orders, count):
         return LEFT
     outcome = MATCHED if load_u8(sync, BOOK) == CLEAN else EQUAL
