@@ -17,7 +17,8 @@ from pregao.lake.lake import Lake
 from pregao.lake.running.runners import InlineRunner
 from pregao.lake.store.ledger import Ledger
 from pregao.lake.store.location import Location
-from pregao.lake.streaming.source import BatchReport
+from pregao.lake.streaming.source import BatchReport, StreamSettings
+from pregao.lake.streaming.streamer import Streamer
 from tests.kits.lakes import all_tables, build, make_days
 from tests.kits.streams import SECOND_NS, BuiltDay, KilledError, feed, rotate, streamer
 
@@ -58,6 +59,27 @@ def test_batches_add_up_to_the_build(day: Day, tmp_path: Path) -> None:
     assert not feed(stream, day.files, finish=True).units  # again: nothing
     again = build([day.captures], lake)
     assert (again.units, len(again.unchanged)) == ([], 2)  # the build takes it for its own
+
+
+def test_what_a_task_gets_has_no_symbols_in_it(day: Day, tmp_path: Path) -> None:
+    """They are a file that its slices share, and gone after the batch."""
+    sent: list[bytes] = []
+
+    class Watched(InlineRunner):
+        def run(self, task: Any, items: Any, progress: Any) -> list[Any]:
+            sent.extend(item for item in items if isinstance(item, bytes))
+            return super().run(task, items, progress)
+
+    lake = tmp_path / "lake"
+    settings = StreamSettings(derive=False, piece_packets=16)
+    stream = Streamer(Location(lake), Watched(), tmp_path / "checkpoint", settings)
+    for files in day.periods[:3]:
+        feed(stream, files)
+    symbols = Lake(lake).arrow("orders", columns=["symbol"])["symbol"].unique().to_pylist()
+    assert sent
+    assert symbols
+    assert not any(symbol.encode() in item for symbol in symbols if symbol for item in sent)
+    assert list((lake / "_shared").iterdir()) == []
 
 
 def test_rows_of_earlier_batches_stay_as_they_are(day: Day, tmp_path: Path) -> None:

@@ -102,6 +102,11 @@ class Lake(Questions):
         table = find_table(name)
         return self._pruned(table, conditions(table, where), as_of)
 
+    def greatest(self, name: str, partition: str) -> Any:
+        """The greatest value of a partition column; None: the table has no file."""
+        log = self._log(find_table(name), self.version)
+        return None if log is None else log.greatest(partition)
+
     def table(
         self, name: str, where: Where = None, *, as_of: int | None = None,
         columns: Sequence[str] | None = None,

@@ -114,6 +114,9 @@ class SharedParts:
     ) -> None:
         for path in self._paths:
             forget(path, self._location)
+        if self._location.is_local and self._paths:
+            with suppress(LakeError):
+                self._location.delete_folder(self._folder)
 
 
 def unpack(blob: bytes, location: Location) -> Slice:

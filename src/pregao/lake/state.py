@@ -143,7 +143,7 @@ class LakeState:
     def units_between(self, first: date, last: date) -> dict[UnitKey, UnitRow]:
         """Those of some trade dates."""
         files = self.files(UNITS.name, {TRADE_DATE: (first, last)})
-        return {UnitKey.of_row(row): row for row in self._read_units(files)}
+        return self.rows_in(files)
 
     def _read_units(self, files: Sequence[LiveFile]) -> list[UnitRow]:
         """Files never change, so those that were read before are not read again."""
@@ -162,11 +162,17 @@ class LakeState:
         paths = {file.path for file in files}
         return [dict(row) for path, row in self._known.items() if path in paths]
 
-    def forget_replaced(self) -> None:
-        """Rows that the lake no longer has, of what is known."""
-        live = {file.path for file in self.files(UNITS.name)}
-        for path in [path for path in self._known if path not in live]:
-            del self._known[path]
+    def unit_files(self, recent: timedelta | None = None) -> list[LiveFile]:
+        """Files of `units`: all, or those of so many days up to the newest one of the lake."""
+        newest = None if self._lake is None or recent is None else self._lake.greatest(UNITS.name, TRADE_DATE)
+        where = None if newest is None or recent is None else {TRADE_DATE: (newest - recent, None)}
+        return self.files(UNITS.name, where)
+
+    def unit_files_of(self, key: UnitKey) -> list[LiveFile]:
+        return self.files(UNITS.name, key.where)
+
+    def rows_in(self, files: Sequence[LiveFile]) -> dict[UnitKey, UnitRow]:
+        return {UnitKey.of_row(row): row for row in self._read_units(files)}
 
     def details(self, key: UnitKey) -> set[str]:
         """What findings of a unit say."""
@@ -175,9 +181,9 @@ class LakeState:
         rows = self._lake.arrow("quality", {**key.where, "finding": "DAMAGED_INPUT"}, columns=["detail"])
         return set(rows["detail"].to_pylist())
 
-    def chain(self) -> Chain:
-        """What the units that are in the lake end with."""
-        return Chain.of({key: _ends(key, row) for key, row in self.units.items()})
+    def chain(self, rows: Mapping[UnitKey, UnitRow]) -> Chain:
+        """What units end with."""
+        return Chain.of({key: _ends(key, row) for key, row in rows.items()})
 
     def locate(self, carried: CarriedBooks) -> CarriedBooks:
         """With its files: those of a unit that is in the lake are known to the log."""

@@ -14,6 +14,7 @@ from typing import Final
 
 from pregao.io.clock import WallClock
 from pregao.lake.errors import LakeConflictError, LakeDamagedError
+from pregao.lake.maintenance.leftovers import leftovers
 from pregao.lake.running.runners import InlineRunner, Runner, described
 from pregao.lake.shared_parts import FOLDER as SHARED
 from pregao.lake.store.deltalog import DeltaLog, FasterError
@@ -58,6 +59,7 @@ def vacuum(
     old = _old_versions(ledger, now_ns - keep_ns)
     needed = _needed(location, ledger, set(old))
     unneeded = [(path, size) for path, size in candidates if path not in needed]
+    unneeded += leftovers(location, ledger, set(old), now_ns - grace_ns)
     if not dry_run:
         _forget(location, old)
         _delete(location, [path for path, _ in unneeded], progress, runner)
@@ -113,18 +115,20 @@ def _old_versions(ledger: Ledger, before_ns: int) -> list[int]:
 
 
 def _needed(location: Location, ledger: Ledger, old: set[int]) -> set[str]:
-    """All that a version to be kept, or an intent under way, names."""
+    """All that a version to be kept, or an intent under way, names: what a table had in the oldest of them,
+    and what was added since. So a log is read once, however many versions are kept."""
     needed: set[str] = set()
-    seen: set[tuple[str, int]] = set()
+    spans: dict[str, tuple[int, int]] = {}
     for version in ledger.versions():
         if version.number in old:
             continue
         for table in version.tables.values():
-            key = table.name, table.delta_version
-            if key not in seen and table.name in DATA_TABLES:
-                seen.add(key)
-                log = DeltaLog(location, DATA_TABLES[table.name], table.delta_version)
-                needed.update(f"{table.name}/{file.path}" for file in log.files)
+            first, last = spans.get(table.name, (table.delta_version, table.delta_version))
+            spans[table.name] = min(first, table.delta_version), max(last, table.delta_version)
+    for name, (first, last) in spans.items():
+        if name in DATA_TABLES:
+            paths = DeltaLog(location, DATA_TABLES[name], first).paths_until(last)
+            needed.update(f"{name}/{path}" for path in paths)
     for number in ledger.pending:
         try:
             intent = ledger.intent(number)

@@ -44,16 +44,31 @@ def _silent(done: int, total: int) -> None:
     return
 
 
+def name_of_capture(stored: Stored) -> str:
+    """In the names of its indexes: `vacuum` asks for those of captures that the lake was made from."""
+    return _digest(repr(tuple(stored)))
+
+
+def capture_of(name: str) -> str:
+    """The part of an index's name that says of which capture it is."""
+    return name.partition("-")[0]
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
 class IndexStore:
     """The indexes that a lake has."""
 
     def __init__(self, location: Location, settings: ScanSettings) -> None:
         self._location = location
         chosen = settings.piece_packets, settings.scratch, settings.channels, settings.system
-        self._made_by = repr((CODE_VERSION, FORMAT, *chosen))
+        self._made_by = _digest(repr((CODE_VERSION, FORMAT, *chosen)))
 
     def name(self, stored: Stored) -> str:
-        return hashlib.sha256(f"{self._made_by}|{tuple(stored)}".encode()).hexdigest()[:40] + ".arrow"
+        """Of which capture it is, and how it was made."""
+        return f"{name_of_capture(stored)}-{self._made_by}.arrow"
 
     def known(self, captures: Sequence[Stored]) -> set[Stored]:
         """Those of which there is an index. Asked for one by one: there are more with every day."""

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from pregao.lake.errors import named
 from pregao.lake.reading.arrow import range_fits
 from pregao.lake.reading.conditions import Condition
-from pregao.lake.store.location import Location
+from pregao.lake.store.location import Location, StoredFile
 from pregao.lake.tables.ledger import LAKE_VERSION
 from pregao.lake.tables.table import Table
 from pregao.lake.tables.types import DATE, LONG
@@ -145,6 +145,18 @@ class Checkpoint:
             is_one = figures is not None and figures[0] == figures[1]
             yield (figures[0], None) if figures is not None and is_one else (None, self.read_group(group))
 
+    def least_and_greatest(self, partition: str) -> set[Any]:
+        """Of all row groups."""
+        found: set[Any] = set()
+        for group in range(self._file.num_row_groups):
+            if self._has_files(group):
+                figures = self._figures(group, partition)
+                paths = () if figures is not None else self._group(group)["path"].to_pylist()
+                folders = {path.rpartition("/")[0] for path in paths}
+                found.update(partition_of(self._table, folder)[partition] for folder in folders)
+                found.update(figures or ())
+        return found
+
     def _may_hold(self, group: int, wanted: Sequence[Condition]) -> bool:
         if not self._has_files(group):
             return False
@@ -265,13 +277,15 @@ def _adds_table(schema: Any, table: Table, rows: Any) -> Any:
 # Cleaning up
 
 
-def clean_log(location: Location, table: Table, oldest: int) -> list[str]:
-    """Names of entries and checkpoints that no version from `oldest` on needs: those before the newest
-    checkpoint that is not after it."""
-    names = [file.path for file in location.files(table.name, LOG)]
-    checkpoints = sorted(number for name in names if (number := checkpoint_version(name)) is not None)
+def needless_entries(location: Location, table: str, oldest: int) -> list[StoredFile]:
+    """Entries and checkpoints that no version from `oldest` on needs: those before the newest checkpoint that
+    is not after it."""
+    files = list(location.files(table, LOG))
+    checkpoints = [number for file in files if (number := checkpoint_version(file.path)) is not None]
     first = max((number for number in checkpoints if number <= oldest), default=-1)
-    return sorted(name for name in names if 0 <= _version(name) < first)
+    return sorted(
+        (file for file in files if 0 <= _version(file.path) < first), key=lambda file: file.path
+    )
 
 
 def checkpoint_version(name: str) -> int | None:

@@ -56,6 +56,11 @@ class DeltaLog:
         """The newest lake version that has been committed to this table."""
         return (self._state.transaction(APPLICATION) if self.exists else None) or 0
 
+    def check(self) -> None:
+        """LakeDamagedError for an entry that cannot be read."""
+        if self.exists:
+            _ = self._state.heads, self._state.tail
+
     @cached_property
     def files(self) -> list[LiveFile]:
         return self.files_where(())
@@ -89,9 +94,22 @@ class DeltaLog:
         """Of all files, whatever folders they are in."""
         return sorted(self._state.paths()) if self.exists else []
 
+    def paths_until(self, version: int) -> set[str]:
+        """Of all files that this version or one after it has, up to another."""
+        found = set(self.paths)
+        for number in range(self.version + 1, version + 1):
+            adds = (each["add"]["path"] for each in self._entry(number) if "add" in each)
+            found.update(map(unquote, adds))
+        return found
+
     def values_of(self, partition: str) -> set[Any]:
         """Different values of a partition column."""
         return self._state.values_of(partition) if self.exists else set()
+
+    def greatest(self, partition: str) -> Any:
+        """Of a partition column, by the figures of the checkpoint: files with it may have gone since. None:
+        there is no file."""
+        return max(self._state.least_and_greatest(partition), default=None) if self.exists else None
 
     def paths_of(self, files: Sequence[DataFile]) -> set[str]:
         """Paths of those that are live."""

@@ -222,6 +222,7 @@ def write_version(
 def _open_intents(location: Location) -> DeltaLog | LakeDamagedError:
     try:
         log = DeltaLog(location, INTENTS)
+        log.check()
     except LakeDamagedError as error:
         return error
     return log

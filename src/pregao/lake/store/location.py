@@ -126,6 +126,11 @@ class Location:
         with named(self.full(*parts)):
             self.filesystem.create_dir(self.path(*parts), recursive=True)
 
+    def delete_folder(self, *parts: str) -> None:
+        """One that is empty; another stays."""
+        with named(self.full(*parts)), suppress(OSError):
+            os.rmdir(self.path(*parts))
+
     def delete(self, *parts: str) -> None:
         with named(self.full(*parts)):
             self.filesystem.delete_file(self.path(*parts))

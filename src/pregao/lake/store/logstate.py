@@ -220,6 +220,12 @@ class LogState:
                 folders |= {path.rpartition("/")[0] for path in rows["path"].to_pylist()}
         return found | {partition_of(self._table, folder)[partition] for folder in folders}
 
+    def least_and_greatest(self, partition: str) -> set[Any]:
+        """Values of a partition column, among them the least and the greatest."""
+        folders = {path.rpartition("/")[0] for path in self.tail.added}
+        found = {partition_of(self._table, folder)[partition] for folder in folders}
+        return found if self.checkpoint is None else found | self.checkpoint.least_and_greatest(partition)
+
     def _keep(self, paths: list[str], wanted: Sequence[Condition]) -> Any:
         if not wanted and not self.tail.gone:
             return None

@@ -14,13 +14,13 @@ from pregao.lake.errors import LakeConflictError
 from pregao.lake.lake import ALL_SYSTEMS, Lake
 from pregao.lake.maintenance.compact import SmallFiles, compact, rewrite_all
 from pregao.lake.running.runners import Runner, described
-from pregao.lake.state import UNIT_LABEL, KnownUnits, LakeState, write_units
+from pregao.lake.state import UNIT_LABEL, LakeState, write_units
 from pregao.lake.store.committer import Committer
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.intent import Change, Label
 from pregao.lake.store.livefile import LiveFile
 from pregao.lake.store.location import Location
-from pregao.lake.streaming.days import Rows, inputs_of, is_streamed, over_days, settled
+from pregao.lake.streaming.days import RecentUnits, Rows, inputs_of, is_streamed, over_days, settled
 from pregao.lake.streaming.indexes import IndexCache
 from pregao.lake.streaming.source import StreamSettings
 from pregao.lake.streaming.state import Segment, StreamState
@@ -117,13 +117,12 @@ def _files_of(lake: Lake, row: dict[str, Any]) -> list[LiveFile]:
 class Upkeep:
     def __init__(
         self, location: Location, indexes: IndexCache, joiner: Joiner, settings: StreamSettings,
-        known: KnownUnits,
+        recent: RecentUnits,
     ) -> None:  # fmt: skip
-        """`known`: rows of units that have been read."""
         self._location, self._indexes, self._joiner, self._compacts = (
             location, indexes, joiner, settings.compact
         )  # fmt: skip
-        self._system, self._known = settings.system, known
+        self._system, self._recent = settings.system, recent
         self._done: set[UnitKey] = set()  # days that are compact, or none of a stream
         self._version = -1
 
@@ -133,7 +132,9 @@ class Upkeep:
         if version in (0, self._version):
             return 0
         lake = Lake(self._location, system=ALL_SYSTEMS)
-        rows: Rows = LakeState(self._location, lake.version, self._system, known=self._known).units
+        rows = self._recent.rows(
+            LakeState(self._location, lake.version, self._system, known=self._recent.known)
+        )
         self._forget(rows)
         self._version = lake.version.number
         if not self._compacts:

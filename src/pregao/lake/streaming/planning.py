@@ -4,10 +4,11 @@ import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
-from pregao.lake.plan.fingerprints import UnitInput, digest_of, fingerprint, from_json
+from pregao.lake.plan.fingerprints import Chain, UnitInput, digest_of, fingerprint, from_json
 from pregao.lake.plan.index import FileIndex
 from pregao.lake.plan.unit_plan import UnitPlan, start_of
 from pregao.lake.plan.units import NOWHERE, LakeUnit, find_units
@@ -18,6 +19,8 @@ from pregao.lake.streaming.source import StreamSettings
 from pregao.lake.streaming.steps import UnitStep, is_open, plan_step
 from pregao.lake.tables.table import CHANNEL, UnitKey
 from pregao.lake.unit_work import missing_inputs
+
+_WEEK: Final = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +41,20 @@ class Quarantined:
 class Planner:
     """One look at the lake and at the captures that are known."""
 
-    def __init__(self, indexes: IndexCache, settings: StreamSettings, before: LakeState) -> None:
+    def __init__(
+        self, indexes: IndexCache, settings: StreamSettings, before: LakeState, rows: Rows
+    ) -> None:  # fmt: skip
+        """`rows` of units that may be concerned; more are read when captures are of others."""
         self._cache, self._settings, self._before = indexes, settings, before
-        self._rows: Rows = before.units
-        self._chain = before.chain()
+        self._rows, self._sought = rows, set[UnitKey]()
+        self._chain = Chain()
         self.postponed = False  # whether there are units that wait for the end of the day before
         self.quarantined: dict[UnitKey, Quarantined] = {}
         self._left: set[UnitKey] = set()  # those, and what nothing has come for
 
     def steps(self, *, finish: bool) -> list[UnitStep]:
         units, indexes = self._plan()
+        self._chain = self._before.chain(self._rows)
         live = self._before.files_by_unit(unit.key for unit in units)
         found = []
         for unit in units:
@@ -82,6 +89,7 @@ class Planner:
         while True:
             indexes = self._cache.all()
             units = [unit for unit in find_units(indexes) if self._is_chosen(unit.channel)]
+            self._look_for(units)
             needed = [row for row in self._rows.values() if is_open(row) and self._is_chosen(row[CHANNEL])]
             for unit in units:
                 if self._is_touched(unit, indexes):
@@ -92,6 +100,22 @@ class Planner:
                 self._quarantine(units, indexes)
                 return units, indexes
             gone |= dict(self._cache.add(missing))
+
+    def _look_for(self, units: Iterable[LakeUnit]) -> None:
+        """Rows of units of other days than those that are known, and of the days beside them."""
+        for key in (unit.key for unit in units):
+            if key in self._sought:
+                continue
+            self._sought.add(key)
+            if key not in self._rows:
+                week = self._before.units_between(key.trade_date - _WEEK, key.trade_date + _WEEK)
+                self._rows |= {other: row for other, row in week.items() if other not in self._rows}
+            if any(other.feed == key.feed and other.trade_date < key.trade_date for other in self._rows):
+                continue
+            before = self._before.before(key)
+            row = None if before is None else self._before.row(before)
+            if before is not None and row is not None:
+                self._rows[before] = row
 
     def _quarantine(self, units: list[LakeUnit], indexes: list[FileIndex]) -> None:
         """Units that would be replaced by ones of fewer captures."""

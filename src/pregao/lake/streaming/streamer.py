@@ -25,11 +25,12 @@ from pregao.lake.plan.scan import ScanSettings
 from pregao.lake.plan.stored import Stored
 from pregao.lake.plan.unit_plan import PLAN
 from pregao.lake.running.runners import Runner, described
-from pregao.lake.state import UNIT_LABEL, KnownUnits, LakeState, write_units
+from pregao.lake.shared_parts import SharedParts
+from pregao.lake.state import UNIT_LABEL, LakeState, write_units
 from pregao.lake.store.committer import Committer
 from pregao.lake.store.files import DataFile, write_file
 from pregao.lake.store.location import Location
-from pregao.lake.streaming.days import Rows, inputs_of, settled
+from pregao.lake.streaming.days import RecentUnits, Rows
 from pregao.lake.streaming.indexes import IndexCache, LeftOut
 from pregao.lake.streaming.joining import Joiner, Upkeep
 from pregao.lake.streaming.latency import latency
@@ -48,7 +49,8 @@ from pregao.lake.streaming.steps import (
 from pregao.lake.tables.analytics import QUALITY
 from pregao.lake.tables.table import UnitKey
 from pregao.lake.tasks.plan_tables import findings_table
-from pregao.lake.tasks.run import SliceDone, build_slice
+from pregao.lake.tasks.run import SliceDone
+from pregao.lake.unit_work import build_packed
 
 _ATTEMPTS: Final = 3
 
@@ -94,10 +96,10 @@ class Streamer:
         self._location, self._runner, self._after = location, runner, after
         self._settings = chosen = settings or StreamSettings()
         scan = ScanSettings(chosen.map, chosen.scratch, chosen.piece_packets, chosen.system)
-        self._known: KnownUnits = {}
+        self._recent = RecentUnits()
         self._indexes = IndexCache(checkpoint, runner, scan)
         joiner = Joiner(Committer(location, after), chosen.join, runner)
-        self._upkeep = Upkeep(location, self._indexes, joiner, chosen, self._known)
+        self._upkeep = Upkeep(location, self._indexes, joiner, chosen, self._recent)
         self._clock = WallClock()
         self._derived_ns = self._clock.now_ns()
         self._is_behind = True  # computed tables; who knows what was left
@@ -131,14 +133,13 @@ class Streamer:
     def _advance(self, files: Sequence[Stored], finish: bool, note: Mapping[str, Any]) -> BatchReport:
         began = perf_counter()
         before = LakeState.recovered(
-            self._location, self._settings.system, after=self._after, known=self._known
+            self._location, self._settings.system, after=self._after, known=self._recent.known
         )
-        before.forget_replaced()
-        rows: Rows = before.units
+        rows: Rows = self._recent.rows(before)
         report = BatchReport(before.version.number, len(files))
-        old = {stored for key in settled(rows) for stored in inputs_of(rows[key])}
+        old = self._recent.old_inputs
         report.left_out = self._indexes.add(file for file in files if file not in old)
-        planner = Planner(self._indexes, self._settings, before)
+        planner = Planner(self._indexes, self._settings, before, rows)
         steps = planner.steps(finish=finish)
         quarantined = self._new_findings(planner, before, report)
         report.postponed = planner.postponed
@@ -188,10 +189,14 @@ class Streamer:
     # Rows
 
     def _build(self, batch: _Batch, report: BatchReport) -> None:
-        slices = [slice_ for step in batch.steps for slice_ in step.slices]
-        task = partial(build_slice, location=self._location, build_id=batch.build_id)
-        with described(f"{len(batch.steps)} units in {len(slices)} slices"):
-            done: list[SliceDone] = self._runner.run(task, slices, _silent)
+        task = partial(build_packed, location=self._location, build_id=batch.build_id)
+        with SharedParts(self._location, batch.build_id) as shared:
+            for step in batch.steps:
+                if step.slices:
+                    shared.store(step.planned.symbols, step.planned.loops)
+            packed = [shared.pack(slice_) for step in batch.steps for slice_ in step.slices]
+            with described(f"{len(batch.steps)} units in {len(packed)} slices"):
+                done: list[SliceDone] = self._runner.run(task, packed, _silent)
         for each in done:
             for name, count in each.counts.items():
                 report.counts[name] = report.counts.get(name, 0) + count

@@ -9,14 +9,20 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable
 
 from pregao.lake.errors import LakeConflictError, NoLakeError
 from pregao.lake.maintenance import compact as compacting
 from pregao.lake.maintenance import vacuum as vacuuming
 from pregao.lake.maintenance.compact import SmallFiles, compact, cut_group, small_files, write_sorted
 from pregao.lake.maintenance.vacuum import vacuum
+from pregao.lake.plan.fingerprints import UnitInput, to_json
+from pregao.lake.plan.scan import ScanSettings
+from pregao.lake.plan.scanning import IndexStore
+from pregao.lake.plan.stored import Stored
 from pregao.lake.running.runners import InlineRunner, description
 from pregao.lake.store import files
+from pregao.lake.store.checkpoints import INTERVAL
 from pregao.lake.store.committer import Committer
 from pregao.lake.store.files import write_file
 from pregao.lake.store.intent import Change, Label
@@ -294,3 +300,42 @@ def test_vacuum_lists_and_deletes_in_tasks(kit: Kit, monkeypatch: pytest.MonkeyP
     assert tasks.steps[1] == "pregao: vacuum: delete 5 files"
     assert tasks.items[1] == 3
     vacuuming.delete_files(list(done.files), kit.location)  # an attempt of a task that is tried again
+def test_vacuum_deletes_entries_of_logs_that_no_version_needs(kit: Kit) -> None:
+    for number in range(2 * INTERVAL + 3):
+        kit.commit(kit.file("orders", partition=MONDAY if number % 2 else TUESDAY))
+    rows = kit.count("orders")
+    gone = vacuum(kit.location, grace_ns=0).files
+    assert not any("orders/_delta_log" in path for path in gone), "all versions are kept"
+    gone = vacuum(kit.location, keep_ns=0).files
+    assert not any("_delta_log" in path for path in gone), "too young"
+    gone = vacuum(kit.location, keep_ns=0, grace_ns=0).files
+    assert sum("orders/_delta_log" in path for path in gone) == 2 * INTERVAL + 1  # 0 to 19, and a checkpoint
+    for table in ("orders", "commits", "intents"):
+        entries = Path(kit.location.path(table, "_delta_log")).glob("*.json")
+        assert len(list(entries)) <= INTERVAL, table
+    assert kit.count("orders") == rows
+    assert DeltaTable(kit.location.full("orders")).version() == 2 * INTERVAL + 3
+    assert kit.commit(kit.file("orders")) == 2 * INTERVAL + 4
+    assert kit.count("orders") == rows + 3
+
+
+def test_vacuum_deletes_indexes_of_captures_that_the_lake_was_not_made_from(kit: Kit) -> None:
+    def index(capture: Stored, settings: ScanSettings) -> Path:
+        path = Path(kit.location.path("_indexes", IndexStore(kit.location, settings).name(capture)))
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"index")
+        return path
+
+    used, unused = Stored("a.pcap", 7, "v1"), Stored("b.pcap", 7, "v1")
+    told = to_json([UnitInput(used.path, used.size, "c", used.version)])
+    kit.commit(kit.file("units", count=1, inputs=told))
+    kept = [index(used, ScanSettings()), index(used, ScanSettings(piece_packets=7))]
+    gone = [index(unused, ScanSettings()), index(used._replace(version="v0"), ScanSettings())]
+    shared = Path(kit.location.path("_shared", "b-1", "0"))
+    shared.parent.mkdir(parents=True)
+    shared.write_bytes(b"of a build that died")
+    assert vacuum(kit.location).files == (), "too young"
+    done = vacuum(kit.location, grace_ns=0)
+    assert sorted(done.files) == [f"_indexes/{path.name}" for path in sorted(gone)] + ["_shared/b-1/0"]
+    assert all(path.exists() for path in kept)
+    assert not any(path.exists() for path in (*gone, shared))

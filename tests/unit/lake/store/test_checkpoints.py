@@ -14,7 +14,7 @@ from deltalake import DeltaTable
 from pregao.lake.errors import LakeDamagedError, LakeFullError
 from pregao.lake.reading.conditions import conditions
 from pregao.lake.store import checkpoints, deltalog
-from pregao.lake.store.checkpoints import INTERVAL, LOG, Checkpoint, clean_log, name_of
+from pregao.lake.store.checkpoints import INTERVAL, LOG, Checkpoint, name_of, needless_entries
 from pregao.lake.store.committer import Committer
 from pregao.lake.store.deltalog import APPLICATION, DeltaLog
 from pregao.lake.store.intent import Change, Label
@@ -97,10 +97,10 @@ def test_the_library_reads_in_them_what_we_read(kit: Kit) -> None:
 def test_entries_before_them_are_not_needed_by_anybody(kit: Kit) -> None:
     before, rows = by_library(kit), kit.lake().arrow("orders").num_rows
     for table in (ORDERS, COMMITS, INTENTS):
-        gone = clean_log(kit.location, table, 2 * INTERVAL + 1)
+        gone = needless_entries(kit.location, table.name, 2 * INTERVAL + 1)
         assert len(gone) == 2 * INTERVAL + 1  # entries 0 to 19, and a checkpoint
-        for name in gone:
-            kit.location.delete(table.name, LOG, name)
+        for file in gone:
+            kit.location.delete(table.name, LOG, file.path)
     assert by_us(kit) == by_library(kit) == before
     lake = kit.lake()
     assert lake.arrow("orders").num_rows == rows
