@@ -53,15 +53,15 @@ class KnownInstruments:
             return int(Quality.GOOD)
         return int(Quality.AFTER_GAP if self.once[number] & BOOK_ONCE else Quality.BOOK_UNKNOWN)
 
-    def doubts(self, number: int) -> int:
-        """As for its book, with INCOMPLETE where its statistics are in doubt."""
-        whole = self.statistics[number] == BookStatus.CLEAN
-        return self.doubt(number) | int(Quality.GOOD if whole else Quality.INCOMPLETE)
-
-    def is_as_unheard(self, number: int) -> bool:
-        """Whether no more is known of it than of an instrument that nobody has heard of."""
-        same = self.doubts(number) == self.doubts(UNHEARD)
-        return same and bool(self.last[number] == self.last[UNHEARD])
+    def doubts(self) -> Array:
+        """Of each as of its book, with INCOMPLETE where its statistics are in doubt."""
+        sync = self.used
+        known_once = sync["spare"] & BOOK_ONCE != 0
+        book = np.where(known_once, int(Quality.AFTER_GAP), int(Quality.BOOK_UNKNOWN))
+        book[sync["book"] == BookStatus.CLEAN] = int(Quality.GOOD)
+        statistics = np.where(sync["statistics"] == BookStatus.CLEAN, 0, int(Quality.INCOMPLETE))
+        found: Array = book | statistics
+        return found
 
     def begin(self, number: int, place: int, rpt_seq: int, doubts: int) -> None:
         """As it was when the day before ended, with `doubts` as above. A book in doubt is to be told again:

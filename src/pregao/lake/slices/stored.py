@@ -5,7 +5,6 @@ of the day the slice has seen; how far the others can be believed is the row wit
 """
 
 import hashlib
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -19,7 +18,7 @@ from pregao.lake.slices.kernels.books import settle_one
 from pregao.lake.slices.kernels.sampling import BOOK_ONCE, note_change
 from pregao.lake.slices.known import UNHEARD, KnownInstruments
 from pregao.lake.slices.made_rows import FROM_SNAPSHOT, RowMaker, make_empty
-from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX, joined
+from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX
 from pregao.lake.tables.analytics import Quality
 from pregao.model.market import Side
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
@@ -130,7 +129,7 @@ def ending_of(machine: "SliceMachine") -> UnitEnding | None:
     if not len(merged):
         return None
     place, sent_ns = int(merged.place[-1]), int(merged.sent[-1])
-    rows = joined(_books(machine.store, machine.known))
+    rows = _books(machine.store, machine.known)
     if not machine.slice.is_first_shard:
         rows = rows[1:]  # the one of all others
     lake = rows.view(LAKE_ROW)
@@ -146,41 +145,49 @@ def ending_of(machine: "SliceMachine") -> UnitEnding | None:
     )
 
 
-def _books(store: "BookStore", known: KnownInstruments) -> Iterator[Rows]:
-    numbers = sorted(range(1, known.count), key=store.security_id)
-    yield _book(np.zeros(0, ROW), UNHEARD, NULL, known)
-    for number in numbers:
-        if not known.once[number] & BOOK_ONCE:
-            continue  # nothing to begin with
-        found = joined(_orders(store, number, side) for side in Side)
-        if len(found) or not known.is_as_unheard(number):
-            yield _book(found, number, store.security_id(number), known)
-
-
-def _book(orders: Rows, number: int, security_id: int, known: KnownInstruments) -> Rows:
-    """Rows of one; without orders, one that tells none."""
-    rows = orders if len(orders) else np.zeros(1, ROW)
-    if not len(orders):
-        make_empty(rows, np.ones(1, np.bool_))
-    lake = rows.view(LAKE_ROW)
-    lake["security_id"], lake["number"] = security_id, 0 if number == UNHEARD else number + 1
-    lake["rpt_seq"] = _told_rpt_seq(int(known.last[number]))
-    lake["quality"], lake["low"] = known.doubts(number), np.arange(len(rows))
+def _books(store: "BookStore", known: KnownInstruments) -> Rows:
+    """By id, what is known of all others first. One without orders has a row that tells none."""
+    doubts, last = known.doubts(), known.used["last"]
+    is_as_unheard = (doubts == doubts[UNHEARD]) & (last == last[UNHEARD])
+    to_tell = known.used["spare"] & BOOK_ONCE != 0  # of the others there is nothing to begin with
+    chosen, slots = [UNHEARD], [np.zeros(0, t.SLOT), np.zeros(0, t.SLOT)]
+    by_id = np.argsort(store.numbering.security_ids[1 : known.count], kind="stable") + 1
+    for number in by_id[to_tell[by_id]].tolist():
+        sides = [store.order_array(number, side) for side in Side]
+        if not is_as_unheard[number] or any(map(len, sides)):
+            chosen.append(number)
+            slots += sides
+    numbers, counts = np.array(chosen), np.array([len(each) for each in slots]).reshape(-1, len(Side))
+    lengths = np.maximum(counts.sum(axis=1), 1)
+    which = np.repeat(np.arange(len(numbers)), lengths)
+    rows = np.zeros(len(which), ROW)
+    has_order = np.repeat(counts.any(axis=1), lengths)
+    rows[has_order] = _orders(store, numbers, slots, counts)
+    make_empty(rows, ~has_order)
+    lake, of = rows.view(LAKE_ROW), numbers[which]
+    ids = np.array([NULL, *store.numbering.security_ids[1:]])
+    lake["security_id"], lake["number"] = ids[of], np.where(of == UNHEARD, 0, of + 1)
+    lake["rpt_seq"] = np.where(last == NO_REPORT, NO_RPT_SEQ, last)[of]
+    lake["quality"] = doubts[of]
+    lake["low"] = np.arange(len(which)) - (np.cumsum(lengths) - lengths)[which]
     return rows
 
 
-def _orders(store: "BookStore", number: int, side: Side) -> Rows:
-    slots: Array = store.order_array(number, side)
-    by_position = store.policy(number, side) is SidePolicy.BY_POSITION
-    rows = np.zeros(len(slots), ROW)
+def _orders(store: "BookStore", numbers: Array, slots: list[Array], counts: Array) -> Rows:
+    """Of both sides of all these books, one side after the other."""
+    sides, each = counts.ravel(), np.concatenate(slots)
+    policies = [store.policy(number, side) for number in numbers.tolist() for side in Side]
+    by_position = np.repeat([policy is SidePolicy.BY_POSITION for policy in policies], sides)
+    rows = np.zeros(len(each), ROW)
     for name in ("id", "price", "size", "inserted_ns", "firm"):
-        rows[name] = slots[name]
+        rows[name] = each[name]
     for name in ("other", "fine", "high"):
         rows[name] = NULL
-    rows["side"] = side
-    rows["position"] = np.arange(1, len(slots) + 1) if by_position else 0
-    implied = np.where(slots["flags"] & t.SLOT_IMPLIED, int(Flag.IMPLIED), 0)
-    rows["flags"] = implied | (int(Flag.BY_POSITION) if by_position else 0)
+    rows["side"] = np.repeat(np.tile([int(side) for side in Side], len(numbers)), sides)
+    positions = np.arange(len(each)) - np.repeat(np.cumsum(sides) - sides, sides) + 1
+    rows["position"] = np.where(by_position, positions, 0)
+    implied = np.where(each["flags"] & t.SLOT_IMPLIED, int(Flag.IMPLIED), 0)
+    rows["flags"] = implied | np.where(by_position, int(Flag.BY_POSITION), 0)
     return rows
 
 

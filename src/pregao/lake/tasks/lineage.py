@@ -79,7 +79,7 @@ class Lineage:
 
     @classmethod
     def of(cls, slice_: Slice, merged: Merged, store: BookStore, build_id: str) -> "Lineage":
-        security_ids = np.array([NULL, *(store.security_id(number) for number in range(len(store)))])
+        security_ids = np.array([NULL, *store.numbering.security_ids])
         order = np.argsort(security_ids, kind="stable")
         ranks = np.empty(len(order), np.int64)
         ranks[order] = np.arange(len(order))
@@ -88,15 +88,14 @@ class Lineage:
         return found
 
     def _name(self) -> None:
+        """There are thousands, and all of them in every slice: nearly all have one symbol."""
         codes: dict[str, int] = {}
-        for number, security_id in enumerate(self.security_ids.tolist()):
-            told = self.slice.symbols.get(security_id, [])
-            each = [(since_ns, codes.setdefault(symbol, len(codes))) for since_ns, symbol in told]
-            if each:
-                self.codes[number] = each[0][1]
-            if len(each) > 1:
-                self.renamed[number] = each
-        self.texts = list(codes)
+        firsts = []
+        for number, told in enumerate(map(self.slice.symbols.get, self.security_ids.tolist())):
+            firsts.append(codes.setdefault(told[0][1], len(codes)) if told else -1)
+            if told and len(told) > 1:
+                self.renamed[number] = [(since, codes.setdefault(name, len(codes))) for since, name in told]
+        self.codes, self.texts = np.array(firsts), list(codes)
 
     def unnamed(self) -> list[int]:
         """Ids that nothing has defined yet."""
