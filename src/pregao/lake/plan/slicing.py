@@ -44,6 +44,7 @@ class FilePart:
     versions: list[int]
     appearances: Array
     system: str = DEFAULT
+    reached: Array | None = None  # by piece: the greatest place before it, by which a packet is late
 
 
 @dataclass(slots=True)
@@ -245,13 +246,18 @@ def _slice(
 def _windows(
     unit: LakeUnit, files: list[FileIndex], loops: list[Loop], warm: int, reach: int
 ) -> list[SliceWindow]:
-    """Of a slice that no loop could cut: before the first loop, for what one tells stands at places all over
-    it. None where one would do."""
-    until = min([reach, *(loop.first for loop in loops)])
+    """Of a slice that is long. Not within a loop, for what one tells stands at places all over it. None where
+    one would do."""
     pieces = piece_starts(unit)
-    pieces = pieces[(pieces["place"] > warm) & (pieces["place"] < until)]
-    windows = (np.cumsum(pieces["packets"]) - pieces["packets"]) // WINDOW_PACKETS
-    cuts = pieces["place"][np.flatnonzero(np.diff(windows, prepend=0))].tolist()
+    pieces = pieces[(pieces["place"] > warm) & (pieces["place"] < reach)]
+    done, cuts, before = np.cumsum(pieces["packets"]) - pieces["packets"], [], 0
+    may_cut = np.ones(len(pieces), np.bool_)
+    for loop in loops:
+        may_cut &= (pieces["place"] < loop.first) | (pieces["place"] > loop.last + 1)
+    for piece in np.flatnonzero(may_cut).tolist():
+        if done[piece] - before >= WINDOW_PACKETS:
+            before = int(done[piece])
+            cuts.append(int(pieces["place"][piece]))
     if not cuts:
         return []
     return [
@@ -267,10 +273,12 @@ def _part(files: list[FileIndex], stream: UnitStream, warm: int, reach: int) -> 
     pieces = stream.index.pieces
     near = (stream.places(pieces["greatest"]) > warm) & (stream.places(pieces["least"]) < reach)
     near |= stream.appearances[pieces["least"] >> 32] != stream.appearances[pieces["greatest"] >> 32]
+    inside = (pieces["greatest"] >= stream.first) & (pieces["greatest"] < stream.end)
+    greatest = np.maximum.accumulate(np.where(inside, stream.places(pieces["greatest"]), -1))
     return FilePart(
         _only(files[stream.file].layout, pieces["piece"][near].tolist()), stream.index.flow,
         stream.index.channel, stream.first, stream.end, stream.index.versions, stream.appearances,
-        files[stream.file].system,
+        files[stream.file].system, np.append(-1, greatest[:-1])[near],
     )  # fmt: skip
 
 

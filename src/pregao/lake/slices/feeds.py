@@ -14,6 +14,7 @@ from pregao.lake.slices.kernels.merging import (
     ABSENT,
     MERGED_FIELDS,
     PLACED_FIELDS,
+    REACH,
     merge_feeds,
     place_units,
 )
@@ -51,6 +52,7 @@ class Merged:
         return Merged(**columns, owners=self.owners, carried=carried)
 
 
+_REACH: Final = REACH // 8
 _COLUMNS: Final = (*MERGED_FIELDS, "version")
 
 
@@ -79,6 +81,8 @@ def read_placed(parts: Sequence[FilePart], after: int, before: int, owners: list
         stream = _stream(part, after, before)
         for number in range(len(part.layout.pieces)):
             packets, before_it = reader.read(number), done
+            if part.reached is not None:  # also in pieces that are not read here
+                stream[_REACH] = max(stream[_REACH], part.reached[number])
             units = headers.read(0, packets.address.ctypes.data, packets.length.ctypes.data, len(packets))
             if done + units.count > columns.shape[1]:  # a packet may have several
                 columns = _grown(columns, done, units.count)

@@ -103,7 +103,7 @@ def make_empty(rows: Rows, which: Array) -> None:
 SECOND_NS: Final = 1_000_000_000
 _NEVER: Final = (1 << 63) - 1
 _BEFORE_ALL: Final = -(1 << 62)
-_FIRST_ROOM: Final = 1 << 20  # memory that is never written to costs nothing
+_FIRST_ROOM: Final = 1 << 17  # memory that is never written to costs nothing
 
 
 class Samples:

@@ -1,4 +1,4 @@
-"""A slice that nothing can cut is read in windows: what is built is the same, and memory is bounded."""
+"""A long slice is read in windows: what is built is the same, and memory is bounded."""
 
 from pathlib import Path
 from typing import Any
@@ -65,7 +65,7 @@ def cut_first_half(capture: Path) -> None:
 def test_what_comes_before_the_first_loop_is_read_in_windows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a loop tells stands at places all over it: it and what comes after it is one window."""
+    """What a loop tells stands at places all over it: it is in one window."""
     days = make_days(tmp_path / "days", seed=24, messages=1_200, faults=LOSSES, loops=6)
     captures = [path for each in days for path in each.glob("*.pcap")]
     for path in captures:
@@ -79,3 +79,18 @@ def test_what_comes_before_the_first_loop_is_read_in_windows(
     whole = all_tables(tmp_path / "whole")
     assert any("SNAPSHOT" in row for row in whole["book_checkpoints"])
     assert all_tables(tmp_path / "windows") == whole
+
+
+@pytest.mark.parametrize("day", DAYS)
+def test_a_slice_with_loops_is_read_in_windows_between_them(
+    day: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    days = make_days(tmp_path / "days", seed=25, messages=1_200, loops=6, **DAYS[day])
+    captures = [path for each in days for path in each.glob("*.pcap")]
+    build(captures, tmp_path / "whole", slices=1)
+    sizes = windows_read(monkeypatch)
+    monkeypatch.setattr(slicing, "WINDOW_PACKETS", WINDOW)
+    monkeypatch.setattr(run, "STRETCH_ORDERS", 70)
+    build(captures, tmp_path / "windows", slices=1)
+    assert len(sizes) > 5
+    assert all_tables(tmp_path / "windows") == all_tables(tmp_path / "whole")
