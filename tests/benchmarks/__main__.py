@@ -10,6 +10,7 @@ from . import (
     books,
     exchange,
     fast,
+    fast_handler,
     fix,
     handler,
     lake,
@@ -28,6 +29,7 @@ MESSAGES = 5_000_000
 BENCHMARKS = (
     "books",
     "fast",
+    "fast-handler",
     "handler",
     "live",
     "library",
@@ -68,6 +70,7 @@ def main() -> int:
     measurements = {
         "books": books.measure,
         "fast": fast.measure,
+        "fast-handler": fast_handler.measure,
         "handler": handler.measure,
         "live": lambda: live.measure(options.live),
         "library": library.measure,

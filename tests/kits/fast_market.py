@@ -157,6 +157,7 @@ class FastToy:
         self.number, self.now_ns, self._orders, self._trades = 0, START_NS, 0, 0
         self._encoder = FastMessageEncoder(load_builtin_templates())
         self.archive: dict[int, bytes] = {}  # of this sequence
+        self.least_orders = 3  # of a side: with fewer, orders only come
 
     # Messages of the incremental stream
 
@@ -244,7 +245,7 @@ class FastToy:
         chance = self.random
         side = chance.choice(one.sides)
         dice = chance.random()
-        if len(side.orders) < 3 or dice < 0.45:
+        if len(side.orders) < self.least_orders or dice < 0.45:
             return self._add(one, side)
         if dice < 0.6:
             place = chance.randrange(len(side.orders))

@@ -11,7 +11,7 @@ import numpy as np
 
 from pregao.codecs.fast import kernel_tables as t
 from pregao.codecs.fast.decoder import Fields, Referred
-from pregao.codecs.fast.kernels.messages import decode_messages
+from pregao.codecs.fast.kernels.messages import decode_messages, forget_rows
 from pregao.codecs.fast.plan import FastPlan, Numbers, PlannedTable, site_of
 from pregao.codecs.fast.templates import (
     DynamicReference,
@@ -148,14 +148,7 @@ class FastColumnDecoder:
             self._grow()
 
     def _begin(self, count: int) -> None:
-        for index in range(len(self.plan.tables)):
-            row = self._tables[index]
-            used = int(row[t.TABLE_ROWS // 8])
-            if used:
-                for column in self.plan.tables[index].columns:
-                    self._valid[column.index][:used] = 0
-            row[t.TABLE_ROWS // 8] = 0
-            row[t.TABLE_STAMP // 8] = -1
+        forget_rows(self._context.address)
         self._outcomes = np.zeros((count, t.OUTCOME), np.int64)
         self._context.set(
             outcomes=self._outcomes, finding_count=0, heap_used=len(self.plan.pool), full_table=0

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from pregao.codecs.fast import Templates, load_builtin_templates
-from pregao.codecs.fast.kernels.messages import decode_messages
+from pregao.codecs.fast.kernels.messages import decode_messages, forget_rows
 from pregao.feeds.fast.decoding import FastDecoding
 from pregao.feeds.fast.definitions import FastNewsDesk
 from pregao.feeds.fast.epochs import Epochs
@@ -123,7 +123,7 @@ class FastUmdf(FastDecoding, FastPublishing):
         return FastNewsDesk(self.templates)
 
     def live_kernels(self) -> tuple[Kernel, ...]:
-        return read_datagrams, most_units, size_of, gather, decode_messages, fill_rows
+        return read_datagrams, most_units, size_of, gather, forget_rows, decode_messages, fill_rows
 
 
 FAST: Final = FastUmdf()

@@ -280,6 +280,22 @@ def _save(frame, row, word, left, more, map_start):
 
 
 @kernel
+def forget_rows(context):
+    """All tables are empty again."""
+    columns = load_i64(context, t.COLUMNS)
+    for index in range(load_i64(context, t.TABLE_COUNT)):
+        table = load_i64(context, t.TABLES) + index * t.TABLE_SIZE * 8
+        rows = load_i64(table, t.TABLE_ROWS)
+        if rows:
+            for column in range(load_i64(table, t.TABLE_FIRST_COLUMN), load_i64(table, t.TABLE_LAST_COLUMN)):
+                valid = load_i64(columns, column * 16 + 8)
+                for row in range(rows):
+                    store_8(valid, row, 0)
+        store_64(table, t.TABLE_ROWS, 0)
+        store_64(table, t.TABLE_STAMP, -1)
+
+
+@kernel
 def take_back(context):
     """Remove the rows of the message that is being decoded."""
     message = load_i64(context, t.MESSAGE)
