@@ -22,6 +22,7 @@ _HOMES = {
 _HOMES |= dict.fromkeys((
     "Action", "Aggressor", "AmbiguousSymbolError", "BandType", "Book", "BookEmptied", "BookLevels",
     "BookStatus", "BookStatusChanged", "CaptureError", "ChannelReady", "ChannelSilent", "ChannelWasCleared",
+    "CompositePart", "CompositePrice", "IndexValue", "LevelChanged", "VolatilityPrice", "VwapPrice",
     "ClosingPrice", "ConfigurationError", "DecodeError", "Definition", "DefinitionAction",
     "DefinitionsComplete", "Depth", "EncodeError", "ExecutionStatistics", "ExecutionSummary", "FailedOver",
     "FeedAlive", "FeedSilent", "GapDetected", "HighPrice", "Imbalance", "ImbalanceSide", "Instrument",

@@ -14,7 +14,7 @@ from pregao.captures.decoded import CaptureFlow, Endpoint
 from pregao.captures.feeds import FlowFacts, name_feeds
 from pregao.captures.glance import MOST_FLOWS, FlowKey, Survey, glance
 from pregao.codecs.pcap.outcomes import Datagram
-from pregao.feeds.identity import Identity
+from pregao.feeds.identity import UNTOLD_CHANNEL, Identity
 from pregao.feeds.registry import DEFAULT, load_identity
 from pregao.model.channel_map import ChannelMap
 from pregao.model.errors import CaptureError
@@ -105,11 +105,11 @@ class CaptureStreams:
         configured = configured_stream(self._channels, destination)
         if configured is not None:
             return configured
-        flow = self._flow(path, (destination, channel))
+        flow, named = self._flow(path, (destination, channel)), stream_of_file_name(path)
+        number = named.channel or channel if channel == UNTOLD_CHANNEL else channel
         if flow is None:
-            named = stream_of_file_name(path)
-            return StreamId(channel, named.stream, named.feed)
-        return StreamId(channel, flow.stream, flow.feed)
+            return StreamId(number, named.stream, named.feed)
+        return StreamId(number, flow.stream, flow.feed)
 
     @property
     def untold(self) -> list[str]:

@@ -12,6 +12,9 @@ from pregao.model.streams import Stream
 MARKS: Final = 256  # different ones at most, counted from 0
 
 
+UNTOLD_CHANNEL: Final = 0  # packets of its system do not say it: configurations or file names do
+
+
 class Glimpse(NamedTuple):
     """What one packet says of its flow. `units` are those that have a number."""
 

@@ -44,6 +44,7 @@ from pregao.market.names import AmbiguousSymbolError, UnknownInstrumentError
 from pregao.market.order_events import (
     BookEmptied,
     ExecutionSummary,
+    LevelChanged,
     OrderAdded,
     OrderChanged,
     OrderDeleted,
@@ -52,9 +53,12 @@ from pregao.market.order_events import (
 from pregao.market.row_values import price_of, price_text
 from pregao.market.statistic_events import (
     ClosingPrice,
+    CompositePart,
+    CompositePrice,
     ExecutionStatistics,
     HighPrice,
     Imbalance,
+    IndexValue,
     LastTrade,
     LowPrice,
     OpeningPrice,
@@ -64,6 +68,8 @@ from pregao.market.statistic_events import (
     SettlementPrice,
     Statistic,
     TheoreticalPrice,
+    VolatilityPrice,
+    VwapPrice,
 )
 from pregao.market.subscribers import Subscription
 from pregao.model.errors import (
@@ -113,6 +119,8 @@ __all__ = [
     "ChannelSilent",
     "ChannelWasCleared",
     "ClosingPrice",
+    "CompositePart",
+    "CompositePrice",
     "ConfigurationError",
     "DecodeError",
     "Definition",
@@ -129,6 +137,7 @@ __all__ = [
     "HighPrice",
     "Imbalance",
     "ImbalanceSide",
+    "IndexValue",
     "Instrument",
     "InstrumentHealed",
     "InstrumentStale",
@@ -137,6 +146,7 @@ __all__ = [
     "LastTrade",
     "LeaveStream",
     "Level",
+    "LevelChanged",
     "LimitType",
     "LowPrice",
     "Market",
@@ -187,6 +197,8 @@ __all__ = [
     "TradeSubType",
     "UnitsWanted",
     "UnknownInstrumentError",
+    "VolatilityPrice",
+    "VwapPrice",
     "price_of",
     "price_text",
 ]  # fmt: skip

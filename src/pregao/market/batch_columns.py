@@ -22,7 +22,9 @@ _NAMES: Final = {
     Kind.HIGH: "HighPrice", Kind.LOW: "LowPrice", Kind.LAST_TRADE: "LastTrade",
     Kind.TOTALS: "ExecutionStatistics", Kind.SETTLEMENT: "SettlementPrice",
     Kind.OPEN_INTEREST: "OpenInterest", Kind.IMBALANCE: "Imbalance", Kind.PRICE_BAND: "PriceBand",
-    Kind.QUANTITY_BAND: "QuantityBand", QUOTE: "Quote",
+    Kind.QUANTITY_BAND: "QuantityBand", Kind.LEVEL: "LevelChanged", Kind.VWAP: "VwapPrice",
+    Kind.INDEX: "IndexValue", Kind.COMPOSITE: "CompositePrice", Kind.COMPOSITE_PART: "CompositePart",
+    Kind.VOLATILITY: "VolatilityPrice", QUOTE: "Quote",
 }  # fmt: skip
 # An event's code is its row's kind; those of orders that are changed or deleted follow the last kind.
 _ADDED, CHANGED, DELETED = int(Kind.ORDER), 201, 202
@@ -101,23 +103,31 @@ def _of(*codes: int | frozenset[int]) -> frozenset[int]:
 _LAST: Final = _of(_K.TRADE, _K.LAST_TRADE)
 _DATED: Final = _of(
     _TRADES, _PHASES, _K.OPENING, _K.THEORETICAL, _K.CLOSING, _K.HIGH, _K.LOW, _K.TOTALS, _K.SETTLEMENT,
-    _K.OPEN_INTEREST,
+    _K.OPEN_INTEREST, _K.VWAP, _K.VOLATILITY,
 )  # fmt: skip
-_PRICED: Final = _of(_ORDERS, _TRADES, _K.OPENING, _K.THEORETICAL, _K.HIGH, _K.LOW, _K.SETTLEMENT)
-_SIZED: Final = _of(_ORDERS, _TRADES, _K.THEORETICAL, _K.OPEN_INTEREST, _K.IMBALANCE)
-_ACTED: Final = _of(_K.SIDE, _K.OPENING, _K.THEORETICAL, _K.HIGH, _K.LOW, _K.IMBALANCE)
+_PRICED: Final = _of(
+    _ORDERS, _TRADES, _K.LEVEL, _K.OPENING, _K.THEORETICAL, _K.HIGH, _K.LOW, _K.SETTLEMENT, _K.VWAP,
+    _K.COMPOSITE_PART,
+)  # fmt: skip
+_SIZED: Final = _of(_ORDERS, _TRADES, _K.LEVEL, _K.THEORETICAL, _K.OPEN_INTEREST, _K.IMBALANCE)
+_ACTED: Final = _of(
+    _K.SIDE, _K.LEVEL, _K.OPENING, _K.THEORETICAL, _K.HIGH, _K.LOW, _K.IMBALANCE, _K.VWAP, _K.INDEX,
+    _K.VOLATILITY,
+)  # fmt: skip
+_COMPOSED: Final = _of(_K.INDEX, _K.COMPOSITE, _K.COMPOSITE_PART)
 COLUMNS: Final = (
-    _Column("side", TEXT, "side", _of(_ORDERS, _K.SIDE), _words(m.Side)),
+    _Column("side", TEXT, "side", _of(_ORDERS, _K.LEVEL, _K.SIDE), _words(m.Side)),
     _Column("order_id", _INT, "id", _ORDERS, number_values),
     _Column("trade_id", _INT, "id", _TRADES, wide_values),
     _Column("price", _INT, "price", _PRICED, wide_values, PRICE_EXPONENT),
     _Column("size", _INT, "size", _SIZED, wide_values),
     _Column("previous_size", _INT, "other", _of(CHANGED), wide_values),
-    _Column("position", _INT, "position", _of(_ORDERS, _K.SIDE), narrow_values),
+    _Column("position", _INT, "position", _of(_ORDERS, _K.LEVEL, _K.SIDE), narrow_values),
+    _Column("orders", _INT, "firm", _of(_K.LEVEL), narrow_values),
     _Column("inserted_ns", _INT, "inserted_ns", _of(_ADDED, CHANGED), wide_values),
     _Column("firm", _INT, "firm", _of(_ADDED, CHANGED), narrow_values),
     _Column("implied", _BOOL, "flags", _of(_ORDERS, _TRADES), _flag(Flag.IMPLIED)),
-    _Column("recovery", _BOOL, "flags", _ORDERS, _flag(Flag.RECOVERY)),
+    _Column("recovery", _BOOL, "flags", _of(_ORDERS, _K.LEVEL), _flag(Flag.RECOVERY)),
     _Column("action", TEXT, "action", _ACTED, _words(m.Action)),
     _Column("aggressor", TEXT, "side", _of(_K.EXECUTION), _words(m.Aggressor)),
     _Column("last_price", _INT, "price", _of(_K.EXECUTION), wide_values, PRICE_EXPONENT),
@@ -139,7 +149,15 @@ COLUMNS: Final = (
     _Column("event", TEXT, "detail", _PHASES, _words(m.StateEvent, optional=True)),
     _Column("ends_ns", _INT, "inserted_ns", _PHASES, wide_values),
     _Column("price_fine", _INT, "fine", _of(_K.CLOSING), wide_values, FINE_EXPONENT),
-    _Column("net_change_fine", _INT, "fine", _of(_K.OPENING, _K.TOTALS), wide_values, FINE_EXPONENT),
+    _Column("net_change_fine", _INT, "fine", _of(_K.OPENING, _K.TOTALS, _K.INDEX), wide_values,
+            FINE_EXPONENT),
+    _Column("value", _INT, "price", _of(_K.INDEX), wide_values, PRICE_EXPONENT),
+    _Column("sequence", _INT, "other", _COMPOSED, wide_values),
+    _Column("parts", _INT, "low", _of(_K.COMPOSITE), wide_values),
+    _Column("part_id", _INT, "id", _of(_K.COMPOSITE_PART), wide_values),
+    _Column("short", _INT, "low", _of(_K.VOLATILITY), wide_values, PRICE_EXPONENT),
+    _Column("long", _INT, "high", _of(_K.VOLATILITY), wide_values, PRICE_EXPONENT),
+    _Column("delta_fine", _INT, "fine", _of(_K.VOLATILITY), wide_values, FINE_EXPONENT),
     _Column("origin", TEXT, "origin", _of(_K.OPENING, _K.CLOSING, _K.SETTLEMENT),
             _words(m.PriceOrigin, shifted=True)),
     _Column("last_trade_date", _DAY, "other", _of(_K.CLOSING), _date),

@@ -10,9 +10,9 @@ from pregao.handler.instruments import LineTable
 from pregao.handler.keeper import Observer
 from pregao.market.health import MarketHealth, channel_health
 from pregao.market.live import warm_up
-from pregao.market.packets import PacketSource, Slicer, feeds_of
+from pregao.market.packets import ChannelUnits, PacketSource, Slicer, feeds_of
 from pregao.market.times import FeedTimes
-from pregao.model.packets import PacketBatch, Units
+from pregao.model.packets import PacketBatch
 from pregao.recovery.events import Event
 from pregao.recovery.policy import ChannelSettings
 
@@ -45,7 +45,7 @@ class Channels:
         self._observe, self._slicer = observe, Slicer()
         self._quotes, self._whole_events = quotes, whole_events
         self._settings, self._system = settings or ChannelSettings(), load_system(system)
-        self._headers = self._system.headers()
+        self._reader = ChannelUnits(self._system)
         self._known_lines = -1
         self._is_over = False  # captures have ended, and channels have said their last
         self._look_at_lines()
@@ -75,17 +75,13 @@ class Channels:
                 self._look_at_lines()
             for piece in self._pieces(batch) if self.exact else (batch,):
                 yield from self._receive(piece)
-            self.times.take(batch, self._units(batch))  # after the books: nobody waits for it
+            self.times.take(batch, self._reader.read(batch))  # after the books: nobody waits for it
         yield from self._wake()
         if self.packets.ended and not self._is_over:
             yield from self._end()
 
-    def _units(self, batch: PacketBatch) -> Units:
-        base, offsets, lengths, _, _ = batch.addresses
-        return self._headers.read(base, offsets, lengths, batch.count)
-
     def _pieces(self, batch: PacketBatch) -> list[PacketBatch]:
-        return list(self._slicer.cut(batch, self._units(batch), self._feeds))
+        return list(self._slicer.cut(batch, self._reader.read(batch), self._feeds))
 
     def _receive(self, batch: PacketBatch) -> Iterator[tuple[int, list[Event]]]:
         now_ns = self.now_ns = int(batch.arrival_ns[batch.count - 1])
@@ -124,6 +120,7 @@ class Channels:
         self._known_lines = len(lines)
         self._lines, self._feeds = LineTable(lines), feeds_of(lines)
         self.times.set_lines(lines)
+        self._reader.set_lines(lines)
         self._channels, self._channel_of = self._lines.channels, [line.channel for line in lines]
         for channel in self._channels:
             if channel not in self.handlers:

@@ -99,6 +99,15 @@ def order(scene: Scene, data: Bytes, offset: int) -> o.OrderAdded | o.OrderChang
     return None
 
 
+def _level(scene: Scene, data: Bytes, offset: int) -> o.LevelChanged:
+    r = row_at(data, offset)
+    return o.LevelChanged(
+        scene.channel, scene.symbols[r.security_id], scene.time(r.time_ns), r.at, r.security_id,
+        ACTIONS[r.action], SIDES[r.side], r.position or None, wide(r.price), wide(r.size), r.firm or None,
+        r.flags & _RECOVERY != 0,
+    )  # fmt: skip
+
+
 def _side(scene: Scene, data: Bytes, offset: int) -> o.SideDeleted:
     r = row_at(data, offset)
     return o.SideDeleted(
@@ -204,6 +213,17 @@ def _own(kind: int, r: Row) -> tuple[type[Any], tuple[Any, ...]]:
             return s.OpenInterest, (wide(r.size), date)
         case Kind.IMBALANCE:
             return s.Imbalance, (IMBALANCES[r.side & 3], wide(r.size), action)
+        case Kind.VWAP:
+            return s.VwapPrice, (wide(r.price), date, action)
+        case Kind.INDEX:
+            return s.IndexValue, (wide(r.price), wide(r.other), wide(r.fine), action)
+        case Kind.COMPOSITE:
+            return s.CompositePrice, (wide(r.other), wide(r.low))
+        case Kind.COMPOSITE_PART:
+            kind_of_price = r.type - 1 if r.type else None
+            return s.CompositePart, (wide(r.other), wide(r.id), wide(r.price), kind_of_price)
+        case Kind.VOLATILITY:
+            return s.VolatilityPrice, (wide(r.low), wide(r.high), wide(r.fine), date, action)
         case Kind.PRICE_BAND:
             limits = (LIMITS[r.detail], wide(r.low), wide(r.high), MIDPOINTS[r.origin], wide(r.fine))
             return s.PriceBand, (BANDS[r.type], *limits)
@@ -219,20 +239,22 @@ def _statistic(scene: Scene, data: Bytes, offset: int) -> s.Statistic:
 
 
 RowEvent = (
-    o.OrderAdded | o.OrderChanged | o.OrderDeleted | o.SideDeleted | o.BookEmptied | o.ExecutionSummary
+    o.OrderAdded | o.OrderChanged | o.OrderDeleted | o.LevelChanged | o.SideDeleted | o.BookEmptied
+    | o.ExecutionSummary
     | e.Trade | e.TradeBusted | e.StateChanged | e.PhaseChanged | s.Statistic
 )  # fmt: skip
 Make = Callable[[Scene, Bytes, int], RowEvent | None]
 
 ALWAYS: Final = (Kind.TRADE, Kind.BUST, Kind.STATE, Kind.PHASE)
-ORDERS: Final = (Kind.ORDER, Kind.SIDE, Kind.EMPTY_BOOK, Kind.EXECUTION)
+ORDERS: Final = (Kind.ORDER, Kind.LEVEL, Kind.SIDE, Kind.EMPTY_BOOK, Kind.EXECUTION)
 STATISTICS: Final = (
     Kind.OPENING, Kind.THEORETICAL, Kind.CLOSING, Kind.HIGH, Kind.LOW, Kind.LAST_TRADE, Kind.TOTALS,
-    Kind.SETTLEMENT, Kind.OPEN_INTEREST, Kind.IMBALANCE, Kind.PRICE_BAND, Kind.QUANTITY_BAND,
+    Kind.SETTLEMENT, Kind.OPEN_INTEREST, Kind.IMBALANCE, Kind.PRICE_BAND, Kind.QUANTITY_BAND, Kind.VWAP,
+    Kind.INDEX, Kind.COMPOSITE, Kind.COMPOSITE_PART, Kind.VOLATILITY,
 )  # fmt: skip
 MAKERS: Final[dict[int, Make]] = {
-    Kind.ORDER: order, Kind.SIDE: _side, Kind.EMPTY_BOOK: _emptied, Kind.EXECUTION: _execution,
-    Kind.TRADE: trade, Kind.BUST: bust, Kind.STATE: _state, Kind.PHASE: _phase,
+    Kind.ORDER: order, Kind.LEVEL: _level, Kind.SIDE: _side, Kind.EMPTY_BOOK: _emptied,
+    Kind.EXECUTION: _execution, Kind.TRADE: trade, Kind.BUST: bust, Kind.STATE: _state, Kind.PHASE: _phase,
 } | dict.fromkeys(STATISTICS, _statistic)  # fmt: skip
 
 

@@ -60,6 +60,25 @@ class OrderDeleted(InstrumentEvent):
 
 
 @record
+class LevelChanged(InstrumentEvent):
+    """A price level of a side, of channels that tell levels and not orders. OVERLAY: it is put at its place,
+    whatever was there; without a price and size it is gone."""
+
+    action: Action
+    side: Side
+    position: int | None  # from 1, the best
+    price: int | None
+    size: int | None
+    orders: int | None  # how many it has
+    recovery: bool
+
+    def __str__(self) -> str:
+        what = f"level {self.position} {in_words(self.action)}: {in_words(self.side)}"
+        told = f"{printable(self.symbol)} {what}"
+        return told if self.size is None else f"{told} {self.size:,} at {price_text(self.price)}"
+
+
+@record
 class SideDeleted(InstrumentEvent):
     """All orders of a side are gone (DELETE_THRU), or the first `position` (DELETE_FROM, below 15)."""
 

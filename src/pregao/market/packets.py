@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pregao.feeds.port import Came, Header, MulticastSystem
+from pregao.feeds.wire import WiredSystem, open_wire
 from pregao.market.live import Reception
 from pregao.model.packets import Int64s, PacketBatch, Units
-from pregao.model.streams import Stream, StreamId
+from pregao.model.streams import Feed, Stream, StreamId
 from pregao.recovery.events import Event
 
 
@@ -90,3 +93,51 @@ class Slicer:
             new.append(rows[mine][places > before[:-1]])
             self._newest[channel] = int(before[-1])
         return np.sort(np.concatenate(new)).tolist() if new else []
+
+
+class ChannelUnits:
+    """The units of batches, without handling them. Where packets do not say their channel, those of each
+    channel are read by themselves."""
+
+    def __init__(self, system: MulticastSystem) -> None:
+        self._system, self._headers, self._units = system, system.headers(), Units(1)
+        self._wired: dict[int, Header] = {}
+        self._sources: dict[int, NDArray[np.bool_]] = {}  # of the incremental stream of each channel
+        self._feeds: NDArray[np.uint8] = np.zeros(1, np.uint8)
+
+    def set_lines(self, lines: Sequence[StreamId]) -> None:
+        if not isinstance(self._system, WiredSystem):
+            return
+        self._feeds = np.array([int(line.feed or Feed.A) for line in lines] or [0], np.uint8)
+        for channel in {line.channel for line in lines if line.channel is not None}:
+            mine = [line.channel == channel and line.stream is Stream.INCREMENTAL for line in lines]
+            self._sources[channel] = np.array(mine, np.bool_)
+            if channel not in self._wired:
+                self._wired[channel] = open_wire(self._system, channel).headers(Stream.INCREMENTAL)
+
+    def read(self, batch: PacketBatch) -> Units:
+        base, offsets, lengths, sources, arrivals = batch.addresses
+        if not isinstance(self._system, WiredSystem):
+            return self._headers.read(base, offsets, lengths, batch.count)
+        came = Came(sources, arrivals, self._feeds.ctypes.data)
+        parts: list[list[NDArray[Any]]] = []
+        for channel, mine in self._sources.items():
+            rows = np.flatnonzero(mine[batch.source[: batch.count]]).astype(np.uint32)
+            if len(rows):
+                headers = self._wired[channel]
+                units = headers.read(base, offsets, lengths, len(rows), rows.ctypes.data, came)
+                headers.take_faults()  # told by whoever handles them
+                parts.append([column[: units.count].copy() for column in units.columns])
+        return self._joined(parts)
+
+    def _joined(self, parts: list[list[NDArray[Any]]]) -> Units:
+        """In the order of packets."""
+        units = self._units
+        units.count = sum(len(part[0]) for part in parts)
+        if units.count > units.room:
+            units.make_room(2 * units.count)
+        if parts:
+            order = np.argsort(np.concatenate([part[0] for part in parts]), kind="stable")
+            for target, pieces in zip(units.columns, zip(*parts, strict=True), strict=True):
+                target[: units.count] = np.concatenate(pieces)[order]
+        return units

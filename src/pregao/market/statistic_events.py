@@ -182,9 +182,70 @@ class QuantityBand(InstrumentEvent):
         return f"{printable(self.symbol)} quantity band: largest order {most}, daily average {daily}"
 
 
+@record
+class VwapPrice(InstrumentEvent):
+    """Volume-weighted average price of the session, where it is told by itself."""
+
+    price: int | None
+    trade_date: int | None
+    action: Action
+
+    def __str__(self) -> str:
+        return f"{printable(self.symbol)} average {_price(self.price)}{_gone(self.action)}"
+
+
+@record
+class IndexValue(InstrumentEvent):
+    value: int | None
+    sequence: int | None
+    net_change_fine: int | None
+    action: Action
+
+    def __str__(self) -> str:
+        return f"{printable(self.symbol)} index {_price(self.value)}{_gone(self.action)}"
+
+
+@record
+class CompositePrice(InstrumentEvent):
+    """The prices that an index is composed of follow, one for each of its `parts`."""
+
+    sequence: int | None
+    parts: int | None
+
+    def __str__(self) -> str:
+        return f"{printable(self.symbol)} composite of {_amount(self.parts)} prices"
+
+
+@record
+class CompositePart(InstrumentEvent):
+    sequence: int | None
+    part_id: int | None  # securityID of what the price is of
+    price: int | None
+    price_type: int | None
+
+    def __str__(self) -> str:
+        return f"{printable(self.symbol)} composite: {self.part_id} at {_price(self.price)}"
+
+
+@record
+class VolatilityPrice(InstrumentEvent):
+    """Prices of the short and of the long option, and the delta."""
+
+    short: int | None
+    long: int | None
+    delta_fine: int | None
+    trade_date: int | None
+    action: Action
+
+    def __str__(self) -> str:
+        prices = f"{_price(self.short)} and {_price(self.long)}, delta {fine_text(self.delta_fine)}"
+        return f"{printable(self.symbol)} volatility {prices}{_gone(self.action)}"
+
+
 Statistic = (
     OpeningPrice | TheoreticalPrice | ClosingPrice | HighPrice | LowPrice | LastTrade | ExecutionStatistics
-    | SettlementPrice | OpenInterest | Imbalance | PriceBand | QuantityBand
+    | SettlementPrice | OpenInterest | Imbalance | PriceBand | QuantityBand | VwapPrice | IndexValue
+    | CompositePrice | CompositePart | VolatilityPrice
 )  # fmt: skip
 
 

@@ -10,9 +10,10 @@ once the next is asked for. `copy` gives one that stays.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 Bytes = np.ndarray[tuple[int], np.dtype[np.uint8]]
 Int64s = np.ndarray[tuple[int], np.dtype[np.int64]]
@@ -115,8 +116,8 @@ class Units:
     them."""
 
     __slots__ = (
-        "addresses", "channel", "count", "epoch", "length", "next_number", "number", "offset", "room", "row",
-        "sent_ns",
+        "addresses", "channel", "columns", "count", "epoch", "length", "next_number", "number", "offset",
+        "room", "row", "sent_ns",
     )  # fmt: skip
 
     def __init__(self, room: int = 1) -> None:
@@ -134,9 +135,9 @@ class Units:
         self.length: UInt32s = np.empty(room, np.uint32)
         self.sent_ns: Int64s = np.empty(room, np.int64)
         self.next_number: Int64s = np.empty(room, np.int64)  # of heartbeats; else NO_NEXT
-        columns = (
+        self.columns: tuple[NDArray[Any], ...] = (
             self.row, self.channel, self.epoch, self.number, self.offset, self.length, self.sent_ns,
             self.next_number,
         )  # fmt: skip
         # For kernels, in this order. Asking an array for its address takes as long as handling a packet.
-        self.addresses: tuple[int, ...] = tuple(int(column.ctypes.data) for column in columns)
+        self.addresses: tuple[int, ...] = tuple(int(column.ctypes.data) for column in self.columns)

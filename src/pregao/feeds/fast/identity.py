@@ -12,10 +12,10 @@ from typing import Final
 from pregao.codecs.fast import load_builtin_templates
 from pregao.codecs.fast.templates import Field, Operator, Template
 from pregao.feeds.fast.chunks import split_datagram
-from pregao.feeds.identity import MARKS, Glimpse
+from pregao.feeds.identity import MARKS, UNTOLD_CHANNEL, Glimpse
 from pregao.model.streams import Stream
 
-NO_CHANNEL: Final = 0
+NO_CHANNEL: Final = UNTOLD_CHANNEL
 NO_EPOCH: Final = 1
 UNKNOWN_MARK: Final = MARKS - 1
 _MSG_TYPE: Final = "35"
