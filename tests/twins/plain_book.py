@@ -52,7 +52,7 @@ class ReferenceBook:
     def _apply_order(self, update: OrderUpdate, flags: Flag, found: Found) -> None:
         by_position = Flag.BY_POSITION in flags
         overlaid = by_position and update.action is Action.OVERLAY
-        removed = update.action is Action.DELETE or (overlaid and update.price is None)
+        removed = update.action is Action.DELETE or (overlaid and update.price is None and update.size <= 0)
         if not (update.action in _OF_AN_ORDER or overlaid) or not (removed or 0 <= update.size <= MAX_SIZE):
             found.append(Anomaly.MALFORMED)
         elif by_position:

@@ -136,7 +136,7 @@ class SideByLevel:
         place, level = update.position - 1, Level(update.price, update.size, update.orders or 1)
         is_there = 0 <= place < len(self._levels)
         overlaid = update.action is Action.OVERLAY
-        if overlaid and update.price is None:
+        if overlaid and update.price is None and update.size <= 0:
             if place < 0:
                 found.append(Anomaly.POSITION)
             self._levels[max(place, 0) : place + 1] = []

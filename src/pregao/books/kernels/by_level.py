@@ -87,10 +87,11 @@ def _remove(context, side, place):
 @kernel
 def apply_level(context, header, row):
     """A row of kind LEVEL or SNAPSHOT_LEVEL. An OVERLAY is not wrong where there is no level, or one of
-    another price; without a price it takes the level away (9.6)."""
+    another price; without a price and a size it takes the level away (9.6). With a size alone it is a level
+    of orders that have no price: those at the auction's."""
     action, number, size = load_u8(row, r.ACTION), load_u8(row, r.SIDE), load_i64(row, r.SIZE)
     price = load_i64(row, r.PRICE)
-    removed = action == DELETE or (action == OVERLAY and price == r.NULL)
+    removed = action == DELETE or (action == OVERLAY and price == r.NULL and size <= 0)
     sized = removed or 0 <= size <= MAX_SIZE
     if (action > DELETE and action != OVERLAY) or number < 1 or number > 2 or not sized:
         count_anomaly(context, header, MALFORMED)

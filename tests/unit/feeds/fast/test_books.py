@@ -98,6 +98,28 @@ def test_9_3_9_6() -> None:
         assert top.levels(BUY) == [(price, size, 2)]
     top.send(entry(OVERLAY, BUY, 1))
     assert top.levels(BUY) == []
+    top.send(entry(OVERLAY, BUY, 1, None, 300, NumberOfOrders=1))
+    assert top.levels(BUY) == [(None, 300, 1)], "a size without a price: orders at the auction's"
+
+
+def test_all_six_actions_on_every_kind(orders: Wire, levels: Wire) -> None:
+    """Certification script B2.8, B4.2: tops are deleted, too, and orders overlaid."""
+    top = Wire(depth=1)
+    top.send(entry(NEW, BUY, 1, 1058, 100, NumberOfOrders=1))
+    top.send(entry(CHANGE, BUY, 1, 1058, 200, NumberOfOrders=2))
+    assert top.levels(BUY) == [(1058, 200, 2)]
+    top.send(entry(DELETE, BUY, 1))
+    assert top.levels(BUY) == []
+    for action in (DELETE_FROM, DELETE_THRU):
+        top.send(entry(OVERLAY, BUY, 1, 1058, 100, NumberOfOrders=1))
+        top.send(entry(action, BUY, 1))
+        assert top.levels(BUY) == []
+    levels.send(entry(OVERLAY, BUY, 2, 1056, 500, NumberOfOrders=1))
+    assert levels.levels(BUY)[1] == (1056, 500, 1)
+    levels.send(entry(DELETE_FROM, BUY, 2))
+    assert levels.levels(BUY) == LEVELS[2:]
+    orders.send(entry(OVERLAY, SELL, 1, 1102, 50, OrderID="99"))
+    assert orders.orders(SELL) == [(1102, 50), *OFFERS[1:]]
 
 
 def test_9_4(orders: Wire) -> None:
