@@ -21,6 +21,8 @@ from pregao.market import ChannelReady as ChannelReady
 from pregao.market import ChannelSilent as ChannelSilent
 from pregao.market import ChannelWasCleared as ChannelWasCleared
 from pregao.market import ClosingPrice as ClosingPrice
+from pregao.market import CompositePart as CompositePart
+from pregao.market import CompositePrice as CompositePrice
 from pregao.market import ConfigurationError as ConfigurationError
 from pregao.market import DecodeError as DecodeError
 from pregao.market import Definition as Definition
@@ -37,6 +39,7 @@ from pregao.market import GapDetected as GapDetected
 from pregao.market import HighPrice as HighPrice
 from pregao.market import Imbalance as Imbalance
 from pregao.market import ImbalanceSide as ImbalanceSide
+from pregao.market import IndexValue as IndexValue
 from pregao.market import Instrument as Instrument
 from pregao.market import InstrumentHealed as InstrumentHealed
 from pregao.market import InstrumentStale as InstrumentStale
@@ -45,6 +48,7 @@ from pregao.market import JoinStream as JoinStream
 from pregao.market import LastTrade as LastTrade
 from pregao.market import LeaveStream as LeaveStream
 from pregao.market import Level as Level
+from pregao.market import LevelChanged as LevelChanged
 from pregao.market import LimitType as LimitType
 from pregao.market import LowPrice as LowPrice
 from pregao.market import Market as Market
@@ -95,6 +99,8 @@ from pregao.market import TradeDateChanged as TradeDateChanged
 from pregao.market import TradeSubType as TradeSubType
 from pregao.market import UnitsWanted as UnitsWanted
 from pregao.market import UnknownInstrumentError as UnknownInstrumentError
+from pregao.market import VolatilityPrice as VolatilityPrice
+from pregao.market import VwapPrice as VwapPrice
 from pregao.market import price_of as price_of
 from pregao.market import price_text as price_text
 
