@@ -210,6 +210,25 @@ class Publisher(Protocol):
         """The secondary instance takes over."""
 
 
+class SentMessage(NamedTuple):
+    """A message of the incremental stream as a replayer gives it again: whole, without technical header."""
+
+    number: int
+    data: bytes
+    sent_ns: int
+
+
+@runtime_checkable
+class ReplayablePublisher(Protocol):
+    """A publisher whose messages can be asked for again, one by one."""
+
+    def keep_messages(self) -> None:
+        """From now on: whoever says so takes them."""
+
+    def take_messages(self) -> list[SentMessage]:
+        """Since the last call."""
+
+
 @runtime_checkable
 class PublishingSystem(Protocol):
     """A system that the simulated exchange can speak."""

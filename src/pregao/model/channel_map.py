@@ -31,7 +31,7 @@ Opening the file is the caller's: `load_channels(path.read_bytes(), file=str(pat
 """
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final, TypeVar
@@ -196,13 +196,21 @@ _SENT: Final = (
 )  # fmt: skip
 
 
-def default_channels(channels: Iterable[int]) -> ChannelMap:
+# Behind them, of channels whose loops are on both feeds.
+_LOOPS_ON_B: Final = ((Stream.DEFINITION, Feed.B), (Stream.SNAPSHOT, Feed.B))
+
+
+def default_channels(channels: Iterable[int], loops_on_b: Container[int] = ()) -> ChannelMap:
     """A group of 239.255.0.0/16 and a port for each stream of each channel."""
-    return ChannelMap(tuple(entry for channel in channels for entry in _default_entries(channel)))
+    return ChannelMap(
+        tuple(
+            entry for channel in channels for entry in _default_entries(channel, both=channel in loops_on_b)
+        )
+    )
 
 
-def _default_entries(channel: int) -> Iterator[ChannelEntry]:
-    for place, (stream, feed) in enumerate(_SENT):
+def _default_entries(channel: int, *, both: bool) -> Iterator[ChannelEntry]:
+    for place, (stream, feed) in enumerate((*_SENT, *_LOOPS_ON_B) if both else _SENT):
         address = IPv4Address(f"239.255.{channel}.{place + 1}")
         yield ChannelEntry(StreamId(channel, stream, feed), address, (20 + place) * 1000 + channel)
 

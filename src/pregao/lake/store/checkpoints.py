@@ -151,7 +151,7 @@ class Checkpoint:
         for group in range(self._file.num_row_groups):
             if self._has_files(group):
                 figures = self._figures(group, partition)
-                paths = () if figures is not None else self._group(group)["path"].to_pylist()
+                paths = () if figures is not None else self.read_group(group)["path"].to_pylist()
                 folders = {path.rpartition("/")[0] for path in paths}
                 found.update(partition_of(self._table, folder)[partition] for folder in folders)
                 found.update(figures or ())

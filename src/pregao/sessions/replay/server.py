@@ -54,6 +54,7 @@ class Archive:
 
     channels: dict[str, ChannelHistory] = field(default_factory=dict)
     days: deque[int] = field(default_factory=deque)  # of trading, newest last
+    max_channel_bytes: int = 2 << 30
     is_available: bool = True  # an operator may say no
 
     def begin_day(self, day: int, history_days: int) -> None:
@@ -67,7 +68,9 @@ class Archive:
 
     def add(self, channel: str, number: int, data: bytes, sent_ns: int) -> None:
         day = self.days[-1] if self.days else 0
-        self.channels.setdefault(channel, ChannelHistory()).add(number, data, sent_ns, day)
+        if channel not in self.channels:
+            self.channels[channel] = ChannelHistory(max_bytes=self.max_channel_bytes)
+        self.channels[channel].add(number, data, sent_ns, day)
 
     @property
     def first_day(self) -> int:

@@ -19,6 +19,7 @@ from pregao.io.multicast import MulticastSender
 from pregao.model.channel_map import ChannelMap, default_channels
 from pregao.simulator.live.loop import LOG, LiveLoop, routes_of, sites_of
 from pregao.simulator.live.market import LiveMarket, version_at
+from pregao.simulator.live.replayers import Replayers
 from pregao.simulator.live.settings import LiveSettings
 from pregao.simulator.live.tracking import StateFile, StateKeeper, StateTracker
 from pregao.simulator.operator.api import start_server
@@ -35,6 +36,7 @@ class RunningExchange:
     channels: ChannelMap
     settings: LiveSettings
     instruments: int
+    replayers: tuple[str, ...] = ()
 
     def lines(self) -> Iterator[str]:
         by_stream = ", ttl ".join((self.settings.interface, str(self.settings.ttl)))
@@ -42,6 +44,7 @@ class RunningExchange:
         for entry in self.channels:
             channel, stream, feed = entry.id
             yield f"channel {channel} {stream.name.lower():<11} {feed.name}  {entry.address}:{entry.port}"
+        yield from self.replayers
         yield f"operator interface: {self.url}"
 
 
@@ -52,12 +55,15 @@ def read_catalogue(path: str | None) -> Catalogue:
 def channels_of(settings: LiveSettings, catalogue: Catalogue) -> ChannelMap:
     if settings.channels is not None:
         return settings.channels
-    return default_channels(_published(settings, catalogue))
+    beside = [load_publishing_system(name) for name in settings.beside]
+    both = {channel for system in beside for channel in routing_of(catalogue, [system]).channels}
+    return default_channels(_published(settings, catalogue), both)
 
 
 def _published(settings: LiveSettings, catalogue: Catalogue) -> tuple[int, ...]:
     """The channels that the system has the catalogue on."""
-    return routing_of(catalogue, [load_publishing_system(settings.system)]).channels
+    systems = [load_publishing_system(name) for name in (settings.system, *settings.beside)]
+    return routing_of(catalogue, systems).channels
 
 
 def run_exchange(
@@ -97,14 +103,22 @@ async def _serve(
     routes = routes_of(channels, _published(settings, catalogue))
     with MulticastSender(settings.interface, ttl=settings.ttl) as sender:
         market, keeper = _restored(settings, catalogue, sites_of(routes), clock.now_ns())
-        loop = LiveLoop(market, sender, routes, clock, waiting=settings.queue, keeper=keeper)
+        replayers = None if settings.replayers is None else Replayers(settings.replayers, clock)
+        loop = LiveLoop(
+            market, sender, routes, clock, waiting=settings.queue, keeper=keeper, replayers=replayers
+        )
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, loop.stop)
         server = await start_server(
             loop, settings.address, settings.port, bind_anywhere=settings.bind_anywhere
         )
         try:
-            announce(RunningExchange(server.url, channels, settings, len(catalogue.instruments)))
+            if replayers is not None:
+                await replayers.start()
+            told = () if replayers is None else tuple(replayers.lines())
+            announce(RunningExchange(server.url, channels, settings, len(catalogue.instruments), told))
             await loop.run()
         finally:
             await server.close()
+            if replayers is not None:
+                await replayers.close()

@@ -13,6 +13,7 @@ from pregao.model.channel_map import ChannelMap
 from pregao.model.errors import ConfigurationError
 from pregao.model.streams import Feed, Stream
 from pregao.simulator.live.market import LiveMarket
+from pregao.simulator.live.replayers import Replayers
 from pregao.simulator.live.tracking import StateKeeper, StateLostError
 
 LOG = logging.getLogger("pregao.exchange")
@@ -65,10 +66,11 @@ class LiveLoop:
         *,
         waiting: int,
         keeper: StateKeeper | None = None,
+        replayers: Replayers | None = None,
     ) -> None:
         self.market, self.sender, self.clock, self.routes = market, sender, clock, routes
         self._queue: deque[tuple[Any, asyncio.Future[CommandOutcome]]] = deque()
-        self._most_waiting, self._keeper = waiting, keeper
+        self._most_waiting, self._keeper, self._replayers = waiting, keeper, replayers
         self._timer = Timer(clock)
         self._stopping = False
         self._lost: StateLostError | None = None
@@ -144,3 +146,6 @@ class LiveLoop:
                 to = self.routes.get((channel, packet.stream, feed))
                 if to is not None and self.sender is not None:
                     self.sender.send(packet.payload, to)
+        if self._replayers is not None:
+            for channel, messages in self.market.take_messages():
+                self._replayers.add(channel, messages)

@@ -20,7 +20,16 @@ from pregao.exchange.control import PassTime
 from pregao.exchange.desk import Desk
 from pregao.exchange.engine import CommandOutcome, Engine
 from pregao.exchange.flow import Flow
-from pregao.feeds.publishing import OutgoingPacket, Publisher, PublishingSite, SequencePoint
+from pregao.feeds.publishing import (
+    Habits,
+    OutgoingPacket,
+    Publisher,
+    PublishingSite,
+    PublishingSystem,
+    ReplayablePublisher,
+    SentMessage,
+    SequencePoint,
+)
 from pregao.feeds.registry import load_publishing_system
 from pregao.model.market import State
 from pregao.model.streams import Stream
@@ -128,21 +137,20 @@ class LiveMarket:
         self.desk.last_news_id = carried.last_news_id
         self.instruments = self.desk.listings
         self.schedule = Schedule(settings.day, catalogue, trade_date, settings.seed)
-        system = load_publishing_system(settings.system)
-        self.policy, self.routing = system.policy, routing_of(catalogue, [system])
+        systems = [load_publishing_system(name) for name in (settings.system, *settings.beside)]
+        self.policy, self.routing = systems[0].policy, routing_of(catalogue, systems)
         self.books = {
             channel: ChannelBooks(channel, catalogue, self.routing, self.engine, self.desk)
             for channel in self.routing.channels
         }
         self.publishers: dict[tuple[int, PublishingSite], Publisher] = {}
-        for channel, books in self.books.items():
-            for site in sites:
-                sent = kept.versions.get((channel, site.value))
-                start, loops = _starts(sent, version_before, system.policy)
-                self.publishers[channel, site] = system.publisher(
-                    channel, settings.version, books, now_ns=now_ns, site=site, paces=settings.paces,
-                    start=start, loops=loops,
-                )  # fmt: skip
+        for system in systems:
+            for channel in routing_of(catalogue, [system]).channels:
+                for site in sites:
+                    sent = kept.versions.get((channel, site.value))
+                    self.publishers[channel, site] = self._publisher(
+                        system, channel, site, now_ns, _starts(sent, version_before, system.policy)
+                    )
         self._distribution = Distribution(
             self.routing,
             self.books,
@@ -154,6 +162,33 @@ class LiveMarket:
         self.observer: CommandObserver | None = None
         self.commands = self.rejected = 0
         self._flow = self._background(settings.flow) if settings.flow else None
+
+    def _publisher(
+        self,
+        system: PublishingSystem,
+        channel: int,
+        site: PublishingSite,
+        now_ns: int,
+        starts: tuple[SequencePoint, SequencePoint],
+    ) -> Publisher:
+        settings, first = self.settings, system.name == self.settings.system
+        paces = settings.paces
+        if not first:
+            paces = paces._replace(heartbeat_ns=settings.beside_heartbeat_ns or system.policy.heartbeat_ns)
+        publisher = system.publisher(
+            channel, settings.version if first else system.default_version, self.books[channel],
+            now_ns=now_ns, site=site, paces=paces, start=starts[0], loops=starts[1],
+            habits=Habits(levels=settings.levels),
+        )  # fmt: skip
+        if settings.replayers is not None and isinstance(publisher, ReplayablePublisher):
+            publisher.keep_messages()
+        return publisher
+
+    def take_messages(self) -> Iterator[tuple[int, list[SentMessage]]]:
+        """What replayers are to know, of the primary site."""
+        for (channel, site), publisher in self.publishers.items():
+            if site is PublishingSite.PRIMARY and isinstance(publisher, ReplayablePublisher):
+                yield channel, publisher.take_messages()
 
     def _background(self, rate: float) -> BackgroundFlow:
         floor = self.engine.floor

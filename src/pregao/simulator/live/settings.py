@@ -18,6 +18,20 @@
     implied_partial = "change"     # or "restate" (18.3)
     state = "exchange.state"       # beside this file: what outlives a restart or a kill
 
+    [fast]                         # UMDF FIX/FAST beside it; nothing of it has to be said
+    levels = 5                     # of its channels by price level
+    heartbeat_ms = 10000
+
+    [replayer]                     # and its replayers, on TCP
+    address = "127.0.0.1"
+    port = 8385                    # 0: any free one
+    historical_port = 8386
+    delay_ms = 25                  # from the sending of a message until it can be asked for
+    historical_delay_ms = 2000     # the same of the slower one
+    history_days = 5
+    max_messages = 2000            # of a request
+    clients = "CLIENT"             # CompIDs that may log on to B3, separated by spaces
+
     [operator]
     address = "127.0.0.1"
     port = 8384                    # 0: any free one
@@ -40,6 +54,7 @@ from pregao.feeds.registry import DEFAULT, load_publishing_system
 from pregao.io.files import read_small_file, write_whole
 from pregao.model.channel_map import LOOPBACK, ChannelMap, load_channels
 from pregao.model.errors import ConfigurationError
+from pregao.simulator.live.replayers import ReplayerSettings
 from pregao.simulator.live.schedule import DayKind
 from pregao.simulator.settings import DEFAULT_VERSION, LARGEST_SEED
 
@@ -67,6 +82,10 @@ class LiveSettings:
     bind_anywhere: bool = False
     state: str | None = None  # None: a restart forgets everything
     system: str = DEFAULT  # that publishes, as `feeds.registry` knows it
+    beside: tuple[str, ...] = ()  # others that publish the same
+    beside_heartbeat_ns: int | None = None  # of those; None: as often as they say
+    levels: int = 5  # of books by price level
+    replayers: ReplayerSettings | None = None
 
     def __post_init__(self) -> None:
         system = load_publishing_system(self.system)
@@ -100,6 +119,8 @@ def load_settings(path: str | None) -> LiveSettings:
         document.table(name) if document.has(name) else TomlTable({}, path, name)
         for name in ("multicast", "publisher", "market", "operator")
     )
+    fast = document.table("fast") if document.has("fast") else None
+    replayers = _replayers(document.table("replayer")) if document.has("replayer") else None
     document.close()
     settings = LiveSettings(
         interface=multicast.text("interface", LOOPBACK),
@@ -119,7 +140,13 @@ def load_settings(path: str | None) -> LiveSettings:
         state=str(Path(path).parent / market.text("state", longest=4096)) if market.has("state") else None,
         port=operator.integer("port", 0, 65_535, DEFAULT_PORT),
         queue=operator.integer("queue", 1, 100_000, 1000),
+        beside=() if fast is None else ("fast",),
+        levels=5 if fast is None else fast.integer("levels", 2, 20, 5),
+        beside_heartbeat_ns=None if fast is None else fast.integer("heartbeat_ms", 10, 60_000, 10_000) * _MS,
+        replayers=replayers,
     )
+    if fast is not None:
+        fast.close()
     for table in (multicast, publisher, market, operator):
         table.close()
     return settings
@@ -134,6 +161,22 @@ def _channels(table: TomlTable, path: str) -> ChannelMap | None:
         if not isinstance(entry.address, IPv4Address) or not entry.address.is_multicast:
             raise ConfigurationError(f"{entry.address} is not an IPv4 multicast group", file=file)
     return channels
+
+
+def _replayers(table: TomlTable) -> ReplayerSettings:
+    usual = ReplayerSettings()
+    found = ReplayerSettings(
+        address=table.text("address", usual.address),
+        port=table.integer("port", 0, 65_535, usual.port),
+        historical_port=table.integer("historical_port", 0, 65_535, usual.historical_port),
+        delay_ms=table.integer("delay_ms", 0, 60_000, usual.delay_ms),
+        historical_delay_ms=table.integer("historical_delay_ms", 0, 600_000, usual.historical_delay_ms),
+        history_days=table.integer("history_days", 1, 10, usual.history_days),
+        max_messages=table.integer("max_messages", 1, 100_000, usual.max_messages),
+        clients=tuple(table.text("clients", " ".join(usual.clients)).split()),
+    )
+    table.close()
+    return found
 
 
 def _paces(table: TomlTable) -> Paces:

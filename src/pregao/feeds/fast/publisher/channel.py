@@ -26,6 +26,7 @@ from pregao.feeds.publishing import (
     Listener,
     OutgoingPacket,
     Paces,
+    SentMessage,
     SequencePoint,
 )
 from pregao.model import events as e
@@ -90,6 +91,15 @@ class FastPublisher:
     def take(self) -> list[OutgoingPacket]:
         taken = self._out.copy()
         self._out.clear()
+        return taken
+
+    def keep_messages(self) -> None:
+        self.incremental.stream.kept = []
+
+    def take_messages(self) -> list[SentMessage]:
+        taken = self.incremental.stream.kept or []
+        if taken:
+            self.incremental.stream.kept = []
         return taken
 
     @property

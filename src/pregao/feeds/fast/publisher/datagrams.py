@@ -8,7 +8,7 @@ from typing import Final
 
 from pregao.feeds.fast.chunks import HEADER, write_chunks
 from pregao.feeds.fast.publisher.writing import Prepared
-from pregao.feeds.publishing import OutgoingPacket, SequencePoint
+from pregao.feeds.publishing import OutgoingPacket, SentMessage, SequencePoint
 from pregao.model.streams import Feed, Stream
 
 MAX_DATAGRAM: Final = 1_420
@@ -37,6 +37,7 @@ class MessageStream:
         self._parts: list[bytes] = []
         self._units: list[int] = []
         self._size = self._first = 0
+        self.kept: list[SentMessage] | None = None  # for replayers; None: nobody asks
 
     @property
     def point(self) -> SequencePoint:
@@ -48,6 +49,8 @@ class MessageStream:
         number = self.next_number
         message = prepared.numbered(number, now_ns)
         self.next_number = number + 1
+        if self.kept is not None:
+            self.kept.append(SentMessage(number, message, now_ns))
         size = HEADER.size + len(message)
         if self._parts and self._size + size > MAX_DATAGRAM:
             self.flush(now_ns)

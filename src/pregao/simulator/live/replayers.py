@@ -1,0 +1,116 @@
+"""The TCP Replayer and the TCP Historical Replayer of a live exchange: what its publishers sent, to be asked
+for again over FIX sessions (UMDF FIX/FAST 5.1.4, 5.1.5, 6.2)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pregao.codecs.fix import Dictionary, load_builtin_dictionary
+from pregao.feeds.publishing import SentMessage
+from pregao.io.clock import WallClock
+from pregao.io.tcp import TcpServer
+from pregao.model.channel_map import LOOPBACK
+from pregao.sessions.fix import SessionDirectory, SessionRecord, SessionSettings, SessionState
+from pregao.sessions.replay import HISTORICAL, REPLAYER, Archive, ReplayServer, ReplayServerSettings
+from pregao.simulator.live.schedule import trade_date_at
+
+_MS: Final = 1_000_000
+_CHANNEL_BYTES: Final = 64 << 20  # that are kept of a channel
+COMP_ID: Final = "B3"
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayerSettings:
+    """`clients` are the CompIDs that may log on, each once at a time."""
+
+    address: str = LOOPBACK
+    port: int = 8385  # 0: any free one
+    historical_port: int = 8386
+    delay_ms: int = 25  # from the sending of a message until it can be asked for
+    historical_delay_ms: int = 2_000  # of the other one, which is slower
+    history_days: int = 5
+    max_messages: int = 2_000
+    clients: tuple[str, ...] = ("CLIENT",)
+
+
+class ReplayConnection:
+    """A `ReplayServer` as a machine of bytes."""
+
+    def __init__(self, server: ReplayServer) -> None:
+        self._server, self._session = server, server.session
+        self.connect, self.data_to_send = server.connect, server.session.data_to_send
+        self.next_timeout = server.session.next_timeout
+
+    @property
+    def is_over(self) -> bool:
+        return self._session.state is SessionState.CUT
+
+    def receive(self, data: bytes, now_ns: int) -> None:
+        self._server.receive(data, now_ns)
+
+    def on_timeout(self, now_ns: int) -> None:
+        self._session.on_timeout(now_ns)
+
+    def disconnected(self, now_ns: int) -> None:
+        self._session.disconnected(now_ns)
+
+
+class Replayer:
+    """One of the two: an archive, its sessions and its port."""
+
+    def __init__(
+        self, settings: ReplayServerSettings, clients: Iterable[str], dictionary: Dictionary, clock: WallClock
+    ) -> None:
+        self._settings, self._dictionary = settings, dictionary
+        self.archive = Archive(max_channel_bytes=_CHANNEL_BYTES)
+        self._directory = SessionDirectory()
+        for client in clients:
+            self._directory.add(SessionRecord(COMP_ID, client))
+        self.server = TcpServer(self._connection, clock)
+
+    def _connection(self) -> ReplayConnection:
+        session = SessionSettings(COMP_ID, reset_on_logon=True)
+        return ReplayConnection(
+            ReplayServer(self._settings, session, self._dictionary, self._directory, self.archive)
+        )
+
+    def add(self, channel: int, messages: Iterable[SentMessage], days: int) -> None:
+        for message in messages:
+            self.archive.begin_day(trade_date_at(message.sent_ns), days)
+            self.archive.add(str(channel), message.number, message.data, message.sent_ns)
+
+
+class Replayers:
+    """Both, of one exchange."""
+
+    def __init__(self, settings: ReplayerSettings, clock: WallClock) -> None:
+        self.settings = settings
+        dictionary = load_builtin_dictionary()
+        today = replace(REPLAYER, delay_ns=settings.delay_ms * _MS, max_messages=settings.max_messages)
+        week = replace(
+            HISTORICAL, delay_ns=settings.historical_delay_ms * _MS,
+            history_days=settings.history_days, max_messages=settings.max_messages,
+        )  # fmt: skip
+        self.replayer = Replayer(today, settings.clients, dictionary, clock)
+        self.historical = Replayer(week, settings.clients, dictionary, clock)
+
+    async def start(self) -> None:
+        await self.replayer.server.start(self.settings.address, self.settings.port)
+        await self.historical.server.start(self.settings.address, self.settings.historical_port)
+
+    def add(self, channel: int, messages: Iterable[SentMessage]) -> None:
+        """What a channel has sent: the Replayer has today, the other the week."""
+        kept = list(messages)
+        self.replayer.add(channel, kept, 1)
+        self.historical.add(channel, kept, self.settings.history_days)
+
+    async def close(self) -> None:
+        await self.replayer.server.close()
+        await self.historical.server.close()
+
+    def lines(self) -> list[str]:
+        address = self.settings.address
+        return [
+            f"replayer {address}:{self.replayer.server.port}, historical"
+            f" {address}:{self.historical.server.port}, as {COMP_ID} for {', '.join(self.settings.clients)}"
+        ]
