@@ -50,6 +50,8 @@ class EntryEncoder:
         state: dict[str, Any] = {}
         parts: list[bytes] = []
         for entry in entries:
+            if None in entry.values():  # as good as absent, and a shape knows only names
+                entry = {name: value for name, value in entry.items() if value is not None}
             key = tuple(entry)
             if key not in self._shapes:
                 self._shapes[key] = self._shape(entry)

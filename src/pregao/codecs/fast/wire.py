@@ -1,6 +1,7 @@
 """Bytes of FAST fields, one at a time: what is between two stop bits (section 10 of the standard)."""
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from pregao.codecs.fast.templates import FastType, Scaled
@@ -192,10 +193,13 @@ def _number(data: bytes, sign: int) -> int:
     return value
 
 
+# Dates, times, ids and sizes come again and again.
+@lru_cache(maxsize=1 << 15)
 def write_unsigned(value: int) -> bytes:
     return _stopped(value, max(1, -(-value.bit_length() // 7)))
 
 
+@lru_cache(maxsize=1 << 15)
 def write_signed(value: int) -> bytes:
     bits = (value if value >= 0 else ~value).bit_length() + 1
     return _stopped(value, -(-bits // 7))
@@ -204,7 +208,10 @@ def write_signed(value: int) -> bytes:
 def _stopped(value: int, size: int) -> bytes:
     if size == 1:
         return _SINGLE[value & 0x7F]
-    data = bytearray(value >> 7 * index & 0x7F for index in range(size - 1, -1, -1))
+    data = bytearray(size)
+    for index in range(size - 1, -1, -1):
+        data[index] = value & 0x7F
+        value >>= 7
     data[-1] |= STOP
     return bytes(data)
 

@@ -59,6 +59,15 @@ def test_the_bytes_are_those_of_the_encoder(template: int, seed: int) -> None:
         assert whole == empty[:-1] + bytes((0x80 | len(entries),)) + encoded
 
 
+def test_a_field_that_is_none_is_absent_whatever_came_before() -> None:
+    entry = {"MDEntryType": "0", "SecurityID": 1, "RptSeq": 1, "MDEntryTime": 1, "MDUpdateAction": 0}
+    shaped = EntryEncoder("test", _sequence(145))
+    absent = shaped.encode([entry])
+    assert shaped.encode([entry | {"OrderID": "7"}]) != absent
+    assert shaped.encode([entry | {"OrderID": None}]) == absent
+    assert shaped.encode([entry | {"OrderID": "7"}]) != absent
+
+
 def test_what_has_a_sequence_inside_is_left_to_the_encoder() -> None:
     entry = {"MDEntryType": "D", "SecurityID": 1, "RptSeq": 1, "MDEntryTime": 1, "MDUpdateAction": 0}
     shaped = EntryEncoder("test", _sequence(145))

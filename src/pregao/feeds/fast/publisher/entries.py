@@ -71,6 +71,11 @@ def clock_number(ns: int) -> int:
     return ((hour * 100 + minute) * 100 + second) * 1000 + rest // 1_000_000
 
 
+def moment_number(ns: int) -> int:
+    """Date and time as YYYYMMDDHHMMSSsss."""
+    return day_number(ns // _DAY_NS) * 1_000_000_000 + clock_number(ns)
+
+
 def head(kind: str, security_id: int, time_ns: int) -> Entry:
     """What every entry has: 272 and 273 say when the engine made it (13.4)."""
     return {

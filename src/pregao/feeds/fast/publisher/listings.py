@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from pregao.codecs.fast import Scaled
-from pregao.feeds.fast.publisher.entries import day_number, fine_price, price
-from pregao.feeds.fast.times import as_number
+from pregao.feeds.fast.publisher.entries import day_number, fine_price, moment_number, price
 from pregao.model import events as e
 from pregao.model.instruments import Governance, Instrument, Leg, TradeType
 from pregao.model.market import DefinitionAction, Session, Side
@@ -127,9 +126,9 @@ def status_fields(update: e.PhaseChanged | e.StateChanged) -> Fields:
     """625 of groups, 326 of instruments (11); 75 is required by the template (12.7 says unused)."""
     found: Fields = {
         "SecurityExchange": _EXCHANGE,
-        "TransactTime": as_number(update.transact_ns),
+        "TransactTime": moment_number(update.transact_ns),
         "TradeDate": day_number(update.trade_date),
-        "TradSesOpenTime": as_number(update.ends_ns) if update.ends_ns else None,
+        "TradSesOpenTime": moment_number(update.ends_ns) if update.ends_ns else None,
         "TradingSessionID": int(update.session) if update.session is Session.NON_REGULAR else None,
         "SecurityTradingEvent": None if update.event is None else int(update.event),
     }
@@ -147,7 +146,7 @@ def status_fields(update: e.PhaseChanged | e.StateChanged) -> Fields:
 def news_fields(news: e.News) -> Fields:
     """A whole news is one message, of lines (12.8, 13.10). What is not ASCII goes encoded beside it."""
     found: Fields = {
-        "OrigTime": as_number(news.time_ns),
+        "OrigTime": moment_number(news.time_ns),
         "NewsSource": str(news.source),
         "NewsID": None if news.news_id is None else str(news.news_id),
         "LanguageCode": news.language,

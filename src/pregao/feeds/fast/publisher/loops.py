@@ -16,7 +16,6 @@ from pregao.feeds.fast.publisher.incremental import LISTED, IncrementalStream
 from pregao.feeds.fast.publisher.levels import whole_side
 from pregao.feeds.fast.publisher.listings import instrument_entry
 from pregao.feeds.fast.publisher.writing import LIST, MessageWriter, Prepared
-from pregao.feeds.fast.times import as_number
 from pregao.feeds.publishing import BookSource, InstrumentBook, LoopPace
 from pregao.model import events as e
 from pregao.model.instruments import Instrument
@@ -203,7 +202,7 @@ def _status(security_id: int, phase: e.PhaseChanged | None, state: e.StateChange
     if told.session is Session.NON_REGULAR:
         entry["TradingSessionID"] = int(told.session)
     if told.ends_ns:
-        entry["TradSesOpenTime"] = as_number(told.ends_ns)
+        entry["TradSesOpenTime"] = n.moment_number(told.ends_ns)
     if state is not None and state.event in (StateEvent.LEAVES_GROUP, StateEvent.REJOINS_GROUP):
         entry["SecurityTradingEvent"] = int(state.event)
     return entry

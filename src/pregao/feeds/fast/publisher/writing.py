@@ -5,13 +5,14 @@ from typing import Any, Final, NamedTuple
 
 from pregao.codecs.fast import FastMessageEncoder, Templates
 from pregao.codecs.fast.entry_encoder import EntryEncoder
-from pregao.codecs.fast.templates import Sequence
+from pregao.codecs.fast.templates import Sequence, Template
 from pregao.codecs.fast.wire import write_ascii, write_unsigned
-from pregao.feeds.fast.times import as_number
+from pregao.feeds.fast.publisher.entries import moment_number
 
 HEARTBEAT: Final = 144
 SEQUENCE_RESET: Final = 122
 LIST: Final = 149
+SNAPSHOTS: Final = (147, 10_147)
 ENTRIES: Final = "MDEntries"
 _LONGEST_HEAD: Final = 32
 
@@ -24,7 +25,7 @@ class Prepared(NamedTuple):
     text_time: bool
 
     def numbered(self, number: int, now_ns: int) -> bytes:
-        sent = as_number(now_ns)
+        sent = moment_number(now_ns)
         time = write_ascii(str(sent).encode("ascii"), False) if self.text_time else write_unsigned(sent)
         return b"".join((self.head, write_unsigned(number), time, self.tail))
 
@@ -39,6 +40,10 @@ class MessageWriter:
             template.id: EntryEncoder(template.name, template.instructions[-1])
             for template in templates
             if isinstance(template.instructions[-1], Sequence) and template.instructions[-1].name == ENTRIES
+        }
+        self._fronts = {
+            each: EntryEncoder(templates.by_id[each].name, _front(templates.by_id[each]))
+            for each in SNAPSHOTS
         }
         self._heads: dict[tuple[int, int], Prepared] = {}
         self.heartbeat = self.prepared(HEARTBEAT, {})
@@ -71,7 +76,18 @@ class MessageWriter:
         encoded = self._entries[template].encode(entries)
         if encoded is None:
             return self.prepared(template, {**fields, ENTRIES: entries})
-        return _with_entries(self.prepared(template, {**fields, ENTRIES: []}), len(entries), encoded)
+        front = self._fronts[template].encode([{"MsgSeqNum": 0, "SendingTime": 0, **fields}])
+        assert front is not None
+        # Its map, the number and the time are a byte each; the map of the message has the template besides.
+        head = b"\xc0" + write_unsigned(template)
+        return Prepared(head, b"".join((front[3:], write_unsigned(len(entries)), encoded)), False)
+
+
+def _front(template: Template) -> Sequence:
+    """What stands before the entries, as if it were an entry."""
+    whole = template.instructions[-1]
+    assert isinstance(whole, Sequence)
+    return Sequence("front", "", whole.length, template.instructions[:-1])
 
 
 def _with_entries(empty: Prepared, count: int, encoded: bytes) -> Prepared:
