@@ -54,7 +54,7 @@ STAGES: tuple[tuple[str, str, str], ...] = (
     ("columns: symbols", f"{_TASKS}.lineage", "Lineage.symbols"),
     ("columns: latencies", f"{_TASKS}.run", "count_latencies"),
     ("computed tables", "pregao.lake.build", "derive_units"),
-    ("plan tables", "pregao.lake.build", "Builder._plan_files"),
+    ("plan tables", "pregao.lake.build", "write_plan_tables"),
     ("commit", "pregao.lake.state", "LakeState.commit"),
     ("rest of the build", "pregao.lake.build", "Builder.build"),
 )
