@@ -117,11 +117,14 @@ def test_orders_that_are_good_till_cancelled_stay(week: Week, blind: Path) -> No
 
 
 def test_tuesday_s_own_loops_prove_it(week: Week, blind: Path, tmp_path: Path) -> None:
-    """They tell nothing that was not known, so all but their own account is the same."""
+    """They tell nothing that was not known, so all but their own account is the same; and but for phases,
+    which a day does not take over from the one before."""
     build([*week.monday, *week.tuesday], tmp_path / "lake")
     proven, guessed = Lake(tmp_path / "lake"), Lake(blind)
     for table in BY_MESSAGES:
-        assert rows_of(proven, table) == rows_of(guessed, table), table
+        without = () if table == "states" else ("phase", "state")
+        told = [rows_of(lake, table, without=without) for lake in (proven, guessed)]
+        assert told[0] == told[1], table
     loops = proven.arrow("quality", f"{ON_TUESDAY} and finding = 'SNAPSHOT_MATCH'").to_pylist()
     assert sum(row["count"] for row in loops) > 20
     assert not [row for row in loops if "unknown" in row["detail"] or "healed" in row["detail"]]
