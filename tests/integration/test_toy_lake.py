@@ -185,7 +185,7 @@ def test_workers_of_spark_find_the_system_by_its_name(spark: Any, tmp_path: Path
     build([tmp_path / "captures"], tmp_path / "here", system=NAME, slices=1, derive=True)
     here, there = all_tables(tmp_path / "here"), all_tables(tmp_path / "there")
     assert len(here["orders"]) > 500
-    assert here["daily"]
+    assert here["quotes"]
     for table, rows in here.items():
         assert there[table] == rows, table
 

@@ -108,16 +108,16 @@ def local_session(
 
 
 def active_session() -> "SparkSession | None":
-    """That of this process, if there is one and it lives: the user's, most likely."""
+    """That of this process, if there is one: the user's, most likely."""
     if "pyspark" not in sys.modules:
         return None
-    from pyspark import SparkContext
+    from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
 
-    if SparkContext._active_spark_context is None:
+    try:
+        return SparkSession.active()
+    except PySparkRuntimeError:
         return None
-    found: SparkSession | None = SparkSession.getActiveSession() or SparkSession._instantiatedSession
-    return found
 
 
 def master_of(asked: str | None, settings: Mapping[str, str]) -> str:

@@ -20,7 +20,7 @@ from pregao.lake.plan.fingerprints import UnitInput, to_json
 from pregao.lake.plan.scan import ScanSettings
 from pregao.lake.plan.scanning import IndexStore
 from pregao.lake.plan.stored import Stored
-from pregao.lake.running.runners import InlineRunner, description
+from pregao.lake.running.runners import InlineRunner, SparkRunner, description
 from pregao.lake.store import files
 from pregao.lake.store.checkpoints import INTERVAL
 from pregao.lake.store.committer import Committer
@@ -300,6 +300,8 @@ def test_vacuum_lists_and_deletes_in_tasks(kit: Kit, monkeypatch: pytest.MonkeyP
     assert tasks.steps[1] == "pregao: vacuum: delete 5 files"
     assert tasks.items[1] == 3
     vacuuming.delete_files(list(done.files), kit.location)  # an attempt of a task that is tried again
+
+
 def test_vacuum_deletes_entries_of_logs_that_no_version_needs(kit: Kit) -> None:
     for number in range(2 * INTERVAL + 3):
         kit.commit(kit.file("orders", partition=MONDAY if number % 2 else TUESDAY))
@@ -339,3 +341,20 @@ def test_vacuum_deletes_indexes_of_captures_that_the_lake_was_not_made_from(kit:
     assert sorted(done.files) == [f"_indexes/{path.name}" for path in sorted(gone)] + ["_shared/b-1/0"]
     assert all(path.exists() for path in kept)
     assert not any(path.exists() for path in (*gone, shared))
+
+
+def test_on_spark_it_is_the_same(kit: Kit, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for first in (20, 10, 0):
+        times = [first + 2, first, first + 1]
+        for day in (MONDAY, TUESDAY):
+            kit.commit(kit.file("orders", security=first, ts_event=times, partition=day))
+    before = sorted(rows_of(kit))
+    monkeypatch.setattr(compacting, "HERE_BYTES", 0)
+    monkeypatch.setattr(vacuuming, "DELETED_AT_ONCE", 2)
+    runner = SparkRunner(spark, kit.location)
+    assert compact(kit.lake(), runner=runner).after == 2
+    assert sorted(rows_of(kit)) == before
+    done = vacuum(kit.location, keep_ns=0, grace_ns=0, runner=runner)
+    assert len([path for path in done.files if path.startswith("orders/")]) == 6
+    assert on_disk(kit) == 2
+    assert sorted(rows_of(kit)) == before
