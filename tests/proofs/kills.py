@@ -28,7 +28,7 @@ from tests.proofs.kills_setting import NEW, NOTHING, OLD, Setting
 from tests.proofs.result import Result
 
 NAME = "kills"
-TRIALS = 50
+TRIALS = 100
 WORKER, EXECUTOR, DRIVER, GROUP = "worker", "executor", "driver", "whole_build"
 # There is no Python worker before the first task.
 _MOMENTS = [

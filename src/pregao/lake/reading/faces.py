@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pregao.extras import name_missing_extra
-from pregao.feeds.port import OrderingSystem
 from pregao.feeds.registry import DEFAULT, load_system
 from pregao.model.errors import ConfigurationError
 from pregao.model.rows import NULL, ROW, Flag, Kind
@@ -108,6 +107,8 @@ def order_rows(table: Any, security_id: int | Array, kind: Kind, system: str = D
 def _order_flags(table: Any, positions: Array, system: str) -> Array:
     """What orders a side: by the version of the message where the system has several ways, else by whether
     the order has a position. A lake can be read where its system is not installed: then the latter holds."""
+    from pregao.feeds.port import OrderingSystem  # with all kernels: who only reads is not to wait for them
+
     chosen: object = None
     if "wire_version" in table.schema.names:
         with suppress(ConfigurationError):

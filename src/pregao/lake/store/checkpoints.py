@@ -7,6 +7,7 @@ costs does not grow with the table. Checkpoints that others wrote are read as a 
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date
 from functools import cached_property
 from typing import Any, Final
@@ -28,6 +29,8 @@ HINT: Final = "_last_checkpoint"
 INTERVAL: Final = 10  # entries: as many are read after a checkpoint at most
 _GROUP_FILES: Final = 4096
 _GROUP_VERSIONS: Final = 128  # of the tables of lake versions: the newest few are wanted
+_SMALL_BYTES: Final = 64 << 10  # as much is read of any to find out what is in it
+_KEPT_GROUPS: Final = 8  # of those that were read: more would be the whole table
 _HEADS: Final = ("protocol", "metaData", "txn")
 _PARSED: Final = "partitionValues_parsed"
 _TEXTS: Final = pa.map_(pa.string(), pa.string())
@@ -80,29 +83,45 @@ class Checkpoint:
     def __init__(self, location: Location, table: Table, version: int) -> None:
         self._location, self._table, self.version = location, table, version
         self._read: dict[int, Any] = {}  # the row groups that were asked for
+        self._whole: bytes | None = None  # all of a small file: one request, not one for each part
 
     @property
     def name(self) -> str:
         return self._location.full(self._table.name, LOG, name_of(self.version))
 
-    @cached_property
-    def _file(self) -> Any:
+    @contextmanager
+    def _opened(self) -> Iterator[Any]:
+        """Never left open: a lake has many, and nobody says when he is done with a log."""
         path = self._location.path(self._table.name, LOG, name_of(self.version))
+        known = self.__dict__.get("_about")  # what has been read of it before
         with named(self.name):
-            return pq.ParquetFile(self._location.filesystem.open_input_file(path))
+            if self._whole is not None:
+                yield pq.ParquetFile(pa.BufferReader(self._whole), metadata=known)
+                return
+            with self._location.filesystem.open_input_file(path) as source:
+                if source.size() > _SMALL_BYTES:
+                    yield pq.ParquetFile(source, metadata=known, pre_buffer=True)
+                    return
+                self._whole = source.read()
+            yield pq.ParquetFile(pa.BufferReader(self._whole), metadata=known)
+
+    @cached_property
+    def _about(self) -> Any:
+        with self._opened() as file:
+            return file.metadata
 
     @cached_property
     def _columns(self) -> dict[str, int]:
-        schema = self._file.metadata.schema
+        schema = self._about.schema
         return {schema.column(index).path: index for index in range(len(schema))}
 
     @cached_property
     def heads(self) -> list[dict[str, Any]]:
         """The actions that are not about files."""
         found: list[dict[str, Any]] = []
-        with named(self.name):
-            groups = [each for each in range(self._file.num_row_groups) if self._has_heads(each)]
-            rows = self._file.read_row_groups(groups, columns=list(_HEADS))
+        groups = [each for each in range(self._about.num_row_groups) if self._has_heads(each)]
+        with self._opened() as file:
+            rows = file.read_row_groups(groups, columns=list(_HEADS))
             for name in _HEADS:
                 column = rows[name]
                 found += [{name: value} for value in column.filter(column.is_valid()).to_pylist()]
@@ -110,27 +129,29 @@ class Checkpoint:
 
     def _has_heads(self, group: int) -> bool:
         leaves = ("protocol.minReaderVersion", "txn.appId")
-        about = [self._file.metadata.row_group(group).column(self._columns[leaf]) for leaf in leaves]
+        about = [self._about.row_group(group).column(self._columns[leaf]) for leaf in leaves]
         return any(each.statistics is None or each.statistics.null_count < each.num_values for each in about)
 
     @cached_property
     def count(self) -> int:
         """Files."""
         with named(self.name):
-            return int(self._file.metadata.num_rows) - len(self.heads)
+            return int(self._about.num_rows) - len(self.heads)
 
     def adds(self, wanted: Sequence[Condition] = ()) -> Iterator[Any]:
         """Files as tables with the columns path, size, modificationTime, dataChange, stats; of other
         partitions too, for row groups are read as a whole."""
         with named(self.name):
-            groups = [each for each in range(self._file.num_row_groups) if self._may_hold(each, wanted)]
+            groups = [each for each in range(self._about.num_row_groups) if self._may_hold(each, wanted)]
         for group in groups:
             yield self.read_group(group)
 
     def read_group(self, group: int) -> Any:
         if group not in self._read:
-            with named(self.name):
-                rows = self._file.read_row_group(group, columns=[f"add.{name}" for name in ADDED.names])
+            if len(self._read) >= _KEPT_GROUPS:
+                self._read.clear()
+            with self._opened() as file:
+                rows = file.read_row_group(group, columns=[f"add.{name}" for name in ADDED.names])
                 whole = rows["add"].combine_chunks()
                 files = whole.filter(whole.is_valid())
                 self._read[group] = pa.table([files.field(name) for name in ADDED.names], schema=ADDED)
@@ -138,7 +159,7 @@ class Checkpoint:
 
     def values_of(self, partition: str) -> Iterator[tuple[Any, Any]]:
         """Of each row group the one value that all its files have; or None, and the files."""
-        for group in range(self._file.num_row_groups):
+        for group in range(self._about.num_row_groups):
             if not self._has_files(group):
                 continue
             figures = self._figures(group, partition)
@@ -148,7 +169,7 @@ class Checkpoint:
     def least_and_greatest(self, partition: str) -> set[Any]:
         """Of all row groups."""
         found: set[Any] = set()
-        for group in range(self._file.num_row_groups):
+        for group in range(self._about.num_row_groups):
             if self._has_files(group):
                 figures = self._figures(group, partition)
                 paths = () if figures is not None else self.read_group(group)["path"].to_pylist()
@@ -164,19 +185,19 @@ class Checkpoint:
         return all(told is None or range_fits(*told, condition) for told, condition in figures)
 
     def _has_files(self, group: int) -> bool:
-        about = self._about(group, self._table.partitions[0])
+        about = self._chunk(group, self._table.partitions[0])
         figures = None if about is None else about.statistics
         return about is None or figures is None or figures.null_count < about.num_values
 
     def _figures(self, group: int, column: str) -> tuple[Any, Any] | None:
         """Least and greatest value of a partition column; None: not known."""
-        about = self._about(group, column)
+        about = self._chunk(group, column)
         figures = None if about is None else about.statistics
         return None if figures is None or not figures.has_min_max else (figures.min, figures.max)
 
-    def _about(self, group: int, column: str) -> Any:
+    def _chunk(self, group: int, column: str) -> Any:
         index = self._columns.get(f"add.{_PARSED}.{column}")
-        return None if index is None else self._file.metadata.row_group(group).column(index)
+        return None if index is None else self._about.row_group(group).column(index)
 
 
 # Writing
@@ -283,9 +304,7 @@ def needless_entries(location: Location, table: str, oldest: int) -> list[Stored
     files = list(location.files(table, LOG))
     checkpoints = [number for file in files if (number := checkpoint_version(file.path)) is not None]
     first = max((number for number in checkpoints if number <= oldest), default=-1)
-    return sorted(
-        (file for file in files if 0 <= _version(file.path) < first), key=lambda file: file.path
-    )
+    return sorted((file for file in files if 0 <= _version(file.path) < first), key=lambda file: file.path)
 
 
 def checkpoint_version(name: str) -> int | None:

@@ -56,7 +56,7 @@ def logged_figures(table: Table, told: dict[str, Any]) -> dict[str, Any]:
     """Least or greatest values of a file's statistics: dates are dates."""
     columns = table.by_name
     return {
-        name: date.fromisoformat(value) if columns[name].type is DATE else value
+        name: date.fromisoformat(value) if name in columns and columns[name].type is DATE else value
         for name, value in told.items()
     }
 

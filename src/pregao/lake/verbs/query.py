@@ -7,7 +7,7 @@ with open_query("lake", as_of=3) as query:
 import re
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Final, Protocol, Self
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,14 +15,16 @@ import pyarrow.compute as pc
 from pregao.extras import name_missing_extra
 from pregao.lake.errors import NoLakeError, QueryError, StoreError, is_passing
 from pregao.lake.lake import Lake, Systems
-from pregao.lake.maintenance.compact import Compaction, compact
-from pregao.lake.maintenance.vacuum import Vacuumed, vacuum
 from pregao.lake.reading.arrow import find_damage
 from pregao.lake.running.results import shown_as
 from pregao.lake.running.runners import GROUP, Runner
 from pregao.lake.store.ledger import Ledger
 from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import TABLES, find_table
+
+if TYPE_CHECKING:
+    from pregao.lake.maintenance.compact import Compaction
+    from pregao.lake.maintenance.vacuum import Vacuumed
 
 DUCKDB, SPARK = "duckdb", "spark"
 ENGINES: Final = (DUCKDB, SPARK)
@@ -175,18 +177,22 @@ Progress = Callable[[int, int], None]
 def compact_lake(
     path: str, tables: Sequence[str] | None, target_bytes: int, progress: Progress,
     runner: Runner | None = None,
-) -> Compaction:  # fmt: skip
+) -> "Compaction":  # fmt: skip
     for name in tables or ():
         find_table(name)
+    from pregao.lake.maintenance.compact import compact  # a query is not to wait for it
+
     return compact(Lake(path), tables=tables, target_bytes=target_bytes, progress=progress, runner=runner)
 
 
 def vacuum_lake(
     path: str, keep_ns: int, grace_ns: int, dry_run: bool, progress: Progress, runner: Runner | None = None
-) -> Vacuumed:
+) -> "Vacuumed":
     location = Location(path)
     if not Ledger(location).exists:
         raise NoLakeError(f"{location.uri}: there is no lake here")
+    from pregao.lake.maintenance.vacuum import vacuum
+
     return vacuum(
         location, keep_ns=keep_ns, grace_ns=grace_ns, dry_run=dry_run, progress=progress, runner=runner
     )

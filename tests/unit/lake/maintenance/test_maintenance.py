@@ -358,3 +358,56 @@ def test_on_spark_it_is_the_same(kit: Kit, spark: Any, monkeypatch: pytest.Monke
     assert len([path for path in done.files if path.startswith("orders/")]) == 6
     assert on_disk(kit) == 2
     assert sorted(rows_of(kit)) == before
+
+
+@pytest.mark.parametrize(
+    "step", ["intent written", "intent stored", "table orders", "version written", "version entered"]
+)
+def test_a_compaction_that_dies_after_any_step_loses_nothing(kit: Kit, step: str) -> None:
+    def dies(name: str) -> None:
+        if name == step:
+            raise KilledError
+
+    for _ in range(3):
+        kit.commit(kit.file("orders"))
+    with pytest.raises(KilledError):
+        compact(kit.lake(), committer=Committer(kit.location, dies))
+    assert kit.count("orders") == 9
+    Committer(kit.location).recover()
+    vacuum(kit.location, keep_ns=0, grace_ns=0)
+    assert kit.count("orders") == 9
+    compact(kit.lake())
+    assert (kit.count("orders"), len(kit.lake().files("orders"))) == (9, 1)
+
+
+def test_a_vacuum_that_dies_at_any_file_leaves_all_whole(
+    kit: Kit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each time it gets one file further than the time before."""
+    for number in range(INTERVAL + 2):
+        kit.commit(kit.file("orders"), removes=tuple(file.data_file() for file in _live(kit, number)))
+    real, left = type(kit.location).delete, [0]
+
+    def delete(location: Any, *parts: str) -> None:
+        if not left[0]:
+            raise KilledError
+        left[0] -= 1
+        real(location, *parts)
+
+    monkeypatch.setattr(type(kit.location), "delete", delete)
+    deaths, ended = 0, False
+    while not ended:
+        left[0] = deaths % 3 + 1
+        try:
+            vacuum(kit.location, keep_ns=0, grace_ns=0)
+            ended = True
+        except KilledError:
+            deaths += 1
+        assert kit.count("orders") == 3
+    assert deaths > 5
+    assert on_disk(kit) == 1
+    assert kit.commit(kit.file("orders")) == INTERVAL + 3
+
+
+def _live(kit: Kit, number: int) -> list[Any]:
+    return kit.lake().files("orders") if number else []
