@@ -17,6 +17,7 @@ from tests.proofs import (
     impaired_days,
     kills,
     kills_setting,
+    lake_year,
     live_days,
     stream_kills,
 )
@@ -93,6 +94,10 @@ STREAM_KILLS = PreparedProof(
     stream_kills.NAME, stream_kills.TRIALS, stream_kills.cases, stream_kills.run_case, stream_kills.summary,
     stream_kills.prepared,
 )  # fmt: skip
+LAKE_YEAR = PreparedProof(
+    lake_year.NAME, lake_year.TRIALS, lake_year.cases, lake_year.run_case, lake_year.summary,
+    lake_year.prepared,
+)  # fmt: skip
 EXCHANGE_KILLS = SeededProof(
     exchange_kills.NAME,
     exchange_kills.SEEDS,
@@ -106,4 +111,5 @@ FUZZ_FAST = SeededProof(
 )
 ALL: tuple[SeededProof | PreparedProof, ...] = (
     FUZZ_FAST, IMPAIRED_DAYS, HOSTILE_PACKETS, FIX_HOSTILE, LIVE_DAYS, EXCHANGE_KILLS, KILLS, STREAM_KILLS,
+    LAKE_YEAR,
 )  # fmt: skip

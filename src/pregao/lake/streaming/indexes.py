@@ -23,6 +23,7 @@ from pregao.lake.plan.fingerprints import CODE_VERSION
 from pregao.lake.plan.index import FileIndex
 from pregao.lake.plan.index_arrow import FORMAT, StoredIndexError, from_bytes, to_bytes
 from pregao.lake.plan.scan import ScanSettings, scan_capture
+from pregao.lake.plan.scanning import IndexStore
 from pregao.lake.plan.stored import Stored
 from pregao.lake.running.runners import Runner, described
 from pregao.model.errors import CaptureError
@@ -56,7 +57,11 @@ def _silent(done: int, total: int) -> None:
 
 
 class IndexCache:
-    def __init__(self, folder: Path, runner: Runner, settings: ScanSettings) -> None:
+    def __init__(
+        self, folder: Path, runner: Runner, settings: ScanSettings, stored: IndexStore | None = None
+    ) -> None:
+        """`stored`: indexes that the lake has of captures which a build has scanned."""
+        self._stored = stored
         self._path, self._runner, self._settings = folder / NAME, runner, settings
         chosen = settings.piece_packets, settings.scratch, settings.channels, settings.system
         made_by = repr((CODE_VERSION, FORMAT, _COMPRESSED, *chosen))
@@ -70,14 +75,23 @@ class IndexCache:
             self._known[index.path] = index
 
     def add(self, files: Iterable[Stored]) -> list[LeftOut]:
-        """Those that are new or not what they were are scanned."""
-        new = sorted({file.path for file in files if not self._has(file)})
+        """Those that are new or not what they were are scanned, unless the lake has their index."""
+        unknown = sorted({file for file in files if not self._has(file)})
+        found = {index.path: index for index in self._load(unknown)}
+        new = sorted({file.path for file in unknown} - found.keys())
         with described(f"scan {len(new)} captures"):
             outcomes = self._runner.run(partial(_try_to_scan, settings=self._settings), new, _silent)
-        scanned = [each for each in outcomes if isinstance(each, FileIndex)]
+        scanned = [*found.values(), *(each for each in outcomes if isinstance(each, FileIndex))]
         self._append(scanned)
         self._known.update((index.path, index) for index in scanned)
         return [each for each in outcomes if isinstance(each, LeftOut)]
+
+    def _load(self, files: list[Stored]) -> Iterator[FileIndex]:
+        if self._stored is not None and files:
+            for file in sorted(self._stored.known(files)):
+                index = self._stored.load(file)
+                if index is not None:
+                    yield index
 
     def _has(self, file: Stored) -> bool:
         index = self._known.get(file.path)

@@ -22,6 +22,7 @@ from pregao.io.clock import WallClock
 from pregao.lake.deriving import derive_units
 from pregao.lake.errors import LakeConflictError
 from pregao.lake.plan.scan import ScanSettings
+from pregao.lake.plan.scanning import IndexStore
 from pregao.lake.plan.stored import Stored
 from pregao.lake.plan.unit_plan import PLAN
 from pregao.lake.running.runners import Runner, described
@@ -97,7 +98,7 @@ class Streamer:
         self._settings = chosen = settings or StreamSettings()
         scan = ScanSettings(chosen.map, chosen.scratch, chosen.piece_packets, chosen.system)
         self._recent = RecentUnits()
-        self._indexes = IndexCache(checkpoint, runner, scan)
+        self._indexes = IndexCache(checkpoint, runner, scan, IndexStore(location, scan))
         joiner = Joiner(Committer(location, after), chosen.join, runner)
         self._upkeep = Upkeep(location, self._indexes, joiner, chosen, self._recent)
         self._clock = WallClock()
