@@ -11,6 +11,7 @@ from typing import Any
 
 from tests.proofs import (
     exchange_kills,
+    fast_impaired_days,
     fix_hostile,
     fuzz_fast,
     hostile_packets,
@@ -109,7 +110,11 @@ EXCHANGE_KILLS = SeededProof(
 FUZZ_FAST = SeededProof(
     fuzz_fast.NAME, fuzz_fast.MESSAGES, fuzz_fast.cases, fuzz_fast.run_case, summary=lambda _: {}
 )
+FAST_IMPAIRED_DAYS = SeededProof(
+    fast_impaired_days.NAME, fast_impaired_days.SEEDS, fast_impaired_days.cases, fast_impaired_days.run_case,
+    summary=lambda _: {},
+)  # fmt: skip
 ALL: tuple[SeededProof | PreparedProof, ...] = (
-    FUZZ_FAST, IMPAIRED_DAYS, HOSTILE_PACKETS, FIX_HOSTILE, LIVE_DAYS, EXCHANGE_KILLS, KILLS, STREAM_KILLS,
-    LAKE_YEAR,
+    FUZZ_FAST, FAST_IMPAIRED_DAYS,
+    IMPAIRED_DAYS, HOSTILE_PACKETS, FIX_HOSTILE, LIVE_DAYS, EXCHANGE_KILLS, KILLS, STREAM_KILLS, LAKE_YEAR,
 )  # fmt: skip

@@ -137,7 +137,7 @@ def test_the_sample_capture(version: int) -> None:
     assert rows > 4_000
     assert not any(told.lacks for told in comparer().told)
     kinds = {int(row_of(told)["kind"]) for told in comparer().told}
-    of_fast = {Kind.LEVEL, Kind.SNAPSHOT_LEVEL, *(kind for kind in Kind if Kind.INDEX <= kind < Kind.PHASE)}
+    of_fast = {Kind.LEVEL, Kind.SNAPSHOT_LEVEL, *(kind for kind in Kind if Kind.INDEX <= kind < Kind.STATE)}
     never = {Kind.NONE, Kind.OTHER, *of_fast}
     assert {Kind(kind) for kind in kinds} == set(Kind) - never
 
