@@ -73,7 +73,7 @@ class Epochs:
             return self.at(sent_ns - 1)  # just before the reset, in the same millisecond
         elif highest and number <= highest and sent_ns > highest_ns:
             if self.at(sent_ns) == state[EPOCH // 8]:
-                self._begin(sent_ns)
+                self._begin_by(sent_ns)
             self._enter(feed, sent_ns)
         elif number > highest + 1 and self._is_nearer_to_others(feed, number, sent_ns):
             self._enter(feed, sent_ns)
@@ -89,6 +89,16 @@ class Epochs:
             return False
         theirs = self.state[:FEEDS][self.state[:FEEDS, EPOCH // 8] == newer, HIGHEST // 8]
         return bool((np.abs(theirs - number) < number - self.state[feed, HIGHEST // 8]).any())
+
+    def _begin_by(self, sent_ns: int) -> None:
+        """A sequence whose reset was lost had begun at a time: a new one, or one that another feed brought
+        first by a later message."""
+        place = bisect_right(self._begins, sent_ns)
+        if place == len(self._begins):
+            self._begin(sent_ns)
+            return
+        self._begins[place] = sent_ns
+        self.state[self.state[:, EPOCH // 8] == self._epochs[place], BEGIN_NS // 8] = sent_ns
 
     def _begin(self, sent_ns: int) -> None:
         epoch = NO_EPOCH if self.newest >= LAST_EPOCH else self.newest + 1

@@ -159,6 +159,14 @@ class TestEpochs:
         assert epochs.of_message(1, 99, 9) == 1, "a late one of the old sequence"
         assert epochs.of_message(1, 2, 19) == 1, "sent before anything that is known of the new one"
 
+    def test_a_lost_reset_that_feeds_notice_by_different_messages_is_one(self) -> None:
+        epochs = Epochs()
+        assert [epochs.of_message(feed, 100, 10) for feed in (1, 2)] == [1, 1]
+        assert epochs.of_message(1, 2, 21) == 2
+        assert epochs.of_message(2, 1, 20) == 2, "of the same sequence, though sent before what A told"
+        assert [epochs.of_message(feed, 3, 22) for feed in (1, 2)] == [2, 2]
+        assert (epochs.at(19), epochs.at(20)) == (1, 2)
+
     def test_in_the_millisecond_of_the_reset_numbers_tell(self) -> None:
         epochs = Epochs()
         assert epochs.of_message(1, 100, 10) == 1
