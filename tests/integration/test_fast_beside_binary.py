@@ -28,7 +28,7 @@ def day() -> MemoryDay:
 
 @pytest.fixture(scope="module", params=[0.6, 1.0])
 def handlers(day: MemoryDay, request: pytest.FixtureRequest) -> dict[int, ChannelHandler]:
-    """All channels, each fed with everything that its feeds sent in a part of the day. It ends in a pause, for
+    """All channels, each fed with everything that its feeds sent in a part of the day, which ends in a pause:
     both systems tell an event at nearly the same time only."""
     found: dict[int, ChannelHandler] = {}
     first, pause_ns = int(len(day.packets) * request.param), 50_000_000
