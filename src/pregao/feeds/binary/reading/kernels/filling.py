@@ -18,9 +18,14 @@ from pregao.kernels import (
     store_32,
     store_64,
 )
-from pregao.model.rows import AT, FLAGS, NULL, ROW_SIZE, SEQUENCE_VERSION, SIDE, VERSION
+from pregao.model.rows import AT, FLAGS, NULL, ROW_SIZE, SEQUENCE_VERSION, SIDE, VERSION, Flag
 
 BEFORE_BID = ord("0") - 1  # '0' is a bid and 1 is to buy
+# Bits of matchEventIndicator (10): 7 ends the event, 4 is implied, 5 recovery. Shifted they are our flags.
+_END_SHIFT, _SHIFT, _SHIFTED = 7, 3, int(Flag.IMPLIED | Flag.RECOVERY)
+assert (1 << 7 >> _END_SHIFT, 1 << 4 >> _SHIFT, 1 << 5 >> _SHIFT) == (
+    Flag.END_OF_EVENT, Flag.IMPLIED, Flag.RECOVERY,
+)  # fmt: skip
 
 
 @kernel
@@ -69,10 +74,10 @@ def _change(source, change, target):
 
 @inlined
 def _flags(source, place, layout):
-    """The flags of a matchEventIndicator: bit 7 ends the event, 4 is implied, 5 recovery (10)."""
+    """The flags of a matchEventIndicator."""
     bits = load_u8(source, place)
-    told = (bits >> 7) | ((bits >> 3) & 6)
-    return (told & load_i64(layout, t.FLAGS_MASK)) | load_i64(layout, t.FLAGS_BASE)
+    flags = (bits >> _END_SHIFT) | ((bits >> _SHIFT) & _SHIFTED)
+    return (flags & load_i64(layout, t.FLAGS_MASK)) | load_i64(layout, t.FLAGS_BASE)
 
 
 @inlined
