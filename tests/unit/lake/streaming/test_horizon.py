@@ -10,6 +10,7 @@ from pregao.lake.plan.anchors import Loop
 from pregao.lake.plan.captures import open_layout
 from pregao.lake.plan.index import PIECE, RUN, FileIndex, StreamIndex
 from pregao.lake.plan.loops import LoopPlace
+from pregao.lake.plan.marks import groups
 from pregao.lake.plan.slicing import FROM_FIRST
 from pregao.lake.plan.unit_plan import UnitPlan
 from pregao.lake.plan.units import LakeUnit, UnitStream
@@ -47,7 +48,7 @@ def planned(*told: int, **feeds: tuple[int, int]) -> UnitPlan:
              *(np.array([flag]) for flag in (False, True)), begun=place, quiet=True)
         for number, place in enumerate(told)
     ]  # fmt: skip
-    return UnitPlan(unit, loops, [], {}, [], [])
+    return UnitPlan(unit, loops, [], {}, groups([]), [], [])
 
 
 def test_it_is_what_both_feeds_and_the_snapshots_have_passed() -> None:
