@@ -38,6 +38,7 @@ _KEPT: Final = 1 << 30
 _PAD: Final = 64 << 20
 _SET_THP_DISABLE: Final = 41  # of prctl
 _PAGE: Final = mmap.PAGESIZE
+_YOUNG: Final = 1  # generation
 
 
 @cache
@@ -68,8 +69,8 @@ def _use_small_pages() -> None:
 @contextmanager
 def without_collector() -> Iterator[None]:
     """One task. What the one before it left in circles goes first, with all its arrays; then nobody looks for
-    more."""
-    gc.collect()
+    more. It is young: to look at all that a process has may take longer than a small task."""
+    gc.collect(_YOUNG)
     give_back()
     was_on = gc.isenabled()
     gc.disable()
