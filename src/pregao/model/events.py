@@ -172,6 +172,8 @@ Update = (
 CLEARING = frozenset(
     (LendingOffer, LendingContract, LendingInterest, StreamTotals, Volatility, CompositePrice)
 )
+# What feed handlers make of figures that an exchange tells otherwise, or of many rows.
+RECEIVED = frozenset((VwapPrice, VolatilityPrice, CompositePrices))
 
 
 @record

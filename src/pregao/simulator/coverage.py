@@ -12,7 +12,7 @@ from pregao.codecs.pcap.outcomes import Datagram
 from pregao.feeds.publishing import CountingSystem, PublishingSite
 from pregao.feeds.registry import DEFAULT, load_columns, load_publishing_system
 from pregao.io.captures import open_capture
-from pregao.model.events import CLEARING, LevelUpdate, Update
+from pregao.model.events import CLEARING, RECEIVED, LevelUpdate, Update
 from pregao.model.streams import Feed, Stream
 from pregao.simulator.captures import CONTINGENCY_FILES, SECOND_LOOP_FILES, STREAM_FILES
 from pregao.simulator.day_truth import DayTruth
@@ -103,7 +103,7 @@ def coverage(simulation: Simulation, summary: SimulationSummary, system: str = D
     expected = load_columns(system).vocabulary(simulation.settings.version)
     rows = [CoverageRow("template", name, templates[name]) for name in expected.messages]
     rows += [CoverageRow("value", name, values[name]) for name in expected.values]
-    others = {LevelUpdate, *CLEARING}  # of other systems
+    others = {LevelUpdate, *CLEARING, *RECEIVED}  # of other systems
     kinds = [each for each in get_args(Update) if each not in others]
     rows += [CoverageRow("event", each.__name__, summary.kinds[each]) for each in kinds]
     rows += [

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
+from pregao.extras import need
 from pregao.lake.errors import LakeConflictError, LakeDamagedError, named
 from pregao.lake.reading.arrow import range_fits
 from pregao.lake.reading.conditions import Condition
@@ -19,6 +20,8 @@ from pregao.lake.store.livefile import LiveFile, logged_figures
 from pregao.lake.store.location import Location
 from pregao.lake.store.logstate import LogState, entry_name
 from pregao.lake.tables.table import Table
+
+need("deltalake")  # where the lake is imported, not when its first table is made
 
 APPLICATION: Final = "pregao.lake"
 _MARK: Final = "pregao.lakeVersion"
