@@ -45,6 +45,7 @@ from pregao.model.updates import (
 
 __all__ = [
     "CLEARING",
+    "RECEIVED",
     "BookEmptied",
     "ChannelWasReset",
     "ClosingPrice",
