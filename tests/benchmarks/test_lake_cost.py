@@ -2,6 +2,10 @@
 
 from time import process_time
 
+import numpy as np
+
+from pregao.lake.plan.contents import ContentHash
+
 from .lake_cost import StageClock, stages
 
 
@@ -11,9 +15,11 @@ def _work(seconds: float) -> None:
         pass
 
 
-def test_every_stage_names_a_function() -> None:
-    with stages(StageClock()):
-        pass
+def test_every_stage_names_a_function_and_measures_it() -> None:
+    clock = StageClock()
+    with stages(clock):
+        ContentHash(1).take(0, np.zeros(1, np.uint8))
+    assert list(clock.seconds) == ["scan: hash"]
 
 
 def test_a_stage_is_without_those_inside_it() -> None:

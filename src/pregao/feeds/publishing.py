@@ -7,7 +7,7 @@ that the system names for it (`channels_of`), and the books they ask for.
 A system need not publish. One that does is a `PublishingSystem` beside what `feeds.port` asks of it.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from enum import Enum
 from typing import Final, NamedTuple, Protocol, runtime_checkable
 
@@ -22,7 +22,7 @@ from pregao.model.events import (
     Update,
 )
 from pregao.model.instruments import Instrument
-from pregao.model.market import Action
+from pregao.model.market import Action, Side
 from pregao.model.streams import Feed, Stream
 from pregao.recovery.policy import RecoveryPolicy
 
@@ -139,6 +139,16 @@ class InstrumentBook(Protocol):
     def statistics(self) -> Sequence[Update]: ...
     @property
     def state(self) -> StateChanged | None: ...
+
+
+def orders_told_again(security_id: int, book: InstrumentBook) -> Iterator[OrderUpdate]:
+    """All orders of a book as new ones, after it was emptied."""
+    for side, orders in ((Side.BUY, book.bids), (Side.SELL, book.offers)):
+        for position, order in enumerate(orders, 1):
+            yield OrderUpdate(
+                security_id, Action.NEW, side, order.order_id, order.price, order.size, position,
+                order.inserted_ns, order.transact_ns, firm=order.firm, implied=order.implied, recovery=True,
+            )  # fmt: skip
 
 
 class BookSource(Protocol):

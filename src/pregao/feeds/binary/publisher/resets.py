@@ -15,12 +15,11 @@ withdrawn. Statistics are never reset by any of this.
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator
 
 from pregao.feeds.binary.publisher.incremental import IncrementalStream
-from pregao.feeds.publishing import BookOrder, BookSource, InstrumentBook
+from pregao.feeds.publishing import BookSource, InstrumentBook, orders_told_again
 from pregao.model import events as e
-from pregao.model.market import Action, DefinitionAction, Side
+from pregao.model.market import DefinitionAction
 
 
 class Resets:
@@ -111,7 +110,7 @@ class Resets:
                     self._say(now_ns, update)
 
     def _tell_again(self, security_id: int, book: InstrumentBook, now_ns: int) -> None:
-        emptied, orders = e.BookEmptied(security_id, now_ns), list(_orders(security_id, book))
+        emptied, orders = e.BookEmptied(security_id, now_ns), list(orders_told_again(security_id, book))
         if not self._event_orders:
             self._say(now_ns, emptied, *orders)
             return
@@ -122,16 +121,3 @@ class Resets:
 
     def _say(self, now_ns: int, *updates: e.Update) -> None:
         self._incremental.publish(e.Event(updates), now_ns)
-
-
-def _orders(security_id: int, book: InstrumentBook) -> Iterator[e.OrderUpdate]:
-    yield from _side(security_id, Side.BUY, book.bids)
-    yield from _side(security_id, Side.SELL, book.offers)
-
-
-def _side(security_id: int, side: Side, orders: Iterable[BookOrder]) -> Iterator[e.OrderUpdate]:
-    for position, order in enumerate(orders, 1):
-        yield e.OrderUpdate(
-            security_id, Action.NEW, side, order.order_id, order.price, order.size, position,
-            order.inserted_ns, order.transact_ns, firm=order.firm, implied=order.implied, recovery=True,
-        )  # fmt: skip

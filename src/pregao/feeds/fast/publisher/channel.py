@@ -11,7 +11,7 @@ and it has no snapshot.
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 
 from pregao.codecs.fast import Templates
 from pregao.feeds.fast.publisher.books import PublishedBooks
@@ -20,17 +20,16 @@ from pregao.feeds.fast.publisher.incremental import IncrementalStream
 from pregao.feeds.fast.publisher.loops import DefinitionLoop, LoopingStream, SnapshotLoop
 from pregao.feeds.fast.publisher.writing import MessageWriter
 from pregao.feeds.publishing import (
-    BookOrder,
     BookSource,
-    InstrumentBook,
     Listener,
     OutgoingPacket,
     Paces,
     SentMessage,
     SequencePoint,
+    orders_told_again,
 )
 from pregao.model import events as e
-from pregao.model.market import Action, DefinitionAction, Side
+from pregao.model.market import DefinitionAction
 from pregao.model.streams import Feed, Stream
 
 
@@ -207,7 +206,7 @@ class FastPublisher:
         if book is None:
             return
         if book.bids or book.offers or security_id in incremental.booked:
-            self._say(now_ns, e.BookEmptied(security_id, now_ns), *_orders(security_id, book))
+            self._say(now_ns, e.BookEmptied(security_id, now_ns), *orders_told_again(security_id, book))
         if self.incremental.tells_last_trades:
             for update in book.statistics:
                 if isinstance(update, e.LastTrade):
@@ -215,16 +214,3 @@ class FastPublisher:
 
     def _say(self, now_ns: int, *updates: e.Update) -> None:
         self.incremental.publish(e.Event(updates), now_ns)
-
-
-def _orders(security_id: int, book: InstrumentBook) -> Iterator[e.OrderUpdate]:
-    yield from _side(security_id, Side.BUY, book.bids)
-    yield from _side(security_id, Side.SELL, book.offers)
-
-
-def _side(security_id: int, side: Side, orders: Iterable[BookOrder]) -> Iterator[e.OrderUpdate]:
-    for position, order in enumerate(orders, 1):
-        yield e.OrderUpdate(
-            security_id, Action.NEW, side, order.order_id, order.price, order.size, position,
-            order.inserted_ns, order.transact_ns, firm=order.firm, implied=order.implied, recovery=True,
-        )  # fmt: skip
