@@ -12,7 +12,7 @@ from pathlib import Path
 from time import perf_counter
 
 from pregao.lake.build import Builder, BuildReport, BuildSettings
-from pregao.lake.running.runners import Runner, SparkRunner
+from pregao.lake.runners import Runner, SparkRunner
 from pregao.lake.spark.session import local_session
 from pregao.lake.store.location import Location
 

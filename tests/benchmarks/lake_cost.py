@@ -17,7 +17,7 @@ from typing import Any
 from unittest.mock import patch
 
 from pregao.lake.build import Builder, BuildReport
-from pregao.lake.running.runners import InlineRunner, only_tasks
+from pregao.lake.runners import InlineRunner, only_tasks
 from pregao.lake.store.files import FileWriter
 from pregao.lake.store.location import Location
 

@@ -13,7 +13,7 @@ import sys
 from dataclasses import dataclass
 from time import perf_counter
 
-from pregao.lake.running.runners import SparkRunner
+from pregao.lake.runners import SparkRunner
 from pregao.lake.spark.session import local_session
 
 from .harness import Row

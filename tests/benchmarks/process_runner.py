@@ -5,7 +5,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from typing import Any
 
-from pregao.lake.running.runners import Progress, Task, only_tasks
+from pregao.lake.runners import Progress, Task, only_tasks
 
 
 class ProcessRunner:

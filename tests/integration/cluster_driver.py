@@ -18,7 +18,7 @@ from typing import Any
 from pregao.environment import CACHE_DIR
 from pregao.kernel_cache import cache_root
 from pregao.lake.build import Builder, BuildSettings
-from pregao.lake.running.runners import Progress, SparkRunner, Task, description
+from pregao.lake.runners import Progress, SparkRunner, Task, description
 from pregao.lake.spark.session import local_session
 from pregao.lake.store.location import Location
 from tests.kits.lakes import SMALL_PIECES

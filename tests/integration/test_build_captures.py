@@ -14,7 +14,7 @@ from pregao.jobs.build import unreadable_captures
 from pregao.lake.build import Builder, BuildSettings
 from pregao.lake.errors import FewerCapturesError
 from pregao.lake.lake import Lake
-from pregao.lake.running.runners import InlineRunner
+from pregao.lake.runners import InlineRunner
 from pregao.lake.store.location import Location
 from pregao.lake.tables.analytics import Quality
 from pregao.lake.tables.catalogue import DATA_TABLES

@@ -13,7 +13,7 @@ from pregao.lake.build import USUAL_BARS, Builder, BuildReport, BuildSettings
 from pregao.lake.computed.latency import PacketFiles
 from pregao.lake.computed.unit import UnitPart
 from pregao.lake.lake import Lake
-from pregao.lake.running.runners import InlineRunner
+from pregao.lake.runners import InlineRunner
 from pregao.lake.store.location import Location
 from pregao.model.market import TradeCondition, TradeSubType
 from tests.kits.captures import Messages, copy_capture, read_capture

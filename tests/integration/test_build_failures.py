@@ -16,7 +16,7 @@ from pregao.lake.errors import LakeConflictError, LakeDamagedError, LakeError, L
 from pregao.lake.lake import Lake
 from pregao.lake.maintenance.vacuum import vacuum
 from pregao.lake.plan.stored import LocalFile
-from pregao.lake.running.runners import InlineRunner, SparkRunner
+from pregao.lake.runners import InlineRunner, SparkRunner
 from pregao.lake.store import committer
 from pregao.lake.store.intent import write_intent
 from pregao.lake.store.ledger import Ledger

@@ -9,7 +9,7 @@ from pregao.cli.main import main
 from pregao.lake.build import Builder, BuildSettings
 from pregao.lake.build_report import Forecast, UnitVerdict
 from pregao.lake.lake import Lake
-from pregao.lake.running.runners import InlineRunner
+from pregao.lake.runners import InlineRunner
 from pregao.lake.store.location import Location
 from tests.kits.lakes import SMALL_PIECES, build, make_days
 

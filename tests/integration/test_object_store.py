@@ -17,7 +17,7 @@ from pregao.lake.plan.ranges import ranges_of
 from pregao.lake.plan.scan import ScanSettings, scan_capture
 from pregao.lake.plan.scanning import Scanning
 from pregao.lake.plan.stored import look
-from pregao.lake.running.runners import InlineRunner
+from pregao.lake.runners import InlineRunner
 from pregao.lake.store.deltalog import DeltaLog, FasterError, ready_log
 from pregao.lake.store.location import Location
 from pregao.lake.tables.messages import TRADES

@@ -29,6 +29,7 @@ def _run(*arguments: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
         [*COMMAND, *arguments], cwd=cwd, capture_output=True, text=True, timeout=300, check=False
     )
 
+
 # A build of its own process. What Spark's web page tells is asked for when it commits.
 _WATCHED = """
 import json, sys

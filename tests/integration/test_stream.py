@@ -14,7 +14,7 @@ import pytest
 from pregao.jobs.stream import StreamRequest, stream_lake
 from pregao.lake.build import Builder, BuildSettings
 from pregao.lake.lake import Lake
-from pregao.lake.running.runners import InlineRunner
+from pregao.lake.runners import InlineRunner
 from pregao.lake.store.ledger import Ledger
 from pregao.lake.store.location import Location
 from pregao.lake.streaming.source import BatchReport, StreamSettings

@@ -16,7 +16,7 @@ from pregao.feeds.registry import load_system
 from pregao.lake.book_at import book_at
 from pregao.lake.build import Builder, BuildSettings
 from pregao.lake.lake import Lake
-from pregao.lake.running.runners import SparkRunner, TaskError
+from pregao.lake.runners import SparkRunner, TaskError
 from pregao.lake.store.location import Location
 from pregao.lake.tables.analytics import Quality
 from pregao.market import Market

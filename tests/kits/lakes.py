@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 
 from pregao.lake.build import Builder, BuildReport, BuildSettings
 from pregao.lake.lake import Lake
-from pregao.lake.running.runners import InlineRunner
+from pregao.lake.runners import InlineRunner
 from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import DATA_TABLES
 from pregao.simulator.memory import short_day

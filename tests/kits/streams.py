@@ -10,7 +10,7 @@ from pregao.codecs.pcap.writer import pcap_header
 from pregao.io.recording import RecordingWriter
 from pregao.io.seek_table import FrameTimes
 from pregao.lake.plan.stored import look
-from pregao.lake.running.runners import InlineRunner
+from pregao.lake.runners import InlineRunner
 from pregao.lake.store.location import Location
 from pregao.lake.streaming.source import BatchReport, StreamSettings
 from pregao.lake.streaming.streamer import Streamer

@@ -16,7 +16,7 @@ from pregao.handler.handler import ChannelHandler
 from pregao.model.market import Side
 from pregao.model.streams import Feed, Stream
 from pregao.recovery.events import Event, UnitsWanted
-from pregao.recovery.sequence import number_of
+from pregao.recovery.policy import number_of
 from tests.kits.fast_market import CHANNEL, MS, FastToy, datagrams
 from tests.proofs.result import Result
 

@@ -13,9 +13,8 @@ from pregao.codecs.sbe import Schema
 from pregao.feeds.binary.packets import PacketHeader
 from pregao.feeds.binary.reading.rows import RowReader
 from pregao.feeds.binary.system import BINARY
-from pregao.handler.definitions import DefinitionReader
 from pregao.handler.groups import Groups
-from pregao.handler.instruments import Instruments
+from pregao.handler.instruments import DefinitionReader, Instruments
 from pregao.handler.keeper import Observer, StoreKeeper
 from pregao.handler.snapshots import SnapshotReader
 from pregao.model.rows import FIRST_SPECIAL, LAST_BOOK_KIND, Kind
@@ -24,8 +23,7 @@ from pregao.recovery.arbitration import SequencedPacket
 from pregao.recovery.channel import ChannelMachine
 from pregao.recovery.events import Event
 from pregao.recovery.instruments import NEVER, BookStatus, Decision, VerifiedPart, part_of
-from pregao.recovery.policy import ChannelSettings
-from pregao.recovery.sequence import SITE_OF
+from pregao.recovery.policy import SITE_OF, ChannelSettings
 from tests.twins.plain_store import PlainStore
 
 

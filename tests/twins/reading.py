@@ -9,7 +9,7 @@ from pregao.codecs.sbe import SbeMessage, Schema
 from pregao.feeds.binary.packets import PacketDecoder, PacketMessage
 from pregao.feeds.binary.reading.plain import PlainReader
 from pregao.feeds.binary.reading.rows import RowReader
-from pregao.feeds.binary.reading.told import TranslatedMessage
+from pregao.feeds.binary.reading.values import TranslatedMessage
 from pregao.feeds.port import RowFault
 from pregao.model.errors import DecodeError
 from pregao.model.rows import ROW, Kind, Rows

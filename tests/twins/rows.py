@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pregao.feeds.binary.news_parts import NewsPart
-from pregao.feeds.binary.reading.told import (
+from pregao.feeds.binary.reading.values import (
     NotUnderstood,
     SequenceTold,
     SequenceWasReset,

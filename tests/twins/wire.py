@@ -9,9 +9,8 @@ import struct
 from collections.abc import Iterator
 
 from pregao.codecs.sbe import Schema
-from pregao.codecs.sbe.declarations import DataDeclaration
+from pregao.codecs.sbe.declarations import DataDeclaration, Primitive
 from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, ValueKind
-from pregao.codecs.sbe.primitives import Primitive
 from pregao.codecs.sbe.values import leaves
 
 Place = tuple[int, int]  # offset and width of a number

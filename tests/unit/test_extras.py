@@ -74,7 +74,7 @@ def test_everything_else_loads() -> None:
     told = without_extras(
         "import pregao.captures.decode, pregao.captures.columns, pregao.captures.replay\n"
         "import pregao.market, pregao.simulator, pregao.simulator.live\n"
-        "import pregao.simulator.operator.api, pregao.captures.recording.record, pregao.jobs.compiled\n"
+        "import pregao.simulator.operator.api, pregao.captures.record, pregao.jobs.compiled\n"
         "import pregao.cli.listening.screen\n"
         "print(json.dumps([run('--help'), run('exchange', '--print-channels'), run('doctor')]))"
     )

@@ -186,14 +186,14 @@ def _vwap(row: Row) -> e.VwapPrice:
     return e.VwapPrice(row.security_id, row.price, row.trade_date, row.time_ns, _member(Action, row.action))
 
 
-def _composite(row: Row) -> e.CompositePrices:
-    return e.CompositePrices(row.security_id, wide(row.other), row.low, row.time_ns)
+def _composite(row: Row) -> e.CompositeCount:
+    return e.CompositeCount(row.security_id, wide(row.other), row.low, row.time_ns)
 
 
 def _volatility(row: Row) -> e.VolatilityPrice:
     return e.VolatilityPrice(
-        row.security_id, wide(row.low), wide(row.high), wide(row.fine), row.trade_date, row.time_ns,
-        _member(Action, row.action),
+        row.security_id, wide(row.low), wide(row.high), wide(row.fine), row.time_ns,
+        _member(Action, row.action), row.trade_date,
     )  # fmt: skip
 
 

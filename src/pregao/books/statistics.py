@@ -52,7 +52,7 @@ _SLOTS: dict[type, StatisticSlot] = {
     e.ExecutionStatistics: StatisticSlot.TOTALS, e.Imbalance: StatisticSlot.IMBALANCE,
     e.OpenInterest: StatisticSlot.OPEN_INTEREST, e.QuantityBand: StatisticSlot.QUANTITY_BAND,
     e.StateChanged: StatisticSlot.STATE, e.IndexValue: StatisticSlot.INDEX, e.VwapPrice: StatisticSlot.VWAP,
-    e.CompositePrices: StatisticSlot.COMPOSITE, e.VolatilityPrice: StatisticSlot.VOLATILITY,
+    e.CompositeCount: StatisticSlot.COMPOSITE, e.VolatilityPrice: StatisticSlot.VOLATILITY,
 }  # fmt: skip
 _DAILY = {
     StatisticSlot.PREVIOUS_CLOSING: StatisticSlot.CLOSING,

@@ -11,8 +11,7 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 from pregao.captures.decoded import CaptureFlow, Endpoint
-from pregao.captures.feeds import FlowFacts, name_feeds
-from pregao.captures.glance import MOST_FLOWS, FlowKey, Survey, glance
+from pregao.captures.glance import MOST_FLOWS, FlowFacts, FlowKey, Survey, glance, name_feeds
 from pregao.codecs.pcap.outcomes import Datagram
 from pregao.feeds.identity import UNTOLD_CHANNEL, Identity
 from pregao.feeds.registry import DEFAULT, load_identity

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from pregao.captures.decode import CaptureDecoder, DecodedMessage, Finding
 from pregao.captures.formats import Format
-from pregao.captures.formats.json_lines import to_json
+from pregao.captures.formats.lines import to_json
 from pregao.captures.statistics import CaptureStatistics
 from pregao.captures.statistics_report import report
 from pregao.cli.progress import Bar, Output

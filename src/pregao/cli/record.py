@@ -1,4 +1,4 @@
-"""`pregao record`: arguments and wiring. The work is in `pregao.captures.recording.record`."""
+"""`pregao record`: arguments and wiring. The work is in `pregao.captures.record`."""
 
 import argparse
 import re
@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TextIO
 
 if TYPE_CHECKING:
-    from pregao.captures.recording.record import RecordHealth, RecordSettings
+    from pregao.captures.record import RecordHealth, RecordSettings
 
 _DESCRIPTION: Final = """\
 Every packet of the configured streams to capture files: all channels, all feeds, with
@@ -79,7 +79,7 @@ def _with_unit(text: str, units: dict[str, int]) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    from pregao.captures.recording.record import record, repair_recordings
+    from pregao.captures.record import record, repair_recordings
     from pregao.captures.subscriptions import load_subscriptions
 
     subscriptions = load_subscriptions(args.config, frozenset(args.channel or ()), args.interface)
@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _settings(args: argparse.Namespace) -> "RecordSettings":
-    from pregao.captures.recording.recorder import NS_PER_SECOND, RecordSettings
+    from pregao.captures.recorder import NS_PER_SECOND, RecordSettings
 
     return RecordSettings(
         args.out,

@@ -32,7 +32,7 @@ def add_command(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from pregao.cli.progress import Output, StepsBar
     from pregao.jobs.build import spark_session
-    from pregao.lake.running.runners import LazySparkRunner
+    from pregao.lake.runners import LazySparkRunner
     from pregao.lake.store.location import Location
     from pregao.lake.verbs.query import vacuum_lake
 

@@ -101,7 +101,7 @@ class Clearing:
         self.newest: dict[int, dict[str, e.Update]] = {}  # of lending and indices, by kind
         self._volumes: dict[int, int] = {}
         self._interest: dict[int, int] = {}
-        self._volatile: dict[int, e.Volatility] = {}
+        self._volatile: dict[int, e.VolatilityPrice] = {}
         self._ids = self._turn = 0
         self._day: int | None = None
 
@@ -223,12 +223,13 @@ class Clearing:
             elif security_id in self._volatile:
                 yield replace(self._volatile.pop(security_id), time_ns=now_ns, action=Action.DELETE)
 
-    def _volatility(self, security_id: int, now_ns: int) -> e.Volatility:
+    def _volatility(self, security_id: int, now_ns: int) -> e.VolatilityPrice:
         random = self._random
-        delta, first = random.randrange(-9_999, 10_000), random.randrange(1_000, 50_000)
-        told = e.Volatility(security_id, delta, first, first + random.randrange(500), now_ns)
-        self._volatile[security_id] = told
-        return told
+        delta, short = random.randrange(-9_999, 10_000), random.randrange(1_000, 50_000)
+        long = short + random.randrange(500)
+        figures = e.VolatilityPrice(security_id, short, long, delta * _FINER, now_ns)
+        self._volatile[security_id] = figures
+        return figures
 
     # Indices
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from pregao.exchange import control
-from pregao.exchange.auctions import AuctionKind, RunningAuction
+from pregao.exchange.auctions import AuctionKind, RunningAuction, expire_overdue
 from pregao.exchange.bands import BandError
 from pregao.exchange.catalogues.rules import Catalogue
 from pregao.exchange.commands import Rejection, RejectReason
@@ -24,7 +24,6 @@ from pregao.exchange.settlement import FigureDesk
 from pregao.exchange.special_trades import trade_agreed
 from pregao.exchange.surveillance import Surveillance
 from pregao.exchange.transaction import Transaction, tell
-from pregao.exchange.uncross import expire_overdue
 from pregao.model.events import News, Update
 from pregao.model.market import State
 

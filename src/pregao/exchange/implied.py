@@ -16,10 +16,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from pregao.exchange.hooks import STATE_RULES
-from pregao.exchange.legs import LegReport
 from pregao.exchange.market import Floor, InstrumentMarket
 from pregao.exchange.orders import EnteredOrder
-from pregao.exchange.strategies import ImpliedOrder, LegMarket, Strategy, strategy_of
+from pregao.exchange.strategies import ImpliedOrder, LegMarket, LegReport, Strategy, strategy_of
 from pregao.exchange.transaction import Draft, Execution, Transaction
 from pregao.model.events import Trade
 from pregao.model.market import Side, TradeSubType

@@ -8,7 +8,17 @@ its own (4.2.1, 4.2.2).
 
 from collections.abc import Iterable
 
-from pregao.exchange.auctions import AuctionKind, Auctions, RunningAuction, leaves_unpriced
+from pregao.exchange.auctions import (
+    AuctionKind,
+    Auctions,
+    RunningAuction,
+    expire,
+    leaves_unpriced,
+    levels_of,
+    theoretical_of,
+    trigger_on_close,
+    uncross,
+)
 from pregao.exchange.bands import Bands
 from pregao.exchange.catalogues.rules import Catalogue, ListedInstrument
 from pregao.exchange.guards import Guards
@@ -17,13 +27,6 @@ from pregao.exchange.market import InstrumentMarket
 from pregao.exchange.phases import AUCTION_STATES, GroupKey, Phases, Shift, effective
 from pregao.exchange.simultaneous import Pairs, Step, StepKind
 from pregao.exchange.transaction import Draft, Transaction
-from pregao.exchange.uncross import (
-    expire,
-    levels_of,
-    theoretical_of,
-    trigger_on_close,
-    uncross,
-)
 from pregao.model.events import StateChanged, Update
 from pregao.model.market import Phase, State
 

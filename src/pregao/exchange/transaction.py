@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from pregao.exchange.book import BookSide
 from pregao.exchange.conditions import condition, condition_bits
-from pregao.exchange.legs import LegReport
 from pregao.exchange.market import Floor, InstrumentMarket
 from pregao.exchange.orders import EnteredOrder, OrderPlace
+from pregao.exchange.strategies import LegReport
 from pregao.model.events import Event, ExecutionSummary, OrderUpdate, SideDeleted, Trade, Update
 from pregao.model.market import Action, Aggressor, Side, TradeSubType
 

@@ -7,22 +7,17 @@ that the system names for it (`channels_of`), and the books they ask for.
 A system need not publish. One that does is a `PublishingSystem` beside what `feeds.port` asks of it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from enum import Enum
 from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 from pregao.model.events import (
     Event,
-    ExecutionSummary,
-    OrderUpdate,
     PhaseChanged,
-    SideDeleted,
     StateChanged,
-    Trade,
     Update,
 )
 from pregao.model.instruments import Instrument
-from pregao.model.market import Action, Side
 from pregao.model.streams import Feed, Stream
 from pregao.recovery.policy import RecoveryPolicy
 
@@ -139,16 +134,6 @@ class InstrumentBook(Protocol):
     def statistics(self) -> Sequence[Update]: ...
     @property
     def state(self) -> StateChanged | None: ...
-
-
-def orders_told_again(security_id: int, book: InstrumentBook) -> Iterator[OrderUpdate]:
-    """All orders of a book as new ones, after it was emptied."""
-    for side, orders in ((Side.BUY, book.bids), (Side.SELL, book.offers)):
-        for position, order in enumerate(orders, 1):
-            yield OrderUpdate(
-                security_id, Action.NEW, side, order.order_id, order.price, order.size, position,
-                order.inserted_ns, order.transact_ns, firm=order.firm, implied=order.implied, recovery=True,
-            )  # fmt: skip
 
 
 class BookSource(Protocol):
@@ -313,54 +298,3 @@ class CountingSystem(Protocol):
     """A system whose simulated days must have everything that it can send."""
 
     def occurrences(self) -> OccurrenceCounter: ...
-
-
-# Several deletions from the top of a book as one (wire versions below 15).
-#
-# An aggressor that trades through several orders deletes them one by one from position 1. By position that is
-# one MassDeleteOrders with DELETE_FROM: everything from the position told up to position 1 goes (UMDF
-# FIX/FAST 9.4, from where Binary UMDF took it). Only executions are told so.
-
-
-_EXECUTIONS: Final = (Trade, ExecutionSummary)
-
-
-def swept(updates: Sequence[Update]) -> Sequence[Update]:
-    """The same event with its sweeps said at once."""
-    return joined_sweeps(updates) if any(isinstance(update, _EXECUTIONS) for update in updates) else updates
-
-
-def joined_sweeps(updates: Sequence[Update]) -> Sequence[Update]:
-    """The same without asking what made them."""
-    return [said for run in _runs(updates) for said in (run if len(run) == 1 else [_sweep(run)])]
-
-
-def _runs(updates: Iterable[Update]) -> list[list[Update]]:
-    """Updates one by one, except deletions at the top of one side that follow each other."""
-    runs: list[list[Update]] = []
-    for update in updates:
-        if runs and _follows(runs[-1][-1], update):
-            runs[-1].append(update)
-        else:
-            runs.append([update])
-    return runs
-
-
-def _follows(before: Update, update: Update) -> bool:
-    return (
-        isinstance(before, OrderUpdate)
-        and isinstance(update, OrderUpdate)
-        and _at_top(before)
-        and _at_top(update)
-        and (before.security_id, before.side) == (update.security_id, update.side)
-    )
-
-
-def _at_top(update: OrderUpdate) -> bool:
-    return update.action is Action.DELETE and update.position == 1
-
-
-def _sweep(run: Sequence[Update]) -> SideDeleted:
-    last = run[-1]
-    assert isinstance(last, OrderUpdate)
-    return SideDeleted(last.security_id, Action.DELETE_FROM, last.side, last.transact_ns, position=len(run))

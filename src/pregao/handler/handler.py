@@ -17,10 +17,9 @@ import numpy as np
 from pregao.books.store import BookStore
 from pregao.feeds.port import Array, Came, MulticastSystem
 from pregao.feeds.wire import open_wire
-from pregao.handler.definitions import DefinitionReader
 from pregao.handler.groups import Groups
 from pregao.handler.incremental import IncrementalReader
-from pregao.handler.instruments import Feeds, Instruments, LineTable
+from pregao.handler.instruments import DefinitionReader, Feeds, Instruments, LineTable
 from pregao.handler.keeper import Observer, StoreKeeper
 from pregao.handler.snapshots import SnapshotReader
 from pregao.handler.views import HandledBook
@@ -43,8 +42,7 @@ from pregao.recovery.channel import ChannelMachine
 from pregao.recovery.events import Event
 from pregao.recovery.instruments import BookStatus
 from pregao.recovery.kernels.arrivals import take_in_sequence
-from pregao.recovery.policy import ChannelSettings, settings_of
-from pregao.recovery.sequence import SITE_OF
+from pregao.recovery.policy import SITE_OF, ChannelSettings, settings_of
 
 ROOM = 4_096  # packets that are accepted before their rows are read
 

@@ -13,8 +13,8 @@ from pregao.books import layout as t
 from pregao.books.store import BookStore
 from pregao.feeds.port import Array, NewsDesk, Reading, UnitReader
 from pregao.handler.core import RowCore
-from pregao.handler.definitions import DefinitionReader
 from pregao.handler.groups import Groups
+from pregao.handler.instruments import DefinitionReader
 from pregao.handler.keeper import Observer
 from pregao.handler.kernels.core import OVERFLOW, SUSPECTED
 from pregao.handler.kernels.live import (

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from pregao.handler.handler import ChannelHandler
 from pregao.recovery.events import Event, UnitsWanted
-from pregao.recovery.sequence import number_of
+from pregao.recovery.policy import number_of
 from pregao.sessions.replay import ReplayClient
 from pregao.sessions.replay.events import (
     ConnectWanted,

@@ -16,7 +16,7 @@ from pregao.model.streams import Feed
 from pregao.recovery.channel import ChannelMachine
 from pregao.recovery.held import SnapshotHeader
 from pregao.recovery.loops import Follow
-from pregao.recovery.sequence import SITE_OF
+from pregao.recovery.policy import SITE_OF
 from pregao.recovery.snapshots import NOWHERE
 
 # What a hostile header may make us keep: books of real instruments have some ten thousand orders.

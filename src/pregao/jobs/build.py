@@ -12,7 +12,7 @@ from pregao.jobs.compiled import compiling
 from pregao.lake.build import USUAL_BARS, Builder, BuildReport, BuildSettings
 from pregao.lake.build_report import Forecast
 from pregao.lake.plan.fingerprints import find_captures
-from pregao.lake.running.runners import LazySparkRunner, described
+from pregao.lake.runners import LazySparkRunner, described
 from pregao.lake.spark.failures import in_one_line, stop
 from pregao.lake.spark.session import active_session, default_settings, local_session, master_of
 from pregao.lake.store.location import Location, is_remote

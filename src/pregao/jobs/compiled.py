@@ -50,7 +50,7 @@ def compile_all() -> None:
 
 def _build(captures: Path, lake: Path) -> None:
     from pregao.lake.build import Builder, BuildSettings
-    from pregao.lake.running.runners import InlineRunner
+    from pregao.lake.runners import InlineRunner
     from pregao.lake.store.location import Location
 
     Builder(Location(lake), InlineRunner(), BuildSettings(derive=False)).build([str(captures)])

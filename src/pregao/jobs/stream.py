@@ -13,7 +13,7 @@ from pregao.captures.decode import load_channel_map
 from pregao.jobs.compiled import OnProgress, compiling
 from pregao.lake.build import USUAL_BARS
 from pregao.lake.plan.fingerprints import find_captures
-from pregao.lake.running.runners import SparkRunner
+from pregao.lake.runners import SparkRunner
 from pregao.lake.spark.failures import in_one_line
 from pregao.lake.spark.failures import stop as stop_session
 from pregao.lake.spark.session import active_session, default_settings, local_session, master_of

@@ -17,7 +17,7 @@ with name_missing_extra():
 
 from pregao.lake.computed.engine import LINEAGE, conform, engine
 from pregao.lake.computed.trades import DAY_NS, bars_query, with_rank
-from pregao.lake.quant.times import interval_ns
+from pregao.lake.quant.calendar import interval_ns
 from pregao.lake.tables.analytics import BARS
 from pregao.lake.tables.table import CHANNEL, TRADE_DATE, UNIT_COLUMNS
 

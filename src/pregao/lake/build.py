@@ -32,7 +32,7 @@ from pregao.lake.plan.scan import ScanSettings
 from pregao.lake.plan.scanning import Scanning, WantedCaptures, first_day
 from pregao.lake.plan.unit_plan import start_of
 from pregao.lake.plan.units import LakeUnit, find_units
-from pregao.lake.running.runners import Runner, described
+from pregao.lake.runners import Runner, described
 from pregao.lake.shared_parts import SharedParts
 from pregao.lake.state import LakeState, UnitRow, write_units
 from pregao.lake.store.files import DataFile

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from pregao.lake.computed.unit import Counted, derive, keep_findings
 from pregao.lake.errors import LakeDamagedError, named
-from pregao.lake.running.runners import Runner
+from pregao.lake.runners import Runner
 from pregao.lake.state import LakeState
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.intent import Read
@@ -57,9 +57,7 @@ def late_units(state: LakeState, adds: Iterable[DataFile], keys: Sequence[UnitKe
                 found |= _spoken_of(state.location, old)
             except LakeDamagedError:  # it is to go: nobody can say any more which days it spoke of
                 before = state.keys
-                found |= {
-                    each for each in before if each.feed == of.feed and each.trade_date < of.trade_date
-                }
+                found |= {each for each in before if each.feed == of.feed and each.trade_date < of.trade_date}
     for key in found - mine:  # also one that is not there yet: who adds it has not seen what we say of it
         state.depends_on(Read(UNITS.name, *key.feed, key.trade_date, key.trade_date))
     return sorted(key for key in found - mine if state.has(key))

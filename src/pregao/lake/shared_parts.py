@@ -24,8 +24,8 @@ from pregao.lake.plan.anchors import Loop
 from pregao.lake.plan.index import Array
 from pregao.lake.plan.marks import Symbols
 from pregao.lake.plan.slicing import Slice
-from pregao.lake.running.results import SHARED
 from pregao.lake.store.location import Location
+from pregao.lake.task_results import SHARED
 
 FOLDER: Final = SHARED  # `vacuum` finds what a build that died has left
 _KEPT_SYMBOLS: Final = 4  # units whose symbols a worker keeps

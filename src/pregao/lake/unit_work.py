@@ -18,7 +18,7 @@ from pregao.lake.plan.scan import ScanSettings, scan_capture
 from pregao.lake.plan.slicing import FROM_FIRST, Slice, cut_unit, share_out
 from pregao.lake.plan.unit_plan import PLAN, UnitPlan
 from pregao.lake.plan.units import LakeUnit
-from pregao.lake.running.runners import Runner, described, may_pass
+from pregao.lake.runners import Runner, described, may_pass
 from pregao.lake.shared_parts import FOLDER, Range, SharedParts, fetch, forget, store, unpack
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.location import Location

@@ -40,7 +40,7 @@ from pregao.market.events import (
     TradeBusted,
 )
 from pregao.market.market import Market
-from pregao.market.names import AmbiguousSymbolError, UnknownInstrumentError
+from pregao.market.names import AmbiguousSymbolError, Subscription, UnknownInstrumentError
 from pregao.market.order_events import (
     BookEmptied,
     ExecutionSummary,
@@ -71,7 +71,6 @@ from pregao.market.statistic_events import (
     VolatilityPrice,
     VwapPrice,
 )
-from pregao.market.subscribers import Subscription
 from pregao.model.errors import (
     CaptureError,
     ConfigurationError,

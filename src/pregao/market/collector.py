@@ -16,8 +16,8 @@ from pregao.handler.keeper import Observer
 from pregao.market import making
 from pregao.market.channel_events import ChannelEvent, channel_event, position_of
 from pregao.market.events import BookStatusChanged, Definition, Depth, News, Quote
+from pregao.market.health import BookStatuses
 from pregao.market.making import ALWAYS, MAKERS, ORDERS, STATISTICS, RowEvent, Scene, Symbols
-from pregao.market.statuses import BookStatuses
 from pregao.model.errors import ConfigurationError
 from pregao.model.events import News as WholeNews
 from pregao.model.instruments import Instrument

@@ -7,7 +7,6 @@ since 1970. A value that no enum has a word for stays a number. `str` of an even
 
 from pregao.books.views import Level
 from pregao.captures.formats.text import printable
-from pregao.market.event_head import InstrumentEvent, LibraryEvent
 from pregao.market.row_values import in_words, price_text
 from pregao.model.events import followed_phase
 from pregao.model.instruments import Instrument
@@ -22,6 +21,30 @@ from pregao.model.market import (
 )
 from pregao.model.records import record
 from pregao.recovery.instruments import BookStatus
+
+# What every event of the library begins with.
+#
+# `channel`; `symbol`, the securityID as text where no definition was heard and None where it is not about one
+# instrument; `time_ns`, the exchange's time, or that of arrival where the message has none;
+# `stream_position`, the place of its packet in the channel's stream: later packets have greater ones, and the
+# lower 32 bits are the packet's number.
+
+
+@record
+class LibraryEvent:
+    channel: int
+    symbol: str | None
+    time_ns: int
+    stream_position: int
+
+
+@record
+class InstrumentEvent(LibraryEvent):
+    """Of one instrument."""
+
+    symbol: str
+    security_id: int
+
 
 # Trades
 

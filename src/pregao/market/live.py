@@ -16,8 +16,14 @@ from pregao.books.kernels.rows import clear_instrument, load_rows, settle
 from pregao.books.kernels.statistics import empty_slots, forget_auction, reset_session
 from pregao.captures.subscriptions import StreamSubscription, open_receivers
 from pregao.feeds.port import MulticastSystem
-from pregao.handler.kernels.live import apply_held, end_without_row, take_phase, take_rows, whole_events
-from pregao.handler.kernels.sorting import sort_packets
+from pregao.handler.kernels.live import (
+    apply_held,
+    end_without_row,
+    sort_packets,
+    take_phase,
+    take_rows,
+    whole_events,
+)
 from pregao.io.clock import NS_PER_SECOND, system_time_ns
 from pregao.io.packet_reader import PacketPoller, PacketReader, ReaderHealth
 from pregao.io.receive_buffer import RECEIVE_BUFFER

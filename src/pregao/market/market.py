@@ -27,10 +27,16 @@ from pregao.market.channels import Channels
 from pregao.market.collector import Collector, MarketEvent, TakeRows, WantedEvents
 from pregao.market.health import MarketHealth
 from pregao.market.live import LivePackets
-from pregao.market.names import UnknownInstrumentError, find_book, not_chosen
+from pregao.market.names import (
+    OnEvent,
+    Subscribers,
+    Subscription,
+    UnknownInstrumentError,
+    find_book,
+    not_chosen,
+)
 from pregao.market.packets import PacketSource
 from pregao.market.replayed import ReplayedPackets, captures_in
-from pregao.market.subscribers import OnEvent, Subscribers, Subscription
 from pregao.model.packets import PacketBatch
 from pregao.recovery.policy import ChannelSettings
 
@@ -276,7 +282,7 @@ class Market:
 
     def metrics(self) -> str:
         """The same for Prometheus, in its text format."""
-        from pregao.market.metrics.exposition import exposition
+        from pregao.market.metrics import exposition
 
         return exposition(self.health())
 

@@ -2,7 +2,7 @@
 (`event_head`)."""
 
 from pregao.captures.formats.text import printable
-from pregao.market.event_head import InstrumentEvent
+from pregao.market.events import InstrumentEvent
 from pregao.market.row_values import in_words, price_text
 from pregao.model.market import Action, Aggressor, Side
 from pregao.model.records import record

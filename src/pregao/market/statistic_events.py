@@ -2,7 +2,7 @@
 called `fine` count hundred-millionths."""
 
 from pregao.captures.formats.text import printable
-from pregao.market.event_head import InstrumentEvent
+from pregao.market.events import InstrumentEvent
 from pregao.market.row_values import fine_text, in_words, price_text
 from pregao.model.market import (
     Action,

@@ -7,6 +7,16 @@ since 1970, prices ten-thousandths unless a name says `fine` (hundred-millionths
 
 from dataclasses import field
 
+from pregao.model.clearing import (
+    CompositeCount,
+    CompositePrice,
+    LendingContract,
+    LendingInterest,
+    LendingOffer,
+    StreamTotals,
+    UnderlyingPrice,
+    VolatilityPrice,
+)
 from pregao.model.instruments import Instrument
 from pregao.model.market import DefinitionAction, Phase, Session, State, StateEvent
 from pregao.model.records import record
@@ -14,16 +24,11 @@ from pregao.model.updates import (
     BookEmptied,
     ChannelWasReset,
     ClosingPrice,
-    CompositePrice,
-    CompositePrices,
     ExecutionStatistics,
     ExecutionSummary,
     HighPrice,
     Imbalance,
     LastTrade,
-    LendingContract,
-    LendingInterest,
-    LendingOffer,
     LevelUpdate,
     LowPrice,
     OpeningPrice,
@@ -33,13 +38,9 @@ from pregao.model.updates import (
     QuantityBand,
     SettlementPrice,
     SideDeleted,
-    StreamTotals,
     TheoreticalPrice,
     Trade,
     TradeBusted,
-    UnderlyingPrice,
-    Volatility,
-    VolatilityPrice,
     VwapPrice,
 )
 
@@ -49,8 +50,8 @@ __all__ = [
     "BookEmptied",
     "ChannelWasReset",
     "ClosingPrice",
+    "CompositeCount",
     "CompositePrice",
-    "CompositePrices",
     "Definition",
     "Event",
     "ExecutionStatistics",
@@ -80,7 +81,6 @@ __all__ = [
     "TradeBusted",
     "UnderlyingPrice",
     "Update",
-    "Volatility",
     "VolatilityPrice",
     "VwapPrice",
     "followed_phase",
@@ -165,16 +165,15 @@ Update = (
     | ExecutionSummary | ExecutionStatistics | OpeningPrice | TheoreticalPrice | ClosingPrice | HighPrice
     | LowPrice | LastTrade | SettlementPrice | OpenInterest | Imbalance | PriceBand | QuantityBand
     | StateChanged | PhaseChanged | Definition | News | IndexValue | LendingOffer | LendingContract
-    | LendingInterest | StreamTotals | Volatility | CompositePrice | VwapPrice | VolatilityPrice
-    | CompositePrices
+    | LendingInterest | StreamTotals | VolatilityPrice | CompositePrice | VwapPrice | CompositeCount
 )  # fmt: skip
 
 # Those of the clearing house and of registration systems: no command makes them.
 CLEARING = frozenset(
-    (LendingOffer, LendingContract, LendingInterest, StreamTotals, Volatility, CompositePrice)
+    (LendingOffer, LendingContract, LendingInterest, StreamTotals, VolatilityPrice, CompositePrice)
 )
 # What feed handlers make of figures that an exchange tells otherwise, or of many rows.
-RECEIVED = frozenset((VwapPrice, VolatilityPrice, CompositePrices))
+RECEIVED = frozenset((VwapPrice, CompositeCount))
 
 
 @record

@@ -29,11 +29,10 @@ from pregao.recovery.disruptions import Disruptions
 from pregao.recovery.events import Event, TradeDateChanged
 from pregao.recovery.held import HeldRows, Keeper
 from pregao.recovery.instruments import NOTABLE, BookStatus, Decision, Record, decide
-from pregao.recovery.listing import InstrumentList
-from pregao.recovery.policy import ChannelSettings
+from pregao.recovery.loops import InstrumentList
+from pregao.recovery.policy import ChannelSettings, RecoveryStream
 from pregao.recovery.progress import ChannelState, Progress
 from pregao.recovery.recovery import Recovery
-from pregao.recovery.sequence import RecoveryStream
 from pregao.recovery.sites import Sites
 from pregao.recovery.snapshots import Snapshots
 from pregao.recovery.table import NOT_FOLLOWED, InstrumentTable

@@ -20,11 +20,10 @@ from pregao.recovery.events import (
 from pregao.recovery.held import HeldRows, Keeper
 from pregao.recovery.in_sequence import Disruption
 from pregao.recovery.instruments import VerifiedPart, lose_units
-from pregao.recovery.listing import InstrumentList
-from pregao.recovery.policy import RecoveryPolicy
+from pregao.recovery.loops import InstrumentList
+from pregao.recovery.policy import RecoveryPolicy, Site, number_of
 from pregao.recovery.progress import Progress, ProgressInput
 from pregao.recovery.recovery import Recovery
-from pregao.recovery.sequence import Site, number_of
 from pregao.recovery.sites import Sites
 from pregao.recovery.snapshots import Snapshots
 from pregao.recovery.table import InstrumentTable

@@ -4,7 +4,7 @@ from enum import Enum
 
 from pregao.model.records import record
 from pregao.model.streams import Feed
-from pregao.recovery.sequence import RecoveryStream, Site, number_of
+from pregao.recovery.policy import RecoveryStream, Site, number_of
 
 
 class DoubtReason(Enum):

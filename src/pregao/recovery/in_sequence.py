@@ -32,8 +32,7 @@ from pregao.recovery.events import (
     SequenceVersionChanged,
     UnitsWanted,
 )
-from pregao.recovery.policy import ChannelSettings
-from pregao.recovery.sequence import place
+from pregao.recovery.policy import ChannelSettings, place
 from pregao.recovery.stray_packets import StrayPacket
 
 

@@ -8,7 +8,13 @@ but a ChannelReset on the incremental stream (7.5).
 from enum import Enum
 from typing import Final
 
+import numpy as np
+
+from pregao.recovery.events import DefinitionsComplete, Event
+from pregao.recovery.instruments import Mark
 from pregao.recovery.policy import RecoveryPolicy
+from pregao.recovery.recovery import Recovery
+from pregao.recovery.table import NOT_FOLLOWED, InstrumentTable
 
 _LATE: Final = 4  # versions: packets of loops so recent are late ones
 
@@ -116,3 +122,127 @@ class LoopTracker:
         self._totals_differ = self._ended = self._reset_heard = False
         self._next = number + 1
         return Follow.BEGAN if number == 1 else Follow.BROKE
+
+
+# The instruments there are (6.4, 6.5.8): the definition stream's loops, and changes as they happen.
+#
+# A loop lists what there was when it began, so the incremental stream may know better: what it told of an
+# instrument stands until packets were lost after it *and* a loop has begun after that loss. Until then loops
+# neither bring back an instrument that was deleted, nor drop one that was added, nor undo a change.
+
+
+class InstrumentList:
+    """Complete when a whole loop was heard that began after the last loss of packets: a definition may
+    have been in what was lost."""
+
+    def __init__(
+        self,
+        channel: int,
+        table: InstrumentTable,
+        recovery: Recovery,
+        policy: RecoveryPolicy,
+        tell: list[Event],
+    ) -> None:
+        self._channel, self._table, self._recovery, self._tell = channel, table, recovery, tell
+        self.tracker = LoopTracker(policy, ends_by_count=policy.definitions_end_by_count)
+        self.complete = False
+        self._losses = 0
+        self._losses_at_beginning = -1  # of the loop that is heard; -1: its beginning was not
+        self._told: dict[int, int] = {}  # by securityID: losses before the incremental stream told of it
+        self._dropped: list[int] = []
+
+    def on_packet(self, version: int, number: int) -> Follow:
+        follow = self.tracker.on_packet(version, number)
+        if follow is Follow.BEGAN:
+            if self._losses_at_beginning != self._losses:
+                self._told = {key: losses for key, losses in self._told.items() if losses == self._losses}
+            self._losses_at_beginning = self._losses
+            self._table.definition_loop = self.tracker.loops
+        return follow
+
+    def on_heartbeat(self, number: int = 0) -> None:
+        """No list yet: it comes by the incremental stream with a ChannelReset (7.5)."""
+        self.tracker.on_idle(number)
+
+    def on_item(self, security_id: int, total: int, ends: bool | None = None) -> int | None:
+        """A definition of the loop; the instrument's index. None: the incremental stream has told of it
+        since, and this is older."""
+        self.tracker.on_item(total)
+        index = None if security_id in self._told else self._define(security_id)
+        # 6.5.9 counts; not every stream ends its loops with a SequenceReset. Where the last one says so, both
+        # must agree: one that says so too early ends a loop that is not whole.
+        if ends or (ends is None and self.tracker.all_counted):
+            self._end()
+        return index
+
+    def on_sequence_reset(self) -> None:
+        self._end()
+        self.tracker.on_sequence_reset()
+
+    def on_definition(self, security_id: int, at: int, *, new: bool, deleted: bool) -> int:
+        """A change told on the incremental stream: one that adds an instrument we do not know, while
+        we know them all, has nothing that we could have missed."""
+        self._told[security_id] = self._losses
+        index = self._table.find(security_id)
+        if deleted:
+            if index != NOT_FOLLOWED:
+                self._recovery.ignore(index)
+            return index
+        unknown = index == NOT_FOLLOWED or not self._table.is_followed(index)
+        index = self._define(security_id)
+        if unknown and index != NOT_FOLLOWED:
+            self._begin_again(index, max(self._recovery.missing, at), clean=new and self.complete)
+        return index
+
+    def may_list(self, security_id: int) -> bool:
+        """Whether there may be an instrument that is not known. One that the incremental stream told of is
+        known, or was deleted; while the list is complete there are no others, but for those that a snapshot
+        ahead of the stream has, and these it will tell."""
+        return not self.complete and security_id not in self._told
+
+    def on_loss(self) -> None:
+        self.complete = False
+        self._losses += 1
+
+    def on_site(self) -> None:
+        self.on_loss()
+        self.leave()
+
+    def leave(self) -> None:
+        self.tracker.leave()
+
+    def take_dropped(self) -> list[int]:
+        """Indexes of the instruments that a complete loop did not list, since the last time."""
+        dropped, self._dropped = self._dropped, []
+        return dropped
+
+    def _define(self, security_id: int) -> int:
+        index = self._table.add(security_id, self._recovery.missing)
+        if index != NOT_FOLLOWED:
+            if not self._table.is_followed(index):
+                self._begin_again(index, self._recovery.missing, clean=False)
+            self._table.sync[index]["marks"] |= Mark.DEFINED
+            self._table.in_definitions[index] = self.tracker.loops
+        return index
+
+    def _begin_again(self, index: int, missing: int, *, clean: bool) -> None:
+        self._recovery.begin_again(index, missing, clean=clean)
+        self._table.sync[index]["marks"] |= Mark.DEFINED
+
+    def _end(self) -> None:
+        if self.tracker.end() and self._losses_at_beginning == self._losses:
+            if not self.complete:
+                self._tell.append(DefinitionsComplete(self._channel, self.tracker.items))
+            self.complete = True
+            self._drop_unlisted()
+
+    def _drop_unlisted(self) -> None:
+        """Its deletion was lost: deleted instruments are not listed (6.5.8)."""
+        table = self._table
+        in_use = len(table)
+        followed = table.sync["marks"] & int(Mark.IGNORED) == 0
+        unlisted = np.flatnonzero(followed & (table.in_definitions[:in_use] < self.tracker.loops))
+        for index in unlisted.tolist():
+            if table.security_ids[index] not in self._told:
+                self._recovery.ignore(index)
+                self._dropped.append(index)

@@ -6,8 +6,8 @@ from typing import Final
 
 from pregao.recovery.events import ChannelReady, Event, JoinStream, LeaveStream
 from pregao.recovery.held import Keeper
-from pregao.recovery.listing import InstrumentList
-from pregao.recovery.sequence import RecoveryStream, Site
+from pregao.recovery.loops import InstrumentList
+from pregao.recovery.policy import RecoveryStream, Site
 from pregao.recovery.sites import Sites
 from pregao.recovery.snapshots import Snapshots
 from pregao.recovery.table import InstrumentTable

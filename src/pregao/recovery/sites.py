@@ -9,8 +9,7 @@ from pregao.model.streams import Feed
 from pregao.recovery.arbitration import Arbiter, Output
 from pregao.recovery.arbitration_state import APPEARANCE, HEARD_NS, LAST_NS, RECEIVED
 from pregao.recovery.events import ChannelSilent, Event, FailedOver, FeedAlive, FeedSilent
-from pregao.recovery.policy import ChannelSettings
-from pregao.recovery.sequence import FEEDS, SITE_OF, Site
+from pregao.recovery.policy import FEEDS, SITE_OF, ChannelSettings, Site
 
 _SITES = tuple(Site)
 _FEEDS_OF = {site: site.feeds for site in Site}

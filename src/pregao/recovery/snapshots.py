@@ -3,12 +3,10 @@
 from pregao.recovery.events import Event, SnapshotLoopComplete
 from pregao.recovery.held import SnapshotHeader
 from pregao.recovery.instruments import VerifiedPart
-from pregao.recovery.listing import InstrumentList
-from pregao.recovery.loops import Follow, LoopTracker
-from pregao.recovery.policy import ChannelSettings
+from pregao.recovery.loops import Follow, InstrumentList, LoopTracker
+from pregao.recovery.policy import ChannelSettings, Site
+from pregao.recovery.policy import place as place_of
 from pregao.recovery.recovery import Recovery
-from pregao.recovery.sequence import Site
-from pregao.recovery.sequence import place as place_of
 from pregao.recovery.sites import Sites
 from pregao.recovery.table import NOT_FOLLOWED, InstrumentTable
 

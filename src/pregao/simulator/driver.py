@@ -10,10 +10,9 @@ from pregao.exchange.engine import Command
 from pregao.model.events import Event, OrderUpdate, PhaseChanged, Update
 from pregao.model.streams import Stream
 from pregao.simulator.distribution import Distribution, only_order
-from pregao.simulator.latency import SEND_EVERY_NS, EntryQueue
 from pregao.simulator.line import PublishedUpdate, PublishingLine
 from pregao.simulator.outputs import TruthKeeper
-from pregao.simulator.pace import DayStretch
+from pregao.simulator.pace import SEND_EVERY_NS, DayStretch, EntryQueue
 from pregao.simulator.routing import JointRouting, Routing
 from pregao.simulator.venue import Venue
 

@@ -21,7 +21,7 @@ from pregao.model.errors import PregaoError
 from pregao.model.events import Event, PhaseChanged, Update
 from pregao.model.streams import Feed, Stream
 from pregao.simulator.captures import CaptureFile
-from pregao.simulator.latency import SEND_EVERY_NS, Departures
+from pregao.simulator.pace import SEND_EVERY_NS, Departures
 from pregao.simulator.venue import ChannelBooks
 
 # Where every update of a channel went: from the packets that were sent, a column at a time.

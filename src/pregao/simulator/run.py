@@ -12,7 +12,7 @@ from typing import Final
 
 from pregao.exchange.catalogues.rules import Catalogue
 from pregao.exchange.clearing import EVERY_NS
-from pregao.exchange.flow.paths import TRADING_DAY_NS
+from pregao.exchange.flow.prices import TRADING_DAY_NS
 from pregao.exchange.flow.settings import FlowSettings
 from pregao.feeds.publishing import PublishingSite, PublishingSystem, SequencePoint
 from pregao.feeds.registry import load_publishing_system
@@ -23,10 +23,9 @@ from pregao.simulator.driver import Driver, Task
 from pregao.simulator.fault_plan import AppliedFault, DayOfFaults
 from pregao.simulator.faults import parse_faults
 from pregao.simulator.impaired import ImpairedCapture, Injector
-from pregao.simulator.latency import Departures
 from pregao.simulator.line import PublishingLine, Sink
 from pregao.simulator.outputs import DayOutput, Files
-from pregao.simulator.pace import DayClock, paces, slices, squeezed, with_bursts
+from pregao.simulator.pace import DayClock, Departures, paces, slices, squeezed, with_bursts
 from pregao.simulator.relisting import Relisting
 from pregao.simulator.routing import routing_of
 from pregao.simulator.settings import Settings, as_date, starts_week

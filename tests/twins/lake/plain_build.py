@@ -6,7 +6,7 @@ from typing import Any
 
 from pregao.books.phases import effective, own_after
 from pregao.books.views import Level
-from pregao.feeds.binary.reading.told import TranslatedMessage
+from pregao.feeds.binary.reading.values import TranslatedMessage
 from pregao.model import events as e
 from pregao.model.market import DefinitionAction, Phase, Side, State, StateEvent, TradeCondition
 from tests.twins.lake.plain_capture import PlainChannel, PlainPacket, moment

@@ -8,7 +8,7 @@ from typing import Any
 from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.packets import PacketDecoder, PacketHeader
 from pregao.feeds.binary.reading.plain import PlainReader
-from pregao.feeds.binary.reading.told import TranslatedMessage
+from pregao.feeds.binary.reading.values import TranslatedMessage
 from pregao.model.events import Definition
 from pregao.model.market import DefinitionAction
 from tests.kits.captures import read_capture

@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
-from pregao.feeds.binary.reading.told import TranslatedMessage
+from pregao.feeds.binary.reading.values import TranslatedMessage
 from pregao.model import events as e
 from pregao.model.market import Action, LimitType, TradeCondition
 from pregao.model.rows import Flag

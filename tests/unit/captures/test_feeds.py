@@ -1,6 +1,6 @@
 """Which feeds flows are, from sequences and addresses."""
 
-from pregao.captures.feeds import FlowFacts, name_feeds
+from pregao.captures.glance import FlowFacts, name_feeds
 from pregao.model.streams import Destination, Feed, Stream
 
 INC, DEF, SNAP = Stream.INCREMENTAL, Stream.DEFINITION, Stream.SNAPSHOT

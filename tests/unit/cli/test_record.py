@@ -7,8 +7,8 @@ from threading import Event
 
 import pytest
 
-from pregao.captures.recording.record import RecordHealth
-from pregao.captures.recording.recorder import FileCounts
+from pregao.captures.record import RecordHealth
+from pregao.captures.recorder import FileCounts
 from pregao.cli.main import main
 from pregao.cli.record import HealthLine, amount, as_bytes, as_seconds, summary
 from pregao.io.packet_reader import ReaderHealth

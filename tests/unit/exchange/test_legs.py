@@ -11,7 +11,7 @@ from pregao.exchange import commands as c
 from pregao.exchange import control
 from pregao.exchange.catalogues.rules import ListedInstrument
 from pregao.exchange.engine import CommandOutcome
-from pregao.exchange.legs import PricedLeg, price_legs
+from pregao.exchange.strategies import PricedLeg, price_legs
 from pregao.model.events import ExecutionStatistics, ExecutionSummary, Trade
 from pregao.model.instruments import Instrument, Leg, PriceMethod, Product, SecurityType
 from pregao.model.market import Aggressor, Phase, Side, State, TradeSubType

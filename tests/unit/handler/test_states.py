@@ -8,8 +8,8 @@ from pregao.model import events as e
 from pregao.model.market import Phase, Session, State, StateEvent
 from pregao.model.streams import Stream
 from pregao.recovery.instruments import BookStatus
+from pregao.recovery.policy import RecoveryStream
 from pregao.recovery.progress import ChannelState
-from pregao.recovery.sequence import RecoveryStream
 from tests.unit.feeds.binary.publisher.desk import (
     DATE,
     MS,

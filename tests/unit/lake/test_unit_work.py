@@ -8,7 +8,7 @@ import pytest
 
 from pregao.lake import unit_work
 from pregao.lake.build import Builder, BuildSettings
-from pregao.lake.running.runners import InlineRunner, description
+from pregao.lake.runners import InlineRunner, description
 from pregao.lake.shared_parts import FOLDER
 from pregao.lake.store.location import Location
 from pregao.lake.tasks.run import SliceDone

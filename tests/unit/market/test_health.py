@@ -12,7 +12,7 @@ from pregao.model.errors import ConfigurationError
 from pregao.model.market import DefinitionAction
 from pregao.model.streams import Feed, Stream, StreamId
 from pregao.recovery.events import JoinStream
-from pregao.recovery.sequence import RecoveryStream, Site
+from pregao.recovery.policy import RecoveryStream, Site
 from tests.unit.feeds.binary.publisher.desk import A, C, instrument, order
 from tests.unit.handler.kit import Channel
 

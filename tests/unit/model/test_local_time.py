@@ -6,7 +6,7 @@ import pytest
 
 from pregao.captures.formats.times import Clock
 from pregao.lake.book_at import local_time
-from pregao.lake.plan.dates import calendar_day
+from pregao.lake.plan.index import calendar_day
 from pregao.lake.verbs.book import parse_time
 from pregao.model.local_time import local_datetime, local_day, local_midnight_ns
 from pregao.report.markup import clock

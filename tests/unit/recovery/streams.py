@@ -22,8 +22,7 @@ from pregao.recovery.arbitration_state import (
     STOP_RELEASE,
 )
 from pregao.recovery.kernels.arrivals import take_in_sequence
-from pregao.recovery.policy import ChannelSettings, RecoveryPolicy
-from pregao.recovery.sequence import Site
+from pregao.recovery.policy import ChannelSettings, RecoveryPolicy, Site
 
 CHANNEL = 55
 FEEDS = (Feed.A, Feed.B)

@@ -6,7 +6,7 @@ from pregao.model.streams import Feed
 from pregao.recovery.arbitration import Arbiter, Output, SequencedPacket
 from pregao.recovery.counters import feed_counters
 from pregao.recovery.events import GapDetected, PacketConflict, SequenceStarted, SequenceVersionChanged
-from pregao.recovery.sequence import number_of
+from pregao.recovery.policy import number_of
 from tests.unit.recovery.streams import FEEDS, SETTINGS, new_arbiter, payload_of, random_stream, run_plain
 
 A, B = Feed.A, Feed.B

@@ -3,8 +3,7 @@
 from pregao.model.streams import Feed
 from pregao.recovery.arbitration import Arbiter, Output, SequencedPacket
 from pregao.recovery.events import GapDetected, UnitsWanted
-from pregao.recovery.policy import ChannelSettings, RecoveryPolicy
-from pregao.recovery.sequence import number_of
+from pregao.recovery.policy import ChannelSettings, RecoveryPolicy, number_of
 from tests.unit.recovery.streams import new_arbiter
 
 ASK, HOLD, ANSWER = 100, 1_000, 5_000

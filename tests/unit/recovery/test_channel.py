@@ -7,8 +7,8 @@ import pytest
 from pregao.recovery.events import ChannelSilent, Event, JoinStream, LeaveStream
 from pregao.recovery.held import SnapshotHeader
 from pregao.recovery.instruments import BookStatus
+from pregao.recovery.policy import RecoveryStream, Site
 from pregao.recovery.progress import ChannelState, ProgressInput, after
-from pregao.recovery.sequence import RecoveryStream, Site
 from tests.unit.recovery.toy_client import ToyClient
 from tests.unit.recovery.toy_day import SETTINGS, Day
 from tests.unit.recovery.toy_exchange import MILLISECOND, SECOND, Sent, Truth

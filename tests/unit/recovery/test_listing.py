@@ -4,7 +4,7 @@ import pytest
 
 from pregao.recovery.events import DefinitionsComplete
 from pregao.recovery.held import SnapshotHeader
-from pregao.recovery.sequence import RecoveryStream, Site
+from pregao.recovery.policy import RecoveryStream, Site
 from tests.unit.recovery.test_channel import client, packet
 from tests.unit.recovery.toy_client import ToyClient
 from tests.unit.recovery.toy_day import SETTINGS

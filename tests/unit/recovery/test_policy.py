@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pregao.recovery.policy import RecoveryPolicy
-from pregao.recovery.sequence import number_of, place
+from pregao.recovery.policy import RecoveryPolicy, number_of, place
 
 POLICY = RecoveryPolicy(last_epoch=65_534)
 EPOCHS = st.integers(1, 65_534)

@@ -3,8 +3,8 @@
 import pytest
 
 from pregao.recovery.events import FailedOver, GapDetected, InstrumentHealed, QueueOverflow
+from pregao.recovery.policy import Site
 from pregao.recovery.progress import ChannelState
-from pregao.recovery.sequence import Site
 from tests.unit.recovery.toy_scenarios import (
     SCENARIOS,
     contingency,

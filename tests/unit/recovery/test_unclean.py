@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from pregao.recovery.held import SnapshotHeader
 from pregao.recovery.instruments import BookStatus
-from pregao.recovery.policy import ChannelSettings
+from pregao.recovery.policy import ChannelSettings, RecoveryStream
 from pregao.recovery.progress import ChannelState
-from pregao.recovery.sequence import RecoveryStream
 from pregao.recovery.table import InstrumentTable
 from tests.unit.recovery.test_channel import client, packet, snapshot
 from tests.unit.recovery.toy_client import ToyClient

@@ -14,8 +14,7 @@ from pregao.recovery.events import Event
 from pregao.recovery.held import SnapshotHeader
 from pregao.recovery.instruments import BookStatus, Decision, Mark, VerifiedPart, part_of
 from pregao.recovery.loops import Follow
-from pregao.recovery.policy import ChannelSettings
-from pregao.recovery.sequence import RecoveryStream, Site, number_of
+from pregao.recovery.policy import ChannelSettings, RecoveryStream, Site, number_of
 from tests.unit.recovery.toy_exchange import HALF_TOLD, ORDER_LENGTH, Sent, Truth
 
 CHANNEL = 55

@@ -8,8 +8,7 @@ from typing import Any
 
 from pregao.recovery.events import Event
 from pregao.recovery.instruments import BookStatus
-from pregao.recovery.policy import ChannelSettings, RecoveryPolicy
-from pregao.recovery.sequence import Site, number_of
+from pregao.recovery.policy import ChannelSettings, RecoveryPolicy, Site, number_of
 from tests.unit.recovery.toy_client import ToyClient
 from tests.unit.recovery.toy_exchange import LAST_VERSION, MILLISECOND, SECOND, Sent, ToyExchange
 

@@ -9,7 +9,7 @@ from pregao.exchange.engine import Engine
 from pregao.model.events import ExecutionSummary
 from pregao.model.instruments import Instrument, Product, SecurityType
 from pregao.model.market import Aggressor, Side
-from pregao.simulator.latency import Departures, EntryQueue
+from pregao.simulator.pace import Departures, EntryQueue
 
 NOON = 1_794_841_200_000_000_000
 GAPS = np.random.default_rng(3).exponential(40_000, 20_000).astype(int)

@@ -15,7 +15,7 @@ from pregao.books.kernels.arena import (
     copy_words,
     count_anomaly,
 )
-from pregao.books.kernels.conversion import convert_side
+from pregao.books.kernels.by_position import convert_side
 from pregao.books.kernels.ladder import key_of, reserve_level
 from pregao.books.views import MAX_LEVELS, MAX_SIZE
 from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u32, store_8, store_32, store_64

@@ -20,9 +20,8 @@ from pregao.books.kernels.arena import (
     count_order,
 )
 from pregao.books.kernels.by_level import delete_levels_from
-from pregao.books.kernels.by_position import close_place, open_place, reserve_place
+from pregao.books.kernels.by_position import close_place, convert_side, open_place, reserve_place
 from pregao.books.kernels.by_price import bits_of, find_slot, remove_slot, reserve_slot
-from pregao.books.kernels.conversion import convert_side
 from pregao.books.kernels.ladder import (
     add_to_level,
     key_of,

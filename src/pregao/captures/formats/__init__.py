@@ -3,8 +3,7 @@
 from typing import Protocol
 
 from pregao.captures.decoded import DecodedMessage
-from pregao.captures.formats.csv_rows import CsvFormat
-from pregao.captures.formats.json_lines import FixFormat, JsonFormat
+from pregao.captures.formats.lines import CsvFormat, FixFormat, JsonFormat
 from pregao.captures.formats.text import TextFormat
 from pregao.captures.symbols import SymbolTable
 from pregao.feeds.decoding import Decoder

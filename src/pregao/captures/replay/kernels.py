@@ -1,6 +1,6 @@
 """The merge of runs of packets that are each in order of time: a k-way merge that copies payloads too."""
 
-from pregao.codecs.pcap.framing.kernels import copy
+from pregao.codecs.pcap.kernels import copy
 from pregao.kernels import kernel, load_i64, load_u16, load_u32, store_16, store_32, store_64
 
 # What the kernel knows of a file's run: int64s. Addresses of its columns, then where it is.

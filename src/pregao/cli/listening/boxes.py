@@ -18,7 +18,7 @@ from pregao.market.live import Reception
 from pregao.market.row_values import in_words, places_of, price_text
 from pregao.market.watch import Notice
 from pregao.recovery.instruments import BookStatus
-from pregao.recovery.sequence import Site
+from pregao.recovery.policy import Site
 
 # Small words of the screen: times, durations, sizes, how far something is to be believed.
 

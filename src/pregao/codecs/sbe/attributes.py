@@ -11,8 +11,7 @@ from itertools import pairwise
 from struct import pack, unpack
 from typing import TypeVar
 
-from pregao.codecs.sbe.declarations import FOREVER, Presence, VersionSpan
-from pregao.codecs.sbe.primitives import Primitive
+from pregao.codecs.sbe.declarations import FOREVER, Presence, Primitive, VersionSpan
 from pregao.codecs.xml import Element
 
 HISTORY = "{urn:pregao:sbe-history}"

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from struct import Struct, unpack_from
 from typing import Any
 
-from pregao.codecs.sbe.declarations import DataDeclaration
+from pregao.codecs.sbe.declarations import DataDeclaration, Primitive
 from pregao.codecs.sbe.layout import BlockLayout
-from pregao.codecs.sbe.primitives import Primitive
 from pregao.codecs.sbe.schema import Schema
 from pregao.codecs.sbe.values import (
     Converter,

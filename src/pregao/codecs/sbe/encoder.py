@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from struct import Struct
 
 from pregao.codecs.sbe.decimals import Raw, UnfitError
-from pregao.codecs.sbe.declarations import DataDeclaration, Dimension, HeaderLayout
+from pregao.codecs.sbe.declarations import DataDeclaration, Dimension, HeaderLayout, Primitive
 from pregao.codecs.sbe.layout import BlockLayout
-from pregao.codecs.sbe.primitives import Primitive
 from pregao.codecs.sbe.schema import Schema
 from pregao.codecs.sbe.values import block_format, slots_of, wire_leaves
 from pregao.codecs.sbe.writers import absent, encoded, writer

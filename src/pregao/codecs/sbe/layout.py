@@ -20,9 +20,9 @@ from pregao.codecs.sbe.declarations import (
     EnumType,
     FieldDeclaration,
     Presence,
+    Primitive,
     SetType,
 )
-from pregao.codecs.sbe.primitives import Primitive
 from pregao.model.errors import SchemaError
 
 # The TimeUnit of the standard, by name and by value.

@@ -25,10 +25,10 @@ from pregao.codecs.sbe.declarations import (
     FieldDeclaration,
     HeaderLayout,
     Presence,
+    Primitive,
     SetType,
     VersionSpan,
 )
-from pregao.codecs.sbe.primitives import Primitive
 from pregao.codecs.sbe.schema import Schema
 from pregao.codecs.sbe.types_reader import TypesReader, weight
 from pregao.codecs.xml import Element, parse

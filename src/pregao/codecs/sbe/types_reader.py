@@ -15,6 +15,7 @@ from pregao.codecs.sbe.attributes import (
     span_of,
 )
 from pregao.codecs.sbe.declarations import (
+    PRIMITIVES,
     AnyType,
     CompositeMember,
     CompositeType,
@@ -22,9 +23,9 @@ from pregao.codecs.sbe.declarations import (
     EnumType,
     NamedValue,
     Presence,
+    Primitive,
     SetType,
 )
-from pregao.codecs.sbe.primitives import PRIMITIVES, Primitive
 from pregao.codecs.xml import Element
 
 MAX_TYPE_DEPTH = 8

@@ -7,8 +7,7 @@ import numpy.typing as npt
 
 from pregao.exchange.catalogue import Catalogue
 from pregao.exchange.catalogues.rules import ListedInstrument
-from pregao.exchange.flow.paths import TRADING_DAY_NS
-from pregao.exchange.flow.prices import InstrumentValues
+from pregao.exchange.flow.prices import TRADING_DAY_NS, InstrumentValues
 from pregao.exchange.flow.settings import FIRMS, FlowSettings, OrderIntent
 from pregao.model.instruments import Instrument, SecurityType
 from pregao.model.market import PRICE_SCALE, BandType, LimitType

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import IntEnum
 
-from pregao.exchange.flow.paths import TRADING_DAY_NS
+from pregao.exchange.flow.prices import TRADING_DAY_NS
 
 # Codes of some thirty participants, the busiest first.
 FIRMS = (

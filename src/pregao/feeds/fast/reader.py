@@ -62,9 +62,7 @@ class FastReader:
         found = [self._read_one(index, offsets, at, epochs, faults) for index in range(count)]
         return Reading(np.concatenate(found) if found else _blank(0), faults, whole=True)
 
-    def _read_one(
-        self, index: int, offsets: Array, at: Array, epochs: Array, faults: list[RowFault]
-    ) -> Rows:
+    def _read_one(self, index: int, offsets: Array, at: Array, epochs: Array, faults: list[RowFault]) -> Rows:
         try:
             rows = self._rows(self._text(index), index, faults)
         except DecodeError as error:

@@ -10,7 +10,7 @@
 
 Clocks that differ by more than a tenth of a second, which no way does, are a finding of `quality`.
 
-Tasks count values in histograms (`lake.latencies`), and only those are put together.
+Tasks count values in histograms (`lake.latency_histograms`), and only those are put together.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from pregao.lake.latencies.histograms import PACKET_COLUMNS, Minutes
+from pregao.lake.latency_histograms import PACKET_COLUMNS, Minutes
 from pregao.lake.reading.arrow import dataset, naming_damage
 from pregao.lake.store.livefile import LiveFile
 from pregao.lake.store.location import Location

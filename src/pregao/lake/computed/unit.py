@@ -12,15 +12,22 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from pregao.lake.computed.auctions import AUCTIONS, SPANS
-from pregao.lake.computed.daily import DAILY, DAYS, DIFFERENCES, FINE_TEXT, STALE
+from pregao.lake.computed.daily import DAILY, DAYS, DIFFERENCES, FIGURES, FINE_TEXT, STALE
 from pregao.lake.computed.engine import conform, engine
 from pregao.lake.computed.latency import PacketFiles, count_packets, latencies, packet_groups, skew_findings
-from pregao.lake.computed.told import FIGURES
-from pregao.lake.computed.totals import ALIKE, market_totals, money_of_days
-from pregao.lake.computed.trades import BARS, CLEAN, DAY_NS, TOLD, TRADES_CLEAN
+from pregao.lake.computed.trades import (
+    ALIKE,
+    BARS,
+    CLEAN,
+    DAY_NS,
+    TOLD,
+    TRADES_CLEAN,
+    market_totals,
+    money_of_days,
+)
 from pregao.lake.reading.arrow import dataset, naming_damage, read
 from pregao.lake.reading.conditions import conditions
-from pregao.lake.running.runners import Runner, described, give_back
+from pregao.lake.runners import Runner, described, give_back
 from pregao.lake.store.files import DataFile, write_file
 from pregao.lake.store.livefile import LiveFile, key_of, live, may_speak_of
 from pregao.lake.store.location import Location

@@ -22,7 +22,7 @@ from pregao.lake.errors import named
 from pregao.lake.lake import ALL_SYSTEMS, Lake
 from pregao.lake.reading.arrow import expression, may_hold, prune
 from pregao.lake.reading.conditions import Condition
-from pregao.lake.running.runners import InlineRunner, Runner, described
+from pregao.lake.runners import InlineRunner, Runner, described
 from pregao.lake.store.committer import Committer
 from pregao.lake.store.files import DataFile, FileWriter
 from pregao.lake.store.intent import Change, Label

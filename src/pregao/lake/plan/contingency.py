@@ -10,8 +10,7 @@ import numpy as np
 
 from pregao.feeds.registry import load_system
 from pregao.lake.plan.captures import PieceReader, unit_headers
-from pregao.lake.plan.dates import as_date, calendar_day
-from pregao.lake.plan.index import NUMBER_BITS, FileIndex, StreamIndex
+from pregao.lake.plan.index import NUMBER_BITS, FileIndex, StreamIndex, as_date, calendar_day
 from pregao.lake.plan.presence import union
 from pregao.lake.plan.units import LakeUnit, UnitStream, definitions_of, marks_of, news_of, placed_runs
 from pregao.model.streams import Feed, Stream

@@ -9,8 +9,7 @@ import numpy as np
 from pregao.feeds.port import UnitReader
 from pregao.feeds.registry import DEFAULT, load_system
 from pregao.lake.plan.captures import PiecePackets, row_reader
-from pregao.lake.plan.dates import calendar_day
-from pregao.lake.plan.index import MARK, Array, Defined, NewsMessage, renumbered, renumbered_key
+from pregao.lake.plan.index import MARK, Array, Defined, NewsMessage, calendar_day, renumbered, renumbered_key
 from pregao.lake.plan.kernels import hash_messages
 from pregao.model.errors import PregaoError
 from pregao.model.events import News

@@ -35,7 +35,7 @@ from pregao.lake.plan.flows import Flow
 from pregao.lake.plan.index import Array, FileIndex
 from pregao.lake.plan.scan import Scanner, ScanSettings, content_of, index_of
 from pregao.lake.plan.stored import Stored, open_stored
-from pregao.lake.running.runners import may_pass
+from pregao.lake.runners import may_pass
 from pregao.model.errors import CaptureError
 from pregao.model.streams import Stream
 

@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from pregao.captures.feeds import FlowFacts
+from pregao.captures.glance import FlowFacts
 from pregao.captures.streams import configured_stream, identify, stream_of_file_name
 from pregao.codecs.pcap.formats import MAGIC_SIZE
 from pregao.feeds.port import SchemaInspector

@@ -19,14 +19,13 @@ from pregao.codecs.pcap.outcomes import Datagram
 from pregao.feeds.registry import load_identity
 from pregao.io.captures import open_capture
 from pregao.lake.errors import LakeError, named
-from pregao.lake.plan.dates import EPOCH, calendar_day
 from pregao.lake.plan.fingerprints import CODE_VERSION
-from pregao.lake.plan.index import FileIndex
+from pregao.lake.plan.index import EPOCH, FileIndex, calendar_day
 from pregao.lake.plan.index_arrow import FORMAT, StoredIndexError, from_bytes, to_bytes
 from pregao.lake.plan.ranges import FileRange, Verdicts, WholeHash, join_ranges, parts_of, ranges_of, run_part
 from pregao.lake.plan.scan import ScanSettings, scan_capture
 from pregao.lake.plan.stored import Stored, look
-from pregao.lake.running.runners import Runner, described
+from pregao.lake.runners import Runner, described
 from pregao.lake.store.location import Location, is_remote
 from pregao.model.errors import CaptureError
 

@@ -8,19 +8,22 @@ from typing import Final
 
 import numpy as np
 
-from pregao.captures.feeds import FlowFacts, name_feeds
+from pregao.captures.glance import FlowFacts, name_feeds
 from pregao.feeds.registry import DEFAULT, load_system
-from pregao.lake.plan.dates import DateRange, Timeline, as_date, date_ranges
 from pregao.lake.plan.index import (
     MARK,
     NUMBER_BITS,
     NUMBER_MASK,
     RUN,
     Array,
+    DateRange,
     Defined,
     FileIndex,
     NewsMessage,
     StreamIndex,
+    Timeline,
+    as_date,
+    date_ranges,
 )
 from pregao.lake.plan.presence import union
 from pregao.lake.tables.table import UnitKey

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 
 from pregao.lake.book_at import in_stream_order
 from pregao.lake.errors import LakeError
+from pregao.lake.quant.calendar import DAY_NS, interval_name, interval_ns
 from pregao.lake.quant.symbology import need_one_system
-from pregao.lake.quant.times import DAY_NS, interval_name, interval_ns
 from pregao.lake.reading.faces import mantissas
 from pregao.lake.tables.types import AMOUNT, FINE_PRICE, PRICE
 

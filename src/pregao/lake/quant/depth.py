@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 from pregao.books.store import BookStore
 from pregao.lake.book_at import BOOK_COLUMNS, changes_after, in_stream_order, stored_book
 from pregao.lake.errors import LakeError
+from pregao.lake.quant.calendar import TimeSpan, interval_ns
 from pregao.lake.quant.symbology import SymbolListing, listings
-from pregao.lake.quant.times import TimeSpan, interval_ns
 from pregao.lake.reading.faces import order_rows
 from pregao.lake.tables.arrays import decimals, integers, moments, narrow
 from pregao.lake.tables.table import Column

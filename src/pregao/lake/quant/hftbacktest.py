@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from pregao.lake.book_at import BOOK_COLUMNS, in_stream_order
+from pregao.lake.quant.calendar import TimeSpan
 from pregao.lake.quant.symbology import SymbolListing, listings
-from pregao.lake.quant.times import TimeSpan
 from pregao.lake.tables.messages import TRADES
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pregao.lake.lake import Lake
     from pregao.lake.quant import bars as bars_module
     from pregao.lake.quant import symbology as symbology_module
-    from pregao.lake.quant.times import Moment
+    from pregao.lake.quant.calendar import Moment
 
 Systems = str | Iterable[str] | None
 
@@ -63,7 +63,7 @@ class Questions:
     ) -> "BookAt":
         """The book at any nanosecond."""
         from pregao.lake.book_at import book_at
-        from pregao.lake.quant.times import moment_ns
+        from pregao.lake.quant.calendar import moment_ns
 
         at_ns = moment_ns(at)
         if at_ns is None:
@@ -88,8 +88,8 @@ class Questions:
         end: "Moment" = None, system: Systems = None,
     ) -> Any:  # fmt: skip
         """Price levels at the end of each interval in which they changed; without one, after each event."""
+        from pregao.lake.quant.calendar import span
         from pregao.lake.quant.depth import depth
-        from pregao.lake.quant.times import span
 
         return depth(self._of_system(system), symbol, every, levels, span(start, end))
 
@@ -99,8 +99,8 @@ class Questions:
     ) -> Any:  # fmt: skip
         """By time ("1m"), or of so many trades (by="tick"), so much volume or money."""
         from pregao.lake.quant.bars import bars
+        from pregao.lake.quant.calendar import span
         from pregao.lake.quant.prices import adjust
-        from pregao.lake.quant.times import span
 
         lake = self._of_system(system)
         when = span(start, end)
@@ -133,7 +133,7 @@ class Questions:
         self, symbol: str, *, start: "Moment" = None, end: "Moment" = None, system: Systems = None
     ) -> Any:
         """Orders and trades as hftbacktest's events: `numpy.savez_compressed("x.npz", data=…)`."""
+        from pregao.lake.quant.calendar import span
         from pregao.lake.quant.hftbacktest import events
-        from pregao.lake.quant.times import span
 
         return events(self._of_system(system), symbol, span(start, end))

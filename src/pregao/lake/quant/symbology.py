@@ -14,8 +14,7 @@ import pyarrow as pa
 
 from pregao.lake.book_at import NoBookError, by_id, in_stream_order, not_listed
 from pregao.lake.errors import LakeError
-from pregao.lake.quant.calendar import is_trading_day, next_trading_day
-from pregao.lake.quant.times import Moment, TimeSpan, local_date, span
+from pregao.lake.quant.calendar import Moment, TimeSpan, is_trading_day, local_date, next_trading_day, span
 from pregao.lake.tables.catalogue import find_table
 
 if TYPE_CHECKING:

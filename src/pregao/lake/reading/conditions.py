@@ -16,7 +16,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from pregao.lake.errors import LakeError
-from pregao.lake.quant.times import interval_ns
+from pregao.lake.quant.calendar import interval_ns
 from pregao.lake.tables.table import Table
 
 Where = str | Mapping[str, Any] | Sequence[tuple[str, str, Any]] | None

@@ -14,10 +14,9 @@ from pregao.lake.plan.slicing import FROM_FIRST
 from pregao.lake.slices.kernels.books import settle_one
 from pregao.lake.slices.kernels.sampling import BOOK_ONCE, STATISTICS_ONCE, note_change
 from pregao.lake.slices.kernels.snapshots import same_book
-from pregao.lake.slices.known import UNHEARD
+from pregao.lake.slices.known import LAKE_ROW, UNHEARD
 from pregao.lake.slices.loops import ABSENT, PHASES, LoadedLoop
 from pregao.lake.slices.made_rows import FROM_SNAPSHOT, RowMaker, make_empty
-from pregao.lake.slices.rows import LAKE_ROW
 from pregao.lake.slices.stored import CarriedOver
 from pregao.model.market import Side
 from pregao.model.rows import ROW, Kind, Rows

@@ -27,7 +27,7 @@ from pregao.lake.slices.feeds import Merged, gaps_of
 from pregao.lake.slices.healing import Healing
 from pregao.lake.slices.kernels.books import CONTEXT_FIELDS, EVENT, SAMPLES_FULL, take_rows
 from pregao.lake.slices.kernels.merging import CONFLICT
-from pregao.lake.slices.known import MOST_INSTRUMENTS, UNHEARD, KnownInstruments
+from pregao.lake.slices.known import LAKE_ROW, MOST_INSTRUMENTS, UNHEARD, KnownInstruments
 from pregao.lake.slices.loops import (
     BEGUN,
     CONFLICTING,
@@ -40,7 +40,6 @@ from pregao.lake.slices.loops import (
     WaitingSnapshots,
 )
 from pregao.lake.slices.made_rows import Samples
-from pregao.lake.slices.rows import LAKE_ROW
 from pregao.lake.slices.states import CrossedBooks, TradingStates
 from pregao.lake.slices.stored import StoredBooks, UnitEnding, ending_of
 from pregao.lake.tables.analytics import Quality

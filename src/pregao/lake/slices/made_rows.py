@@ -13,8 +13,15 @@ from pregao.lake.slices.feeds import Merged
 from pregao.lake.slices.kernels.books import QUOTE_QUALITY
 from pregao.lake.slices.kernels.sampling import SAMPLE_WORDS, SAMPLING_FIELDS, sample_until
 from pregao.lake.slices.kernels.states import NUMBER_BITS
-from pregao.lake.slices.known import MOST_INSTRUMENTS, UNHEARD, KnownInstruments
-from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX, NO_PACKET, SNAPSHOT_INDEX
+from pregao.lake.slices.known import (
+    LAKE_ROW,
+    MOST_INSTRUMENTS,
+    NO_INDEX,
+    NO_PACKET,
+    SNAPSHOT_INDEX,
+    UNHEARD,
+    KnownInstruments,
+)
 from pregao.lake.tables.analytics import Quality
 from pregao.model.rows import NULL, ROW, Kind, Rows
 

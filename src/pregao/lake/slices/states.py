@@ -29,8 +29,7 @@ from pregao.lake.slices.kernels.states import (
     STATES_FIELDS,
     enter_phase,
 )
-from pregao.lake.slices.known import MOST_INSTRUMENTS
-from pregao.lake.slices.rows import NO_INDEX
+from pregao.lake.slices.known import MOST_INSTRUMENTS, NO_INDEX
 from pregao.lake.tables.analytics import Quality
 from pregao.model.market import Phase, State
 from pregao.model.rows import NULL, Kind, Rows

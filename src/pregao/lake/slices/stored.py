@@ -16,9 +16,8 @@ from pregao.lake.plan.fingerprints import CarriedBooks
 from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK, Array
 from pregao.lake.slices.kernels.books import settle_one
 from pregao.lake.slices.kernels.sampling import BOOK_ONCE, note_change
-from pregao.lake.slices.known import UNHEARD, KnownInstruments
+from pregao.lake.slices.known import LAKE_ROW, NO_INDEX, UNHEARD, KnownInstruments
 from pregao.lake.slices.made_rows import FROM_SNAPSHOT, RowMaker, make_empty
-from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX
 from pregao.lake.tables.analytics import Quality
 from pregao.model.market import Side
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows

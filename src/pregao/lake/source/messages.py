@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pregao.captures.decode import CaptureDecoder, DecodedMessage, Finding, Selection
-from pregao.captures.formats.json_lines import to_json
+from pregao.captures.formats.lines import to_json
 from pregao.captures.runs import CapturePart
 from pregao.captures.streams import CaptureStreams
 from pregao.feeds.registry import load_columns

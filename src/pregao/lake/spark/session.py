@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pregao.extras import need
-from pregao.lake.running.results import MAX_RESULT, MAX_RESULT_KEY
 from pregao.lake.source import register
 from pregao.lake.spark.failures import quiet_accumulators, quiet_py4j
 from pregao.lake.spark.java import java_home
+from pregao.lake.task_results import MAX_RESULT, MAX_RESULT_KEY
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

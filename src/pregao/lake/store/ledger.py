@@ -13,9 +13,9 @@ from pregao.lake.errors import LakeDamagedError, NoLakeError, named
 from pregao.lake.reading.conditions import Condition
 from pregao.lake.store.checkpoints import LOG
 from pregao.lake.store.deltalog import DeltaLog
+from pregao.lake.store.deltatables import check_layout
 from pregao.lake.store.files import DataFile, write_file
 from pregao.lake.store.intent import Intent, Label, read_intent
-from pregao.lake.store.layout import check_layout
 from pregao.lake.store.livefile import LiveFile
 from pregao.lake.store.location import Location
 from pregao.lake.tables.ledger import COMMITS, INTENTS, LAKE_VERSION, LAYOUT, LAYOUT_NOW

@@ -25,7 +25,7 @@ from pregao.lake.plan.index_arrow import FORMAT, StoredIndexError, from_bytes, t
 from pregao.lake.plan.scan import ScanSettings, scan_capture
 from pregao.lake.plan.scanning import IndexStore
 from pregao.lake.plan.stored import Stored
-from pregao.lake.running.runners import Runner, described
+from pregao.lake.runners import Runner, described
 from pregao.model.errors import CaptureError
 
 NAME: Final = "indexes.arrows"

@@ -13,15 +13,15 @@ from typing import Any, Final
 from pregao.lake.errors import LakeConflictError
 from pregao.lake.lake import ALL_SYSTEMS, Lake
 from pregao.lake.maintenance.compact import SmallFiles, compact, rewrite_all
-from pregao.lake.running.runners import Runner, described
+from pregao.lake.runners import Runner, described
 from pregao.lake.state import UNIT_LABEL, LakeState, write_units
 from pregao.lake.store.committer import Committer
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.intent import Change, Label
 from pregao.lake.store.livefile import LiveFile
 from pregao.lake.store.location import Location
-from pregao.lake.streaming.days import RecentUnits, Rows, inputs_of, is_streamed, over_days, settled
 from pregao.lake.streaming.indexes import IndexCache
+from pregao.lake.streaming.planning import RecentUnits, Rows, inputs_of, is_streamed, over_days, settled
 from pregao.lake.streaming.source import StreamSettings
 from pregao.lake.streaming.state import Segment, StreamState
 from pregao.lake.streaming.steps import changed_row, label_of, slice_label, state_of

@@ -24,12 +24,12 @@ from pregao.lake.store.files import DataFile
 from pregao.lake.store.intent import Change
 from pregao.lake.store.livefile import LiveFile
 from pregao.lake.store.location import Location
-from pregao.lake.streaming.horizon import horizon
 from pregao.lake.streaming.source import StreamSettings
 from pregao.lake.streaming.state import (
     Segment,
     StreamState,
     digests,
+    horizon,
     instruments_digest,
     is_renamed,
     loop_key,

@@ -10,7 +10,7 @@ lost besides. What a late capture changes is found by digests, and built again f
 it at which a slice can begin.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -18,25 +18,26 @@ from time import perf_counter
 from typing import Any, Final
 from uuid import uuid4
 
+import numpy as np
+import pyarrow.parquet as pq
+
 from pregao.io.clock import WallClock
 from pregao.lake.deriving import derive_units
-from pregao.lake.errors import LakeConflictError
+from pregao.lake.errors import LakeConflictError, named
 from pregao.lake.plan.scan import ScanSettings
 from pregao.lake.plan.scanning import IndexStore
 from pregao.lake.plan.stored import Stored
 from pregao.lake.plan.unit_plan import PLAN
-from pregao.lake.running.runners import Runner, described
+from pregao.lake.runners import Runner, described
 from pregao.lake.shared_parts import SharedParts
 from pregao.lake.state import UNIT_LABEL, LakeState, write_units
 from pregao.lake.store.committer import Committer
 from pregao.lake.store.files import DataFile, write_file
 from pregao.lake.store.location import Location
-from pregao.lake.streaming.days import RecentUnits, Rows
 from pregao.lake.streaming.indexes import IndexCache, LeftOut
 from pregao.lake.streaming.joining import Joiner, Upkeep
-from pregao.lake.streaming.latency import latency
-from pregao.lake.streaming.planning import Planner, Quarantined
-from pregao.lake.streaming.source import BatchReport, StreamSettings
+from pregao.lake.streaming.planning import Planner, Quarantined, RecentUnits, Rows
+from pregao.lake.streaming.source import BatchReport, Latency, StreamSettings
 from pregao.lake.streaming.state import StreamState
 from pregao.lake.streaming.steps import (
     ANALYTICS,
@@ -52,6 +53,43 @@ from pregao.lake.tables.table import UnitKey
 from pregao.lake.tasks.plan_tables import findings_table
 from pregao.lake.tasks.run import SliceDone
 from pregao.lake.unit_work import build_packed
+
+# How long it took from a packet to its row.
+
+
+_COLUMNS: Final = ("ts_recv_a", "ts_recv_b")
+_NEVER: Final = (1 << 63) - 1
+_FAR_NS: Final = 3600 * 1_000_000_000  # packets of another day: captures that are played again
+
+
+def latency(
+    location: Location, adds: Iterable[DataFile], files: Iterable[Stored], now_ns: int
+) -> Latency | None:
+    """None: the batch has no packets, or there is nothing to compare them with."""
+    heard = [_first_heard(location, file) for file in adds if file.table == "packets"]
+    times = np.concatenate([np.zeros(0, np.int64), *heard])
+    if not len(times):
+        return None
+    newest_ns = now_ns - int(times.max())
+    if 0 <= newest_ns < _FAR_NS:
+        slowest = np.percentile(now_ns - times, 99, method="higher")
+        return Latency(newest_ns, int(slowest), of_files=False)
+    written = [int(file.version) for file in files if file.version.isdigit()]
+    return Latency(now_ns - max(written), now_ns - min(written), of_files=True) if written else None
+
+
+def _first_heard(location: Location, file: DataFile) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+    """When the faster feed had each packet."""
+    with (
+        named(location.full(file.table, file.path)),
+        location.filesystem.open_input_file(location.path(file.table, file.path)) as opened,
+    ):
+        table = pq.ParquetFile(opened).read(columns=list(_COLUMNS))
+    a, b = (table[name].fill_null(_NEVER).to_numpy().astype(np.int64) for name in _COLUMNS)
+    first = np.minimum(a, b)
+    found: np.ndarray[tuple[int], np.dtype[np.int64]] = first[first != _NEVER]
+    return found
+
 
 _ATTEMPTS: Final = 3
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from pregao.lake.slices.rows import LAKE_ROW
+from pregao.lake.slices.known import LAKE_ROW
 from pregao.lake.tables.arrays import decimals, integers, narrow, words
 from pregao.lake.tables.table import Column, Table
 from pregao.lake.tables.types import NAME

@@ -15,8 +15,8 @@ from pregao.lake.reading.faces import order_rows
 from pregao.lake.slices.kernels.books import QUOTE_QUALITY, QUOTE_TRANSACTED
 from pregao.lake.slices.kernels.sampling import QUALITY_MASK, SAMPLE_STATE
 from pregao.lake.slices.kernels.states import NUMBER_BITS
+from pregao.lake.slices.known import LAKE_ROW, NO_INDEX, joined
 from pregao.lake.slices.made_rows import SECOND_NS
-from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX, joined
 from pregao.lake.slices.states import NUMBER_MASK
 from pregao.lake.slices.stored import NO_RPT_SEQ, StoredBook, StoredBooks
 from pregao.lake.store.location import Location

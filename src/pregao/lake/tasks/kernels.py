@@ -15,7 +15,7 @@ from pregao.kernels import (
 )
 from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK
 from pregao.lake.slices.kernels.sampling import HEAD_WORDS, LEVELS, SAMPLE_SIZE, SIDE_WORDS
-from pregao.lake.slices.rows import NO_PACKET
+from pregao.lake.slices.known import NO_PACKET
 from pregao.lake.tables.analytics import Quality
 from pregao.lake.tables.ledger import EVENT_TIME_KINDS
 from pregao.model.rows import NULL

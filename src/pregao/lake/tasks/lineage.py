@@ -12,7 +12,7 @@ from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK
 from pregao.lake.plan.slicing import Slice
 from pregao.lake.slices.feeds import Merged
 from pregao.lake.slices.kernels.merging import CONFLICT
-from pregao.lake.slices.rows import NO_INDEX, NO_PACKET
+from pregao.lake.slices.known import NO_INDEX, NO_PACKET
 from pregao.lake.slices.states import STATE_MASK, phase_of, state_of
 from pregao.lake.tables import types as words
 from pregao.lake.tables.analytics import Quality

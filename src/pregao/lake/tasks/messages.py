@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from pregao.lake.slices.kernels.states import NOT_KNOWN, STATE_BITS
-from pregao.lake.slices.rows import LAKE_ROW
+from pregao.lake.slices.known import LAKE_ROW
 from pregao.lake.tables import types as words
 from pregao.lake.tables.analytics import Quality
 from pregao.lake.tables.messages import BANDS, EXECUTIONS, IMBALANCES, STATES, STATISTICS, TRADES

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pregao.lake.latencies.histograms import Minutes
+from pregao.lake.latency_histograms import Minutes
 from pregao.lake.slices.feeds import Merged
 from pregao.lake.slices.kernels.merging import ABSENT, CONFLICT, LATE, SECOND
 from pregao.lake.tables.analytics import Quality

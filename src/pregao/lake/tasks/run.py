@@ -12,7 +12,7 @@ import numpy as np
 from pregao.feeds.registry import load_system
 from pregao.lake.plan.fingerprints import CarriedBooks
 from pregao.lake.plan.slicing import Slice
-from pregao.lake.running.runners import without_collector
+from pregao.lake.runners import without_collector
 from pregao.lake.slices import buffers as b
 from pregao.lake.slices.feeds import Merged, merge_windows
 from pregao.lake.slices.machine import SliceMachine

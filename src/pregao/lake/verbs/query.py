@@ -16,11 +16,11 @@ from pregao.extras import name_missing_extra
 from pregao.lake.errors import NoLakeError, QueryError, StoreError, is_passing
 from pregao.lake.lake import Lake, Systems
 from pregao.lake.reading.arrow import find_damage
-from pregao.lake.running.results import shown_as
-from pregao.lake.running.runners import GROUP, Runner
+from pregao.lake.runners import GROUP, Runner
 from pregao.lake.store.ledger import Ledger
 from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import TABLES, find_table
+from pregao.lake.task_results import shown_as
 
 if TYPE_CHECKING:
     from pregao.lake.maintenance.compact import Compaction

@@ -1,7 +1,7 @@
 """Activity through the day, and what was traded most."""
 
 from pregao.report.charts.axes import column_chart
-from pregao.report.charts.candles import candle_chart
+from pregao.report.charts.prices import candle_chart
 from pregao.report.gathering.activity import MINUTE_NS, Activity, PriceChart, Traded
 from pregao.report.gathering.built import BuildFacts
 from pregao.report.markup import (

@@ -2,7 +2,7 @@
 
 from pregao.report.charts.heatmap import depth_chart
 from pregao.report.charts.lines import ChartLine, line_chart
-from pregao.report.charts.path import auction_chart
+from pregao.report.charts.prices import auction_chart
 from pregao.report.gathering.activity import MINUTE_NS
 from pregao.report.gathering.depth import Auction, AuctionChart, DepthChart, DepthColumn
 from pregao.report.gathering.everything import Delays

@@ -3,7 +3,7 @@ import io
 import json
 from decimal import Decimal
 
-from pregao.captures.formats.csv_rows import LINEAGE, CsvFormat, columns_of
+from pregao.captures.formats.lines import LINEAGE, CsvFormat, columns_of
 from pregao.feeds.binary.decoding import BinaryDecoder
 from tests.unit.captures.formats.test_json_lines import decoded
 from tests.unit.captures.kit import PETR4, TRADE_DATE, definition, order, trade

@@ -7,7 +7,7 @@ import pytest
 
 from pregao.captures.decode import load_schema
 from pregao.captures.decoded import CaptureFlow, DecodedMessage, Endpoint
-from pregao.captures.formats.json_lines import JsonFormat, to_json
+from pregao.captures.formats.lines import JsonFormat, to_json
 from pregao.codecs.sbe import MessageHeader, SbeMessage
 from pregao.feeds.binary.decoding import WORDING
 from pregao.feeds.binary.packets import PacketDecoder, PacketHeader

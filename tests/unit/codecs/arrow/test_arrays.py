@@ -9,9 +9,8 @@ import pyarrow as pa
 import pytest
 
 from pregao.codecs.arrow.arrays import BuiltArray, all_null, arrow_type, build, strings, variable
-from pregao.codecs.sbe.declarations import Presence
+from pregao.codecs.sbe.declarations import PRIMITIVES, Presence
 from pregao.codecs.sbe.layout import FieldLayout, ValueKind
-from pregao.codecs.sbe.primitives import PRIMITIVES
 
 MIN64, MAX64 = -(1 << 63), (1 << 63) - 1
 LARGEST = 10**18 - 1

@@ -6,8 +6,7 @@ import pytest
 from pregao.exchange.catalogue import load_default_catalogue
 from pregao.exchange.catalogues.options import option_value
 from pregao.exchange.flow.draws import OrderSizes
-from pregao.exchange.flow.paths import NARROWEST, STEPS, TRADING_DAY_NS, WIDEST, draw_paths
-from pregao.exchange.flow.prices import InstrumentValues
+from pregao.exchange.flow.prices import NARROWEST, STEPS, TRADING_DAY_NS, WIDEST, InstrumentValues, draw_paths
 
 START = 1_794_830_400_000_000_000
 EVERY = START + np.arange(0, TRADING_DAY_NS, TRADING_DAY_NS // STEPS)

@@ -15,7 +15,7 @@ from pregao.model.instruments import Instrument
 from pregao.model.market import DefinitionAction, Phase, Side
 from pregao.model.streams import Feed, Stream
 from pregao.recovery.events import ChannelSilent, Event, GapDetected, PacketDamaged, UnitsWanted
-from pregao.recovery.sequence import number_of
+from pregao.recovery.policy import number_of
 from pregao.sessions.fix import SessionDirectory, SessionRecord, SessionSettings
 from pregao.sessions.replay import (
     Archive,

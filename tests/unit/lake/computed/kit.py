@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from pregao.lake.computed.unit import PART_TRADES, derive
 from pregao.lake.reading.sparkframes import spark_schema
-from pregao.lake.running.runners import InlineRunner
+from pregao.lake.runners import InlineRunner
 from pregao.lake.store.files import write_file
 from pregao.lake.store.livefile import live
 from pregao.lake.store.location import Location

@@ -20,7 +20,7 @@ from pregao.lake.plan.fingerprints import UnitInput, to_json
 from pregao.lake.plan.scan import ScanSettings
 from pregao.lake.plan.scanning import IndexStore
 from pregao.lake.plan.stored import Stored
-from pregao.lake.running.runners import InlineRunner, SparkRunner, description
+from pregao.lake.runners import InlineRunner, SparkRunner, description
 from pregao.lake.store import files
 from pregao.lake.store.checkpoints import INTERVAL
 from pregao.lake.store.committer import Committer
@@ -380,9 +380,7 @@ def test_a_compaction_that_dies_after_any_step_loses_nothing(kit: Kit, step: str
     assert (kit.count("orders"), len(kit.lake().files("orders"))) == (9, 1)
 
 
-def test_a_vacuum_that_dies_at_any_file_leaves_all_whole(
-    kit: Kit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_vacuum_that_dies_at_any_file_leaves_all_whole(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each time it gets one file further than the time before."""
     for number in range(INTERVAL + 2):
         kit.commit(kit.file("orders"), removes=tuple(file.data_file() for file in _live(kit, number)))

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pregao.lake.plan.dates import calendar_day
+from pregao.lake.plan.index import calendar_day
 from pregao.lake.plan.marks import ToldDefinitions
 
 _HOUR_NS = 3_600_000_000_000

@@ -16,7 +16,7 @@ from pregao.lake.plan.ranges import FileRange, WholeHash, find_record, ranges_of
 from pregao.lake.plan.scan import ScanSettings, scan_capture
 from pregao.lake.plan.scanning import Scanning
 from pregao.lake.plan.stored import look
-from pregao.lake.running.runners import InlineRunner
+from pregao.lake.runners import InlineRunner
 from pregao.lake.store.location import Location
 from tests.kits.captures import Captured, read_capture, write_capture
 from tests.kits.lakes import make_days

@@ -10,7 +10,7 @@ import pytest
 from pregao.lake.plan import scanning
 from pregao.lake.plan.scan import ScanSettings
 from pregao.lake.plan.scanning import FOLDER, Scanning, WantedCaptures
-from pregao.lake.running.runners import InlineRunner
+from pregao.lake.runners import InlineRunner
 from pregao.lake.store.location import Location
 from pregao.simulator.sample import write_sample
 

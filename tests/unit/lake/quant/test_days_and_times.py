@@ -11,13 +11,16 @@ from pregao.lake.quant.calendar import (
     LAST_YEAR,
     easter,
     holidays,
+    interval_name,
+    interval_ns,
     is_trading_day,
+    moment_ns,
     next_trading_day,
     opens_late,
     previous_trading_day,
+    span,
     trading_days,
 )
-from pregao.lake.quant.times import interval_name, interval_ns, moment_ns, span
 
 # Weekdays without trading, as published for these years (months and days).
 PUBLISHED = {

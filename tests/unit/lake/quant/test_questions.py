@@ -152,7 +152,7 @@ def figures(table: Any) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("every", ["1s", "1m", "1d"])
 def test_bars_by_time_are_the_stored_ones(lake: Lake, every: str) -> None:
-    from pregao.lake.quant.times import interval_ns
+    from pregao.lake.quant.calendar import interval_ns
 
     compared = 0
     for symbol in busiest(lake, 6):

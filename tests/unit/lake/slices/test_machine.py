@@ -23,9 +23,9 @@ from pregao.lake.slices.feeds import Merged, merge
 from pregao.lake.slices.kernels.books import QUOTE_QUALITY, QUOTE_TRANSACTED
 from pregao.lake.slices.kernels.sampling import HEAD_WORDS, LEVELS, SIDE_WORDS
 from pregao.lake.slices.kernels.states import NUMBER_BITS
+from pregao.lake.slices.known import LAKE_ROW, NO_INDEX
 from pregao.lake.slices.loops import NEVER
 from pregao.lake.slices.machine import SliceMachine
-from pregao.lake.slices.rows import LAKE_ROW, NO_INDEX
 from pregao.lake.slices.stored import NO_RPT_SEQ, StoredBook, StoredBooks, UnitEnding
 from pregao.model.market import Side
 from pregao.model.rows import NULL, ROW, Kind, Rows

@@ -15,8 +15,8 @@ from pregao.handler.handler import ChannelHandler
 from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK
 from pregao.lake.slices import buffers as b
 from pregao.lake.slices.feeds import merge
+from pregao.lake.slices.known import LAKE_ROW
 from pregao.lake.slices.machine import SliceMachine
-from pregao.lake.slices.rows import LAKE_ROW
 from pregao.lake.tables.analytics import Quality
 from pregao.model.rows import Kind
 from pregao.recovery.instruments import BookStatus

@@ -14,8 +14,7 @@ from pregao.lake.plan.marks import groups
 from pregao.lake.plan.slicing import FROM_FIRST
 from pregao.lake.plan.unit_plan import UnitPlan
 from pregao.lake.plan.units import LakeUnit, UnitStream
-from pregao.lake.streaming.horizon import horizon
-from pregao.lake.streaming.state import digests, is_renamed
+from pregao.lake.streaming.state import digests, horizon, is_renamed
 from pregao.model.streams import Feed, Stream
 
 SECOND = 1_000_000_000

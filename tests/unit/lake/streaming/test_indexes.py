@@ -11,7 +11,7 @@ import zstandard
 from pregao.codecs.pcap.writer import pcap_header
 from pregao.lake.plan.scan import ScanSettings
 from pregao.lake.plan.stored import look
-from pregao.lake.running.runners import InlineRunner
+from pregao.lake.runners import InlineRunner
 from pregao.lake.streaming.indexes import IndexCache
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pregao.books.layout import QUOTE
-from pregao.lake.slices.rows import LAKE_ROW, joined
+from pregao.lake.slices.known import LAKE_ROW, joined
 from pregao.lake.tasks.arrays import ColumnRows, by_instrument
 from pregao.model.rows import NULL, ROW
 

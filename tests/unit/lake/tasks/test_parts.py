@@ -10,7 +10,7 @@ import pytest
 
 from pregao.lake.lake import Lake
 from pregao.lake.plan.slicing import Slice
-from pregao.lake.running.runners import without_collector
+from pregao.lake.runners import without_collector
 from pregao.lake.store.location import Location
 from pregao.lake.tables.messages import IMBALANCES
 from pregao.lake.tasks import books, packets, run

@@ -14,7 +14,7 @@ The two share nothing but the names of the schema; a test holds them equal.
 
 from pregao.feeds.binary.reading.plain import PlainReader, news_of
 from pregao.feeds.binary.reading.rows import RowReader
-from pregao.feeds.binary.reading.told import (
+from pregao.feeds.binary.reading.values import (
     NotUnderstood,
     SequenceTold,
     SequenceWasReset,

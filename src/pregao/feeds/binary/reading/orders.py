@@ -4,8 +4,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from pregao.feeds.binary.reading import words as w
-from pregao.feeds.binary.reading.told import SequenceTold, SequenceWasReset, SnapshotBegin, SnapshotOrder
-from pregao.feeds.binary.reading.values import Values
+from pregao.feeds.binary.reading.values import (
+    SequenceTold,
+    SequenceWasReset,
+    SnapshotBegin,
+    SnapshotOrder,
+    Values,
+)
 from pregao.model import events as e
 from pregao.model.market import Action, TradeCondition
 from pregao.model.rows import Flag

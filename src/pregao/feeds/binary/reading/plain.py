@@ -13,8 +13,14 @@ from pregao.codecs.sbe import SbeMessage
 from pregao.feeds.binary.news_parts import AssembledNews, NewsPart
 from pregao.feeds.binary.reading import definitions, orders, statistics
 from pregao.feeds.binary.reading import orders as control
-from pregao.feeds.binary.reading.told import Control, NotUnderstood, SnapshotOrder, TranslatedMessage
-from pregao.feeds.binary.reading.values import UnknownValues, Values
+from pregao.feeds.binary.reading.values import (
+    Control,
+    NotUnderstood,
+    SnapshotOrder,
+    TranslatedMessage,
+    UnknownValues,
+    Values,
+)
 from pregao.feeds.binary.reading.words import NEWS_SOURCES, policy_flags
 from pregao.model import events as e
 from pregao.model.rows import Flag

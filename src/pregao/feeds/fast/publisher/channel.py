@@ -26,8 +26,8 @@ from pregao.feeds.publishing import (
     Paces,
     SentMessage,
     SequencePoint,
-    orders_told_again,
 )
+from pregao.feeds.sweeps import orders_again
 from pregao.model import events as e
 from pregao.model.market import DefinitionAction
 from pregao.model.streams import Feed, Stream
@@ -206,7 +206,7 @@ class FastPublisher:
         if book is None:
             return
         if book.bids or book.offers or security_id in incremental.booked:
-            self._say(now_ns, e.BookEmptied(security_id, now_ns), *orders_told_again(security_id, book))
+            self._say(now_ns, e.BookEmptied(security_id, now_ns), *orders_again(security_id, book))
         if self.incremental.tells_last_trades:
             for update in book.statistics:
                 if isinstance(update, e.LastTrade):

@@ -14,6 +14,7 @@ from pregao.feeds.fast.publisher.entries import (
     closing_entry,
     day_number,
     extreme_entry,
+    fine_price,
     head,
     imbalance_entry,
     open_interest_entry,
@@ -75,14 +76,18 @@ def _stream_totals(update: e.StreamTotals) -> Entry:
     }  # fmt: skip
 
 
-def _volatility(update: e.Volatility) -> Entry:
+def _volatility(update: e.VolatilityPrice) -> Entry:
     entry = head("v", update.security_id, update.time_ns)
     entry |= {"MDUpdateAction": int(update.action), "MDStreamID": ELECTRONIC}
     if update.action is Action.DELETE:
         return entry
-    return entry | {
-        "PriceDelta": price(update.delta), "FirstPx": price(update.first), "LastPx": price(update.last),
-    }  # fmt: skip
+    if update.delta_fine is not None:
+        entry["PriceDelta"] = fine_price(update.delta_fine)
+    if update.short is not None:
+        entry["FirstPx"] = price(update.short)
+    if update.long is not None:
+        entry["LastPx"] = price(update.long)
+    return entry
 
 
 def _index_value(update: e.IndexValue) -> Entry:
@@ -125,6 +130,6 @@ STATISTICS: Final[dict[type, Callable[[Any], Entry]]] = {
     e.Imbalance: imbalance_entry, e.OpenInterest: open_interest_entry, e.PriceBand: price_band_entry,
     e.QuantityBand: quantity_band_entry, e.LendingOffer: _lending_offer,
     e.LendingContract: _lending_contract, e.LendingInterest: _lending_interest,
-    e.StreamTotals: _stream_totals, e.Volatility: _volatility, e.IndexValue: _index_value,
+    e.StreamTotals: _stream_totals, e.VolatilityPrice: _volatility, e.IndexValue: _index_value,
     e.CompositePrice: _composite,
 }  # fmt: skip

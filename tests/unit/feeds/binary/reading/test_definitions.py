@@ -11,7 +11,7 @@ from pregao.exchange.catalogue import load_default_catalogue
 from pregao.feeds.binary.packets import FRAMING_SIZE
 from pregao.feeds.binary.publisher.messages import MessageWriter
 from pregao.feeds.binary.reading.plain import PlainReader
-from pregao.feeds.binary.reading.told import TranslatedMessage
+from pregao.feeds.binary.reading.values import TranslatedMessage
 from pregao.model import events as e
 from pregao.model.instruments import Instrument, Payout
 from pregao.model.market import DefinitionAction, Side

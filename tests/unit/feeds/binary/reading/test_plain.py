@@ -16,7 +16,7 @@ from pregao.feeds.binary.publisher.messages import MessageWriter
 from pregao.feeds.binary.publisher.snapshots import SnapshotOrders
 from pregao.feeds.binary.reading import words
 from pregao.feeds.binary.reading.plain import PlainReader, news_of
-from pregao.feeds.binary.reading.told import (
+from pregao.feeds.binary.reading.values import (
     NotUnderstood,
     SequenceTold,
     SequenceWasReset,

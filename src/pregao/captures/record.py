@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 from threading import Event
 
-from pregao.captures.recording.recorder import NS_PER_SECOND, FileCounts, Recorder, RecordSettings
+from pregao.captures.recorder import NS_PER_SECOND, FileCounts, Recorder, RecordSettings
 from pregao.captures.subscriptions import StreamSubscription, open_receivers
 from pregao.codecs.pcap.formats import PcapHeader, recognise
 from pregao.codecs.pcap.framing import Endpoints, times_of_records

@@ -5,8 +5,8 @@ from random import Random
 
 import pytest
 
-from pregao.captures.recording.record import repair_recordings
-from pregao.captures.recording.recorder import NS_PER_SECOND, Recorder, RecordSettings, recording_path
+from pregao.captures.record import repair_recordings
+from pregao.captures.recorder import NS_PER_SECOND, Recorder, RecordSettings, recording_path
 from pregao.captures.streams import stream_of_file_name
 from pregao.codecs.pcap.datagrams import DatagramReader
 from pregao.codecs.pcap.framing import Endpoints

@@ -1,4 +1,4 @@
-"""Latencies of packets counted in slots, for `lake.latencies.histograms`.
+"""Latencies of packets counted in slots, for `lake.latency_histograms`.
 
 All arguments are numbers and addresses: see `pregao.kernels`.
 """

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pregao.lake.latencies import kernels as k
+from pregao.lake import kernels as k
 
 WAYS: Final = ("event_to_send", "send_to_receive", "behind_other_feed")
 SHARES: Final = (("p50", 0.5), ("p99", 0.99))

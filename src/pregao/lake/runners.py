@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import pyarrow as pa
 
 from pregao.lake.errors import LakeError, is_full
-from pregao.lake.running.results import MAX_RESULT_KEY, ResultPolicy, shown_as
 from pregao.lake.spark.failures import in_one_line
 from pregao.lake.store.location import Location
+from pregao.lake.task_results import MAX_RESULT_KEY, ResultPolicy, shown_as
 from pregao.model.errors import PregaoError
 
 if TYPE_CHECKING:

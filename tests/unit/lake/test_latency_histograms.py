@@ -9,7 +9,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pregao.lake.latencies.histograms import Minutes
+from pregao.lake.latency_histograms import Minutes
 from pregao.model.rows import NULL
 
 DAY, MINUTE = date(2026, 11, 16), 60_000_000_000

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from pregao.lake.errors import LakeDamagedError, LakeError, LakeFullError, named
-from pregao.lake.running.results import FOLDER, MAX_RESULT, MAX_RESULT_KEY, ResultPolicy, result_bytes
-from pregao.lake.running.runners import GROUP, SparkRunner, TaskError, attempts, described, may_pass
+from pregao.lake.runners import GROUP, SparkRunner, TaskError, attempts, described, may_pass
 from pregao.lake.store.location import Location
+from pregao.lake.task_results import FOLDER, MAX_RESULT, MAX_RESULT_KEY, ResultPolicy, result_bytes
 from pregao.model.errors import CaptureError
 
 
@@ -211,7 +211,7 @@ def test_a_group_that_is_there_stays(spark: Any) -> None:
 _USED_AGAIN = """
 import resource
 import numpy as np
-from pregao.lake.running.runners import only_tasks
+from pregao.lake.runners import only_tasks
 
 def faults():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

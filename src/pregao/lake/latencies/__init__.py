@@ -1,1 +1,0 @@
-"""Latencies of packets, counted: by whoever builds a slice, or from files that were written before."""
