@@ -69,7 +69,7 @@ def _questions(packets: Sequence[CapturedPacket]) -> list[Row]:
         "top": lambda: book.top,
         "levels(10), both sides": lambda: book.levels(10),
         "statistics, and the last trade": lambda: book.statistics.last_trade,
-        "statistics, all of them": lambda: book.statistics.told,
+        "statistics, all of them": lambda: book.statistics.latest,
         f"orders(Side.BUY), {len(orders)} orders": lambda: book.orders(Side.BUY),
         "order(id)": lambda: book.order(orders[-1].order_id),
         "queue_position(id)": lambda: book.queue_position(orders[-1].order_id),
@@ -113,11 +113,11 @@ def _maker(rows: Any, scene: Scene) -> Callable[[], None]:
 
 
 def _markets(packets: Sequence[CapturedPacket]) -> list[Row]:
-    told: dict[str, int] = {}
+    latest: dict[str, int] = {}
 
     def runner(name: str, **options: Any) -> Callable[[], None]:
         def run() -> None:
-            told[name] = sum(1 for _ in Market(MemoryPackets(packets), exact=False, **options))
+            latest[name] = sum(1 for _ in Market(MemoryPackets(packets), exact=False, **options))
 
         return run
 
@@ -128,5 +128,5 @@ def _markets(packets: Sequence[CapturedPacket]) -> list[Row]:
         },
         rounds=3,
     )
-    return [Row(f"library: packets in memory to events, {name}", told[name] / best[name], "events/s")
+    return [Row(f"library: packets in memory to events, {name}", latest[name] / best[name], "events/s")
             for name in best]  # fmt: skip

@@ -100,9 +100,9 @@ class TruthFollower:
             self._compare_statistics(book, truth)
         if book.state_status is BookStatus.CLEAN:
             self.states += 1
-            found, told = book.trading_state, truth.trading_state
-            if found != told:
-                raise DifferenceError(f"{book.symbol}: state {found!r}, truth {told!r}")
+            found, latest = book.trading_state, truth.trading_state
+            if found != latest:
+                raise DifferenceError(f"{book.symbol}: state {found!r}, truth {latest!r}")
             own = None if truth.state is None else truth.state.state
             if book.own_state is not own:
                 raise DifferenceError(f"{book.symbol}: of its own {book.own_state!r}, truth {own!r}")
@@ -139,13 +139,13 @@ class TruthFollower:
             slot = slot_of(update)
             if slot is not None and not (self._version < 9 and isinstance(update, _SINCE_9)):
                 expected[slot] = _without_times(self._as_sent(update))
-        ours = {slot: _without_times(told) for slot, told in book.statistics.told.items()}
+        ours = {slot: _without_times(latest) for slot, latest in book.statistics.latest.items()}
         ours.pop(StatisticSlot.STATE, None)
-        told = book.statistics.last_trade
-        if told is not None and not told.condition and StatisticSlot.LAST_TRADE in expected:
+        latest = book.statistics.last_trade
+        if latest is not None and not latest.condition and StatisticSlot.LAST_TRADE in expected:
             # A LastTradePrice of the incremental stream: it has none of its trade's conditions (13.6).
             expected[StatisticSlot.LAST_TRADE] = _without_times(
-                replace(self._as_sent(_last(truth)), condition=told.condition)
+                replace(self._as_sent(_last(truth)), condition=latest.condition)
             )
         self.statistics += len(expected)
         if ours != expected:

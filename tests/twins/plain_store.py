@@ -89,10 +89,10 @@ class PlainStore:
             for row in rows[rows["kind"] == Kind.SNAPSHOT_ORDER]:
                 instrument.apply(row)
         if statistics:
-            instrument.statistics.told = {}
+            instrument.statistics.latest = {}
             instrument.own = 0
             for row in rows[rows["kind"] == Kind.STATE]:
-                instrument.statistics.told[StatisticSlot.STATE] = update_of(row)
+                instrument.statistics.latest[StatisticSlot.STATE] = update_of(row)
                 instrument.own = int(row["type"]) if row["detail"] == StateEvent.LEAVES_GROUP else 0
             for row in rows[(rows["kind"] >= FIRST_TRADING_KIND) & (rows["kind"] <= LAST_STATISTIC_KIND)]:
                 instrument.apply(row)

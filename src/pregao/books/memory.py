@@ -39,7 +39,7 @@ class BookMemory:
         self.quotes = np.empty(0, t.QUOTE)
         self.depth_levels = 0
         self.depths: NDArray[Any] = np.empty(0, t.depth_type(0))
-        self._depth_told = np.empty(0, np.int64)
+        self._depth_shown = np.empty(0, np.int64)
         self._touched = np.empty(0, np.uint32)
         self._found = np.empty(t.PIECE, np.int64)
         self._set(t.FOUND, address(self._found))
@@ -79,7 +79,7 @@ class BookMemory:
         security_ids[:old], touched[:old] = self.security_ids, self._touched
         self.security_ids, self._touched = security_ids, touched
         self.instruments = count
-        self._grow_depth_told(old)
+        self._grow_depth_shown(old)
         self._set(t.HEADERS, address(self.headers))
         self._set(t.ANOMALIES, address(self.anomalies))
         self._set(t.TOPS, address(self.tops))
@@ -95,8 +95,8 @@ class BookMemory:
 
     def want_depth(self, levels: int) -> None:
         """From now on depths are told of so many levels a side. Nothing counts as told yet."""
-        self.depth_levels, self._depth_told = levels, np.empty(0, np.int64)
-        self._grow_depth_told(0)
+        self.depth_levels, self._depth_shown = levels, np.empty(0, np.int64)
+        self._grow_depth_shown(0)
         self._set(t.DEPTH_LEVELS, levels)
         self.depths = np.empty(0, t.depth_type(levels))
         self.grow_depths()
@@ -111,16 +111,16 @@ class BookMemory:
         self._set(t.DEPTHS, address(depths))
         self._set(t.DEPTHS_CAPACITY, len(depths))
 
-    def _grow_depth_told(self, old: int) -> None:
+    def _grow_depth_shown(self, old: int) -> None:
         """Of all instruments; of those after the first `old` there is nothing."""
         if not self.depth_levels:
             return
         words = 2 * 3 * self.depth_levels  # price, size and orders of each level
-        told = np.zeros((self.instruments, 2 * self.depth_levels, 3), np.int64)
-        told[:, :, 0] = NULL
-        told.reshape(-1)[: old * words] = self._depth_told[: old * words]
-        self._depth_told = told.reshape(-1)
-        self._set(t.DEPTH_TOLD, address(self._depth_told))
+        shown = np.zeros((self.instruments, 2 * self.depth_levels, 3), np.int64)
+        shown[:, :, 0] = NULL
+        shown.reshape(-1)[: old * words] = self._depth_shown[: old * words]
+        self._depth_shown = shown.reshape(-1)
+        self._set(t.DEPTH_SHOWN, address(self._depth_shown))
 
     def use_quotes(self, quotes: NDArray[Any]) -> None:
         self.quotes = quotes

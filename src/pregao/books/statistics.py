@@ -91,10 +91,10 @@ def slot_of(update: e.Update) -> StatisticSlot | None:
 
 class Statistics:
     def __init__(self) -> None:
-        self.told: dict[StatisticSlot, e.Update] = {}
+        self.latest: dict[StatisticSlot, e.Update] = {}
 
     def get(self, slot: StatisticSlot) -> e.Update | None:
-        return self.told.get(slot)
+        return self.latest.get(slot)
 
     def apply(self, update: e.Update) -> None:
         if isinstance(update, e.TradeBusted):
@@ -103,41 +103,41 @@ class Statistics:
         if slot is None:
             return
         if getattr(update, "action", None) is Action.DELETE:
-            self.told.pop(slot, None)
+            self.latest.pop(slot, None)
             return
         if isinstance(update, e.StateChanged) and update.event is StateEvent.SESSION_CHANGE:
             self.reset_session()
-        self.told[slot] = last_trade_of(update) if isinstance(update, e.Trade) else update
+        self.latest[slot] = last_trade_of(update) if isinstance(update, e.Trade) else update
         if slot in _DAILY:
             self._supersede(_DAILY[slot], cast(_Dated, update))
 
     def _bust(self, busted: e.TradeBusted) -> None:
         last = self.last_trade
         if last is not None and (last.trade_id, last.trade_date) == (busted.trade_id, busted.trade_date):
-            del self.told[StatisticSlot.LAST_TRADE]
+            del self.latest[StatisticSlot.LAST_TRADE]
 
     def _supersede(self, daily: StatisticSlot, previous: _Dated) -> None:
-        told = cast(_Dated | None, self.told.get(daily))
-        if told is not None and told.trade_date <= previous.trade_date:
-            del self.told[daily]
+        latest = cast(_Dated | None, self.latest.get(daily))
+        if latest is not None and latest.trade_date <= previous.trade_date:
+            del self.latest[daily]
 
     def reset_session(self) -> None:
         """14.3."""
         for slot in RESET:
-            self.told.pop(slot, None)
+            self.latest.pop(slot, None)
 
     def forget_auction(self) -> None:
         """13.10: whoever knows phases and states says when, see `phases`."""
-        self.told.pop(StatisticSlot.THEORETICAL, None)
-        self.told.pop(StatisticSlot.IMBALANCE, None)
+        self.latest.pop(StatisticSlot.THEORETICAL, None)
+        self.latest.pop(StatisticSlot.IMBALANCE, None)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Statistics) and self.told == other.told
+        return isinstance(other, Statistics) and self.latest == other.latest
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"Statistics({self.told})"
+        return f"Statistics({self.latest})"
 
     @property
     def opening(self) -> e.OpeningPrice | None:
@@ -221,7 +221,7 @@ class StoredStatistics(Statistics):
         self._rows = rows
 
     @property
-    def told(self) -> dict[StatisticSlot, e.Update]:  # type: ignore[override]
+    def latest(self) -> dict[StatisticSlot, e.Update]:  # type: ignore[override]
         found = ((slot, self.get(slot)) for slot in StatisticSlot)
         return {slot: update for slot, update in found if update is not None}
 

@@ -52,7 +52,7 @@ def learn_symbols(
     needles = [symbol.encode() for symbol in symbols]
     for payload in _payloads(path):
         if any(needle in payload for needle in needles):
-            for security_id, symbol in _told(payload, decoder):
+            for security_id, symbol in _named_in(payload, decoder):
                 table.add(security_id, symbol)
 
 
@@ -78,7 +78,7 @@ def _has_any(found: Survey, marks: frozenset[int]) -> bool:
     return any(not marks.isdisjoint(flow.marks) for flow in found.flows.values())
 
 
-def _told(payload: bytes, decoder: Decoder) -> list[tuple[int, str]]:
+def _named_in(payload: bytes, decoder: Decoder) -> list[tuple[int, str]]:
     try:
         units = decoder.decode(payload)
     except DecodeError:

@@ -189,14 +189,14 @@ class StepsLine:
         self._names, self._enabled = names, enabled
         self._shown: Progress | None = None
         self._tasks: dict[str, TaskID] = {}
-        self._told: set[str] = set()
+        self._announced: set[str] = set()
 
     def update(self, step: str, done: int, total: int) -> None:
         if not self._enabled:
             return
         if self._shown is None:
-            if step not in self._told:
-                self._told.add(step)
+            if step not in self._announced:
+                self._announced.add(step)
                 sys.stderr.write(f"pregao: {self._names.get(step, step)} …\n")
             return
         if step not in self._tasks:

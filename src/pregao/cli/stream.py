@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())
 
-    def told(report: "BatchReport") -> None:
+    def on_batch(report: "BatchReport") -> None:
         for path, reason in report.left_out:
             output.talk(f"left out: {reason if path in reason else f'{path}: {reason}'}")
         output.talk(summary(report))
@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
 
     listen_to_signals()
     stream_lake(
-        request, stop, told, master=args.master, archive=args.archive, conf=dict(args.conf),
+        request, stop, on_batch, master=args.master, archive=args.archive, conf=dict(args.conf),
         ready=listen_to_signals, on_progress=on_progress,
     )  # fmt: skip
     return OK

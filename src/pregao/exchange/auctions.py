@@ -192,15 +192,15 @@ class Auctions:
         running = self._running.get(security_id)
         if running is None:
             return []
-        told: list[TheoreticalPrice | Imbalance] = []
+        figures: list[TheoreticalPrice | Imbalance] = []
         if _announced(running.theoretical) != _announced(found):
             running.moved_ns = now_ns
-            told.append(_theoretical_price(security_id, found, trade_date, now_ns))
+            figures.append(_theoretical_price(security_id, found, trade_date, now_ns))
         imbalance = _imbalance(found)
         if running.imbalance != imbalance:
-            told.append(_imbalance_told(security_id, imbalance, now_ns))
+            figures.append(_imbalance_message(security_id, imbalance, now_ns))
         running.theoretical, running.imbalance = found, imbalance
-        return told
+        return figures
 
     def moved_near_end(self, security_id: int, now_ns: int) -> bool:
         """Whether the movement just observed prolongs the auction."""
@@ -258,7 +258,7 @@ def _theoretical_price(
     return TheoreticalPrice(security_id, found.price, found.quantity, trade_date, now_ns)
 
 
-def _imbalance_told(
+def _imbalance_message(
     security_id: int, imbalance: tuple[ImbalanceSide, int | None] | None, now_ns: int
 ) -> Imbalance:
     if imbalance is None:

@@ -133,7 +133,7 @@ class Bands:
     def set_band(self, security_id: int, rule: BandRule, now_ns: int) -> PriceBand:
         self._checked(security_id, rule)
         self._of(security_id).put(rule)
-        return _told(security_id, rule, now_ns)
+        return _band_message(security_id, rule, now_ns)
 
     def set_reference(self, security_id: int, price_fine: int, now_ns: int) -> PriceBand:
         """The reference price has no band type (13.11)."""
@@ -153,14 +153,16 @@ class Bands:
     def current(self, security_id: int, now_ns: int) -> tuple[PriceBand | QuantityBand, ...]:
         """All bands of an instrument as messages: for the start of a day and for snapshots."""
         limits = self._of(security_id)
-        told: list[PriceBand | QuantityBand] = [
-            _told(security_id, limits.rules[kind], now_ns) for kind in BandType if kind in limits.rules
+        messages: list[PriceBand | QuantityBand] = [
+            _band_message(security_id, limits.rules[kind], now_ns)
+            for kind in BandType
+            if kind in limits.rules
         ]
         if limits.reference_fine is not None:
-            told.append(PriceBand(security_id, None, now_ns, reference_fine=limits.reference_fine))
+            messages.append(PriceBand(security_id, None, now_ns, reference_fine=limits.reference_fine))
         if limits.average_daily is not None or limits.largest_order is not None:
-            told.append(QuantityBand(security_id, limits.average_daily, limits.largest_order, now_ns))
-        return tuple(told)
+            messages.append(QuantityBand(security_id, limits.average_daily, limits.largest_order, now_ns))
+        return tuple(messages)
 
     def check(
         self, security_id: int, price: int | None, quantity: int, midpoints: Midpoints
@@ -204,5 +206,5 @@ class Bands:
             raise BandError("the low limit is above the high one", security_id=security_id)
 
 
-def _told(security_id: int, rule: BandRule, now_ns: int) -> PriceBand:
+def _band_message(security_id: int, rule: BandRule, now_ns: int) -> PriceBand:
     return PriceBand(security_id, rule.type, now_ns, rule.limit_type, rule.low, rule.high, rule.midpoint)

@@ -46,7 +46,7 @@ class IndexState:
         self._moves[security_id] = move
         return self.value != before
 
-    def told(self, now_ns: int) -> IndexValue:
+    def value_now(self, now_ns: int) -> IndexValue:
         self.sequence += 1
         return IndexValue(self._index.security_id, self.value, now_ns, self.sequence)
 
@@ -77,5 +77,5 @@ class Indices:
         if moved:
             draft = transaction.draft()
             for state in moved.values():
-                draft.add(state.told(transaction.now_ns))
+                draft.add(state.value_now(transaction.now_ns))
             transaction.close(draft)

@@ -18,7 +18,7 @@ from pregao.model.market import Action, Side, TradeSubType
 
 def cancel_resting(draft: Draft, market: InstrumentMarket, order: EnteredOrder) -> None:
     """Cancel a resting order; its DELETE goes before the trades unless the event told of it already."""
-    if _told(draft, order):
+    if _already_deleted(draft, order):
         draft.cancel(market, order)
         return
     position = market.book.side(order.side).remove(order)
@@ -35,7 +35,7 @@ def cancel_resting(draft: Draft, market: InstrumentMarket, order: EnteredOrder) 
     _move_up(draft, order)
 
 
-def _told(draft: Draft, order: EnteredOrder) -> bool:
+def _already_deleted(draft: Draft, order: EnteredOrder) -> bool:
     return any(
         isinstance(update, OrderUpdate)
         and update.order_id == order.secondary_id
@@ -152,8 +152,8 @@ class Matching:
 
     def _prevent(self, order: EnteredOrder, resting: EnteredOrder) -> bool:
         """Two orders of one investor met. Whether the incoming one goes on."""
-        for told in self.draft.floor.hooks.on_self_trade:
-            told(self.market, order, resting, self.draft.now_ns)
+        for listener in self.draft.floor.hooks.on_self_trade:
+            listener(self.market, order, resting, self.draft.now_ns)
         self.draft.changed[self.market] = None  # followers look at it even if no order of the book moved
         if order.stp is not SelfTrade.CANCEL_AGGRESSOR:
             self.execution.cancelled += resting.leaves
@@ -199,8 +199,8 @@ def rests(order: EnteredOrder) -> bool:
 
 def refuse_trade(draft: Draft, market: InstrumentMarket, order: EnteredOrder, price: int) -> None:
     """A trade at this price is outside the range of the event: whoever guards it is told."""
-    for told in draft.floor.hooks.on_trade_refused:
-        told(market, order, price, draft.now_ns)
+    for listener in draft.floor.hooks.on_trade_refused:
+        listener(market, order, price, draft.now_ns)
     draft.changed[market] = None  # followers look at it even if no order of the book moved
 
 

@@ -71,7 +71,7 @@ def effective(phase: Phase, own: State | None) -> State:
     return followed if own is None else max(followed, own, key=_RANK.__getitem__)
 
 
-def told(phase: Phase) -> State:
+def state_of_phase(phase: Phase) -> State:
     """The state told of an instrument that rejoins: the group phase can be inferred from it (14), so it
     has the phase's own number. For PRE_CLOSE that is 18, which as a state alone would be FORBIDDEN."""
     return State(phase.value)
@@ -185,7 +185,7 @@ class Phases:
         if own is not None and own.state is State.FORBIDDEN and state is not State.FORBIDDEN:
             raise PhaseError("forbidden until it is rejoined by hand", security_id=security_id)
         self._own[security_id] = OwnStatus(state, ends_ns)
-        message = self._told(security_id, state, StateEvent.LEAVES_GROUP, now_ns, ends_ns)
+        message = self._state_message(security_id, state, StateEvent.LEAVES_GROUP, now_ns, ends_ns)
         return message, self._shifts((security_id,))
 
     def rejoin(
@@ -199,8 +199,8 @@ class Phases:
             raise PhaseError("forbidden until it is rejoined by hand", security_id=security_id)
         del self._own[security_id]
         status = self._groups[self._group_of[security_id]]
-        message = self._told(
-            security_id, told(status.phase), StateEvent.REJOINS_GROUP, now_ns, status.ends_ns
+        message = self._state_message(
+            security_id, state_of_phase(status.phase), StateEvent.REJOINS_GROUP, now_ns, status.ends_ns
         )
         return message, self._shifts((security_id,))
 
@@ -226,23 +226,23 @@ class Phases:
         message = PhaseChanged(
             *group, session, status.phase, StateEvent.SESSION_CHANGE, trade_date, now_ns, status.ends_ns
         )
-        return message, tuple(self._session_told(each, now_ns) for each in self._members[group])
+        return message, tuple(self._session_message(each, now_ns) for each in self._members[group])
 
     def current(self, security_id: int, now_ns: int) -> StateChanged:
         """As the snapshot stream tells it (14.4): state null while the instrument follows its group."""
         own = self._own.get(security_id)
         if own is None:
-            return self._told(security_id, None, None, now_ns, None)
-        return self._told(security_id, own.state, StateEvent.LEAVES_GROUP, now_ns, own.ends_ns)
+            return self._state_message(security_id, None, None, now_ns, None)
+        return self._state_message(security_id, own.state, StateEvent.LEAVES_GROUP, now_ns, own.ends_ns)
 
-    def _session_told(self, security_id: int, now_ns: int) -> StateChanged:
+    def _session_message(self, security_id: int, now_ns: int) -> StateChanged:
         own = self._own.get(security_id)
         status = self._groups[self._group_of[security_id]]
-        state = told(status.phase) if own is None else own.state
+        state = state_of_phase(status.phase) if own is None else own.state
         ends_ns = status.ends_ns if own is None else own.ends_ns
-        return self._told(security_id, state, StateEvent.SESSION_CHANGE, now_ns, ends_ns)
+        return self._state_message(security_id, state, StateEvent.SESSION_CHANGE, now_ns, ends_ns)
 
-    def _told(
+    def _state_message(
         self,
         security_id: int,
         state: State | None,

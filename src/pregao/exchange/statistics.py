@@ -25,9 +25,24 @@ def average(value: int, volume: int) -> int:
 
 class SessionStatistics:
     __slots__ = (
-        "_kept_trades", "_settled", "closing_fine", "corrected", "count", "high", "last", "last_settled_id",
-        "low", "opening", "opening_now", "settled_net", "swing", "told", "totals_told", "trades",
-        "value", "volume",
+        "_kept_trades",
+        "_settled",
+        "closing_fine",
+        "corrected",
+        "count",
+        "high",
+        "last",
+        "last_settled_id",
+        "low",
+        "opening",
+        "opening_now",
+        "published",
+        "settled_net",
+        "swing",
+        "totals_published",
+        "trades",
+        "value",
+        "volume",
     )  # fmt: skip
 
     def __init__(self, closing_fine: int | None, kept_trades: int | None = None) -> None:
@@ -49,8 +64,8 @@ class SessionStatistics:
         self.volume = self.value = self.count = 0
         self.corrected = False  # a trade was busted or amended since the last one was told
         self.opening_now = False  # the event that forms the opening price is not closed yet
-        self.told: tuple[int | None, int | None, int | None] = (None, None, None)
-        self.totals_told = False  # they stay when every trade is busted
+        self.published: tuple[int | None, int | None, int | None] = (None, None, None)
+        self.totals_published = False  # they stay when every trade is busted
         self.swing: tuple[int, int] | None = None  # lowest and highest price since stops were last elected
 
     @property
@@ -130,9 +145,9 @@ class SessionStatistics:
         """What an event that traded tells last: the prices that changed, then the totals."""
         updates: list[Update] = []
         current = (self.opening, self.high, self.low)
-        if current != self.told:
+        if current != self.published:
             self._publish_prices(updates, security_id, session, trade_date, now_ns)
-            self.told = current
+            self.published = current
         self.opening_now = False
         if self.corrected:
             # Trades tell the last one as they come (13.3), corrections do not: it is told by itself (13.6).
@@ -140,7 +155,7 @@ class SessionStatistics:
             if self.last is not None:
                 updates.append(last_trade(self.last, now_ns))
         updates.append(self._totals(security_id, session, trade_date, now_ns))
-        self.totals_told = True
+        self.totals_published = True
         return updates
 
     def _totals(
@@ -155,9 +170,9 @@ class SessionStatistics:
         self, updates: list[Update], security_id: int, session: Session, trade_date: int, now_ns: int
     ) -> None:
         """A price that a bust took away altogether is deleted, by its old value."""
-        opening, high, low = self.told
+        opening, high, low = self.published
         if self.opening != opening:
-            price, action = _told(self.opening, opening)
+            price, action = _published_as(self.opening, opening)
             net = None
             if action is Action.NEW and self.closing_fine is not None:
                 net = price * _FINER - self.closing_fine
@@ -165,10 +180,10 @@ class SessionStatistics:
                 OpeningPrice(security_id, price, net, trade_date, now_ns, _ORIGINS[session], action)
             )
         if self.high != high:
-            price, action = _told(self.high, high)
+            price, action = _published_as(self.high, high)
             updates.append(HighPrice(security_id, price, trade_date, now_ns, action))
         if self.low != low:
-            price, action = _told(self.low, low)
+            price, action = _published_as(self.low, low)
             updates.append(LowPrice(security_id, price, trade_date, now_ns, action))
 
     def snapshot(self, security_id: int, session: Session, trade_date: int, now_ns: int) -> list[Update]:
@@ -184,7 +199,7 @@ class SessionStatistics:
             updates.append(LowPrice(security_id, self.low, trade_date, now_ns))
         if self.last is not None:
             updates.append(last_trade(self.last, now_ns))
-        if self.totals_told:
+        if self.totals_published:
             updates.append(self._totals(security_id, session, trade_date, now_ns))
         return updates
 
@@ -207,7 +222,7 @@ def _with(
     )
 
 
-def _told(now: int | None, before: int | None) -> tuple[int, Action]:
+def _published_as(now: int | None, before: int | None) -> tuple[int, Action]:
     if now is not None:
         return now, Action.NEW
     assert before is not None

@@ -18,7 +18,7 @@ from pregao.model.instruments import group_name
 from pregao.model.market import Phase, State, StateEvent
 from pregao.model.packets import UInt32s
 
-_MOST_TOLD: Final = 32  # phases of a group that are remembered: snapshots are seconds old, not hours
+_MOST_PHASES: Final = 32  # phases of a group that are remembered: snapshots are seconds old, not hours
 
 
 @dataclass(slots=True)
@@ -31,8 +31,8 @@ class GroupPhase:
     session: int = 0
     members: dict[int, None] = field(default_factory=dict)  # by index
     _indexes: UInt32s | None = None
-    _told_at: list[int] = field(default_factory=list)  # places since the last loss, oldest first
-    _told: list[int] = field(default_factory=list)  # the phase from each of them on
+    _phase_places: list[int] = field(default_factory=list)  # places since the last loss, oldest first
+    _known_phases: list[int] = field(default_factory=list)  # the phase from each of them on
 
     def add(self, index: int) -> None:
         self.members[index] = None
@@ -57,25 +57,25 @@ class GroupPhase:
         """It is known to be in a phase from a place on."""
         self.phase = _phase(phase)
         self.verified, self.left_out = True, False
-        self._told_at.append(at)
-        self._told.append(phase)
-        del self._told_at[:-_MOST_TOLD], self._told[:-_MOST_TOLD]
+        self._phase_places.append(at)
+        self._known_phases.append(phase)
+        del self._phase_places[:-_MOST_PHASES], self._known_phases[:-_MOST_PHASES]
 
     def lose(self) -> None:
         """A phase may have been among the packets lost."""
         self.verified = self.left_out = False
-        self._told_at.clear()
-        self._told.clear()
+        self._phase_places.clear()
+        self._known_phases.clear()
 
     @property
     def number(self) -> int:
         """Its phase now; 0: not known."""
-        return self._told[-1] if self._told else 0
+        return self._known_phases[-1] if self._known_phases else 0
 
     def number_at(self, at: int) -> int:
         """Its phase at a place; 0: not known."""
-        place = bisect_right(self._told_at, at)
-        return self._told[place - 1] if place else 0
+        place = bisect_right(self._phase_places, at)
+        return self._known_phases[place - 1] if place else 0
 
 
 def _phase(number: int) -> Phase | int:

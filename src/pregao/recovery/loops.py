@@ -148,14 +148,16 @@ class InstrumentList:
         self.complete = False
         self._losses = 0
         self._losses_at_beginning = -1  # of the loop that is heard; -1: its beginning was not
-        self._told: dict[int, int] = {}  # by securityID: losses before the incremental stream told of it
+        self._heard_of: dict[int, int] = {}  # by securityID: losses before the incremental stream told of it
         self._dropped: list[int] = []
 
     def on_packet(self, version: int, number: int) -> Follow:
         follow = self.tracker.on_packet(version, number)
         if follow is Follow.BEGAN:
             if self._losses_at_beginning != self._losses:
-                self._told = {key: losses for key, losses in self._told.items() if losses == self._losses}
+                self._heard_of = {
+                    key: losses for key, losses in self._heard_of.items() if losses == self._losses
+                }
             self._losses_at_beginning = self._losses
             self._table.definition_loop = self.tracker.loops
         return follow
@@ -168,7 +170,7 @@ class InstrumentList:
         """A definition of the loop; the instrument's index. None: the incremental stream has told of it
         since, and this is older."""
         self.tracker.on_item(total)
-        index = None if security_id in self._told else self._define(security_id)
+        index = None if security_id in self._heard_of else self._define(security_id)
         # 6.5.9 counts; not every stream ends its loops with a SequenceReset. Where the last one says so, both
         # must agree: one that says so too early ends a loop that is not whole.
         if ends or (ends is None and self.tracker.all_counted):
@@ -182,7 +184,7 @@ class InstrumentList:
     def on_definition(self, security_id: int, at: int, *, new: bool, deleted: bool) -> int:
         """A change told on the incremental stream: one that adds an instrument we do not know, while
         we know them all, has nothing that we could have missed."""
-        self._told[security_id] = self._losses
+        self._heard_of[security_id] = self._losses
         index = self._table.find(security_id)
         if deleted:
             if index != NOT_FOLLOWED:
@@ -198,7 +200,7 @@ class InstrumentList:
         """Whether there may be an instrument that is not known. One that the incremental stream told of is
         known, or was deleted; while the list is complete there are no others, but for those that a snapshot
         ahead of the stream has, and these it will tell."""
-        return not self.complete and security_id not in self._told
+        return not self.complete and security_id not in self._heard_of
 
     def on_loss(self) -> None:
         self.complete = False
@@ -243,6 +245,6 @@ class InstrumentList:
         followed = table.sync["marks"] & int(Mark.IGNORED) == 0
         unlisted = np.flatnonzero(followed & (table.in_definitions[:in_use] < self.tracker.loops))
         for index in unlisted.tolist():
-            if table.security_ids[index] not in self._told:
+            if table.security_ids[index] not in self._heard_of:
                 self._recovery.ignore(index)
                 self._dropped.append(index)

@@ -122,8 +122,15 @@ class _MemoryTruth:
     def __init__(self, day: MemoryDay, venue: Venue) -> None:
         self._day, self._engine = day, venue.engine
 
-    def record(self, line: PublishingLine, told: PublishedUpdate) -> None:
-        columns = zip(told.events, told.versions, told.numbers, told.indexes, told.updates, strict=True)
+    def record(self, line: PublishingLine, published: PublishedUpdate) -> None:
+        columns = zip(
+            published.events,
+            published.versions,
+            published.numbers,
+            published.indexes,
+            published.updates,
+            strict=True,
+        )
         self._day.updates.extend(PlacedUpdate(line.channel, line.site, *row) for row in columns)
 
     def checkpoint(self, line: PublishingLine, security_ids: Iterable[int], now_ns: int) -> None:

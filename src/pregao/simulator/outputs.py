@@ -30,7 +30,7 @@ class Capture(Protocol):
 class TruthKeeper(Protocol):
     """What really happened: updates with their places, books and figures at checkpoints."""
 
-    def record(self, line: PublishingLine, told: PublishedUpdate) -> None: ...
+    def record(self, line: PublishingLine, published: PublishedUpdate) -> None: ...
 
     def checkpoint(self, line: PublishingLine, security_ids: Iterable[int], now_ns: int) -> None: ...
 
@@ -61,8 +61,8 @@ class SiteTruths:
     def __init__(self, truths: dict[tuple[str, PublishingSite], Truth]) -> None:
         self._truths = truths
 
-    def record(self, line: PublishingLine, told: PublishedUpdate) -> None:
-        self._truths[line.system.name, line.site].record(line, told)
+    def record(self, line: PublishingLine, published: PublishedUpdate) -> None:
+        self._truths[line.system.name, line.site].record(line, published)
 
     def checkpoint(self, line: PublishingLine, security_ids: Iterable[int], now_ns: int) -> None:
         self._truths[line.system.name, line.site].checkpoint(line, security_ids, now_ns)

@@ -69,30 +69,30 @@ class Details:
             )
             for name, columns in (("bands", _BANDS), ("figures", _DAY_FIGURES), ("phases", _PHASES))
         )
-        self._told: dict[type, set[int]] = {kind: set() for kind in _BANDED | _FIGURED}
+        self._changed: dict[type, set[int]] = {kind: set() for kind in _BANDED | _FIGURED}
         self._channels: set[int] = set()
-        self._phases_told: set[int] = set()
+        self._phases_changed: set[int] = set()
 
     def note(self, channel: int, kind: type, updates: Iterable[Any]) -> None:
         """Updates of one kind were told."""
         if kind is e.PhaseChanged:
-            self._phases_told.add(channel)
-        elif kind in self._told:
-            self._told[kind].update(update.security_id for update in updates)
+            self._phases_changed.add(channel)
+        elif kind in self._changed:
+            self._changed[kind].update(update.security_id for update in updates)
 
     def checkpoint(self, at: Row, line: PublishingLine, security_ids: Iterable[int]) -> None:
         first = line.channel not in self._channels
         self._channels.add(line.channel)
-        if first or line.channel in self._phases_told:
-            self._phases_told.discard(line.channel)
+        if first or line.channel in self._phases_changed:
+            self._phases_changed.discard(line.channel)
             _write(self._phases, at, (_phase(each) for each in line.books.phases()))
-        wanted = set(security_ids) if first else set(chain.from_iterable(self._told.values()))
+        wanted = set(security_ids) if first else set(chain.from_iterable(self._changed.values()))
         if not wanted:
             return
         here = [each for each in line.books.instruments() if each in wanted]
-        banded = [each for each in here if first or any(each in self._told[kind] for kind in _BANDED)]
-        figured = [each for each in here if first or any(each in self._told[kind] for kind in _FIGURED)]
-        for told in self._told.values():
+        banded = [each for each in here if first or any(each in self._changed[kind] for kind in _BANDED)]
+        figured = [each for each in here if first or any(each in self._changed[kind] for kind in _FIGURED)]
+        for told in self._changed.values():
             told.difference_update(here)
         _write(self._bands, at, (row for each in banded for row in self._bands_of(each)))
         _write(self._figures, at, (self._figures_of(each, line) for each in figured))

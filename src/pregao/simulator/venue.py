@@ -176,7 +176,7 @@ class ChannelBooks:
         self._channels_of = routing.channels_of
         self._groups = [group for group in catalogue.groups if channel in routing.of_group(group.key)]
         self._figures: dict[int, dict[tuple[type, bool], Figure]] = {}
-        self._told_ns: dict[tuple[str, str], int] = {}
+        self._phase_ns: dict[tuple[str, str], int] = {}
 
     def observe(self, update: Update) -> None:
         if isinstance(update, FIGURES):
@@ -184,7 +184,7 @@ class ChannelBooks:
         elif isinstance(update, Definition) and update.action is DefinitionAction.DELETE:
             self._figures.pop(update.instrument.security_id, None)  # its id may go to another
         elif isinstance(update, PhaseChanged):
-            self._told_ns[update.group, update.exchange] = update.transact_ns
+            self._phase_ns[update.group, update.exchange] = update.transact_ns
 
     def _observe_figure(self, update: Figure) -> None:
         """Prices of the day before stand beside those of the day, and end one that is not later."""
@@ -207,7 +207,7 @@ class ChannelBooks:
         told = []
         for group in self._groups:
             status = self._surveillance.phases.status(group.key)
-            since_ns = self._told_ns.get(group.key, self.now_ns)
+            since_ns = self._phase_ns.get(group.key, self.now_ns)
             told.append(
                 PhaseChanged(
                     *group.key,

@@ -165,9 +165,9 @@ class TestFigures:
     @pytest.mark.parametrize("told", [OPENING, THEORETICAL, HIGH, LOW, IMBALANCE])
     def test_a_delete_takes_it_away(self, kept: Plain | Kernel, told: Any) -> None:
         kept.apply(told)
-        assert kept.statistics.told
+        assert kept.statistics.latest
         kept.apply(replace(told, action=Action.DELETE))
-        assert not kept.statistics.told
+        assert not kept.statistics.latest
 
     def test_the_last_trade(self, kept: Plain | Kernel) -> None:
         kept.apply(trade())

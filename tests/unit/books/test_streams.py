@@ -41,7 +41,7 @@ def test_each_has_its_own_slots() -> None:
     assert store.statistics(0).high is None
     assert store.statistics(0, LENDING).high == HIGH
     assert store.statistics(0, LENDING).opening is None
-    assert store.statistics(0, INDICES).told == {}
+    assert store.statistics(0, INDICES).latest == {}
     assert store.statistics(0, ELECTRONIC) == store.statistics(0), "the electronic market needs no name"
     assert store.streams(0) == [LENDING]
     assert store.statistics_rows(0, LENDING)[t.HIGH]["stream"] == LENDING
@@ -58,7 +58,7 @@ def test_a_state_has_no_stream() -> None:
     store.apply(row_of(OPENING, stream=LENDING))
     store.apply(row_of(state(None, StateEvent.SESSION_CHANGE), stream=LENDING))
     assert store.statistics(0).state == state(None, StateEvent.SESSION_CHANGE)
-    assert store.statistics(0, LENDING).told == {}, "a new session resets all of them (14.3)"
+    assert store.statistics(0, LENDING).latest == {}, "a new session resets all of them (14.3)"
 
 
 def test_a_snapshot_takes_the_place_of_all() -> None:

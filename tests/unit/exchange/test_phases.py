@@ -13,7 +13,7 @@ from pregao.exchange.phases import (
     PhaseError,
     Phases,
     effective,
-    told,
+    state_of_phase,
 )
 from pregao.model.events import (
     PhaseChanged,
@@ -136,7 +136,7 @@ def test_leave_and_rejoin_as_printed() -> None:
 
 @given(st.sampled_from(Phase))
 def test_the_group_phase_can_be_inferred_from_a_rejoin(phase: Phase) -> None:
-    assert told(phase).value == phase.value
+    assert state_of_phase(phase).value == phase.value
 
 
 def test_forbidden_outlives_sessions_and_restarts_until_rejoined_by_hand() -> None:

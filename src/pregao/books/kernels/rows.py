@@ -102,7 +102,7 @@ def settle_instrument(context, instrument):
 
 
 @inlined
-def settle_depth_side(context, side, sign, told, depth):
+def settle_depth_side(context, side, sign, shown, depth):
     """As `settle_top`, of the first `depth` levels."""
     count, changed = load_u32(side, t.SIDE_LEVELS), 0
     best = address_of(context, load_u32(side, t.SIDE_LEVELS_AT)) + (count - 1) * t.LEVEL_SIZE
@@ -112,7 +112,7 @@ def settle_depth_side(context, side, sign, told, depth):
             level = best - place * t.LEVEL_SIZE
             price = price_of(sign, load_i64(level, t.LEVEL_KEY))
             size, orders = load_i64(level, t.LEVEL_TOTAL), load_i64(level, t.LEVEL_ORDERS)
-        entry = told + place * t.LEVEL_SIZE
+        entry = shown + place * t.LEVEL_SIZE
         if load_i64(entry, 0) != price or load_i64(entry, 8) != size or load_i64(entry, 16) != orders:
             store_64(entry, 0, price)
             store_64(entry, 8, size)
@@ -125,9 +125,9 @@ def settle_depth_side(context, side, sign, told, depth):
 def settle_depth(context, instrument, depth):
     """Which sides of an instrument have other first levels than were told: 1 the bids, 2 the offers."""
     header, size = header_of(context, instrument), depth * t.LEVEL_SIZE
-    told = load_i64(context, t.DEPTH_TOLD) + instrument * 2 * size
-    changed = settle_depth_side(context, header, 1, told, depth)
-    return changed | 2 * settle_depth_side(context, header + t.SIDE_SIZE, -1, told + size, depth)
+    shown = load_i64(context, t.DEPTH_SHOWN) + instrument * 2 * size
+    changed = settle_depth_side(context, header, 1, shown, depth)
+    return changed | 2 * settle_depth_side(context, header + t.SIDE_SIZE, -1, shown + size, depth)
 
 
 @inlined
@@ -135,9 +135,9 @@ def write_depth(context, instrument, changed, depth, row):
     count, size = load_i64(context, t.DEPTHS_COUNT), 2 * depth * t.LEVEL_SIZE
     target = load_i64(context, t.DEPTHS) + count * (t.DEPTH_BIDS + size)
     write_head(context, target, instrument, changed, row)
-    told = load_i64(context, t.DEPTH_TOLD) + instrument * size
+    shown = load_i64(context, t.DEPTH_SHOWN) + instrument * size
     for word in range(size // 8):
-        store_64(target, t.DEPTH_BIDS + word * 8, load_i64(told, word * 8))
+        store_64(target, t.DEPTH_BIDS + word * 8, load_i64(shown, word * 8))
     store_64(context, t.DEPTHS_COUNT, count + 1)
 
 

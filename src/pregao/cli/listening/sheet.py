@@ -124,30 +124,30 @@ def _statistics(book: HandledBook) -> Table:
     return table
 
 
-def _figures(told: Statistics, places: int) -> Iterator[tuple[str, str]]:
-    last, totals, theoretical = told.last_trade, told.totals, told.theoretical
+def _figures(known: Statistics, places: int) -> Iterator[tuple[str, str]]:
+    last, totals, theoretical = known.last_trade, known.totals, known.theoretical
     yield "last", "-" if last is None else f"{last.size:,} at {price_text(last.price, places)}"
-    yield "open", "-" if told.opening is None else price_text(told.opening.price, places)
+    yield "open", "-" if known.opening is None else price_text(known.opening.price, places)
     yield "trades", "-" if totals is None else amount_text(totals.trades)
     yield "change", "-" if totals is None else fine_text(totals.net_change_fine)
-    yield "high", "-" if told.high is None else price_text(told.high.price, places)
+    yield "high", "-" if known.high is None else price_text(known.high.price, places)
     yield "volume", "-" if totals is None else amount_text(totals.volume)
     yield (
         "close before",
-        "-" if told.previous_closing is None else fine_text(told.previous_closing.price_fine),
+        "-" if known.previous_closing is None else fine_text(known.previous_closing.price_fine),
     )
-    yield "low", "-" if told.low is None else price_text(told.low.price, places)
+    yield "low", "-" if known.low is None else price_text(known.low.price, places)
     yield "average", "-" if totals is None or totals.vwap is None else price_text(totals.vwap, places)
     if theoretical is not None:
         price = "-" if theoretical.price is None else price_text(theoretical.price, places)
         yield "theoretical", f"{amount_text(theoretical.size)} at {price}"
-    if told.imbalance is not None:
-        yield "imbalance", _imbalance(told.imbalance.side, told.imbalance.size)
-    if told.settlement is not None:
-        yield "settlement", price_text(told.settlement.price, places)
-    if told.open_interest is not None:
-        yield "open interest", amount_text(told.open_interest.size)
-    band = told.band(BandType.HARD)
+    if known.imbalance is not None:
+        yield "imbalance", _imbalance(known.imbalance.side, known.imbalance.size)
+    if known.settlement is not None:
+        yield "settlement", price_text(known.settlement.price, places)
+    if known.open_interest is not None:
+        yield "open interest", amount_text(known.open_interest.size)
+    band = known.band(BandType.HARD)
     if band is not None and band.limit_type is LimitType.PRICE:
         low, high = (price_text(each, places) if each is not None else "-" for each in (band.low, band.high))
         yield "limits", f"{low} to {high}"

@@ -114,7 +114,7 @@ def _take_row(context, books, number, row, kind):
 
 
 @hooked
-def run(context, rows, first, count, due, concerns, told, ended):
+def run(context, rows, first, count, due, concerns, after_row, ended):
     """Rows from `first` to `count`; (code, first row that is left).
 
     due(context, books, row, kind)             the code to stop with before a row; DONE: go on
@@ -151,7 +151,7 @@ def run(context, rows, first, count, due, concerns, told, ended):
                 code, outcome = _take_row(context, books, number, row, kind)
                 if code == t.NEEDS_MEMORY:
                     return code, piece + i
-            told(context, number, row, kind, outcome)
+            after_row(context, number, row, kind, outcome)
             if ends:
                 ended(context, books, row, kind)
             if code != t.DONE:

@@ -57,7 +57,7 @@ def _concerns(context, row, kind, number):
 
 
 @inlined
-def _told(context, number, row, kind, outcome):
+def _after_row(context, number, row, kind, outcome):
     if outcome != NOT_DECIDED and outcome & NOTED:
         recount(load_i64(context, UNCLEAN), sync_of(context, number))
 
@@ -70,7 +70,7 @@ def _ended(context, books, row, kind):
 @kernel
 def take_rows(context, rows, first, count):
     """Rows from `first` to `count`; (code, first row that is left)."""
-    return run(context, rows, first, count, _due, _concerns, _told, _ended)
+    return run(context, rows, first, count, _due, _concerns, _after_row, _ended)
 
 
 @kernel

@@ -127,17 +127,17 @@ def _name(share: str) -> str:
     return {"p50": "median", "p99": "99 %"}[share]
 
 
-def _told(delays: Delays) -> list[str]:
+def _ways(delays: Delays) -> list[str]:
     """The ways of which anything is known: packets whose events tell no time have only two."""
     return [way for way in _NAMES if any(each.figures[f"{way}_p50"] is not None for each in delays.feeds)]
 
 
 def _feeds(delays: Delays) -> Markup:
-    told = _told(delays)
+    ways = _ways(delays)
     rows = [
         (
             str(each.channel), each.feed, count(each.packets),
-            *(duration(each.figures[f"{way}_{share}"]) for way in told for share in ("p50", "p99")),
+            *(duration(each.figures[f"{way}_{share}"]) for way in ways for share in ("p50", "p99")),
             duration(each.skew),
         )
         for each in delays.feeds
@@ -146,24 +146,24 @@ def _feeds(delays: Delays) -> Markup:
         "channel",
         "feed",
         "packets",
-        *(text for way in told for text in (_NAMES[way], "worst 99 %")),
+        *(text for way in ways for text in (_NAMES[way], "worst 99 %")),
         "skew",
     )
     caption = "By channel and feed: medians, the worst 99 % of any minute, the skew of the clocks"
-    return table(head, rows, caption=caption, numbers="llr" + "rr" * len(told) + "r")
+    return table(head, rows, caption=caption, numbers="llr" + "rr" * len(ways) + "r")
 
 
 def _minutes(delays: Delays) -> Markup:
-    told = _told(delays)
+    ways = _ways(delays)
     rows = [
         (
             clock(each.start_ns), each.feed, count(each.packets),
-            *(duration(each.figures[f"{way}_{share}"]) for way in told for share in ("p50", "p99")),
+            *(duration(each.figures[f"{way}_{share}"]) for way in ways for share in ("p50", "p99")),
             duration(each.skew),
         )
         for each in thinned(delays.minutes)
     ]  # fmt: skip
-    head = ("minute", "feed", "packets", *(text for way in told for text in (_NAMES[way], "99 %")), "skew")
+    head = ("minute", "feed", "packets", *(text for way in ways for text in (_NAMES[way], "99 %")), "skew")
     caption = f"Channel {delays.channel} by minute"
-    data = table(head, rows, caption=caption, numbers="llr" + "rr" * len(told) + "r")
+    data = table(head, rows, caption=caption, numbers="llr" + "rr" * len(ways) + "r")
     return tag("details", tag("summary", "The numbers"), data)

@@ -83,7 +83,7 @@ class FixSession:
                 self._skip(item, now_ns)
             else:
                 self._take(item, now_ns)
-        return self._told()
+        return self._taken_events()
 
     def send(self, msg_type: bytes, body: Fields, now_ns: int, header: Fields | None = None) -> int:
         """Send an application message; its number. It is kept for a resend."""
@@ -120,7 +120,7 @@ class FixSession:
         core = self._core
         if core.state is not SessionState.CUT:
             core.cut("disconnected", now_ns, SessionInput.DISCONNECTED)
-        return self._told()
+        return self._taken_events()
 
     def data_to_send(self) -> bytes:
         """What is to be written now; taken once."""
@@ -166,7 +166,7 @@ class FixSession:
         elif core.is_live:
             self._keep_alive(now_ns)
             self._press_gap(now_ns)
-        return self._told()
+        return self._taken_events()
 
     def _follow_clock(self, now_ns: int) -> None:
         """A clock that was set back: what happened in its future happened now."""
@@ -236,9 +236,9 @@ class FixSession:
         else:
             logon.take_answer(core, message, now_ns)
 
-    def _told(self) -> list[Event]:
-        told, self._core.events = self._core.events, []
-        return told
+    def _taken_events(self) -> list[Event]:
+        taken, self._core.events = self._core.events, []
+        return taken
 
 
 def _as_garbled(item: Framed, fault: Fault, end: int) -> Garbled:

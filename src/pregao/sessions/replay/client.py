@@ -95,7 +95,7 @@ class ReplayClient:
 
     def disconnected(self, now_ns: int) -> list[ReplayEvent]:
         """The connection is gone, or could not be made: the next one is to the other endpoint."""
-        self._drop("disconnected", now_ns, told=False)
+        self._drop("disconnected", now_ns, announce=False)
         return self._go_on(now_ns)
 
     def receive(self, data: bytes, now_ns: int) -> list[ReplayEvent]:
@@ -149,7 +149,7 @@ class ReplayClient:
         events, self._events = self._events, []
         return events
 
-    def _drop(self, reason: str, now_ns: int, told: bool = True) -> None:
+    def _drop(self, reason: str, now_ns: int, announce: bool = True) -> None:
         """Leave this connection; what it was asked for goes back to what is wanted."""
         endpoint = self.settings.endpoints[self._endpoint]
         had = self._session is not None or self._connecting_until_ns is not None
@@ -158,7 +158,7 @@ class ReplayClient:
         self._session = self._connecting_until_ns = None
         if not had:
             return
-        if told:
+        if announce:
             self._events.append(DisconnectWanted(endpoint, reason))
         self._endpoint = (self._endpoint + 1) % len(self.settings.endpoints)
         if self._endpoint == 0:
