@@ -1,7 +1,8 @@
 """FIX 4.4, tag=value: dictionaries, values, messages, framing. Sessions are in `pregao.sessions.fix`."""
 
+from pregao.codecs.fix.bodies import EncodedBody
 from pregao.codecs.fix.dictionary import Dictionary, FieldBlock, FieldSpec, Member, MessageSpec
-from pregao.codecs.fix.encoder import EncodedBody, Encoder
+from pregao.codecs.fix.encoder import Encoder
 from pregao.codecs.fix.framing import Framed, Framer, Garbled
 from pregao.codecs.fix.message import Entry, FixMessage, Problem, SessionRejectReason
 from pregao.codecs.fix.parser import parse_message

@@ -11,7 +11,7 @@ The client inflates in bounded steps: a few bytes may become a thousand times as
 import zlib
 from collections.abc import Iterator
 
-from pregao.codecs.fix.encoder import MessageParts
+from pregao.codecs.fix.bodies import MessageParts
 from pregao.model.errors import DecodeError, Fault
 
 STREAM_HEADER = b"\x78\x9c"  # deflate, a window of 32 KB, the usual level

@@ -8,10 +8,11 @@ and the text around its values are worked out once and kept.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
+from pregao.codecs.fix.bodies import Body, EncodedBody, EncodedEntries, MessageParts
 from pregao.codecs.fix.dictionary import Dictionary, FieldBlock, FieldSpec
 from pregao.codecs.fix.formats import format_value
 from pregao.codecs.fix.message import byte_sum
@@ -22,37 +23,6 @@ Given: TypeAlias = "FixValue | Sequence[Fields]"
 Fields: TypeAlias = Mapping[int, Any]  # Given: a value as bytes, typed, or the entries of a group
 
 MAX_SHAPES = 20_000
-
-
-@dataclass(slots=True)
-class EncodedBody:
-    """The body of a message, which sessions share, and the sum of its bytes."""
-
-    msg_type: bytes
-    data: bytes
-    total: int
-    _deflated: bytes | None = field(default=None, repr=False, compare=False)
-
-    def deflated(self, deflate: Callable[[bytes], bytes]) -> bytes:
-        """The compressed body: made once, for the first session that wants it."""
-        if self._deflated is None:
-            self._deflated = deflate(self.data)
-        return self._deflated
-
-
-class MessageParts(NamedTuple):
-    """A message as one session sends it: its own head and tail around a shared body."""
-
-    head: bytes
-    body: EncodedBody
-    tail: bytes
-
-    def join(self) -> bytes:
-        return b"%b%b%b" % (self.head, self.body.data, self.tail)
-
-    @property
-    def size(self) -> int:
-        return len(self.head) + len(self.body.data) + len(self.tail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,21 +54,37 @@ class Encoder:
         data = self._block(fields, spec.body, spec.name)
         return EncodedBody(msg_type, data, byte_sum(data))
 
+    def entries(self, msg_type: bytes, group: int, entries: Sequence[Fields]) -> EncodedEntries:
+        """Some entries of a group, for bodies that are joined of them (`bodies.JoinedBody`)."""
+        spec = self.dictionary.message(msg_type)
+        if spec is None or group not in spec.body.groups:
+            raise EncodeError(f"no group {group}", message=msg_type.decode("latin-1"))
+        data = self._entries(list(entries), spec.body.groups[group], spec.name)
+        return EncodedEntries(msg_type, data, byte_sum(data), count=len(entries))
+
+    def front(self, msg_type: bytes, fields: Fields, group: int, count: int) -> EncodedBody:
+        """What stands before so many entries of the group with which a body ends."""
+        data, empty = self.body(msg_type, {**fields, group: []}).data, b"%d=0\x01" % group
+        if not data.endswith(empty):
+            raise EncodeError(f"{group} is not the last of its fields", message=msg_type.decode("latin-1"))
+        data = b"%b%d=%d\x01" % (data[: -len(empty)], group, count)
+        return EncodedBody(msg_type, data, byte_sum(data))
+
     def message(self, msg_type: bytes, header: Fields, body: Fields) -> bytes:
         return self.frame(self.body(msg_type, body), header)
 
-    def frame(self, body: EncodedBody, header: Fields) -> bytes:
+    def frame(self, body: Body, header: Fields) -> bytes:
         """A whole message around an encoded body. `header` is without 8, 9 and 35."""
         return self.parts(body, header).join()
 
-    def parts(self, body: EncodedBody, header: Fields) -> MessageParts:
+    def parts(self, body: Body, header: Fields) -> MessageParts:
         """The same, not yet put together."""
         return self.parts_around(body, self._header(header))
 
-    def parts_around(self, body: EncodedBody, header: bytes) -> MessageParts:
+    def parts_around(self, body: Body, header: bytes) -> MessageParts:
         """With the bytes of a header from 34 on. The sums of the parts add up to the checksum."""
         inner = b"35=%b\x01%b" % (body.msg_type, header)
-        start = b"8=%b\x019=%d\x01" % (self.dictionary.begin_string, len(inner) + len(body.data))
+        start = b"8=%b\x019=%d\x01" % (self.dictionary.begin_string, len(inner) + body.size)
         head = start + inner
         total = byte_sum(head) + body.total
         return MessageParts(head, body, b"10=%03d\x01" % (total % 256))

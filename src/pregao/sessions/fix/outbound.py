@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from pregao.codecs.fix import Dictionary, EncodedBody, Encoder, FixMessage
-from pregao.codecs.fix.encoder import Fields, MessageParts
+from pregao.codecs.fix.bodies import Body, MessageParts
+from pregao.codecs.fix.encoder import Fields
 from pregao.codecs.fix.formats import format_timestamp, format_value
 from pregao.sessions.fix.states import SessionSettings
 from pregao.sessions.fix.store import Numbers, SessionRecord, StoredMessage
@@ -110,7 +111,7 @@ class Outbound:
         """A message of the session itself: numbered, never sent again."""
         return self._write(self._admin.body(msg_type, fields), now_ns, dict(header or {}))
 
-    def application(self, body: EncodedBody, now_ns: int, header: Fields | None = None) -> int:
+    def application(self, body: Body, now_ns: int, header: Fields | None = None) -> int:
         extra = dict(header or {})
         number = self._write(body, now_ns, dict(extra))
         stored = StoredMessage(body, now_ns, tuple(extra.items()))
@@ -140,14 +141,14 @@ class Outbound:
             body = self._admin.body(SEQUENCE_RESET, {36: next_number, 123: b"Y"})
             self._frame(body, begin, now_ns, {43: b"Y", 122: self._time(now_ns)})
 
-    def _write(self, body: EncodedBody, now_ns: int, header: dict[int, object]) -> int:
+    def _write(self, body: Body, now_ns: int, header: dict[int, object]) -> int:
         numbers = self.record.numbers
         number = numbers.next_out
         numbers.next_out += 1
         self._frame(body, number, now_ns, header)
         return number
 
-    def _frame(self, body: EncodedBody, number: int, now_ns: int, header: dict[int, object]) -> None:
+    def _frame(self, body: Body, number: int, now_ns: int, header: dict[int, object]) -> None:
         record = self.record
         if header:
             header.update({34: number, 49: record.sender, 52: self._time(now_ns), 56: record.target})

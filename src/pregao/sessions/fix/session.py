@@ -11,8 +11,9 @@ The session never closes anything: `ConnectionCut` asks its owner to, after what
 new connection is a new `FixSession` with the same `SessionRecord`, which has the numbers.
 """
 
-from pregao.codecs.fix import Dictionary, EncodedBody, Framed, Garbled, parse_message
-from pregao.codecs.fix.encoder import Fields, MessageParts
+from pregao.codecs.fix import Dictionary, Framed, Garbled, parse_message
+from pregao.codecs.fix.bodies import Body, MessageParts
+from pregao.codecs.fix.encoder import Fields
 from pregao.model.errors import DecodeError, Fault
 from pregao.sessions.fix import handling, logon
 from pregao.sessions.fix import outbound as types
@@ -89,7 +90,7 @@ class FixSession:
         """Send an application message; its number. It is kept for a resend."""
         return self.send_body(self._core.out.body(msg_type, body), now_ns, header)
 
-    def send_body(self, body: EncodedBody, now_ns: int, header: Fields | None = None) -> int:
+    def send_body(self, body: Body, now_ns: int, header: Fields | None = None) -> int:
         """The same with a body that was encoded once for many sessions."""
         core = self._core
         if not core.is_live:

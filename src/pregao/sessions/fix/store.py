@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from pregao.codecs.fix import EncodedBody
+from pregao.codecs.fix.bodies import Body
 from pregao.sessions.fix.states import SECOND
 
 
@@ -25,7 +25,7 @@ class Numbers:
 
 @dataclass(frozen=True, slots=True)
 class StoredMessage:
-    body: EncodedBody
+    body: Body
     sent_ns: int
     header: tuple[tuple[int, bytes], ...] = ()  # beside those of every message, as 97
 
@@ -45,7 +45,7 @@ class MessageStore:
 
     def add(self, number: int, message: StoredMessage) -> None:
         self._messages[number] = message
-        self.size += len(message.body.data)
+        self.size += message.body.size
         while len(self._messages) > self.max_count or self.size > self.max_bytes:
             self._drop_oldest()
 
@@ -72,7 +72,7 @@ class MessageStore:
 
     def _drop_oldest(self) -> None:
         _, message = self._messages.popitem(last=False)
-        self.size -= len(message.body.data)
+        self.size -= message.body.size
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pregao.codecs.fix import EncodedBody, Encoder, Framed, Framer, load_builtin_dictionary
+from pregao.codecs.fix.bodies import MessageParts
 from pregao.codecs.fix.compression import (
     STREAM_HEADER,
     StreamDeflater,
@@ -15,7 +16,6 @@ from pregao.codecs.fix.compression import (
     deflate_body,
     stored_blocks,
 )
-from pregao.codecs.fix.encoder import MessageParts
 from pregao.codecs.fix.message import byte_sum
 from pregao.model.errors import DecodeError, Fault
 from pregao.sessions.fix import FixSession, SessionDirectory, SessionRecord, SessionSettings, SessionState

@@ -1,0 +1,81 @@
+"""Encoded bodies, which sessions share: only header and trailer of a message are each session's own.
+
+A body may be joined from parts: entries of a group that were encoded once, in messages that have different
+ones of them. Sums of bytes add up, and so do deflated blocks (`compression`).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+Deflate = Callable[[bytes], bytes]
+
+
+@dataclass(slots=True)
+class EncodedBody:
+    """The body of a message and the sum of its bytes."""
+
+    msg_type: bytes
+    data: bytes
+    total: int
+    _deflated: bytes | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def size(self) -> int:
+        return len(self.data)
+
+    def deflated(self, deflate: Deflate) -> bytes:
+        """The compressed body: made once, for the first session that wants it."""
+        if self._deflated is None:
+            self._deflated = deflate(self.data)
+        return self._deflated
+
+
+@dataclass(slots=True)
+class EncodedEntries(EncodedBody):
+    """Entries of the group with which a message of this type ends."""
+
+    count: int = 0
+
+
+@dataclass(slots=True)
+class JoinedBody:
+    """What stands before the entries, with their number, and the entries."""
+
+    front: EncodedBody
+    parts: Sequence[EncodedEntries]
+    total: int = field(init=False)
+    size: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.total = self.front.total + sum([each.total for each in self.parts])
+        self.size = len(self.front.data) + sum([len(each.data) for each in self.parts])
+
+    @property
+    def msg_type(self) -> bytes:
+        return self.front.msg_type
+
+    @property
+    def data(self) -> bytes:
+        return b"".join([self.front.data, *[each.data for each in self.parts]])
+
+    def deflated(self, deflate: Deflate) -> bytes:
+        return b"".join([self.front.deflated(deflate), *[each.deflated(deflate) for each in self.parts]])
+
+
+Body = EncodedBody | JoinedBody
+
+
+class MessageParts(NamedTuple):
+    """A message as one session sends it: its own head and tail around a shared body."""
+
+    head: bytes
+    body: Body
+    tail: bytes
+
+    def join(self) -> bytes:
+        return b"%b%b%b" % (self.head, self.body.data, self.tail)
+
+    @property
+    def size(self) -> int:
+        return len(self.head) + self.body.size + len(self.tail)
