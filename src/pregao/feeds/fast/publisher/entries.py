@@ -12,6 +12,7 @@ from pregao.codecs.fast import Scaled
 from pregao.feeds.fast.publisher.levels import Row, Told
 from pregao.feeds.fast.times import as_number
 from pregao.feeds.publishing import BookOrder
+from pregao.feeds.trade_figures import Figures, Tick
 from pregao.model import events as e
 from pregao.model.market import (
     Action,
@@ -179,6 +180,17 @@ def trade_entry(trade: e.Trade | e.TradeBusted) -> Entry:
     letters += [_SUB_TYPES[trade.sub_type]] if trade.sub_type in _SUB_TYPES else []
     if letters:
         entry["TradeCondition"] = " ".join(letters)
+    return entry
+
+
+def complete_trade(entry: Entry, figures: Figures) -> Entry:
+    """With what depends on the trades before it. No direction of the first trade, nor of one at the same
+    price (10.1)."""
+    entry["TradeVolume"] = figures.volume
+    if figures.net_change_fine is not None:
+        entry["NetChgPrevDay"] = fine_price(figures.net_change_fine)
+    if figures.tick in (Tick.PLUS, Tick.MINUS):
+        entry["TickDirection"] = str(int(figures.tick))
     return entry
 
 

@@ -9,7 +9,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, Final, TypeGuard
+from typing import Any, Final
 
 from pregao.feeds.fast.publisher import entries as n
 from pregao.feeds.fast.publisher.books import PublishedBooks
@@ -18,9 +18,9 @@ from pregao.feeds.fast.publisher.desks import STATISTICS, is_lending, set_stream
 from pregao.feeds.fast.publisher.listings import instrument_entry, news_fields, status_fields
 from pregao.feeds.fast.publisher.writing import LIST, MessageWriter
 from pregao.feeds.publishing import NOT_SENT, Listener
+from pregao.feeds.trade_figures import TradeFigures
 from pregao.model import events as e
-from pregao.model.instruments import Instrument
-from pregao.model.market import Action, DefinitionAction, PriceOrigin, StateEvent
+from pregao.model.market import Action, DefinitionAction
 
 MOST_ENTRIES: Final = 900  # of a message: an event of more goes on in another
 LISTED: Final = 12  # instruments of a message
@@ -35,59 +35,6 @@ _NUMBERED: Final = (e.PhaseChanged, e.StateChanged, e.Definition, e.News, e.Chan
 # What takes several rows from the top at once: executions, and phases and states that end orders (9.4; script
 # B2.8, B2.11).
 _SWEEPING: Final = (e.Trade, e.ExecutionSummary, e.PhaseChanged, e.StateChanged)
-_FINER: Final = 10_000  # of a closing price, beside a price
-
-
-class TradeFigures:
-    """What trades carry of those before them, by instrument."""
-
-    def __init__(self) -> None:
-        self._volumes: dict[int, int] = {}
-        self._prices: dict[int, int] = {}  # the last price that moved
-        self._directions: dict[int, str] = {}
-        self._closings: dict[int, int] = {}
-
-    def list(self, instruments: Iterable[Instrument]) -> None:
-        for each in instruments:
-            if each.closing_price is not None:
-                self._closings.setdefault(each.security_id, each.closing_price)
-
-    def start_session(self, security_id: int) -> None:
-        self._volumes.pop(security_id, None)
-
-    def observe(self, update: e.Update) -> None:
-        if isinstance(update, e.ExecutionStatistics):
-            self._volumes[update.security_id] = update.volume
-        elif isinstance(update, e.ClosingPrice) and update.origin is PriceOrigin.PREVIOUS_DAY:
-            self._closings[update.security_id] = update.price_fine
-        elif isinstance(update, e.Definition):
-            self.list([update.instrument])
-        elif isinstance(update, e.StateChanged) and update.event is StateEvent.SESSION_CHANGE:
-            self.start_session(update.security_id)
-
-    def begin(self, updates: Sequence[e.Update]) -> None:
-        """An event tells the volume after it: so that of before its trades is known, corrections or not."""
-        for update in updates:
-            if isinstance(update, e.ExecutionStatistics):
-                traded = (each.size for each in updates if _is_trade_of(each, update.security_id))
-                self._volumes[update.security_id] = update.volume - sum(traded)
-
-    def complete(self, entry: n.Entry, trade: e.Trade) -> None:
-        security_id = trade.security_id
-        volume = self._volumes[security_id] = self._volumes.get(security_id, 0) + trade.size
-        entry["TradeVolume"] = volume
-        closing = self._closings.get(security_id)
-        if closing is not None:
-            entry["NetChgPrevDay"] = n.fine_price(trade.price * _FINER - closing)
-        direction = self._direction(security_id, trade.price)
-        if direction is not None:
-            entry["TickDirection"] = direction
-
-    def _direction(self, security_id: int, price: int) -> str | None:
-        """0 up, 2 down; none of the first trade nor of one at the same price (10.1)."""
-        before = self._prices.get(security_id)
-        self._prices[security_id] = price
-        return None if before is None or price == before else "0" if price > before else "2"
 
 
 class IncrementalStream:
@@ -195,9 +142,7 @@ class IncrementalStream:
     def _other(self, update: e.Update) -> list[n.Entry] | None:
         kind = type(update)
         if isinstance(update, e.Trade):
-            entry = n.trade_entry(update)
-            self.figures.complete(entry, update)
-            return [entry]
+            return [n.complete_trade(n.trade_entry(update), self.figures.of(update))]
         self.figures.observe(update)
         if isinstance(update, e.TradeBusted):
             return [n.trade_entry(update)]
@@ -253,10 +198,6 @@ class IncrementalStream:
 
     def _send(self, template: int, fields: Mapping[str, Any], now_ns: int, entries: int = 1) -> None:
         self.stream.add(self._writer.prepared(template, fields), now_ns, entries)
-
-
-def _is_trade_of(update: e.Update, security_id: int) -> TypeGuard[e.Trade]:
-    return isinstance(update, e.Trade) and update.security_id == security_id
 
 
 def _runs(updates: Sequence[e.Update]) -> Iterator[tuple[Sequence[e.Update], bool]]:
