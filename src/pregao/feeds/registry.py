@@ -13,6 +13,7 @@ from pregao.model.errors import ConfigurationError
 if TYPE_CHECKING:
     from pregao.feeds.port import MulticastSystem
     from pregao.feeds.publishing import PublishingSystem
+    from pregao.feeds.serving import ServingSystem
 
 DEFAULT: Final = "binary"
 GROUP: Final = "pregao.systems"
@@ -26,6 +27,7 @@ _DECODING: Final = {
     "binary": "pregao.feeds.binary.decoding:DECODING",
     "fast": "pregao.feeds.fast.decoding:DECODING",
 }
+_SERVING: Final = {"conflated": "pregao.feeds.conflated.server.system:SERVING"}
 
 
 def system_names() -> list[str]:
@@ -88,6 +90,22 @@ def load_publishing_system(name: str = DEFAULT) -> "PublishingSystem":
     found: object = load_system(name)
     if not isinstance(found, PublishingSystem):
         raise ConfigurationError(f"the system {name!r} publishes nothing", key="system")
+    return found
+
+
+def is_served(name: str) -> bool:
+    """Whether users of a system come to its servers, instead of listening to what is sent."""
+    return name in _SERVING
+
+
+@cache
+def load_serving_system(name: str) -> "ServingSystem":
+    """A system that the exchange can serve; ConfigurationError where it has no servers."""
+    from pregao.feeds.serving import ServingSystem
+
+    found: object = _load(name, _SERVING[name]) if name in _SERVING else load_system(name)
+    if not isinstance(found, ServingSystem):
+        raise ConfigurationError(f"the system {name!r} has no servers", key="system")
     return found
 
 

@@ -1,0 +1,115 @@
+"""What a feed has to tell: bulletins, encoded once for everybody, and the queue in which they wait for others
+to share a message with."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from pregao.codecs.fix import EncodedBody, Encoder
+from pregao.codecs.fix.bodies import EncodedEntries, JoinedBody
+from pregao.feeds.conflated.publisher.entries import BY_ORDER, Entry, date_text
+from pregao.model.instruments import Instrument
+from pregao.model.market import DefinitionAction
+
+REFRESH, ENTRIES = b"X", 268
+MOST_ENTRIES: Final = 1_000  # of an instrument in one bulletin
+_FRONTS: Final = 4_096  # heads of messages that are kept
+
+
+class Refresh(NamedTuple):
+    """35=X: the entries of each instrument."""
+
+    parts: Mapping[int, EncodedEntries]
+    is_book: bool
+    trade_date: int
+
+
+class Notice(NamedTuple):
+    """35=f or 35=B: for who has the instrument, or one of the group; of neither: for all who have any."""
+
+    body: EncodedBody
+    header: Mapping[int, bytes]
+    security_id: int | None = None
+    group: str | None = None
+
+
+class Listing(NamedTuple):
+    """35=y of one instrument (7.4.2)."""
+
+    instrument: Instrument
+    action: DefinitionAction
+    body: EncodedBody
+
+
+class Totals(NamedTuple):
+    """35=UTOT."""
+
+    body: EncodedBody
+
+
+Bulletin = Refresh | Notice | Listing | Totals
+
+
+@dataclass(slots=True)
+class _Entries:
+    """Of a 35=X that is not closed yet."""
+
+    is_book: bool
+    by_instrument: dict[int, list[Entry]] = field(default_factory=dict)
+
+
+class Outbox:
+    """Keeps the order in which bulletins came: entries of 35=X share one until something else comes."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self._waiting: list[Notice | Listing | _Entries] = []
+        self._fronts: dict[tuple[int, bool, int], EncodedBody] = {}
+
+    def add(self, bulletin: Notice | Listing) -> None:
+        self._waiting.append(bulletin)
+
+    def add_entries(self, security_id: int, entries: Sequence[Entry], *, is_book: bool = False) -> None:
+        last = self._waiting[-1] if self._waiting else None
+        if not isinstance(last, _Entries) or last.is_book is not is_book:
+            last = _Entries(is_book)
+            self._waiting.append(last)
+        last.by_instrument.setdefault(security_id, []).extend(entries)
+
+    def take(self, trade_date: int) -> list[Bulletin]:
+        taken, self._waiting = self._waiting, []
+        made: list[Bulletin] = []
+        for each in taken:
+            if isinstance(each, _Entries):
+                made += self.refreshes(each.by_instrument, trade_date, is_book=each.is_book)
+            else:
+                made.append(each)
+        return made
+
+    def refreshes(
+        self, entries: Mapping[int, list[Entry]], trade_date: int, *, is_book: bool
+    ) -> Iterable[Refresh]:
+        """One, or more where an instrument has very many entries."""
+        first, left = 0, dict(entries)
+        while left:
+            parts = {
+                security_id: self._encoder.entries(REFRESH, ENTRIES, some[first : first + MOST_ENTRIES])
+                for security_id, some in left.items()
+            }
+            yield Refresh(parts, is_book, trade_date)
+            first += MOST_ENTRIES
+            left = {security_id: some for security_id, some in left.items() if len(some) > first}
+
+    def body(self, refresh: Refresh, parts: Sequence[EncodedEntries]) -> JoinedBody:
+        """35=X of some of its instruments. 1021 is that of messages about books only."""
+        count = sum([each.count for each in parts])
+        key = count, refresh.is_book, refresh.trade_date
+        front = self._fronts.get(key)
+        if front is None:
+            fields = {75: date_text(refresh.trade_date)}
+            fields |= {1021: BY_ORDER} if refresh.is_book else {}
+            front = self._encoder.front(REFRESH, fields, ENTRIES, count)
+            if len(self._fronts) >= _FRONTS:
+                self._fronts.clear()
+            self._fronts[key] = front
+        return JoinedBody(front, parts)

@@ -1,0 +1,127 @@
+"""The entries of 35=W (7.5.3): the book as of the last tick, statistics, and the state.
+
+Statistics of engine's instruments are the source's. What no engine has (indices, lending, totals of other
+streams, volatilities) is kept here as it was told.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from pregao.codecs.fix import Encoder
+from pregao.codecs.fix.bodies import EncodedEntries
+from pregao.feeds.conflated.publisher import entries as n
+from pregao.feeds.conflated.publisher.bulletins import ENTRIES
+from pregao.feeds.conflated.publisher.conflation import ConflatedBooks
+from pregao.feeds.conflated.publisher.desks import STATISTICS, of_index
+from pregao.feeds.conflated.publisher.listings import state_entry
+from pregao.feeds.publishing import BookSource
+from pregao.model import events as e
+from pregao.model.instruments import Instrument, SecurityType
+from pregao.model.market import Action
+
+SNAPSHOT: Final = b"W"
+_DESKS: Final = (e.IndexValue, e.LendingInterest, e.StreamTotals, e.VolatilityPrice, e.CompositePrice)
+_INDEX_FIGURES: Final = (e.OpeningPrice, e.HighPrice, e.LowPrice, e.ClosingPrice, e.SettlementPrice)
+# By a change of session (7.5.5).
+_FORGOTTEN: Final = frozenset((e.IndexValue, e.StreamTotals, e.OpeningPrice, e.HighPrice, e.LowPrice))
+
+
+class Snapshots:
+    """Encoded when they are asked for, and kept until something of the instrument changes."""
+
+    def __init__(
+        self,
+        source: BookSource,
+        instruments: Mapping[int, Instrument],
+        orders: ConflatedBooks[e.OrderUpdate],
+        offers: ConflatedBooks[e.LendingOffer],
+        encoder: Encoder,
+    ) -> None:
+        self._source, self._instruments, self._encoder = source, instruments, encoder
+        self._orders, self._offers = orders, offers
+        self._encoded: dict[int, EncodedEntries] = {}
+        self._newest: dict[int, dict[tuple[type, Any], e.Update]] = {}
+
+    def is_index(self, security_id: int) -> bool:
+        instrument = self._instruments.get(security_id)
+        return instrument is not None and instrument.security_type is SecurityType.INDEX
+
+    def keep(self, security_id: int, update: e.Update) -> None:
+        """An update was told: the newest of each kind is kept where the source does not keep it."""
+        self._encoded.pop(security_id, None)
+        if isinstance(update, _DESKS) or (isinstance(update, _INDEX_FIGURES) and self.is_index(security_id)):
+            key = type(update), getattr(update, "stream", None) or getattr(update, "origin", None)
+            kept = self._newest.setdefault(security_id, {})
+            if getattr(update, "action", Action.NEW) is Action.DELETE:
+                kept.pop(key, None)
+            else:
+                kept[key] = update
+
+    def change(self, security_ids: Iterable[int]) -> None:
+        for security_id in security_ids:
+            self._encoded.pop(security_id, None)
+
+    def change_all(self) -> None:
+        self._encoded.clear()
+
+    def start_session(self, security_id: int) -> None:
+        """1174=4: the statistics of 7.5.5 are forgotten; the source forgets its own."""
+        self._encoded.pop(security_id, None)
+        kept = self._newest.get(security_id, {})
+        self._newest[security_id] = {key: each for key, each in kept.items() if key[0] not in _FORGOTTEN}
+
+    def forget(self, security_id: int) -> None:
+        self._encoded.pop(security_id, None)
+        self._newest.pop(security_id, None)
+
+    def of(self, security_id: int) -> EncodedEntries:
+        found = self._encoded.get(security_id)
+        if found is None:
+            entries = list(self._entries(security_id))
+            if self.is_index(security_id):
+                entries = [of_index(entry) for entry in entries]
+            found = self._encoded[security_id] = self._encoder.entries(SNAPSHOT, ENTRIES, entries)
+        return found
+
+    def _entries(self, security_id: int) -> Iterator[n.Entry]:
+        for order in _both(self._orders.published(security_id)):
+            yield _of_book(n.order_entry(order, Action.NEW))
+        for offer in _both(self._offers.published(security_id)):
+            yield _of_book(n.lending_entry(offer, Action.NEW))
+        book = self._source.book(security_id)
+        told = [] if book is None else list(book.statistics)
+        for update in [*told, *self._newest.get(security_id, {}).values()]:
+            yield from _statistic(update)
+        if book is not None and book.state is not None:
+            yield n.as_snapshot(state_entry(book.state, self._phase(security_id)))
+
+    def _phase(self, security_id: int) -> e.PhaseChanged | None:
+        instrument = self._instruments.get(security_id)
+        if instrument is None:
+            return None
+        key = instrument.group, instrument.exchange
+        return next((each for each in self._source.phases() if (each.group, each.exchange) == key), None)
+
+
+def _statistic(update: e.Update) -> Iterator[n.Entry]:
+    if isinstance(update, e.LastTrade):
+        yield n.snapshot_trade(update)
+    elif isinstance(update, e.ExecutionStatistics):
+        yield n.as_snapshot(n.volume_entry(update))
+        if update.vwap is not None:
+            yield n.as_snapshot(n.vwap_entry(update))
+    elif type(update) in STATISTICS:
+        yield n.as_snapshot(STATISTICS[type(update)](update))
+
+
+def _both(sides: tuple[list[Any], list[Any]]) -> list[Any]:
+    return sides[0] + sides[1]
+
+
+def _of_book(entry: n.Entry) -> n.Entry:
+    """An order that was told again is an ordinary one in snapshots."""
+    kept = n.as_snapshot(entry) | {1021: n.BY_ORDER}
+    if 276 in kept:
+        words = [word for word in kept.pop(276).split() if word != b"R"]
+        kept |= {276: b" ".join(words)} if words else {}
+    return kept

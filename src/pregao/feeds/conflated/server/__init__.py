@@ -1,0 +1,11 @@
+"""The server of PUMA Conflated without I/O: FIX sessions that ask, and what they are answered.
+
+filters      which instruments a request is for
+subscribers  what one session has subscribed to, and what of a bulletin is for it
+lists        35=x -> 35=y (7.4)
+market_data  35=V -> 35=W, 35=Y (7.5)
+histories    35=UTHQ -> 35=UTHP (7.6), 35=UTOTQ -> 35=UTOTP, UTOTC (7.7)
+connection   one connection of a client: session, requests, compression
+server       all connections of a server, identities, bounds, who is served when
+system       `SERVING`: the system as the exchange serves it
+"""

@@ -1,0 +1,106 @@
+"""What one session has subscribed to, and what of a bulletin is for it.
+
+35=X comes once however many subscriptions have an instrument, and only once its 35=W has gone (7.5.1). An
+instrument that is listed later needs none: it begins with 35=X.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from pregao.codecs.fix.bodies import EncodedEntries
+from pregao.feeds.conflated.publisher.bulletins import Listing, Notice, Refresh
+from pregao.feeds.conflated.server.filters import InstrumentFilter
+from pregao.feeds.serving import Permissions
+from pregao.model.instruments import Instrument
+from pregao.model.market import DefinitionAction
+
+MOST_BYTES: Final = 1 << 20  # of the entries of a message
+
+
+@dataclass(slots=True)
+class Subscription:
+    """`wanted` are the instruments that match."""
+
+    filter: InstrumentFilter
+    wanted: set[int]
+
+
+@dataclass(slots=True)
+class Subscriber:
+    """The subscriptions of a session: market data by MDReqID, lists of instruments by SecurityReqID."""
+
+    permissions: Permissions
+    market_data: dict[str, Subscription] = field(default_factory=dict)
+    lists: dict[str, InstrumentFilter] = field(default_factory=dict)
+    totals: set[str] = field(default_factory=set)
+    live: set[int] = field(default_factory=set)  # whose 35=X it gets
+    _groups: Counter[str] = field(default_factory=Counter)
+
+    def start(self, instrument: Instrument) -> None:
+        """Its 35=W has gone."""
+        if instrument.security_id not in self.live:
+            self.live.add(instrument.security_id)
+            self._groups[instrument.group] += 1
+
+    def stop(self, instrument: Instrument | None, security_id: int) -> None:
+        if security_id in self.live:
+            self.live.discard(security_id)
+            if instrument is not None:
+                self._groups[instrument.group] -= 1
+
+    def is_wanted(self, security_id: int) -> bool:
+        return any(security_id in each.wanted for each in self.market_data.values())
+
+    def has_group(self, group: str) -> bool:
+        return self._groups[group] > 0
+
+    def wants(self, notice: Notice) -> bool:
+        if notice.security_id is not None:
+            return notice.security_id in self.live
+        if notice.group is not None:
+            return self.has_group(notice.group)
+        return bool(self.market_data)
+
+    def wants_listing(self, listing: Listing) -> bool:
+        instrument = listing.instrument
+        return self.permissions.allows(instrument) and any(
+            each.matches(instrument) for each in self.lists.values()
+        )
+
+    def follow(self, listing: Listing) -> None:
+        """An instrument came or went."""
+        instrument, security_id = listing.instrument, listing.instrument.security_id
+        if listing.action is DefinitionAction.DELETE:
+            for subscription in self.market_data.values():
+                subscription.wanted.discard(security_id)
+            self.stop(instrument, security_id)
+        elif listing.action is DefinitionAction.ADD and self.permissions.allows(instrument):
+            found = [each for each in self.market_data.values() if each.filter.matches(instrument)]
+            for subscription in found:
+                subscription.wanted.add(security_id)
+            if found:
+                self.start(instrument)
+
+    def share(self, refresh: Refresh) -> Iterator[list[EncodedEntries]]:
+        """Its entries of a 35=X: of one message, or of several where they are very many."""
+        live, parts = self.live, refresh.parts
+        found = [part for security_id, part in parts.items() if security_id in live]
+        if sum([len(part.data) for part in found]) <= MOST_BYTES:
+            if found:
+                yield found
+            return
+        yield from _bounded(found)
+
+
+def _bounded(parts: Iterable[EncodedEntries]) -> Iterator[list[EncodedEntries]]:
+    some: list[EncodedEntries] = []
+    size = 0
+    for part in parts:
+        if some and size + len(part.data) > MOST_BYTES:
+            yield some
+            some, size = [], 0
+        some.append(part)
+        size += len(part.data)
+    yield some
