@@ -78,7 +78,7 @@ class SessionGrant:
 class ServingSettings:
     """Of all servers of an exchange."""
 
-    comp_id: str = "B3"
+    comp_id: str = "B3"  # ours
     tick_ns: int = 380 * _MS
     delay_ns: int = 20 * _MS  # that trades and statistics may wait for others
     totals_ns: int = SECOND_NS
@@ -86,7 +86,7 @@ class ServingSettings:
     most_connections: int = 1_000
     most_of_address: int = 100
     most_bad_logons: int = 20  # of an address in a minute
-    most_message_bytes: int = 64 << 10  # of a request
+    most_message_bytes: int = 256 << 10  # of a request
     totals: tuple[MarketTotal, ...] = field(default=())
 
 
@@ -129,9 +129,10 @@ class ServedConnection(Protocol):
         """Empty before the logon."""
 
     @property
-    def limits(self) -> SessionLimits: ...
+    def address(self) -> str: ...
 
-    def connect(self, now_ns: int) -> None: ...
+    @property
+    def most_unread(self) -> tuple[int, int]: ...
 
     def receive(self, data: bytes, now_ns: int) -> None: ...
 
@@ -140,6 +141,8 @@ class ServedConnection(Protocol):
     def next_timeout(self) -> int | None: ...
 
     def on_timeout(self, now_ns: int) -> None: ...
+
+    def resume(self, now_ns: int) -> None: ...
 
     def disconnected(self, now_ns: int) -> None: ...
 

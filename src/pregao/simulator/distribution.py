@@ -42,6 +42,12 @@ class Immediate:
         return False
 
 
+class Witness(Protocol):
+    """Is told of every event, whole: servers, which have no channels."""
+
+    def publish(self, event: Event, now_ns: int) -> None: ...
+
+
 class Distribution:
     """`outlets` has those of each channel, the primary site's first: it says when a checkpoint is due."""
 
@@ -52,10 +58,14 @@ class Distribution:
         outlets: Mapping[int, Sequence[Outlet]],
     ) -> None:
         self.routing, self._books, self._outlets = routing, books, outlets
+        self.witnesses: list[Witness] = []
 
     def publish(self, events: Sequence[Event], now_ns: int, apart_ns: int = 0) -> Sequence[int]:
         """Events of one moment, which leave together or one after the other, `apart_ns`. Gives the channels
         of which a checkpoint is due."""
+        for witness in self.witnesses:
+            for event in events:
+                witness.publish(event, now_ns)
         order = only_order(events)
         if order is not None:
             return self._publish_order(order.security_id, events[0], now_ns)

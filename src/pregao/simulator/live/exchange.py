@@ -20,10 +20,12 @@ from pregao.model.channel_map import ChannelMap, default_channels
 from pregao.simulator.live.loop import LOG, LiveLoop, routes_of, sites_of
 from pregao.simulator.live.market import LiveMarket, version_at
 from pregao.simulator.live.replayers import Replayers
+from pregao.simulator.live.servers import MarketServers
 from pregao.simulator.live.settings import LiveSettings
 from pregao.simulator.live.tracking import StateFile, StateKeeper, StateTracker
 from pregao.simulator.operator.api import start_server
 from pregao.simulator.routing import routing_of
+from pregao.simulator.whole_market import WholeMarket, market_totals
 
 _NAMED: Final = 10  # orders in a line
 
@@ -36,7 +38,7 @@ class RunningExchange:
     channels: ChannelMap
     settings: LiveSettings
     instruments: int
-    replayers: tuple[str, ...] = ()
+    services: tuple[str, ...] = ()  # replayers and servers
 
     def lines(self) -> Iterator[str]:
         by_stream = ", ttl ".join((self.settings.interface, str(self.settings.ttl)))
@@ -44,7 +46,7 @@ class RunningExchange:
         for entry in self.channels:
             channel, stream, feed = entry.id
             yield f"channel {channel} {stream.name.lower():<11} {feed.name}  {entry.address}:{entry.port}"
-        yield from self.replayers
+        yield from self.services
         yield f"operator interface: {self.url}"
 
 
@@ -90,6 +92,15 @@ def _restored(
     return market, StateKeeper(file, tracker)
 
 
+def _servers(settings: LiveSettings, market: LiveMarket, clock: WallClock) -> MarketServers | None:
+    if settings.servers is None:
+        return None
+    source = WholeMarket(market.catalogue, market.engine, market.desk)
+    servers = MarketServers(settings.servers, source, clock, market_totals(market.catalogue))
+    market.serve(servers)
+    return servers
+
+
 def _name(left: CarriedOrder | CarriedAgreement) -> str:
     if isinstance(left, CarriedOrder):
         return f"{left.order_id} of {left.security_id}"
@@ -104,6 +115,7 @@ async def _serve(
     with MulticastSender(settings.interface, ttl=settings.ttl) as sender:
         market, keeper = _restored(settings, catalogue, sites_of(routes), clock.now_ns())
         replayers = None if settings.replayers is None else Replayers(settings.replayers, clock)
+        servers = _servers(settings, market, clock)
         loop = LiveLoop(
             market, sender, routes, clock, waiting=settings.queue, keeper=keeper, replayers=replayers
         )
@@ -115,10 +127,17 @@ async def _serve(
         try:
             if replayers is not None:
                 await replayers.start()
-            told = () if replayers is None else tuple(replayers.lines())
+            if servers is not None:
+                await servers.start()
+            told = (
+                *(() if replayers is None else replayers.lines()),
+                *(() if servers is None else servers.lines()),
+            )
             announce(RunningExchange(server.url, channels, settings, len(catalogue.instruments), told))
             await loop.run()
         finally:
             await server.close()
             if replayers is not None:
                 await replayers.close()
+            if servers is not None:
+                await servers.close()

@@ -36,6 +36,7 @@ from pregao.model.streams import Stream
 from pregao.recovery.policy import RecoveryPolicy
 from pregao.simulator.distribution import Distribution, Immediate
 from pregao.simulator.live.schedule import AT_ONCE, BackgroundFlow, Schedule, trade_date_at
+from pregao.simulator.live.servers import SERVER_COMMANDS, MarketServers, ServerCommand
 from pregao.simulator.live.settings import LiveSettings
 from pregao.simulator.live.state import KeptState, SentVersions
 from pregao.simulator.routing import routing_of
@@ -160,6 +161,7 @@ class LiveMarket:
             },
         )
         self.observer: CommandObserver | None = None
+        self.servers: MarketServers | None = None
         self.commands = self.rejected = 0
         self._flow = self._background(settings.flow) if settings.flow else None
 
@@ -207,6 +209,11 @@ class LiveMarket:
         for command in self.schedule.start(now_ns):
             self.execute(command, now_ns)
 
+    def serve(self, servers: MarketServers) -> None:
+        """From now on they are told everything."""
+        self.servers = servers
+        self._distribution.witnesses.append(servers)
+
     def sent_versions(self) -> Iterator[SentVersions]:
         """The sequenceVersion of every stream, as it is now."""
         for (channel, site), publisher in self.publishers.items():
@@ -218,6 +225,8 @@ class LiveMarket:
         self._set_time(now_ns)
         if isinstance(command, _RESETS):
             outcome = CommandOutcome(rejection=self._reset(command, now_ns))
+        elif isinstance(command, SERVER_COMMANDS):
+            outcome = CommandOutcome(rejection=self._command_servers(command, now_ns))
         else:
             outcome = self.engine.submit(replace(command, now_ns=now_ns))
             self._distribution.publish(outcome.events, now_ns)
@@ -274,12 +283,19 @@ class LiveMarket:
         for books in self.books.values():
             books.now_ns = now_ns
 
+    def _command_servers(self, command: ServerCommand, now_ns: int) -> Rejection | None:
+        if self.servers is None:
+            return Rejection(RejectReason.NOT_NOW, "the exchange has no servers")
+        return self.servers.carry_out(command, now_ns)
+
     def _reset(self, command: Reset, now_ns: int) -> Rejection | None:
         if isinstance(command, ResetBook):
             market = self.engine.floor.markets.get(command.security_id)
             if market is None:
                 return Rejection(RejectReason.UNKNOWN_INSTRUMENT, str(command.security_id))
             channels = self.routing.channels_of(market.instrument)
+            if self.servers is not None and command.site is PublishingSite.PRIMARY:
+                self.servers.reset_book(command.security_id, now_ns)
         else:
             channels = (command.channel,)
         publishers = [self.publishers.get((channel, command.site)) for channel in channels]

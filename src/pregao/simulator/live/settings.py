@@ -32,6 +32,20 @@
     max_messages = 2000            # of a request
     clients = "CLIENT"             # CompIDs that may log on to B3, separated by spaces
 
+    [conflated]                    # PUMA Conflated: a server of FIX sessions on TCP
+    address = "127.0.0.1"
+    port = 8387                    # of the primary; 0: any free one
+    standby_ports = "8388 8389"    # of others, each with the numbers of its own sessions
+    sessions = "sessions.toml"     # beside this file: who may log on; without it CLIENT, from loopback
+    numbers = "conflated.numbers"  # beside this file: numbers of sessions that outlive a restart
+    compress = true
+    tick_ms = 380                  # of books
+    totals_ms = 1000
+    most_connections = 1000
+    most_of_address = 100          # connections
+    most_bad_logons = 20           # of an address in a minute
+    bind_anywhere = false          # true: an address that is not loopback may be given
+
     [operator]
     address = "127.0.0.1"
     port = 8384                    # 0: any free one
@@ -56,6 +70,8 @@ from pregao.model.channel_map import LOOPBACK, ChannelMap, load_channels
 from pregao.model.errors import ConfigurationError
 from pregao.simulator.live.replayers import ReplayerSettings
 from pregao.simulator.live.schedule import DayKind
+from pregao.simulator.live.servers import ServerSettings
+from pregao.simulator.live.sessions_file import read_servers
 from pregao.simulator.settings import DEFAULT_VERSION, LARGEST_SEED
 
 DEFAULT_PORT = 8384
@@ -86,6 +102,7 @@ class LiveSettings:
     beside_heartbeat_ns: int | None = None  # of those; None: as often as they say
     levels: int = 5  # of books by price level
     replayers: ReplayerSettings | None = None
+    servers: ServerSettings | None = None
 
     def __post_init__(self) -> None:
         system = load_publishing_system(self.system)
@@ -121,6 +138,7 @@ def load_settings(path: str | None) -> LiveSettings:
     )
     fast = document.table("fast") if document.has("fast") else None
     replayers = _replayers(document.table("replayer")) if document.has("replayer") else None
+    servers = read_servers(document.table("conflated"), Path(path)) if document.has("conflated") else None
     document.close()
     settings = LiveSettings(
         interface=multicast.text("interface", LOOPBACK),
@@ -144,6 +162,7 @@ def load_settings(path: str | None) -> LiveSettings:
         levels=5 if fast is None else fast.integer("levels", 2, 20, 5),
         beside_heartbeat_ns=None if fast is None else fast.integer("heartbeat_ms", 10, 60_000, 10_000) * _MS,
         replayers=replayers,
+        servers=servers,
     )
     if fast is not None:
         fast.close()

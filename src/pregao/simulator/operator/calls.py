@@ -11,6 +11,7 @@ from pregao.exchange.market import InstrumentMarket
 from pregao.exchange.orders import EnteredOrder
 from pregao.model.streams import Stream
 from pregao.simulator.live import market as own
+from pregao.simulator.live import servers
 from pregao.simulator.live.loop import LiveLoop
 from pregao.simulator.operator.json_forms import as_json, day_text, price_text
 from pregao.simulator.operator.kinds import KINDS, RefusedError, RequestError
@@ -73,6 +74,10 @@ CALLS: Final = (
     Call("/v1/resets/book", own.ResetBook, "Empty and restate the book of one instrument"),
     Call("/v1/resets/failover", own.FailOver, "Let the secondary instance take over"),
     Call("/v1/resets/week", own.StartWeek, "Start over as on a Monday"),
+    Call("/v1/servers/stop", servers.StopServer, "Stop a server: its sessions end, nobody is let in"),
+    Call("/v1/servers/start", servers.StartServer, "Let a stopped server listen again"),
+    Call("/v1/servers/cut", servers.CutSession, "End the session of a CompID"),
+    Call("/v1/servers/history", servers.AllowHistory, "Whether trade history is answered"),
 )
 
 
@@ -257,9 +262,15 @@ def _orders_of_firm(loop: LiveLoop, which: str) -> Any:
     return {"order_count": len(orders), "orders": [_order(order) for order in orders[-MOST_ROWS:]]}
 
 
+def _servers(loop: LiveLoop, _: str) -> Any:
+    running = loop.market.servers
+    return {"servers": [] if running is None else running.view()}
+
+
 VIEWS: Final = (
     View("/v1/session", "How the exchange is", _session),
     View("/v1/channels", "Where each stream is sent, and how far it is", _channels),
+    View("/v1/servers", "Servers of sessions, and who is connected", _servers),
     View("/v1/groups", "The phase of every group", _groups),
     View("/v1/instruments", "All instruments and their states", _instruments),
     View("/v1/instruments/{instrument}", "One instrument", _instrument),

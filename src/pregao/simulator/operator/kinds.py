@@ -250,4 +250,7 @@ KINDS: Final[dict[str, FieldKind]] = {
     "exchange": _text(4, r"[!-~]{1,4}"),
     "symbol": _text(20, r"[A-Z0-9]{1,20}"),
     "description": _text(60),
+    "server": _integer(0, 9, "0 is the primary"),
+    "comp_id": _text(32, r"[!-~]{1,32}"),
+    "reason": _text(120, r"[ -~]{1,120}"),
 }

@@ -11,7 +11,7 @@ from pregao.exchange.control import AddInstrument, ChangeInstrument, DeleteInstr
 from pregao.feeds.serving import Permissions, SessionGrant, SessionLimits
 from pregao.model.instruments import Instrument
 from pregao.model.market import Side
-from pregao.sessions.fix.events import ConnectionCut, RejectReceived
+from pregao.sessions.fix.events import ConnectionCut, LoggedOut, RejectReceived
 from tests.kits.conflated import MS, SECOND, Client, ClientBook, Engine, small_catalogue
 
 TICK = 380 * MS
@@ -452,3 +452,13 @@ def test_a_known_type_that_is_not_served_is_refused() -> None:
     _, client = logged_on()
     (answer,) = client.ask(b"UTOTP", {262: "T"})
     assert (answer.msg_type, answer.text(380)) == (b"j", "3")
+
+
+def test_who_does_not_read_is_told_so() -> None:
+    """35=5 before the connection ends."""
+    _, client = logged_on()
+    client.connection.overflow(client.now_ns)
+    client.pump()
+    assert [each.text for each in client.events if isinstance(each, LoggedOut)] == ["Messages are not taken"]
+    assert client.connection.is_over
+    assert client.server.connections == []

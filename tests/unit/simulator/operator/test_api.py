@@ -82,7 +82,8 @@ ACCEPTED: list[tuple[str, dict[str, Any]]] = [
 
 
 def test_every_command_is_done_and_published() -> None:
-    assert {path for path, _ in ACCEPTED} == {call.path for call in CALLS}
+    served = "/v1/servers/"  # those need servers: tests/integration/test_conflated_server.py
+    assert {path for path, _ in ACCEPTED} == {call.path for call in CALLS if not call.path.startswith(served)}
 
     async def use(desk: Desk) -> None:
         for path, body in ACCEPTED:

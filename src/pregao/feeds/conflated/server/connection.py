@@ -68,6 +68,10 @@ class ServerConnection:
     def limits(self) -> SessionLimits:
         return self.grant.limits
 
+    @property
+    def most_unread(self) -> tuple[int, int]:
+        return self.limits.unread_bytes, self.limits.unread_ns
+
     def connect(self, now_ns: int) -> None:
         self.session.connect(now_ns)
 
@@ -89,6 +93,11 @@ class ServerConnection:
     def on_timeout(self, now_ns: int) -> None:
         self._take(self.session.on_timeout(now_ns), now_ns)
         if self._again_ns is not None and self._again_ns <= now_ns:
+            self._again_ns = None
+            self._server.enqueue(self)
+
+    def resume(self, now_ns: int) -> None:
+        if self.has_work:
             self._again_ns = None
             self._server.enqueue(self)
 
