@@ -29,7 +29,7 @@ NAME = "live-days"
 SEEDS = 12
 MESSAGES = 2_500
 SPEED = 60.0
-_PATIENCE_S = 120.0
+PATIENCE_S = 120.0
 _FAULTS = (
     "loss=1%,both=4",
     "loss=0.5%,both=3x3,reset=channel@?",
@@ -84,19 +84,19 @@ def _exchange_and_listener(day: MemoryDay, version: int, speed: float) -> DayRep
         ):
             process = context.Process(target=target, args=arguments)
             process.start()
-            stack.callback(_end, process)
+            stack.callback(end_process, process)
         return _conduct(to_exchange, to_listener)
 
 
 def _conduct(to_exchange: Connection, to_listener: Connection) -> DayReport | str:
     try:
-        if not to_listener.poll(_PATIENCE_S):
+        if not to_listener.poll(PATIENCE_S):
             return "the listener did not come up"
         to_listener.recv()
         to_exchange.send("go")
-        if to_exchange.poll(_PATIENCE_S):
+        if to_exchange.poll(PATIENCE_S):
             to_listener.send(to_exchange.recv())  # the day is over
-        if not to_listener.poll(_PATIENCE_S):
+        if not to_listener.poll(PATIENCE_S):
             return "the listener did not come to an end"
         said: DayReport | str = to_listener.recv()
         to_exchange.send("stop")
@@ -105,8 +105,8 @@ def _conduct(to_exchange: Connection, to_listener: Connection) -> DayReport | st
     return said
 
 
-def _end(process: BaseProcess) -> None:
-    process.join(_PATIENCE_S / 10)
+def end_process(process: BaseProcess) -> None:
+    process.join(PATIENCE_S / 10)
     if process.is_alive():
         process.terminate()
         process.join()

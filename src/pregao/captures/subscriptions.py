@@ -15,7 +15,14 @@ from ipaddress import IPv4Address
 from pregao.io.files import read_small_file
 from pregao.io.multicast import MulticastReceiver
 from pregao.io.receive_buffer import RECEIVE_BUFFER
-from pregao.model.channel_map import DEFAULT_CHANNELS, LOOPBACK, ChannelEntry, default_channels, load_channels
+from pregao.model.channel_map import (
+    DEFAULT_CHANNELS,
+    LOOPBACK,
+    ChannelEntry,
+    ReplayerEntry,
+    default_channels,
+    load_channels,
+)
 from pregao.model.errors import ConfigurationError
 from pregao.model.streams import StreamId
 
@@ -38,10 +45,13 @@ class StreamSubscription:
 
 
 def load_subscriptions(
-    path: str | None, channels: Collection[int] = (), interface: str | None = None
+    path: str | None,
+    channels: Collection[int] = (),
+    interface: str | None = None,
+    system: str | None = None,
 ) -> list[StreamSubscription]:
     """The streams of a configuration, of some channels only if there are any; `interface` is for
-    streams whose configuration names none."""
+    streams whose configuration names none. `system`: without streams that are said to be of another."""
     entries: Iterable[ChannelEntry]
     if path is None:
         entries = default_channels(DEFAULT_CHANNELS)
@@ -50,12 +60,20 @@ def load_subscriptions(
     found = [
         _subscription(entry, interface, path or "")
         for entry in entries
-        if not channels or entry.id.channel in channels
+        if (not channels or entry.id.channel in channels)
+        and (system is None or entry.system in (None, system))
     ]
+    if not found and not channels:
+        raise ConfigurationError(f"no streams of the system {system}", file=path or "", key="stream")
     missing = set(channels) - {each.id.channel for each in found}
     if missing:
         raise ConfigurationError(f"no streams of channels {sorted(missing)}", file=path or "", key="channel")
     return found
+
+
+def load_replayer(path: str | None) -> ReplayerEntry | None:
+    """Where messages that were lost are asked for again; None where the configuration does not say it."""
+    return None if path is None else load_channels(read_small_file(path), path).replayer
 
 
 def _subscription(entry: ChannelEntry, interface: str | None, file: str) -> StreamSubscription:

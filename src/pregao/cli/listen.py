@@ -171,12 +171,14 @@ def _packets(args: argparse.Namespace, on_screen: bool) -> "PacketSource":
         return packets
     from pregao.captures.subscriptions import load_subscriptions
     from pregao.market.live import LivePackets
+    from pregao.market.replaying import open_replayer
 
-    subscriptions = load_subscriptions(args.config, frozenset(args.channel or ()), args.interface)
-    channels = ", ".join(map(str, sorted({each.id.channel or 0 for each in subscriptions})))
-    sys.stderr.write(f"pregao: listening to {len(subscriptions)} streams of channels {channels}\n")
+    channels = frozenset(args.channel or ())
+    subscriptions = load_subscriptions(args.config, channels, args.interface, args.system)
+    numbers = ", ".join(map(str, sorted({each.id.channel or 0 for each in subscriptions})))
+    sys.stderr.write(f"pregao: listening to {len(subscriptions)} streams of channels {numbers}\n")
     sys.stderr.flush()
-    return LivePackets(subscriptions)
+    return LivePackets(subscriptions, replayer=open_replayer(args.config, args.system))
 
 
 def _screen(args: argparse.Namespace, packets: "PacketSource", symbols: list[str], stop: Event) -> None:

@@ -48,6 +48,7 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--config", metavar="TOML", help="channels: which group is which stream")
     parser.add_argument("--channel", type=int, action="append", metavar="N", help="only this channel")
     parser.add_argument("--interface", metavar="IP", help="for streams whose configuration names none")
+    parser.add_argument("--system", metavar="S", help="without streams that are said to be of another")
     parser.add_argument(
         "--rotate-size", type=as_bytes, default=1 << 30, metavar="N", help="as 500M; default: 1G on disk"
     )
@@ -82,7 +83,8 @@ def run(args: argparse.Namespace) -> int:
     from pregao.captures.record import record, repair_recordings
     from pregao.captures.subscriptions import load_subscriptions
 
-    subscriptions = load_subscriptions(args.config, frozenset(args.channel or ()), args.interface)
+    channels = frozenset(args.channel or ())
+    subscriptions = load_subscriptions(args.config, channels, args.interface, args.system)
     settings = _settings(args)
     for repair in repair_recordings(settings):
         packets = f", {repair.packets:,} packets" if repair.packets else ""
@@ -90,8 +92,8 @@ def run(args: argparse.Namespace) -> int:
     stop = Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
-    channels = sorted({each.id.channel for each in subscriptions if each.id.channel is not None})
-    _talk(f"recording {len(subscriptions)} streams of channels {', '.join(map(str, channels))} to {args.out}")
+    numbers = sorted({each.id.channel for each in subscriptions if each.id.channel is not None})
+    _talk(f"recording {len(subscriptions)} streams of channels {', '.join(map(str, numbers))} to {args.out}")
     with HealthLine(sys.stderr, enabled=not args.no_progress) as line:
         health = record(subscriptions, settings, stop, line.watch(stop, args.duration))
     _talk(summary(health))

@@ -8,6 +8,7 @@ from pregao.feeds.registry import DEFAULT, load_system
 from pregao.handler.handler import ChannelHandler
 from pregao.handler.instruments import LineTable
 from pregao.handler.keeper import Observer
+from pregao.handler.replays import Replays
 from pregao.market.health import MarketHealth, channel_health
 from pregao.market.live import warm_up
 from pregao.market.packets import ChannelUnits, PacketSource, Slicer, feeds_of
@@ -44,7 +45,11 @@ class Channels:
         self.now_ns = packets.now_ns  # when what is handled came
         self._observe, self._slicer = observe, Slicer()
         self._quotes, self._whole_events = quotes, whole_events
-        self._settings, self._system = settings or ChannelSettings(), load_system(system)
+        replayer = packets.replayer
+        self._replays = None if replayer is None else Replays(replayer, self.handlers)
+        settings = settings or ChannelSettings()
+        self._settings = replace(settings, asks=settings.asks and replayer is not None)
+        self._system = load_system(system)
         self._reader = ChannelUnits(self._system)
         self._known_lines = -1
         self._is_over = False  # captures have ended, and channels have said their last
@@ -57,8 +62,7 @@ class Channels:
         self.packets.start()
         for channel, handler in self.handlers.items():
             events = handler.start(self.packets.now_ns)
-            self._due_ns[channel] = handler.next_timeout()
-            self.packets.follow(events)
+            self._follow(channel, events)
             yield channel, events
 
     # Packets
@@ -77,6 +81,7 @@ class Channels:
                 yield from self._receive(piece)
             self.times.take(batch, self._reader.read(batch))  # after the books: nobody waits for it
         yield from self._wake()
+        yield from self._take_answers()
         if self.packets.ended and not self._is_over:
             yield from self._end()
 
@@ -88,9 +93,7 @@ class Channels:
         for channel in self._channels_of(batch):
             handler = self.handlers[channel]
             events = handler.receive_batch(batch, self._lines, now_ns)
-            self._due_ns[channel] = handler.next_timeout()
-            if events:
-                self.packets.follow(events)
+            self._follow(channel, events)
             yield channel, events
 
     def _channels_of(self, batch: PacketBatch) -> Sequence[int]:
@@ -105,9 +108,22 @@ class Channels:
             if due_ns is not None and due_ns <= now_ns:
                 handler = self.handlers[channel]
                 events = handler.on_timeout(now_ns)
-                self._due_ns[channel] = handler.next_timeout()
-                self.packets.follow(events)
+                self._follow(channel, events)
                 yield channel, events
+
+    def _take_answers(self) -> Iterator[tuple[int, list[Event]]]:
+        if self._replays is not None:
+            for channel, events in self._replays.deliver(self.now_ns):
+                self._follow(channel, events)
+                yield channel, events
+
+    def _follow(self, channel: int, events: list[Event]) -> None:
+        """After a handler was given something: what it asks for, and when it is to be woken."""
+        self._due_ns[channel] = self.handlers[channel].next_timeout()
+        if events:
+            self.packets.follow(events)
+            if self._replays is not None:
+                self._replays.follow(events, self.now_ns)
 
     def _end(self) -> Iterator[tuple[int, list[Event]]]:
         self._is_over = True

@@ -29,6 +29,7 @@ from pregao.io.packet_reader import PacketPoller, PacketReader, ReaderHealth
 from pregao.io.receive_buffer import RECEIVE_BUFFER
 from pregao.kernels import Kernel, make_ready
 from pregao.market.kernels import note_times
+from pregao.market.replaying import ReplayerHealth, ReplayerThread
 from pregao.model.errors import ConfigurationError
 from pregao.model.packets import PacketBatch
 from pregao.model.streams import Stream, StreamId
@@ -63,8 +64,10 @@ class Reception:
     reader: ReaderHealth
     lines: tuple[LineReception, ...]
     hint: str | None
+    replayer: ReplayerHealth | None = None  # None: there is none
 
 
+_AWAITED_S: Final = 0.002  # between two looks at what a replayer has sent
 _RETRY_NS: Final = NS_PER_SECOND  # between two attempts to join
 
 
@@ -81,11 +84,15 @@ class LivePackets:
         buffer_size: int = RECEIVE_BUFFER,
         *,
         threaded: bool | None = None,
+        replayer: ReplayerThread | None = None,
     ) -> None:
-        """`threaded`: whether a thread drains the sockets; None: if their buffers are small."""
-        self._subscriptions = list(subscriptions)
+        """`threaded`: whether a thread drains the sockets; None: if their buffers are small. `replayer` is
+        asked for what is missing, and closed with the rest."""
+        self._subscriptions, self.replayer = list(subscriptions), replayer
         self.lines: Sequence[StreamId] = [each.id for each in subscriptions]
         with ExitStack() as stack:
+            if replayer is not None:
+                stack.callback(replayer.close)
             self._receivers = stack.enter_context(open_receivers(subscriptions, buffer_size, join=False))
             if threaded is None:
                 threaded = any(receiver.buffer.hint for receiver in self._receivers)
@@ -112,6 +119,8 @@ class LivePackets:
         if self._failed:
             self._retry()
             timeout_s = min(timeout_s, _RETRY_NS / NS_PER_SECOND)
+        if self.replayer is not None and self.replayer.is_awaited(system_time_ns()):
+            timeout_s = min(timeout_s, _AWAITED_S)
         batch = self._reader.take(max(timeout_s, 0.0))
         # Packets may have waited for us: a feed is not silent because we were slow.
         self.now_ns = system_time_ns() if batch is None else int(batch.arrival_ns[batch.count - 1])
@@ -156,7 +165,8 @@ class LivePackets:
                 )
             )  # fmt: skip
         hints = [receiver.buffer.hint for receiver in self._receivers if receiver.buffer.hint]
-        return Reception(self._reader.health(), tuple(lines), hints[0] if hints else None)
+        replayer = None if self.replayer is None else self.replayer.health()
+        return Reception(self._reader.health(), tuple(lines), hints[0] if hints else None, replayer)
 
     def close(self) -> None:
         self._stack.close()

@@ -37,6 +37,7 @@ from pregao.market.names import (
 )
 from pregao.market.packets import PacketSource
 from pregao.market.replayed import ReplayedPackets, captures_in
+from pregao.market.replaying import open_replayer
 from pregao.model.packets import PacketBatch
 from pregao.recovery.policy import ChannelSettings
 
@@ -130,8 +131,10 @@ class Market:
         settings: ChannelSettings | None = None,
         system: str = DEFAULT,
     ) -> Self:
-        """Multicast, as a channel configuration says; without one, `pregao exchange` on this machine."""
-        packets = LivePackets(load_subscriptions(config, channels, interface))
+        """Multicast, as a channel configuration says, with its replayer if there is one; without a
+        configuration, `pregao exchange` on this machine."""
+        subscriptions = load_subscriptions(config, channels, interface, system)
+        packets = LivePackets(subscriptions, replayer=open_replayer(config, system))
         return cls(
             packets, symbols=symbols, orders=orders, quotes=quotes, statistics=statistics, depth=depth,
             exact=exact, whole_events=whole_events, settings=settings, system=system,

@@ -19,6 +19,7 @@ from pregao.io.bounded_http import (
 )
 from pregao.market.health import ChannelHealth, FeedHealth, MarketHealth
 from pregao.market.live import Reception
+from pregao.market.replaying import ReplayerHealth
 from pregao.market.times import Spread
 from pregao.model.errors import ConfigurationError
 
@@ -153,6 +154,23 @@ def _reception(out: Families, reception: Reception) -> None:
         out.counter("pregao_receive_kernel_drops", "Packets that the kernel dropped", reader.drops)
     out.counter("pregao_receive_stalls", "Times that packets came too fast to be handled", reader.stalls)
     out.gauge("pregao_receive_waiting_batches", "Batches that wait to be handled", reader.waiting)
+    if reception.replayer is not None:
+        _replayer(out, reception.replayer)
+
+
+def _replayer(out: Families, health: ReplayerHealth) -> None:
+    out.gauge("pregao_replayer_connected", "1 while it can be asked", int(health.connected))
+    counters = (
+        ("connections", "Connections to a replayer"),
+        ("requests", "Requests to it"),
+        ("tries", "Spans of numbers in these, repeated ones too"),
+        ("replayed", "Messages that it sent"),
+        ("failed", "Spans that were given up"),
+    )
+    for name, text in counters:
+        out.counter(f"pregao_replayer_{name}", text, getattr(health, name))
+    for fault, count in sorted(health.faults.items()):
+        out.counter("pregao_replayer_faults", "What was wrong with its answers", count, fault=fault)
 
 
 # Metrics over HTTP, from a thread of its own: a slow scrape never keeps packets waiting.

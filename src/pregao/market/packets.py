@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from pregao.feeds.port import Came, Header, MulticastSystem
 from pregao.feeds.wire import WiredSystem, open_wire
+from pregao.handler.replays import Asker
 from pregao.market.live import Reception
 from pregao.model.packets import Int64s, PacketBatch, Units
 from pregao.model.streams import Feed, Stream, StreamId
@@ -20,6 +21,10 @@ class PacketSource(Protocol):
     says that nothing came. A batch is valid until the next is asked for."""
 
     speed: float | None  # None: live
+
+    @property
+    def replayer(self) -> Asker | None:
+        """Who can be asked for units that no feed brought."""
 
     @property
     def lines(self) -> Sequence[StreamId]:

@@ -37,6 +37,7 @@ class ReplayedPackets:
         system: str = DEFAULT,
     ) -> None:
         self.speed: float | None = speed
+        self.replayer = None  # what captures lack nobody has
         self._wanted = frozenset(channels)
         if self._wanted and config is None:
             paths = self._of_wanted(paths)

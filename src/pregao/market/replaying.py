@@ -6,18 +6,30 @@
     link.stop()
 
 One connection at a time, which is kept: to A, and to B when A is gone. Every wait is the machine's, and
-bounded.
+bounded. `ReplayerThread` is the same for a market, which has no loop of that kind.
 """
 
 import asyncio
+import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
 
+from pregao.captures.subscriptions import load_replayer
+from pregao.feeds.port import ReplayedSystem
+from pregao.feeds.registry import load_system
 from pregao.io.clock import WallClock
 from pregao.io.tcp import MOST_UNTAKEN, READ_SIZE, wait_s
+from pregao.model.channel_map import ReplayerEntry
+from pregao.recovery.policy import RecoveryPolicy
+from pregao.sessions.fix import SessionSettings
 from pregao.sessions.replay import (
     ConnectWanted,
     DisconnectWanted,
     ReplayClient,
+    ReplayClientSettings,
     Replayed,
     ReplayEvent,
     SpanFailed,
@@ -141,3 +153,108 @@ class ReplayLink:
         if self._writer is not None:
             self._writer.close()
             self._writer = None
+
+
+# A market takes its packets in its own thread, so the connection has another: it lives in system calls, and
+# what came is taken by the market when it is its turn.
+
+
+_START_S: Final = 30.0
+_STOP_S: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayerHealth:
+    """How asking for what was lost goes."""
+
+    connected: bool
+    connections: int
+    requests: int
+    tries: int  # spans of these, repeated ones too
+    replayed: int  # messages that came
+    failed: int  # spans that were given up
+    faults: dict[str, int]  # of what came, by what was wrong with it
+
+
+def client_settings(policy: RecoveryPolicy, endpoints: int) -> ReplayClientSettings:
+    """As a system has it: how often, how far apart and for how long."""
+    return ReplayClientSettings(
+        endpoints=tuple("AB"[:endpoints]), tries=policy.ask_tries, pause_ns=policy.ask_pause_ns,
+        answer_ns=policy.answer_ns, want_ns=policy.answer_ns, max_messages=policy.ask_most,
+        stays_connected=True,
+    )  # fmt: skip
+
+
+class ReplayerThread:
+    """Asks a replayer in a thread of its own, and keeps what came until it is taken."""
+
+    def __init__(
+        self, entry: ReplayerEntry, policy: RecoveryPolicy, number_of: Callable[[bytes], int | None]
+    ) -> None:
+        self._client = ReplayClient(
+            client_settings(policy, len(entry.endpoints)), SessionSettings(entry.sender, entry.target), None,
+            number_of,
+        )  # fmt: skip
+        self._endpoints = dict(zip("AB", entry.endpoints, strict=False))
+        self._answers: deque[Replayed | SpanFailed] = deque()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._link: ReplayLink | None = None
+        self._failure: BaseException | None = None
+        self._awaited_until_ns, self._answer_ns = 0, policy.answer_ns
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="pregao-replayer", daemon=True)
+        self._thread.start()
+        self._ready.wait(_START_S)
+
+    def ask(self, channel: str, begin: int, end: int, now_ns: int) -> None:
+        self._awaited_until_ns = now_ns + self._answer_ns
+        self._call(lambda link: link.want(channel, begin, end))
+
+    def take_answers(self) -> list[Replayed | SpanFailed]:
+        if self._failure is not None:
+            raise self._failure
+        return [self._answers.popleft() for _ in range(len(self._answers))]
+
+    def is_awaited(self, now_ns: int) -> bool:
+        """Whether an answer may come soon."""
+        return now_ns < self._awaited_until_ns
+
+    def health(self) -> ReplayerHealth:
+        counts = self._client.health
+        return ReplayerHealth(
+            self._client.is_ready, counts.connections, counts.requests, counts.tries, counts.replayed,
+            counts.failed, dict(counts.faults),
+        )  # fmt: skip
+
+    def close(self) -> None:
+        self._call(ReplayLink.stop)
+        self._thread.join(_STOP_S)
+
+    def _call(self, what: "Callable[[ReplayLink], None]") -> None:
+        loop, link = self._loop, self._link
+        if loop is None or link is None:
+            return
+        with suppress(RuntimeError):  # it is closed
+            loop.call_soon_threadsafe(what, link)
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._serve())
+        except BaseException as error:  # whoever takes answers must hear of it
+            self._failure = error
+        finally:
+            self._ready.set()
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._link = ReplayLink(self._client, self._endpoints, self._answers.append)
+        self._ready.set()
+        await self._link.run()
+
+
+def open_replayer(config: str | None, name: str) -> ReplayerThread | None:
+    """That of a configuration; None where it has none, or the system cannot ask for units again."""
+    entry, system = load_replayer(config), load_system(name)
+    if entry is None or not isinstance(system, ReplayedSystem):
+        return None
+    return ReplayerThread(entry, system.policy, system.number_of)

@@ -26,6 +26,13 @@ each. For the simulated exchange `pregao exchange --print-channels` writes it.
     stream = "snapshot"
     address = "ff3e::8000:84"
     port = 31084
+    system = "binary"             # optional: listeners to another system leave the stream out
+
+    [replayer]                    # optional: where messages that were lost are asked for again, by TCP
+    a = "198.51.100.7:8385"
+    b = "198.51.100.8:8385"       # optional: when A is gone
+    sender = "CLIENT"             # CompIDs: that of the listener, and that of the replayer
+    target = "B3"
 
 Opening the file is the caller's: `load_channels(path.read_bytes(), file=str(path))`.
 """
@@ -42,8 +49,9 @@ from pregao.model.streams import Feed, Stream, StreamId
 IPAddress = IPv4Address | IPv6Address
 _T = TypeVar("_T")
 
-_KEYS: Final = frozenset({"channel", "stream", "feed", "address", "port", "source", "interface"})
-_LONGEST_INTERFACE: Final = 64
+_KEYS: Final = frozenset({"channel", "stream", "feed", "address", "port", "source", "interface", "system"})
+_REPLAYER_KEYS: Final = frozenset({"a", "b", "sender", "target"})
+_LONGEST_NAME: Final = 64
 _STREAMS: Final = {stream.name.lower(): stream for stream in Stream if stream}
 _FEEDS: Final = {feed.name.lower(): feed for feed in Feed if feed}
 
@@ -57,6 +65,7 @@ class ChannelEntry:
     port: int
     source: IPAddress | None = None
     interface: str | None = None
+    system: str | None = None  # as `feeds.registry` knows it; None: of any
 
     @property
     def key(self) -> tuple[int, int, int]:
@@ -64,11 +73,20 @@ class ChannelEntry:
         return self.address.version, int(self.address), self.port
 
 
+@dataclass(frozen=True, slots=True)
+class ReplayerEntry:
+    """`[replayer]`: host and port of each endpoint, in the order in which they are tried, and CompIDs."""
+
+    endpoints: tuple[tuple[str, int], ...]
+    sender: str
+    target: str
+
+
 class ChannelMap:
     """All streams of a configuration, found by destination address and port."""
 
-    def __init__(self, entries: tuple[ChannelEntry, ...]) -> None:
-        self._entries = entries
+    def __init__(self, entries: tuple[ChannelEntry, ...], replayer: ReplayerEntry | None = None) -> None:
+        self._entries, self.replayer = entries, replayer
         self._ids = {entry.key: entry.id for entry in entries}
 
     def lookup(self, dst: int, port: int, ip_version: int = 4) -> StreamId | None:
@@ -85,7 +103,7 @@ class ChannelMap:
 def load_channels(content: str | bytes, file: str = "") -> ChannelMap:
     """Read a configuration; raises ConfigurationError with the file and the key at fault."""
     document = _parse(content, file)
-    for key in sorted(document.keys() - {"stream", "interface"}):
+    for key in sorted(document.keys() - {"stream", "interface", "replayer"}):
         raise ConfigurationError("unknown key", file=file, key=key)
     interface = _interface(document.get("interface"), file, "interface")
     tables = document.get("stream")
@@ -93,7 +111,7 @@ def load_channels(content: str | bytes, file: str = "") -> ChannelMap:
         raise ConfigurationError("at least one [[stream]] is needed", file=file, key="stream")
     entries = tuple(_entry(_Table(table, file, f"stream[{i}]"), interface) for i, table in enumerate(tables))
     _reject_shared_addresses(entries, file)
-    return ChannelMap(entries)
+    return ChannelMap(entries, _replayer(document, file))
 
 
 def _parse(content: str | bytes, file: str) -> dict[str, object]:
@@ -109,7 +127,7 @@ def _interface(value: object, file: str, key: str) -> str | None:
     """As it stands there: only the machine that joins can say whether it has it."""
     if value is None:
         return None
-    if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_INTERFACE:
+    if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_NAME:
         raise ConfigurationError(f"must be an address or a name, not {value!r}", file=file, key=key)
     return value
 
@@ -126,12 +144,12 @@ def _reject_shared_addresses(entries: tuple[ChannelEntry, ...], file: str) -> No
 class _Table:
     """One TOML table whose values are asked for by type; every complaint names its key."""
 
-    def __init__(self, table: object, file: str, key: str) -> None:
+    def __init__(self, table: object, file: str, key: str, keys: frozenset[str] = _KEYS) -> None:
         self._file, self._key = file, key
         if not isinstance(table, dict):
             raise ConfigurationError("must be a table", file=file, key=key)
         self._table: dict[str, object] = table
-        for unknown in sorted(self._table.keys() - _KEYS):
+        for unknown in sorted(self._table.keys() - keys):
             raise self.error("unknown key", unknown)
 
     def error(self, reason: str, name: str) -> ConfigurationError:
@@ -161,6 +179,18 @@ class _Table:
         except ValueError as error:
             raise self.error(str(error), name) from error
 
+    def text(self, name: str) -> str:
+        value = self._value(name)
+        if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_NAME or not value.isprintable():
+            raise self.error(f"must be a short text, not {value!r}", name)
+        return value
+
+    def endpoint(self, name: str) -> tuple[str, int]:
+        host, _, port = self.text(name).rpartition(":")
+        if not host or not port.isdecimal() or not 0 < int(port) < 65_536:
+            raise self.error("must be a host and a port, as 198.51.100.7:8385", name)
+        return host, int(port)
+
     def interface(self, default: str | None) -> str | None:
         return _interface(self._table.get("interface"), self._file, f"{self._key}.interface") or default
 
@@ -181,7 +211,16 @@ def _entry(table: _Table, interface: str | None) -> ChannelEntry:
     if source is not None and source.version != address.version:
         raise table.error(f"{source} and {address} are of different IP versions", "source")
     port, interface = table.integer("port", 1, 65535), table.interface(interface)
-    return ChannelEntry(StreamId(channel, stream, feed), address, port, source, interface)
+    system = table.text("system") if table.has("system") else None
+    return ChannelEntry(StreamId(channel, stream, feed), address, port, source, interface, system)
+
+
+def _replayer(document: Mapping[str, object], file: str) -> ReplayerEntry | None:
+    if "replayer" not in document:
+        return None
+    table = _Table(document["replayer"], file, "replayer", _REPLAYER_KEYS)
+    endpoints = (table.endpoint("a"), *([table.endpoint("b")] if table.has("b") else []))
+    return ReplayerEntry(endpoints, table.text("sender"), table.text("target"))
 
 
 # --- the addresses of `pregao exchange` ---------------------------------------------------------
@@ -219,7 +258,16 @@ def channels_toml(channels: Iterable[ChannelEntry], interface: str | None = None
     """The file from which listeners and recorders learn the addresses; `interface` is that of all
     streams that have none of their own."""
     head = [] if interface is None else [f'interface = "{interface}"\n']
-    return "\n".join([*head, *map(_stream_toml, channels)])
+    replayer = channels.replayer if isinstance(channels, ChannelMap) else None
+    tail = [] if replayer is None else [_replayer_toml(replayer)]
+    return "\n".join([*head, *map(_stream_toml, channels), *tail])
+
+
+def _replayer_toml(replayer: ReplayerEntry) -> str:
+    endpoints = zip("ab", replayer.endpoints, strict=False)
+    lines = [f'{name} = "{host}:{port}"' for name, (host, port) in endpoints]
+    names = [f'sender = "{replayer.sender}"', f'target = "{replayer.target}"']
+    return "\n".join(["[replayer]", *lines, *names]) + "\n"
 
 
 def _stream_toml(entry: ChannelEntry) -> str:
@@ -232,5 +280,6 @@ def _stream_toml(entry: ChannelEntry) -> str:
         f"port = {entry.port}",
         *([] if entry.source is None else [f'source = "{entry.source}"']),
         *([] if entry.interface is None else [f'interface = "{entry.interface}"']),
+        *([] if entry.system is None else [f'system = "{entry.system}"']),
     ]
     return "\n".join(lines) + "\n"

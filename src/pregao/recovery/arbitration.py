@@ -124,13 +124,13 @@ class Arbiter:
         self._expire(now_ns)
         if version == self.version and self._taking.is_awaited(number):
             value = messages_hash(payload, self._policy.own_bytes)
-            packet = StrayPacket(bytes(payload), Feed.UNKNOWN, now_ns, value, 0)
-            if number == self._taking.next:
-                self._taking.accept(number, packet)
-                self._taking.release()
-            else:
-                self._taking.hold(number, packet)
+            self._taking.accept_replayed(number, StrayPacket(bytes(payload), Feed.UNKNOWN, now_ns, value, 0))
         return self._taken()
+
+    def take_filled(self) -> int:
+        """How many gaps a replayer has filled since the last time."""
+        filled, self._taking.filled = self._taking.filled, 0
+        return filled
 
     def on_unanswered(self, version: int, first: int, last: int) -> list[Output]:
         """A replayer does not have these."""

@@ -143,7 +143,9 @@ class ChannelMachine:
         """A unit that a replayer sent, because it was asked for."""
         if self.arbiter.version == version:
             self.counters.replayed_units += 1
-        yield from self._in_order(self.arbiter.receive_replayed(version, number, payload, now_ns))
+        outputs = self.arbiter.receive_replayed(version, number, payload, now_ns)
+        self.counters.healed_by_replay += self.arbiter.take_filled()
+        yield from self._in_order(outputs)
 
     def on_unanswered(self, version: int, first: int, last: int) -> Iterator[SequencedPacket]:
         """Units that a replayer was asked for and does not have."""

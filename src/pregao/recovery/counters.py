@@ -46,6 +46,7 @@ class ChannelCounters:
     overflows: int = 0  # of the queue of held rows
     dropped_rows: int = 0  # by these
     went_stale: int = 0
+    healed_by_replay: int = 0  # gaps that a replayer filled
     healed_by_snapshot: int = 0
     healed_by_empty_book: int = 0
     healed_by_first_report: int = 0

@@ -1,6 +1,7 @@
 """One sequence, in order: packets are taken, held, given up; repetitions compared with what was taken."""
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 
 from pregao.model.records import record
 from pregao.model.streams import Feed
@@ -64,6 +65,8 @@ class InSequence:
         self._answer_ns, self._ask_most = settings.policy.answer_ns, settings.policy.ask_most
         self.may_ask = True  # at start-up snapshots are on their way anyway
         self._asked = 0  # units before this number were asked for, where they were missing
+        self._gaps: deque[int] = deque()  # that were asked for: the number behind each
+        self.filled = 0  # of these, by what was asked for
         self.held: dict[int, StrayPacket] = {}
         self._held_bytes = 0
         self.revealed = 0  # the next number by heartbeats
@@ -95,6 +98,7 @@ class InSequence:
         state.set(NEXT, number)
         state.set(PROVEN, 0)
         self._asked = 0
+        self._gaps.clear()
         for feed in self._feeds:
             state.set_feed(feed, HIGHEST, 0)
         if before < 0:
@@ -115,6 +119,24 @@ class InSequence:
         self.out.append(
             SequencedPacket(self.place(number), self.version, number, packet.payload, feed, packet.arrival_ns)
         )
+
+    def accept_replayed(self, number: int, packet: StrayPacket) -> None:
+        """One that was asked for, and is missing."""
+        self._forget_gaps()
+        if number != self.next:
+            self.hold(number, packet)
+            return
+        self.accept(number, packet)
+        self.release()
+        self.filled += self._forget_gaps()
+
+    def _forget_gaps(self) -> int:
+        """Those that are over; how many these are."""
+        over = 0
+        while self._gaps and self._gaps[0] <= self.next:
+            self._gaps.popleft()
+            over += 1
+        return over
 
     def hold(self, number: int, packet: StrayPacket) -> None:
         """One that is ahead; when there are too many, what is missing before them is given up."""
@@ -161,6 +183,7 @@ class InSequence:
             self._enter_ring(lost, LOST)
         self.state.add(GIVEN_UP, number - first)
         self.state.set(NEXT, number)
+        self._forget_gaps()
         gap = GapDetected(self._channel, self.version, self.place(first), self.place(number - 1))
         self.out.append(gap)
         self.release()
@@ -210,13 +233,34 @@ class InSequence:
             self.give_up(self._before)
 
     def _ask(self, now_ns: int) -> None:
-        """Once for each gap: all before what is held, or before what a heartbeat told."""
+        """Once for each gap: all before what is held, or before what a heartbeat told. With the first all
+        others that are as old: one after the other would take as many answers."""
         if self._ask_ns is None or self.waits_since_ns is None or not self._is_unasked:
             return
-        if self._can_ask and now_ns - self.waits_since_ns >= self._ask_ns:
-            self._asked = self._before
-            last = self.place(self._asked - 1)
-            self.out.append(UnitsWanted(self._channel, self.version, self.place(self.next), last))
+        if not self._can_ask or now_ns - self.waits_since_ns < self._ask_ns:
+            return
+        self._forget_gaps()
+        left = self._ask_most
+        for first, end in self._missing(now_ns - self._ask_ns):
+            left -= end - first
+            if left < 0:
+                break
+            self._asked = end
+            self._gaps.append(end)
+            wanted = UnitsWanted(self._channel, self.version, self.place(first), self.place(end - 1))
+            self.out.append(wanted)
+
+    def _missing(self, since_ns: int) -> Iterator[tuple[int, int]]:
+        """The first gap, and those after it whose end has been known since a time: the first number of each
+        and the one behind its last."""
+        first, end = self.next, self._before
+        yield first, end
+        for number in sorted(self.held):
+            if number > end and self.held[number].arrival_ns <= since_ns:
+                yield end, number
+            elif number > end:
+                return
+            end = number + 1
 
     def expire(self, now_ns: int) -> None:
         """What has waited long enough. A clock that was put back starts the wait again."""

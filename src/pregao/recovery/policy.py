@@ -35,6 +35,8 @@ class RecoveryPolicy:
     ask_most: int = 2_000  # units: a longer gap is left to snapshots
     hold_units: int = 0  # at least so many may be held for those before them
     transacts_from: int = 0  # version of messages from which orders and trades tell when they were matched
+    ask_tries: int = 1  # how often a gap is asked for
+    ask_pause_ns: int = 0  # between two of them
     answer_ns: int = 0  # so long an answer is waited for before the gap is given up
 
     def next_epoch(self, epoch: int) -> int:
@@ -86,6 +88,7 @@ class ChannelSettings:
     snapshot_ahead: int = 1 << 20  # packets that a snapshot may be ahead of us
 
     interest: Set[int] | None = None  # securityIDs; None: all
+    asks: bool = True  # somebody asks a replayer for what is missing, where the system has one
 
     @property
     def silence_ns(self) -> int:
@@ -99,6 +102,8 @@ class ChannelSettings:
 def settings_of(policy: RecoveryPolicy, settings: ChannelSettings | None) -> ChannelSettings:
     """What is set, or the defaults, for a system of this policy."""
     settings = settings or _DEFAULT_SETTINGS
+    if not settings.asks:
+        policy = replace(policy, ask_ns=None)
     units = max(settings.hold_packets, policy.hold_units)
     room = settings.hold_bytes * units // settings.hold_packets
     return replace(settings, policy=policy, hold_packets=units, hold_bytes=room)

@@ -31,6 +31,7 @@ class MemoryPackets:
 
     speed: float | None = 0.0
     findings = 0
+    replayer = None
 
     def __init__(self, packets: Sequence[CapturedPacket], at_once: int = 500) -> None:
         self._packets, self._at_once, self._next = packets, at_once, 0

@@ -57,6 +57,36 @@ def test_another_gap_is_asked_for_again() -> None:
     assert spans(arbiter.on_timeout(4 * ASK), UnitsWanted) == [(4, 8)]
 
 
+def test_gaps_that_are_old_enough_are_asked_for_together() -> None:
+    arbiter = started(1, 3, 4, 7)
+    arbiter.receive(Feed.A, 1, 9, b"\x09", ASK - 1)  # what is missing before it may still come
+    assert spans(arbiter.on_timeout(ASK), UnitsWanted) == [(2, 2), (5, 6)]
+    assert taken(arbiter.receive_replayed(1, 6, b"\6", 2 * ASK)) == []
+    assert taken(arbiter.receive_replayed(1, 8, b"\x08", 2 * ASK)) == []  # not asked for
+    assert taken(arbiter.receive_replayed(1, 2, b"\2", 2 * ASK)) == [2, 3, 4]
+    assert arbiter.take_filled() == 1
+    assert taken(arbiter.receive_replayed(1, 5, b"\5", 2 * ASK)) == [5, 6, 7]
+    assert arbiter.take_filled() == 1
+    assert spans(arbiter.on_timeout(2 * ASK), UnitsWanted) == [(8, 8)]
+
+
+def test_more_than_a_replayer_gives_at_once_is_not_asked_for_together() -> None:
+    policy = RecoveryPolicy(ask_ns=ASK, answer_ns=ANSWER, ask_most=3)
+    arbiter = new_arbiter(ChannelSettings(policy, hold_ns=HOLD, hold_packets=64, hash_ring=64))
+    for number in (1, 4, 7):
+        arbiter.receive(Feed.A, 1, number, bytes([number]), 0)
+    assert spans(arbiter.on_timeout(ASK), UnitsWanted) == [(2, 3)]
+
+
+def test_a_gap_that_a_feed_fills_is_not_a_replayers() -> None:
+    arbiter = started(1, 3, 5)
+    arbiter.on_timeout(ASK)
+    arbiter.receive(Feed.B, 1, 2, b"\2", 2 * ASK)
+    assert arbiter.take_filled() == 0
+    arbiter.receive_replayed(1, 4, b"\4", 2 * ASK)
+    assert arbiter.take_filled() == 1
+
+
 def test_a_heartbeat_that_tells_of_more_is_asked_for_too() -> None:
     arbiter = started(1, 2)
     for now_ns in (10, 20):

@@ -86,7 +86,9 @@ class FastUmdf(FastDecoding, FastPublishing):
         resyncs_by_snapshot=True,  # 5.2.8
         hold_units=8_192,  # while a replayer is asked
         ask_ns=20 * _MS_NS,  # 6: so long a message may only be out of order
-        answer_ns=4 * 140 * _MS_NS,  # 6.2: a try, and three more
+        ask_tries=4,  # 6.2: a try, and three more
+        ask_pause_ns=140 * _MS_NS,
+        answer_ns=4 * 140 * _MS_NS,
     )
 
     def __init__(self, templates: Templates | None = None) -> None:

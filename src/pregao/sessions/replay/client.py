@@ -9,7 +9,7 @@ heal it.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from pregao.codecs.fix import Dictionary, FixMessage
+from pregao.codecs.fix import Dictionary, FixMessage, load_builtin_dictionary
 from pregao.sessions.fix import FixSession, SessionSettings, SessionState
 from pregao.sessions.fix import events as fix
 from pregao.sessions.replay.events import (
@@ -51,18 +51,19 @@ class _Asked:
 
 
 class ReplayClient:
-    """`number_of` reads 34 from a raw message, or gives None: the feed's decoder knows how."""
+    """`number_of` reads 34 from a raw message, or gives None: the feed's decoder knows how. `dictionary`:
+    None is the packaged one."""
 
     def __init__(
         self,
         settings: ReplayClientSettings,
         session_settings: SessionSettings,
-        dictionary: Dictionary,
+        dictionary: Dictionary | None,
         number_of: Callable[[bytes], int | None],
     ) -> None:
         self.settings, self.health = settings, ReplayHealth()
         self._session_settings = replace(session_settings, reset_on_logon=True, strict=False)
-        self._dictionary, self._number_of = dictionary, number_of
+        self._dictionary, self._number_of = dictionary or load_builtin_dictionary(), number_of
         self._wants = Wants(settings.max_spans)
         self._events: list[ReplayEvent] = []
         self._session: FixSession | None = None
@@ -114,7 +115,7 @@ class ReplayClient:
             times.append(self._wants.next_due())
         if self._session is not None:
             times.append(self._session.next_timeout())
-        elif self._connecting_until_ns is None and len(self._wants):
+        elif self._connecting_until_ns is None and self._needs_connection:
             times.append(self._not_before_ns)
         return min((time for time in times if time is not None), default=None)
 
@@ -140,7 +141,7 @@ class ReplayClient:
     def _go_on(self, now_ns: int) -> list[ReplayEvent]:
         """Connect or ask, whichever is next; then all that happened."""
         if self._session is None and self._connecting_until_ns is None:
-            if len(self._wants) and now_ns >= self._not_before_ns:
+            if self._needs_connection and now_ns >= self._not_before_ns:
                 self._connecting_until_ns = now_ns + self.settings.connect_ns
                 self._events.append(ConnectWanted(self.settings.endpoints[self._endpoint]))
         elif self._asked is None and self.is_ready:
@@ -148,6 +149,10 @@ class ReplayClient:
             self._ask(now_ns)
         events, self._events = self._events, []
         return events
+
+    @property
+    def _needs_connection(self) -> bool:
+        return self.settings.stays_connected or len(self._wants) > 0
 
     def _drop(self, reason: str, now_ns: int, announce: bool = True) -> None:
         """Leave this connection; what it was asked for goes back to what is wanted."""
@@ -194,6 +199,7 @@ class ReplayClient:
         request = ReplayRequest(str(self._last_id), spans)
         self._session.send(REQUEST, request.fields(), now_ns)
         self.health.requests += 1
+        self.health.tries += len(spans)
         self._asked = _Asked(
             request.request_id,
             {want.span.channel: want for want in wants},
@@ -289,4 +295,5 @@ class ReplayClient:
             self._fail(span, reason)
 
     def _fail(self, span: NumberRange, reason: str) -> None:
+        self.health.failed += 1
         self._events.append(SpanFailed(span, reason))

@@ -21,6 +21,7 @@ class ReplayClientSettings:
     max_messages: int = MAX_MESSAGES
     max_channels: int = 100
     max_spans: int = 10_000
+    stays_connected: bool = False  # also before anything is wanted, as 6.2 asks for
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,8 @@ ReplayEvent = ConnectWanted | DisconnectWanted | Replayed | SpanFailed
 @dataclass(slots=True)
 class ReplayHealth:
     requests: int = 0
-    replayed: int = 0
+    tries: int = 0  # spans of these, repeated ones too
+    replayed: int = 0  # messages
+    failed: int = 0  # spans that were given up
     connections: int = 0
     faults: Counter[str] = field(default_factory=Counter)

@@ -4,7 +4,7 @@ stop. `pregao.simulator.live` has the parts."""
 import asyncio
 import signal
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -16,10 +16,10 @@ from pregao.feeds.registry import load_publishing_system
 from pregao.io.clock import WallClock
 from pregao.io.files import read_small_file
 from pregao.io.multicast import MulticastSender
-from pregao.model.channel_map import ChannelMap, default_channels
+from pregao.model.channel_map import ChannelEntry, ChannelMap, ReplayerEntry, default_channels
 from pregao.simulator.live.loop import LOG, LiveLoop, routes_of, sites_of
 from pregao.simulator.live.market import LiveMarket, version_at
-from pregao.simulator.live.replayers import Replayers
+from pregao.simulator.live.replayers import COMP_ID, Replayers, ReplayerSettings
 from pregao.simulator.live.servers import MarketServers
 from pregao.simulator.live.settings import LiveSettings
 from pregao.simulator.live.tracking import StateFile, StateKeeper, StateTracker
@@ -57,9 +57,21 @@ def read_catalogue(path: str | None) -> Catalogue:
 def channels_of(settings: LiveSettings, catalogue: Catalogue) -> ChannelMap:
     if settings.channels is not None:
         return settings.channels
-    beside = [load_publishing_system(name) for name in settings.beside]
-    both = {channel for system in beside for channel in routing_of(catalogue, [system]).channels}
-    return default_channels(_published(settings, catalogue), both)
+    if not settings.beside:
+        return default_channels(_published(settings, catalogue))
+    entries: list[ChannelEntry] = []
+    for name in (settings.system, *settings.beside):
+        channels = routing_of(catalogue, [load_publishing_system(name)]).channels
+        loops_on_b = channels if name in settings.beside else ()
+        entries += (replace(each, system=name) for each in default_channels(channels, loops_on_b))
+    return ChannelMap(tuple(entries), _replayer(settings.replayers))
+
+
+def _replayer(settings: ReplayerSettings | None) -> ReplayerEntry | None:
+    """For listeners; None where its port is only known once it runs."""
+    if settings is None or not settings.port:
+        return None
+    return ReplayerEntry(((settings.address, settings.port),), settings.clients[0], COMP_ID)
 
 
 def _published(settings: LiveSettings, catalogue: Catalogue) -> tuple[int, ...]:

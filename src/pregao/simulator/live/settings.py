@@ -192,7 +192,7 @@ def _replayers(table: TomlTable) -> ReplayerSettings:
         historical_delay_ms=table.integer("historical_delay_ms", 0, 600_000, usual.historical_delay_ms),
         history_days=table.integer("history_days", 1, 10, usual.history_days),
         max_messages=table.integer("max_messages", 1, 100_000, usual.max_messages),
-        clients=tuple(table.text("clients", " ".join(usual.clients)).split()),
+        clients=tuple(table.text("clients", " ".join(usual.clients)).split()) or usual.clients,
     )
     table.close()
     return found

@@ -16,17 +16,8 @@ from pregao.model.market import DefinitionAction, Phase, Side
 from pregao.model.streams import Feed, Stream
 from pregao.recovery.events import ChannelSilent, Event, GapDetected, PacketDamaged, UnitsWanted
 from pregao.recovery.policy import number_of
-from pregao.sessions.fix import SessionDirectory, SessionRecord, SessionSettings
-from pregao.sessions.replay import (
-    Archive,
-    DisconnectWanted,
-    ReplayClient,
-    ReplayClientSettings,
-    ReplayServer,
-    ReplayServerSettings,
-)
 from tests.kits.fast_market import CHANNEL, MS, FastToy, datagrams
-from tests.kits.replay_link import DICTIONARY
+from tests.kits.memory_replayer import MemoryReplayer
 
 BOTH = (Feed.A, Feed.B)
 
@@ -242,58 +233,25 @@ class Replayer:
     """A server and a client in memory, joined to the handler of a listener."""
 
     def __init__(self, listener: Listener, *, delay_ms: int = 25, is_there: bool = True) -> None:
-        self.listener, self.is_there = listener, is_there
-        self.archive, self._sent = Archive(), 0
-        self.archive.begin_day(1, 1)
-        self._settings = ReplayServerSettings(delay_ns=delay_ms * MS)
-        client = ReplayClient(
-            ReplayClientSettings(), SessionSettings("CLIENT", "B3"), DICTIONARY, FAST.number_of
-        )
-        self.replays = Replays(client, {CHANNEL: listener.handler})
-        self.server: ReplayServer | None = None
+        self.listener, self._sent = listener, 0
+        self.memory = MemoryReplayer(FAST.number_of, delay_ms=delay_ms, is_there=is_there)
+        self.replays = Replays(self.memory, {CHANNEL: listener.handler})
 
     def run(self, ms: int) -> None:
         """Time passes for the channel, the client and the server; what is published is kept."""
         listener = self.listener
         for number, message in listener.toy.archive.items():
             if number > self._sent:
-                self.archive.add(str(CHANNEL), number, message, listener.toy.now_ns)
+                self.memory.keep(CHANNEL, number, message, listener.toy.now_ns)
                 self._sent = number
         for _ in range(ms):
             before = len(listener.events)
             listener.wait(1)
             now_ns = listener.toy.now_ns
-            self._tell(self.replays.take(listener.events[before:], now_ns))
-            due_ns = self.replays.next_timeout()
-            if due_ns is not None and due_ns <= now_ns:
-                self._tell(self.replays.on_timeout(now_ns))
-            self._exchange(now_ns)
-
-    def _exchange(self, now_ns: int) -> None:
-        for _ in range(6):
-            for each in self.replays.take_connections():
-                if isinstance(each, DisconnectWanted):
-                    self.server = None
-                elif self.is_there:
-                    directory = SessionDirectory()
-                    directory.add(SessionRecord("B3", "CLIENT"))
-                    session = SessionSettings(reset_on_logon=True)
-                    self.server = ReplayServer(self._settings, session, DICTIONARY, directory, self.archive)
-                    self.server.connect(now_ns)
-                    self._tell(self.replays.connected(now_ns))
-                else:
-                    self._tell(self.replays.disconnected(now_ns))
-            data = self.replays.data_to_send()
-            if self.server is None:
-                return
-            if data:
-                self.server.receive(data, now_ns)
-            answer = self.server.session.data_to_send()
-            if answer:
-                self._tell(self.replays.receive(answer, now_ns))
-
-    def _tell(self, events: list[Event]) -> None:
-        self.listener.events += events
+            self.replays.follow(listener.events[before:], now_ns)
+            self.memory.run(now_ns)
+            for _, events in self.replays.deliver(now_ns):
+                listener.events += events
 
 
 def test_a_replayer_fills_gaps_of_a_channel() -> None:
@@ -309,7 +267,8 @@ def test_a_replayer_fills_gaps_of_a_channel() -> None:
         listener.step(10)
         assert listener.compare() == 6
     assert kinds(listener, GapDetected) == []
-    assert listener.handler.machine.counters.replayed_units == 35
+    counters = listener.handler.machine.counters
+    assert (counters.replayed_units, counters.healed_by_replay) == (35, 5)
 
 
 @pytest.mark.parametrize("setting", [{"is_there": False}, {"delay_ms": 60_000}])
