@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pregao.books.views import Order, Top
+from pregao.books.views import Order
 from pregao.feeds.registry import load_system
 from pregao.handler.handler import ChannelHandler
 from pregao.handler.views import HandledBook
@@ -60,8 +60,7 @@ def test_books_are_those_of_binary(handlers: dict[int, ChannelHandler], kind: st
         for ours in _books(handlers[channel]):
             theirs = handlers[channel + added].book(ours.security_id)
             assert (ours.is_clean, theirs.is_clean) == (True, True), ours.symbol
-            # Of a book that has never had a row nobody has said what it is.
-            assert theirs.kind == kind or theirs.top == Top(None, None), ours.symbol
+            assert theirs.kind == kind, ours.symbol
             assert theirs.symbol == ours.symbol
             for side in Side:
                 assert theirs.side_levels(side, depth) == ours.side_levels(side, depth), ours.symbol

@@ -17,7 +17,7 @@ from pregao.books import layout as t
 from pregao.books.row_updates import statistic_at
 from pregao.model import events as e
 from pregao.model.market import OLD_LEG, Action, PriceOrigin, StateEvent, TradeCondition, TradeSubType
-from pregao.model.rows import ROW_SIZE
+from pregao.model.rows import NULL, ROW_SIZE
 
 
 class StatisticSlot(IntEnum):
@@ -63,8 +63,10 @@ RESET = tuple(StatisticSlot)[: t.RESET_SLOTS]  # 14.3
 
 
 def makes_last_price(trade: e.Trade) -> bool:
+    """Not a leg's, nor one that is told late; block trades of UMDF FIX/FAST have no price (10.1)."""
     not_last = TradeCondition.OUT_OF_SEQUENCE | OLD_LEG
-    return not int(trade.condition) & not_last and trade.sub_type != TradeSubType.LEG
+    is_last = not int(trade.condition) & not_last and trade.sub_type != TradeSubType.LEG
+    return is_last and trade.price != NULL
 
 
 def slot_of(update: e.Update) -> StatisticSlot | None:

@@ -22,6 +22,10 @@ class ChannelWire(Protocol):
         """The epoch of the incremental stream at a time, where snapshots do not tell whose number they mean;
         None: nobody knows."""
 
+    def book_depth(self) -> int | None:
+        """How many price levels a side the channel tells of its books; None: it tells orders, or nobody has
+        said yet."""
+
 
 @runtime_checkable
 class WiredSystem(Protocol):
@@ -44,6 +48,9 @@ class PlainWire:
         return self._system.news_desk(self._channel)
 
     def epoch_at(self, sent_ns: int) -> int | None:
+        return None
+
+    def book_depth(self) -> int | None:
         return None
 
 

@@ -68,7 +68,7 @@ class ChannelHandler:
         self._keeper = StoreKeeper(self.store, self.groups, self._catch_up)
         self.machine = ChannelMachine(channel, self._keeper, settings, numbering)
         wire, observer = open_wire(system, channel), observer or Observer()
-        self._headers = wire.headers(Stream.INCREMENTAL)
+        self._headers, self.book_depth = wire.headers(Stream.INCREMENTAL), wire.book_depth
         loops = {stream: wire.headers(stream) for stream in (Stream.DEFINITION, Stream.SNAPSHOT)}
         self._all_headers = (self._headers, *loops.values())
         self.definitions = DefinitionReader(

@@ -60,11 +60,17 @@ class HandledBook:
 
     @property
     def kind(self) -> str:
-        """What its feed tells of it: MBO (orders), MBP (price levels), TOB (the best level of each side)."""
-        store = self._handler.store
-        if store.policy(self.index, Side.BUY) is SidePolicy.BY_LEVEL or store.depth(self.index):
-            return "TOB" if store.depth(self.index) == 1 else "MBP"
+        """What its feed tells of it: MBO (orders), MBP (price levels), TOB (the best level of each side).
+        One that never had a row is as the others of its channel are."""
+        store, channel_depth = self._handler.store, self._handler.book_depth()
+        depth = store.depth(self.index) or channel_depth or 0
+        if channel_depth is not None or depth or self._has_levels:
+            return "TOB" if depth == 1 else "MBP"
         return "MBO"
+
+    @property
+    def _has_levels(self) -> bool:
+        return any(self._handler.store.policy(self.index, side) is SidePolicy.BY_LEVEL for side in Side)
 
     @property
     def top(self) -> Top:

@@ -51,10 +51,10 @@ class InstrumentEvent(LibraryEvent):
 
 @record
 class Trade(InstrumentEvent):
-    """One trade (13.3); `forward`: a forward one (13.5)."""
+    """One trade (13.3); `forward`: a forward one (13.5). Block trades of UMDF FIX/FAST have no price."""
 
     trade_id: int
-    price: int
+    price: int | None
     size: int
     trade_date: int | None
     session: Session
@@ -69,7 +69,8 @@ class Trade(InstrumentEvent):
 
     def __str__(self) -> str:
         note = f" {in_words(self.sub_type)}" if self.sub_type else ""
-        return f"{printable(self.symbol)} trade {self.size:,} at {price_text(self.price)}{note}"
+        price = "without a price" if self.price is None else f"at {price_text(self.price)}"
+        return f"{printable(self.symbol)} trade {self.size:,} {price}{note}"
 
 
 @record

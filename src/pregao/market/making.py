@@ -146,7 +146,8 @@ def trade(scene: Scene, data: Bytes, offset: int) -> e.Trade:
     ) = _TRADE(data, offset)  # fmt: skip
     return e.Trade(
         scene.channel, scene.symbols[security_id], scene.now_ns if time_ns == NULL else time_ns, at,
-        security_id, trade_id, price, size, trade_date or None, SESSIONS[session], condition_of(condition),
+        security_id, trade_id, None if price == NULL else price, size, trade_date or None,
+        SESSIONS[session], condition_of(condition),
         SUB_TYPES[sub_type], buyer or None, seller or None, flags & _IMPLIED != 0, flags & _FORWARD != 0,
         None if days == NULL else days, None if rate == NULL else rate,
     )  # fmt: skip

@@ -171,7 +171,7 @@ def slot_of(row, kind):
     """Where a row is kept; -1: nowhere."""
     if kind == TRADE:
         is_last = load_u32(row, r.CONDITION) & NOT_LAST == 0 and load_u8(row, r.DETAIL) != LEG
-        return t.LAST_TRADE if is_last else -1
+        return t.LAST_TRADE if is_last and load_i64(row, r.PRICE) != r.NULL else -1
     if kind == TOTALS:
         return t.TOTALS
     if kind == OPENING:

@@ -75,7 +75,7 @@ def trades_box(book: HandledBook, trades: Iterable[Trade | TradeBusted]) -> Pane
     for trade, before in zip_longest(told, told[1:]):
         table.add_row(
             Text(clock_text(trade.time_ns), "dim"), f"{trade.size:,}",
-            Text(price_text(trade.price, places), _direction(trade, before)),
+            Text("-" if trade.price is None else price_text(trade.price, places), _direction(trade, before)),
             Text(_firms(trade), "dim"), Text(_note(trade), "yellow"),
         )  # fmt: skip
     return Panel(
@@ -85,9 +85,10 @@ def trades_box(book: HandledBook, trades: Iterable[Trade | TradeBusted]) -> Pane
 
 
 def _direction(trade: Trade | TradeBusted, before: Trade | TradeBusted | None) -> str:
-    if before is None or trade.price == before.price:
+    price, older = trade.price, None if before is None else before.price
+    if price is None or older is None or price == older:
         return "bold"
-    return "bold green" if trade.price > before.price else "bold red"
+    return "bold green" if price > older else "bold red"
 
 
 def _firms(trade: Trade | TradeBusted) -> str:

@@ -67,6 +67,9 @@ class FastWire:
     def epoch_at(self, sent_ns: int) -> int | None:
         return self._epochs.at(sent_ns)
 
+    def book_depth(self) -> int | None:
+        return self._shape.depth if self._shape.by_level else None
+
 
 class FastUmdf(FastDecoding, FastPublishing):
     """`templates` are loaded when they are first needed; None: the packaged ones."""

@@ -94,6 +94,22 @@ def test_start_up_and_then_live(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["MBO", "MBP", "TOB"])
+@pytest.mark.parametrize("stream", [Stream.DEFINITION, Stream.SNAPSHOT])
+def test_a_book_that_never_had_a_row_says_what_it_is(kind: str, stream: Stream) -> None:
+    """By the list of instruments (1022, 264), or by the snapshots of others."""
+    listener = Listener(3, kind)
+    if stream is Stream.SNAPSHOT:
+        first, *_ = listener.toy.instruments.values()
+        listener.toy.refresh(first, listener.toy._add(first, first.bids))
+        listener.loop(stream)
+    listener.loop(Stream.DEFINITION)
+    books = list(listener.handler.books())
+    assert len(books) == 6
+    assert sum(bool(book.bids or book.offers) for book in books) <= 1
+    assert {book.kind for book in books} == {kind}
+
+
+@pytest.mark.parametrize("kind", ["MBO", "MBP", "TOB"])
 def test_a_book_says_what_it_is(kind: str) -> None:
     """9: by 264 of snapshots."""
     listener = Listener(3, kind)

@@ -8,7 +8,9 @@ from pregao.books.statistics import Statistics
 from pregao.books.store import BookStore
 from pregao.codecs.fast import FastMessageEncoder, Scaled, load_builtin_templates
 from pregao.feeds.fast.reader import FastReader
+from pregao.market.making import Scene, Symbols, trade
 from pregao.model.market import Action
+from pregao.model.rows import Rows
 
 SECURITY = 200_000_000_001
 
@@ -22,7 +24,7 @@ class Told:
         self._reader = FastReader(62, load_builtin_templates())
         self._encoder, self._reports = FastMessageEncoder(load_builtin_templates()), 0
 
-    def send(self, letter: str, price: int | None = None, template: int = 145, **more: Any) -> None:
+    def send(self, letter: str, price: int | None = None, template: int = 145, **more: Any) -> Rows:
         self._reports += 1
         entry = {
             "MDUpdateAction": 0, "MDEntryType": letter, "SecurityID": SECURITY, "RptSeq": self._reports,
@@ -34,6 +36,7 @@ class Told:
         reading = self._reader.read_unit(self._encoder.encode(template, fields))
         assert not reading.faults
         assert self.store.apply(reading.rows) == (DONE, len(reading.rows))
+        return reading.rows
 
     def known(self, stream: str = "E") -> Statistics:
         return self.store.statistics(0, ord(stream))
@@ -58,6 +61,17 @@ def test_the_last_price_is_by_time_then_by_id() -> None:
     assert told.last == 400
     told.send("2", TradeID="12", MDUpdateAction=int(Action.DELETE))
     assert told.last is None
+
+
+def test_a_block_trade_has_no_price_and_makes_no_last_price() -> None:
+    """10.1: 270 is not sent of it (BTF)."""
+    told = Told()
+    told.send("2", 100, MDEntrySize=1, TradeID="10", MDEntryTime=130000500)
+    rows = told.send("2", MDEntrySize=5_000, TradeID="11", MDEntryTime=130000600)
+    assert told.last == 100
+    event = trade(Scene(62, Symbols()), rows.tobytes(), 0)
+    assert (event.trade_id, event.price, event.size) == (11, None, 5_000)
+    assert str(event) == f"{SECURITY} trade 5,000 without a price"
 
 
 def test_u_tells_price_and_size_and_is_no_trade() -> None:
