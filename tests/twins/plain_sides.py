@@ -63,6 +63,8 @@ class SideByPrice:
             found.append(Anomaly.UNKNOWN_CHANGE)
         elif there is not None and there.price != update.price:
             found.append(Anomaly.PRICE_DIFFERS)
+        elif there is not None and price_untold and update.previous_size not in (None, there.size):
+            found.append(Anomaly.SIZE_DIFFERS)
         self._orders[update.order_id] = order_of(update)
 
     def delete_from(self, position: int, found: Found) -> None:

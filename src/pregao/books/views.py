@@ -94,7 +94,8 @@ def rank(side: Side, price: int | None) -> int:
 # | more orders than the store may hold, or more levels than `MAX_LEVELS` on a side without a depth: the new
 # one is left out | | PRICE_ORDER | a level whose price is not between those of its neighbours, as one that is
 # there twice: the position decides | | POLICY | a level for a side that holds orders, or an order for one
-# that holds levels: the side is emptied first |
+# that holds levels: the side is emptied first | | SIZE_DIFFERS | a change that tells another size before it
+# than the order has (37780 of PUMA Conflated): the size that it tells now counts |
 
 
 # A level's size is a sum in 64 bits: this is what keeps it from wrapping, whatever a packet says.
@@ -113,3 +114,4 @@ class Anomaly(IntEnum):
     OVERFLOW = 7
     PRICE_ORDER = 8
     POLICY = 9
+    SIZE_DIFFERS = 10

@@ -11,13 +11,14 @@ from pregao.feeds.identity import Identity
 from pregao.model.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from pregao.feeds.port import MulticastSystem
+    from pregao.feeds.port import MulticastSystem, SessionSystem
     from pregao.feeds.publishing import PublishingSystem
     from pregao.feeds.serving import ServingSystem
 
 DEFAULT: Final = "binary"
 GROUP: Final = "pregao.systems"
 _OURS: Final = {"binary": "pregao.feeds.binary.system:BINARY", "fast": "pregao.feeds.fast.system:FAST"}
+_SESSIONS: Final = {"conflated": "pregao.feeds.conflated.system:CONFLATED"}
 # What can be had of ours without the rest, which takes long to load.
 _IDENTITIES: Final = {
     "binary": "pregao.feeds.binary.identity:IDENTITY",
@@ -26,12 +27,13 @@ _IDENTITIES: Final = {
 _DECODING: Final = {
     "binary": "pregao.feeds.binary.decoding:DECODING",
     "fast": "pregao.feeds.fast.decoding:DECODING",
+    "conflated": "pregao.feeds.conflated.decoding:DECODING",
 }
 _SERVING: Final = {"conflated": "pregao.feeds.conflated.server.system:SERVING"}
 
 
 def system_names() -> list[str]:
-    return sorted({*_OURS, *(point.name for point in entry_points(group=GROUP))})
+    return sorted({*_OURS, *_SESSIONS, *(point.name for point in entry_points(group=GROUP))})
 
 
 @cache
@@ -40,12 +42,34 @@ def load_system(name: str = DEFAULT) -> "MulticastSystem":
     from pregao.feeds.port import MulticastSystem
 
     place = name if ":" in name else _OURS.get(name) or _entry_point(name)
+    if place is None and name in _SESSIONS:
+        raise ConfigurationError(f"the system {name!r} has sessions, no channels", key="system")
     if place is None:
         known = ", ".join(system_names())
         raise ConfigurationError(f"there is no system {name!r}; there are {known}", key="system")
     found = _load(name, place)
     if not isinstance(found, MulticastSystem):
         raise ConfigurationError(f"{place} is not a system", key="system")
+    return found
+
+
+def is_session_system(name: str) -> bool:
+    """Whether it is one of ours that has sessions in the place of channels."""
+    return name in _SESSIONS
+
+
+@cache
+def load_session_system(name: str) -> "SessionSystem":
+    """The same of one with sessions."""
+    from pregao.feeds.port import SessionSystem
+
+    place = name if ":" in name else _SESSIONS.get(name) or _entry_point(name)
+    if place is None:
+        known = ", ".join(sorted(_SESSIONS))
+        raise ConfigurationError(f"there is no system of sessions {name!r}; there are {known}", key="system")
+    found = _load(name, place)
+    if not isinstance(found, SessionSystem):
+        raise ConfigurationError(f"{place} is not a system of sessions", key="system")
     return found
 
 

@@ -96,7 +96,7 @@ class IncrementalReader:
             if self._whole:
                 self._take_whole(reading.rows)
             else:
-                self._apply(reading.rows)
+                self.apply(reading.rows)
             for fault in reading.faults:
                 self.damaged += 1
                 told = self._machine.on_damage if fault.lost else self._machine.on_finding
@@ -113,7 +113,7 @@ class IncrementalReader:
             self.forced += not ended
             self.catch_up()
             if ended or len(rows) > MOST_WAITING:
-                self._apply(rows[: ended or len(rows)])
+                self.apply(rows[: ended or len(rows)])
                 rows = rows[ended or len(rows) :]
         if len(rows):
             count = self._waiting_count
@@ -124,11 +124,12 @@ class IncrementalReader:
         """Apply the rows that wait for the end of their event."""
         count, self._waiting_count = self._waiting_count, 0
         if count:
-            self._apply(self._waiting[:count])
+            self.apply(self._waiting[:count])
 
     # Rows
 
-    def _apply(self, rows: Rows) -> None:
+    def apply(self, rows: Rows) -> None:
+        """Onto the books, in the order of the stream."""
         self._core.apply(rows)
         if len(rows):
             self._observer.on_rows(rows)

@@ -1,6 +1,6 @@
 """An instrument as the handler has it: the book, the statistics, and how far they can be believed."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pregao.books.phases import effective, shown
 from pregao.books.statistics import Statistics
@@ -10,13 +10,38 @@ from pregao.model.market import Phase, Side, State
 from pregao.recovery.instruments import BookStatus
 
 if TYPE_CHECKING:
-    from pregao.handler.handler import ChannelHandler
+    from collections.abc import Iterable
+
+    from pregao.books.store import BookStore
+    from pregao.handler.groups import Groups
+    from pregao.handler.incremental import IncrementalReader
+    from pregao.handler.instruments import Instruments
+    from pregao.recovery.channel import ChannelMachine
+
+
+class Handler(Protocol):
+    """Who has books: the handler of a channel, or of a session."""
+
+    channel: int
+    store: "BookStore"
+    groups: "Groups"
+    instruments: "Instruments"
+    incremental: "IncrementalReader"
+
+    @property
+    def machine(self) -> "ChannelMachine": ...
+
+    def known(self, index: int) -> tuple[BookStatus, BookStatus]: ...
+
+    def book(self, instrument: str | int) -> "HandledBook": ...
+
+    def books(self) -> "Iterable[HandledBook]": ...
 
 
 class HandledBook:
     """A view: it shows what is there now, each time it is asked."""
 
-    def __init__(self, handler: "ChannelHandler", index: int) -> None:
+    def __init__(self, handler: Handler, index: int) -> None:
         self._handler, self.index = handler, index
 
     @property

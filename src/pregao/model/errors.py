@@ -109,6 +109,9 @@ class Fault(IntEnum):
     FIX_GROUP_ORDER = 129  # an entry of a group that does not begin as the others do
     FIX_REPEATED = 130  # a tag that is there twice
     FIX_DEFLATE = 131  # a compressed stream that cannot be inflated
+    FIX_UNKNOWN_VALUE = 132  # of an entry or status: none that is listed, or none of its type
+    FIX_BEYOND_SCALE = 133  # a decimal that the tables' scale cannot hold
+    FIX_NUMBERS_MISSING = 134  # of messages of a session that never came
 
     @property
     def label(self) -> str:

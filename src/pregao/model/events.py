@@ -160,6 +160,19 @@ class IndexValue:
     sequence: int
 
 
+@record
+class MarketTotal:
+    """What a market has traded so far, as the exchange adds it up. `amount` is money in ten-thousandths;
+    `groups` are the security groups, or the index, that it is of, where that was told."""
+
+    symbol: str
+    time_ns: int
+    amount: int
+    volume: int
+    trades: int
+    groups: tuple[str, ...] = ()
+
+
 Update = (
     OrderUpdate | LevelUpdate | SideDeleted | BookEmptied | ChannelWasReset | Trade | TradeBusted
     | ExecutionSummary | ExecutionStatistics | OpeningPrice | TheoreticalPrice | ClosingPrice | HighPrice

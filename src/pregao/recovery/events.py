@@ -14,6 +14,7 @@ class DoubtReason(Enum):
     QUEUE_OVERFLOW = "the queue of held rows was dropped"
     SITE_CHANGED = "another site has taken over"
     SUSPECT = "an update did not fit its book"
+    SESSION_LOST = "its session is gone"
 
 
 class Healer(Enum):

@@ -82,6 +82,7 @@ UNKNOWN_DELETE, PRICE_DIFFERS = int(Anomaly.UNKNOWN_DELETE), int(Anomaly.PRICE_D
 ID_DIFFERS, POSITION = int(Anomaly.ID_DIFFERS), int(Anomaly.POSITION)
 MALFORMED, OVERFLOW = int(Anomaly.MALFORMED), int(Anomaly.OVERFLOW)
 PRICE_ORDER, POLICY = int(Anomaly.PRICE_ORDER), int(Anomaly.POLICY)
+SIZE_DIFFERS = int(Anomaly.SIZE_DIFFERS)
 
 
 @kernel

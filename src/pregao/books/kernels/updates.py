@@ -12,6 +12,7 @@ from pregao.books.kernels.arena import (
     OVERFLOW,
     POSITION,
     PRICE_DIFFERS,
+    SIZE_DIFFERS,
     UNKNOWN_CHANGE,
     UNKNOWN_DELETE,
     address_of,
@@ -101,6 +102,13 @@ def put_by_price(context, header, side, sign, row, action):
     if load_u32(slot, t.SLOT_FLAGS) != 0:
         if action == NEW or price != load_i64(slot, t.SLOT_PRICE):
             return replace_by_price(context, header, side, sign, slot, row)
+        before = load_i64(row, r.OTHER)
+        if (
+            before != r.NULL
+            and before != load_i64(slot, t.SLOT_ORDER_SIZE)
+            and load_u8(row, r.FLAGS) & PRICE_UNTOLD
+        ):
+            count_anomaly(context, header, SIZE_DIFFERS)
         resize_level(context, side, key_of(sign, price), size - load_i64(slot, t.SLOT_ORDER_SIZE))
         write_slot(slot, row)
         return t.DONE

@@ -72,6 +72,7 @@ class FixMessage:
     trailer: Entry = field(default_factory=dict)
     structure: Problem | None = None
     unknown: list[int] = field(default_factory=list)
+    raw: bytes = field(default=b"", repr=False, compare=False)  # as it came, where its session kept it
 
     def get(self, tag: int) -> bytes | None:
         """The value of a field of the header or the body that is not a group."""

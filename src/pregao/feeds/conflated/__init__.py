@@ -1,1 +1,1 @@
-"""UMDF PUMA Conflated: FIX 4.4 sessions over TCP, books every 380 ms."""
+"""UMDF PUMA Conflated: FIX 4.4 over TCP sessions, behind the port as a session system (see `system`)."""

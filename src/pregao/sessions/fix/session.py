@@ -225,6 +225,7 @@ class FixSession:
             return
         try:
             message = parse_message(item.data, core.dictionary)
+            message.raw = item.data
         except DecodeError as error:
             self._skip(_as_garbled(item, error.fault, core.framer.offset), now_ns)
             return

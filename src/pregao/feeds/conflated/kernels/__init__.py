@@ -1,0 +1,1 @@
+"""Kernels of PUMA Conflated: columns of FIX messages to rows."""

@@ -1,0 +1,170 @@
+"""What a system of sessions offers to whoever has connections and a clock: a client without I/O.
+
+Its owner makes and closes connections as it is told, gives it bytes and times, and takes messages in order.
+Books are somebody else's: the client only says when what was told so far is no longer to be believed.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from pregao.feeds.port import SessionMessage
+from pregao.model.records import record
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A server of the session: the primary, or a standby."""
+
+    name: str
+    host: str
+    port: int
+
+
+@record
+class ConnectWanted:
+    endpoint: Endpoint
+
+
+@record
+class DisconnectWanted:
+    reason: str
+
+
+@record
+class SessionBegun:
+    """Logged on: `epoch` counts logons. Nothing that was told before is to be believed any more."""
+
+    endpoint: str
+    epoch: int
+
+
+@record
+class SessionLost:
+    """The connection is gone, or was given up: what is known is as of now, and goes stale."""
+
+    endpoint: str
+    reason: str
+
+
+@record
+class RequestRefused:
+    """What a server does not give, and why."""
+
+    request: str
+    reason: str
+
+
+@record
+class HistoryFilled:
+    """What a session missed of an instrument's trades, or an index's values, has come, up to a number; not
+    `whole`: some of it could not be had."""
+
+    security_id: int
+    first: int
+    last: int
+    whole: bool = True
+
+
+@record
+class InstrumentsListed:
+    """All instruments that were asked for have been told."""
+
+    instruments: int
+
+
+@record
+class SnapshotsTaken:
+    """All snapshots of a request have come. `is_last`: no other is waiting."""
+
+    request: str
+    snapshots: int
+    is_last: bool
+
+
+SessionEvent = (
+    SessionMessage
+    | ConnectWanted
+    | DisconnectWanted
+    | SessionBegun
+    | SessionLost
+    | RequestRefused
+    | HistoryFilled
+    | InstrumentsListed
+    | SnapshotsTaken
+)
+
+
+@dataclass(slots=True)
+class SessionCounters:
+    """What a client counts. Bytes are those of the connection, before and after they are inflated."""
+
+    connections: int = 0
+    failed_connections: int = 0
+    losses: int = 0
+    messages: int = 0
+    received_bytes: int = 0
+    inflated_bytes: int = 0
+    sent_bytes: int = 0
+    gaps: int = 0
+    resends: int = 0  # messages that came again because they were asked for
+    garbled: int = 0
+    rejects: int = 0  # of ours by the server, and of theirs by us
+    refused: int = 0
+    snapshots: int = 0
+    history_requests: int = 0
+    history_entries: int = 0
+    lag_ns: int = 0  # of the last message, as far as both clocks agree
+    most_lag_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStatus:
+    """How a session is: for health and metrics."""
+
+    name: str
+    system: str
+    endpoint: str
+    is_live: bool
+    epoch: int
+    number: int  # of the last message
+    awaited: int  # requests that are not answered
+    counters: Mapping[str, int] = field(default_factory=dict)
+    unknown_tags: Mapping[str, int] = field(default_factory=dict)
+
+
+class SessionClient(Protocol):
+    """All methods give what happened, in order. `data_to_send` is asked for after each."""
+
+    def start(self, now_ns: int) -> list[SessionEvent]: ...
+
+    def connected(self, now_ns: int) -> list[SessionEvent]:
+        """The connection that was wanted is there."""
+
+    def disconnected(self, reason: str, now_ns: int) -> list[SessionEvent]:
+        """It is gone, or could not be made."""
+
+    def receive(self, data: bytes, now_ns: int) -> list[SessionEvent]: ...
+
+    def data_to_send(self) -> bytes: ...
+
+    def next_timeout(self) -> int | None: ...
+
+    def on_timeout(self, now_ns: int) -> list[SessionEvent]: ...
+
+    def refresh(self, security_id: int, now_ns: int) -> list[SessionEvent]:
+        """A book is wrong: have its snapshot sent again."""
+
+    def stop(self, now_ns: int) -> list[SessionEvent]:
+        """Log out; nothing is connected to any more."""
+
+    def status(self) -> SessionStatus: ...
+
+
+@runtime_checkable
+class ClientSystem(Protocol):
+    """A system of sessions that one can connect to."""
+
+    def client(self, settings: Mapping[str, Any], file: str, symbols: Collection[str]) -> SessionClient:
+        """By a configuration of the system's own kind, read from TOML; ConfigurationError where it is wrong.
+        `symbols`: these instruments only; none: all that the configuration asks for."""
