@@ -117,9 +117,18 @@ class Header(Protocol):
     def flush(self) -> None:
         """Nothing more will come."""
 
+    def joined(self) -> list[Array]:
+        """Bytes of units of the last reading that are not in the buffer: to be kept as long as they are."""
+
+    def mark(self) -> bytes:
+        """What whoever reads on from here must know of the packets before; empty: nothing."""
+
+    def resume(self, mark: bytes) -> None:
+        """Go on from where a mark was made, in whichever process. What was read before is forgotten."""
+
 
 class WholePackets:
-    """Of headers whose units are never in several packets, nor without one."""
+    """Of headers whose units are never in several packets, nor without one: each says all of itself."""
 
     def unit_of(self, payload: bytes) -> Unit | None:
         return None
@@ -135,6 +144,15 @@ class WholePackets:
 
     def flush(self) -> None:
         """Nothing waits."""
+
+    def joined(self) -> list[Array]:
+        return []
+
+    def mark(self) -> bytes:
+        return b""
+
+    def resume(self, mark: bytes) -> None:
+        """Nothing is known of packets before."""
 
 
 class Looked(NamedTuple):

@@ -26,6 +26,12 @@ class ChannelWire(Protocol):
         """How many price levels a side the channel tells of its books; None: it tells orders, or nobody has
         said yet."""
 
+    def learned(self) -> bytes:
+        """What its readers have learned that others of the channel must know; empty: nothing."""
+
+    def learn(self, learned: bytes) -> None:
+        """What another has learned, in whichever process."""
+
 
 @runtime_checkable
 class WiredSystem(Protocol):
@@ -52,6 +58,12 @@ class PlainWire:
 
     def book_depth(self) -> int | None:
         return None
+
+    def learned(self) -> bytes:
+        return b""
+
+    def learn(self, learned: bytes) -> None:
+        """Nothing need be known."""
 
 
 def open_wire(system: MulticastSystem, channel: int) -> ChannelWire:

@@ -38,6 +38,9 @@ class RecoveryPolicy:
     ask_tries: int = 1  # how often a gap is asked for
     ask_pause_ns: int = 0  # between two of them
     answer_ns: int = 0  # so long an answer is waited for before the gap is given up
+    epochs_by_time: bool = False  # units do not say their epoch: whoever listens counts them
+    tells_executions: bool = True  # matching events, and so which trades are of the end of an auction
+    dates_by_time: bool = False  # dates that messages tell may be old: a day is the exchange's calendar day
 
     def next_epoch(self, epoch: int) -> int:
         return self.first_epoch if epoch >= self.last_epoch else epoch + 1

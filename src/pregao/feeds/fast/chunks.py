@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from pregao.model.errors import DecodeError, Fault
 
 HEADER: Final = Struct(">IHHH")  # MsgSeqNum, NoChunks, CurrentChunk, MsgLength
+_KEPT: Final = Struct("<qqIIqI")  # a chunk that waits: epoch, number, NoChunks, CurrentChunk, since, length
 MAX_MESSAGE: Final = 1 << 20
 MAX_OPEN: Final = 256  # messages that lack chunks
 MAX_BYTES: Final = 8 << 20  # of all of them
@@ -143,6 +144,27 @@ class ChunkAssembler:
         """Nothing more will come."""
         while self._open:
             self._give_up(next(iter(self._open)))
+
+    def mark(self) -> bytes:
+        """The messages that lack chunks, for `resume` of another."""
+        return b"".join(
+            _KEPT.pack(*key, each.chunks, index, each.since_ns, len(part)) + part
+            for key, each in self._open.items()
+            for index, part in each.parts.items()
+        )
+
+    def resume(self, mark: bytes) -> None:
+        self._open.clear()
+        self._whole.clear()
+        self._size = at = 0
+        while at < len(mark):
+            epoch, number, chunks, index, since_ns, size = _KEPT.unpack_from(mark, at)
+            part = mark[at + _KEPT.size : at + _KEPT.size + size]
+            message = self._open.setdefault((epoch, number), _Open(chunks, since_ns))
+            message.parts[index] = part
+            message.size += size
+            self._size += size
+            at += _KEPT.size + size
 
     def reset(self) -> None:
         """The numbers begin again (5.2.8)."""

@@ -35,6 +35,17 @@ class Epochs:
     def address(self) -> int:
         return int(self.state.ctypes.data)
 
+    def mark(self) -> bytes:
+        """All of it, for `resume` of another."""
+        begun = np.array([self._begins, self._epochs], np.int64)
+        return self.state.tobytes() + begun.tobytes()
+
+    def resume(self, mark: bytes) -> None:
+        words = np.frombuffer(mark, np.int64)
+        self.state[:] = words[: self.state.size].reshape(self.state.shape)
+        begins, epochs = words[self.state.size :].reshape(2, -1).tolist()
+        self._begins, self._epochs = begins, epochs
+
     @property
     def newest(self) -> int:
         return self._epochs[-1]

@@ -5,7 +5,7 @@ rest. A message that came in chunks is kept here: its offset leads out of the ba
 """
 
 from ctypes import c_int64, c_uint8, c_uint16, c_uint32, string_at
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -154,9 +154,35 @@ class FastHeaders:
         """Nothing more will come."""
         self._assembler.flush()
 
+    # Going on elsewhere
+
+    def joined(self) -> list[Any]:
+        return self._joined
+
+    def mark(self) -> bytes:
+        epochs = self._epochs.mark()
+        return len(epochs).to_bytes(4, "little") + epochs + self._assembler.mark()
+
+    def resume(self, mark: bytes) -> None:
+        """An empty mark is that of the beginning."""
+        if not mark:
+            mark = _BEGINNING
+        end = 4 + int.from_bytes(mark[:4], "little")
+        self._epochs.resume(mark[4:end])
+        self._assembler.resume(mark[end:])
+        self._faults = []
+
     def _tell(self, error: DecodeError) -> None:
         if len(self._faults) < MAX_FAULTS:
             self._faults.append(error)
+
+
+def _beginning() -> bytes:
+    epochs = Epochs().mark()
+    return len(epochs).to_bytes(4, "little") + epochs
+
+
+_BEGINNING: Final = _beginning()
 
 
 def _line_of(row: int, came: Came | None) -> tuple[int, int]:

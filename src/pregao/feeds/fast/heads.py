@@ -60,6 +60,16 @@ class Heads:
             time = bytes(byte & 0x7F for byte in sent).decode("ascii")
         return Head(shape & MARK, _integer(message[at:behind]), _time(time))
 
+    def body_of(self, message: bytes) -> tuple[bytes, int]:
+        """What a message begins with but for its number and time, and where what follows them begins: by both
+        a message is known that is sent again. 0: its number and time cannot be told apart from the rest."""
+        template = template_id(message)
+        shape = self._shapes.get(-1 if template is None else template, UNUSUAL)
+        if shape & ~MARK == UNUSUAL:
+            return b"", 0
+        at = _behind_field(message, _behind_field(message, 0))
+        return message[:at], _behind_field(message, _behind_field(message, at))
+
 
 def _time(value: object) -> int:
     """0 where there is none that could be: whoever reads the message says so."""

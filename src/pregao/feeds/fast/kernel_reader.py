@@ -1,5 +1,5 @@
-"""Messages to rows by kernel: to columns first, then the entries of 35=X to rows. All else, and every
-message that has anything unusual, is read by the plain reader: so one set of rules is enough for those.
+"""Messages to rows by kernel: to columns first, then the entries of 35=X and 35=W to rows. All else, and
+every message that has anything unusual, is read by the plain reader: so one set of rules is enough for those.
 """
 
 from typing import Final
@@ -10,8 +10,9 @@ from pregao.codecs.fast import Templates
 from pregao.codecs.fast.columns import FastColumnDecoder
 from pregao.codecs.fast.plan import FastPlan, make_plan
 from pregao.feeds.fast.identity import msg_type
-from pregao.feeds.fast.kernels.entries import CONTEXT_FIELDS, ENTRY_FIELDS, SHAPE_WORDS, fill_rows
+from pregao.feeds.fast.kernels.entries import fill_rows
 from pregao.feeds.fast.kernels.gathering import gather, size_of
+from pregao.feeds.fast.kernels.layout import CONTEXT_FIELDS, ENTRY_FIELDS, ROOT_FIELDS, SHAPE_WORDS
 from pregao.feeds.fast.reader import BookShape, FastReader
 from pregao.feeds.port import Array, Reading, RowFault
 from pregao.kernel_context import Context
@@ -19,12 +20,16 @@ from pregao.model.rows import ROW, Rows
 
 FEW: Final = 4  # messages: so few are sooner read one by one
 _NOT_KNOWN: Final = -1
-_ENTRIES, _FLAG = "MDEntries", "OpenCloseSettlFlag"
+_ENTRIES, _FLAG, _TIME = "MDEntries", "OpenCloseSettlFlag", "MDEntryTime"
+_EITHER: Final = (_FLAG, _TIME)  # numbers or text
 _TEXTS: Final = frozenset((
     "MDEntryType", "QuoteCondition", "MDStreamID", "TickDirection", "TradeCondition", "OrderID", "TradeID",
-    "MDEntryBuyer", "MDEntrySeller", "Currency",
+    "MDEntryBuyer", "MDEntrySeller", "Currency", "PriceType", "PriceBandType", "TradingSessionSubID",
 ))  # fmt: skip
-_DECIMALS: Final = frozenset({"MDEntryPx", "MDEntryInterestRate", "NetChgPrevDay"})
+_DECIMALS: Final = frozenset((
+    "MDEntryPx", "MDEntryInterestRate", "NetChgPrevDay", "LowLimitPrice", "HighLimitPrice",
+    "TradingReferencePrice",
+))  # fmt: skip
 
 
 class KernelReader(FastReader):
@@ -54,9 +59,19 @@ class KernelReader(FastReader):
             return super().read(address, offsets, lengths, at, epochs, count)
         self._places, self._sizes = address + offsets[:count], lengths[:count]
         self._decode(address, offsets, lengths, count)
-        by_level = self.shape.by_level
-        self._context.set(at=at, epochs=epochs, by_level=_NOT_KNOWN if by_level is None else int(by_level))
+        self._context.set(at=at, epochs=epochs)
         return self._fill(offsets, at, epochs, count)
+
+    def _show_shape(self) -> None:
+        by_level = self.shape.by_level
+        told = _NOT_KNOWN if by_level is None else int(by_level)
+        self._context.set(by_level=told, depth=self.shape.depth)
+
+    def _learn_shape(self) -> None:
+        """What snapshots that the kernel has read say of the books."""
+        told = self._context["by_level"]
+        if told != _NOT_KNOWN:
+            self.shape.by_level, self.shape.depth = bool(told), self._context["depth"]
 
     def _decode(self, address: int, offsets: Array, lengths: Array, count: int) -> None:
         """To columns, and where each message is in them."""
@@ -76,7 +91,7 @@ class KernelReader(FastReader):
                 self._shape_of[table.origins] = number
                 self._root_row[table.origins] = np.arange(table.rows)
         self._cursors.fill(0)
-        entries = sum(self._columns.table(each).rows for each in self._entries_of)
+        entries = count + sum(self._columns.table(each).rows for each in self._entries_of)
         if entries > len(self._kept):
             self._kept = np.empty(2 * entries, ROW)
             self._context.set(rows=self._kept)
@@ -86,36 +101,43 @@ class KernelReader(FastReader):
         found: list[Rows] = []
         faults: list[RowFault] = []
         done = made = first = 0
+        self._show_shape()
         while done < count:
             done, made = fill_rows(self._context.address, done, count, made)
+            self._learn_shape()
             if made > first:
                 found.append(self._kept[first:made])
                 first = made
             if done < count:
                 found.append(self._read_one(done, offsets, at, epochs, faults))
+                self._show_shape()
                 done += 1
         rows = found[0] if len(found) == 1 else np.concatenate(found or [self._kept[:0]])
         return Reading(rows, faults, whole=True)
 
 
 def _shapes(plan: FastPlan) -> tuple[list[int], list[int], Array]:
-    """Root tables of 35=X, the tables of their entries, and where the columns of those are."""
+    """Root tables of 35=X and 35=W, the tables of their entries, and where the columns of both are."""
     roots, entries, shapes = [], [], []
     for template in plan.templates:
-        root = plan.root_of[template.name][0]
+        root, kind = plan.root_of[template.name][0], msg_type(template)
         table = plan.child_of.get((root, _ENTRIES))
-        if msg_type(template) != "X" or table is None:
+        if kind not in ("X", "W") or table is None:
             continue
         columns = [_column(plan, table, name) for name in ENTRY_FIELDS]
-        flag = columns[ENTRY_FIELDS.index(_FLAG)]
-        is_text = flag >= 0 and not plan.columns[flag].type.is_integer
-        if not _fits(plan, columns):
+        of_root = [_column(plan, root, name) for name in ROOT_FIELDS]
+        if not _fits(plan, columns, of_root, snapshot=kind == "W"):
             continue
+        texts = [_is_text(plan, columns[ENTRY_FIELDS.index(name)]) for name in _EITHER]
         roots.append(root)
         entries.append(table)
-        shapes.append([*columns, table, int(is_text)])
+        shapes.append([*columns, *of_root, table, *texts, int(kind == "W")])
         assert len(shapes[-1]) == SHAPE_WORDS
     return roots, entries, np.array(shapes, np.int64).reshape(-1, SHAPE_WORDS)
+
+
+def _is_text(plan: FastPlan, column: int) -> int:
+    return int(column >= 0 and not plan.columns[column].type.is_integer)
 
 
 def _column(plan: FastPlan, table: int, name: str) -> int:
@@ -124,12 +146,16 @@ def _column(plan: FastPlan, table: int, name: str) -> int:
     return plan.column_of.get((table, name), plan.column_of.get((table, name + "\0mantissa"), -1))
 
 
-def _fits(plan: FastPlan, columns: list[int]) -> bool:
+def _fits(plan: FastPlan, columns: list[int], of_root: list[int], *, snapshot: bool) -> bool:
     """Whether fields are what the kernel takes them for; a template file of others may say otherwise."""
     for name, column in zip(ENTRY_FIELDS, columns, strict=True):
-        if column >= 0 and name != _FLAG:
+        if column >= 0 and name not in _EITHER:
             kind = plan.columns[column].type
             if kind.is_integer is (name in _TEXTS) and name not in _DECIMALS:
                 return False
-    needed = ("MDEntryType", "MDUpdateAction", "MDEntryTime")
-    return all(columns[ENTRY_FIELDS.index(name)] >= 0 for name in needed)
+    told = dict(zip(ENTRY_FIELDS, columns, strict=True))
+    if not snapshot:
+        return min(told["MDEntryType"], told["MDUpdateAction"], told[_TIME]) >= 0
+    return told["MDEntryType"] >= 0 and all(
+        column >= 0 and plan.columns[column].type.is_integer for column in of_root
+    )

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from ctypes import string_at
 from dataclasses import dataclass
-from typing import Any
+from hashlib import blake2b
+from typing import Any, Final
 
 import numpy as np
 
@@ -11,13 +12,17 @@ from pregao.codecs.fast import FastMessageDecoder, Templates
 from pregao.codecs.fast.decoder import TemplateMessage
 from pregao.feeds.fast import entries as e
 from pregao.feeds.fast.definitions import definition_of
-from pregao.feeds.fast.identity import msg_type
+from pregao.feeds.fast.heads import Heads
+from pregao.feeds.fast.identity import mark_of, msg_type
 from pregao.feeds.fast.times import date_days, timestamp_ns
 from pregao.feeds.port import Array, ListedDefinition, Reading, RowFault
 from pregao.model.errors import DecodeError, Fault
 from pregao.model.instruments import group_number
 from pregao.model.market import EXCHANGE
 from pregao.model.rows import FIRST_ENTRY_KIND, LAST_ENTRY_KIND, NO_ACTION, NULL, ROW, Flag, Kind, Rows
+
+_LIST: Final = ord("y")
+_MOST_LISTS: Final = 1 << 14  # messages: a channel has some thousand instruments, and some in a message
 
 
 @dataclass(slots=True)
@@ -31,6 +36,15 @@ class BookShape:
     def learn(self, depth: int | None) -> None:
         """264, or that there is none."""
         self.by_level, self.depth = depth is not None, depth or 0
+
+    def to_bytes(self) -> bytes:
+        """Empty: nothing is known."""
+        return b"" if self.by_level is None else f"{int(self.by_level)} {self.depth}".encode()
+
+    def take_bytes(self, learned: bytes) -> None:
+        if learned:
+            by_level, self.depth = map(int, learned.split())
+            self.by_level = bool(by_level)
 
     def is_by_level(self, entries: Iterable[Mapping[str, Any]]) -> bool:
         """Of a message; until it is told, by what only orders have."""
@@ -52,6 +66,8 @@ class FastReader:
         self._places: Array = np.zeros(0, np.int64)  # of the messages of the last reading
         self._sizes: Array = np.zeros(0, np.uint32)
         self._unit: Any = None  # the bytes of one that was read by itself
+        self._heads = Heads(templates)
+        self._lists: dict[bytes, Rows] = {}  # lists of instruments that are sent again and again, by digest
 
     def read(
         self, address: int, offsets: Array, lengths: Array, at: Array, epochs: Array, count: int | None = None
@@ -87,6 +103,32 @@ class FastReader:
         return self.read(one.ctypes.data, zero, np.array([len(payload)], np.uint32), zero, zero)
 
     def _rows(self, text: bytes, unit: int, faults: list[RowFault]) -> Rows:
+        if mark_of(text) == _LIST:
+            return self._known_list(text)
+        return self._decoded(text, unit, faults)
+
+    def _known_list(self, text: bytes) -> Rows:
+        """A list of instruments, decoded only when it is not what was sent before."""
+        head, at = self._body_of(text)
+        digest = blake2b(head + text[at:], digest_size=16).digest()
+        rows = self._lists.get(digest) if at else None
+        if rows is None:
+            rows = self._decoded(text, 0, [])
+            if at:
+                if len(self._lists) >= _MOST_LISTS:
+                    self._lists.clear()
+                self._lists[digest] = rows
+        rows = rows.copy()
+        rows["size"] = len(text)
+        return rows
+
+    def _body_of(self, text: bytes) -> tuple[bytes, int]:
+        try:
+            return self._heads.body_of(text)
+        except DecodeError:  # whoever decodes it says what is wrong
+            return b"", 0
+
+    def _decoded(self, text: bytes, unit: int, faults: list[RowFault]) -> Rows:
         message = self._decoder.decode(text)
         kind, fields = self._kinds.get(message.template.id, ""), message.fields
         sent_ns = timestamp_ns(fields.get("SendingTime"))
@@ -190,8 +232,11 @@ class FastReader:
         return self._known[1]
 
     def messages_at(self, rows: Rows) -> tuple[Array, Array]:
-        packets = rows["packet"]
-        return self._places[packets], self._sizes[packets].astype(np.int64)
+        """Without number and time, which are others each time it is told."""
+        packets, which = np.unique(rows["packet"], return_inverse=True)
+        bodies = np.array([self._body_of(self._text(each))[1] for each in packets.tolist()], np.int64)
+        sizes = self._sizes[packets].astype(np.int64) - bodies
+        return (self._places[packets] + bodies)[which], sizes[which]
 
     def message(self, row: np.void) -> bytes:
         return self._text(int(row["packet"]))

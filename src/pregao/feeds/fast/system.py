@@ -1,6 +1,5 @@
 """UMDF FIX/FAST as a system: see `feeds.port`."""
 
-from ctypes import string_at
 from functools import cached_property
 from typing import Final
 
@@ -13,13 +12,14 @@ from pregao.feeds.fast.definitions import FastNewsDesk
 from pregao.feeds.fast.epochs import Epochs
 from pregao.feeds.fast.headers import FastHeaders
 from pregao.feeds.fast.heads import Heads
-from pregao.feeds.fast.identity import IDENTITY, mark_of
+from pregao.feeds.fast.identity import IDENTITY
 from pregao.feeds.fast.kernel_reader import KernelReader
 from pregao.feeds.fast.kernels.entries import fill_rows
 from pregao.feeds.fast.kernels.gathering import gather, size_of
-from pregao.feeds.fast.kernels.headers import most_units, read_datagrams
+from pregao.feeds.fast.kernels.headers import look_at_messages, most_units, read_datagrams
 from pregao.feeds.fast.publisher.system import FastPublishing
 from pregao.feeds.fast.reader import BookShape, FastReader
+from pregao.feeds.identity import MARKS
 from pregao.feeds.port import Array, Looked, RecoveryPolicy
 from pregao.kernels import Kernel
 from pregao.model.errors import DecodeError
@@ -29,17 +29,25 @@ from pregao.recovery.instruments import VerifiedPart
 _MS_NS: Final = 1_000_000
 _SECOND_NS: Final = 1_000_000_000
 REPORTS_IN_A_MESSAGE: Final = 1_000  # an entry takes a byte of map and some fields at least; a message 1 MiB
-_NOTED: Final = frozenset(b"4yfB")
+_NOTED: Final = frozenset(b"4yfB")  # what concerns a whole day; with 35=X of the template for resets
 
 
 class FastInspector:
+    """By what the template of a message says: its MsgType."""
+
+    def __init__(self, heads: Heads) -> None:
+        self._shapes = heads.shapes
+        self._concerns_all = np.zeros(MARKS, np.uint8)
+        self._concerns_all[list(_NOTED)] = 1
+
     def look(self, base: int, offsets: Array, lengths: Array, seen: Array) -> Looked:
-        places = zip(offsets.tolist(), lengths.tolist(), strict=True)
-        marks = [mark_of(string_at(base + at, min(size, 32))) for at, size in places]
-        for mark in set(marks):
-            seen[mark] = 1
-        noted = [index for index, mark in enumerate(marks) if mark in _NOTED]
-        return Looked(len(marks), np.array(noted, np.int64))
+        count = len(offsets)
+        noted = np.empty(count, np.int64)
+        found = look_at_messages(
+            self._shapes.ctypes.data, self._concerns_all.ctypes.data, base, offsets.ctypes.data,
+            lengths.ctypes.data, count, seen.ctypes.data, noted.ctypes.data,
+        )  # fmt: skip
+        return Looked(count, noted[:found])
 
     def count(self, addresses: Array, lengths: Array) -> Array:
         return np.ones(len(addresses), np.int64)
@@ -58,7 +66,7 @@ class FastWire:
         return FastHeaders(self._system.heads, epochs, self._channel)
 
     def reader(self, stream: Stream) -> FastReader:
-        kind = KernelReader if stream is Stream.INCREMENTAL else FastReader
+        kind = FastReader if stream is Stream.DEFINITION else KernelReader
         return kind(self._channel, self._system.templates, self._shape)
 
     def news_desk(self) -> FastNewsDesk:
@@ -69,6 +77,12 @@ class FastWire:
 
     def book_depth(self) -> int | None:
         return self._shape.depth if self._shape.by_level else None
+
+    def learned(self) -> bytes:
+        return self._shape.to_bytes()
+
+    def learn(self, learned: bytes) -> None:
+        self._shape.take_bytes(learned)
 
 
 class FastUmdf(FastDecoding, FastPublishing):
@@ -92,6 +106,10 @@ class FastUmdf(FastDecoding, FastPublishing):
         ask_tries=4,  # 6.2: a try, and three more
         ask_pause_ns=140 * _MS_NS,
         answer_ns=4 * 140 * _MS_NS,
+        transacts_from=1,  # messages have no version: 272 and 273 are of the entry
+        epochs_by_time=True,  # 5.2.8
+        tells_executions=False,
+        dates_by_time=True,  # 75 may be weeks old
     )
 
     def __init__(self, templates: Templates | None = None) -> None:
@@ -119,7 +137,7 @@ class FastUmdf(FastDecoding, FastPublishing):
         return FastHeaders(self.heads)
 
     def inspector(self) -> FastInspector:
-        return FastInspector()
+        return FastInspector(self.heads)
 
     def reader(self, channel: int) -> FastReader:
         return KernelReader(channel, self.templates)

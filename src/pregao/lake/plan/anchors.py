@@ -60,7 +60,7 @@ class Loop:
 def find_loops(unit: LakeUnit) -> list[Loop]:
     found = [
         _loop(unit, followed)
-        for followed in follow(unit.snapshots)
+        for followed in _without_copies(list(follow(unit.snapshots)))
         if len(followed.snapshots) and unit.since_ns <= followed.sent_ns < unit.until_ns
         and not _is_before_takeover(unit, followed)
     ]  # fmt: skip
@@ -71,8 +71,25 @@ def find_loops(unit: LakeUnit) -> list[Loop]:
     return found
 
 
+def _without_copies(loops: list[FollowedLoop]) -> list[FollowedLoop]:
+    """Where snapshots are sent on A and B, of the copies of a loop one that is complete is enough."""
+    complete: dict[int, FollowedLoop] = {}
+    for loop in loops:
+        if loop.complete:
+            complete.setdefault(loop.sent_ns, loop)
+    return [
+        loop
+        for loop in loops
+        if complete.get(loop.sent_ns, loop) is loop or _feed(loop) is _feed(complete[loop.sent_ns])
+    ]
+
+
+def _feed(loop: FollowedLoop) -> Feed:
+    return loop.places[0].stream.feed
+
+
 def _is_contingency(followed: FollowedLoop) -> bool:
-    return followed.places[0].stream.feed is Feed.C
+    return _feed(followed) is Feed.C
 
 
 def _is_before_takeover(unit: LakeUnit, followed: FollowedLoop) -> bool:
@@ -101,8 +118,11 @@ def _places(unit: LakeUnit, snapshots: Array, sent_ns: int, site: list[int]) -> 
     appearance = np.full(len(snapshots), NOWHERE, np.int64)
     for number in site:
         appearance[snapshots["version"] == unit.versions[number]] = number
-    begun = [number for number in site if unit.version_ns[number] <= sent_ns] or site[:1] or [0]
-    appearance[snapshots["version"] < 0] = begun[-1]
+    if (snapshots["version"] < 0).any():
+        sent = np.where(snapshots["sent_ns"] > 0, snapshots["sent_ns"], sent_ns)
+        began = np.array([unit.version_ns[number] for number in site] or [0], np.int64)
+        at_that_time = np.maximum(np.searchsorted(began, sent, side="right") - 1, 0)
+        appearance = np.where(snapshots["version"] < 0, np.array(site or [0])[at_that_time], appearance)
     numbers = np.where(snapshots["number"] < 0, 0, snapshots["number"])
     return np.where(appearance < 0, NOWHERE, appearance << NUMBER_BITS | numbers)
 

@@ -21,10 +21,12 @@ from pregao.codecs.pcap.outcomes import Datagram
 from pregao.codecs.pcap.runs import CaptureRuns, DatagramRun, read_run
 from pregao.feeds.port import Header, UnitReader
 from pregao.feeds.registry import DEFAULT, load_system
+from pregao.feeds.wire import WiredSystem
 from pregao.lake.plan.contents import RANGE_BYTES, CaptureForm, Content, FrameWindow, form_of
 from pregao.lake.plan.stored import Stored, look
 from pregao.lake.store.location import is_remote
-from pregao.model.streams import Destination
+from pregao.model.packets import Units
+from pregao.model.streams import Destination, Stream
 
 # Readers of this process: to make one takes a quarter of a second, so tasks share them.
 #
@@ -44,6 +46,42 @@ def row_reader(use: str, system: str = DEFAULT) -> UnitReader:
 def unit_headers(system: str = DEFAULT) -> Header:
     """Its units are to be done with before the next are read."""
     return load_system(system).headers(heartbeats=False)
+
+
+# Where bytes of a channel are not understood without what came before, or without what its other streams say
+# (`feeds.wire`), each stream has readers of its own.
+
+
+def needs_wire(system: str) -> bool:
+    return isinstance(load_system(system), WiredSystem)
+
+
+def channel_reader(use: str, system: str, channel: int, stream: Stream, learned: bytes = b"") -> UnitReader:
+    """`learned`: what is known of the channel by others of its streams."""
+    chosen = load_system(system)
+    if not isinstance(chosen, WiredSystem):
+        return row_reader(use, system)
+    wire = chosen.wire(channel)
+    wire.learn(learned)
+    return wire.reader(stream)
+
+
+def flow_headers(system: str, channel: int) -> Header:
+    chosen = load_system(system)
+    return chosen.wire(channel).headers(Stream.INCREMENTAL) if isinstance(chosen, WiredSystem) else (
+        unit_headers(system)
+    )
+
+
+def read_units(headers: Header, packets: "PiecePackets", flow: int, resume: bytes | None) -> Units:
+    """The units of a piece. `resume`: what is known of the packets of its flow before it, where that is
+    needed; then there are those of the flow alone."""
+    where = packets.address.ctypes.data, packets.length.ctypes.data
+    if resume is None:
+        return headers.read(0, *where, len(packets))
+    headers.resume(resume)
+    mine = np.flatnonzero(packets.flow == flow).astype(np.uint32)
+    return headers.read(0, *where, len(mine), mine.ctypes.data)
 
 
 Array = np.ndarray[Any, np.dtype[Any]]

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from pregao.feeds.registry import load_system
-from pregao.lake.plan.captures import PieceReader, unit_headers
+from pregao.lake.plan.captures import PieceReader, flow_headers, read_units
 from pregao.lake.plan.index import NUMBER_BITS, FileIndex, StreamIndex, as_date, calendar_day
 from pregao.lake.plan.presence import union
 from pregao.lake.plan.units import LakeUnit, UnitStream, definitions_of, marks_of, news_of, placed_runs
@@ -39,7 +39,7 @@ def go_on_with_contingency(
         for local in versions:
             appearances[local] = len(unit.versions)
             unit.taken_over.append(len(unit.versions))
-            unit.versions.append(stream.versions[local])
+            unit.versions.append(stream.counted_versions[local])
             unit.version_ns.append(max(stream.version_ns[local], ended_ns + 1))
         taken.appearances = appearances
         _add(unit, taken)
@@ -89,9 +89,9 @@ def _packets(file: FileIndex, stream: StreamIndex, piece: int) -> list[_Packet]:
     reader = PieceReader(file.layout)
     try:
         packets = reader.read(piece)
-        units = unit_headers(file.system).read(
-            0, packets.address.ctypes.data, packets.length.ctypes.data, len(packets)
-        )
+        row = int(np.flatnonzero(stream.pieces["piece"] == piece)[0])
+        resume = stream.resumes[row] if stream.resumes else None
+        units = read_units(flow_headers(file.system, stream.channel), packets, stream.flow, resume)
         count = units.count
         mine = (packets.flow[units.row[:count]] == stream.flow) & (units.number[:count] > 0)
         mine &= units.channel[:count] == stream.channel

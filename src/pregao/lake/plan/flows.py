@@ -1,19 +1,54 @@
 """What a scan knows of the flows of a capture: the packets of one channel to one destination."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from pregao.feeds.identity import MARKS
+from pregao.feeds.wire import ChannelWire
 from pregao.lake.plan.captures import PiecePackets
-from pregao.lake.plan.index import Array, UnknownSeen, add_unknown, renumbered, renumbered_key
+from pregao.lake.plan.index import (
+    Array,
+    UnknownSeen,
+    add_unknown,
+    calendar_day,
+    renumbered,
+    renumbered_key,
+)
 from pregao.lake.plan.loops import LoopReader
 from pregao.lake.plan.marks import MarkReader
 from pregao.model.packets import Units
+from pregao.model.rows import NULL
 from pregao.model.streams import Stream
 
 PAUSE_NS: Final = 1_800_000_000_000  # no market is silent for so long: a night may lie in it
+_SECOND_NS: Final = 1_000_000_000
+_LONG_AGO_NS: Final = 3_600 * _SECOND_NS
+
+
+class CalendarDays:
+    """Where days begin in a stream whose messages may tell old dates: a message is of the exchange's day of
+    its newest event, or of when it was sent where it tells none, or one that is long ago: what is told again
+    is of the day on which that is done. Days do not go back."""
+
+    def __init__(self) -> None:
+        self.begins: list[tuple[int, int]] = []  # first key, and day
+
+    def take(self, keys: Array, sent: Array, events: Callable[[], Array]) -> None:
+        """Units of a piece. `events`: their newest times, NULL where there is none; asked for only where a
+        day may begin."""
+        before = self.begins[-1][1] if self.begins else -1
+        if calendar_day(int(sent.min())) == calendar_day(int(sent.max())) == before:
+            return
+        newest = events()
+        is_new = (newest != NULL) & (sent - np.maximum(newest, 0) < _LONG_AGO_NS)
+        seconds = np.where(is_new, np.minimum(newest, sent), sent) // _SECOND_NS
+        known, which = np.unique(seconds, return_inverse=True)
+        days = np.array([calendar_day(second * _SECOND_NS) for second in known.tolist()], np.int64)[which]
+        for day in np.unique(days[days > before]).tolist():
+            self.begins.append((int(keys[days >= day].min()), int(day)))
 
 
 @dataclass(slots=True)
@@ -36,6 +71,9 @@ class Flow:
     loops: LoopReader | None = None
     marks: MarkReader | None = None
     unknown: dict[tuple[str, int], UnknownSeen] = field(default_factory=dict)
+    resumes: list[bytes] = field(default_factory=list)  # of each piece, where the system needs them
+    wire: ChannelWire | None = None  # likewise
+    days: CalendarDays | None = None
 
     def append(self, later: "Flow", pieces: int, system: str) -> bool:
         """What a later range of the file has of it, before which there are so many pieces. False: its
@@ -85,7 +123,7 @@ class UnitsRead(NamedTuple):
         count = units.count
         told = (units.channel[:count], units.epoch[:count], units.number[:count], units.sent_ns[:count])
         rows = units.row[:count]
-        if count == len(packets) and bool((rows == np.arange(count, dtype=np.uint32)).all()):
+        if count == len(packets) and bool((units.offset[:count] == packets.address).all()):
             return cls(packets, *told)  # a packet is a unit
         address, length = units.offset[:count].copy(), units.length[:count].copy()
         return cls(PiecePackets(packets.ts[rows], address, length, packets.flow[rows], packets.owner), *told)

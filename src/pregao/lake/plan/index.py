@@ -53,6 +53,7 @@ SNAPSHOT = np.dtype(
         ("bids", "<i8"), ("offers", "<i8"), ("statistics", "<i8"),
         ("foreign", "<i8"),  # entries of another instrument
         ("in_first", "?"),  # in the first packet of its loop
+        ("sent_ns", "<i8"),  # where the wire has no version; 0: not told
     ]
 )  # fmt: skip
 # A loop as far as it is in this file. `ends` is the number of the packet that ends it, 0: it is not here;
@@ -153,6 +154,16 @@ class StreamIndex:
     news: list[NewsMessage] = field(default_factory=list)
     pauses: list[tuple[int, int]] = field(default_factory=list)  # key after each, and when it was sent
     unknown: list[UnknownSeen] = field(default_factory=list)  # at most MOST_UNKNOWN, and one for all others
+    # Where packets are not understood without those before them: what is to be known at each piece.
+    resumes: list[bytes] = field(default_factory=list)
+    learned: bytes = b""  # what the stream says of how its channel is to be read (`feeds.wire`)
+    days: list[tuple[int, int]] = field(default_factory=list)  # first key of each day, where times tell dates
+    epochs: list[int] = field(default_factory=list)  # versions as all files of a plan count them
+
+    @property
+    def counted_versions(self) -> list[int]:
+        """Versions that mean the same in all files of a plan."""
+        return self.epochs or self.versions
 
     @property
     def packets(self) -> int:
@@ -212,6 +223,10 @@ def calendar_day(sent_ns: int) -> int:
 
 
 def date_ranges(stream: StreamIndex, told: "Timeline") -> list[DateRange]:
+    if stream.days:  # the calendar says it: see `flows.CalendarDays`
+        firsts = [_FIRST, *(key for key, _ in stream.days[1:])]
+        ends = [*firsts[1:], _LAST]
+        return [DateRange(*each) for each in zip(firsts, ends, (day for _, day in stream.days), strict=True)]
     marks = stream.marks[(stream.marks["kind"] == Kind.PHASE) & (stream.marks["trade_date"] > 0)]
     if not len(marks):
         return [DateRange(_FIRST, _LAST, told.at(int(stream.pieces["first_ns"][0])))]

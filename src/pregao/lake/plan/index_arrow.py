@@ -34,6 +34,7 @@ from pregao.model.streams import Feed, Stream
 _FORMAT: Final = 1  # raised when the same columns mean something else
 _ARRAYS: Final = {"pieces": PIECE, "runs": RUN, "marks": MARK, "snapshots": SNAPSHOT, "loops": LOOP}
 _PAUSE: Final = np.dtype([("key", "<i8"), ("sent_ns", "<i8")])
+_DAY: Final = np.dtype([("key", "<i8"), ("day", "<i8")])
 _PIECE: Final = np.dtype([(name, "<i8") for name in CapturePiece._fields])
 
 
@@ -72,7 +73,8 @@ _STREAMS: Final = pa.schema(
         ("flow", pa.int64()), ("versions", pa.list_(pa.int64())), ("version_ns", pa.list_(pa.int64())),
         *((name, pa.list_(_struct(dtype))) for name, dtype in _ARRAYS.items()),
         ("pauses", pa.list_(_struct(_PAUSE))), ("definitions", pa.list_(arrow_type(Defined))),
-        ("news", pa.list_(_NEWS)), ("unknown", pa.list_(_UNKNOWN)),
+        ("news", pa.list_(_NEWS)), ("unknown", pa.list_(_UNKNOWN)), ("resumes", pa.list_(pa.binary())),
+        ("learned", pa.binary()), ("days", pa.list_(_struct(_DAY))),
     ]
 )  # fmt: skip
 # Of what is stored: other columns, or other numbers for kinds of rows, are another format.
@@ -99,7 +101,7 @@ def from_bytes(data: bytes) -> list[FileIndex]:
         source = pa.BufferReader(data)
         files, streams = (_read(source, schema) for schema in (_FILES, _STREAMS))
         found = [_file(row, pieces) for row, pieces in zip(*_rows(files, {"pieces": _PIECE}), strict=True)]
-        for row, arrays in zip(*_rows(streams, {**_ARRAYS, "pauses": _PAUSE}), strict=True):
+        for row, arrays in zip(*_rows(streams, {**_ARRAYS, "pauses": _PAUSE, "days": _DAY}), strict=True):
             found[row["file"]].streams.append(_stream(row, arrays))
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, IndexError) as error:
         raise StoredIndexError(f"no index of this format: {error}") from error
@@ -209,6 +211,9 @@ def _streams(indexes: Sequence[FileIndex]) -> Any:
             for stream in streams
         ],
         "unknown": [[each._asdict() for each in stream.unknown] for stream in streams],
+        "resumes": [stream.resumes for stream in streams],
+        "learned": [stream.learned for stream in streams],
+        "days": _lists([np.array(stream.days, _DAY) for stream in streams], _DAY),
     }  # fmt: skip
     for name, dtype in _ARRAYS.items():
         columns[name] = _lists([getattr(stream, name) for stream in streams], dtype)
@@ -229,5 +234,6 @@ def _stream(row: dict[str, Any], arrays: dict[str, Array]) -> StreamIndex:
         arrays["loops"], definitions=from_rows(row["definitions"], Defined),
         news=[NewsMessage(**part) for part in row["news"]],
         pauses=[(key, sent_ns) for key, sent_ns in arrays["pauses"].tolist()],
-        unknown=[UnknownSeen(**each) for each in row["unknown"]],
+        unknown=[UnknownSeen(**each) for each in row["unknown"]], resumes=row["resumes"],
+        learned=row["learned"], days=[(key, day) for key, day in arrays["days"].tolist()],
     )  # fmt: skip

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from pregao.feeds.port import UnitReader
 from pregao.feeds.registry import DEFAULT
 from pregao.lake.plan.captures import PiecePackets, row_reader
 from pregao.lake.plan.index import (
@@ -25,7 +26,7 @@ from pregao.lake.plan.index import (
 )
 from pregao.lake.plan.presence import union
 from pregao.model.market import Side
-from pregao.model.rows import FIRST_SPECIAL, NULL, Flag, Kind, Rows
+from pregao.model.rows import FIRST_ENTRY_KIND, FIRST_SPECIAL, LAST_ENTRY_KIND, NULL, Flag, Kind, Rows
 from pregao.model.streams import Feed
 
 _COUNTS: Final = ("bids", "offers", "statistics", "foreign")
@@ -41,8 +42,10 @@ def in_order(packets: PiecePackets, keys: Array, sent: Array) -> tuple[PiecePack
 
 
 class LoopReader:
-    def __init__(self, system: str = DEFAULT) -> None:
-        self._system = system
+    """`reader`: its own, where a channel must have one."""
+
+    def __init__(self, system: str = DEFAULT, reader: UnitReader | None = None) -> None:
+        self._system, self._own = system, reader
         self._headers: list[Array] = []
         self._totals: list[Array] = []  # entries of all snapshots up to each header
         self._running = np.zeros(len(_COUNTS), np.int64)
@@ -55,7 +58,7 @@ class LoopReader:
         packets, keys, sent = in_order(packets, keys, sent)
         self._count_packets(keys, sent)
         versions = np.zeros(len(keys), np.uint16)
-        reader = row_reader("loops", self._system)
+        reader = self._own or row_reader("loops", self._system)
         reading = reader.read(
             0, np.ascontiguousarray(packets.address), np.ascontiguousarray(packets.length),
             np.ascontiguousarray(keys), versions,
@@ -79,7 +82,7 @@ class LoopReader:
     def _take_rows(self, rows: Rows) -> None:
         kinds, sides = rows["kind"], rows["side"]
         headers = np.flatnonzero(kinds == Kind.SNAPSHOT)
-        orders = kinds == Kind.SNAPSHOT_ORDER
+        orders = (kinds >= FIRST_ENTRY_KIND) & (kinds <= LAST_ENTRY_KIND)
         statistics = kinds < FIRST_SPECIAL
         owners = np.r_[self._current, rows["security_id"][headers]][np.cumsum(kinds == Kind.SNAPSHOT)]
         foreign = (orders | statistics) & (rows["security_id"] != owners)
@@ -169,6 +172,8 @@ def _snapshots(headers: Any, counts: Array) -> Array:
     for name, each in zip(_COUNTS, counts.T, strict=True):
         found[name] = each
     found["in_first"] = headers["at"] & NUMBER_MASK == 1
+    timed = (headers["other"] == NULL) & (headers["time_ns"] != NULL)
+    found["sent_ns"] = np.where(timed, headers["time_ns"], 0)
     return found
 
 

@@ -24,8 +24,12 @@ _MARKED: Final = (Kind.PHASE, Kind.CHANNEL_RESET, Kind.EMPTY_BOOK, Kind.SEQUENCE
 
 
 class MarkReader:
-    def __init__(self, channel: int, stream: Stream, system: str = DEFAULT) -> None:
-        self._system, self._channel, self.stream = system, channel, stream
+    """`reader`: its own, where a channel must have one."""
+
+    def __init__(
+        self, channel: int, stream: Stream, system: str = DEFAULT, reader: UnitReader | None = None
+    ) -> None:
+        self._system, self._channel, self.stream, self._own = system, channel, stream, reader
         self._marks: list[Array] = []
         self._definitions: list[Defined] = []
         self._news: list[NewsMessage] = []
@@ -35,7 +39,7 @@ class MarkReader:
 
     @property
     def _reader(self) -> UnitReader:
-        return row_reader("marks", self._system)
+        return self._own or row_reader("marks", self._system)
 
     def take(self, packets: PiecePackets, keys: Array, sent: Array) -> None:
         reading = self._reader.read(

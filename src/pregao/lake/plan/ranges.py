@@ -29,7 +29,7 @@ from pregao.codecs.pcap.formats import (
 )
 from pregao.codecs.pcap.outcomes import Skip
 from pregao.io.captures import WINDOW_SIZE, Window
-from pregao.lake.plan.captures import CaptureLayout, walk_source
+from pregao.lake.plan.captures import CaptureLayout, needs_wire, walk_source
 from pregao.lake.plan.contents import CaptureForm, Content, form_of
 from pregao.lake.plan.flows import Flow
 from pregao.lake.plan.index import Array, FileIndex
@@ -88,7 +88,7 @@ class RangeScan:
 
 def ranges_of(stored: Stored, settings: ScanSettings) -> int:
     """How many; 1: it is scanned by one task. Only its head is looked at."""
-    if stored.size <= settings.range_bytes:
+    if stored.size <= settings.range_bytes or needs_wire(settings.system):
         return 1
     try:
         if form_of(stored.path) is not CaptureForm.PLAIN:

@@ -1,6 +1,7 @@
 """One capture file to its index: a task of its own."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -8,18 +9,23 @@ import numpy as np
 from pregao.captures.glance import FlowFacts
 from pregao.captures.streams import configured_stream, identify, stream_of_file_name
 from pregao.codecs.pcap.formats import MAGIC_SIZE
-from pregao.feeds.port import SchemaInspector
+from pregao.feeds.identity import UNTOLD_CHANNEL
+from pregao.feeds.port import Header, SchemaInspector, UnitReader
 from pregao.feeds.registry import DEFAULT, load_system
+from pregao.feeds.wire import WiredSystem
 from pregao.lake.plan.captures import (
     PIECE_PACKETS,
     CaptureLayout,
     PiecePackets,
+    flow_headers,
     open_layout,
+    read_units,
+    row_reader,
     unit_headers,
     walk_capture,
 )
 from pregao.lake.plan.contents import RANGE_BYTES, CaptureForm, ContentHash, NotInFramesError
-from pregao.lake.plan.flows import PAUSE_NS, Flow, UnitsRead, pairs
+from pregao.lake.plan.flows import PAUSE_NS, CalendarDays, Flow, UnitsRead, pairs
 from pregao.lake.plan.index import (
     NUMBER_BITS,
     PIECE,
@@ -36,6 +42,7 @@ from pregao.lake.plan.stored import LocalFile, Stored, look
 from pregao.lake.store.location import is_remote
 from pregao.model.channel_map import ChannelMap
 from pregao.model.errors import CaptureError, Fault
+from pregao.model.rows import NULL
 from pregao.model.streams import Destination, Stream
 
 _HASHED_AT_ONCE: Final = 1 << 20  # bytes, of whole stripes
@@ -119,10 +126,17 @@ class Scanner:
         self._flows: dict[tuple[int, int], Flow] = {}
         chosen = load_system(settings.system)
         self._headers, self._identity = unit_headers(settings.system), chosen.identity
+        self._wired = chosen if isinstance(chosen, WiredSystem) else None
+        self._by_calendar = chosen.policy.dates_by_time
+        self._opened: dict[int, tuple[int, Header]] = {}  # of wired systems: channel and headers by flow
         self._inspector = chosen.inspector()
         self._schema = self._inspector if isinstance(self._inspector, SchemaInspector) else None
 
     def take(self, piece: int, packets: PiecePackets) -> None:
+        if self._wired is not None:
+            for flow in np.unique(packets.flow).tolist():
+                self._take_flow(flow, piece, packets)
+            return
         units = self._headers.read(0, packets.address.ctypes.data, packets.length.ctypes.data, len(packets))
         read = UnitsRead.of(packets, units)
         counted = read.number > 0  # heartbeats are no part of the sequence
@@ -133,12 +147,30 @@ class Scanner:
             mine = counted & (read.packets.flow == flow) & (read.channel == channel)
             self._take(self._flow(flow, channel), piece, read if bool(mine.all()) else read.pick(mine))
 
+    def _take_flow(self, number: int, piece: int, packets: PiecePackets) -> None:
+        """Packets that are not understood without those before them, and that do not say their channel: the
+        configuration does, or the file's name."""
+        if number not in self._opened:
+            configured = configured_stream(self._channels, Destination.of_flow(number))
+            channel = (self._by_name if configured is None else configured).channel or UNTOLD_CHANNEL
+            self._opened[number] = channel, flow_headers(self._system, channel)
+        channel, headers = self._opened[number]
+        mark = headers.mark()
+        read = UnitsRead.of(packets, read_units(headers, packets, number, mark))
+        counted = (read.number > 0) & (read.channel == channel)
+        if counted.any():
+            flow = self._flow(number, channel)
+            flow.resumes.append(mark)
+            self._take(flow, piece, read if bool(counted.all()) else read.pick(counted))
+
     def _flow(self, flow: int, channel: int) -> Flow:
         key = flow, channel
         if key not in self._flows:
             configured = configured_stream(self._channels, Destination.of_flow(flow))
             known = Stream.UNKNOWN if configured is None else configured.stream
             self._flows[key] = Flow(channel, flow, self._told.get(key, known))
+            self._flows[key].wire = None if self._wired is None else self._wired.wire(channel)
+            self._flows[key].days = CalendarDays() if self._by_calendar else None
         return self._flows[key]
 
     def _stream_of(self, flow: Flow) -> Stream:
@@ -161,13 +193,30 @@ class Scanner:
         stream = self._stream_of(flow)
         flow.read_as.add(stream)
         if stream is Stream.SNAPSHOT:
-            flow.loops = flow.loops or LoopReader(self._system)
+            flow.loops = flow.loops or LoopReader(self._system, _reader(flow, stream))
             flow.loops.take(units, keys, sent)
         elif stream in (Stream.INCREMENTAL, Stream.DEFINITION):
-            flow.marks = flow.marks or MarkReader(flow.channel, stream, self._system)
+            flow.marks = flow.marks or MarkReader(
+                flow.channel, stream, self._system, _reader(flow, Stream.DEFINITION)
+            )
             chosen = looked.noted
             if len(chosen):
                 flow.marks.take(units.pick(chosen), keys[chosen], sent[chosen])
+        if stream is Stream.INCREMENTAL and flow.days is not None:
+            flow.days.take(keys, sent, partial(self._newest_events, units, keys))
+
+    def _newest_events(self, units: PiecePackets, keys: Array) -> Array:
+        """The newest time that each unit tells; NULL where it tells none."""
+        reader, newest = row_reader("days", self._system), np.full(len(units), NULL)
+        reading = reader.read(
+            0, np.ascontiguousarray(units.address), np.ascontiguousarray(units.length), keys,
+            np.zeros(len(units), np.uint16),
+        )  # fmt: skip
+        while True:
+            np.maximum.at(newest, reading.rows["packet"], reading.rows["time_ns"])
+            if reading.whole:
+                return newest
+            reading = reader.go_on()
 
     def _take_presence(self, flow: Flow, keys: Array, sent: Array) -> None:
         """Which numbers are there, and where nothing was sent for long."""
@@ -224,19 +273,28 @@ class Scanner:
 
     def finish(self) -> tuple[list[StreamIndex], list[LeftOutFlow]]:
         both = list(zip(self._flows.values(), self._facts, strict=True))
-        told = [self._index(flow, facts) for flow, facts in both if facts.stream is not Stream.UNKNOWN]
-        untold = [facts for _, facts in both if facts.stream is Stream.UNKNOWN]
-        return told, [LeftOutFlow(each.channel, f"{each.why_untold()}; left out") for each in untold]
+        told = [self._index(flow, facts) for flow, facts in both if self._why_not(facts) is None]
+        reasons = [(facts.channel, self._why_not(facts)) for facts in self._facts]
+        return told, [LeftOutFlow(channel, f"{why}; left out") for channel, why in reasons if why is not None]
+
+    def _why_not(self, facts: FlowFacts) -> str | None:
+        """Why nothing can be made of a flow; None: it can."""
+        if self._wired is not None and facts.channel == UNTOLD_CHANNEL:
+            where = f"{facts.units:,} units to {facts.destination}"
+            return f"the channel of {where} is told neither by the file's name nor by the configuration"
+        return facts.why_untold() if facts.stream is Stream.UNKNOWN else None
 
     def _index(self, flow: Flow, facts: FlowFacts) -> StreamIndex:
         """A feed that only other files can tell is named with all of them: see `units`."""
         stream = facts.stream
         index = StreamIndex(
             flow.channel, stream, facts.feed, flow.flow, list(flow.versions), flow.version_ns,
-            np.array(flow.pieces, PIECE), unknown=list(flow.unknown.values()),
+            np.array(flow.pieces, PIECE), unknown=list(flow.unknown.values()), resumes=flow.resumes,
+            learned=b"" if flow.wire is None else flow.wire.learned(),
         )  # fmt: skip
         if stream is Stream.INCREMENTAL:
             index.pauses = flow.pauses
+            index.days = [] if flow.days is None else flow.days.begins
         if stream in (Stream.INCREMENTAL, Stream.SNAPSHOT):
             index.runs = union(flow.runs)
         if flow.loops is not None:
@@ -244,3 +302,8 @@ class Scanner:
         if flow.marks is not None:
             index.marks, index.definitions, index.news = flow.marks.finish()
         return index
+
+
+def _reader(flow: Flow, stream: Stream) -> UnitReader | None:
+    """Of its own, where a channel must have one."""
+    return None if flow.wire is None else flow.wire.reader(stream)

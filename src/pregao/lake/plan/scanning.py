@@ -16,6 +16,7 @@ from uuid import uuid4
 from pregao.captures.reader import CaptureReader
 from pregao.captures.streams import stream_of_file_name
 from pregao.codecs.pcap.outcomes import Datagram
+from pregao.feeds.identity import UNTOLD_CHANNEL
 from pregao.feeds.registry import load_identity
 from pregao.io.captures import open_capture
 from pregao.lake.errors import LakeError, named
@@ -240,7 +241,7 @@ def may_have(path: str, wanted: WantedCaptures, system: str) -> bool:
         channels, first_ns = _beginning(path, system)
     except CaptureError:  # whoever scans it says why
         return True
-    if elsewhere and channels <= {named_channel}:
+    if elsewhere and channels <= {named_channel, UNTOLD_CHANNEL}:
         return False
     if first_ns is None:
         return True

@@ -15,7 +15,7 @@ from pregao.feeds.registry import DEFAULT, load_system
 from pregao.lake.plan.anchors import Loop
 from pregao.lake.plan.captures import CaptureLayout
 from pregao.lake.plan.fingerprints import CarriedBooks
-from pregao.lake.plan.index import Array, FileIndex
+from pregao.lake.plan.index import Array, FileIndex, StreamIndex
 from pregao.lake.plan.marks import Groups
 from pregao.lake.plan.units import LakeUnit, UnitStream
 from pregao.lake.tables.table import UnitKey
@@ -45,6 +45,7 @@ class FilePart:
     appearances: Array
     system: str = DEFAULT
     reached: Array | None = None  # by piece: the greatest place before it, by which a packet is late
+    resumes: list[bytes] | None = None  # by piece: see `StreamIndex`
 
 
 @dataclass(slots=True)
@@ -84,6 +85,7 @@ class Slice:
     shards: int = 1
     system: str = DEFAULT  # for `feeds.registry`: slices go to other processes
     windows: list[SliceWindow] = field(default_factory=list)  # where it is too long to be read at once
+    learned: bytes = b""  # how its channel is to be read: see `feeds.wire`
 
     @property
     def key(self) -> UnitKey:
@@ -239,7 +241,7 @@ def _slice(
         [_loop_part(unit, files, loop) for loop in wanted],
         None if anchor is None else _loop_part(unit, files, anchor), stop == TO_LAST,
         one_clock=len({stream.file for streams in unit.feeds.values() for stream in streams}) == 1,
-        system=unit.system, windows=_windows(unit, files, wanted, warm, reach),
+        system=unit.system, windows=_windows(unit, files, wanted, warm, reach), learned=unit.learned,
     )  # fmt: skip
 
 
@@ -278,7 +280,7 @@ def _part(files: list[FileIndex], stream: UnitStream, warm: int, reach: int) -> 
     return FilePart(
         _only(files[stream.file].layout, pieces["piece"][near].tolist()), stream.index.flow,
         stream.index.channel, stream.first, stream.end, stream.index.versions, stream.appearances,
-        files[stream.file].system, np.append(-1, greatest[:-1])[near],
+        files[stream.file].system, np.append(-1, greatest[:-1])[near], _resumes(stream.index, near),
     )  # fmt: skip
 
 
@@ -292,10 +294,15 @@ def _loop_part(unit: LakeUnit, files: list[FileIndex], loop: Loop) -> LoopPart:
         layout = _only(files[file].layout, pieces["piece"][near].tolist())
         same = np.zeros(len(stream.versions), np.int64)
         parts.append(
-            FilePart(layout, stream.flow, stream.channel, first, end, stream.versions, same, unit.system)
-        )
+            FilePart(layout, stream.flow, stream.channel, first, end, stream.versions, same, unit.system,
+                     resumes=_resumes(stream, near))
+        )  # fmt: skip
     # What a slice needs of the loop itself is not in which indexes it was found.
     return LoopPart(replace(loop, parts=[]), parts)
+
+
+def _resumes(stream: StreamIndex, pieces: Array) -> list[bytes] | None:
+    return [stream.resumes[piece] for piece in np.flatnonzero(pieces).tolist()] if stream.resumes else None
 
 
 def _only(layout: CaptureLayout, pieces: list[int]) -> CaptureLayout:

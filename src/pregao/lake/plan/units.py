@@ -1,6 +1,7 @@
 """Units (system × source × trade date) of a set of captures, with all that planning needs to know of them."""
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import pairwise
@@ -30,6 +31,7 @@ from pregao.lake.tables.table import UnitKey
 from pregao.model.streams import Destination, Feed, Stream
 
 NOWHERE: Final = -1
+_FIRST_EPOCH: Final = 1
 
 
 @dataclass(slots=True)
@@ -72,6 +74,7 @@ class LakeUnit:
     # Appearances that are of the contingency site, which numbers by itself: see `contingency`.
     taken_over: list[int] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)  # for people: what of its captures nothing was made of
+    learned: bytes = b""  # how its channel is to be read: see `feeds.wire`
 
     @property
     def key(self) -> UnitKey:
@@ -99,14 +102,50 @@ def find_units(files: Sequence[FileIndex]) -> list[LakeUnit]:
     units: list[LakeUnit] = []
     for channel in sorted({stream.channel for _, stream in streams}):
         mine = [(number, stream) for number, stream in streams if stream.channel == channel]
-        found = _incremental_units(channel, mine, files[mine[0][0]].system)
+        system = files[mine[0][0]].system
+        if load_system(system).policy.epochs_by_time:
+            number_epochs([stream for _, stream in mine if stream.stream is Stream.INCREMENTAL])
+        found = _incremental_units(channel, mine, system)
         for unit in found:
             go_on_with_contingency(unit, mine, files)
         _share_times(found)
         for unit in found:
             _add_recovery(unit, mine)
+            unit.learned = _learned(unit, mine)
         units += found
     return units
+
+
+def number_epochs(streams: Sequence[StreamIndex]) -> None:
+    """Sequences that no packet names are counted by each file for itself. Here they get the same numbers in
+    all files: each begins after the last packet of the one before it and not after its own first one, as any
+    file has heard them, and beginnings of different files that may be the same are."""
+    spans = sorted(
+        (first_ns, -since_ns, number, file)
+        for file, stream in enumerate(streams)
+        for number, (first_ns, since_ns) in enumerate(_beginnings(stream))
+    )
+    begun: list[int] = []
+    numbers: list[list[int]] = [[] for _ in streams]  # which beginnings each file has
+    for first_ns, minus_since_ns, _, file in spans:
+        newest = len(begun) - 1
+        if not begun or -minus_since_ns > begun[-1] or newest in numbers[file]:
+            begun.append(first_ns)
+        numbers[file].append(len(begun) - 1)
+    for stream, mine in zip(streams, numbers, strict=True):
+        first = bisect_right(begun, stream.version_ns[0]) if stream.version_ns else 0
+        first = min([first, *mine[:1]])
+        stream.epochs = [_FIRST_EPOCH + first, *(_FIRST_EPOCH + 1 + each for each in mine)]
+
+
+def _beginnings(stream: StreamIndex) -> Iterator[tuple[int, int]]:
+    """Of each sequence but the first of a file: when its first packet was sent, and the last of the one
+    before it."""
+    runs = stream.runs
+    for number in range(1, len(stream.versions)):
+        before = runs["last_ns"][runs["first"] >> NUMBER_BITS == number - 1]
+        since_ns = int(before.max()) if len(before) else stream.version_ns[number - 1]
+        yield stream.version_ns[number], min(since_ns, stream.version_ns[number])
 
 
 def _name_feeds(streams: Iterable[tuple[int, StreamIndex]]) -> None:
@@ -158,14 +197,14 @@ def _place(unit: LakeUnit) -> None:
     for stream in each:
         used = np.unique(stream.index.runs["first"][_used(stream)] >> NUMBER_BITS)
         for local in used.tolist():
-            version, sent_ns = stream.index.versions[local], stream.index.version_ns[local]
+            version, sent_ns = stream.index.counted_versions[local], stream.index.version_ns[local]
             began[version] = min(sent_ns, began.get(version, sent_ns))
     unit.versions = sorted(began, key=lambda version: (began[version], version))
     unit.version_ns = [began[version] for version in unit.versions]
     appearance = {version: number for number, version in enumerate(unit.versions)}
     for stream in each:
         stream.appearances = np.array(
-            [appearance.get(version, 0) for version in stream.index.versions], np.int64
+            [appearance.get(version, 0) for version in stream.index.counted_versions], np.int64
         )
     for feed, streams in unit.feeds.items():
         unit.runs[feed] = union([placed_runs(stream) for stream in streams])
@@ -223,6 +262,15 @@ def news_of(streams: Iterable[UnitStream]) -> list[tuple[int, NewsMessage]]:
                 kept = found.setdefault((place, part.index), replace(part, received={}))
                 kept.received.setdefault(stream.index.feed, part.received_ns)
     return [(place, part) for (place, _), part in sorted(found.items(), key=lambda item: item[0])]
+
+
+def _learned(unit: LakeUnit, streams: Iterable[tuple[int, StreamIndex]]) -> bytes:
+    """What a stream of the unit's files says of how its channel is to be read: snapshots know best, then
+    lists of instruments."""
+    order = (Stream.SNAPSHOT, Stream.DEFINITION, Stream.INCREMENTAL)
+    told = [(order.index(stream.stream), number, stream.learned) for number, stream in streams
+            if stream.learned and number in unit.files]  # fmt: skip
+    return min(told)[2] if told else b""
 
 
 def _share_times(units: list[LakeUnit]) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from pregao.feeds.registry import load_system
-from pregao.lake.plan.captures import PieceReader, unit_headers
+from pregao.lake.plan.captures import PieceReader, flow_headers, read_units
 from pregao.lake.plan.index import NUMBER_BITS, Array
 from pregao.lake.plan.slicing import COOL_PACKETS, TO_LAST, FilePart, Slice
 from pregao.lake.slices.kernels.merging import (
@@ -77,13 +77,14 @@ def read_placed(parts: Sequence[FilePart], after: int, before: int, owners: list
     targets = _addresses(columns)
     done = 0
     for part in parts:
-        reader, headers = PieceReader(part.layout), unit_headers(part.system)
+        reader, headers = PieceReader(part.layout), flow_headers(part.system, part.channel)
         stream = _stream(part, after, before)
         for number in range(len(part.layout.pieces)):
             packets, before_it = reader.read(number), done
             if part.reached is not None:  # also in pieces that are not read here
                 stream[_REACH] = max(stream[_REACH], part.reached[number])
-            units = headers.read(0, packets.address.ctypes.data, packets.length.ctypes.data, len(packets))
+            resume = None if part.resumes is None else part.resumes[number]
+            units = read_units(headers, packets, part.flow, resume)
             if done + units.count > columns.shape[1]:  # a packet may have several
                 columns = _grown(columns, done, units.count)
                 targets = _addresses(columns)
@@ -93,6 +94,7 @@ def read_placed(parts: Sequence[FilePart], after: int, before: int, owners: list
             )  # fmt: skip
             if done > before_it:
                 owners.append(packets.owner)
+                owners.extend(headers.joined())
         reader.close()
     return PlacedUnits(*(each[:done] for each in columns))
 

@@ -133,7 +133,8 @@ class Healing:
         if not self._phases_told and machine.slice.start == FROM_FIRST:
             self._phases_told = True
             begun = max(loaded.loop.begun, 0)
-            machine.buffers.append_by_kind(self._made.of_facts(UNHEARD, begun, loaded.phases(), 0))
+            phases = machine.states.phases(loaded)
+            machine.buffers.append_by_kind(self._made.of_facts(UNHEARD, begun, phases, 0))
         facts = facts[facts["kind"] != Kind.PHASE]
         rpt_seq = int(loaded.loop.rpt_seqs[row])
         machine.buffers.append_by_kind(self._made.of_facts(number, place, facts, rpt_seq))

@@ -7,7 +7,7 @@ import numpy as np
 
 from pregao.kernel_context import Context
 from pregao.lake.errors import LakeDamagedError
-from pregao.lake.plan.captures import row_reader
+from pregao.lake.plan.captures import channel_reader
 from pregao.lake.plan.index import Array
 from pregao.lake.plan.slicing import TO_LAST, LoopPart
 from pregao.lake.plan.units import NOWHERE
@@ -16,7 +16,8 @@ from pregao.lake.slices.feeds import read_placed
 from pregao.lake.slices.kernels.sampling import BOOK_ONCE, STATISTICS_ONCE
 from pregao.lake.slices.kernels.snapshots import EQUAL, MATCHED, RECORD_FIELDS, TOLD_FIELDS, settle_until
 from pregao.lake.slices.made_rows import make_empty
-from pregao.model.rows import ROW, ROW_SIZE, Kind, Rows
+from pregao.model.rows import FIRST_ENTRY_KIND, LAST_ENTRY_KIND, ROW, ROW_SIZE, Kind, Rows
+from pregao.model.streams import Stream
 
 
 class LoadedLoop:
@@ -83,7 +84,7 @@ class LoadedLoop:
 
 def _readings(part: LoopPart) -> Iterator[Rows]:
     """Rows of the loop, each packet once. They lie in memory that the next ones need."""
-    reader = row_reader("loops", part.parts[0].system)
+    reader = channel_reader("loops", part.parts[0].system, part.parts[0].channel, Stream.SNAPSHOT)
     owners: list[Any] = []
     packets = read_placed(part.parts, -1, TO_LAST, owners)
     keys, address, length = packets.place, packets.address, packets.length
@@ -104,7 +105,7 @@ def _read(part: LoopPart) -> tuple[Rows, Array]:
     kept, starts, told = [], [], 0
     for rows in _readings(part):
         kinds = rows["kind"]
-        are_orders = kinds == Kind.SNAPSHOT_ORDER
+        are_orders = (kinds >= FIRST_ENTRY_KIND) & (kinds <= LAST_ENTRY_KIND)
         starts.append(told + np.cumsum(are_orders)[kinds == Kind.SNAPSHOT])
         kept.append(_chosen(rows, are_orders))
         told += len(kept[-1])

@@ -19,7 +19,7 @@ from pregao.feeds.port import UnitReader
 from pregao.feeds.registry import load_system
 from pregao.handler.core import RowCore
 from pregao.handler.kernels.core import SUSPECTED
-from pregao.lake.plan.captures import row_reader
+from pregao.lake.plan.captures import channel_reader
 from pregao.lake.plan.index import NUMBER_BITS, Array
 from pregao.lake.plan.slicing import FROM_FIRST, Slice
 from pregao.lake.slices.buffers import EXECUTIONS, ORDERS, RowBuffers, SliceFindings, Stretch
@@ -45,6 +45,7 @@ from pregao.lake.slices.stored import StoredBooks, UnitEnding, ending_of
 from pregao.lake.tables.analytics import Quality
 from pregao.model.market import DefinitionAction
 from pregao.model.rows import NULL, Kind, Rows
+from pregao.model.streams import Stream
 from pregao.recovery.instruments import Decision
 
 _BYTES_OF_AN_ORDER: Final = 40  # or more, in systems of bytes; where they are fewer, buffers grow
@@ -62,7 +63,9 @@ class SliceMachine:
         more: Iterable[Merged] = (), reader: UnitReader | None = None,
     ) -> None:  # fmt: skip
         self.slice, self.merged, self._stored, self._more = slice_, merged, stored, more
-        self._reader = reader or row_reader("packets", slice_.system)
+        self._reader = reader or channel_reader(
+            "packets", slice_.system, slice_.channel, Stream.INCREMENTAL, slice_.learned
+        )
         self.store = BookStore(max_instruments=MOST_INSTRUMENTS)
         policy = load_system(slice_.system).policy
         self.known = KnownInstruments(policy.reports_in_a_unit)

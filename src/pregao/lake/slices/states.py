@@ -29,7 +29,7 @@ from pregao.lake.slices.kernels.states import (
     STATES_FIELDS,
     enter_phase,
 )
-from pregao.lake.slices.known import MOST_INSTRUMENTS, NO_INDEX
+from pregao.lake.slices.known import MOST_INSTRUMENTS, NO_INDEX, joined
 from pregao.lake.tables.analytics import Quality
 from pregao.model.market import Phase, State
 from pregao.model.rows import NULL, Kind, Rows
@@ -102,7 +102,7 @@ class TradingStates:
     def begin_with(self, loaded: "LoadedLoop", numbers: Array) -> None:
         """An anchor: nothing else is known."""
         self._store.set_own_states(numbers, _own_states(loaded, len(numbers)))
-        self._enter(loaded.phases(), loaded.loop.begun)
+        self._enter(self.phases(loaded), loaded.loop.begun)
         self._is_filled = True
 
     def told(self, number: int, facts: Rows) -> None:
@@ -118,11 +118,28 @@ class TradingStates:
     def fill(self, loaded: "LoadedLoop", place: int) -> None:
         """What a whole loop tells of groups of which nothing is known, if nothing was lost since it began."""
         if loaded.loop.first >= self._lost_at and not self._is_filled:
-            known, rows = self._told(), loaded.phases()
+            known, rows = self._told(), self.phases(loaded)
             self._enter(
                 rows[np.array([group not in known for group in rows["id"].tolist()], np.bool_)], place
             )
             self._is_filled = True
+
+    def phases(self, loaded: "LoadedLoop") -> Rows:
+        """Of groups, as a loop tells them: by themselves, or with the states of their instruments, where the
+        newest snapshot of a group counts."""
+        owners, states = loaded.states()
+        told = states["origin"] > 0
+        if not told.any():
+            return loaded.phases()
+        owners, rows = owners[told], states[told].copy()
+        places = np.minimum(np.searchsorted(self._ids, rows["security_id"]), max(len(self._ids) - 1, 0))
+        known = self._ids[places] == rows["security_id"] if len(self._ids) else np.zeros(len(rows), np.bool_)
+        order = np.argsort(loaded.loop.places[owners[known]], kind="stable")
+        rows, groups = rows[known][order], self._groups[places[known]][order]
+        rows["kind"], rows["type"], rows["id"], rows["security_id"] = Kind.PHASE, rows["origin"], groups, NULL
+        rows["detail"], rows["inserted_ns"], rows["origin"] = 0, NULL, 0
+        _, last = np.unique(groups[::-1], return_index=True)
+        return joined([loaded.phases(), rows[len(rows) - 1 - last]])
 
     def _enter(self, phases: Rows, place: int) -> None:
         for row in phases:

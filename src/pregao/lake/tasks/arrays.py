@@ -82,6 +82,11 @@ def or_null(values: Array, null: int = 0) -> Array:
     return np.where(wide == null, NULL, wide)
 
 
+def versions(values: Array) -> Array:
+    """Versions of messages; 0 where a system has none. In all others none is 0, and nothing is copied."""
+    return values if values.all() else or_null(values)
+
+
 def by_instrument(numbers: Array, ranks: Array, times: Array) -> Array:
     """The order by instrument and time; what is equal stays in the order of the stream. A rank for each
     number, no two the same."""

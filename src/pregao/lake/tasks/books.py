@@ -25,7 +25,7 @@ from pregao.lake.tables.arrays import PART_ROWS, ROW_GROUP_ROWS
 from pregao.lake.tables.instruments import BOOK_CHECKPOINTS, DEPTH, DEPTH_LEVELS, QUOTES
 from pregao.lake.tables.messages import ORDERS
 from pregao.lake.tables.types import ANCHORS, BOOK_ACTIONS
-from pregao.lake.tasks.arrays import NO_WORD, Array, ColumnRows, by_instrument, or_null, record
+from pregao.lake.tasks.arrays import NO_WORD, Array, ColumnRows, by_instrument, or_null, record, versions
 from pregao.lake.tasks.kernels import ENTRY, SEND, TRANSACT, spread_levels
 from pregao.lake.tasks.lineage import FIELDS, Lineage, in_state
 from pregao.model.rows import NULL, Flag, Kind, Rows
@@ -168,7 +168,7 @@ def _orders(rows: Rows, order: Array, lineage: Lineage) -> Any:
         "position": or_null(sorted_rows["position"]), "firm": or_null(sorted_rows["firm"]),
         "ts_inserted": sorted_rows["inserted_ns"],
         "implied": flags & Flag.IMPLIED != 0, "recovery": flags & Flag.RECOVERY != 0,
-        "end_of_event": flags & Flag.END_OF_EVENT != 0, "wire_version": sorted_rows["version"],
+        "end_of_event": flags & Flag.END_OF_EVENT != 0, "wire_version": versions(sorted_rows["version"]),
     }  # fmt: skip
     return record(ORDERS, columns, len(sorted_rows))
 

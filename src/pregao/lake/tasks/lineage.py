@@ -6,6 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from pregao.books.store import BookStore
+from pregao.feeds.port import RecoveryPolicy
 from pregao.feeds.registry import load_system
 from pregao.kernel_context import Context
 from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK
@@ -75,7 +76,11 @@ class Lineage:
 
     @property
     def transacts_from(self) -> int:
-        return load_system(self.slice.system).policy.transacts_from
+        return self.policy.transacts_from
+
+    @property
+    def policy(self) -> RecoveryPolicy:
+        return load_system(self.slice.system).policy
 
     @classmethod
     def of(cls, slice_: Slice, merged: Merged, store: BookStore, build_id: str) -> "Lineage":

@@ -19,6 +19,7 @@ from pregao.lake.tasks.arrays import (
     names,
     or_null,
     record,
+    versions,
 )
 from pregao.lake.tasks.lineage import FIELDS, Lineage, in_state
 from pregao.model import market
@@ -64,7 +65,7 @@ def _flag(rows: ColumnRows, flag: Flag) -> Array:
 def _ends(rows: ColumnRows) -> dict[str, Any]:
     return {
         "recovery": _flag(rows, Flag.RECOVERY), "end_of_event": _flag(rows, Flag.END_OF_EVENT),
-        "wire_version": rows["version"],
+        "wire_version": versions(rows["version"]),
     }  # fmt: skip
 
 
@@ -75,7 +76,8 @@ def trades_table(rows: Rows, lineage: Lineage) -> Any:
     )  # fmt: skip
     is_trade = found["kind"] == Kind.TRADE
     columns = lineage.of_rows(found)
-    columns |= _traded(found, is_trade) | _ends(found) | _matched(found, is_trade)
+    columns |= _traded(found, is_trade) | _ends(found)
+    columns |= _matched(found, is_trade, tells_executions=lineage.policy.tells_executions)
     columns |= {
         "action": np.where(is_trade, 0, 1).astype(np.int8),
         "trade_id": np.where(found["id"] == NULL, 0, found["id"]),
@@ -102,9 +104,10 @@ _AT_REFERENCE: Final = (market.TradeSubType.TAC, market.TradeSubType.TAA)
 _CONDITION: Final = market.TradeCondition
 
 
-def _matched(found: ColumnRows, is_trade: Array) -> dict[str, Any]:
+def _matched(found: ColumnRows, is_trade: Array, *, tells_executions: bool) -> dict[str, Any]:
     """How trades came about, and who began them. An auction ends without ExecutionSummary (13.1): an ordinary
-    trade that has none is of its end, unless messages are missing. A bust tells nothing of all that."""
+    trade that has none is of its end, unless messages are missing, or the system has none at all. A bust
+    tells nothing of all that."""
     bits, kind, begun = found["condition"], found["detail"], found["action"] == 1
     sided = is_trade & begun & (found["side"] > 0) & (found["side"] < 3)
     in_doubt = found["quality"] & int(Quality.AFTER_GAP) != 0
@@ -118,7 +121,7 @@ def _matched(found: ColumnRows, is_trade: Array) -> dict[str, Any]:
         ("CONTINUOUS", sided),
         ("BOTH_SIDES", begun),
         ("OTHER", kind != 0),
-        ("AUCTION", ~in_doubt),
+        ("AUCTION", ~in_doubt & tells_executions),
     )
     codes = [words.MATCHINGS.index(word) for word, _ in tests]
     matching = np.where(is_trade, np.select([mine for _, mine in tests], codes, NO_WORD), NO_WORD)

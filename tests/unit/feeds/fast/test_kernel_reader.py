@@ -84,6 +84,71 @@ def test_any_entries(messages: list[list[dict[str, Any]]], by_level: bool | None
     compare([incremental(*entries) for entries in messages], by_level)
 
 
+STATISTICS = st.fixed_dictionaries({
+    "MDEntryType": st.sampled_from([*"456BBccgghhA01"]), "MDEntryPx": optional(PRICES),
+    "MDEntrySize": optional(st.integers(-(1 << 40), 1 << 40)), "MDEntryDate": optional(DATES),
+    "NetChgPrevDay": optional(PRICES), "MDEntryInterestRate": optional(PRICES),
+    "TradeVolume": optional(st.sampled_from([0, 900, (1 << 64) - 1])),
+    "Currency": optional(st.sampled_from(["BRL", "", "LONGER"])), "LastTradeDate": optional(DATES),
+    "PriceAdjustmentMethod": optional(st.sampled_from([0, 3, 254, 255])),
+    "SettPriceType": optional(st.sampled_from([0, 1, 255, 256])),
+    "PriceType": optional(st.sampled_from(["1", "2", "x", "300"])),
+    "PriceBandType": optional(st.sampled_from([*"012345", "", "12"])),
+    "PriceLimitType": optional(st.sampled_from([0, 2, 254, 255])),
+    "PriceBandMidpointPriceType": optional(st.sampled_from([0, 2, 255])),
+    "LowLimitPrice": optional(PRICES), "HighLimitPrice": optional(PRICES),
+    "TradingReferencePrice": optional(PRICES),
+    "AvgDailyTradedQty": optional(st.sampled_from([0, 7, (1 << 64) - 1])),
+    "MaxTradeVol": optional(st.sampled_from([0, 7, (1 << 64) - 1])),
+    "TradingSessionID": optional(st.sampled_from([1, 6, 300])),
+    "TradeCondition": optional(st.sampled_from(["P", "Q", "P Q", ""])),
+    "QuoteCondition": optional(st.sampled_from(["R", "C", "R C"])),
+    "MDEntryPositionNo": optional(NUMBERS), "OrderID": optional(WORDS),
+})  # fmt: skip
+OF_SNAPSHOTS = st.fixed_dictionaries({
+    "MDEntryTime": optional(st.sampled_from(["13:00:00.123", "130000123", "1", "", "x", "24:00:00.000",
+                                             "1300001234"])),
+    "TradingSessionSubID": optional(st.sampled_from(["17", "02", "x", "300"])),
+    "SecurityTradingStatus": optional(st.sampled_from([2, 17, 300])),
+    "SecurityTradingEvent": optional(st.sampled_from([101, 300])),
+    "TradSesOpenTime": optional(st.sampled_from([SENT, 20131016, 20131016250000000])),
+    "OpenCloseSettlFlag": optional(st.sampled_from([0, 5, 254, 255])),
+})  # fmt: skip
+
+
+@given(st.lists(st.lists(STATISTICS, max_size=3), min_size=4, max_size=9))
+@settings(max_examples=100, deadline=None)
+def test_any_statistics(messages: list[list[dict[str, Any]]]) -> None:
+    head = {"MDUpdateAction": 0, "SecurityID": 7, "RptSeq": 3, "MDEntryTime": 130000123}
+    compare([incremental(*(head | entry for entry in entries)) for entries in messages], False)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(st.builds(dict.__or__, STATISTICS, OF_SNAPSHOTS), max_size=3),
+            st.sampled_from([None, 0, 5, -1]), st.sampled_from([7, (1 << 64) - 1]),
+            st.sampled_from([SENT, SENT, 20131016250000000]), optional(NUMBERS),
+        ),
+        min_size=4, max_size=9,
+    ),
+    st.sampled_from([147, 147, 10147]),
+)  # fmt: skip
+@settings(max_examples=150, deadline=None)
+def test_any_snapshots(messages: list[tuple[Any, ...]], template: int) -> None:
+    """They also say what the books of the channel are."""
+    compare(
+        [
+            ENCODER.encode(template, {
+                "MsgSeqNum": 9, "SendingTime": sent, "LastMsgSeqNumProcessed": 70, "TotNumReports": reports,
+                "MarketDepth": depth, "RptSeq": 4, "SecurityID": security_id, "MDEntries": entries,
+            })
+            for entries, depth, security_id, sent, reports in messages
+        ],
+        None,
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("kind", ["MBO", "MBP", "TOB"])
 def test_a_market(kind: str) -> None:
     """Entries as they are sent, with heartbeats, phases and resets between them."""

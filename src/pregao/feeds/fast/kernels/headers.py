@@ -7,8 +7,9 @@ may be of another epoch than their feed is in. All arguments are numbers and add
 
 from pregao.feeds.fast.epochs import BEGIN_NS, EPOCH, FEED_SIZE, FEEDS, HIGHEST, HIGHEST_NS, IS_HEARD
 from pregao.feeds.fast.heads import HEARTBEAT, LOW_TEMPLATES, MARK, NUMBERS, RESET
+from pregao.feeds.fast.identity import UNKNOWN_MARK
 from pregao.feeds.fast.kernels.times import NO_TIME, ns_of
-from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u16, load_u32, store_32, store_64
+from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u16, load_u32, store_8, store_32, store_64
 from pregao.model.packets import NO_NEXT
 
 CONTEXT_FIELDS = (
@@ -23,6 +24,7 @@ SHAPES, EPOCHS, CHANNEL, DAY, DAY_NS = range(0, 8 * len(CONTEXT_FIELDS), 8)
 HEADER_SIZE = 10
 _WHOLE = 0x01000100  # NoChunks 1, CurrentChunk 1, as they lie in memory
 ODD = -1
+RESETS_TEMPLATE = 81  # of 35=X, for resets alone
 
 
 @inlined
@@ -42,6 +44,19 @@ def _integer(at, end):
         if byte & 0x80:
             return value, at
     return 0, 0
+
+
+@inlined
+def _template(at, end):
+    """The template that a message begins with; ODD: it says none."""
+    if at >= end or load_u8(at, 0) & 0x40 == 0:
+        return ODD
+    while load_u8(at, 0) & 0x80 == 0:
+        at += 1
+        if at >= end:
+            return ODD
+    template, at = _integer(at + 1, end)
+    return template if at != 0 else ODD
 
 
 @inlined
@@ -122,6 +137,25 @@ def read_datagrams(
             store_64(nexts, made * 8, number + 1 if shape & MARK == HEARTBEAT else NO_NEXT)
             made += 1
     return count, made
+
+
+@kernel
+def look_at_messages(shapes, concerns_all, base, places, sizes, count, seen, noted):
+    """What messages are: `seen` gets a 1 for each of their marks; those that concern a whole day (by mark, or
+    by the template of resets) are listed in `noted`: how many."""
+    found = 0
+    for i in range(count):
+        at = base + load_i64(places, i * 8)
+        mark, template = UNKNOWN_MARK, _template(at, at + load_u32(sizes, i * 4))
+        if 0 <= template < LOW_TEMPLATES:
+            shape = load_i64(shapes, template * 8)
+            if shape != 0:
+                mark = shape & MARK
+        store_8(seen, mark, 1)
+        if load_u8(concerns_all, mark) != 0 or template == RESETS_TEMPLATE:
+            store_64(noted, found * 8, i)
+            found += 1
+    return found
 
 
 @kernel

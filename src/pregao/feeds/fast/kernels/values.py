@@ -10,6 +10,7 @@ from pregao.model.rows import NULL
 
 BEYOND = NULL + 1  # a value that cannot be had here
 _LONGEST_NUMBER = 18
+_LONGEST_CLOCK = 9  # digits: HHMMSSsss
 
 # The context begins with what values need.
 DECODER, BUFFER = 0, 8
@@ -58,6 +59,24 @@ def digits(context, piece):
             return NULL
         number = number * 10 + digit
     return number if size else NULL
+
+
+@kernel
+def clock_of(context, piece):
+    """A time that is text, with separators or without, as digits: NULL where it is absent, BEYOND where there
+    is no such."""
+    if piece == NULL:
+        return NULL
+    size, at, number, count = piece & t.LENGTH_MASK, text_at(context, piece), 0, 0
+    for index in range(size):
+        letter = load_u8(at, index) & 0x7F
+        if letter == ord("-") or letter == ord(":") or letter == ord("."):
+            continue
+        if letter < ord("0") or letter > ord("9") or count == _LONGEST_CLOCK:
+            return BEYOND
+        number = number * 10 + letter - ord("0")
+        count += 1
+    return number if count else BEYOND
 
 
 @kernel

@@ -115,4 +115,5 @@ def mark_trade(books, number, row, execution):
     begun = execution != 0 and load_i64(execution, r.SECURITY_ID) == load_i64(row, r.SECURITY_ID)
     store_8(row, HAS_EXECUTION, 1 if begun else 0)
     store_8(row, AGGRESSOR, load_u8(execution, r.SIDE) if begun else 0)
-    store_64(row, AGGRESSOR_TIME, load_i64(execution, r.OTHER) if begun else r.NULL)
+    if begun:  # else it is what the trade itself tells: of a lending contract its grace date
+        store_64(row, AGGRESSOR_TIME, load_i64(execution, r.OTHER))
