@@ -9,14 +9,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any
 from uuid import uuid4
 
 import numpy as np
 
 from pregao.lake.computed.unit import PartDone, UnitPart
-from pregao.lake.maintenance.compact import Part, SmallFiles, SortedFile
+from pregao.lake.maintenance.sorting import Part, SmallFiles, SortedFile
 from pregao.lake.plan.index import FileIndex, StreamIndex
 from pregao.lake.plan.scanning import IndexStore
 from pregao.lake.plan.slicing import Slice
@@ -116,17 +116,17 @@ class PreparedRunner:
         self._channels = set(channels)
         self.scanned: list[str] = []
         self.ran: dict[str, int] = {}  # tasks by name
-        self.seconds = 0.0  # in tasks: what is left of the time is the driver's
+        self.seconds = 0.0  # of the processor in tasks: what is left is the driver's
 
     def run(self, task: Any, items: Sequence[Any], progress: Any) -> list[Any]:
         name, task = task.func.__name__, _uncounted(task)
-        since = perf_counter()
+        since = process_time()
         prepared: Callable[[Any, Any], Any] | None = getattr(self, f"_prepared{name}", None) or getattr(
             self, f"_prepared_{name}", None
         )
         self.ran[name] = self.ran.get(name, 0) + len(items)
         done = [task(item) if prepared is None else prepared(task, item) for item in items]
-        self.seconds += perf_counter() - since
+        self.seconds += process_time() - since
         progress(len(items), len(items))
         return done
 

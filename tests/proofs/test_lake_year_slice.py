@@ -1,10 +1,10 @@
-"""A slice of lake-year: two channels and six days, with a checkpoint every third entry of a log."""
+"""A slice of lake-year: two channels and six days, with a summary after each entry of a log."""
 
 from pathlib import Path
 
 import pytest
 
-from pregao.lake.store import committer
+from pregao.lake.store import summaries
 from tests.proofs.lake_year import SLICE_OF_IT, run_year
 
 
@@ -12,7 +12,7 @@ from tests.proofs.lake_year import SLICE_OF_IT, run_year
 def test_what_a_commit_and_a_batch_cost_does_not_grow_with_the_lake(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(committer, "INTERVAL", 3)
+    monkeypatch.setattr(summaries, "MOST_ENTRIES", 1)
     year = run_year(tmp_path, SLICE_OF_IT)
     assert year.checks > 15
     assert year.runner.ran["try_slice"] > 6 * 2

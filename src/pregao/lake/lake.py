@@ -12,6 +12,7 @@ volume must not be counted twice.
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
 from pregao.extras import name_missing_extra
@@ -27,7 +28,7 @@ from pregao.lake.store.livefile import LiveFile
 from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import TABLES, find_table
 from pregao.lake.tables.ledger import COMMITS, UNITS
-from pregao.lake.tables.table import SYSTEM, Table
+from pregao.lake.tables.table import SYSTEM, TRADE_DATE, Table
 
 if TYPE_CHECKING:
     import duckdb
@@ -101,6 +102,11 @@ class Lake(Questions):
         """Files that can hold such rows, by the partitions and figures of the log."""
         table = find_table(name)
         return self._pruned(table, conditions(table, where), as_of)
+
+    def trade_dates(self, tables: Iterable[str]) -> set[date]:
+        """Those that tables have files of, whatever system is shown."""
+        logs = (self._log(find_table(name), self.version) for name in tables)
+        return {day for log in logs if log is not None for day in log.values_of(TRADE_DATE)}
 
     def greatest(self, name: str, partition: str) -> Any:
         """The greatest value of a partition column; None: the table has no file."""

@@ -26,7 +26,9 @@ from pregao.lake.store.checkpoints import LOG, needless_entries
 from pregao.lake.store.deltalog import DeltaLog, FasterError
 from pregao.lake.store.ledger import Ledger
 from pregao.lake.store.location import Location
-from pregao.lake.tables.catalogue import DATA_TABLES
+from pregao.lake.store.summaries import FOLDER as SUMMARIES
+from pregao.lake.store.summaries import needless_summaries
+from pregao.lake.tables.catalogue import DATA_TABLES, TABLES
 from pregao.lake.tables.ledger import COMMITS, INTENTS, UNITS
 from pregao.lake.tables.table import Table
 
@@ -38,6 +40,7 @@ from pregao.lake.tables.table import Table
 
 
 Found = tuple[str, int]  # a path below the lake, and its size
+_KNOWN: Final = {**TABLES, INTENTS.name: INTENTS}
 
 
 def leftovers(location: Location, ledger: Ledger, old: set[int], before_ns: int) -> list[Found]:
@@ -46,7 +49,7 @@ def leftovers(location: Location, ledger: Ledger, old: set[int], before_ns: int)
 
 
 def _entries(location: Location, ledger: Ledger, old: set[int], before_ns: int) -> Iterator[Found]:
-    """Entries and checkpoints of logs before the checkpoint that the oldest kept version begins with."""
+    """Entries, checkpoints and summaries of logs before those that the oldest kept version begins with."""
     oldest = {log.table.name: log.version for log in (ledger.commits, ledger.intents)}
     for version in ledger.versions():
         if version.number in old:
@@ -54,10 +57,17 @@ def _entries(location: Location, ledger: Ledger, old: set[int], before_ns: int) 
         for each in version.tables.values():
             oldest[each.name] = min(each.delta_version, oldest.get(each.name, each.delta_version))
     for name, version_of_log in oldest.items():
-        if name in DATA_TABLES or name in (COMMITS.name, INTENTS.name):
-            for file in needless_entries(location, name, version_of_log):
-                if file.modified_ns <= before_ns:
-                    yield f"{name}/{LOG}/{file.path}", file.size
+        if name in _KNOWN:
+            both = (
+                (LOG, needless_entries(location, name, version_of_log)),
+                (f"{LOG}/{SUMMARIES}", needless_summaries(location, _KNOWN[name], version_of_log)),
+            )
+            for folder, files in both:
+                yield from (
+                    (f"{name}/{folder}/{file.path}", file.size)
+                    for file in files
+                    if file.modified_ns <= before_ns
+                )
 
 
 def _indexes(location: Location, before_ns: int) -> Iterator[Found]:

@@ -1,8 +1,8 @@
 """Checkpoints of a table's log: what all its entries up to a version say, as one Parquet file.
 
-Any reader of Delta takes them. Ours are sorted by partition and cut into row groups that have figures of
-the partitions in them (`partitionValues_parsed`). Whoever wants some partitions reads only those: what that
-costs does not grow with the table. Checkpoints that others wrote are read as a whole.
+Any reader of Delta takes them; we use them only where a log has no summary (`summaries`). Ours are sorted by
+partition and cut into row groups that have figures of the partitions in them (`partitionValues_parsed`), so
+that some partitions can be read alone. Checkpoints that others wrote are read as a whole.
 """
 
 import json
@@ -20,15 +20,13 @@ from pregao.lake.errors import named
 from pregao.lake.reading.arrow import range_fits
 from pregao.lake.reading.conditions import Condition
 from pregao.lake.store.location import Location, StoredFile
-from pregao.lake.tables.ledger import LAKE_VERSION
 from pregao.lake.tables.table import Table
 from pregao.lake.tables.types import DATE, LONG
 
 LOG: Final = "_delta_log"
 HINT: Final = "_last_checkpoint"
 INTERVAL: Final = 10  # entries: as many are read after a checkpoint at most
-_GROUP_FILES: Final = 4096
-_GROUP_VERSIONS: Final = 128  # of the tables of lake versions: the newest few are wanted
+_FILES_AN_ENTRY: Final = 1024  # of a table: one checkpoint more for so many, or it would cost more and more
 _SMALL_BYTES: Final = 64 << 10  # as much is read of any to find out what is in it
 _KEPT_GROUPS: Final = 8  # of those that were read: more would be the whole table
 _HEADS: Final = ("protocol", "metaData", "txn")
@@ -64,13 +62,13 @@ def partition_of(table: Table, folder: str) -> dict[str, Any]:
     for part in folder.split("/"):
         name, _, text = part.partition("=")
         if name in table.partitions:
-            found[name] = _typed(table, name, text)
+            found[name] = typed_value(table, name, text)
     if len(found) != len(table.partitions):
         raise ValueError(f"no folder of table {table.name}: {folder!r}")
     return found
 
 
-def _typed(table: Table, name: str, text: str) -> Any:
+def typed_value(table: Table, name: str, text: str) -> Any:
     kind = table.by_name[name].type
     if kind is DATE:
         return date.fromisoformat(text)
@@ -203,14 +201,18 @@ class Checkpoint:
 # Writing
 
 
+def is_due(version: int, last: int, files: int) -> bool:
+    """Whether readers of Delta get another checkpoint. Each has all files of the table: the more there are,
+    the more entries may follow one."""
+    return version - last >= max(INTERVAL, files // _FILES_AN_ENTRY)
+
+
 def write_checkpoint(
-    location: Location, table: Table, version: int, heads: Iterable[dict[str, Any]], files: Any
+    location: Location, table: Table, version: int, heads: Iterable[dict[str, Any]], files: Iterable[Any]
 ) -> None:
-    """`files` as `Checkpoint.adds` gives them. Whole or not at all: whoever dies on the way leaves the log as
-    it was."""
-    rows = _sorted(table, files)
-    size = _GROUP_VERSIONS if table.partitions == (LAKE_VERSION,) else _GROUP_FILES
-    named_heads = list(heads)
+    """`files` as a summary has them, in the order of partitions, a table for each row group. Whole or not at
+    all: whoever dies on the way leaves the log as it was."""
+    named_heads, count = list(heads), 0
     sink = pa.BufferOutputStream()
     schema = pa.schema([("add", _added_type(table)), *_TYPES.items()])
     statistics = [f"add.{_PARSED}.{name}" for name in table.partitions]
@@ -220,13 +222,15 @@ def write_checkpoint(
     }  # fmt: skip
     with pq.ParquetWriter(sink, schema, **options) as writer:
         writer.write_table(_heads_table(schema, named_heads))
-        for start in range(0, rows.num_rows, size):
-            writer.write_table(_adds_table(schema, table, rows.slice(start, size)), row_group_size=size)
+        for rows in files:
+            count += rows.num_rows
+            listed = _adds_table(schema, table, _with_partitions(table, rows))
+            writer.write_table(listed, row_group_size=max(rows.num_rows, 1))
     content = sink.getvalue()
     put_whole(location, content, table.name, LOG, name_of(version))
     hint = {
-        "version": version, "size": rows.num_rows + len(named_heads), "sizeInBytes": content.size,
-        "numOfAddFiles": rows.num_rows,
+        "version": version, "size": count + len(named_heads), "sizeInBytes": content.size,
+        "numOfAddFiles": count,
     }  # fmt: skip
     put_whole(location, json.dumps(hint).encode(), table.name, LOG, HINT)
 
@@ -242,14 +246,13 @@ def put_whole(location: Location, content: Any, *parts: str) -> None:
             location.filesystem.move(written, target)
 
 
-def _sorted(table: Table, files: Any) -> Any:
-    """With the partition's columns beside."""
+def _with_partitions(table: Table, files: Any) -> Any:
     folders = [path.rpartition("/")[0] for path in files["path"].to_pylist()]
     known = {folder: partition_of(table, folder) for folder in set(folders)}
     for name in table.partitions:
         values = pa.array([known[folder][name] for folder in folders], table.by_name[name].type.arrow)
         files = files.append_column(name, values)
-    return files.sort_by([(name, "ascending") for name in (*table.partitions, "path")])
+    return files
 
 
 def _added_type(table: Table) -> Any:

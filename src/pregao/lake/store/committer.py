@@ -6,7 +6,7 @@ may die between any two of them:
     1  the intent is written and claims the next number in the log of `intents`
     2  each table of the intent is committed, under the number as application transaction
     3  a row per table is entered in `commits`: from now on the version is seen
-    4  logs that have got long get a checkpoint
+    4  logs that have got long get a summary
 
 Whoever wants to commit first finishes what is pending: forward if the intent can be read and its files
 are there, otherwise it is abandoned, and what it did to tables is undone by the next commit to them.
@@ -28,7 +28,6 @@ from pregao.lake.errors import (
     StaleReadError,
     WrongIntentError,
 )
-from pregao.lake.store.checkpoints import INTERVAL
 from pregao.lake.store.deltalog import DeltaLog, FasterError, ready_log
 from pregao.lake.store.intent import Change, Intent, Label, Read, commit_table, write_intent
 from pregao.lake.store.ledger import ABANDONED, LakeVersion, Ledger, TableVersion, write_version
@@ -52,7 +51,7 @@ class Committer:
     def __init__(self, location: Location, after: Step = _no_step) -> None:
         self._location, self._after = location, after
         self._clock = WallClock()
-        self._due: list[Table] = []  # logs that are to get a checkpoint
+        self._long: list[Table] = []  # logs that are to get a summary
 
     def commit(
         self, change: Change, label: Label, *, base: int | None = None, reads: Collection[Read] = (),
@@ -153,7 +152,8 @@ class Committer:
         file = write_intent(self._location, intent)
         self._after("intent written")
         try:
-            self._grown(INTENTS, log.commit([file], [], intent.number, intent.claimed_ns))
+            log.commit([file], [], intent.number, intent.claimed_ns)
+            self._grown(INTENTS, log.is_long)
         except FasterError:
             if not log.was_won_by(file):
                 self._forget(INTENTS.name, file.path)
@@ -165,9 +165,9 @@ class Committer:
         tables = dict(base.tables)
         for name in intent.change.tables:
             now_ns = self._clock.now_ns()
-            version = commit_table(self._location, name, intent, base.delta_version(name), now_ns)
-            self._grown(find_table(name), version)
-            tables[name] = _after_change(base.tables.get(name), intent.change.of(name), version)
+            made = commit_table(self._location, name, intent, base.delta_version(name), now_ns)
+            self._grown(find_table(name), made.is_long)
+            tables[name] = _after_change(base.tables.get(name), intent.change.of(name), made.version)
             self._after(f"table {name}")
         unchanged = set(tables) - set(intent.change.tables)
         for name in unchanged:
@@ -175,21 +175,21 @@ class Committer:
             tables[name] = TableVersion(name, old.delta_version, False, old.files, old.rows, old.bytes)
         note = json.dumps(dict(intent.label.note))
         self._enter(intent.number, list(tables.values()), intent.label, note)
-        self._write_checkpoints()
+        self._write_summaries()
         return Ledger(self._location).version(intent.number)
 
-    def _grown(self, table: Table, version: int) -> None:
-        if version % INTERVAL == 0:
-            self._due.append(table)
+    def _grown(self, table: Table, is_long: bool) -> None:
+        if is_long:
+            self._long.append(table)
 
-    def _write_checkpoints(self) -> None:
+    def _write_summaries(self) -> None:
         """Of logs that have got long. All is committed by now, so nothing is lost where one cannot be
         written: the next commit tries again."""
-        due, self._due = self._due, []
-        for table in due:
+        long, self._long = self._long, []
+        for table in long:
             with suppress(LakeError):
-                DeltaLog(self._location, table).write_checkpoint()
-                self._after(f"checkpoint {table.name}")
+                DeltaLog(self._location, table).summarise()
+                self._after(f"summary {table.name}")
 
     def _abandon(self, number: int, reason: str) -> None:
         self._enter(number, [], Label(ABANDONED), json.dumps({"reason": reason}))
@@ -204,7 +204,8 @@ class Committer:
             file = write_version(self._location, number, tables, label, note, now_ns)
             self._after("version written")
             try:
-                self._grown(COMMITS, log.commit([file], [], number, now_ns))
+                log.commit([file], [], number, now_ns)
+                self._grown(COMMITS, log.is_long)
             except FasterError:
                 if not log.was_won_by(file):
                     self._forget(COMMITS.name, file.path)

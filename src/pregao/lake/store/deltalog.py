@@ -1,7 +1,7 @@
 """The Delta log of one table: what it says, and one more entry in it.
 
-Entries and checkpoints are read by `logstate`; entries are written here on a disk, and by the `deltalake`
-library to stores: it can put an object only if there is none of its name.
+Entries, summaries and checkpoints are read by `logstate`. Entries are written here on a disk, and by the
+`deltalake` library to stores: it can put an object only if there is none of its name.
 """
 
 import json
@@ -14,11 +14,12 @@ from pregao.extras import need
 from pregao.lake.errors import LakeConflictError, LakeDamagedError, named
 from pregao.lake.reading.arrow import range_fits
 from pregao.lake.reading.conditions import Condition
-from pregao.lake.store.checkpoints import LOG, partition_of, write_checkpoint
+from pregao.lake.store.checkpoints import LOG, is_due, partition_of, write_checkpoint
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.livefile import LiveFile, logged_figures
 from pregao.lake.store.location import Location
 from pregao.lake.store.logstate import LogState, entry_name
+from pregao.lake.store.summaries import is_long
 from pregao.lake.tables.table import Table
 
 need("deltalake")  # where the lake is imported, not when its first table is made
@@ -38,6 +39,7 @@ class DeltaLog:
 
     def __init__(self, location: Location, table: Table, version: int | None = None) -> None:
         self.location, self.table = location, table
+        self.is_long = False  # after a commit: it should get a summary
         self._state = LogState(location, table, version)
 
     @property
@@ -74,7 +76,7 @@ class DeltaLog:
         return self._as_files(list(conditions), newest_only=False)
 
     def newest_files_where(self, conditions: Iterable[Condition]) -> list[LiveFile]:
-        """The same, of files that were added since the last checkpoint."""
+        """The same, of files that were added since the last summary."""
         return self._as_files(list(conditions), newest_only=True)
 
     def _as_files(self, wanted: list[Condition], *, newest_only: bool) -> list[LiveFile]:
@@ -110,7 +112,7 @@ class DeltaLog:
         return self._state.values_of(partition) if self.exists else set()
 
     def greatest(self, partition: str) -> Any:
-        """Of a partition column, by the figures of the checkpoint: files with it may have gone since. None:
+        """Of a partition column, by the figures of the summary: files with it may have gone since. None:
         there is no file."""
         return max(self._state.least_and_greatest(partition), default=None) if self.exists else None
 
@@ -172,18 +174,22 @@ class DeltaLog:
         """The version it made; FasterError when somebody else made that one."""
         if not self.exists:
             raise FasterError(f"{self.location.full(self.table.name)}: there is no log")
-        if not self._put(list(adds), list(removes), now_ns // _NS_PER_MS, data_change, lake_version):
+        now_ms, added, gone = now_ns // _NS_PER_MS, list(adds), list(removes)
+        content = entry_text(self.table, added, gone, now_ms, data_change, lake_version).encode()
+        if not self._put(content, added, gone, now_ms, data_change, lake_version):
             raise FasterError(f"{self.table.name}: somebody was faster")
+        entries, size = self._state.length
+        self.is_long = is_long(entries + 1, size + len(content))
         return self.version + 1
 
     def _put(
-        self, adds: list[DataFile], removes: list[DataFile], now_ms: int, data_change: bool, lake_version: int
-    ) -> bool:
+        self, content: bytes, adds: list[DataFile], removes: list[DataFile], now_ms: int, data_change: bool,
+        lake_version: int,
+    ) -> bool:  # fmt: skip
         """Whether there was no entry yet."""
         version, place = self.version + 1, (self.table.name, LOG, entry_name(self.version + 1))
         if self.location.is_local:
-            text = entry_text(self.table, adds, removes, now_ms, data_change, lake_version)
-            return self.location.create(text.encode(), *place)
+            return self.location.create(content, *place)
         from pregao.lake.store.deltatables import CommitFailedError, put_entry
 
         with named(self.location.full(self.table.name, LOG)):
@@ -197,10 +203,14 @@ class DeltaLog:
                 return False
         return True
 
-    def write_checkpoint(self) -> None:
-        """So that no reader has many entries to read."""
+    def summarise(self) -> None:
+        """So that nobody has many entries to read. Readers of Delta get a checkpoint now and then."""
         with named(self.location.full(self.table.name, LOG)):
-            write_checkpoint(self.location, self.table, self.version, self._state.heads, self._state.files())
+            summary = self._state.summarise()
+            if is_due(self.version, summary.checkpoint, summary.count):
+                write_checkpoint(self.location, self.table, self.version, summary.heads, summary.adds())
+                summary.checkpoint = self.version
+                summary.store()
 
 
 def ready_log(location: Location, table: Table) -> DeltaLog:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -156,17 +156,25 @@ def live_files(location: Location, table: str, delta_version: int) -> dict[str, 
     return {file.path: file for file in DeltaLog(location, find_table(table), delta_version).files}
 
 
-def commit_table(location: Location, name: str, intent: Intent, base_version: int, now_ns: int) -> int:
+class TableCommit(NamedTuple):
+    version: int
+    is_long: bool  # its log should get a summary
+
+
+def commit_table(
+    location: Location, name: str, intent: Intent, base_version: int, now_ns: int
+) -> TableCommit:
     """The table version that belongs to the intent: made now, or already there."""
     for _ in range(_ATTEMPTS):
         log = ready_log(location, find_table(name))
         if log.transaction >= intent.number:
-            return log.version_of(intent.number)
+            return TableCommit(log.version_of(intent.number), False)
         adds, removes = _actions(location, log, intent, base_version)
         try:
-            return log.commit(adds, removes, intent.number, now_ns, data_change=intent.label.data_change)
+            made = log.commit(adds, removes, intent.number, now_ns, data_change=intent.label.data_change)
         except FasterError:
             continue  # the same intent by somebody else, or somebody foreign: look again
+        return TableCommit(made, log.is_long)
     raise LakeConflictError(f"{location.full(name)}: somebody else keeps writing to this table")
 
 

@@ -1,8 +1,8 @@
-"""What a table's log says at a version: a checkpoint, and the entries after it.
+"""What a table's log says at a version: a summary, and the entries after it.
 
 Read without the library that makes tables: that one lists all files of a table whenever it opens it. Here
-nothing is read but the entries since the last checkpoint, and of the checkpoint the partitions that somebody
-asks for.
+nothing is read but the entries since the last summary, and of that the partitions that somebody asks for. A
+log that has no summary is read from its last checkpoint on.
 """
 
 import json
@@ -21,11 +21,13 @@ from pregao.lake.reading.arrow import value_fits
 from pregao.lake.reading.conditions import Condition
 from pregao.lake.store.checkpoints import ADDED, HINT, LOG, Checkpoint, checkpoint_version, partition_of
 from pregao.lake.store.location import Location
+from pregao.lake.store.summaries import FOLDER, Summary, summary_version, write_summary
 from pregao.lake.tables.table import Table
 
 _ADD, _REMOVE, _END = '{"add":{"path":"', '{"remove":{"path":"', "}}"
 _OF_FILES: Final = (_ADD, _REMOVE)
 _AT_ONCE: Final = 8  # requests to a store
+Base = Summary | Checkpoint
 
 
 def entry_name(version: int) -> str:
@@ -34,10 +36,10 @@ def entry_name(version: int) -> str:
 
 @dataclass(slots=True)
 class Tail:
-    """Entries after a checkpoint, put together. Lines of files are parsed when somebody asks for the file."""
+    """Entries after a summary, put together. Lines of files are parsed when somebody asks for the file."""
 
     added: dict[str, str] = field(default_factory=dict)  # lines by path
-    gone: set[str] = field(default_factory=set)  # paths of which the checkpoint knows nothing any more
+    gone: set[str] = field(default_factory=set)  # paths that the base still has
     balance: int = 0  # files that were added, less those that were removed
 
     def take(self, line: str) -> None:
@@ -74,39 +76,51 @@ class LogState:
 
     def __init__(self, location: Location, table: Table, version: int | None = None) -> None:
         self._location, self._table = location, table
-        self._read, self.checkpoint, self.version = self._opened(version)
+        self._read, self.base, self.version = self._opened(version)
 
-    def _opened(self, version: int | None) -> "tuple[dict[int, bytes], Checkpoint | None, int]":
-        begin = self._begin(version)
-        read, last = self._read_entries(begin, version)
-        while last != version and (now := self._begin(version)) != begin:
-            begin = now  # somebody has written a checkpoint, and may have removed the entries before it
-            read, last = self._read_entries(begin, version)
+    def _opened(self, version: int | None) -> "tuple[dict[int, bytes], Base | None, int]":
+        base: Base | None = Summary.newest(self._location, self._table)
+        if base is None or (version is not None and base.version > version):
+            base = self._older(version)
+        read, last = self._read_entries(base, version)
+        while last != version and (newer := self._newer_than(last, version)) is not None:
+            base = newer  # somebody has written it, and may have removed the entries before it
+            read, last = self._read_entries(base, version)
         if last < 0 and version is None:
-            begin = self._newest_checkpoint(None)  # its mark is lost
-            if begin < 0:
-                return {}, None, -1
-            read, last = self._read_entries(begin, None)
+            return {}, None, -1
         missing = last + 1
         if (version is not None and last != version) or (version is None and self._is_there(missing + 1)):
             raise LakeDamagedError("entry of the log is missing", file=self._name(missing))
-        return read, None if begin < 0 else Checkpoint(self._location, self._table, begin), last
+        return read, base, last
 
-    def _begin(self, version: int | None) -> int:
-        """The checkpoint to begin with; −1: none."""
-        hint = -1
+    def _older(self, version: int | None) -> "Base | None":
+        """The newest that is not after a version, by what there is."""
+        files = [file.path for file in self._location.files(self._table.name, LOG)]
+        inside = f"{FOLDER}/"
+        summaries = [summary_version(name.removeprefix(inside)) for name in files if name.startswith(inside)]
+        both = ((summaries, True), (map(checkpoint_version, files), False))
+        found = [(number, kind) for numbers, kind in both for number in numbers if number is not None]
+        for number, is_summary in sorted(found, reverse=True):
+            if version is None or number <= version:
+                if not is_summary:
+                    return Checkpoint(self._location, self._table, number)
+                if (summary := Summary.of_version(self._location, self._table, number)) is not None:
+                    return summary
+        return None
+
+    def _newer_than(self, last: int, version: int | None) -> "Base | None":
+        """A checkpoint of whoever else writes to the log, or a summary that was written meanwhile."""
         with suppress(FileMissingError, ValueError, KeyError, TypeError):
             hint = int(json.loads(self._location.read(self._table.name, LOG, HINT))["version"])
-        return hint if version is None or hint <= version else self._newest_checkpoint(version)
+            if last < hint and (version is None or hint <= version):
+                summary = Summary.of_version(self._location, self._table, hint)
+                return summary or Checkpoint(self._location, self._table, hint)
+        return None
 
-    def _newest_checkpoint(self, version: int | None) -> int:
-        names = (file.path for file in self._location.files(self._table.name, LOG))
-        found = (number for name in names if (number := checkpoint_version(name)) is not None)
-        return max((number for number in found if version is None or number <= version), default=-1)
-
-    def _read_entries(self, begin: int, version: int | None) -> tuple[dict[int, bytes], int]:
-        """After a checkpoint, and the number of the last."""
+    def _read_entries(self, base: "Base | None", version: int | None) -> tuple[dict[int, bytes], int]:
+        """After a summary or checkpoint, and the number of the last."""
         read: dict[int, bytes] = {}
+        begin = -1 if base is None else base.version
         for number, content in self._entries(begin + 1, version):
             if content is None:
                 break
@@ -157,12 +171,28 @@ class LogState:
     def _name(self, number: int) -> str:
         return self._location.full(self._table.name, LOG, entry_name(number))
 
+    @property
+    def length(self) -> tuple[int, int]:
+        """Entries since the summary, and their bytes: as much is read by whoever opens the log. That which
+        made the table does not count."""
+        begin = 0 if self.base is None else self.base.version
+        return self.version - begin, sum(map(len, self._read.values()))
+
+    def summarise(self) -> Summary:
+        """Write one of this version. Where there was none, from all that the log says."""
+        base = self.base if isinstance(self.base, Summary) else None
+        added = self._added(()) if base is not None else self.files()
+        gone = self.tail.gone if base is not None else ()
+        last = 0 if self.base is None else base.checkpoint if base is not None else self.base.version
+        place = self._location, self._table
+        return write_summary(*place, base, self.version, self.heads, added, gone, last)
+
     # What it says
 
     @cached_property
     def heads(self) -> list[dict[str, Any]]:
         """The actions that hold, but for those about files."""
-        found = [] if self.checkpoint is None else list(self.checkpoint.heads)
+        found = [] if self.base is None else list(self.base.heads)
         for number, content in self._read.items():
             with self._naming(number):
                 lines = content.decode().splitlines()
@@ -186,15 +216,15 @@ class LogState:
     @cached_property
     def count(self) -> int:
         """Files."""
-        return self.tail.balance + (0 if self.checkpoint is None else self.checkpoint.count)
+        return self.tail.balance + (0 if self.base is None else self.base.count)
 
     def files(self, conditions: Sequence[Condition] = (), *, newest_only: bool = False) -> Any:
         """Those of partitions for which all conditions hold: a table of path, size, modificationTime,
         dataChange and stats. Conditions on other columns are left out. `newest_only`: those that were added
-        since the checkpoint."""
+        since the summary."""
         wanted = [each for each in conditions if each.column in self._table.partitions]
         parts = []
-        for rows in () if self.checkpoint is None or newest_only else self.checkpoint.adds(wanted):
+        for rows in () if self.base is None or newest_only else self.base.adds(wanted):
             keep = self._keep(rows["path"].to_pylist(), wanted)
             parts.append(rows if keep is None else rows.filter(keep))
         return pa.concat_tables([*parts, self._added(wanted)])
@@ -204,7 +234,7 @@ class LogState:
         wanted = [each for each in conditions if each.column in self._table.partitions]
         chosen = Folders(self._table, wanted)
         found = {path for path in self.tail.added if chosen.have(path)}
-        for rows in () if self.checkpoint is None else self.checkpoint.adds(wanted):
+        for rows in () if self.base is None else self.base.adds(wanted):
             found.update(path for path in rows["path"].to_pylist() if chosen.have(path))
         return found - (self.tail.gone - self.tail.added.keys())
 
@@ -213,7 +243,7 @@ class LogState:
         read."""
         folders = {path.rpartition("/")[0] for path in self.tail.added}
         found: set[Any] = set()
-        for value, rows in () if self.checkpoint is None else self.checkpoint.values_of(partition):
+        for value, rows in () if self.base is None else self.base.values_of(partition):
             if rows is None:
                 found.add(value)
             else:
@@ -224,7 +254,7 @@ class LogState:
         """Values of a partition column, among them the least and the greatest."""
         folders = {path.rpartition("/")[0] for path in self.tail.added}
         found = {partition_of(self._table, folder)[partition] for folder in folders}
-        return found if self.checkpoint is None else found | self.checkpoint.least_and_greatest(partition)
+        return found if self.base is None else found | self.base.least_and_greatest(partition)
 
     def _keep(self, paths: list[str], wanted: Sequence[Condition]) -> Any:
         if not wanted and not self.tail.gone:

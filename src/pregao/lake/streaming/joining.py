@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from pregao.lake.errors import LakeConflictError
 from pregao.lake.lake import ALL_SYSTEMS, Lake
-from pregao.lake.maintenance.compact import SmallFiles, compact, rewrite_all
+from pregao.lake.maintenance.compact import compact, rewrite_all
+from pregao.lake.maintenance.sorting import SmallFiles
 from pregao.lake.runners import Runner, described
 from pregao.lake.state import UNIT_LABEL, LakeState, write_units
 from pregao.lake.store.committer import Committer

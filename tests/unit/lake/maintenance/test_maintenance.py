@@ -1,6 +1,7 @@
 """Compaction and vacuum: nothing that is needed goes."""
 
 import pickle
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -13,8 +14,10 @@ from deltalake import DeltaTable
 
 from pregao.lake.errors import LakeConflictError, NoLakeError
 from pregao.lake.maintenance import compact as compacting
+from pregao.lake.maintenance import sorting
 from pregao.lake.maintenance import vacuum as vacuuming
-from pregao.lake.maintenance.compact import SmallFiles, compact, cut_group, small_files, write_sorted
+from pregao.lake.maintenance.compact import compact, small_files
+from pregao.lake.maintenance.sorting import SmallFiles, cut_group, write_sorted
 from pregao.lake.maintenance.vacuum import vacuum
 from pregao.lake.plan.fingerprints import UnitInput, to_json
 from pregao.lake.plan.scan import ScanSettings
@@ -29,7 +32,7 @@ from pregao.lake.store.intent import Change, Label
 from pregao.lake.store.ledger import Ledger
 from pregao.lake.store.livefile import live
 from pregao.lake.tables.catalogue import TABLES
-from tests.unit.lake.kit import MONDAY, TUESDAY, KilledError, Kit
+from tests.unit.lake.kit import MONDAY, MONDAY_DATE, TUESDAY, KilledError, Kit
 from tests.unit.lake.kit import rows as table_rows
 
 
@@ -53,7 +56,7 @@ def test_small_files_become_few_sorted_by_instrument_and_time(kit: Kit) -> None:
         kit.commit(*files, kit.file("orders", partition=TUESDAY))
     before = sorted(rows_of(kit), key=str)
     done = compact(kit.lake())
-    assert (done.version, done.before, done.after) == (4, 12, 2)
+    assert (done.version, done.before, done.after) == (5, 12, 2)
     assert sorted(rows_of(kit), key=str) == before
     monday = kit.lake().files("orders", {"trade_date": "2026-11-16"})
     assert len(monday) == 1
@@ -197,7 +200,8 @@ def test_compaction_is_tasks_a_file_each(kit: Kit, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(compacting, "HERE_BYTES", 0)
     tasks = Tasks()
     assert compact(kit.lake(), runner=tasks).after == 2
-    assert tasks.steps == ["pregao: compact: cut 2 partitions", "pregao: compact: write 2 files"]
+    of_a_date = ["pregao: compact: cut 1 partitions", "pregao: compact: write 1 files"]
+    assert tasks.steps == [*of_a_date, *of_a_date]
     assert kit.count("orders") == kit.count("trades") == 18
 
 
@@ -210,10 +214,10 @@ def test_one_large_instrument_is_sorted_part_by_part(kit: Kit, monkeypatch: pyte
         large = kit.file("orders", security=5, count=400, ts_event=[*times[:-3], None, None, None])
         kit.commit(*files, large)
     before = sorted(rows_of(kit), key=str)
-    group = small_files(kit.lake(), ["orders"], 1 << 30)[0]
+    group = small_files(kit.lake(), ["orders"], 1 << 30, MONDAY_DATE)[0]
     (file,) = cut_group(group, kit.location, 1 << 30, part_rows=300)
     assert len(file.parts) > 8
-    monkeypatch.setattr(compacting, "PART_ROWS", 300)
+    monkeypatch.setattr(sorting, "PART_ROWS", 300)
     assert compact(kit.lake(), tables=["orders"]).after == 1
     found = rows_of(kit)
     assert sorted(found, key=str) == before
@@ -224,7 +228,7 @@ def test_what_has_no_instrument_is_cut_along_its_order(kit: Kit) -> None:
     for first in (0, 500, 1000):
         numbers = list(range(first, first + 500))
         kit.commit(kit.file("packets", count=500, seq_version=1, seq_num=numbers[::-1], stream="INCREMENTAL"))
-    group = small_files(kit.lake(), ["packets"], 1 << 30)[0]
+    group = small_files(kit.lake(), ["packets"], 1 << 30, MONDAY_DATE)[0]
     files = cut_group(group, kit.location, group.bytes // 3, part_rows=100)
     assert len(files) >= 3
     written = [write_sorted(file, kit.location) for file in files]
@@ -237,7 +241,7 @@ def test_memory_is_that_of_a_part_not_of_the_file(kit: Kit) -> None:
     """And of a row group of those that are read."""
     spread = [[index * 20 + number for index in range(6_000)] for number in range(20)]
     kit.commit(*(kit.file("orders", count=6_000, ts_event=times, order_id=times) for times in spread))
-    (group,) = small_files(kit.lake(), ["orders"], 1 << 30)
+    (group,) = small_files(kit.lake(), ["orders"], 1 << 30, MONDAY_DATE)
 
     def peak(files: int, part_rows: int) -> int:
         before, pool = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
@@ -302,6 +306,27 @@ def test_vacuum_lists_and_deletes_in_tasks(kit: Kit, monkeypatch: pytest.MonkeyP
     vacuuming.delete_files(list(done.files), kit.location)  # an attempt of a task that is tried again
 
 
+def test_each_date_is_compacted_by_itself(kit: Kit) -> None:
+    """In a commit of its own: what dies in between has done the dates before."""
+    for partition in (TUESDAY, MONDAY):
+        kit.commit(*(kit.file("orders", security=number, partition=partition) for number in range(3)))
+    died: list[str] = []
+
+    def dies(step: str) -> None:
+        died.append(step)
+        if died.count("intent written") == 2:
+            raise KilledError
+
+    before, version = rows_of(kit), kit.lake().version.number
+    with pytest.raises(KilledError):
+        compact(kit.lake(), committer=Committer(kit.location, dies))
+    found = Counter(str(file.partition["trade_date"]) for file in kit.lake().files("orders"))
+    assert found == {MONDAY["trade_date"]: 1, TUESDAY["trade_date"]: 3}
+    done = compact(kit.lake())
+    assert (done.before, done.after, kit.lake().version.number) == (3, 1, version + 2)
+    assert sorted(rows_of(kit), key=str) == sorted(before, key=str)
+
+
 def test_vacuum_deletes_entries_of_logs_that_no_version_needs(kit: Kit) -> None:
     for number in range(2 * INTERVAL + 3):
         kit.commit(kit.file("orders", partition=MONDAY if number % 2 else TUESDAY))
@@ -311,7 +336,8 @@ def test_vacuum_deletes_entries_of_logs_that_no_version_needs(kit: Kit) -> None:
     gone = vacuum(kit.location, keep_ns=0).files
     assert not any("_delta_log" in path for path in gone), "too young"
     gone = vacuum(kit.location, keep_ns=0, grace_ns=0).files
-    assert sum("orders/_delta_log" in path for path in gone) == 2 * INTERVAL + 1  # 0 to 19, and a checkpoint
+    # Entries 0 to 19, a checkpoint, a summary and its part.
+    assert sum("orders/_delta_log" in path for path in gone) == 2 * INTERVAL + 3
     for table in ("orders", "commits", "intents"):
         entries = Path(kit.location.path(table, "_delta_log")).glob("*.json")
         assert len(list(entries)) <= INTERVAL, table

@@ -1,9 +1,11 @@
-"""Checkpoints of logs: written every so many entries, used by us, and what the Delta library reads in them is
-what we read. The library's own listing is the twin of ours."""
+"""Summaries of logs, which we read, and checkpoints, which readers of Delta do: both say what the Delta
+library reads in the log. Its own listing is the twin of ours."""
 
 import json
+import shutil
 from collections.abc import Callable
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +15,13 @@ from deltalake import DeltaTable
 
 from pregao.lake.errors import LakeDamagedError, LakeFullError
 from pregao.lake.reading.conditions import conditions
-from pregao.lake.store import checkpoints, deltalog
+from pregao.lake.store import checkpoints, deltalog, summaries
 from pregao.lake.store.checkpoints import INTERVAL, LOG, Checkpoint, name_of, needless_entries
 from pregao.lake.store.committer import Committer
 from pregao.lake.store.deltalog import APPLICATION, DeltaLog
 from pregao.lake.store.intent import Change, Label
 from pregao.lake.store.ledger import Ledger
+from pregao.lake.store.summaries import FOLDER, NEWEST, Summary, needless_summaries, summary_name
 from pregao.lake.tables.catalogue import TABLES
 from pregao.lake.tables.ledger import COMMITS, INTENTS
 from tests.kits.lake_rows import unit_key
@@ -38,8 +41,8 @@ def log_folder(kit: Kit, table: str = "orders") -> Path:
 
 @pytest.fixture
 def kit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kit:
-    """A day with each commit, of which every third is replaced by the next one; few files in a row group."""
-    monkeypatch.setattr(checkpoints, "_GROUP_FILES", 4)
+    """A day with each commit, of which every third is replaced by the next one; few files in a part."""
+    monkeypatch.setattr(summaries, "PART_FILES", 4)
     kit = Kit(tmp_path)
     for number in range(COMMITTED):
         before = {"trade_date": MONDAY_DATE + timedelta(days=number - 1)}
@@ -79,6 +82,8 @@ def test_one_is_written_every_so_many_entries_of_every_log(kit: Kit) -> None:
         assert hint["version"] == 2 * INTERVAL
         written = sorted(path.name for path in log_folder(kit, table).glob("*.checkpoint.parquet"))
         assert written == [name_of(INTERVAL), name_of(2 * INTERVAL)]
+        told = json.loads((log_folder(kit, table) / FOLDER / NEWEST).read_text())
+        assert (told["version"], told["checkpoint"]) == (2 * INTERVAL, 2 * INTERVAL)
     assert not list(log_folder(kit).glob("*.part"))
 
 
@@ -111,10 +116,37 @@ def test_entries_before_them_are_not_needed_by_anybody(kit: Kit) -> None:
     assert len(by_us(kit)) == len(before) + 1, "found without the mark of the last one"
 
 
-def test_one_of_the_library_is_read_too(kit: Kit) -> None:
-    """As lakes of before have them: neither sorted nor with figures."""
+def without_summaries(kit: Kit, *tables: str) -> None:
+    for table in tables:
+        shutil.rmtree(log_folder(kit, table) / FOLDER)
+
+
+def test_a_log_without_summaries_is_read_from_its_checkpoints(kit: Kit) -> None:
+    """As lakes of before have them."""
+    without_summaries(kit, "orders", "commits", "intents")
+    state = DeltaLog(kit.location, ORDERS)._state
+    assert isinstance(state.base, Checkpoint)
+    assert state.base.version == 2 * INTERVAL
+    for version in (None, *range(COMMITTED + 1)):
+        assert by_us(kit, version=version) == by_library(kit, version=version), version
+    wanted = conditions(ORDERS, {"trade_date": MONDAY_DATE + timedelta(days=7)})
+    assert len(DeltaLog(kit.location, ORDERS).files_where(wanted)) == 1
+    for number in range(INTERVAL):
+        kit.commit(kit.file("orders", partition=day(COMMITTED + number)))
+    assert isinstance(DeltaLog(kit.location, ORDERS)._state.base, Summary), "the next one is written from all"
+    assert by_us(kit) == by_library(kit)
+    for ledger in (COMMITS, INTENTS):
+        assert by_us(kit, ledger) == by_library(kit, ledger.name)
+
+
+def test_a_checkpoint_of_the_library_is_read_too(kit: Kit) -> None:
+    """Neither sorted nor with figures; and who cleans up after it takes entries that we would read."""
     DeltaTable(kit.location.full("orders")).create_checkpoint()
-    assert DeltaLog(kit.location, ORDERS)._state.checkpoint.version == COMMITTED  # type: ignore[union-attr]
+    for entry in log_folder(kit).glob("*.json"):
+        entry.unlink()
+    base = DeltaLog(kit.location, ORDERS)._state.base
+    assert isinstance(base, Checkpoint)
+    assert base.version == COMMITTED
     assert by_us(kit) == by_library(kit)
     wanted = conditions(ORDERS, {"trade_date": MONDAY_DATE})
     found = DeltaLog(kit.location, ORDERS).files_where(wanted)
@@ -124,10 +156,10 @@ def test_one_of_the_library_is_read_too(kit: Kit) -> None:
 
 
 def test_only_the_partitions_in_question_are_read(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[int] = []
-    real: Callable[..., Any] = Checkpoint.read_group
+    read: list[str] = []
+    real: Callable[..., Any] = Summary.read_part
     monkeypatch.setattr(
-        Checkpoint, "read_group", lambda self, group: (read.append(group), real(self, group))[1]
+        Summary, "read_part", lambda self, part: (read.append(part.name), real(self, part))[1]
     )
     log = DeltaLog(kit.location, ORDERS)
     where = {"system": "binary", "trade_date": MONDAY_DATE + timedelta(days=7), "source": "84"}
@@ -145,6 +177,97 @@ def test_only_the_partitions_in_question_are_read(kit: Kit, monkeypatch: pytest.
     assert len(ledger.versions()) == COMMITTED
 
 
+def parts(kit: Kit, version: int | None = None) -> list[summaries.PartOfLog]:
+    found = (
+        Summary.newest(kit.location, ORDERS)
+        if version is None
+        else Summary.of_version(kit.location, ORDERS, version)
+    )
+    assert found is not None
+    return found.parts
+
+
+def test_a_summary_writes_only_the_parts_that_have_changed(kit: Kit) -> None:
+    before, after = parts(kit, INTERVAL), parts(kit, 2 * INTERVAL)
+    assert {part.name for part in before[:-1]} <= {part.name for part in after}
+    assert len(after) > len(before)
+    assert all(part.last < other.first for part, other in pairwise(after))
+    for number in range(INTERVAL):
+        old = kit.lake().files("orders", {"trade_date": MONDAY_DATE})
+        new = kit.file("orders", partition=day(0), count=number + 1)
+        kit.commit(new, removes=(old[0].data_file(),))
+    now = parts(kit)
+    assert len({part.name for part in now} & {part.name for part in after}) >= len(after) - 2
+    assert by_us(kit) == by_library(kit)
+
+
+def test_parts_of_few_files_are_joined(kit: Kit) -> None:
+    """As compaction leaves them, a date after the other."""
+    assert len(parts(kit)) > 3
+    files = kit.lake().files("orders")
+    for file in files[: len(files) - 2]:
+        Committer(kit.location).commit(Change(removes=(file.data_file(),)), Label("compact"))
+    for number in range(INTERVAL):
+        kit.commit(kit.file("orders", partition=day(COMMITTED + number)))
+    assert by_us(kit) == by_library(kit)
+    assert len(parts(kit)) <= -(-(INTERVAL + 2) // 2)
+
+
+def test_many_bytes_are_reason_enough_for_one(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(summaries, "MOST_BYTES", 1)
+    kit.commit(kit.file("orders", partition=day(COMMITTED)))
+    told = json.loads((log_folder(kit) / FOLDER / NEWEST).read_text())
+    assert told["version"] == COMMITTED + 1
+    assert told["checkpoint"] == 2 * INTERVAL, "a checkpoint costs more: it has all files"
+    assert by_us(kit) == by_library(kit)
+
+
+def test_the_more_files_the_fewer_checkpoints(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoints, "_FILES_AN_ENTRY", 1)
+    for number in range(INTERVAL):
+        kit.commit(kit.file("orders", partition=day(COMMITTED + number)))
+    told = json.loads((log_folder(kit) / FOLDER / NEWEST).read_text())
+    assert (told["version"], told["checkpoint"]) == (3 * INTERVAL, 2 * INTERVAL)
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"nothing of the kind", b'{"format":1,"version":"x"}', None])
+def test_a_summary_that_cannot_be_read_is_passed_over(kit: Kit, content: bytes | None) -> None:
+    for name in (NEWEST, summary_name(2 * INTERVAL)):
+        path = log_folder(kit) / FOLDER / name
+        if content is None:
+            path.unlink()
+        else:
+            path.write_bytes(content)
+    assert by_us(kit) == by_library(kit)
+    assert kit.lake().arrow("orders").num_rows == kit.count("orders")
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1 and no more", None])
+def test_a_part_that_cannot_be_read_is_named(kit: Kit, content: bytes | None) -> None:
+    path = log_folder(kit) / FOLDER / parts(kit)[0].name
+    if content is None:
+        path.unlink()
+    else:
+        path.write_bytes(content)
+    with pytest.raises(LakeDamagedError, match=r"delete .*_pregao: the log says the same") as error:
+        kit.lake().arrow("orders")
+    assert error.value.file == str(path)
+    without_summaries(kit, "orders")
+    assert by_us(kit) == by_library(kit)
+
+
+def test_summaries_that_nobody_needs_are_found(kit: Kit) -> None:
+    gone = {file.path for file in needless_summaries(kit.location, ORDERS, 2 * INTERVAL + 1)}
+    there = {path.name for path in (log_folder(kit) / FOLDER).iterdir()}
+    assert there - gone == {NEWEST, summary_name(2 * INTERVAL), *(part.name for part in parts(kit))}
+    assert summary_name(INTERVAL) in gone
+    for name in gone:
+        kit.location.delete("orders", LOG, FOLDER, name)
+    assert by_us(kit) == by_library(kit)
+    early = needless_summaries(kit.location, ORDERS, INTERVAL - 1)
+    assert early == []
+
+
 def test_a_lost_entry_is_named(kit: Kit) -> None:
     entry = log_folder(kit) / f"{2 * INTERVAL + 2:020}.json"
     entry.unlink()
@@ -156,16 +279,21 @@ def test_a_lost_entry_is_named(kit: Kit) -> None:
         kit.lake().arrow("orders")
 
 
-@pytest.mark.parametrize("content", [b"", b"PAR1 and no more", None])
-def test_one_that_cannot_be_read_is_named(kit: Kit, content: bytes | None) -> None:
+@pytest.mark.parametrize("content", [b"", b"PAR1 and no more"])
+def test_a_checkpoint_that_cannot_be_read_is_named(kit: Kit, content: bytes) -> None:
+    without_summaries(kit, "orders")
     path = log_folder(kit) / name_of(2 * INTERVAL)
-    if content is None:
-        path.unlink()
-    else:
-        path.write_bytes(content)
+    path.write_bytes(content)
     with pytest.raises(LakeDamagedError) as error:
         kit.lake().arrow("orders")
     assert error.value.file == str(path)
+
+
+def test_a_checkpoint_that_is_gone_is_done_without(kit: Kit) -> None:
+    before = by_library(kit)
+    without_summaries(kit, "orders")
+    (log_folder(kit) / name_of(2 * INTERVAL)).unlink()
+    assert by_us(kit) == before
 
 
 def test_an_entry_that_has_lost_lines_is_told(kit: Kit) -> None:
@@ -179,7 +307,7 @@ def test_an_entry_that_has_lost_lines_is_told(kit: Kit) -> None:
 
 def test_whoever_dies_after_one_has_committed_all(kit: Kit) -> None:
     def dies(step: str) -> None:
-        if step == "checkpoint orders":
+        if step == "summary orders":
             raise KilledError
 
     for number in range(COMMITTED, 3 * INTERVAL - 1):
@@ -190,9 +318,8 @@ def test_whoever_dies_after_one_has_committed_all(kit: Kit) -> None:
     assert kit.count("orders") == before + 3
     assert by_us(kit) == by_library(kit)
     assert not (log_folder(kit, "commits") / name_of(3 * INTERVAL)).exists()
-    for number in range(INTERVAL):
-        kit.commit(kit.file("orders", partition=day(100 + number)))
-    assert (log_folder(kit, "commits") / name_of(4 * INTERVAL)).exists(), "a later one makes up for it"
+    kit.commit(kit.file("orders", partition=day(100)))
+    assert (log_folder(kit, "commits") / name_of(3 * INTERVAL + 1)).exists(), "the next one makes up for it"
     assert by_us(kit, COMMITS) == by_library(kit, "commits")
 
 

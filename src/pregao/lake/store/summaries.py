@@ -1,0 +1,278 @@
+"""What a table's log says at a version, kept beside it so that its cost does not grow with the table.
+
+A summary is one small file: what is not about files, and a list of parts. A part holds files of neighbouring
+partitions, a few thousand of them, and never changes. The next summary names the same parts again, but for
+those that its entries are about. So writing one costs as much as was committed since, and reading some
+partitions costs the parts that have them, whatever the age of the lake.
+
+Summaries are ours alone: they are in a folder of the log that readers of Delta pass over, and those get
+checkpoints (`checkpoints`). What is lost of them is read from the log again.
+"""
+
+import json
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Final, Self
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pregao.lake.errors import FileMissingError, LakeDamagedError, named
+from pregao.lake.reading.arrow import range_fits
+from pregao.lake.reading.conditions import Condition
+from pregao.lake.store.checkpoints import ADDED, LOG, partition_of, put_whole, typed_value
+from pregao.lake.store.location import Location, StoredFile
+from pregao.lake.tables.ledger import LAKE_VERSION
+from pregao.lake.tables.table import Table
+
+FOLDER: Final = "_pregao"  # of a log
+NEWEST: Final = "newest.json"
+PART_FILES: Final = 4096
+_PART_VERSIONS: Final = 256  # of the tables of lake versions: the newest few are wanted
+MOST_ENTRIES: Final = 10  # after a summary: whoever opens the log reads them
+MOST_BYTES: Final = 256 << 10  # of those
+_KEPT_PARTS: Final = 8  # of those that were read: more would be the whole table
+_FORMAT: Final = 1
+Key = tuple[Any, ...]  # values of the partition columns
+
+
+def summary_name(version: int) -> str:
+    return f"{version:020}.summary.json"
+
+
+@dataclass(frozen=True, slots=True)
+class PartOfLog:
+    """A file that lists files, by partition and path. All files of a partition are in one part."""
+
+    name: str
+    files: int
+    first: Key
+    last: Key
+    least: Key  # of each column
+    greatest: Key
+
+    def to_json(self) -> list[Any]:
+        keys = (self.first, self.last, self.least, self.greatest)
+        return [self.name, self.files, *([_plain(value) for value in key] for key in keys)]
+
+    @classmethod
+    def from_json(cls, table: Table, told: list[Any]) -> Self:
+        (label, files, *keys), names = told, table.partitions
+        first, last, least, greatest = (
+            tuple(typed_value(table, name, str(value)) for name, value in zip(names, key, strict=True))
+            for key in keys
+        )
+        return cls(label, int(files), first, last, least, greatest)
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, int) else str(value)
+
+
+class Summary:
+    """One that is there. `checkpoint` is the version of the last one that readers of Delta have."""
+
+    def __init__(
+        self, location: Location, table: Table, version: int, heads: list[dict[str, Any]],
+        parts: Sequence[PartOfLog], checkpoint: int,
+    ) -> None:  # fmt: skip
+        self._location, self._table = location, table
+        self.version, self.heads, self.parts, self.checkpoint = version, heads, list(parts), checkpoint
+        self._read: dict[str, Any] = {}
+
+    @classmethod
+    def newest(cls, location: Location, table: Table) -> Self | None:
+        """None: there is none that can be used."""
+        return cls._stored(location, table, NEWEST)
+
+    @classmethod
+    def of_version(cls, location: Location, table: Table, version: int) -> Self | None:
+        return cls._stored(location, table, summary_name(version))
+
+    @classmethod
+    def _stored(cls, location: Location, table: Table, name: str) -> Self | None:
+        try:
+            told = json.loads(location.read(table.name, LOG, FOLDER, name))
+            if told["format"] != _FORMAT or told["partitions"] != list(table.partitions):
+                return None
+            parts = [PartOfLog.from_json(table, each) for each in told["parts"]]
+            return cls(location, table, int(told["version"]), told["heads"], parts, int(told["checkpoint"]))
+        except (FileMissingError, ValueError, KeyError, TypeError, AttributeError):
+            return None
+
+    def store(self) -> None:
+        """Under its own name for those who want this version, and as the newest one."""
+        told = {
+            "format": _FORMAT, "version": self.version, "checkpoint": self.checkpoint,
+            "partitions": list(self._table.partitions), "heads": self.heads,
+            "parts": [part.to_json() for part in self.parts],
+        }  # fmt: skip
+        content = json.dumps(told, separators=(",", ":")).encode()
+        for name in (summary_name(self.version), NEWEST):
+            put_whole(self._location, content, self._table.name, LOG, FOLDER, name)
+
+    # What it says, as a checkpoint would
+
+    @property
+    def count(self) -> int:
+        """Files."""
+        return sum(part.files for part in self.parts)
+
+    def adds(self, wanted: Sequence[Condition] = ()) -> Iterator[Any]:
+        """Files as tables with the columns of ADDED; of other partitions too, for parts are read whole."""
+        for part in self.parts:
+            if all(range_fits(*self._range(part, each.column), each) for each in wanted):
+                yield self.read_part(part)
+
+    def read_part(self, part: PartOfLog) -> Any:
+        if part.name not in self._read:
+            if len(self._read) >= _KEPT_PARTS:
+                self._read.clear()
+            place = (self._table.name, LOG, FOLDER, part.name)
+            try:
+                with named(self._location.full(*place)):
+                    content = pa.BufferReader(self._location.read(*place))
+                    self._read[part.name] = pq.ParquetFile(content).read().cast(ADDED)
+            except LakeDamagedError as error:
+                raise self._can_be_made_again(error) from error
+        return self._read[part.name]
+
+    def _can_be_made_again(self, error: LakeDamagedError) -> LakeDamagedError:
+        folder = self._location.full(self._table.name, LOG, FOLDER)
+        return LakeDamagedError(f"{error.reason} (delete {folder}: the log says the same)", file=error.file)
+
+    def values_of(self, partition: str) -> Iterator[tuple[Any, Any]]:
+        """Of each part the one value that all its files have; or None, and the files."""
+        for part in self.parts:
+            least, greatest = self._range(part, partition)
+            yield (least, None) if least == greatest else (None, self.read_part(part))
+
+    def least_and_greatest(self, partition: str) -> set[Any]:
+        return {value for part in self.parts for value in self._range(part, partition)}
+
+    def _range(self, part: PartOfLog, column: str) -> tuple[Any, Any]:
+        number = self._table.partitions.index(column)
+        return part.least[number], part.greatest[number]
+
+
+# Writing
+
+
+def is_long(entries: int, size: int) -> bool:
+    """Whether a log gets another summary."""
+    return entries >= MOST_ENTRIES or size >= MOST_BYTES
+
+
+def write_summary(
+    location: Location, table: Table, base: "Summary | None", version: int, heads: list[dict[str, Any]],
+    added: Any, gone: Collection[str], checkpoint: int,
+) -> Summary:  # fmt: skip
+    """After `base`, to which files were added (a table of ADDED) and from which some are gone. Without a base
+    the added ones are all that there are."""
+    if location.is_local:
+        location.make_folder(table.name, LOG, FOLDER)
+    old = [] if base is None else base.parts
+    folders = {path.rpartition("/")[0] for path in (*added["path"].to_pylist(), *gone)}
+    keys = sorted({_key(table, folder) for folder in folders})
+    touched = _with_small_neighbours(old, _touched(old, keys, _most(table)), _most(table))
+    parts = [part for number, part in enumerate(old) if number not in touched]
+    rows = [_kept(base.read_part(old[number]), gone) for number in sorted(touched)] if base else []
+    changed = pa.concat_tables([*rows, added])
+    if changed.num_rows:
+        parts += _write_parts(location, table, changed)
+    parts.sort(key=lambda part: part.first)
+    found = Summary(location, table, version, heads, parts, checkpoint)
+    found.store()
+    return found
+
+
+def _most(table: Table) -> int:
+    return _PART_VERSIONS if table.partitions == (LAKE_VERSION,) else PART_FILES
+
+
+def _key(table: Table, folder: str) -> Key:
+    values = partition_of(table, folder)
+    return tuple(values[name] for name in table.partitions)
+
+
+def _touched(parts: Sequence[PartOfLog], keys: Sequence[Key], most: int) -> set[int]:
+    """Those that have one of the keys, or should. After a full part another begins."""
+    firsts, found = [part.first for part in parts], set[int]()
+    for key in keys:
+        number = max(0, bisect_right(firsts, key) - 1)
+        part = parts[number] if parts else None
+        if part is not None and (part.files < most or part.first <= key <= part.last):
+            found.add(number)
+    return found
+
+
+def _with_small_neighbours(parts: Sequence[PartOfLog], touched: set[int], most: int) -> set[int]:
+    """Parts of few files are joined: compaction leaves such."""
+    found = set(touched)
+    for number in touched:
+        for other in (number - 1, number + 1):
+            if 0 <= other < len(parts) and parts[other].files + parts[number].files <= most // 2:
+                found.add(other)
+    return found
+
+
+def _kept(rows: Any, gone: Collection[str]) -> Any:
+    if not gone:
+        return rows
+    return rows.filter(pa.array([path not in gone for path in rows["path"].to_pylist()], pa.bool_()))
+
+
+def _write_parts(location: Location, table: Table, rows: Any) -> Iterator[PartOfLog]:
+    paths = rows["path"].to_pylist()
+    known = {folder: _key(table, folder) for folder in {path.rpartition("/")[0] for path in paths}}
+    keys = [known[path.rpartition("/")[0]] for path in paths]
+    order = sorted(range(len(paths)), key=lambda number: (keys[number], paths[number]))
+    rows = rows.take(pa.array(order, pa.int64()))
+    begin = end = 0
+    chosen: list[Key] = []
+    for key, same in groupby(keys[number] for number in order):
+        chosen.append(key)
+        end += sum(1 for _ in same)
+        if end - begin >= _most(table):
+            yield _write_part(location, table, rows.slice(begin, end - begin), chosen)
+            begin, chosen = end, []
+    if chosen:
+        yield _write_part(location, table, rows.slice(begin, end - begin), chosen)
+
+
+def _write_part(location: Location, table: Table, rows: Any, keys: Sequence[Key]) -> PartOfLog:
+    name = f"{uuid4().hex}.parquet"
+    sink = pa.BufferOutputStream()
+    pq.write_table(rows, sink, compression="zstd", use_dictionary=False, write_statistics=False)
+    put_whole(location, sink.getvalue(), table.name, LOG, FOLDER, name)
+    columns = list(zip(*keys, strict=True))
+    least, greatest = tuple(map(min, columns)), tuple(map(max, columns))
+    return PartOfLog(name, rows.num_rows, keys[0], keys[-1], least, greatest)
+
+
+# Cleaning up
+
+
+def needless_summaries(location: Location, table: Table, oldest: int) -> list[StoredFile]:
+    """Summaries that no version from `oldest` on needs, and parts that none of the others names."""
+    files = list(location.files(table.name, LOG, FOLDER))
+    versions = sorted(version for file in files if (version := summary_version(file.path)) is not None)
+    first = max((version for version in versions if version <= oldest), default=0)
+    named_parts: set[str] = set()
+    kept = [Summary.newest(location, table)]
+    kept += [Summary.of_version(location, table, version) for version in versions if version >= first]
+    for summary in kept:
+        named_parts.update(part.name for part in (() if summary is None else summary.parts))
+    return [
+        file for file in files
+        if (file.path.endswith(".parquet") and file.path not in named_parts)
+        or ((version := summary_version(file.path)) is not None and version < first)
+    ]  # fmt: skip
+
+
+def summary_version(name: str) -> int | None:
+    head = name.partition(".")[0]
+    return int(head) if head.isdigit() and name == summary_name(int(head)) else None
