@@ -19,6 +19,7 @@ from . import (
     library,
     live,
     processes,
+    query,
     stream,
     throughput,
 )
@@ -38,6 +39,7 @@ BENCHMARKS = (
     "lake",
     "lake-cost",
     "lake-scale",
+    "query",
     "stream",
     "throughput",
     "json",
@@ -79,6 +81,7 @@ def main() -> int:
         "lake": lambda: lake.measure(options.lake),
         "lake-cost": lambda: lake_cost.measure(options.lake),
         "lake-scale": lambda: lake_scale.measure(max(options.lake, lake_scale.MESSAGES)),
+        "query": query.measure,
         "stream": stream.measure,
         "throughput": lambda: throughput.measure(capture),
         "json": lambda: processes.json_rate(capture),

@@ -103,3 +103,18 @@ def test_an_answer_leaves_nothing_behind(lake: str, tmp_path: Path) -> None:
     asked = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert asked.stdout.splitlines()[0].startswith("symbol,")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_query_by_duckdb_loads_neither_pandas_nor_kernels(lake: str) -> None:
+    """They would take longer than the answer."""
+    program = (
+        "import sys; from pregao.cli.main import main;"
+        " status = main(['query', sys.argv[2], '--lake', sys.argv[1], '--format', 'csv']);"
+        " print(status, *sorted({'pandas', 'numba', 'pyspark', 'deltalake'} & sys.modules.keys()))"
+    )
+    sql = "select count(*) as n from trades"
+    done = subprocess.run(
+        [sys.executable, "-c", program, lake, sql], capture_output=True, text=True, check=True, timeout=60
+    )
+    rows = DuckQuery(lake).run(sql).column(0)[0].as_py()
+    assert done.stdout.split() == ["n", str(rows), "0"]

@@ -81,7 +81,7 @@ def test_an_interrupt_in_a_stage_of_spark_ends_with_130_and_one_line(
     captures: Path, tmp_path: Path, step: str
 ) -> None:
     lake = tmp_path / "lake"
-    command = [*COMMAND, "build", str(captures), "--lake", str(lake)]
+    command = [*COMMAND, "build", str(captures), "--lake", str(lake), "--engine", "spark"]
     building = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )

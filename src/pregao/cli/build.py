@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from pregao.lake.build_report import Forecast
 
 _DESCRIPTION: Final = """\
-Captures of Binary UMDF to the tables of a lake, on Spark: feeds A and B merged by sequence
+Captures of Binary UMDF to the tables of a lake: feeds A and B merged by sequence
 number, every book rebuilt and compared with B3's own snapshots, gaps found and healed.
 A unit (channel or session, and trade date) whose captures are what they were is left alone; a new,
 changed one replaces its rows, a missing one only with --replace. Nothing of a trade date is
 seen before all of it is; a build that was stopped goes on with the next date.
+Spark does it; captures of up to 32 MB are built in this process, before a Java would
+have started (--engine).
 """
 _EPILOG: Final = """\
 examples:
@@ -39,6 +41,9 @@ def add_command(commands: Any) -> None:
     parser.add_argument("captures", nargs="+", metavar="CAPTURES", help="files, or folders of them")
     add_lake(parser)
     add_spark(parser)
+    parser.add_argument("--engine", choices=("auto", "inline", "spark"), default="auto",
+                        help="who builds: Spark, or this process alone (default: auto, by the size of"
+                        " the captures; Spark where --master, --archive or --conf is given)")  # fmt: skip
     parser.add_argument("--channel", type=natural, action="append", metavar="N", help="only this channel")
     parser.add_argument("--date", type=_date, action="append", metavar="D", help="only this trade date")
     parser.add_argument("--rebuild", action="store_true", help="also what has not changed")
@@ -76,14 +81,17 @@ def _interval(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     from pregao.cli.progress import Output, StepsLine
-    from pregao.jobs.build import BuildRequest, build_lake, forecast_lake, unreadable_captures
+    from pregao.jobs.build import INLINE, BuildRequest, build_lake, forecast_lake, unreadable_captures
+    from pregao.model.errors import ConfigurationError
 
     request = BuildRequest(
         args.captures, args.lake, frozenset(args.channel) if args.channel else None,
         frozenset(args.date) if args.date else None, args.rebuild, tuple(args.bars), args.config,
-        args.scratch, args.slices or None,
+        args.scratch, args.slices or None, args.engine,
         {"system": args.system, "replace": args.replace, "derive": not args.no_computed},
     )  # fmt: skip
+    if args.engine == INLINE and (args.master or args.archive or args.conf):
+        raise ConfigurationError("--master, --archive and --conf are of Spark: leave out --engine inline")
     unreadable = unreadable_captures(args.captures)
     output = Output()
     spark = {"master": args.master, "archive": args.archive, "conf": dict(args.conf)}

@@ -1,6 +1,8 @@
 """Arguments that all commands on a lake share."""
 
 import argparse
+import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +70,22 @@ def days_in_ns(text: str) -> int:
     if not 0 <= days < 100_000:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of days")
     return int(days * 86_400_000_000_000)
+
+
+class _NoPandas:
+    """Finds that there is none."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        if name == "pandas":
+            raise ModuleNotFoundError("not needed here", name=name)
+        return None
+
+
+def leave_out_pandas() -> None:
+    """For the rest of this process, which is to answer at once: Arrow imports pandas to see whether a value
+    is one of its own, which takes longer than a query. Only for commands that give nobody a frame."""
+    if "pandas" not in sys.modules:
+        sys.meta_path.insert(0, _NoPandas())
 
 
 def show(output: "Output", table: Any, chosen: str) -> None:

@@ -12,6 +12,7 @@ from pregao.cli.lake_arguments import (
     add_parser,
     add_spark,
     add_system,
+    leave_out_pandas,
     show,
     write_bytes,
 )
@@ -36,6 +37,7 @@ examples:
   pregao query "select * from quality" --lake lake --as-of 3 --format csv > quality.csv
   pregao query "select count(*) from orders" --lake s3://bucket/lake --engine spark
 """
+DUCKDB, SPARK = "duckdb", "spark"
 _FORMATS: Final = ("table", "csv", "json", "parquet", "arrow")
 
 
@@ -48,7 +50,7 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--format", choices=_FORMATS, help="default: as FILE is called, else table")
     parser.add_argument("--out", metavar="FILE", help="write there instead of stdout")
     parser.add_argument(
-        "--engine", choices=("duckdb", "spark"), help="default: duckdb; spark where --master is given"
+        "--engine", choices=(DUCKDB, SPARK), help="default: duckdb; spark where --master is given"
     )
     add_spark(parser, "of Spark (default: local[*,4])")
     parser.add_argument("--no-progress", action="store_true", help="say nothing while it works")
@@ -56,16 +58,18 @@ def add_command(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    of_spark = args.master or args.archive or args.conf
+    engine = args.engine or (SPARK if of_spark else DUCKDB)
+    if engine == DUCKDB:
+        leave_out_pandas()
     from pregao.cli.progress import Output, StepsBar
     from pregao.lake.verbs.formats import BINARY
-    from pregao.lake.verbs.query import DUCKDB, SPARK, open_query
+    from pregao.lake.verbs.query import open_query
     from pregao.model.errors import ConfigurationError
 
     chosen = _format(args)
     if chosen in BINARY and not args.out and sys.stdout.isatty():
         raise ConfigurationError(f"{chosen} is not for a terminal: give --out FILE")
-    of_spark = args.master or args.archive or args.conf
-    engine = args.engine or (SPARK if of_spark else DUCKDB)
     if engine == DUCKDB and of_spark:
         raise ConfigurationError("--master, --archive and --conf are of Spark: leave out --engine duckdb")
     output = Output()

@@ -1,10 +1,11 @@
-"""Captures to a lake, on Spark: here, or on a cluster."""
+"""Captures to a lake: on Spark, here or on a cluster; in this process where they are few."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any
+from typing import Any, Final
 
 from pregao.captures.decode import load_channel_map
 from pregao.captures.glance import EMPTY, need_readable, why_unreadable
@@ -12,13 +13,17 @@ from pregao.jobs.compiled import compiling
 from pregao.lake.build import USUAL_BARS, Builder, BuildReport, BuildSettings
 from pregao.lake.build_report import Forecast
 from pregao.lake.plan.fingerprints import find_captures
-from pregao.lake.runners import LazySparkRunner, described
+from pregao.lake.runners import InlineRunner, LazySparkRunner, Runner, described, keep_memory
 from pregao.lake.spark.failures import in_one_line, stop
 from pregao.lake.spark.session import active_session, default_settings, local_session, master_of
 from pregao.lake.store.location import Location, is_remote
 from pregao.model.errors import ConfigurationError
 
 OnProgress = Callable[[str, int, int], None]
+AUTO, INLINE, SPARK = "auto", "inline", "spark"
+INLINE_BYTES: Final = 32 << 20  # of captures: as many are built here while Spark would still be starting
+_PACKED: Final = (".gz", ".zst")
+_UNPACKED_TIMES: Final = 8  # what they come to, about
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +37,7 @@ class BuildRequest:
     config: str | None = None  # which address carries what
     scratch: str = ""
     slices: int | None = None
+    engine: str = SPARK  # or INLINE, or AUTO: by the size of the captures, unless Spark was asked for
     settings: dict[str, Any] = field(default_factory=dict)  # more of BuildSettings
 
 
@@ -87,9 +93,27 @@ def _builder(
         load_channel_map(request.config), request.scratch, request.slices, **request.settings,
     )  # fmt: skip
     location = Location(request.lake)
-    session = spark_session(on_progress, master, archive, conf, spark)
-    with session as started, in_one_line(), described("build"):
-        yield Builder(location, LazySparkRunner(started, location), settings, on_progress=on_progress)
+    asked = any((master, archive, conf, spark)) or active_session() is not None
+    spark_of = spark_session(on_progress, master, archive, conf, spark)
+    with spark_of as session, in_one_line(), described("build"):
+        runner: Runner = LazySparkRunner(session, location)
+        if request.engine == INLINE or (request.engine == AUTO and not asked and _is_small(request)):
+            keep_memory()
+            with compiling(on_progress):
+                runner = InlineRunner()
+        yield Builder(location, runner, settings, on_progress=on_progress)
+
+
+def _is_small(request: BuildRequest) -> bool:
+    """Whether Spark would take longer to start than this process to build it. Not where the user's settings
+    name a cluster, or files are in a store, whose failures Spark tries again."""
+    captures = find_captures(request.captures)
+    if is_remote(request.lake) or any(map(is_remote, captures)):
+        return False
+    if not master_of(None, default_settings()).startswith("local"):
+        return False
+    sizes = ((os.path.getsize(path), path.endswith(_PACKED)) for path in captures)
+    return sum(size * (_UNPACKED_TIMES if packed else 1) for size, packed in sizes) <= INLINE_BYTES
 
 
 @contextmanager

@@ -1,5 +1,8 @@
 """Which lake versions there are, and which version of each table belongs to them."""
 
+import json
+import posixpath
+import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -9,16 +12,15 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pregao.lake.errors import LakeDamagedError, NoLakeError, named
+from pregao.lake.errors import LakeDamagedError, NoLakeError, OldLakeError, named
 from pregao.lake.reading.conditions import Condition
 from pregao.lake.store.checkpoints import LOG
 from pregao.lake.store.deltalog import DeltaLog
-from pregao.lake.store.deltatables import check_layout
 from pregao.lake.store.files import DataFile, write_file
 from pregao.lake.store.intent import Intent, Label, read_intent
 from pregao.lake.store.livefile import LiveFile
 from pregao.lake.store.location import Location
-from pregao.lake.tables.ledger import COMMITS, INTENTS, LAKE_VERSION, LAYOUT, LAYOUT_NOW
+from pregao.lake.tables.ledger import COMMITS, INTENTS, LAKE_VERSION, LAYOUT, LAYOUT_NOW, UNITS
 from pregao.lake.tables.table import Table
 
 ABANDONED: Final = "abandoned"
@@ -226,3 +228,44 @@ def _open_intents(location: Location) -> DeltaLog | LakeDamagedError:
     except LakeDamagedError as error:
         return error
     return log
+
+
+# How the tables of a lake are laid out, and what to do with one of before.
+#
+# Layout 1 partitioned tables by trade date and channel; layout 2 does it by system, trade date and source.
+# The partition columns of a Delta table cannot be altered, so such a lake is built again from its captures.
+
+
+_MOST_FOLDERS: Final = 8
+_SOME_CAPTURES: Final = "CAPTURES"  # for the reader to fill in
+
+
+def check_layout(location: Location, log: DeltaLog) -> None:
+    """OldLakeError for a log of `commits` or `intents` that knows nothing of layouts."""
+    if log.exists and LAYOUT not in log.columns:
+        raise OldLakeError(
+            f"{location.uri}: this lake was built by an older pregao, whose tables are partitioned in another"
+            f" way; build it again beside this one: {rebuild_command(location)}"
+        )
+
+
+def rebuild_command(location: Location) -> str:
+    """With the captures that the lake was built from, where it can still say so."""
+    try:
+        captures = [shlex.quote(folder) for folder in _capture_folders(location)]
+    except (LakeDamagedError, ValueError, KeyError, TypeError):
+        captures = []
+    if not 0 < len(captures) <= _MOST_FOLDERS:
+        captures = [_SOME_CAPTURES]
+    return f"pregao build {' '.join(captures)} --lake {shlex.quote(f'{location.uri}-2')}"
+
+
+def _capture_folders(location: Location) -> list[str]:
+    """Folders of the captures of all units."""
+    found: set[str] = set()
+    for path in DeltaLog(location, UNITS).paths:
+        name = location.full(UNITS.name, path)
+        with named(name), location.filesystem.open_input_file(location.path(UNITS.name, path)) as source:
+            rows = pq.ParquetFile(source).read(columns=["inputs"]).column(0).to_pylist()
+        found |= {posixpath.dirname(each["path"]) for row in rows for each in json.loads(row)}
+    return sorted(found)

@@ -7,15 +7,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pregao.lake.build import BuildReport
 from pregao.lake.lake import Lake, Systems
 from pregao.lake.tables.catalogue import DATA_TABLES, find_table
 from pregao.lake.tables.page import unit_of
+
+if TYPE_CHECKING:
+    from pregao.lake.build_report import BuildReport  # with all kernels: a query is not to wait for them
 
 BINARY: Final = ("parquet", "arrow")
 # By the end of a file's name.
@@ -120,7 +122,7 @@ _STEPS = {
 }  # fmt: skip
 
 
-def outcome(report: BuildReport) -> list[tuple[str, str]]:
+def outcome(report: "BuildReport") -> list[tuple[str, str]]:
     """Nothing of what was left alone but how much it is."""
     lines = []
     if report.units:
@@ -137,7 +139,7 @@ def outcome(report: BuildReport) -> list[tuple[str, str]]:
     return lines
 
 
-def rates(report: BuildReport) -> str:
+def rates(report: "BuildReport") -> str:
     """Of slices, where messages are; and of all the build, which a small day spends on Spark's own."""
     messages, tasks = report.counts.get("messages", 0), report.seconds.get("tasks", 0.0)
     whole = sum(report.seconds.values())
