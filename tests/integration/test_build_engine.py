@@ -67,9 +67,9 @@ def test_packed_captures_count_for_what_they_come_to(tmp_path: Path) -> None:
     for name, size in (("a.pcap", job.INLINE_BYTES // 2), ("b.pcap.zst", job.INLINE_BYTES // 10)):
         with (tmp_path / name).open("wb") as file:
             file.truncate(size)
-    assert job._is_small(job.BuildRequest([str(tmp_path / "a.pcap")], "lake"))
-    assert not job._is_small(job.BuildRequest([str(tmp_path)], "lake"))
-    assert not job._is_small(job.BuildRequest([str(tmp_path / "a.pcap")], "s3://bucket/lake"))
+    assert job.is_small(job.BuildRequest([str(tmp_path / "a.pcap")], "lake"))
+    assert not job.is_small(job.BuildRequest([str(tmp_path)], "lake"))
+    assert not job.is_small(job.BuildRequest([str(tmp_path / "a.pcap")], "s3://bucket/lake"))
 
 
 def test_settings_of_spark_are_not_for_this_process(

@@ -68,7 +68,8 @@ class ChannelHandler:
         self._keeper = StoreKeeper(self.store, self.groups, self._catch_up)
         self.machine = ChannelMachine(channel, self._keeper, settings, numbering)
         wire, observer = open_wire(system, channel), observer or Observer()
-        self._headers, self.book_depth = wire.headers(Stream.INCREMENTAL), wire.book_depth
+        self._headers = wire.headers(Stream.INCREMENTAL)
+        self._wire = wire
         loops = {stream: wire.headers(stream) for stream in (Stream.DEFINITION, Stream.SNAPSHOT)}
         self._all_headers = (self._headers, *loops.values())
         self.definitions = DefinitionReader(
@@ -195,6 +196,9 @@ class ChannelHandler:
     def known(self, index: int) -> tuple[BookStatus, BookStatus]:
         """What is known of the book and of the statistics of an instrument."""
         return self.machine.known(index)
+
+    def book_depth(self) -> int | None:
+        return self._wire.book_depth()
 
     # Inside
 

@@ -130,6 +130,9 @@ class SessionHandler:
         table = self.machine.table
         return (HandledBook(self, index) for index in range(len(table)) if table.is_followed(index))
 
+    def book_depth(self) -> int | None:
+        return None  # orders
+
     def known(self, index: int) -> tuple[BookStatus, BookStatus]:
         return self.machine.known(index)
 

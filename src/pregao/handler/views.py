@@ -33,6 +33,9 @@ class Handler(Protocol):
 
     def known(self, index: int) -> tuple[BookStatus, BookStatus]: ...
 
+    def book_depth(self) -> int | None:
+        """How many price levels a side its feed tells of books; None: orders, or nobody has said yet."""
+
     def book(self, instrument: str | int) -> "HandledBook": ...
 
     def books(self) -> "Iterable[HandledBook]": ...

@@ -97,14 +97,14 @@ def _builder(
     spark_of = spark_session(on_progress, master, archive, conf, spark)
     with spark_of as session, in_one_line(), described("build"):
         runner: Runner = LazySparkRunner(session, location)
-        if request.engine == INLINE or (request.engine == AUTO and not asked and _is_small(request)):
+        if request.engine == INLINE or (request.engine == AUTO and not asked and is_small(request)):
             keep_memory()
             with compiling(on_progress):
                 runner = InlineRunner()
         yield Builder(location, runner, settings, on_progress=on_progress)
 
 
-def _is_small(request: BuildRequest) -> bool:
+def is_small(request: BuildRequest) -> bool:
     """Whether Spark would take longer to start than this process to build it. Not where the user's settings
     name a cluster, or files are in a store, whose failures Spark tries again."""
     captures = find_captures(request.captures)

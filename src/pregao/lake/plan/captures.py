@@ -68,8 +68,10 @@ def channel_reader(use: str, system: str, channel: int, stream: Stream, learned:
 
 def flow_headers(system: str, channel: int) -> Header:
     chosen = load_system(system)
-    return chosen.wire(channel).headers(Stream.INCREMENTAL) if isinstance(chosen, WiredSystem) else (
-        unit_headers(system)
+    return (
+        chosen.wire(channel).headers(Stream.INCREMENTAL)
+        if isinstance(chosen, WiredSystem)
+        else (unit_headers(system))
     )
 
 
