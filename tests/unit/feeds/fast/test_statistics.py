@@ -106,13 +106,13 @@ def test_a_new_session_resets_what_11_3_lists() -> None:
     told.send("5", 100, OpenCloseSettlFlag=0)
     told.send("C", MDEntrySize=3)
     told.send("v", template=10150, LastPx=Scaled(1, 0))
-    assert len(told.known().told) == 11
+    assert len(told.known().latest) == 11
     told.store.reset_statistics([0])
     left = told.known()
     assert left.closing is not None
     assert left.open_interest is not None
     assert left.volatility is not None
-    assert len(left.told) == 3
+    assert len(left.latest) == 3
 
 
 def test_what_can_be_deleted_goes() -> None:
@@ -122,8 +122,8 @@ def test_what_can_be_deleted_goes() -> None:
         told.send(letter, 100)
     told.send("3", 100, IndexSeq=1)
     told.send("v", template=10150, LastPx=Scaled(1, 0))
-    assert len(told.known().told) == 5
+    assert len(told.known().latest) == 5
     for letter in "7893":
         told.send(letter, MDUpdateAction=int(Action.DELETE))
     told.send("v", template=10150, MDUpdateAction=int(Action.DELETE))
-    assert told.known().told == {}
+    assert told.known().latest == {}
