@@ -32,6 +32,7 @@ _HOMES |= dict.fromkeys((
     "News", "OpenInterest", "OpeningPrice", "Order", "OrderAdded", "OrderChanged", "OrderDeleted",
     "PacketConflict", "PacketDamaged", "Phase", "PhaseChanged", "PregaoError", "PriceBand", "PriceKind",
     "PriceOrigin", "QuantityBand", "QueueOverflow", "QueuePosition", "Quote", "SchemaError",
+    "HistoryFilled", "MarketTotal", "RequestRefused", "SessionEnded", "SessionStarted",
     "SequenceStarted", "SequenceVersionChanged", "Session", "SettlementKind", "SettlementPrice", "Side",
     "SideDeleted", "SideLevels", "SnapshotLoopComplete", "State", "StateChanged", "StateEvent", "Statistic",
     "StreamReset", "Subscription", "TheoreticalPrice", "Top", "Trade", "TradeBusted", "TradeCondition",

@@ -37,6 +37,7 @@ from pregao.market import FeedAlive as FeedAlive
 from pregao.market import FeedSilent as FeedSilent
 from pregao.market import GapDetected as GapDetected
 from pregao.market import HighPrice as HighPrice
+from pregao.market import HistoryFilled as HistoryFilled
 from pregao.market import Imbalance as Imbalance
 from pregao.market import ImbalanceSide as ImbalanceSide
 from pregao.market import IndexValue as IndexValue
@@ -53,6 +54,7 @@ from pregao.market import LimitType as LimitType
 from pregao.market import LowPrice as LowPrice
 from pregao.market import Market as Market
 from pregao.market import MarketEvent as MarketEvent
+from pregao.market import MarketTotal as MarketTotal
 from pregao.market import Midpoint as Midpoint
 from pregao.market import MissingExtraError as MissingExtraError
 from pregao.market import News as News
@@ -74,10 +76,13 @@ from pregao.market import QuantityBand as QuantityBand
 from pregao.market import QueueOverflow as QueueOverflow
 from pregao.market import QueuePosition as QueuePosition
 from pregao.market import Quote as Quote
+from pregao.market import RequestRefused as RequestRefused
 from pregao.market import SchemaError as SchemaError
 from pregao.market import SequenceStarted as SequenceStarted
 from pregao.market import SequenceVersionChanged as SequenceVersionChanged
 from pregao.market import Session as Session
+from pregao.market import SessionEnded as SessionEnded
+from pregao.market import SessionStarted as SessionStarted
 from pregao.market import SettlementKind as SettlementKind
 from pregao.market import SettlementPrice as SettlementPrice
 from pregao.market import Side as Side

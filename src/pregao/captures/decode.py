@@ -142,10 +142,19 @@ class CaptureDecoder:
         counts = CaptureCounts(path)
         with open_capture(path) as source:
             self.counts.append(counts)
-            reader = _FileReader(path, source, self, counts, part)
-            for item in reader.items():
+            items = self._items(path, source, counts, part)
+            for item in items:
                 counts.findings += isinstance(item, Finding)
                 yield item
+
+    def _items(
+        self, path: str, source: CaptureSource, counts: CaptureCounts, part: "CapturePart | None"
+    ) -> Iterator[DecodedPacket | Finding]:
+        if getattr(self.decoder, "over_tcp", False):
+            from pregao.captures.sessions import SessionFileReader
+
+            return SessionFileReader(path, source, self.decoder, counts).items()
+        return _FileReader(path, source, self, counts, part).items()
 
     def decode(self, payload: memoryview, flow: Hashable = None) -> Sequence[DecodedUnit]:
         return self.decoder.decode(payload, flow)

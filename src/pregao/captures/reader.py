@@ -41,8 +41,8 @@ class Source(Protocol):
 class CaptureReader:
     """One pass over one capture, a datagram at a time, without arrays."""
 
-    def __init__(self, file: str) -> None:
-        self.file, self.reader = file, DatagramReader()
+    def __init__(self, file: str, reader: DatagramReader | None = None) -> None:
+        self.file, self.reader = file, reader or DatagramReader()
 
     def read(
         self, source: Source, window_size: int = WINDOW_SIZE

@@ -14,7 +14,7 @@ from pregao.feeds.registry import DEFAULT
 
 if TYPE_CHECKING:
     from pregao.market.health import MarketHealth
-    from pregao.market.packets import PacketSource
+    from pregao.market.sessions import MarketSource
 
 OK, DAMAGED = 0, 1
 _MOST_FINDINGS: Final = 10
@@ -50,7 +50,9 @@ def add_command(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("captures", nargs="*", metavar="CAPTURE", help="files or folders; none: multicast")
-    parser.add_argument("--config", metavar="TOML", help="channels: which group is which stream")
+    parser.add_argument(
+        "--config", metavar="TOML", help="channels: which group is which stream; or a session file"
+    )
     parser.add_argument(
         "--channel", type=int, action="append", metavar="N", help="only this channel; may be given repeatedly"
     )
@@ -111,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
             return OK
 
 
-def _tell_findings(packets: "PacketSource") -> int:
+def _tell_findings(packets: "MarketSource") -> int:
     """What was wrong in captures, once they have been read."""
     count: int = getattr(packets, "findings", 0)
     if not packets.ended or not count:
@@ -123,7 +125,7 @@ def _tell_findings(packets: "PacketSource") -> int:
     return DAMAGED
 
 
-def _complain_of_absent(packets: "PacketSource") -> None:
+def _complain_of_absent(packets: "MarketSource") -> None:
     """Captures can only say at their end that a channel is not in them."""
     absent = getattr(packets, "absent", [])
     if packets.ended and absent:
@@ -154,7 +156,7 @@ def stop_on_signals() -> Iterator[Event]:
             signal.signal(number, handler)
 
 
-def _packets(args: argparse.Namespace, on_screen: bool) -> "PacketSource":
+def _packets(args: argparse.Namespace, on_screen: bool) -> "MarketSource":
     if args.captures:
         from pregao.captures.glance import need_readable
         from pregao.market.replayed import ReplayedPackets, captures_in
@@ -172,7 +174,12 @@ def _packets(args: argparse.Namespace, on_screen: bool) -> "PacketSource":
     from pregao.captures.subscriptions import load_subscriptions
     from pregao.market.live import LivePackets
     from pregao.market.replaying import open_replayer
+    from pregao.market.sessions import open_session, session_system_of
 
+    if session_system_of(args.config) is not None:
+        sys.stderr.write(f"pregao: listening to the session of {args.config}\n")
+        sys.stderr.flush()
+        return open_session(args.config, [symbol.upper() for symbol in args.symbol])
     channels = frozenset(args.channel or ())
     subscriptions = load_subscriptions(args.config, channels, args.interface, args.system)
     numbers = ", ".join(map(str, sorted({each.id.channel or 0 for each in subscriptions})))
@@ -181,7 +188,7 @@ def _packets(args: argparse.Namespace, on_screen: bool) -> "PacketSource":
     return LivePackets(subscriptions, replayer=open_replayer(args.config, args.system))
 
 
-def _screen(args: argparse.Namespace, packets: "PacketSource", symbols: list[str], stop: Event) -> None:
+def _screen(args: argparse.Namespace, packets: "MarketSource", symbols: list[str], stop: Event) -> None:
     from pregao.cli.listening.lines import Keys
     from pregao.cli.listening.screen import Screen
     from pregao.market.watch import Watch
@@ -191,7 +198,7 @@ def _screen(args: argparse.Namespace, packets: "PacketSource", symbols: list[str
         Screen(watch, symbols, args.depth).run(stop, keys, tick)
 
 
-def _lines(args: argparse.Namespace, packets: "PacketSource", symbols: list[str], stop: Event) -> None:
+def _lines(args: argparse.Namespace, packets: "MarketSource", symbols: list[str], stop: Event) -> None:
     from pregao.cli.listening.lines import Lines
     from pregao.cli.progress import Output
     from pregao.market import Market

@@ -45,7 +45,9 @@ def add_command(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where to write")
-    parser.add_argument("--config", metavar="TOML", help="channels: which group is which stream")
+    parser.add_argument(
+        "--config", metavar="TOML", help="channels: which group is which stream; or a session file"
+    )
     parser.add_argument("--channel", type=int, action="append", metavar="N", help="only this channel")
     parser.add_argument("--interface", metavar="IP", help="for streams whose configuration names none")
     parser.add_argument("--system", metavar="S", help="without streams that are said to be of another")
@@ -82,7 +84,10 @@ def _with_unit(text: str, units: dict[str, int]) -> int:
 def run(args: argparse.Namespace) -> int:
     from pregao.captures.record import record, repair_recordings
     from pregao.captures.subscriptions import load_subscriptions
+    from pregao.market.sessions import session_system_of
 
+    if session_system_of(args.config) is not None:
+        return _session(args)
     channels = frozenset(args.channel or ())
     subscriptions = load_subscriptions(args.config, channels, args.interface, args.system)
     settings = _settings(args)
@@ -97,6 +102,29 @@ def run(args: argparse.Namespace) -> int:
     with HealthLine(sys.stderr, enabled=not args.no_progress) as line:
         health = record(subscriptions, settings, stop, line.watch(stop, args.duration))
     _talk(summary(health))
+    return 0
+
+
+def _session(args: argparse.Namespace) -> int:
+    """A journal of a session: what passes over it, inflated, both ways."""
+    from pregao.captures.record import repair_recordings
+    from pregao.market.sessions import record_session
+
+    settings = _settings(args)
+    for repair in repair_recordings(settings):
+        packets = f", {repair.packets:,} packets" if repair.packets else ""
+        _talk(f"{repair.part}: {repair.outcome.value}{packets}")
+    stop = Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    _talk(f"recording the session of {args.config} to {args.out}")
+    journal, status = record_session(args.config, settings, stop, args.duration)
+    counters = status.counters
+    _talk(
+        f"{counters['messages']:,} messages, {amount(counters['inflated_bytes'])} in"
+        f" {amount(counters['received_bytes'])} received, {amount(journal.bytes)} written,"
+        f" {len(journal.files)} files, {counters['losses']} losses of the connection"
+    )
     return 0
 
 

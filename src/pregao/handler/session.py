@@ -16,6 +16,15 @@ import numpy as np
 
 from pregao.books.store import BookStore
 from pregao.feeds.port import Reading, SessionMessage, SessionSystem, UnitReader, WholePackets
+from pregao.feeds.session_port import (
+    HistoryFilled,
+    InstrumentsListed,
+    RequestRefused,
+    SessionBegun,
+    SessionEvent,
+    SessionLost,
+    SnapshotsTaken,
+)
 from pregao.handler.groups import Groups
 from pregao.handler.incremental import IncrementalReader
 from pregao.handler.instruments import DefinitionReader, Instruments
@@ -81,19 +90,34 @@ class SessionHandler:
 
     # The session
 
-    def begin(self, now_ns: int) -> list[Event]:
+    def begin(self, now_ns: int, endpoint: str = "server", epoch: int = 1) -> list[Event]:
         self._now_ns = now_ns
-        self.machine.begin()
+        self.machine.begin(endpoint, epoch)
         return self.machine.take_events()
 
-    def lose(self, now_ns: int) -> list[Event]:
+    def lose(self, now_ns: int, endpoint: str = "server", reason: str = "") -> list[Event]:
         self._now_ns = now_ns
-        self.machine.lose()
+        self.machine.lose(endpoint, reason)
         return self.machine.take_events()
 
-    def snapshots_are_whole(self) -> list[Event]:
-        """All that was asked for at the beginning has come."""
-        self.machine.snapshots_are_whole()
+    def on_session(self, event: SessionEvent, now_ns: int) -> list[Event]:
+        """What a client tells beside messages (`feeds.session_port`)."""
+        match event:
+            case SessionBegun():
+                return self.begin(now_ns, event.endpoint, event.epoch)
+            case SessionLost():
+                return self.lose(now_ns, event.endpoint, event.reason)
+            case InstrumentsListed():
+                self.machine.list_is_whole()
+            case SnapshotsTaken():
+                if event.is_last:
+                    self.machine.snapshots_are_whole()
+            case RequestRefused():
+                self.machine.on_refused(event.request, event.reason)
+            case HistoryFilled():
+                self.machine.on_history(event.security_id, event.first, event.last, whole=event.whole)
+            case _:
+                pass
         return self.machine.take_events()
 
     def take(self, messages: Sequence[SessionMessage], now_ns: int) -> list[Event]:
@@ -252,10 +276,6 @@ class SessionHandler:
             on_totals = getattr(self._observer, "on_totals", None)
             if told and on_totals is not None:
                 on_totals(told)
-
-    def list_is_whole(self) -> None:
-        """All instruments are listed."""
-        self.machine.list_is_whole()
 
 
 def _kept_apart(rows: Rows) -> Any:

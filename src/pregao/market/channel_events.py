@@ -173,6 +173,38 @@ class TradeDateChanged(e.TradeDateChanged):
     stream_position: int = 0
 
 
+@record
+class SessionStarted(e.SessionStarted):
+    symbol: str | None = None
+    time_ns: int = 0
+    stream_position: int = 0
+
+
+@record
+class SessionEnded(e.SessionEnded):
+    symbol: str | None = None
+    time_ns: int = 0
+    stream_position: int = 0
+
+
+@record
+class RequestRefused(e.RequestRefused):
+    symbol: str | None = None
+    time_ns: int = 0
+    stream_position: int = 0
+
+
+@record
+class HistoryFilled(e.HistoryFilled):
+    channel: int = 0
+    symbol: str | None = None
+    time_ns: int = 0
+    stream_position: int = 0
+
+    def __str__(self) -> str:
+        return _with_symbol(e.HistoryFilled.__str__(self), self.security_id, self.symbol)
+
+
 def _with_symbol(line: str, security_id: int, symbol: str | None) -> str:
     return line if symbol is None else line.replace(f"instrument {security_id}", printable(symbol))
 
@@ -182,6 +214,7 @@ ChannelEvent = (
     | ChannelWasCleared | FeedSilent | FeedAlive | ChannelSilent | FailedOver | InstrumentsUnverified
     | InstrumentStale | InstrumentHealed | QueueOverflow | DefinitionsComplete | SnapshotLoopComplete
     | ChannelReady | JoinStream | LeaveStream | TradeDateChanged | UnitsWanted
+    | SessionStarted | SessionEnded | RequestRefused | HistoryFilled
 )  # fmt: skip
 
 

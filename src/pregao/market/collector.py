@@ -10,15 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pregao.books import layout as t
-from pregao.handler.handler import ChannelHandler
 from pregao.handler.instruments import SymbolInterest
 from pregao.handler.keeper import Observer
+from pregao.handler.views import Handler
 from pregao.market import making
 from pregao.market.channel_events import ChannelEvent, channel_event, position_of
-from pregao.market.events import BookStatusChanged, Definition, Depth, News, Quote
+from pregao.market.events import BookStatusChanged, Definition, Depth, MarketTotal, News, Quote
 from pregao.market.health import BookStatuses
 from pregao.market.making import ALWAYS, MAKERS, ORDERS, STATISTICS, RowEvent, Scene, Symbols
 from pregao.model.errors import ConfigurationError
+from pregao.model.events import MarketTotal as WholeTotal
 from pregao.model.events import News as WholeNews
 from pregao.model.instruments import Instrument
 from pregao.model.market import DefinitionAction
@@ -66,7 +67,7 @@ class WantedEvents:
         return wanted
 
 
-MarketEvent = RowEvent | Quote | Depth | BookStatusChanged | News | Definition | ChannelEvent
+MarketEvent = RowEvent | Quote | Depth | BookStatusChanged | News | Definition | MarketTotal | ChannelEvent
 
 _PLACE: Final = struct.Struct(f"<{INDEX}xH{AT - INDEX - 2}xq").unpack_from  # of a row: index, then at
 _QUOTE_PLACE: Final = struct.Struct(f"<{t.QUOTE_AT}xq{t.QUOTE_INDEX - 16}xH").unpack_from  # at, then index
@@ -103,7 +104,7 @@ class Collector(Observer):
         self._touched: set[int] = set()
         self._stirred = False
 
-    def attach(self, handler: ChannelHandler) -> None:
+    def attach(self, handler: Handler) -> None:
         self._handler, self._statuses = handler, BookStatuses(handler)
         self._scene = Scene(handler.channel, Symbols())
         if self._wanted.depth:
@@ -187,6 +188,17 @@ class Collector(Observer):
                 news.source, news.language, news.url, news.complete,
             )
         )  # fmt: skip
+
+    def on_totals(self, totals: Sequence[WholeTotal]) -> None:
+        """Of sessions: a market as a whole."""
+        channel, _, _, position = self._here(None)
+        self._out += [
+            MarketTotal(
+                channel, None, each.time_ns, position, each.symbol, each.amount, each.volume, each.trades,
+                each.groups,
+            )
+            for each in totals
+        ]  # fmt: skip
 
     # Inside
 

@@ -173,6 +173,23 @@ class PhaseChanged(LibraryEvent):
 
 
 @record
+class MarketTotal(LibraryEvent):
+    """What a market has traded so far, as the exchange adds it up. `amount` is money in ten-thousandths;
+    `groups` are the security groups, or the index, that it is of, where that was told. Its own name is
+    `name`: it is no instrument."""
+
+    symbol: None
+    name: str
+    amount: int
+    volume: int
+    trades: int
+    groups: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"total {printable(self.name)}: {self.trades} trades, volume {self.volume}"
+
+
+@record
 class News(LibraryEvent):
     """A news text; the feed cuts it into parts (5.8). Not `complete`: some of them never came."""
 

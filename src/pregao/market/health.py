@@ -7,7 +7,9 @@ from typing import Final
 
 import numpy as np
 
+from pregao.feeds.session_port import SessionStatus
 from pregao.handler.handler import ChannelHandler
+from pregao.handler.views import Handler
 from pregao.market.live import Reception
 from pregao.market.times import FeedTimes, Race, Spread
 from pregao.model.streams import Feed
@@ -63,6 +65,7 @@ class MarketHealth:
     findings: int  # what was wrong with captures
     channels: tuple[ChannelHealth, ...]
     reception: Reception | None  # None: from captures
+    sessions: tuple[SessionStatus, ...] = ()
 
     @property
     def whole(self) -> bool:
@@ -70,6 +73,24 @@ class MarketHealth:
 
 
 def channel_health(handler: ChannelHandler, times: FeedTimes, now_ns: int) -> ChannelHealth:
+    counters = {
+        "events_without_end": handler.incremental.forced,
+        "recovery_packets_ignored": handler.ignored,
+        "damaged_snapshots": handler.snapshots.damaged,
+        "damaged_definitions": handler.definitions.damaged,
+    }
+    feeds = tuple(_feed_health(handler, feed, times, now_ns) for feed in FEEDS)
+    return _health(handler, counters, feeds, times.race(handler.channel))
+
+
+def session_health(handler: Handler) -> ChannelHealth:
+    """Books of a session: it has no feeds."""
+    return _health(handler, {}, (), None)
+
+
+def _health(
+    handler: Handler, counters: dict[str, int], feeds: tuple[FeedHealth, ...], race: Race | None
+) -> ChannelHealth:
     machine = handler.machine
     sync = machine.table.sync
     sync = sync[sync["marks"] & int(Mark.IGNORED) == 0]  # those deleted are nobody's concern
@@ -77,20 +98,13 @@ def channel_health(handler: ChannelHandler, times: FeedTimes, now_ns: int) -> Ch
     # As `ChannelMachine.known` has it: nothing is heard, or a snapshot is ahead of the stream.
     doubtful = sync["covered"] > machine.at if not machine.sites.silent else np.ones(len(sync), np.bool_)
     known[doubtful] = np.minimum(known[doubtful], int(BookStatus.UNVERIFIED))
-    counters = machine.counters.as_dict() | {
-        "rows": handler.incremental.rows,
-        "events_without_end": handler.incremental.forced,
-        "recovery_packets_ignored": handler.ignored,
-        "damaged_snapshots": handler.snapshots.damaged,
-        "damaged_definitions": handler.definitions.damaged,
-    }
     return ChannelHealth(
         channel=handler.channel,
         state=machine.state,
         ready=machine.ready,
-        silent=machine.sites.silent,
+        silent=machine.sites.silent or machine.state is ChannelState.SILENT,
         site=machine.sites.active,
-        version=machine.arbiter.version,
+        version=machine.at >> 32 if not feeds else machine.arbiter.version,
         number=number_of(machine.at),
         instruments=len(sync),
         clean=int((known == BookStatus.CLEAN).sum()),
@@ -98,9 +112,9 @@ def channel_health(handler: ChannelHandler, times: FeedTimes, now_ns: int) -> Ch
         stale=int((known == BookStatus.STALE).sum()),
         held_rows=int(sync["held"].sum()),
         waiting_packets=machine.arbiter.held,
-        feeds=tuple(_feed_health(handler, feed, times, now_ns) for feed in FEEDS),
-        counters=counters,
-        race=times.race(handler.channel),
+        feeds=feeds,
+        counters=machine.counters.as_dict() | {"rows": handler.incremental.rows} | counters,
+        race=race,
     )
 
 
@@ -125,7 +139,7 @@ Indexes = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
 class BookStatuses:
-    def __init__(self, handler: "ChannelHandler") -> None:
+    def __init__(self, handler: Handler) -> None:
         self._machine = handler.machine
         self._told: Statuses = np.full(64, _NEVER_TOLD, np.uint8)
         self._count = 0  # of instruments that were looked at

@@ -38,6 +38,7 @@ from pregao.market.names import (
 from pregao.market.packets import PacketSource
 from pregao.market.replayed import ReplayedPackets, captures_in
 from pregao.market.replaying import open_replayer
+from pregao.market.sessions import SessionChannels, SessionPackets, open_session, session_system_of
 from pregao.model.packets import PacketBatch
 from pregao.recovery.policy import ChannelSettings
 
@@ -58,7 +59,7 @@ class Market:
 
     def __init__(
         self,
-        packets: PacketSource,
+        packets: PacketSource | SessionPackets,
         *,
         symbols: Collection[str] = (),
         orders: bool = False,
@@ -76,10 +77,16 @@ class Market:
         self._subscribers = Subscribers()
         self._is_quiet = False
         self._take_rows: TakeRows | None = None
-        self._channels = Channels(
-            packets, self._observe, exact=exact, quotes=quotes, whole_events=whole_events, settings=settings,
-            system=system,
-        )  # fmt: skip
+        self._channels: Channels | SessionChannels
+        if isinstance(packets, SessionPackets):
+            self._channels = SessionChannels(
+                packets, self._observe, exact=exact, quotes=quotes, settings=settings
+            )
+        else:
+            self._channels = Channels(
+                packets, self._observe, exact=exact, quotes=quotes, whole_events=whole_events,
+                settings=settings, system=system,
+            )  # fmt: skip
         self._told: deque[MarketEvent] = deque()
         self._left: Iterator[None] = iter(())  # of a batch that was not taken to its end
         self._arriving: asyncio.Future[PacketBatch | None] | None = None
@@ -132,9 +139,14 @@ class Market:
         system: str = DEFAULT,
     ) -> Self:
         """Multicast, as a channel configuration says, with its replayer if there is one; without a
-        configuration, `pregao exchange` on this machine."""
-        subscriptions = load_subscriptions(config, channels, interface, system)
-        packets = LivePackets(subscriptions, replayer=open_replayer(config, system))
+        configuration, `pregao exchange` on this machine. Or a session, where the file names a system of
+        sessions (`system = "conflated"`)."""
+        packets: LivePackets | SessionPackets
+        if config is not None and session_system_of(config) is not None:
+            packets = open_session(config, symbols)
+        else:
+            subscriptions = load_subscriptions(config, channels, interface, system)
+            packets = LivePackets(subscriptions, replayer=open_replayer(config, system))
         return cls(
             packets, symbols=symbols, orders=orders, quotes=quotes, statistics=statistics, depth=depth,
             exact=exact, whole_events=whole_events, settings=settings, system=system,

@@ -9,6 +9,7 @@ from typing import Final, Self
 
 from aiohttp import web
 
+from pregao.feeds.session_port import SessionStatus
 from pregao.io.bounded_http import (
     Connections,
     ServerLimits,
@@ -79,11 +80,40 @@ def exposition(health: MarketHealth) -> str:
     out.counter("pregao_capture_findings", "What was wrong in captures", health.findings)
     for channel in health.channels:
         _channel(out, channel)
+    for session in health.sessions:
+        _session(out, session)
         for feed in channel.feeds:
             _feed(out, channel.channel, feed)
     if health.reception is not None:
         _reception(out, health.reception)
     return out.text()
+
+
+_SESSION_COUNTERS: Final = {
+    "connections": "Connections that were made",
+    "failed_connections": "Connections that could not be made, or were refused at logon",
+    "losses": "Sessions that were lost",
+    "messages": "Application messages received",
+    "received_bytes": "Bytes received, compressed",
+    "inflated_bytes": "Bytes received, inflated",
+    "gaps": "Gaps in the numbers of messages",
+    "resends": "Messages that came again because they were asked for",
+    "garbled": "Bytes that were no message",
+    "refused": "Requests that the server refused",
+    "history_entries": "Trades and index values that were filled in",
+}
+
+
+def _session(out: Families, session: SessionStatus) -> None:
+    labels = {"session": session.name, "system": session.system}
+    out.gauge("pregao_session_live", "1 while logged on", int(session.is_live), **labels)
+    out.gauge(
+        "pregao_session_lag_seconds", "From sending to arrival of the last message, by both clocks",
+        session.counters["lag_ns"] / _SECOND, **labels,
+    )  # fmt: skip
+    out.gauge("pregao_session_awaited", "Requests that are not answered", session.awaited, **labels)
+    for name, help_text in _SESSION_COUNTERS.items():
+        out.counter(f"pregao_session_{name}", help_text, session.counters[name], **labels)
 
 
 def _channel(out: Families, health: ChannelHealth) -> None:

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping
 from difflib import get_close_matches
 
-from pregao.handler.handler import ChannelHandler
-from pregao.handler.views import HandledBook
+from pregao.handler.views import HandledBook, Handler
 from pregao.market.collector import MarketEvent
 from pregao.model.errors import PregaoError
 
@@ -21,7 +20,7 @@ class AmbiguousSymbolError(UnknownInstrumentError):
 
 
 def find_book(
-    handlers: Mapping[int, ChannelHandler],
+    handlers: Mapping[int, Handler],
     instrument: str | int,
     channel: int | None,
     chosen: Collection[str] | None = None,
@@ -45,7 +44,7 @@ def not_chosen(symbol: str, chosen: Collection[str]) -> str:
     return f"{symbol} is not among the symbols that were chosen ({kept}): no book is kept of it"
 
 
-def _book_of(handler: ChannelHandler, instrument: str | int) -> HandledBook | None:
+def _book_of(handler: Handler, instrument: str | int) -> HandledBook | None:
     try:
         return handler.book(instrument)
     except KeyError:
@@ -53,8 +52,8 @@ def _book_of(handler: ChannelHandler, instrument: str | int) -> HandledBook | No
 
 
 def _unknown(
-    handlers: Mapping[int, ChannelHandler],
-    searched: Iterable[ChannelHandler],
+    handlers: Mapping[int, Handler],
+    searched: Iterable[Handler],
     instrument: str | int,
     channel: int | None,
 ) -> str:

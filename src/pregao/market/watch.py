@@ -19,6 +19,7 @@ from pregao.market.health import MarketHealth
 from pregao.market.making import Scene, Symbols, bust, trade
 from pregao.market.names import find_book
 from pregao.market.packets import PacketSource
+from pregao.market.sessions import SessionChannels, SessionPackets
 from pregao.model.events import News
 from pregao.model.rows import ROW_SIZE, Kind, Rows
 from pregao.recovery import events as e
@@ -66,7 +67,7 @@ _MANY: Final = 3
 _LOOKED_AT: Final = 200  # books, for one to begin with: a channel may have tens of thousands
 _ALARMING: Final = (
     e.GapDetected, e.PacketConflict, e.PacketDamaged, e.FeedSilent, e.ChannelSilent, e.FailedOver,
-    e.InstrumentsUnverified, e.InstrumentStale, e.QueueOverflow,
+    e.InstrumentsUnverified, e.InstrumentStale, e.QueueOverflow, e.SessionEnded, e.RequestRefused,
 )  # fmt: skip
 # What a start brings by the hundred, or what is of interest to machines only.
 _UNINTERESTING: Final = (e.JoinStream, e.LeaveStream, e.SnapshotLoopComplete)
@@ -104,12 +105,20 @@ class _WatchedTape(Tape):
 
 class Watch:
     def __init__(
-        self, packets: PacketSource, settings: ChannelSettings | None = None, *, system: str = DEFAULT
+        self,
+        packets: PacketSource | SessionPackets,
+        settings: ChannelSettings | None = None,
+        *,
+        system: str = DEFAULT,
     ) -> None:
         self.packets = packets
         self.notices: deque[Notice] = deque(maxlen=_KEPT)
         self._tapes: dict[int, Tape] = {}
-        self._channels = Channels(packets, self._observe, quotes=False, settings=settings, system=system)
+        self._channels: Channels | SessionChannels
+        if isinstance(packets, SessionPackets):
+            self._channels = SessionChannels(packets, self._observe, quotes=False, settings=settings)
+        else:
+            self._channels = Channels(packets, self._observe, quotes=False, settings=settings, system=system)
         if packets.speed is None:
             for _, events in self._channels.start():
                 self._take(events)

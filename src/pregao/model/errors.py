@@ -35,6 +35,9 @@ class Fault(IntEnum):
     FRAGMENT_OVERLAP = 10
     FRAGMENT_TOO_LARGE = 11
     FRAGMENT_LOST = 12  # a datagram whose other fragments never came
+    TCP_TRUNCATED = 14
+    TCP_BYTES_MISSING = 15  # of a connection: the capture does not have them
+    TCP_BEGUN_BEFORE = 16  # a compressed connection whose beginning the capture does not have
     NOT_A_CAPTURE = 13  # the first bytes are no pcap or pcapng header
 
     # The packet: 6.5.5.1.

@@ -306,9 +306,61 @@ class TradeDateChanged:
         return f"channel {self.channel}: trade date {self.before} → {self.trade_date}"
 
 
+@record
+class SessionStarted:
+    """Logged on to a server of the session; `epoch` counts how often."""
+
+    channel: int
+    endpoint: str
+    epoch: int
+
+    def __str__(self) -> str:
+        return f"logged on to the {self.endpoint}, for the {self.epoch}. time"
+
+
+@record
+class SessionEnded:
+    """The connection is gone, or could not be made. Books are stale until their next snapshot."""
+
+    channel: int
+    endpoint: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"the session with the {self.endpoint} is over: {self.reason}"
+
+
+@record
+class RequestRefused:
+    """What a server of a session does not give."""
+
+    channel: int
+    request: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.request} was refused: {self.reason}"
+
+
+@record
+class HistoryFilled:
+    """Trades, or index values, that a session missed have come, from a number to another; not `whole`: some
+    could not be had."""
+
+    security_id: int
+    first_id: int
+    last_id: int
+    whole: bool
+
+    def __str__(self) -> str:
+        end = "" if self.whole else ", not all of them"
+        return f"instrument {self.security_id}: {self.first_id} to {self.last_id} were filled in{end}"
+
+
 Event = (
     GapDetected | PacketConflict | PacketDamaged | SequenceStarted | SequenceVersionChanged | StreamReset
     | ChannelWasCleared | FeedSilent | FeedAlive | ChannelSilent | FailedOver | InstrumentsUnverified
     | InstrumentStale | InstrumentHealed | QueueOverflow | DefinitionsComplete | SnapshotLoopComplete
     | ChannelReady | JoinStream | LeaveStream | TradeDateChanged | UnitsWanted
+    | SessionStarted | SessionEnded | RequestRefused | HistoryFilled
 )  # fmt: skip

@@ -10,7 +10,17 @@ import numpy as np
 
 from pregao.model.numbering import InstrumentNumbers
 from pregao.recovery.channel import ChannelMachine
-from pregao.recovery.events import ChannelReady, DefinitionsComplete, DoubtReason, Healer, InstrumentHealed
+from pregao.recovery.events import (
+    ChannelReady,
+    DefinitionsComplete,
+    DoubtReason,
+    Healer,
+    HistoryFilled,
+    InstrumentHealed,
+    RequestRefused,
+    SessionEnded,
+    SessionStarted,
+)
 from pregao.recovery.held import Keeper, SnapshotHeader
 from pregao.recovery.instruments import BookStatus, Mark
 from pregao.recovery.policy import ChannelSettings
@@ -33,8 +43,8 @@ class SessionMachine(ChannelMachine):
         super().__init__(channel, keeper, settings, numbering)
         self._place = _NOWHERE
         self._keeper = keeper
-        self._is_on = self._is_ready = False
-        self._has_list = False
+        self._is_on = self._is_ready = self._has_list = False
+        self._suspects: list[int] = []
         self.retold: dict[int, int] = {}  # books that are being told again after 269=J, and since when
 
     @property
@@ -62,15 +72,19 @@ class SessionMachine(ChannelMachine):
 
     # The session
 
-    def begin(self) -> None:
+    def begin(self, endpoint: str, epoch: int) -> None:
         """Logged on: nothing is known but what this session will tell."""
         self._is_on = True
+        self._events.append(SessionStarted(self.channel, endpoint, epoch))
 
     def advance(self, at: int) -> None:
         self._place = at
 
-    def lose(self) -> None:
+    def lose(self, endpoint: str, reason: str) -> None:
         """The session is gone: no book is to be believed until its next snapshot."""
+        self._events.append(SessionEnded(self.channel, endpoint, reason))
+        if not self._is_on:
+            return
         self._is_on = self._has_list = self._is_ready = False
         self.retold.clear()
         self._keeper.catch_up()
@@ -97,6 +111,12 @@ class SessionMachine(ChannelMachine):
             self._is_ready = True
             self._events.append(ChannelReady(self.channel, len(self.table), self.table.unclean_count))
 
+    def on_refused(self, request: str, reason: str) -> None:
+        self._events.append(RequestRefused(self.channel, request, reason))
+
+    def on_history(self, security_id: int, first: int, last: int, *, whole: bool) -> None:
+        self._events.append(HistoryFilled(security_id, first, last, whole))
+
     # Books that are told again
 
     def tell_again(self, security_id: int, now_ns: int) -> None:
@@ -121,6 +141,15 @@ class SessionMachine(ChannelMachine):
             self._events.append(event)
 
     # What is wrong
+
+    def on_suspect(self, index: int, at: int) -> None:
+        super().on_suspect(index, at)
+        self._suspects.append(self.table.security_ids[index])
+
+    def take_suspects(self) -> list[int]:
+        """Instruments whose books are wrong, since the last time: their snapshots are wanted."""
+        suspects, self._suspects = self._suspects, []
+        return suspects
 
     def suspect(self, security_id: int, at: int) -> None:
         """An update of its book could not be read."""

@@ -9,6 +9,7 @@ from pregao.books.views import Anomaly, Level
 from pregao.feeds.conflated.kernel_reader import KernelReader
 from pregao.feeds.conflated.system import CONFLATED
 from pregao.feeds.port import SessionMessage
+from pregao.feeds.session_port import InstrumentsListed, SnapshotsTaken
 from pregao.handler.keeper import Observer
 from pregao.handler.session import RETOLD_NS, SessionHandler
 from pregao.model.market import Phase, Side, State
@@ -56,7 +57,7 @@ class Session:
         self.number, self.epoch, self.now_ns = 0, 1, NOW
         self.handler.begin(NOW)
         self.tell(message(b"y", {146: [{**DEFINITION, 980: "M"}]}))
-        self.handler.list_is_whole()
+        self.handler.on_session(InstrumentsListed(1), NOW)
 
     def tell(self, *messages: bytes):
         units = []
@@ -177,10 +178,10 @@ def test_a_book_that_is_told_again_in_silence_is_believed_after_two_ticks(sessio
 
 def test_a_lost_session_makes_all_books_stale_until_their_snapshots(session):
     session.tell(snapshot(bid(1, b"10", 5)))
-    session.handler.snapshots_are_whole()
+    session.handler.on_session(SnapshotsTaken("M1", 1, True), NOW)
     assert session.handler.machine.state is ChannelState.LIVE
     events = session.handler.lose(NOW + 1)
-    assert [event.reason for event in events] == [DoubtReason.SESSION_LOST]
+    assert [event.reason for event in events] == ["", DoubtReason.SESSION_LOST]
     assert session.book.status is BookStatus.STALE
     assert session.handler.machine.state is ChannelState.SILENT
     session.epoch, session.number = 2, 0

@@ -17,6 +17,8 @@ class Skip(IntEnum):
     NON_IP = 241
     NON_UDP = 242
     FRAGMENT_PENDING = 243  # kept until the other fragments of its datagram come
+    NON_TCP = 244  # where sessions are looked for
+    SEGMENT = 245  # one of a TCP connection: see `tcp`
 
 
 @dataclass(slots=True)

@@ -104,7 +104,7 @@ def udp_datagram(
     pseudo = addresses + struct.pack(">II", length, PROTOCOL_UDP)
     header = struct.pack(">HHH", src_port, dst_port, length)
     # Zero would mean that there is no checksum.
-    check = _checksum(pseudo + header + b"\0\0" + payload) or 0xFFFF
+    check = checksum(pseudo + header + b"\0\0" + payload) or 0xFFFF
     return header + struct.pack(">H", check) + payload
 
 
@@ -129,7 +129,7 @@ def ipv4_packet(
     total = header + len(payload)
     before = struct.pack(">BBHHHBB", 0x40 | header // 4, 0, total, identification, flags, _TTL, protocol)
     after = struct.pack(">II", src, dst) + options
-    return before + struct.pack(">H", _checksum(before + after)) + after + payload
+    return before + struct.pack(">H", checksum(before + after)) + after + payload
 
 
 def ipv6_packet(payload: bytes, src: int, dst: int, *, next_header: int = PROTOCOL_UDP) -> bytes:
@@ -155,7 +155,7 @@ def ipv6_fragment(
     return ipv6_packet(extension + piece, src, dst, next_header=FRAGMENT)
 
 
-def _checksum(data: bytes) -> int:
+def checksum(data: bytes) -> int:
     """The internet checksum: the ones' complement sum of 16-bit words is the number modulo 2^16 − 1."""
     number = int.from_bytes(data + b"\0" * (len(data) % 2), "big")
     # A sum that is not nothing but zeros folds to 0xFFFF, never to 0.

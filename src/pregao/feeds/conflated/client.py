@@ -180,7 +180,7 @@ class ConflatedClient:
         if told:
             self._events.append(DisconnectWanted(reason))
         if was_live:
-            self.counters.losses += 1
+            self.counters.losses += not self._is_stopped
         else:
             self.counters.failed_connections += 1
         self._events.append(SessionLost(name, reason))

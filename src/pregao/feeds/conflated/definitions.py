@@ -1,5 +1,6 @@
 """Instruments (35=y), news (35=B) and market totals (35=UTOT, UTOTC) as the model has them."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from pregao.codecs.fix import Dictionary, Entry, FixMessage, MonthYear, ValueFormatError, parse_message
@@ -228,7 +229,7 @@ def _encoded(entry: Entry, encoded_tag: int, plain_tag: int, encoding: str) -> s
 # Totals
 
 
-def totals_of(message: FixMessage) -> list[MarketTotal]:
+def totals_of(message: FixMessage, composition: Mapping[str, tuple[str, ...]]) -> list[MarketTotal]:
     """35=UTOT (7.7.3): money in ten-thousandths, quantity and trades of each."""
     return [
         MarketTotal(
@@ -237,6 +238,7 @@ def totals_of(message: FixMessage) -> list[MarketTotal]:
             amount=scaled(entry, 381, PRICE_EXPONENT),
             volume=quantity(entry, 387),
             trades=quantity(entry, 6139),
+            groups=composition.get(_text(entry, 55), ()),
         )
         for entry in message.group(268)
     ]

@@ -12,7 +12,7 @@ import numpy as np
 
 from pregao.codecs.fix import Dictionary, Entry, FixMessage, Unknowns, parse_message
 from pregao.feeds.conflated import entries as e
-from pregao.feeds.conflated.definitions import definition_of, totals_of
+from pregao.feeds.conflated.definitions import composition_of, definition_of, totals_of
 from pregao.feeds.port import Array, ListedDefinition, Reading, RowFault
 from pregao.model.errors import DecodeError, Fault
 from pregao.model.events import MarketTotal
@@ -23,12 +23,16 @@ from pregao.model.rows import FIRST_ENTRY_KIND, LAST_ENTRY_KIND, NO_ACTION, NULL
 INSTRUMENT_TAGS: Final[tuple[int, ...]] = (48, 75)  # of a message that all its entries share
 
 
+MOST_TOTALS: Final = 10_000
+
+
 class ConflatedReader:
     """`unknowns` counts tags and values that the dictionary does not have."""
 
     def __init__(self, channel: int, dictionary: Dictionary) -> None:
         self._channel, self._dictionary = channel, dictionary
         self.unknowns = Unknowns()
+        self._composition: dict[str, tuple[str, ...]] = {}  # of market totals
         self._known: tuple[bytes, FixMessage] | None = None  # a list of instruments, and what it says
         self._places: Array = np.zeros(0, np.int64)  # of the messages of the last reading
         self._sizes: Array = np.zeros(0, np.uint32)
@@ -166,7 +170,9 @@ class ConflatedReader:
     def market_totals(self, row: np.void) -> list[MarketTotal]:
         """What an OTHER row of the last reading tells of the market, if it is a 35=UTOT."""
         message = self._parsed(self.message(row))
-        return totals_of(message) if message.msg_type == b"UTOT" else []
+        if message.msg_type == b"UTOTC" and len(self._composition) < MOST_TOTALS:
+            self._composition |= composition_of(message)
+        return totals_of(message, self._composition) if message.msg_type == b"UTOT" else []
 
     def _parsed(self, text: bytes) -> FixMessage:
         """Once for all its instruments."""

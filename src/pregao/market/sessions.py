@@ -1,0 +1,267 @@
+"""A market from a session: a client of `feeds.session_port` on TCP, and the books that its messages make.
+
+What is asked of it is what `market.channels` offers of multicast, so that `Market` and `Watch` need not know
+which of the two they have.
+"""
+
+import tomllib
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final, Protocol
+
+from pregao.captures.journal import JournalWriter
+from pregao.captures.recorder import RecordSettings
+from pregao.feeds.port import SessionMessage, SessionSystem
+from pregao.feeds.registry import is_session_system, load_session_system
+from pregao.feeds.session_port import (
+    ClientSystem,
+    ConnectWanted,
+    DisconnectWanted,
+    SessionClient,
+    SessionEvent,
+    SessionStatus,
+)
+from pregao.handler.keeper import Observer
+from pregao.handler.session import SessionHandler
+from pregao.io.clock import NS_PER_SECOND, system_time_ns
+from pregao.io.files import read_small_file
+from pregao.io.tcp_stream import Closed, Connected, Received, TcpStream
+from pregao.kernels import make_ready
+from pregao.market.health import MarketHealth, session_health
+from pregao.market.live import LIVE_KERNELS, Reception
+from pregao.market.packets import PacketSource
+from pregao.model.errors import ConfigurationError
+from pregao.model.streams import StreamId
+from pregao.recovery.events import Event
+from pregao.recovery.policy import ChannelSettings
+
+CHANNEL: Final = 0  # of a session's events: it has none
+_RECORD_WAIT_S: Final = 0.2
+_STOP_S: Final = 1.0  # for a logout to be answered
+
+
+class Journal(Protocol):
+    """Who keeps what passes over a connection: see `captures.journal`."""
+
+    def connected(self, local: tuple[str, int], remote: tuple[str, int], now_ns: int) -> None: ...
+
+    def received(self, data: bytes, now_ns: int) -> None:
+        """Bytes of the server as they came."""
+
+    def sent(self, data: bytes, now_ns: int) -> None: ...
+
+    def closed(self, now_ns: int) -> None: ...
+
+
+class Stop(Protocol):
+    """When to end: a `threading.Event`."""
+
+    def is_set(self) -> bool: ...
+
+
+def session_system_of(config: str | None) -> str | None:
+    """The system of a session file (`system = "conflated"`); None: it is a channel configuration."""
+    if config is None:
+        return None
+    try:
+        told = tomllib.loads(read_small_file(config).decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        return None  # whoever reads it as a channel configuration says what is wrong
+    name = told.get("system")
+    return name if isinstance(name, str) and (is_session_system(name) or ":" in name) else None
+
+
+def open_session(
+    config: str, symbols: Collection[str] = (), journal: Journal | None = None
+) -> "SessionPackets":
+    """By a session file; ConfigurationError where it is wrong."""
+    name = session_system_of(config)
+    if name is None:
+        raise ConfigurationError("no system of sessions is named", file=config, key="system")
+    system: object = load_session_system(name)
+    if not isinstance(system, ClientSystem) or not isinstance(system, SessionSystem):
+        raise ConfigurationError(f"the system {name!r} has no client", file=config, key="system")
+    told = tomllib.loads(read_small_file(config).decode("utf-8"))
+    return SessionPackets(system, system.client(told, config, symbols), journal)
+
+
+class SessionPackets:
+    """The connection of a client. In the place of packets it brings what the client tells."""
+
+    speed: float | None = None
+    findings = 0
+
+    def __init__(self, system: SessionSystem, client: SessionClient, journal: Journal | None = None) -> None:
+        self.system, self.client = system, client
+        self.lines: Sequence[StreamId] = ()
+        self.now_ns = system_time_ns()
+        self.ended = False
+        self._stream, self.journal = TcpStream(), journal
+        self._waiting: list[SessionEvent] = []
+
+    def start(self) -> None:
+        self.now_ns = system_time_ns()
+        self._take(self.client.start(self.now_ns))
+
+    def take(self, timeout_s: float, due_ns: int | None) -> list[SessionEvent] | None:
+        """What happened next; None: nothing did in time."""
+        if not self._waiting:
+            self._poll(timeout_s, due_ns)
+        taken, self._waiting = self._waiting, []
+        return taken or None
+
+    def _poll(self, timeout_s: float, due_ns: int | None) -> None:
+        times = [time for time in (due_ns, self.client.next_timeout()) if time is not None]
+        if times:
+            timeout_s = min(timeout_s, max(0.0, (min(times) - system_time_ns()) / NS_PER_SECOND))
+        for happened in self._stream.poll(timeout_s):
+            self.now_ns = system_time_ns()
+            match happened:
+                case Connected():
+                    if self.journal is not None:
+                        self.journal.connected(happened.local, happened.remote, self.now_ns)
+                    self._take(self.client.connected(self.now_ns))
+                case Received():
+                    if self.journal is not None:
+                        self.journal.received(happened.data, self.now_ns)
+                    self._take(self.client.receive(happened.data, self.now_ns))
+                case Closed():
+                    self._tell_closed()
+                    self._take(self.client.disconnected(happened.reason, self.now_ns))
+        self.now_ns = system_time_ns()
+        self._take(self.client.on_timeout(self.now_ns))
+
+    def _take(self, events: list[SessionEvent]) -> None:
+        """Connections are made and ended here; the rest is for whoever has the books."""
+        self._send()
+        for event in events:
+            if isinstance(event, ConnectWanted):
+                self._stream.open(event.endpoint.host, event.endpoint.port)
+            elif isinstance(event, DisconnectWanted):
+                self._stream.close()
+                self._tell_closed()
+            else:
+                self._waiting.append(event)
+        self._send()
+
+    def _send(self) -> None:
+        data = self.client.data_to_send()
+        if data:
+            if self.journal is not None:
+                self.journal.sent(data, self.now_ns)
+            self._stream.send(data)
+
+    def _tell_closed(self) -> None:
+        if self.journal is not None:
+            self.journal.closed(self.now_ns)
+
+    def refresh(self, security_id: int) -> None:
+        """A book is wrong: its snapshot is asked for again."""
+        self._take(self.client.refresh(security_id, self.now_ns))
+
+    def follow(self, events: Sequence[Event]) -> None:
+        """There is nothing to join or leave."""
+
+    def reception(self) -> Reception | None:
+        return None
+
+    def close(self) -> None:
+        """Log out, and wait a moment for the answer."""
+        if self.ended:
+            return
+        self.ended = True
+        self.now_ns = system_time_ns()
+        until_ns = self.now_ns + int(_STOP_S * NS_PER_SECOND)
+        self._take(self.client.stop(self.now_ns))
+        while self._stream.is_open and system_time_ns() < until_ns:
+            self._poll(0.05, None)
+        self._stream.release()
+        self._tell_closed()
+
+
+MarketSource = PacketSource | SessionPackets  # what a market may be made of
+
+
+class SessionChannels:
+    """As `market.channels.Channels`, with one handler. `exact`: one message at a time."""
+
+    def __init__(
+        self,
+        packets: SessionPackets,
+        observe: Any,
+        *,
+        exact: bool = False,
+        quotes: bool = True,
+        settings: ChannelSettings | None = None,
+    ) -> None:
+        self.packets, self.exact = packets, exact
+        self.now_ns = packets.now_ns
+        observer: Observer = observe(CHANNEL)
+        settings, interest = settings or ChannelSettings(), getattr(observer, "interest", None)
+        if settings.interest is None and interest is not None:
+            settings = replace(settings, interest=interest)
+        self.handler = SessionHandler(CHANNEL, packets.system, settings, observer=observer, quotes=quotes)
+        self.handlers = {CHANNEL: self.handler}
+        attach = getattr(observer, "attach", None)
+        if attach is not None:
+            attach(self.handler)
+
+    def start(self) -> Iterator[tuple[int, list[Event]]]:
+        make_ready((*LIVE_KERNELS, *getattr(self.packets.system, "live_kernels", tuple)()))
+        self.packets.start()
+        yield CHANNEL, []
+
+    def wait(self, timeout_s: float) -> Any:
+        return self.packets.take(timeout_s, self.handler.next_timeout())
+
+    def handle(self, batch: Any) -> Iterator[tuple[int, list[Event]]]:
+        """What `wait` gave. Ask to the end."""
+        events: list[SessionEvent] = batch or []
+        self.now_ns = self.packets.now_ns
+        run: list[SessionMessage] = []
+        for event in events:
+            if isinstance(event, SessionMessage):
+                run.append(event)
+                if not self.exact:
+                    continue
+            if run:
+                yield CHANNEL, self._messages(run)
+                run = []
+            if not isinstance(event, SessionMessage):
+                yield CHANNEL, self.handler.on_session(event, self.now_ns)
+        if run:
+            yield CHANNEL, self._messages(run)
+        due_ns = self.handler.next_timeout()
+        if due_ns is not None and due_ns <= self.packets.now_ns:
+            yield CHANNEL, self.handler.on_timeout(self.packets.now_ns)
+
+    def _messages(self, run: list[SessionMessage]) -> list[Event]:
+        self.now_ns = run[-1].received_ns
+        told = self.handler.take(run, self.now_ns)
+        for security_id in self.handler.machine.take_suspects():
+            self.packets.refresh(security_id)
+        return told
+
+    def health(self) -> MarketHealth:
+        status = self.packets.client.status()
+        channels = (session_health(self.handler),)
+        return MarketHealth(self.packets.now_ns, self.packets.ended, 0, channels, None, (status,))
+
+
+def record_session(
+    config: str, settings: RecordSettings, stop: Stop, seconds: float | None = None
+) -> tuple[JournalWriter, SessionStatus]:
+    """Keep all that passes over a session, until `stop` is set or a while is over. Books are not kept."""
+    packets = open_session(config)
+    journal = JournalWriter(packets.client.status().name, settings)
+    packets.journal = journal
+    ends_ns = None if seconds is None else system_time_ns() + int(seconds * NS_PER_SECOND)
+    try:
+        packets.start()
+        while not stop.is_set() and (ends_ns is None or system_time_ns() < ends_ns):
+            packets.take(_RECORD_WAIT_S, None)
+            journal.tick(packets.now_ns)
+    finally:
+        packets.close()
+        journal.close(packets.now_ns)
+    return journal, packets.client.status()
