@@ -13,7 +13,7 @@ docs/library.md says more.
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from pregao.captures.subscriptions import load_subscriptions
 from pregao.feeds.registry import DEFAULT
-from pregao.handler.views import HandledBook
+from pregao.handler.views import HandledBook, Handler
 from pregao.io.clock import NS_PER_SECOND, system_time_ns
 from pregao.market.channels import Channels
 from pregao.market.collector import Collector, MarketEvent, TakeRows, WantedEvents
@@ -283,8 +283,9 @@ class Market:
 
     def books(self) -> Iterable[HandledBook]:
         """Of every instrument of every channel."""
-        for _, handler in sorted(self._channels.handlers.items()):
-            yield from handler.books()
+        handlers: Mapping[int, Handler] = self._channels.handlers
+        for channel in sorted(handlers):
+            yield from handlers[channel].books()
 
     @property
     def untold(self) -> list[str]:

@@ -80,12 +80,12 @@ def exposition(health: MarketHealth) -> str:
     out.counter("pregao_capture_findings", "What was wrong in captures", health.findings)
     for channel in health.channels:
         _channel(out, channel)
-    for session in health.sessions:
-        _session(out, session)
         for feed in channel.feeds:
             _feed(out, channel.channel, feed)
     if health.reception is not None:
         _reception(out, health.reception)
+    for session in health.sessions:
+        _session(out, session)
     return out.text()
 
 
