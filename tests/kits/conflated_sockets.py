@@ -64,8 +64,9 @@ class SocketServer:
                     return
                 server.receive(data)
             except TimeoutError:
-                while self._wishes:
-                    self._wishes.pop(0)(server)
+                wishes, self._wishes = self._wishes, []
+                for wish in wishes:
+                    wish(server)
             except OSError:
                 return
             connection.sendall(server.data_to_send())

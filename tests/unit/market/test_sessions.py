@@ -193,8 +193,17 @@ def test_which_file_is_a_session(tmp_path):
 def test_a_session_is_recorded_and_its_journal_makes_the_same_books(tmp_path):
     with SocketServer(made) as sockets:
         config = session_file(tmp_path, sockets.port, name="screens")
-        sockets.do(lambda server: server.update(PETR4, bid(4, b"10.01", 70)))
-        journal, status = record_session(config, RecordSettings(tmp_path / "out"), Event(), 1.5)
+        stop = Event()
+
+        def tell(server: ScriptedServer) -> None:
+            if server.asked(b"UTOTQ"):  # the snapshots have gone
+                server.update(PETR4, bid(4, b"10.01", 70))
+                sockets.do(lambda server: stop.set())
+            else:
+                sockets.do(tell)
+
+        sockets.do(tell)
+        journal, status = record_session(config, RecordSettings(tmp_path / "out"), stop, 30)
     assert status.counters["messages"] >= 6
     (file,) = journal.files
     kinds = [each.message.name for each in decode_capture(str(file), system="conflated")]
@@ -215,7 +224,7 @@ def test_a_session_is_recorded_and_its_journal_makes_the_same_books(tmp_path):
 def test_commands_take_a_session_file(tmp_path, capsys):
     with SocketServer(made) as sockets:
         config = session_file(tmp_path, sockets.port)
-        assert main(["record", "--config", config, "--out", str(tmp_path / "out"), "--for", "1s"]) == 0
+        assert main(["record", "--config", config, "--out", str(tmp_path / "out"), "--for", "2s"]) == 0
     assert "1 files, 0 losses of the connection" in capsys.readouterr().err
     (file,) = (tmp_path / "out").glob("*.pcap.zst")
     assert main(["decode", "--system", "conflated", "--stats", "--no-progress", str(file)]) == 0
