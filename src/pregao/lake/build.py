@@ -65,7 +65,7 @@ class Builder:
         self, location: Location, runner: Runner, settings: BuildSettings | None = None, *,
         on_progress: OnProgress = _silent,
     ) -> None:  # fmt: skip
-        self._location, self._runner = location, runner
+        self._location, self._runner = location.remembering(), runner
         self._settings, self._on_progress = settings or BuildSettings(), on_progress
         self._since = 0.0
 

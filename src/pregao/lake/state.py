@@ -140,10 +140,10 @@ class LakeState:
         it."""
         return {UnitKey.of_row(row): row for row in self._read_units(self.files(UNITS.name))}
 
-    def units_between(self, first: date, last: date) -> dict[UnitKey, UnitRow]:
-        """Those of some trade dates."""
-        files = self.files(UNITS.name, {TRADE_DATE: (first, last)})
-        return self.rows_in(files)
+    def units_between(self, first: date, last: date, source: str | None = None) -> dict[UnitKey, UnitRow]:
+        """Those of some trade dates, of all sources or of one."""
+        where: dict[str, Any] = {TRADE_DATE: (first, last)}
+        return self.rows_in(self.files(UNITS.name, where | ({} if source is None else {SOURCE: source})))
 
     def _read_units(self, files: Sequence[LiveFile]) -> list[UnitRow]:
         """Files never change, so those that were read before are not read again."""

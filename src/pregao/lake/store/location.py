@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, Self
 from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
@@ -19,6 +19,7 @@ from pyarrow import fs
 from pregao.lake.errors import LakeError, named
 
 _LOCAL: Final = ("", "file")
+_MOST_REMEMBERED: Final = 64 << 20  # bytes
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,17 @@ class Location:
             self.uri = text.rstrip("/")
             self.filesystem, self.root = _remote(self.uri, scheme)
         self.storage_options = None if self.is_local else _delta_options(scheme)
+        self._remembered: dict[tuple[str, ...], bytes] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Location, (self.uri,)  # tasks open the place again on their own machine
+
+    def remembering(self) -> Self:
+        """The same for one who opens logs again and again, a build or a stream: what never changes is read
+        once. Not for those who may find another lake there later."""
+        found = object.__new__(type(self))
+        found.__dict__.update(self.__dict__, _remembered={})
+        return found
 
     def path(self, *parts: str) -> str:
         """As the pyarrow file system names it."""
@@ -106,15 +115,31 @@ class Location:
             data: bytes = stream.read()
         return data
 
+    def read_lasting(self, *parts: str) -> bytes:
+        """A file that never changes once it is there: an entry of a log, a part of its summaries."""
+        known = self._remembered
+        if known is None:
+            return self.read(*parts)
+        if parts not in known:
+            data = self.read(*parts)
+            if sum(map(len, known.values())) + len(data) > _MOST_REMEMBERED:
+                known.clear()
+            known[parts] = data
+        return known[parts]
+
     def create(self, content: bytes, *parts: str) -> bool:
-        """A file of this machine, whole under its name or not at all; False: there is one already."""
+        """A file of this machine, whole under its name or not at all, and on the disk: who loses its power
+        after that has it still. False: there is one already."""
         target = self.path(*parts)
         written = f"{target}.{uuid4().hex[:8]}.part"
         with named(self.full(*parts)):
             try:
                 with open(written, "xb") as file:
                     file.write(content)
+                    file.flush()
+                    os.fsync(file.fileno())
                 os.link(written, target)
+                _sync_folder(os.path.dirname(target))
             except FileExistsError:
                 return False
             finally:
@@ -134,6 +159,15 @@ class Location:
     def delete(self, *parts: str) -> None:
         with named(self.full(*parts)):
             self.filesystem.delete_file(self.path(*parts))
+
+
+def _sync_folder(path: str) -> None:
+    """Names of a folder."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _remote(uri: str, scheme: str) -> tuple[Any, str]:

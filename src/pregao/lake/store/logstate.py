@@ -161,7 +161,7 @@ class LogState:
 
     def _entry(self, number: int) -> bytes | None:
         try:
-            return self._location.read(self._table.name, LOG, entry_name(number))
+            return self._location.read_lasting(self._table.name, LOG, entry_name(number))
         except FileMissingError:
             return None
 

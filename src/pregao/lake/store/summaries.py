@@ -134,7 +134,7 @@ class Summary:
             place = (self._table.name, LOG, FOLDER, part.name)
             try:
                 with named(self._location.full(*place)):
-                    content = pa.BufferReader(self._location.read(*place))
+                    content = pa.BufferReader(self._location.read_lasting(*place))
                     self._read[part.name] = pq.ParquetFile(content).read().cast(ADDED)
             except LakeDamagedError as error:
                 raise self._can_be_made_again(error) from error

@@ -26,6 +26,7 @@ from pregao.lake.unit_work import missing_inputs
 
 Rows = dict[UnitKey, dict[str, Any]]
 _RECENT = timedelta(days=14)
+_KEPT_ROWS = 1000  # of other days, that some batch asked for: the next one asks for the same
 _KEPT_INPUTS = 1 << 14  # units: each batch asks for those of all
 _KEPT_DAYS = 2  # of each source: where a day ends depends on the next one
 
@@ -80,8 +81,9 @@ class RecentUnits:
             files += [file for file in state.unit_files_of(key) if file.path not in there]
         found = state.rows_in(files)
         live = {file.path for file in files}
-        for path in [path for path in self.known if path not in live]:
-            del self.known[path]
+        if len(self.known) > len(live) + _KEPT_ROWS:
+            for path in [path for path in self.known if path not in live]:
+                del self.known[path]
         self._unfinished = {key for key, row in found.items() if is_open(row)}
         self._unfinished |= {UnitKey.of_row(row) for row in awaits_deriving(found.values())}
         self.old_inputs.update(file for key in settled(found) for file in inputs_of(found[key]))
@@ -181,7 +183,7 @@ class Planner:
                 continue
             self._sought.add(key)
             if key not in self._rows:
-                week = self._before.units_between(key.trade_date - _WEEK, key.trade_date + _WEEK)
+                week = self._before.units_between(key.trade_date - _WEEK, key.trade_date + _WEEK, key.source)
                 self._rows |= {other: row for other, row in week.items() if other not in self._rows}
             if any(other.feed == key.feed and other.trade_date < key.trade_date for other in self._rows):
                 continue

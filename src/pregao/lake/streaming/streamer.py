@@ -132,6 +132,7 @@ class Streamer:
         self, location: Location, runner: Runner, checkpoint: Path, settings: StreamSettings | None = None,
         *, after: Callable[[str], None] = _nothing,
     ) -> None:  # fmt: skip
+        location = location.remembering()
         self._location, self._runner, self._after = location, runner, after
         self._settings = chosen = settings or StreamSettings()
         scan = ScanSettings(chosen.map, chosen.scratch, chosen.piece_packets, chosen.system)

@@ -1,9 +1,12 @@
+import os
 import pickle
+import stat
 from pathlib import Path
 
 import pytest
 
 from pregao.lake.errors import LakeDamagedError, LakeError
+from pregao.lake.store import location as places
 from pregao.lake.store.location import Location
 from tests.unit.lake.kit import Kit
 
@@ -57,3 +60,44 @@ def test_a_name_that_delta_would_read_otherwise_is_refused(tmp_path: Path) -> No
     with pytest.raises(LakeError, match="cannot be in a folder with %20 in its name"):
         kit.lake()
     assert [path.name for path in tmp_path.iterdir()] == ["la%20ke #?4"]  # and no folder of another name
+
+
+def test_what_never_changes_is_read_once_by_who_remembers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "entry").write_bytes(b"first")
+    plain = Location(tmp_path)
+    kept = plain.remembering()
+    assert (plain.read_lasting("entry"), kept.read_lasting("entry")) == (b"first", b"first")
+    (tmp_path / "entry").write_bytes(b"another lake")
+    assert (plain.read_lasting("entry"), kept.read_lasting("entry")) == (b"another lake", b"first")
+    assert plain.remembering().read_lasting("entry") == b"another lake"
+    assert pickle.loads(pickle.dumps(kept)).read_lasting("entry") == b"another lake", "not sent to tasks"
+    monkeypatch.setattr(places, "_MOST_REMEMBERED", 6)
+    (tmp_path / "other").write_bytes(b"more")
+    assert kept.read_lasting("other") == b"more"
+    assert kept.read_lasting("entry") == b"another lake", "it was too much to remember"
+
+
+def test_an_entry_is_on_the_disk_before_anybody_hears_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its bytes before it has its name, its name before `create` returns."""
+    steps: list[str] = []
+    real_sync, real_link = os.fsync, os.link
+
+    def sync(descriptor: int) -> None:
+        steps.append("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
+        real_sync(descriptor)
+
+    def link(source: str, target: str) -> None:
+        steps.append("name")
+        real_link(source, target)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(os, "link", link)
+    assert Location(tmp_path).create(b"entry", "0.json")
+    assert steps == ["file", "name", "folder"]
+    assert not Location(tmp_path).create(b"another", "0.json")
+    assert (tmp_path / "0.json").read_bytes() == b"entry"
+    assert [path.name for path in tmp_path.iterdir()] == ["0.json"]
