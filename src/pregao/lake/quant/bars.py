@@ -3,7 +3,7 @@
 Those by time start at multiples of their length, as the stored table's; the bar of a day is its trade date.
 The others end with the trade that reaches so many trades, so much volume or money, and begin anew each trade
 date. A trade is of one bar. Prices are of trades that set the price; volume, money, VWAP and the count are of
-every trade, also crosses and legs (13.8, 17).
+every trade, also crosses and legs (13.8, 17). `phase` and `state` are those at the last trade of a bar.
 """
 
 from decimal import Decimal
@@ -28,7 +28,7 @@ _SCALE: Final = 10_000
 _UNITS: Final = {"tick": "ticks", "volume": "volume", "money": "money"}
 _COLUMNS: Final = [
     "trade_date", "security_id", "symbol", "ts_event", "ts_send", "seq_version", "seq_num", "msg_index",
-    "entry", "price", "size", "sets_price", "in_volume", "quality",
+    "entry", "price", "size", "sets_price", "in_volume", "auction", "phase", "state", "quality",
 ]  # fmt: skip
 _SCHEMA: Final = pa.schema(
     [
@@ -37,6 +37,7 @@ _SCHEMA: Final = pa.schema(
         ("time", pa.timestamp("us", tz="UTC")),
         ("open", PRICE.arrow), ("high", PRICE.arrow), ("low", PRICE.arrow), ("close", PRICE.arrow),
         ("volume", pa.int64()), ("amount", AMOUNT.arrow), ("vwap", FINE_PRICE.arrow), ("trades", pa.int64()),
+        ("auction_trades", pa.int64()), ("phase", pa.string()), ("state", pa.string()),
         ("quality", pa.int16()),
     ]
 )  # fmt: skip
@@ -77,7 +78,7 @@ def _length(every: str | int | Decimal, by: By) -> tuple[str, int]:
 def _of_day(trades: Any, name: str, size: int, by: By) -> list[dict[str, Any]]:
     times, prices = trades["ts_event"].to_numpy(), mantissas(trades["price"])
     sizes = pc.fill_null(trades["size"], 0).to_numpy()
-    sets, counts = (_flags(trades[column]) for column in ("sets_price", "in_volume"))
+    sets, counts, auction = (_flags(trades[column]) for column in ("sets_price", "in_volume", "auction"))
     amounts = np.where(counts, prices.astype(object) * sizes.astype(object), 0)
     quality = trades["quality"].to_numpy()
     first = trades.slice(0, 1).to_pylist()[0]
@@ -92,9 +93,15 @@ def _of_day(trades: Any, name: str, size: int, by: By) -> list[dict[str, Any]]:
             "bar": name, "ts_start": start, "ts_last": int(times[members].max()), "time": start // 1_000,
             **_prices(prices[members][sets[members]]), "volume": volume,
             "amount": Decimal(amount).scaleb(-4), "vwap": average(amount, volume),
-            "trades": int(counts[members].sum()), "quality": int(np.bitwise_or.reduce(quality[members])),
+            "trades": int(counts[members].sum()),
+            "auction_trades": int((counts & auction)[members].sum()), **_in_state(trades, int(members.max())),
+            "quality": int(np.bitwise_or.reduce(quality[members])),
         })  # fmt: skip
     return found
+
+
+def _in_state(trades: Any, row: int) -> dict[str, str | None]:
+    return {name: trades[name][row].as_py() for name in ("phase", "state")}
 
 
 def _groups(

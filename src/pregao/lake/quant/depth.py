@@ -6,6 +6,9 @@ through the kernel that keeps live books. The stored table `depth` has ten level
 Intervals are of the exchange's own clock (sendingTime), as those of the stored table: a row is the book after
 the last packet of an interval in which one of the levels changed. Without an interval a row is the book after
 an event of the exchange: changes up to one that ends an event, or else of one instant or packet.
+
+`phase` and `state` are what was told last (`states`), as those of the stored table; where that says null,
+because a loss may have hidden another, these go on.
 """
 
 from collections.abc import Iterator
@@ -15,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pregao.books.phases import effective, own_after
 from pregao.books.store import BookStore
 from pregao.lake.book_at import BOOK_COLUMNS, changes_after, in_stream_order, stored_book
 from pregao.lake.errors import LakeError
@@ -24,6 +28,7 @@ from pregao.lake.reading.faces import order_rows
 from pregao.lake.tables.arrays import decimals, integers, moments, narrow
 from pregao.lake.tables.table import Column
 from pregao.lake.tables.types import BOOK_ACTIONS, INT, LONG, MOMENT, NAME, PRICE, SHORT
+from pregao.model.market import Phase, State, StateEvent
 from pregao.model.rows import NULL, ROW, Flag, Kind
 
 if TYPE_CHECKING:
@@ -34,6 +39,7 @@ _CODES: Final = {word: code for code, word in enumerate(BOOK_ACTIONS)}
 _EMPTY, _RESET, _SNAPSHOT = _CODES["EMPTY"], _CODES["RESET"], _CODES["SNAPSHOT"]
 _SIDES: Final = ("bid", "offer")
 _PRICE: Final = Column("price", PRICE)
+_PLACE: Final = ["ts_send", "ts_event", "seq_version", "seq_num", "msg_index", "entry"]
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
@@ -65,7 +71,8 @@ def _of_listing(lake: "Lake", listing: SymbolListing, every_ns: int | None, leve
     found = store.take_depths()
     at = source[found["packet"]]
     kept = at >= 0  # the stored book that it begins with is of before
-    return _table(found[kept], changes, at[kept], samples, listing, levels, every_ns)
+    states = _states(lake, listing, changes.take(pa.array(at[kept])), every_ns)
+    return _table(found[kept], changes, at[kept], samples, states, listing, levels, every_ns)
 
 
 def _told(lake: "Lake", listing: SymbolListing) -> tuple[Any, Any]:
@@ -83,6 +90,53 @@ def _told(lake: "Lake", listing: SymbolListing) -> tuple[Any, Any]:
     if stored is not None:
         changes = changes.filter(changes_after(changes, stored))
     return in_stream_order(changes), stored
+
+
+def _states(lake: "Lake", listing: SymbolListing, rows: Any, every_ns: int | None) -> list[tuple[Any, Any]]:
+    """Phase and state at each of the rows, which are in the order of the stream: after its message, or with
+    an interval after its packet."""
+    told = _told_states(lake, listing)
+    places = rows.select(_PLACE)
+    if every_ns is not None:  # after all messages of the packet
+        at = places.schema.get_field_index("msg_index")
+        places = places.set_column(at, places.schema.field(at), pa.nulls(rows.num_rows, pa.int32()))
+    whose = pa.array([*range(told.num_rows), *([-1] * rows.num_rows)])
+    both = pa.concat_tables([told.select(_PLACE), places]).append_column("whose", whose)
+    order = in_stream_order(both)["whose"].to_pylist()
+    messages = told.select(["scope", "state", "event"]).to_pylist()
+    found: list[tuple[Any, Any]] = []
+    phase: Phase | None = None
+    own: State | None = None
+    for number in order:
+        if number < 0:
+            now = effective(phase, own)
+            found.append((None if phase is None else phase.name, None if now is None else now.name))
+        elif messages[number]["scope"] == "GROUP":
+            phase = _named(Phase, messages[number]["state"])
+        else:
+            state, event = (_named(kind, messages[number][name]) for kind, name in _OWN)
+            own = own_after(own, phase, state, event, new_day=False)
+    return found
+
+
+_OWN: Final = ((State, "state"), (StateEvent, "event"))
+
+
+def _named(kind: Any, word: str | None) -> Any:
+    """None: nothing is told, or a number that has no name."""
+    return kind.__members__.get(word)
+
+
+def _told_states(lake: "Lake", listing: SymbolListing) -> Any:
+    """Of the instrument and of the group that it is in on that day."""
+    columns = [*_PLACE, "scope", "state", "event"]
+    own = lake.arrow("states", listing.where, columns=columns)
+    defined = lake.arrow("instruments", listing.where, columns=["security_group", "valid_from"])
+    groups = [name for name in defined.sort_by("valid_from")["security_group"].to_pylist() if name]
+    if not groups:
+        return own
+    where = f"{listing.where_all} and security_group = '{groups[-1]}'"
+    return pa.concat_tables([own, lake.arrow("states", where, columns=columns)])
 
 
 def _book_rows(stored: Any, changes: Any, security_id: int, system: str) -> tuple[Any, Array]:
@@ -144,6 +198,7 @@ def _table(
     changes: Any,
     at: Array,
     samples: Array,
+    states: list[tuple[Any, Any]],
     listing: SymbolListing,
     levels: int,
     every_ns: int | None,
@@ -157,6 +212,8 @@ def _table(
         "symbol": pa.array([listing.symbol] * count, pa.string()),
         "ts_event": integers(times), "time": moments(times),
         "seq_version": taken["seq_version"], "seq_num": taken["seq_num"], "quality": taken["quality"],
+        "phase": pa.array([phase for phase, _ in states], pa.string()),
+        "state": pa.array([state for _, state in states], pa.string()),
     }  # fmt: skip
     if every_ns is not None:
         columns["ts_sample"] = integers(samples[at])
@@ -178,7 +235,7 @@ def _schema(levels: int, every_ns: int | None) -> Any:
         yield "trade_date", pa.date32()
         yield from (("security_id", LONG.arrow), ("symbol", NAME.arrow), ("ts_event", LONG.arrow))
         yield from (("time", MOMENT.arrow), ("seq_version", INT.arrow), ("seq_num", LONG.arrow))
-        yield "quality", SHORT.arrow
+        yield from (("quality", SHORT.arrow), ("phase", NAME.arrow), ("state", NAME.arrow))
         if every_ns is not None:
             yield "ts_sample", LONG.arrow
         for side in _SIDES:

@@ -86,6 +86,23 @@ def test_once_a_second_it_is_the_stored_table(lake: Lake) -> None:
     assert compared > 100
 
 
+def test_phase_and_state_are_those_of_the_stored_table(lake: Lake) -> None:
+    """Where that knows them: after a loss it says null until they are told again, and ours goes on."""
+    compared, kinds = 0, set()
+    for symbol in busiest(lake, 8):
+        stored = lake.arrow("depth", {"symbol": symbol}).to_pylist()
+        ours = {row["ts_sample"]: row for row in lake.depth(symbol, every="1s", levels=10).to_pylist()}
+        for row in stored:
+            mine = ours.get(row["ts_sample"])
+            if mine is None or row["phase"] is None or row["state"] is None:
+                continue
+            assert (mine["phase"], mine["state"]) == (row["phase"], row["state"]), (symbol, row["ts_sample"])
+            kinds.add((row["phase"], row["state"]))
+            compared += 1
+    assert compared > 100
+    assert len(kinds) > 2
+
+
 def test_an_interval_keeps_the_last_of_each(lake: Lake) -> None:
     symbol = busiest(lake, 1)[0]
     fine, coarse = (lake.depth(symbol, every=every, levels=5).to_pylist() for every in ("100ms", "10s"))
