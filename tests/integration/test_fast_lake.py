@@ -3,12 +3,14 @@ work was cut, and the same figures as a lake of Binary UMDF of the same day."""
 
 import shutil
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from pregao.feeds.registry import load_decoding
 from pregao.lake.build import Builder, BuildSettings
 from pregao.lake.lake import Lake
 from pregao.lake.runners import SparkRunner
@@ -16,10 +18,12 @@ from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import DATA_TABLES
 from pregao.simulator.memory import short_day
 from pregao.simulator.run import Simulation
+from tests.kits.captures import read_capture
 from tests.kits.lakes import OF_THE_BUILD, SMALL_PIECES, build
 
 MBO = 100  # added to the channel of Binary
 MS = 1_000_000
+FROM_SNAPSHOT = 32_768  # of msg_index: what the first snapshot tells of before
 
 
 class Days(NamedTuple):
@@ -41,17 +45,37 @@ def _simulate(folder: Path, **changes: Any) -> Days:
 
 @pytest.fixture(scope="module")
 def days(tmp_path_factory: pytest.TempPathFactory) -> Days:
+    """Nothing is lost but what the other feed has."""
     folder = tmp_path_factory.mktemp("fast-lake") / "days"
     return _simulate(
         folder, seed=5, messages=1_200, instruments=8, loops=6, trading=12.0,
-        faults="reset=1xbook@?,loss=1%,both=2x3", relistings=1,
+        faults="reset=1xbook@?,gap=2x5@A", relistings=1,
     )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def lake(days: Days, tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    path = tmp_path_factory.mktemp("fast-lake-built")
-    report = build([days.fast], path, system="fast", slices=1, piece_packets=4096)
+    return _build(days, tmp_path_factory.mktemp("fast-lake-built"))
+
+
+@pytest.fixture(scope="module")
+def binary(days: Days, tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    path = tmp_path_factory.mktemp("binary-lake-built")
+    build(days.binary, path, piece_packets=4096)
+    return Lake(path)
+
+
+@pytest.fixture(scope="module")
+def lossy(tmp_path_factory: pytest.TempPathFactory) -> Days:
+    folder = tmp_path_factory.mktemp("fast-lake-lossy") / "days"
+    return _simulate(
+        folder, seed=6, messages=500, instruments=4, loops=8, trading=12.0,
+        faults="loss=1%,both=2x3,reset=1xchannel@?",
+    )  # fmt: skip
+
+
+def _build(days: Days, path: Path, **settings: Any) -> Lake:
+    report = build([days.fast], path, system="fast", slices=1, piece_packets=4096, **settings)
     assert not report.warnings
     return Lake(path, system="fast")
 
@@ -77,7 +101,7 @@ def test_every_row_says_where_it_came_from(lake: Lake) -> None:
         told = Counter(
             (row["source"], row["seq_version"], row["seq_num"], row["msg_index"], row["entry"])
             for row in rows
-            if row["msg_index"] is not None and row["msg_index"] < 32_768
+            if row["msg_index"] is not None and row["msg_index"] < FROM_SNAPSHOT
         )
         assert [place for place, times in told.items() if times > 1] == [], table
         assert all(row["ts_recv_a"] or row["ts_recv_b"] for row in rows), table
@@ -93,20 +117,21 @@ def test_times_are_those_of_entries(lake: Lake) -> None:
     assert all(row["ts_inserted"] <= row["ts_event"] for row in entered)
 
 
-@pytest.mark.parametrize(("slices", "pieces"), [(1, SMALL_PIECES), (4, 64)])
-def test_rows_do_not_depend_on_the_cuts(
-    days: Days, lake: Lake, slices: int, pieces: int, tmp_path: Path
-) -> None:
+def test_rows_do_not_depend_on_the_cuts(lossy: Days, tmp_path: Path) -> None:
     """Messages in several datagrams lie over the ends of pieces, and slices begin in the middle."""
-    channels = frozenset(int(each) for each in _channels(days) if int(each) < 200)
-    report = build(
-        [days.fast], tmp_path / "lake", system="fast", slices=slices, piece_packets=pieces, channels=channels
-    )
-    assert slices == 1 or report.slices > len(report.units)
-    other = Lake(tmp_path / "lake")
-    for table in DATA_TABLES:
-        if table != "units":
-            assert _rows(other, table, channels) == _rows(lake, table, channels), table
+    channels = frozenset(int(each) for each in _channels(lossy) if 180 < int(each) < 220)
+    assert len(channels) > 1  # of orders and of levels
+    whole = _build(lossy, tmp_path / "whole", channels=channels)
+    assert {row["finding"] for row in whole.arrow("quality").to_pylist()} >= {"GAP", "HEAL"}
+    for slices, pieces in ((1, SMALL_PIECES), (4, 64)):
+        path = tmp_path / f"{slices}-{pieces}"
+        report = build(
+            [lossy.fast], path, system="fast", slices=slices, piece_packets=pieces, channels=channels
+        )
+        assert slices == 1 or report.slices > len(report.units)
+        for table in DATA_TABLES:
+            if table != "units":
+                assert _rows(Lake(path), table, channels) == _rows(whole, table, channels), table
 
 
 def _rows(lake: Lake, table: str, channels: Collection[int]) -> list[str]:
@@ -132,3 +157,96 @@ def test_workers_of_spark_build_the_same(days: Days, lake: Lake, spark: Any, tmp
     there = Lake(tmp_path)
     for table in ("orders", "trades", "statistics", "quotes", "book_checkpoints"):
         assert _rows(there, table, {184}) == _rows(lake, table, {184}), table
+
+
+# Price levels and the best level
+
+
+_TOP = ("bid_price", "bid_size", "bid_orders", "offer_price", "offer_size", "offer_orders")
+_LEVELS = [f"{side}_{name}_{level}" for side in ("bid", "offer") for name in ("price", "size", "orders")
+           for level in range(1, 6)]  # fmt: skip
+
+
+def _told(lake: Lake, table: str, channel: int, columns: Sequence[str], when: str) -> dict[int, list[Any]]:
+    """What a channel's table tells of each instrument, in time."""
+    found: dict[int, list[Any]] = {}
+    for row in lake.arrow(table, {"source": [str(channel)]}).to_pylist():
+        found.setdefault(row["security_id"], []).append((row[when], *(row[name] for name in columns)))
+    return {security_id: sorted(rows, key=repr) for security_id, rows in found.items()}
+
+
+@pytest.mark.parametrize(("added", "deep"), [(130, 5), (160, 1)])
+def test_levels_feed_quotes_and_depth(days: Days, lake: Lake, added: int, deep: int) -> None:
+    """As orders of the same instruments do; of themselves they have no orders."""
+    levels = [name for name in _LEVELS if int(name.rpartition("_")[2]) <= deep]
+    compared = 0
+    for channel in (int(each) for each in _channels(days) if 160 < int(each) < 196):
+        other = channel - MBO + added
+        assert not lake.arrow("orders", {"source": [str(other)]}).num_rows
+        assert not lake.arrow("book_checkpoints", {"source": [str(other)]}).num_rows
+        orders = _told(lake, "quotes", channel, _TOP, "ts_event")
+        assert _told(lake, "quotes", other, _TOP, "ts_event") == orders
+        ends = {security_id: rows[-1] for security_id, rows in
+                _told(lake, "depth", channel, levels, "ts_sample").items()}  # fmt: skip
+        for security_id, rows in _told(lake, "depth", other, levels, "ts_sample").items():
+            assert rows[-1][1:] == ends[security_id][1:]
+        compared += sum(map(len, orders.values()))
+    assert compared > 100
+    findings = {row["finding"] for row in lake.arrow("quality").to_pylist()}
+    assert findings.isdisjoint({"SNAPSHOT_MISMATCH", "DAMAGED_INPUT", "FEEDS_DIFFER", "GAP"})
+
+
+# What only this system tells
+
+
+def test_lending_contracts_have_columns_of_their_own(lake: Lake) -> None:
+    orders, trades = (lake.arrow(table, {"source": ["61"]}).to_pylist() for table in ("orders", "trades"))
+    orders = [row for row in orders if row["action"] == "ADD"]
+    assert orders
+    assert trades
+    assert {row["md_stream"] for row in (*orders, *trades)} == {"L"}
+    assert {type(row["expire_date"]) for row in orders} == {date}
+    assert all(row["expire_date"] > row["trade_date"] for row in orders)
+    assert {row["early_termination"] for row in orders} - {None}
+    assert any(row["grace_date"] is not None for row in trades)
+    assert {row["contract_info"] for row in trades} - {None}
+    others = [row for row in lake.arrow("trades").to_pylist() if row["md_stream"] != "L"]
+    assert others
+    names = ("expire_date", "early_termination", "cert_indicator", "contract_info", "grace_date")
+    assert all(row[name] is None for row in others for name in names)
+
+
+def test_indices_volatilities_and_totals(days: Days, lake: Lake) -> None:
+    """As the messages say, read one by one by the plain decoder."""
+    told = Counter[str]()
+    parts: list[tuple[Any, ...]] = []
+    for path in days.fast.rglob("*_Incremental_FeedB.pcap"):
+        for entry in _entries(path):
+            told[entry["MDEntryType"]] += 1
+            if entry["MDEntryType"] == "D":
+                parts += [(entry["SecurityID"], entry["IndexSeq"], part["UnderlyingSecurityID"])
+                          for part in entry["Underlyings"]]  # fmt: skip
+    indices = lake.arrow("indices").to_pylist()
+    kinds = Counter(row["kind"] for row in indices)
+    assert (kinds["INDEX"], kinds["COMPOSITE"]) == (told["3"], told["D"])
+    assert told["3"]
+    assert told["D"]
+    found = [(row["security_id"], row["sequence"], part["security_id"])
+             for row in indices if row["parts"] for part in row["parts"]]  # fmt: skip
+    assert sorted(found) == sorted(parts)
+    assert all(part["price"] is not None for row in indices for part in row["parts"] or ())
+    volatilities = lake.arrow("volatilities").to_pylist()
+    totals = [row for row in lake.arrow("totals").to_pylist() if row["msg_index"] < FROM_SNAPSHOT]
+    assert (len(volatilities), len(totals)) == (told["v"], told["B"])
+    assert all(row["delta"] is not None for row in volatilities if row["action"] != "DELETE")
+    assert {row["md_stream"] for row in totals} >= {"E", "L"}
+    assert all(row["currency"] == "BRL" for row in totals if row["money"] is not None)
+
+
+def _entries(path: Path) -> Iterator[Mapping[str, Any]]:
+    decoder = load_decoding("fast").decoder(None)
+    for packet in read_capture(path):
+        for unit in decoder.decode(packet.payload):
+            for placed in unit.messages:
+                fields = placed.message.fields or {}
+                yield from fields.get("MDEntries", ())

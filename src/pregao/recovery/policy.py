@@ -39,6 +39,7 @@ class RecoveryPolicy:
     ask_pause_ns: int = 0  # between two of them
     answer_ns: int = 0  # so long an answer is waited for before the gap is given up
     epochs_by_time: bool = False  # units do not say their epoch: whoever listens counts them
+    has_streams: bool = False  # data of an instrument is of one of several streams (MDStreamID)
     tells_executions: bool = True  # matching events, and so which trades are of the end of an auction
     dates_by_time: bool = False  # dates that messages tell may be old: a day is the exchange's calendar day
 

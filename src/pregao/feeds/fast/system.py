@@ -108,6 +108,7 @@ class FastUmdf(FastDecoding, FastPublishing):
         answer_ns=4 * 140 * _MS_NS,
         transacts_from=1,  # messages have no version: 272 and 273 are of the entry
         epochs_by_time=True,  # 5.2.8
+        has_streams=True,
         tells_executions=False,
         dates_by_time=True,  # 75 may be weeks old
     )

@@ -13,7 +13,8 @@ from pregao.model.market import OLD_LEG, TradeCondition
 
 _FIGURES: Final = (
     "price", "size", "session", "condition", "conditions", "sub_type", "buyer", "seller", "implied",
-    "forward", "seller_days", "interest_rate",
+    "forward", "seller_days", "interest_rate", "md_stream", "expire_date", "early_termination",
+    "cert_indicator", "contract_info", "grace_date",
 )  # fmt: skip
 # How it came about: an amendment, sent later, does not know it.
 _MATCHED: Final = ("aggressor", "ts_aggressor", "auction", "matching", "phase", "state")

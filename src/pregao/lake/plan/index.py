@@ -54,6 +54,7 @@ SNAPSHOT = np.dtype(
         ("foreign", "<i8"),  # entries of another instrument
         ("in_first", "?"),  # in the first packet of its loop
         ("sent_ns", "<i8"),  # where the wire has no version; 0: not told
+        ("depth", "<i8"),  # of a book of price levels; 0: of orders, all of it
     ]
 )  # fmt: skip
 # A loop as far as it is in this file. `ends` is the number of the packet that ends it, 0: it is not here;

@@ -174,6 +174,7 @@ def _snapshots(headers: Any, counts: Array) -> Array:
     found["in_first"] = headers["at"] & NUMBER_MASK == 1
     timed = (headers["other"] == NULL) & (headers["time_ns"] != NULL)
     found["sent_ns"] = np.where(timed, headers["time_ns"], 0)
+    found["depth"] = headers["firm"]
     return found
 
 

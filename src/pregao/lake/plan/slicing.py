@@ -86,6 +86,7 @@ class Slice:
     system: str = DEFAULT  # for `feeds.registry`: slices go to other processes
     windows: list[SliceWindow] = field(default_factory=list)  # where it is too long to be read at once
     learned: bytes = b""  # how its channel is to be read: see `feeds.wire`
+    depth: int = 0  # of its books, where they are price levels; 0: they are orders
 
     @property
     def key(self) -> UnitKey:
@@ -242,6 +243,7 @@ def _slice(
         None if anchor is None else _loop_part(unit, files, anchor), stop == TO_LAST,
         one_clock=len({stream.file for streams in unit.feeds.values() for stream in streams}) == 1,
         system=unit.system, windows=_windows(unit, files, wanted, warm, reach), learned=unit.learned,
+        depth=max((int(each.snapshots["depth"].max(initial=0)) for _, each in unit.snapshots), default=0),
     )  # fmt: skip
 
 

@@ -72,18 +72,20 @@ class SliceFindings:
                  count=1, detail=fault.lower())  # fmt: skip
 
 
-ORDERS, TRADES, EXECUTIONS, STATISTICS, BANDS, IMBALANCES, STATES = range(7)
+ORDERS, TRADES, EXECUTIONS, STATISTICS, BANDS, IMBALANCES, STATES, INDICES, VOLATILITIES = range(9)
 _KINDS: Final[dict[int, tuple[Kind, ...]]] = {
     ORDERS: (Kind.ORDER, Kind.SIDE, Kind.EMPTY_BOOK, Kind.CHANNEL_RESET, Kind.SNAPSHOT_ORDER),
     TRADES: (Kind.TRADE, Kind.BUST),
     EXECUTIONS: (Kind.EXECUTION,),
     STATISTICS: (
         Kind.TOTALS, Kind.OPENING, Kind.THEORETICAL, Kind.CLOSING, Kind.HIGH, Kind.LOW, Kind.LAST_TRADE,
-        Kind.SETTLEMENT, Kind.OPEN_INTEREST,
+        Kind.SETTLEMENT, Kind.OPEN_INTEREST, Kind.VWAP,
     ),
     BANDS: (Kind.PRICE_BAND, Kind.QUANTITY_BAND),
     IMBALANCES: (Kind.IMBALANCE,),
     STATES: (Kind.STATE, Kind.PHASE),
+    INDICES: (Kind.INDEX, Kind.COMPOSITE, Kind.COMPOSITE_PART),
+    VOLATILITIES: (Kind.VOLATILITY,),
 }  # fmt: skip
 _FIRST_ROWS: Final = 1 << 10
 
@@ -91,15 +93,16 @@ _FIRST_ROWS: Final = 1 << 10
 class RowBuffers:
     """Before a kernel is called, `reserve` makes sure that no table can run out of room."""
 
-    def __init__(self, orders: int = 0) -> None:
+    def __init__(self, orders: int = 0, *, with_orders: bool = True) -> None:
         """`orders`: how many there may be at most. Memory that is never written to costs nothing, and
-        to grow means to copy."""
+        to grow means to copy. Not `with_orders`: books are told as price levels, which have no rows."""
         self._rows: list[Rows] = [np.empty(_FIRST_ROWS, ROW) for _ in _KINDS]
         self._rows[ORDERS] = np.empty(max(orders, _FIRST_ROWS), ROW)
         self.table = np.zeros((len(_KINDS), 2), np.int64)  # address and count of each
         self.table_of_kind = np.full(256, NO_TABLE, np.uint8)
         for table, kinds in _KINDS.items():
-            self.table_of_kind[list(kinds)] = table
+            if table != ORDERS or with_orders:
+                self.table_of_kind[list(kinds)] = table
         for table in _KINDS:
             self.table[table, 0] = self._rows[table].ctypes.data
 

@@ -61,6 +61,8 @@ class Healing:
         if loop.is_anchor:
             machine.push(max(loop.begun, 0), ABSENT, loaded)
             machine.push(max(loop.begun, 0), PHASES, loaded)
+        if machine.slice.depth:
+            return  # books of price levels are not stored
         if loop.saved is not None:
             self._save(loaded, loop.saved)
         begun = max(loop.begun, 0)

@@ -66,10 +66,11 @@ class SliceMachine:
         self._reader = reader or channel_reader(
             "packets", slice_.system, slice_.channel, Stream.INCREMENTAL, slice_.learned
         )
-        self.store = BookStore(max_instruments=MOST_INSTRUMENTS)
+        self.store = BookStore(max_instruments=MOST_INSTRUMENTS, depth=slice_.depth)
         policy = load_system(slice_.system).policy
         self.known = KnownInstruments(policy.reports_in_a_unit)
-        self.buffers = RowBuffers(int(merged.length.sum()) // _BYTES_OF_AN_ORDER)
+        orders = int(merged.length.sum()) // _BYTES_OF_AN_ORDER
+        self.buffers = RowBuffers(orders, with_orders=not slice_.depth)
         self.findings = SliceFindings()
         assert self.store.add_instrument(_NOBODY) == UNHEARD
         self.store.numbering.follow(self.known.add)
@@ -115,7 +116,7 @@ class SliceMachine:
         self.crossed.leave()
         if self.slice.is_last:
             self.healing.leave()
-            self.ending = ending_of(self)
+            self.ending = None if self.slice.depth else ending_of(self)
         yield self._stretch(ends_window=True)
 
     def _stretches_of_window(self, most_orders: int) -> Iterator[Stretch]:
@@ -335,5 +336,5 @@ class SliceMachine:
                 self.healing.deleted(number, row)
 
     def buffers_append(self, place: int, rows: Rows) -> None:
-        if self.emits(place):
+        if self.emits(place) and not self.slice.depth:
             self.buffers.append(ORDERS, rows)

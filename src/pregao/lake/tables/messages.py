@@ -20,12 +20,25 @@ from pregao.lake.tables.types import (
     SHORT,
     SIZE,
     TEXT,
+    list_of,
+    struct_of,
 )
 
 _OF_DATE: Final = Column("of_date", DATE, "trade date that the message speaks of")
 _EVENT_END: Final = Column("end_of_event", BOOL, "last message of its event (4.2)")
 _RECOVERY: Final = Column("recovery", BOOL, "sent again after a failure")
 _VERSION: Final = Column("wire_version", SHORT, "schema version of the message")
+_STREAM: Final = Column(
+    "md_stream", NAME, "MDStreamID of systems that have it: E is the electronic market, L lending"
+)
+_LENDING: Final = (
+    _STREAM,
+    Column("expire_date", DATE, "of a lending contract (FIX/FAST tag 432)"),
+    Column("early_termination", SHORT, "of a lending contract (FIX/FAST tag 37019)"),
+    Column("cert_indicator", SHORT, "of a lending contract (FIX/FAST tag 37023)"),
+    Column("contract_info", SHORT, "of a lending contract (FIX/FAST tag 37024)"),
+)
+_GRACE: Final = Column("grace_date", DATE, "of a lending contract (FIX/FAST tag 37025)")
 _TRADE: Final = (
     required("trade_id", LONG, "unique per instrument and date"),
     Column("price", PRICE),
@@ -47,8 +60,8 @@ _TRADE: Final = (
     Column("ts_aggressor", NANOSECONDS, "when that order entered the queue (13.1)"),
     Column("auction", BOOL, "of the end of an auction (13.1); null: not known, and of a bust"),
     word("matching", words.MATCHINGS, "how it came about; null: messages are missing, and of a bust (13.3)"),
-    *IN_STATE,
-)
+    *IN_STATE, *_LENDING, _GRACE,
+)  # fmt: skip
 
 PACKETS: Final = Table(
     "packets", "a packet of either feed",
@@ -77,7 +90,7 @@ ORDERS: Final = Table(
         Column("position", LONG, "on its side, from 1"),
         Column("firm", CODE),
         Column("ts_inserted", NANOSECONDS),
-        Column("implied", BOOL), _RECOVERY, _EVENT_END, _VERSION,
+        Column("implied", BOOL), _RECOVERY, _EVENT_END, _VERSION, *_LENDING,
     ),
     order=BY_INSTRUMENT,
     bare_times=True,
@@ -135,6 +148,7 @@ STATISTICS: Final = Table(
         Column("buyer", CODE),
         Column("seller", CODE),
         _RECOVERY,
+        _STREAM,
     ),
     order=BY_INSTRUMENT,
 )  # fmt: skip
@@ -193,11 +207,43 @@ NEWS: Final = Table(
     order=BY_SEQUENCE,
 )  # fmt: skip
 INDICES: Final = Table(
-    "indices", "an index value; Binary UMDF does not send it",
-    with_lineage(Column("value", PRICE), Column("sequence", LONG)),
+    "indices", "the value of an index, or a composite price with its parts; Binary UMDF sends neither",
+    with_lineage(
+        word("kind", words.INDEX_KINDS, nullable=False),
+        word("action", words.ACTIONS),
+        Column("value", PRICE, "of an index; a composite has prices of its parts only"),
+        Column("sequence", LONG, "number of the calculation (FIX/FAST tag 37100)"),
+        Column("net_change", FINE_PRICE),
+        Column("tick_direction", SHORT, "as sent (FIX/FAST tag 274)"),
+        Column("parts", list_of(struct_of(security_id=LONG, price=PRICE, price_type=SHORT)),
+               "of a composite, in its order; price_type as sent (FIX/FAST tag 37018)"),
+    ),
+    order=BY_INSTRUMENT,
+)  # fmt: skip
+VOLATILITIES: Final = Table(
+    "volatilities", "a volatility as sent during the call; Binary UMDF does not send it",
+    with_lineage(
+        word("action", words.ACTIONS),
+        Column("short_price", PRICE, "of the short option (FIX/FAST tag 1025)"),
+        Column("long_price", PRICE, "of the long option (FIX/FAST tag 31)"),
+        Column("delta", FINE_PRICE, "FIX/FAST tag 811"),
+    ),
+    order=BY_INSTRUMENT,
+)  # fmt: skip
+TOTALS: Final = Table(
+    "totals", "a market total of an instrument as sent, whatever its unit; Binary UMDF sends statistics",
+    with_lineage(
+        _STREAM,
+        word("action", words.ACTIONS),
+        Column("money", PRICE, "as sent"),
+        Column("currency", NAME),
+        Column("volume", SIZE),
+        Column("trades", LONG),
+    ),
     order=BY_INSTRUMENT,
 )  # fmt: skip
 
 MESSAGE_TABLES: Final = (
     PACKETS, ORDERS, TRADES, TRADES_CLEAN, EXECUTIONS, STATISTICS, BANDS, IMBALANCES, STATES, NEWS, INDICES,
+    VOLATILITIES, TOTALS,
 )  # fmt: skip

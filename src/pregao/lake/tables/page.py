@@ -46,6 +46,8 @@ _UNITS: Final = (
      r"|average_daily", "quantity"),
     (r"(.*_)?(trades|orders|messages|packets|count|files|rows|copies_[ab]|parts|extensions|amendments"
      r"|book_changes)(_\d+)?", "count"),
+    (r"money", "money, as sent"), (r"delta", "as sent"),
+    (r"tick_direction|early_termination|cert_indicator|contract_info", "code, as sent"),
     (r"bytes", "bytes"), (r"(.*_)?id", "id"), (r"buyer|seller|firm", "firm"),
     (r"position|entry|msg_index|.*seq.*|sequence|rank", "number"), (r"quality|condition", "bits"),
     (r".*version", "version"),
@@ -59,7 +61,7 @@ _EXAMPLES: Final = {
     "operation": "build", "fingerprint": "9d1f0c2e", "inputs": "[]", "plan": "{}",
     "code_version": "0.1.0", "note": "{}", "price_method": "SUM", "strategy_type": "SPREAD",
     "payout": "VANILLA", "governance": "N2", "expected": "1200", "found": "1100", "detail": "snapshot",
-    "system": "binary", "source": "84", "news_source": "B3",
+    "system": "binary", "source": "84", "news_source": "B3", "md_stream": "E",
 }  # fmt: skip
 _HEAD: Final = """\
 # Tables

@@ -82,6 +82,14 @@ def or_null(values: Array, null: int = 0) -> Array:
     return np.where(wide == null, NULL, wide)
 
 
+def streams(letters: Array) -> Any:
+    """MDStreamID; None: no row has one."""
+    if not letters.any():
+        return None
+    known, codes = np.unique(letters, return_inverse=True)
+    return names(np.where(letters == 0, NO_WORD, codes), [chr(letter) for letter in known.tolist()])
+
+
 def versions(values: Array) -> Array:
     """Versions of messages; 0 where a system has none. In all others none is 0, and nothing is copied."""
     return values if values.all() else or_null(values)

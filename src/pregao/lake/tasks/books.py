@@ -28,6 +28,7 @@ from pregao.lake.tables.types import ANCHORS, BOOK_ACTIONS
 from pregao.lake.tasks.arrays import NO_WORD, Array, ColumnRows, by_instrument, or_null, record, versions
 from pregao.lake.tasks.kernels import ENTRY, SEND, TRANSACT, spread_levels
 from pregao.lake.tasks.lineage import FIELDS, Lineage, in_state
+from pregao.lake.tasks.messages import lending
 from pregao.model.rows import NULL, Flag, Kind, Rows
 from pregao.recovery.instruments import NO_REPORT
 
@@ -140,6 +141,7 @@ _ORDER_FIELDS: Final = (
     *FIELDS, "action", "side", "id", "price", "size", "other", "position", "firm", "inserted_ns", "flags",
     "low",
 )  # fmt: skip
+_OF_STREAMS: Final = ("stream", "high", "fine")
 _ORDER_SIDES: Final = np.full(256, NO_WORD, np.int8)
 _ORDER_SIDES[[1, 2]] = 0, 1
 _EMPTY, _RESET, _SNAPSHOT = (BOOK_ACTIONS.index(word) for word in ("EMPTY", "RESET", "SNAPSHOT"))
@@ -154,7 +156,8 @@ def orders_tables(rows: Rows, lineage: Lineage) -> Iterator[Any]:
 
 
 def _orders(rows: Rows, order: Array, lineage: Lineage) -> Any:
-    sorted_rows = ColumnRows(rows, order, _ORDER_FIELDS)
+    with_streams = lineage.policy.has_streams
+    sorted_rows = ColumnRows(rows, order, (*_ORDER_FIELDS, *(_OF_STREAMS if with_streams else ())))
     kinds, flags = sorted_rows["kind"], sorted_rows["flags"]
     entries = np.where(kinds == Kind.SNAPSHOT_ORDER, sorted_rows["low"], 0)
     columns = lineage.of_rows(sorted_rows, entries)
@@ -170,6 +173,8 @@ def _orders(rows: Rows, order: Array, lineage: Lineage) -> Any:
         "implied": flags & Flag.IMPLIED != 0, "recovery": flags & Flag.RECOVERY != 0,
         "end_of_event": flags & Flag.END_OF_EVENT != 0, "wire_version": versions(sorted_rows["version"]),
     }  # fmt: skip
+    if with_streams:
+        columns |= lending(sorted_rows)
     return record(ORDERS, columns, len(sorted_rows))
 
 

@@ -19,6 +19,7 @@ from pregao.lake.tasks.arrays import (
     names,
     or_null,
     record,
+    streams,
     versions,
 )
 from pregao.lake.tasks.lineage import FIELDS, Lineage, in_state
@@ -72,7 +73,8 @@ def _ends(rows: ColumnRows) -> dict[str, Any]:
 def trades_table(rows: Rows, lineage: Lineage) -> Any:
     found = in_order(
         rows, lineage, "id", "price", "size", "firm", "position", "condition", "detail", "session",
-        "trade_date", "low", "other", "flags", "side", "action", "inserted_ns", "origin", "type",
+        "trade_date", "low", "other", "flags", "side", "action", "inserted_ns", "origin", "type", "stream",
+        "high", "fine",
     )  # fmt: skip
     is_trade = found["kind"] == Kind.TRADE
     columns = lineage.of_rows(found)
@@ -84,7 +86,7 @@ def trades_table(rows: Rows, lineage: Lineage) -> Any:
         "implied": _flag(found, Flag.IMPLIED), "forward": _flag(found, Flag.FORWARD),
         "seller_days": np.where(is_trade, found["low"], NULL),
         "interest_rate": np.where(is_trade, found["other"], NULL),
-        "conditions": _conditions(found["condition"], is_trade),
+        "conditions": _conditions(found["condition"], is_trade), **lending(found, with_grace=True),
     }  # fmt: skip
     return record(TRADES, columns, len(found))
 
@@ -156,28 +158,51 @@ def executions_table(rows: Rows, lineage: Lineage) -> Any:
     return record(EXECUTIONS, columns, len(found))
 
 
+LENDING: Final = ord("L")
+_LENDING_PARTS: Final = ("early_termination", "cert_indicator", "contract_info")
+
+
+def lending(found: ColumnRows, *, with_grace: bool = False) -> dict[str, Any]:
+    """Of orders and trades: which stream they are of, and what only lending contracts have (`model.rows`). In
+    a slice without any there is nothing to copy."""
+    columns: dict[str, Any] = {"md_stream": streams(found["stream"])}
+    mine = found["stream"] == LENDING
+    if not mine.any():
+        return columns
+    columns["expire_date"] = np.where(mine, found["high"], NULL)
+    if with_grace:
+        columns["grace_date"] = np.where(mine, found["inserted_ns"], NULL)
+    packed = np.where(mine & (found["fine"] != NULL), found["fine"], 0)
+    for place, name in enumerate(_LENDING_PARTS):
+        part = packed >> 8 * place & 0xFF
+        columns[name] = np.where(part == 0, NULL, part - 1)
+    return columns
+
+
 _KINDS: Final = {
     Kind.OPENING: "OPENING", Kind.THEORETICAL: "THEORETICAL", Kind.CLOSING: "CLOSING", Kind.HIGH: "HIGH",
     Kind.LOW: "LOW", Kind.LAST_TRADE: "LAST_TRADE", Kind.SETTLEMENT: "SETTLEMENT",
-    Kind.OPEN_INTEREST: "OPEN_INTEREST", Kind.TOTALS: "VWAP",
+    Kind.OPEN_INTEREST: "OPEN_INTEREST", Kind.TOTALS: "VWAP", Kind.VWAP: "VWAP",
 }  # fmt: skip
 _STATISTIC: Final = np.full(256, NO_WORD, np.int8)
 for _kind, _word in _KINDS.items():
     _STATISTIC[_kind] = words.STATISTICS.index(_word)
 _TOTALS: Final = ("VWAP", "VOLUME", "TRADES")  # what one message tells, in this order
-_WITH_ACTION: Final = (Kind.OPENING, Kind.THEORETICAL, Kind.HIGH, Kind.LOW)
+_WITH_ACTION: Final = (Kind.OPENING, Kind.THEORETICAL, Kind.HIGH, Kind.LOW, Kind.VWAP)
 
 
 def statistics_table(rows: Rows, lineage: Lineage) -> Any:
-    """ExecutionStatistics tells three of them: three rows."""
+    """ExecutionStatistics tells three of them: three rows. Totals of a stream (MDStreamID) tell no VWAP, for
+    that is a statistic of its own there: the two others."""
     found = in_order(
         rows, lineage, "action", "price", "size", "other", "fine", "session", "origin", "detail", "type",
-        "trade_date", "id", "condition", "firm", "position", "flags",
+        "trade_date", "id", "condition", "firm", "position", "flags", "stream",
     )  # fmt: skip
     totals = found["kind"] == Kind.TOTALS
-    times = np.where(totals, len(_TOTALS), 1)
+    without = (totals & (found["stream"] != 0)).astype(np.int64)
+    times = np.where(totals, len(_TOTALS) - without, 1)
     found.repeat_each(times)
-    entries = np.arange(len(found)) - np.repeat(np.cumsum(times) - times, times)
+    entries = np.arange(len(found)) - np.repeat(np.cumsum(times) - times - without, times)
     kinds = found["kind"]
     columns = lineage.of_rows(found, entries) | _statistic(found, kinds, entries)
     traded = kinds == Kind.LAST_TRADE
@@ -189,6 +214,7 @@ def statistics_table(rows: Rows, lineage: Lineage) -> Any:
         "buyer": np.where(traded, or_null(found["firm"]), NULL),
         "seller": np.where(traded, or_null(found["position"]), NULL),
         "recovery": _flag(found, Flag.RECOVERY),
+        "md_stream": streams(found["stream"]),
     }
     return record(STATISTICS, columns, len(found))
 

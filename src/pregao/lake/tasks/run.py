@@ -22,7 +22,7 @@ from pregao.lake.tables import instruments as book_tables
 from pregao.lake.tables import messages as message_tables
 from pregao.lake.tables.arrays import TooLargeError
 from pregao.lake.tables.table import Table
-from pregao.lake.tasks import messages
+from pregao.lake.tasks import indices, messages
 from pregao.lake.tasks.books import checkpoints_table, depth_tables, orders_tables, quotes_table, read_stored
 from pregao.lake.tasks.lineage import Lineage
 from pregao.lake.tasks.packets import PacketColumns, count_latencies, packets_tables
@@ -58,6 +58,9 @@ _ROW_TABLES: Final[tuple[tuple[int, Table, Callable[..., Any]], ...]] = (
     (b.BANDS, message_tables.BANDS, messages.bands_table),
     (b.IMBALANCES, message_tables.IMBALANCES, messages.imbalances_table),
     (b.STATES, message_tables.STATES, messages.states_table),
+    (b.STATISTICS, message_tables.TOTALS, indices.totals_table),
+    (b.INDICES, message_tables.INDICES, indices.indices_table),
+    (b.VOLATILITIES, message_tables.VOLATILITIES, indices.volatilities_table),
 )
 
 

@@ -13,8 +13,8 @@ from pregao.lake.tables.types import INT, Encoding
 
 LISTED = [
     "packets", "orders", "trades", "trades_clean", "executions", "statistics", "bands", "imbalances",
-    "states", "news", "instruments", "indices", "quotes", "depth", "book_checkpoints", "bars", "daily",
-    "market_totals", "auctions", "latency", "quality", "commits",
+    "states", "news", "instruments", "indices", "volatilities", "totals", "quotes", "depth",
+    "book_checkpoints", "bars", "daily", "market_totals", "auctions", "latency", "quality", "commits",
 ]  # fmt: skip
 LEDGER = {"units", "commits"}
 

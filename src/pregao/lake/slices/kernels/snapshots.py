@@ -7,11 +7,13 @@ else than is known, is left to `healing`.
 from pregao.books import layout as t
 from pregao.books.kernels.arena import address_of
 from pregao.books.kernels.by_price import bits_of, find_slot
+from pregao.books.kernels.ladder import key_of
 from pregao.books.kernels.rows import header_of
 from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u32, store_8, store_64
 from pregao.lake.slices.kernels.sampling import BOOK_ONCE, KNOWN_ONCE, STATISTICS_ONCE
 from pregao.lake.slices.kernels.states import NOT_KNOWN
 from pregao.model import rows as r
+from pregao.model.rows import Kind
 from pregao.recovery.instruments import (
     BOOK,
     BOUND,
@@ -40,6 +42,7 @@ PLACE, NUMBER, ORDERS, ORDER_COUNT, RPT_SEQ, ONCE, _LOOP, _ROW, OUTCOME = range(
 RECORD_SIZE = 8 * len(RECORD_FIELDS)
 WAITS, MATCHED, EQUAL, OLDER, LEFT = range(5)  # outcomes; EQUAL: it was not known to be right
 
+SNAPSHOT_LEVEL = int(Kind.SNAPSHOT_LEVEL)
 CLEAN, STALE = int(BookStatus.CLEAN), int(BookStatus.STALE)
 AWAITED, REPORTED = int(Mark.AWAITED), int(Mark.REPORTED)
 TOLD_AGAIN = int(Mark.AWAITED | Mark.REPLENISHING | Mark.RESTART)
@@ -111,8 +114,10 @@ def _settle(record, books, sync, place, stale):
 
 @kernel
 def same_book(books, number, rows, count):
-    """Whether the orders of a snapshot, in the order it tells them, are those of the book."""
+    """Whether the orders of a snapshot, or its levels, in the order it tells them, are those of the book."""
     header = header_of(books, number)
+    if count != 0 and load_u8(rows, r.KIND) == SNAPSHOT_LEVEL:
+        return _same_levels(books, header, rows, count)
     for side in (header, header + t.SIDE_SIZE):
         if load_u8(side, t.SIDE_POLICY) == t.BY_LEVEL and load_u32(side, t.SIDE_LEVELS) != 0:
             return 0  # these rows tell orders
@@ -140,6 +145,39 @@ def same_book(books, number, rows, count):
             told_offers += 1
     bids, offers = load_u32(header, t.SIDE_ORDERS), load_u32(header + t.SIDE_SIZE, t.SIDE_ORDERS)
     return 1 if told_bids == bids and told_offers == offers else 0
+
+
+@kernel
+def _same_levels(books, header, rows, count):
+    told_bids, told_offers = 0, 0
+    for i in range(count):
+        row = rows + i * r.ROW_SIZE
+        which = load_u8(row, r.SIDE)
+        if which != 1 and which != 2:
+            return 0
+        side = header + (which - 1) * t.SIDE_SIZE
+        held, place = load_u32(side, t.SIDE_LEVELS), told_bids if which == 1 else told_offers
+        if load_u8(side, t.SIDE_POLICY) != t.BY_LEVEL or place >= held:
+            return 0
+        level = address_of(books, load_u32(side, t.SIDE_LEVELS_AT)) + (held - 1 - place) * t.LEVEL_SIZE
+        if not _same_level(level, row, 3 - 2 * which):
+            return 0
+        if which == 1:
+            told_bids += 1
+        else:
+            told_offers += 1
+    bids, offers = load_u32(header, t.SIDE_LEVELS), load_u32(header + t.SIDE_SIZE, t.SIDE_LEVELS)
+    return 1 if told_bids == bids and told_offers == offers else 0
+
+
+@inlined
+def _same_level(level, row, sign):
+    """A level without orders is none: who does not tell them means one or more."""
+    return (
+        load_i64(level, t.LEVEL_KEY) == key_of(sign, load_i64(row, r.PRICE))
+        and load_i64(level, t.LEVEL_TOTAL) == load_i64(row, r.SIZE)
+        and load_i64(level, t.LEVEL_ORDERS) == max(load_u32(row, r.FIRM), 1)
+    )
 
 
 @inlined
