@@ -52,8 +52,14 @@ def time_of(told: TranslatedMessage) -> tuple[int, str]:
     return getattr(update, "time_ns", 0), "ENTRY"
 
 
+# What only systems with streams (MDStreamID) tell of orders and trades.
+_NO_LENDING: Row = dict.fromkeys(
+    ("md_stream", "expire_date", "early_termination", "cert_indicator", "contract_info")
+)
+
+
 def _ends(told: TranslatedMessage) -> Row:
-    return {
+    return _NO_LENDING | {
         "recovery": Flag.RECOVERY in told.flags, "end_of_event": Flag.END_OF_EVENT in told.flags,
         "wire_version": told.version,
     }  # fmt: skip
@@ -97,12 +103,13 @@ def _trade(update: e.Trade, told: TranslatedMessage) -> Table:
         "forward": update.forward, "seller_days": update.seller_days,
         "interest_rate": price(update.interest_rate),
     }  # fmt: skip
-    return "trades", [row | _ends(told)]
+    return "trades", [row | _ends(told) | {"grace_date": None}]
 
 
 def _bust(update: e.TradeBusted, told: TranslatedMessage) -> Table:
     none = dict.fromkeys(
-        ("condition", "conditions", "sub_type", "buyer", "seller", "seller_days", "interest_rate")
+        ("condition", "conditions", "sub_type", "buyer", "seller", "seller_days", "interest_rate",
+         "grace_date")
     )
     return "trades", [none | _traded(update) | {"action": "BUST", "forward": False} | _ends(told)]
 
@@ -131,7 +138,7 @@ _NO_STATISTIC: Row = dict.fromkeys(
     (
         "action", "of_date", "price", "size", "net_change", "session", "origin", "settlement_kind",
         "price_kind", "settlement_date", "last_trade_date", "trade_id", "condition", "sub_type", "buyer",
-        "seller",
+        "seller", "md_stream",
     )
 )  # fmt: skip
 
