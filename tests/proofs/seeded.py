@@ -11,6 +11,7 @@ from typing import Any
 
 from tests.proofs import (
     exchange_kills,
+    fast_hostile,
     fast_impaired_days,
     fast_live_days,
     fast_replayer,
@@ -116,6 +117,10 @@ FAST_IMPAIRED_DAYS = SeededProof(
     fast_impaired_days.NAME, fast_impaired_days.SEEDS, fast_impaired_days.cases, fast_impaired_days.run_case,
     summary=lambda _: {},
 )  # fmt: skip
+FAST_HOSTILE = SeededProof(
+    fast_hostile.NAME, fast_hostile.DATAGRAMS, fast_hostile.cases, fast_hostile.run_case,
+    summary=lambda _: {},
+)  # fmt: skip
 # One at a time, as LIVE_DAYS.
 FAST_LIVE_DAYS = SeededProof(
     fast_live_days.NAME, fast_live_days.SEEDS, fast_live_days.cases, fast_live_days.run_case, jobs=1
@@ -125,6 +130,6 @@ FAST_REPLAYER = SeededProof(
     summary=fast_replayer.summary,
 )  # fmt: skip
 ALL: tuple[SeededProof | PreparedProof, ...] = (
-    FUZZ_FAST, FAST_IMPAIRED_DAYS, FAST_REPLAYER, FAST_LIVE_DAYS,
+    FUZZ_FAST, FAST_IMPAIRED_DAYS, FAST_HOSTILE, FAST_REPLAYER, FAST_LIVE_DAYS,
     IMPAIRED_DAYS, HOSTILE_PACKETS, FIX_HOSTILE, LIVE_DAYS, EXCHANGE_KILLS, KILLS, STREAM_KILLS, LAKE_YEAR,
 )  # fmt: skip

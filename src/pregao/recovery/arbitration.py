@@ -110,7 +110,12 @@ class Arbiter:
             self._begin(version, number)
             self._taking.accept(number, packet)
         elif version != self.version:
+            before = self.version
+            differs = not self._ended and self._taking.differs(number, packet.hash)
             self._of_another_version(version, number, packet)
+            if differs and not self._policy.tells_epochs and self.version == before:
+                # It may be of this one, and what was taken in its place was forged: nobody knows.
+                self._taking.conflict(number, packet)
         else:
             self._of_this_version(number, packet)
         if self.version == version and number < self._taking.next + self._settings.hold_packets:

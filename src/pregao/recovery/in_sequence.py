@@ -9,6 +9,7 @@ from pregao.recovery.arbitration_state import (
     APPEARANCE,
     CONFLICTS,
     DUPLICATE,
+    FEED_BITS,
     FEEDS,
     FILLED,
     FIRST,
@@ -277,6 +278,13 @@ class InSequence:
     def conflict(self, number: int, packet: StrayPacket) -> None:
         self.state.add(CONFLICTS)
         self.out.append(PacketConflict(self._channel, self.version, self.place(number), Feed(packet.feed)))
+
+    def differs(self, number: int, value: int) -> bool:
+        """Whether other bytes were taken, or are held, under a number."""
+        if number >= self.next:
+            return number in self.held and self.held[number].hash != value
+        known = self.known(number)
+        return known not in (UNKNOWN, LOST) and known & ~FEED_BITS != value
 
     def known(self, number: int) -> int:
         """The ring's entry of a number that was passed."""

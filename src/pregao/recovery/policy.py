@@ -23,6 +23,7 @@ class RecoveryPolicy:
     own_bytes: int = 0  # at the beginning of a unit, each feed's own: they promise the rest to be the same
     first_epoch: int = 1
     last_epoch: int = 65_534  # then the first again
+    tells_epochs: bool = True  # a unit says its epoch; else it is inferred from numbers and times
     heartbeat_ns: int = _SECOND_NS
     silent_intervals: int = 3  # of heartbeats: then a feed is silent
     reports_in_a_unit: int = 1  # at most: so many reports of an instrument may be in one that is lost

@@ -2,7 +2,7 @@
 
 from pregao.model.streams import Feed
 from pregao.recovery.arbitration import Arbiter, Output, SequencedPacket
-from pregao.recovery.events import GapDetected, UnitsWanted
+from pregao.recovery.events import GapDetected, PacketConflict, UnitsWanted
 from pregao.recovery.policy import ChannelSettings, RecoveryPolicy, number_of
 from tests.unit.recovery.streams import new_arbiter
 
@@ -106,3 +106,17 @@ def test_without_a_replayer_nobody_is_asked() -> None:
         arbiter.receive(Feed.A, 1, number, bytes([number]), 0)
     assert arbiter.next_timeout() == HOLD
     assert spans(arbiter.on_timeout(HOLD), GapDetected) == [(3, 5)]
+
+
+def test_a_unit_of_an_inferred_epoch_that_differs_is_a_conflict() -> None:
+    """Where units do not say their epoch, one that was forged may have been taken in the place of this."""
+    for tells_epochs, conflicts in ((True, 0), (False, 1)):
+        policy = RecoveryPolicy(tells_epochs=tells_epochs)
+        arbiter = new_arbiter(ChannelSettings(policy, hold_ns=HOLD, hold_packets=64, hash_ring=64))
+        for number in (1, 2, 3, 5):
+            arbiter.receive(Feed.A, 1, number, bytes([number]), 0)
+        same = arbiter.receive(Feed.B, 2, 2, b"\2", 1) + arbiter.receive(Feed.B, 2, 4, b"?", 1)
+        assert not any(isinstance(each, PacketConflict) for each in same)
+        for number in (3, 5):  # taken, and held
+            outputs = arbiter.receive(Feed.B, 2, number, b"another", 1)
+            assert sum(isinstance(each, PacketConflict) for each in outputs) == conflicts

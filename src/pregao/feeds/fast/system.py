@@ -94,6 +94,7 @@ class FastUmdf(FastDecoding, FastPublishing):
     policy = RecoveryPolicy(
         own_bytes=0,  # A and B carry the same messages (5.2.3)
         last_epoch=65_534,
+        tells_epochs=False,  # 5.2.8: only SendingTime does
         heartbeat_ns=10 * _SECOND_NS,  # 5.2.7
         silent_intervals=3,
         reports_in_a_unit=REPORTS_IN_A_MESSAGE,
