@@ -86,6 +86,14 @@ def expire(draft: Draft, floor: Floor, security_ids: Iterable[int]) -> None:
                 draft.cancel(market, order)
 
 
+def expire_from_the_top(draft: Draft, market: InstrumentMarket) -> None:
+    """The same for one instrument, its book from the best order on: feeds by position say that at once."""
+    hidden = [each for each in draft.floor.orders.values() if each.security_id == market.security_id]
+    for order in dict.fromkeys((*market.book, *hidden)):
+        if not order.implied and _has_expired(order, market.trade_date):
+            draft.cancel(market, order)
+
+
 def expire_overdue(draft: Draft, floor: Floor, security_ids: Iterable[int], trade_date: int) -> None:
     """Another trade date: orders good till a day in between, on which nothing traded, are over."""
     listed = frozenset(security_ids)

@@ -43,12 +43,13 @@ class ChangeSession:
 @dataclass(frozen=True, slots=True)
 class ChangeState:
     """An instrument takes a state of its own: a halt, forbidden, closed (14.1). Auctions have their
-    own commands."""
+    own commands. With `expires` closing ends its day orders."""
 
     now_ns: int
     security_id: int
     state: State
     ends_ns: int | None = None
+    expires: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +181,7 @@ class AddInstrument:
 @dataclass(frozen=True, slots=True)
 class ChangeInstrument:
     """Another version of an instrument; what is left out stays. With `symbol` it is renamed, and its old
-    symbol is free for another."""
+    symbol is free for another. `buy_back`: made for a special auction (SecurityMatchType)."""
 
     now_ns: int
     security_id: int
@@ -191,6 +192,7 @@ class ChangeInstrument:
     maximum_quantity: int | None = None
     accepts_gt: bool | None = None
     symbol: str | None = None
+    buy_back: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,10 @@ class Desk:
         forbidden: Iterable[int] = (),
         ask_ns: int = 1_000_000,
         answer_ns: int = 1_000_000,
+        index_interval_ns: int | None = None,
     ) -> None:
+        """`index_interval_ns`: how often index values are told again from `start_indices` on; None: only
+        when they move."""
         self.surveillance = Surveillance(
             catalogue, trade_date, seed=seed, forbidden=forbidden, ask_ns=ask_ns, answer_ns=answer_ns
         )
@@ -57,11 +60,21 @@ class Desk:
         self.listings = Listings(engine, self.surveillance, self.figures, catalogue)
         self._markets = engine.floor.markets
         self.last_news_id = 0
+        self._index_interval_ns = index_interval_ns
+        self._indices_ns: int | None = None
         for command, handler in self._handlers().items():
             engine.register(command, _refusing(handler))
 
     def next_timeout(self) -> int | None:
-        return self.surveillance.next_timeout()
+        due_ns, indices_ns = self.surveillance.next_timeout(), self._indices_ns
+        if due_ns is None or indices_ns is None:
+            return indices_ns if due_ns is None else due_ns
+        return min(due_ns, indices_ns)
+
+    def start_indices(self, now_ns: int) -> None:
+        """From now on index values come again, where that was asked for."""
+        if self._index_interval_ns is not None and self.indices.states:
+            self._indices_ns = now_ns + self._index_interval_ns
 
     def _handlers(self) -> dict[type, Handler]:
         return {
@@ -93,6 +106,10 @@ class Desk:
 
     def _pass_time(self, command: control.PassTime, transaction: Transaction) -> Rejection | None:
         self.surveillance.pass_time(transaction)
+        if self._indices_ns is not None and self._indices_ns <= transaction.now_ns:
+            self.start_indices(transaction.now_ns)
+            for state in self.indices.states:
+                tell(transaction, state.value_now(transaction.now_ns))
         return None
 
     def _change_phase(self, command: control.ChangePhase, transaction: Transaction) -> Rejection | None:
@@ -128,7 +145,11 @@ class Desk:
     def _change_state(self, command: control.ChangeState, transaction: Transaction) -> Rejection | None:
         if command.state in AUCTION_STATES:
             return _not_now("auctions have commands of their own")
-        self.surveillance.change_state(transaction, command.security_id, command.state, command.ends_ns)
+        if command.expires and command.state is not State.CLOSE:
+            return _not_now("only closing ends orders")
+        self.surveillance.change_state(
+            transaction, command.security_id, command.state, command.ends_ns, expires=command.expires
+        )
         return None
 
     def _rejoin(self, command: control.RejoinGroup, transaction: Transaction) -> Rejection | None:
@@ -139,8 +160,8 @@ class Desk:
 
     def _start_auction(self, command: control.StartAuction, transaction: Transaction) -> Rejection | None:
         surveillance, security_id = self.surveillance, command.security_id
-        if surveillance.phases.effective(security_id) is not State.OPEN:
-            return _not_now("only an open instrument can go to auction")
+        if not surveillance.phases.may_go_to_auction(security_id):
+            return _not_now("only an instrument of an open group that is open or paused can go to auction")
         ends_ns = command.ends_ns
         if ends_ns is None:
             ends_ns = command.now_ns + surveillance.listings[security_id].auction.duration_ns

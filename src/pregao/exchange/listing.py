@@ -148,6 +148,8 @@ class Listings:
             return Rejection(RejectReason.UNKNOWN_INSTRUMENT, str(command.security_id))
         before = market.instrument
         after = replace(before, **_given(command))
+        if command.buy_back is not None:
+            after = replace(after, is_buy_back=command.buy_back)
         if after == before:
             return Rejection(RejectReason.NOTHING_CHANGED)
         if (wrong := self._wrong(after)) is not None:

@@ -162,6 +162,13 @@ class Phases:
         """Of an instrument that is not listed now: closed."""
         return self._effective.get(security_id, State.CLOSE)
 
+    def may_go_to_auction(self, security_id: int) -> bool:
+        """Whether it is open, or would be but for a pause of its own (certification script B2.6)."""
+        if self.effective(security_id) is State.OPEN:
+            return True
+        own, group = self._own.get(security_id), self._groups[self._group_of[security_id]]
+        return own is not None and own.state is State.PAUSE and group.phase is Phase.OPEN
+
     def check_phase(self, group: GroupKey, phase: Phase) -> None:
         before = self.status(group).phase
         if phase not in NEXT_PHASES[before]:

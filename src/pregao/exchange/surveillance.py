@@ -13,6 +13,7 @@ from pregao.exchange.auctions import (
     Auctions,
     RunningAuction,
     expire,
+    expire_from_the_top,
     leaves_unpriced,
     levels_of,
     theoretical_of,
@@ -140,11 +141,11 @@ class Surveillance:
 
     def change_state(
         self, transaction: Transaction, security_id: int, state: State, ends_ns: int | None,
-        kind: AuctionKind = AuctionKind.SPECIAL,
+        kind: AuctionKind = AuctionKind.SPECIAL, *, expires: bool = False,
     ) -> None:  # fmt: skip
         """An instrument leaves its group; into an auction of its own, if that is the state."""
         message, shifts = self.phases.leave(security_id, state, transaction.now_ns, ends_ns=ends_ns)
-        self._apply(transaction, message, shifts, kind=kind, ends_ns=ends_ns)
+        self._apply(transaction, message, shifts, kind=kind, ends_ns=ends_ns, expires=expires)
 
     def finish(self, transaction: Transaction, security_id: int) -> None:
         """An instrument goes back to its group; what its auction collected trades."""
@@ -225,12 +226,14 @@ class Surveillance:
 
     def _apply(
         self, transaction: Transaction, message: StateChanged, shifts: Iterable[Shift],
-        kind: AuctionKind | None = None, ends_ns: int | None = None,
+        kind: AuctionKind | None = None, ends_ns: int | None = None, *, expires: bool = False,
     ) -> None:  # fmt: skip
         draft = transaction.draft()
         draft.lead(message)
         for shift in shifts:
             self._shift(draft, shift, transaction, kind=kind, ends_ns=ends_ns)
+        if expires:
+            expire_from_the_top(draft, self.markets[message.security_id])
         transaction.close(draft)
         self._tell_theoretical(transaction, shifts)
 

@@ -225,6 +225,14 @@ class ReplayablePublisher(Protocol):
 
 
 @runtime_checkable
+class HoldingPublisher(Protocol):
+    """A publisher whose loop of snapshots can be made to wait, so that something happens before it."""
+
+    def hold_snapshots(self, now_ns: int, *, held: bool) -> None:
+        """Held, a loop under way ends and none begins; released, one begins at once."""
+
+
+@runtime_checkable
 class PublishingSystem(Protocol):
     """A system that the simulated exchange can speak."""
 

@@ -22,6 +22,7 @@ from pregao.exchange.engine import CommandOutcome, Engine
 from pregao.exchange.flow import Flow
 from pregao.feeds.publishing import (
     Habits,
+    HoldingPublisher,
     OutgoingPacket,
     Publisher,
     PublishingSite,
@@ -95,13 +96,23 @@ class StartWeek:
     site: PublishingSite = PublishingSite.PRIMARY
 
 
-Reset = ResetStream | ResetChannel | ResetBook | FailOver | StartWeek
+@dataclass(frozen=True, slots=True)
+class HoldSnapshots:
+    """No loop of snapshots begins on a channel until it is released."""
+
+    now_ns: int
+    channel: int
+    held: bool = True
+    site: PublishingSite = PublishingSite.PRIMARY
+
+
+Reset = ResetStream | ResetChannel | ResetBook | FailOver | StartWeek | HoldSnapshots
 
 
 KEPT_TRADES = 1_000  # of each instrument, for busts: what runs for months must not keep them all
 _VERSION_STEP_NS = 4_000_000_000
 _STREAMS = (Stream.INCREMENTAL, Stream.DEFINITION, Stream.SNAPSHOT)  # as SentVersions has them
-_RESETS = (ResetStream, ResetChannel, ResetBook, FailOver, StartWeek)
+_RESETS = (ResetStream, ResetChannel, ResetBook, FailOver, StartWeek, HoldSnapshots)
 
 
 class CommandObserver(Protocol):
@@ -133,7 +144,10 @@ class LiveMarket:
             catalogue.instruments, trade_date=trade_date, implied_partial=settings.implied_partial,
             kept_trades=kept_trades,
         )  # fmt: skip
-        self.desk = Desk(self.engine, catalogue, trade_date, seed=settings.seed, forbidden=carried.forbidden)
+        self.desk = Desk(
+            self.engine, catalogue, trade_date, seed=settings.seed, forbidden=carried.forbidden,
+            index_interval_ns=settings.index_interval_ns,
+        )  # fmt: skip
         self.left_behind = restore(self.engine, carried, trade_date)
         self.desk.last_news_id = carried.last_news_id
         self.instruments = self.desk.listings
@@ -180,7 +194,7 @@ class LiveMarket:
         publisher = system.publisher(
             channel, settings.version if first else system.default_version, self.books[channel],
             now_ns=now_ns, site=site, paces=paces, start=starts[0], loops=starts[1],
-            habits=Habits(levels=settings.levels),
+            habits=Habits(levels=settings.levels, phases_as_states=settings.phases_as_states),
         )  # fmt: skip
         if settings.replayers is not None and isinstance(publisher, ReplayablePublisher):
             publisher.keep_messages()
@@ -206,6 +220,7 @@ class LiveMarket:
         self._set_time(now_ns)
         for publisher in self.publishers.values():
             publisher.start_week(now_ns)
+        self.desk.start_indices(now_ns)
         for command in self.schedule.start(now_ns):
             self.execute(command, now_ns)
 
@@ -304,6 +319,8 @@ class LiveMarket:
                 return Rejection(
                     RejectReason.NOT_NOW, f"no channel {channel} at the {command.site.value} site"
                 )
+            if isinstance(command, HoldSnapshots) and not isinstance(publisher, HoldingPublisher):
+                return Rejection(RejectReason.NOT_NOW, f"the snapshots of channel {channel} cannot be held")
             _carry_out(command, publisher, now_ns)
         return None
 
@@ -336,5 +353,8 @@ def _carry_out(command: Reset, publisher: Publisher, now_ns: int) -> None:
         publisher.fail_over(now_ns, gradually=command.gradually)
     elif isinstance(command, StartWeek):
         publisher.start_week(now_ns, gradually=command.gradually)
+    elif isinstance(command, HoldSnapshots):
+        assert isinstance(publisher, HoldingPublisher)
+        publisher.hold_snapshots(now_ns, held=command.held)
     else:
         assert_never(command)

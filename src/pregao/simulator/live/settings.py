@@ -103,6 +103,8 @@ class LiveSettings:
     levels: int = 5  # of books by price level
     replayers: ReplayerSettings | None = None
     servers: ServerSettings | None = None
+    phases_as_states: bool = False  # snapshots have the phase as the state of who follows it
+    index_interval_ns: int | None = None  # index values come again so often; None: only when they move
 
     def __post_init__(self) -> None:
         system = load_publishing_system(self.system)

@@ -78,6 +78,7 @@ CALLS: Final = (
     Call("/v1/servers/start", servers.StartServer, "Let a stopped server listen again"),
     Call("/v1/servers/cut", servers.CutSession, "End the session of a CompID"),
     Call("/v1/servers/history", servers.AllowHistory, "Whether trade history is answered"),
+    Call("/v1/loops/snapshots", own.HoldSnapshots, "Hold the loop of snapshots of a channel, or release it"),
 )
 
 

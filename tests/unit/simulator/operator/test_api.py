@@ -76,6 +76,8 @@ ACCEPTED: list[tuple[str, dict[str, Any]]] = [
     ("/v1/resets/book", {**PETR4, "site": "CONTINGENCY"}),
     ("/v1/resets/failover", {"channel": 84}),
     ("/v1/resets/week", {"channel": 84, "site": "CONTINGENCY"}),
+    ("/v1/loops/snapshots", {"channel": 84}),
+    ("/v1/loops/snapshots", {"channel": 84, "held": False}),
     ("/v1/phases/change", {**GROUP, "phase": "CLOSE", "expires": True}),
     ("/v1/phases/session", {**GROUP, "session": "NON_REGULAR", "trade_date": "2099-01-02"}),
 ]  # fmt: skip

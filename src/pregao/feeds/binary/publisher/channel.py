@@ -239,6 +239,9 @@ class ChannelPublisher:
     def point(self, stream: Stream) -> SequencePoint:
         return self._streams[stream].point
 
+    def hold_snapshots(self, now_ns: int, *, held: bool) -> None:
+        self.snapshots.hold(now_ns, held=held)
+
     def is_in_loop(self, stream: Stream) -> bool:
         return (self.definitions if stream is Stream.DEFINITION else self.snapshots).under_way
 

@@ -33,6 +33,7 @@ class LoopingStream:
         self._messages: Iterator[bytes] | None = None
         self._ahead: bytes | None = None  # did not fit the packet before
         self.due_ns = now_ns  # when the next packet of a loop is
+        self.held = False  # no other loop begins
 
     @property
     def under_way(self) -> bool:
@@ -55,10 +56,16 @@ class LoopingStream:
             self._messages = self._ahead = None
             self.packets.start_version()
 
+    def hold(self, now_ns: int, *, held: bool) -> None:
+        """Held, a loop that is under way ends and none begins; released, one begins at once."""
+        self.held = held
+        if not held:
+            self.due_ns = now_ns
+
     def _send_packet(self, now_ns: int) -> bool:
         """One packet of the loop; False at its end, or where there is none."""
         if self._messages is None:
-            self._messages = self._begin()
+            self._messages = None if self.held else self._begin()
             if self._messages is None:
                 return False
         packets = self.packets

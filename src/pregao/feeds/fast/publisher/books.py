@@ -114,8 +114,24 @@ def _count(levels: LevelSide, update: e.OrderUpdate) -> None:
 
 
 def _by_order(updates: Sequence[e.Update | None], *, executed: bool) -> list[list[n.Entry] | None]:
+    """Side by side: an uncross fills orders of both in turn, and each is one Delete From all the same. An
+    entry stands where its first update stands."""
     found: list[list[n.Entry] | None] = [None] * len(updates)
-    kept = [(index, each) for index, each in enumerate(updates) if isinstance(each, _BOOK)]
+    sides: dict[_Key, list[tuple[int, e.OrderUpdate | e.SideDeleted]]] = {}
+    for index, each in enumerate(updates):
+        if isinstance(each, _BOOK):
+            sides.setdefault((each.security_id, each.side), []).append((index, each))
+    for kept in sides.values():
+        _side_by_order(kept, found, executed=executed)
+    return found
+
+
+def _side_by_order(
+    kept: Sequence[tuple[int, e.OrderUpdate | e.SideDeleted]],
+    found: list[list[n.Entry] | None],
+    *,
+    executed: bool,
+) -> None:
     said: Sequence[e.Update] = [each for _, each in kept]
     if executed and len(said) > 1:
         said = joined_sweeps(said)
@@ -131,4 +147,3 @@ def _by_order(updates: Sequence[e.Update | None], *, executed: bool) -> list[lis
         for other, _ in kept[place + 1 : place + run]:
             found[other] = []
         place += run
-    return found

@@ -52,6 +52,7 @@ class FastPublisher:
         booked: Iterable[int] = (),
         listener: Listener | None = None,
         stream_id: str | None = None,
+        phases_as_states: bool = False,
     ) -> None:
         """`stream_id`: the one MDStreamID that the channel has."""
         self.channel, self._source, self._recovery_ns = channel, source, paces.recovery_ns
@@ -72,7 +73,7 @@ class FastPublisher:
         )  # fmt: skip
         self.incremental.figures.list(source.definitions())
         definitions = DefinitionLoop(source, writer, channel, depth)
-        snapshots = SnapshotLoop(source, writer, self.incremental)
+        snapshots = SnapshotLoop(source, writer, self.incremental, phases_as_states=phases_as_states)
         self.definitions = LoopingStream(
             stream(Stream.DEFINITION, loops), writer, paces.definitions, definitions.begin, now_ns
         )
@@ -100,6 +101,9 @@ class FastPublisher:
         if taken:
             self.incremental.stream.kept = []
         return taken
+
+    def hold_snapshots(self, now_ns: int, *, held: bool) -> None:
+        self.snapshots.hold(now_ns, held=held)
 
     @property
     def waiting(self) -> int:

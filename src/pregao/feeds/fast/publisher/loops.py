@@ -43,6 +43,7 @@ class LoopingStream:
         self.stream, self._writer, self._pace, self._begin = stream, writer, pace, begin
         self._messages: Loop | None = None
         self.due_ns = now_ns  # when the next datagram of a loop is
+        self.held = False  # no other loop begins
 
     @property
     def under_way(self) -> bool:
@@ -64,10 +65,16 @@ class LoopingStream:
         self._messages = None
         self.due_ns = now_ns
 
+    def hold(self, now_ns: int, *, held: bool) -> None:
+        """Held, a loop that is under way ends and none begins; released, one begins at once."""
+        self.held = held
+        if not held:
+            self.due_ns = now_ns
+
     def _send(self, now_ns: int) -> bool:
         """A datagram or some of the loop; False at its end, or where there is none."""
         if self._messages is None:
-            self._messages = self._begin()
+            self._messages = None if self.held else self._begin()
             if self._messages is None:
                 return False
             self.stream.flush(now_ns)
@@ -121,8 +128,16 @@ class DefinitionLoop:
 
 
 class SnapshotLoop:
-    def __init__(self, source: BookSource, writer: MessageWriter, incremental: IncrementalStream) -> None:
+    def __init__(
+        self,
+        source: BookSource,
+        writer: MessageWriter,
+        incremental: IncrementalStream,
+        *,
+        phases_as_states: bool = False,
+    ) -> None:
         self._source, self._writer, self._incremental = source, writer, incremental
+        self._phases_as_states = phases_as_states
         self._groups: dict[int, tuple[str, str]] = {}
 
     def begin(self) -> Loop | None:
@@ -174,6 +189,8 @@ class SnapshotLoop:
                 made.append(STATISTICS[type(update)](update))
         phase = phases.get(self._groups.get(security_id, ("", "")))
         status = _status(security_id, phase, book.state)
+        if self._phases_as_states and status is not None and phase is not None:
+            status.setdefault("SecurityTradingStatus", int(phase.phase))
         return [*made, status] if status is not None else made
 
     def _orders(self, security_id: int, book: InstrumentBook) -> list[n.Entry]:

@@ -1,0 +1,304 @@
+"""The desk of B3's certification, played on our exchange and on a virtual clock: commands of the script
+become commands of the operator interface. Truth is what the exchange's own books are after them."""
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import resources
+from typing import Any, Final, NamedTuple
+
+from pregao.certification.scenario import Box, DeskCommand, PriceKind, ScriptPrice, Segment
+from pregao.exchange import commands as c
+from pregao.exchange import control
+from pregao.exchange.book import BookSide
+from pregao.exchange.catalogue import load_catalogue
+from pregao.exchange.catalogues.rules import Catalogue
+from pregao.exchange.market import InstrumentMarket
+from pregao.exchange.orders import OrderType
+from pregao.feeds.publishing import LoopPace, OutgoingPacket, Paces, PublishingSite
+from pregao.model.errors import PregaoError
+from pregao.model.market import Phase, Session, Side, State
+from pregao.simulator.live.market import HoldSnapshots, LiveMarket
+from pregao.simulator.live.schedule import DayKind
+from pregao.simulator.live.settings import LiveSettings
+
+SECOND_NS: Final = 1_000_000_000
+MILLISECOND_NS: Final = 1_000_000
+START_NS: Final = 1_794_916_800 * SECOND_NS  # 2026-11-17 12:00 UTC
+LEVELS: Final = 5
+BUYER, SELLER = 3, 8  # firms
+_PHASES: Final = {
+    "pre-open": Phase.PRE_OPEN, "open": Phase.OPEN, "pause": Phase.PAUSE, "pre-close": Phase.PRE_CLOSE,
+    "closing-call": Phase.FINAL_CLOSING_CALL, "close": Phase.CLOSE,
+}  # fmt: skip
+_SESSIONS: Final = {"regular": Session.REGULAR, "after-market": Session.NON_REGULAR}
+_TYPES: Final = {
+    PriceKind.ON_AUCTION: OrderType.MARKET_ON_AUCTION,
+    PriceKind.ON_CLOSE: OrderType.MARKET_ON_CLOSE,
+}
+# The instrument of the script, its group's second one, and the legs of the strategy, by segment.
+_INSTRUMENTS: Final = {
+    Segment.EQUITIES: ("CERT3", "OUTR3", "CERTL100", "CERTX100"),
+    Segment.DERIVATIVES: ("CERZ26", "CERF27", "CERL5400", "CERX5400"),
+}
+_STRATEGY_ID: Final = 200_000_900_901
+
+
+class DeskError(PregaoError):
+    """The exchange refused a command of the script, or the script names what is not there."""
+
+
+class BookRow(NamedTuple):
+    """A row of a book at some depth; by order, `orders` is 1."""
+
+    price: int | None
+    size: int
+    orders: int
+
+
+class BookRows(NamedTuple):
+    bids: tuple[BookRow, ...] = ()
+    offers: tuple[BookRow, ...] = ()
+
+    def side(self, side: Side) -> tuple[BookRow, ...]:
+        return self.bids if side is Side.BUY else self.offers
+
+
+class TrueState(NamedTuple):
+    """`state` None: it follows its group."""
+
+    phase: int
+    state: int | None
+    session: int
+
+
+@cache
+def certification_catalogue() -> Catalogue:
+    file = resources.files("pregao.certification").joinpath("catalogue.toml")
+    return load_catalogue(file.read_bytes(), "catalogue.toml")
+
+
+class ScriptPaces(NamedTuple):
+    """How fast what repeats is repeated: `real` as B3 does it."""
+
+    heartbeat_ns: int
+    index_ns: int
+
+
+FAST_PACES: Final = ScriptPaces(SECOND_NS, SECOND_NS)
+REAL_PACES: Final = ScriptPaces(10 * SECOND_NS, 30 * SECOND_NS)
+
+
+class CertificationDesk:
+    """`take` has the packets since the last call; `at` the time."""
+
+    def __init__(
+        self, segment: Segment, system: str = "fast", paces: ScriptPaces = FAST_PACES, now_ns: int = START_NS
+    ) -> None:
+        self.segment, self.paces, self.now_ns = segment, paces, now_ns
+        loops = LoopPace(2 * MILLISECOND_NS, SECOND_NS)
+        settings = LiveSettings(
+            system=system, day=DayKind.CLOSED, phases_as_states=True, index_interval_ns=paces.index_ns,
+            paces=Paces(loops, loops, paces.heartbeat_ns), levels=LEVELS,
+        )  # fmt: skip
+        catalogue = certification_catalogue()
+        self.market = LiveMarket(catalogue, settings, [PublishingSite.PRIMARY], now_ns)
+        symbols = _INSTRUMENTS[segment]
+        ids = [catalogue.instrument(symbol).security_id for symbol in symbols]
+        self.instrument, self.neighbour, self.legs = ids[0], ids[1], (ids[2], ids[3])
+        self.about = self.instrument  # whom orders and states are for: the strategy once there is one
+        self._orders: dict[str, int] = {}
+        self._written: list[str] = []
+        self._phase = Phase.CLOSE
+        self.market.start(now_ns)
+        self._fill_neighbour()
+
+    def _fill_neighbour(self) -> None:
+        self._change_phase("open")
+        closing = certification_catalogue().by_id[self.neighbour].closing
+        tick = self._market(self.neighbour).instrument.tick
+        for side, price in ((Side.BUY, closing - tick), (Side.SELL, closing + tick)):
+            firm = BUYER if side is Side.BUY else SELLER
+            self._execute(c.NewOrder(self.now_ns, self.neighbour, side, 100, price, firm=firm))
+        self._change_phase("close")
+
+    # Time
+
+    def advance(self, by_ns: int) -> None:
+        """Time passes: loops, heartbeats, index values."""
+        until_ns = self.now_ns + by_ns
+        while (due_ns := self.market.next_timeout()) <= until_ns:
+            self.now_ns = max(due_ns, self.now_ns)
+            self.market.on_timeout(self.now_ns)
+        self.now_ns = until_ns
+        self.market.on_timeout(until_ns)
+
+    def take(self) -> Iterator[tuple[int, OutgoingPacket]]:
+        return self.market.take()
+
+    def take_written(self) -> list[str]:
+        """The commands since the last call, as the operator interface has them."""
+        written, self._written = self._written, []
+        return written
+
+    # Commands
+
+    def do(self, command: DeskCommand) -> None:
+        handlers: dict[str, Callable[[DeskCommand], None]] = {
+            "buy": self._order, "sell": self._order, "cancel": self._cancel, "change": self._change,
+            "behalf": self._behalf, "empty": self._empty, "special": self._special, "create": self._create,
+            "news": self._news, "hold": self._hold, "release": self._hold, "wait": self._wait,
+            "phase": lambda told: self._change_phase(told.words[0]), "session": self._session,
+            "state": lambda told: self._state(told.words[0]),
+        }  # fmt: skip
+        handler = handlers.get(command.verb)
+        if handler is None:
+            raise DeskError(f"the desk cannot {command.verb} here")
+        handler(command)
+        self.advance(MILLISECOND_NS)
+
+    def price(self, price: ScriptPrice, side: Side | None = None) -> int | None:
+        """In ten-thousandths; None of one that has none."""
+        instrument = self._market(self.about).instrument
+        if price.kind is PriceKind.TICKS:
+            return (instrument.closing_price or 0) // 10_000 + price.value * instrument.tick
+        if price.kind is PriceKind.ABSOLUTE:
+            return price.value
+        if price.kind is PriceKind.BEST and side is not None:
+            return self._market(self.about).book.side(side).best_price
+        return None
+
+    def _execute(self, command: Any) -> Any:
+        outcome = self.market.execute(command, self.now_ns)
+        self._written.append(repr(command))
+        if outcome.rejection is not None:
+            raise DeskError(f"{type(command).__name__} was refused: {outcome.rejection.text}")
+        return outcome
+
+    def _order(self, command: DeskCommand) -> None:
+        side = Side.BUY if command.verb == "buy" else Side.SELL
+        assert command.order is not None
+        order = c.NewOrder(
+            self.now_ns, self.about, side, command.order.size, self.price(command.order.price, side),
+            firm=BUYER if side is Side.BUY else SELLER,
+            type=_TYPES.get(command.order.price.kind, OrderType.LIMIT),
+        )  # fmt: skip
+        outcome = self._execute(order)
+        if command.name is not None:
+            self._orders[command.name] = outcome.order_id
+
+    def _cancel(self, command: DeskCommand) -> None:
+        if command.words == ("best", "offer"):
+            order_id = self._market(self.about).book.sells.orders[0].order_id
+        else:
+            order_id = self._named(command.words[0])
+        self._execute(c.CancelOrder(self.now_ns, order_id))
+
+    def _change(self, command: DeskCommand) -> None:
+        assert command.order is not None
+        order_id = self._named(command.words[0])
+        before = self.market.engine.floor.orders[order_id]
+        price = self.price(command.order.price)
+        self._execute(
+            c.ChangeOrder(
+                self.now_ns, order_id,
+                quantity=command.order.size if command.order.size != before.quantity else None,
+                price=price if price != before.price else None,
+            )
+        )  # fmt: skip
+
+    def _named(self, name: str) -> int:
+        if name not in self._orders:
+            raise DeskError(f"no order is called {name}")
+        return self._orders[name]
+
+    def _behalf(self, command: DeskCommand) -> None:
+        assert command.order is not None
+        price = self.price(command.order.price)
+        assert price is not None
+        self._execute(c.TradeOnBehalf(self.now_ns, self.about, command.order.size, price, BUYER, SELLER))
+
+    def _empty(self, command: DeskCommand) -> None:
+        for order in list(self.market.engine.floor.orders.values()):
+            if order.security_id == self.about:
+                self._execute(c.CancelOrder(self.now_ns, order.order_id))
+
+    def _change_phase(self, name: str) -> None:
+        phase = _PHASES[name]
+        for security_id in (self.instrument, self.legs[0]):
+            instrument = self._market(security_id).instrument
+            self._execute(control.ChangePhase(self.now_ns, instrument.group, instrument.exchange, phase))
+
+    def _session(self, command: DeskCommand) -> None:
+        session = _SESSIONS[command.words[0]]
+        market = self._market(self.instrument)
+        group, exchange = market.instrument.group, market.instrument.exchange
+        self._execute(control.ChangeSession(self.now_ns, group, exchange, session, market.trade_date))
+
+    def _state(self, name: str) -> None:
+        """Open: back to its group, whatever it left it for; nothing where it never did."""
+        surveillance = self.market.desk.surveillance
+        if name == "paused":
+            self._execute(control.ChangeState(self.now_ns, self.about, State.PAUSE))
+        elif name == "closed":
+            self._execute(control.ChangeState(self.now_ns, self.about, State.CLOSE, expires=True))
+        elif name == "reserved":
+            self._execute(control.StartAuction(self.now_ns, self.about))
+        elif surveillance.auctions.get(self.about) is not None:
+            self._execute(control.EndAuction(self.now_ns, self.about))
+        elif surveillance.phases.own(self.about) is not None:
+            self._execute(control.RejoinGroup(self.now_ns, self.about))
+
+    def _special(self, command: DeskCommand) -> None:
+        """B3.4 needs a state that B3.1 does not name: the auction starts here."""
+        self._execute(control.ChangeInstrument(self.now_ns, self.about, buy_back=True))
+        self._execute(control.StartAuction(self.now_ns, self.about))
+
+    def _create(self, command: DeskCommand) -> None:
+        legs = tuple(control.StrategyLeg(each, Side.BUY) for each in self.legs)
+        self._execute(
+            control.AddInstrument(self.now_ns, _STRATEGY_ID, "CERTUDS", self.legs[0], lot=1, legs=legs)
+        )
+        self.about = _STRATEGY_ID
+
+    def _news(self, command: DeskCommand) -> None:
+        text = " ".join(command.words)
+        self._execute(control.SendNews(self.now_ns, text, f"{text}.\nCertificação.", self.instrument))
+
+    def _hold(self, command: DeskCommand) -> None:
+        for channel in self.channels(self.about):
+            self._execute(HoldSnapshots(self.now_ns, channel, held=command.verb == "hold"))
+
+    def _wait(self, command: DeskCommand) -> None:
+        waits = {"heartbeat": self.paces.heartbeat_ns, "index": self.paces.index_ns}
+        self.advance(waits.get(command.words[0], 0) + 2 * SECOND_NS)
+
+    # Truth
+
+    def _market(self, security_id: int) -> InstrumentMarket:
+        return self.market.engine.floor.markets[security_id]
+
+    def channels(self, security_id: int) -> tuple[int, ...]:
+        """Those of its orders, its levels and its best level."""
+        return self.market.routing.channels_of(self._market(security_id).instrument)
+
+    def book(self, security_id: int, box: Box) -> BookRows:
+        book = self._market(security_id).book
+        return BookRows(*(tuple(_rows(side, box)) for side in (book.buys, book.sells)))
+
+    def state(self, security_id: int) -> TrueState:
+        phases = self.market.desk.surveillance.phases
+        status, own = phases.status(phases.group_of(security_id)), phases.own(security_id)
+        return TrueState(int(status.phase), None if own is None else int(own.state), int(status.session))
+
+    def group(self, security_id: int) -> str:
+        return self._market(security_id).instrument.group
+
+
+def _rows(side: BookSide, box: Box) -> Iterator[BookRow]:
+    if box in (Box.MBO, Box.STEP):
+        for order in side.orders:
+            yield BookRow(order.price, order.shown, 1)
+        return
+    for place, level in enumerate(side.levels()):
+        if place < (1 if box is Box.TOB else LEVELS):
+            yield BookRow(*level)

@@ -1,0 +1,198 @@
+"""Plays sections of the script step by step, in memory or not: it only sees a desk and a client's end.
+
+runner = Runner(CertificationDesk(Segment.EQUITIES))
+results = runner.play(section)          one for each step
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final, Protocol
+
+from pregao.certification import scenario as s
+from pregao.certification.desk import MILLISECOND_NS, BookRows, CertificationDesk
+from pregao.certification.judging import StepTruth
+from pregao.certification.taps import Seen, Tap, TappedMessage
+from pregao.feeds.publishing import OutgoingPacket
+
+Line = Mapping[str, Any]
+_LOOP_NS: Final = 2_500 * MILLISECOND_NS  # by then a whole loop has passed, whenever one joined
+
+
+class Verdict(Enum):
+    """Invalid: the exchange itself did not do what the script demands. Skipped: N/E in the form."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    INVALID = "invalid"
+    NOT_RUN = "not run"
+
+
+@dataclass(slots=True)
+class BoxResult:
+    box: s.Box
+    verdict: Verdict
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class StepResult:
+    step: s.Step
+    section: s.Section
+    boxes: tuple[BoxResult, ...]
+    commands: tuple[str, ...] = ()
+    messages: tuple[TappedMessage, ...] = ()
+    lines: tuple[Line, ...] = ()
+    books: Mapping[s.Box, tuple[BookRows, BookRows]] = field(default_factory=dict)  # before and after
+
+    @property
+    def verdict(self) -> Verdict:
+        found = {each.verdict for each in self.boxes}
+        for verdict in (Verdict.INVALID, Verdict.FAILED, Verdict.NOT_RUN):
+            if verdict in found:
+                return verdict
+        return Verdict.PASSED
+
+
+class ClientEnd(Protocol):
+    """The client that is judged, as the runner drives it."""
+
+    def tell(self, command: Mapping[str, Any]) -> None: ...
+
+    def deliver(self, packets: Sequence[tuple[int, OutgoingPacket]]) -> None:
+        """What the exchange sent; the client sees it if it is connected."""
+
+    def settle(self) -> Sequence[Line]:
+        """What it said since the last call, once it has taken in everything."""
+
+
+class Judge(Protocol):
+    """Says what a client has not seen, or not rightly."""
+
+    def begin(self, lines: Iterable[Line]) -> None:
+        """What was seen while nothing was judged."""
+
+    def reasons(self, step: s.Step, box: s.Box, lines: Sequence[Line]) -> Iterator[str]: ...
+
+
+class Runner:
+    """Without a client the exchange alone is judged: every step must be valid."""
+
+    def __init__(
+        self, desk: CertificationDesk, client: ClientEnd | None = None, judge: Judge | None = None,
+        system: str = "fast",
+    ) -> None:  # fmt: skip
+        self.desk, self.client, self.judge = desk, client, judge
+        self._tap = Tap(system)
+        self._messages: list[TappedMessage] = []
+
+    def play(self, section: s.Section, skipped: frozenset[str] = frozenset()) -> list[StepResult]:
+        """`skipped` steps are played unjudged."""
+        self.prepare(section)
+        results: list[StepResult] = []
+        for place, step in enumerate(section.steps):
+            together = [step, *_played_with(section.steps[place + 1 :], step)]
+            before = results[-1] if results and _is_with(step) else None
+            result = self._play_step(section, step, together, before)
+            if step.id in skipped:
+                result.boxes = tuple(BoxResult(each.box, Verdict.NOT_RUN) for each in result.boxes)
+            results.append(result)
+        return results
+
+    def prepare(self, section: s.Section) -> None:
+        """The client is away meanwhile, unless the section never connects it: then it goes on."""
+        connects = any(_connects(action) for action in section.steps[0].actions)
+        if connects:
+            self._tell({"do": "disconnect"})
+        self.desk.about = self.desk.instrument
+        for command in section.preparation:
+            self.desk.do(command)
+        self.desk.take_written()
+        self._pump()
+        lines = self.client.settle() if self.client is not None else ()
+        if self.judge is not None:
+            self.judge.begin(lines)
+
+    def _play_step(
+        self, section: s.Section, step: s.Step, together: Sequence[s.Step], before: StepResult | None
+    ) -> StepResult:
+        books = {box: self._books(box) for box in step.boxes}
+        self._messages = list(before.messages) if before is not None else []
+        lines: list[Line] = list(before.lines) if before is not None else []
+        for action in step.actions:
+            self._act(action)
+        self._pump()
+        if self.client is not None:
+            lines += self.client.settle()
+        if before is not None:
+            books = {box: {self.desk.about: before.books[box][0]} for box in step.boxes}
+        others = [*together[1:], *([] if before is None else [before.step])]
+        boxes = []
+        for box in step.boxes:
+            allowed = [demand for other in others for demand in other.demands.get(box, ())]
+            boxes.append(self._judge(step, box, books[box], allowed, lines))
+        after = {box: self.desk.book(self.desk.about, box) for box in step.boxes}
+        kept = {box: (books[box].get(self.desk.about, BookRows()), after[box]) for box in step.boxes}
+        return StepResult(
+            step, section, tuple(boxes), tuple(self.desk.take_written()), tuple(self._messages), tuple(lines),
+            kept,
+        )  # fmt: skip
+
+    def _judge(
+        self, step: s.Step, box: s.Box, books: Mapping[int, BookRows], allowed: Sequence[s.Demand],
+        lines: Sequence[Line],
+    ) -> BoxResult:  # fmt: skip
+        channels = dict(zip(s.DEPTHS, self.desk.channels(self.desk.about), strict=True))
+        seen = Seen(self._messages, channels, box)
+        truth = StepTruth(self.desk, box, seen, books, step.demands[box], allowed)
+        faults = tuple(truth.faults())
+        if faults:
+            return BoxResult(box, Verdict.INVALID, faults)
+        reasons = () if self.judge is None else tuple(self.judge.reasons(step, box, lines))
+        return BoxResult(box, Verdict.FAILED if reasons else Verdict.PASSED, reasons)
+
+    def _books(self, box: s.Box) -> Mapping[int, BookRows]:
+        return {each: self.desk.book(each, box) for each in (self.desk.about, self.desk.neighbour)}
+
+    def _act(self, action: s.Action) -> None:
+        if isinstance(action, s.DeskActs):
+            for command in action.commands:
+                self.desk.do(command)
+                self._pump()
+        elif isinstance(action, s.ClientActs):
+            self._client_acts(action.words)
+
+    def _client_acts(self, words: Sequence[str]) -> None:
+        verb = words[0]
+        if verb in ("connect", "join"):
+            self._pump()
+            self._tell({"do": "connect"})
+            self.desk.advance(_LOOP_NS if verb == "connect" else MILLISECOND_NS)
+        elif verb == "disconnect":
+            self._pump()
+            self._tell({"do": "disconnect"})
+        self._pump()
+
+    def _tell(self, command: Mapping[str, Any]) -> None:
+        if self.client is not None:
+            self.client.tell(command)
+
+    def _pump(self) -> None:
+        packets = list(self.desk.take())
+        self._messages += self._tap.read(packets)
+        if self.client is not None:
+            self.client.deliver(packets)
+
+
+def _is_with(step: s.Step) -> bool:
+    return any(isinstance(action, s.WithStep) for action in step.actions)
+
+
+def _played_with(steps: Sequence[s.Step], step: s.Step) -> Iterator[s.Step]:
+    for other in steps:
+        if any(isinstance(action, s.WithStep) and action.step == step.id for action in other.actions):
+            yield other
+
+
+def _connects(action: s.Action) -> bool:
+    return isinstance(action, s.ClientActs) and action.words[0] in ("connect", "logon")

@@ -1,0 +1,138 @@
+"""Our exchange does what the script demands; one that does not makes the step invalid, no client fail."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from pregao.certification import desk as desk_module
+from pregao.certification.desk import CertificationDesk
+from pregao.certification.runner import Runner, StepResult, Verdict
+from pregao.certification.scenario import Box, Section, Segment
+from pregao.certification.scenario_files import load_script, parse_section, sections_for
+from pregao.feeds.fast.publisher import incremental
+from pregao.model.market import Side
+
+PLAYED = ("B1", "B2", "B3", "B4", "B5", "B6")
+
+
+def _sections(segment: Segment) -> list[Section]:
+    return [each for each in sections_for(segment) if each.id in PLAYED]
+
+
+def _not_valid(results: list[StepResult]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    for result in results:
+        for box in result.boxes:
+            if box.verdict is not Verdict.PASSED:
+                yield result.step.id, box.box.value, box.reasons
+
+
+@pytest.mark.parametrize("segment", Segment)
+def test_every_demand_is_met_in_one_unbroken_run(segment: Segment) -> None:
+    runner = Runner(CertificationDesk(segment))
+    for section in _sections(segment):
+        assert not list(_not_valid(runner.play(section)))
+
+
+@pytest.mark.parametrize(
+    "section", [each for each in load_script() if each.id in PLAYED], ids=lambda each: each.id
+)
+def test_a_section_can_be_played_by_itself(section: Section) -> None:
+    assert not list(_not_valid(Runner(CertificationDesk(Segment.EQUITIES)).play(section)))
+
+
+def test_books_are_those_that_the_script_starts_and_ends_with() -> None:
+    """Worked out by hand from B1: what is left after the uncross at P."""
+    desk = CertificationDesk(Segment.EQUITIES)
+    results = Runner(desk).play(sections_for(Segment.EQUITIES)[1])
+    before, _ = results[0].books[Box.MBO]
+    assert [(row.price, row.size) for row in before.bids] == [
+        (100_200, 10), (100_200, 10), (100_100, 10), (100_100, 10), (100_000, 50),
+    ]  # fmt: skip
+    _, after = results[-1].books[Box.MBO]
+    assert [(row.price, row.size) for row in after.bids] == [(100_000, 10)]
+    assert [(row.price, row.size) for row in after.offers] == [(100_300, 100), (100_300, 100)]
+    trades = [
+        (entry["MDEntryPx"], entry["MDEntrySize"])
+        for message in results[-1].messages
+        if message.kind == "X" and message.channel == desk.channels(desk.instrument)[0]
+        for entry in message.fields["MDEntries"]
+        if entry["MDEntryType"] == "2"
+    ]
+    assert sorted(size for _, size in trades) == [10, 10, 10, 10, 20, 40]
+
+
+def test_an_exchange_that_sends_f_without_1174_makes_the_step_invalid(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fields = incremental.status_fields
+
+    def without_event(update: object) -> dict[str, object]:
+        told = fields(update)  # type: ignore[arg-type]
+        told.pop("SecurityTradingEvent", None)
+        return told
+
+    monkeypatch.setattr(incremental, "status_fields", without_event)
+    (section,) = [each for each in _sections(Segment.EQUITIES) if each.id == "B2"]
+    results = Runner(CertificationDesk(Segment.EQUITIES)).play(section)
+    first, *_ = [result for result in results if result.verdict is not Verdict.PASSED]
+    assert (first.step.id, first.verdict) == ("B2.4", Verdict.INVALID)
+    assert all(box.verdict is Verdict.INVALID for box in first.boxes)
+    assert "no message f 326=2 1174=101" in first.boxes[0].reasons
+
+
+HEAD = "section B9  Um | One   for equities\nprepare phase open, empty\nbids 10@P\noffers 10@P+2\n"
+
+
+@pytest.mark.parametrize(
+    ("step", "reason"),
+    [
+        ("desk buy 5@P\n  mbo bid 1 new 5@P", "bid entries"),
+        ("desk buy 5@P\n  mbo bid 2 new 6@P", "bid entries"),
+        ("desk buy 5@P\n  mbp bid 1 changed 15@P x1", "bid entries"),
+        ("desk buy 5@P\n  mbo no update", "bid entries"),
+        ("desk buy 5@P\n  mbo bid 2 new 5@P, offers none", "offers are not as demanded"),
+        ("desk buy 5@P+2\n  mbo offers 5@P+2", "trades"),
+        ("desk buy 5@P+2\n  mbo offers 5@P+2, trades 5@P+1", "trades"),
+        ("desk buy 5@P+2\n  mbo offers 5@P+2, trades 5@P+2 277=2", "a trade without 277=2"),
+        ("desk phase pause\n  mbo no update", "a message f that is not demanded"),
+        ("desk phase pause\n  mbo message f 625=18", "no message f 625=18"),
+        ("desk buy 5@P\n  mbo snapshot, bid 2 new 5@P", "no snapshot"),
+        ("client connect\n  mbo snapshot 625=21, book as prepared", "the snapshot lacks 625=21"),
+        ("desk buy 5@P\n  mbo bid 2 new 5@P, book as prepared", "the book is not as prepared"),
+    ],
+)
+def test_what_the_exchange_does_not_send_is_said(step: str, reason: str) -> None:
+    section = parse_section(f"{HEAD}step B9.1 required: {step}\n", "B9.txt")
+    (result,) = Runner(CertificationDesk(Segment.EQUITIES)).play(section)
+    assert result.verdict is Verdict.INVALID
+    assert any(reason in told for told in result.boxes[0].reasons), result.boxes[0].reasons
+
+
+def test_the_second_instrument_of_the_group_must_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    order = CertificationDesk._order
+
+    def of_the_neighbour(desk: CertificationDesk, command: object) -> None:
+        about, desk.about = desk.about, desk.neighbour
+        order(desk, command)  # type: ignore[arg-type]
+        desk.about = about
+
+    section = parse_section(f"{HEAD}step B9.1 required: desk buy 5@P\n  mbo no update\n", "B9.txt")
+    desk = CertificationDesk(Segment.EQUITIES)
+    runner = Runner(desk)
+    runner.prepare(section)
+    monkeypatch.setattr(CertificationDesk, "_order", of_the_neighbour)
+    monkeypatch.setattr(runner, "prepare", lambda section: None)
+    (result,) = runner.play(section)
+    assert "the group's second instrument changed" in result.boxes[0].reasons
+
+
+def test_lots_divide_what_the_script_trades() -> None:
+    """With lots of 100 no book satisfies B1.6 and B2.9: the lot is at most 25."""
+    for listing in desk_module.certification_catalogue().listings:
+        assert 100 % listing.instrument.lot == 0
+        assert listing.instrument.lot <= 25
+    assert not desk_module.certification_catalogue().pairs
+    for segment in Segment:
+        desk = CertificationDesk(segment)
+        assert desk.group(desk.instrument) == desk.group(desk.neighbour)
+        assert desk.book(desk.neighbour, Box.MBO).side(Side.BUY)
