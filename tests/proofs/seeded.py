@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.proofs import (
+    bond_prices,
     exchange_kills,
     fast_hostile,
     fast_impaired_days,
@@ -129,7 +130,10 @@ FAST_REPLAYER = SeededProof(
     fast_replayer.NAME, fast_replayer.SEEDS, fast_replayer.cases, fast_replayer.run_case,
     summary=fast_replayer.summary,
 )  # fmt: skip
+BOND_PRICES = SeededProof(
+    bond_prices.NAME, bond_prices.BONDS, bond_prices.cases, bond_prices.run_case, summary=bond_prices.summary
+)
 ALL: tuple[SeededProof | PreparedProof, ...] = (
-    FUZZ_FAST, FAST_IMPAIRED_DAYS, FAST_HOSTILE, FAST_REPLAYER, FAST_LIVE_DAYS,
+    FUZZ_FAST, FAST_IMPAIRED_DAYS, FAST_HOSTILE, FAST_REPLAYER, FAST_LIVE_DAYS, BOND_PRICES,
     IMPAIRED_DAYS, HOSTILE_PACKETS, FIX_HOSTILE, LIVE_DAYS, EXCHANGE_KILLS, KILLS, STREAM_KILLS, LAKE_YEAR,
 )  # fmt: skip

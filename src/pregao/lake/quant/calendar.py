@@ -19,31 +19,17 @@ from typing import Final
 
 from pregao.lake.errors import LakeError
 from pregao.model.errors import ConfigurationError
+from pregao.model.holidays import FIRST_YEAR, LAST_YEAR, SATURDAY, easter, national_holidays
 from pregao.model.local_time import SAO_PAULO
 
-FIRST_YEAR, LAST_YEAR = 2000, 2100
-_SATURDAY: Final = 5
 _DAY: Final = timedelta(days=1)
-# Month and day: reason, first year, last year.
-_FIXED: Final[tuple[tuple[int, int, str, int, int], ...]] = (
-    (1, 1, "New Year", FIRST_YEAR, LAST_YEAR),
+# What closes B3 besides the national holidays. Month and day: reason, first year, last year.
+_OURS: Final[tuple[tuple[int, int, str, int, int], ...]] = (
     (1, 25, "anniversary of São Paulo", FIRST_YEAR, 2021),
-    (4, 21, "Tiradentes", FIRST_YEAR, LAST_YEAR),
-    (5, 1, "Labour Day", FIRST_YEAR, LAST_YEAR),
     (7, 9, "Constitutionalist Revolution (São Paulo)", FIRST_YEAR, 2021),
-    (9, 7, "Independence", FIRST_YEAR, LAST_YEAR),
-    (10, 12, "Our Lady of Aparecida", FIRST_YEAR, LAST_YEAR),
-    (11, 2, "All Souls", FIRST_YEAR, LAST_YEAR),
-    (11, 15, "Republic", FIRST_YEAR, LAST_YEAR),
     (11, 20, "Black Awareness (São Paulo)", 2004, 2019),
-    (11, 20, "Black Awareness", 2024, LAST_YEAR),  # national by law since then
     (12, 24, "Christmas Eve", FIRST_YEAR, LAST_YEAR),
-    (12, 25, "Christmas", FIRST_YEAR, LAST_YEAR),
 )
-# Days from Easter Sunday.
-_BY_EASTER: Final = (
-    (-48, "Carnival Monday"), (-47, "Carnival Tuesday"), (-2, "Good Friday"), (60, "Corpus Christi"),
-)  # fmt: skip
 ASH_WEDNESDAY: Final = -46
 
 SPECIAL_CLOSED: Final[dict[date, str]] = {
@@ -54,46 +40,31 @@ SPECIAL_OPEN: Final[dict[date, str]] = {
 }
 
 
-def easter(year: int) -> date:
-    """Sunday of the Gregorian calendar, by the anonymous algorithm of 1876."""
-    century, rest = divmod(year, 100)
-    golden = year % 19
-    leaps, skipped = divmod(century, 4)
-    correction = (century + 8) // 25
-    moon = (19 * golden + century - leaps - (century - correction + 1) // 3 + 15) % 30
-    quarter, left = divmod(rest, 4)
-    weekday = (32 + 2 * skipped + 2 * quarter - moon - left) % 7
-    late = (golden + 11 * moon + 22 * weekday) // 451
-    month, day = divmod(moon + weekday - 7 * late + 114, 31)
-    return date(year, month, day + 1)
-
-
 @lru_cache(maxsize=256)
 def holidays(year: int) -> dict[date, str]:
     """Weekdays of a year without trading, with their reasons, in order."""
     if not FIRST_YEAR <= year <= LAST_YEAR:
         raise LakeError(f"trading days of {year}: known from {FIRST_YEAR} to {LAST_YEAR}")
-    sunday = easter(year)
-    found = {date(year, month, day): why for month, day, why, first, last in _FIXED if first <= year <= last}
-    found |= {sunday + timedelta(days=days): why for days, why in _BY_EASTER}
+    found = national_holidays(year)
+    found |= {date(year, month, day): why for month, day, why, first, last in _OURS if first <= year <= last}
     found[_last_weekday(year)] = "last weekday of the year"
     found |= {day: why for day, why in SPECIAL_CLOSED.items() if day.year == year}
     return {
         day: why
         for day, why in sorted(found.items())
-        if day.weekday() < _SATURDAY and day not in SPECIAL_OPEN
+        if day.weekday() < SATURDAY and day not in SPECIAL_OPEN
     }
 
 
 def _last_weekday(year: int) -> date:
     day = date(year, 12, 31)
-    while day.weekday() >= _SATURDAY:
+    while day.weekday() >= SATURDAY:
         day -= _DAY
     return day
 
 
 def is_trading_day(day: date) -> bool:
-    return day.weekday() < _SATURDAY and day not in holidays(day.year)
+    return day.weekday() < SATURDAY and day not in holidays(day.year)
 
 
 def opens_late(day: date) -> bool:
