@@ -9,6 +9,7 @@ from pregao.codecs.fix.types import FieldType
 from pregao.codecs.xml import Element, parse
 
 BUILTIN_DICTIONARY = "b3-fix44.xml"
+TRADEMATE_DICTIONARY = "b3-trademate.xml"
 MAX_NESTING = 16  # groups and components together
 MAX_TAG = 999_999_999
 MAX_MEMBERS = 100_000  # in all blocks, with every component written out
@@ -19,10 +20,10 @@ _TYPE_NAMES = {kind.value: kind for kind in FieldType} | _LATER
 
 
 @cache
-def load_builtin_dictionary() -> Dictionary:
-    """Our own dictionary of B3's FIX 4.4 services, read once a process."""
-    text = resources.files("pregao.codecs.schemas").joinpath(BUILTIN_DICTIONARY).read_bytes()
-    return parse_dictionary(text, BUILTIN_DICTIONARY)
+def load_builtin_dictionary(file: str = BUILTIN_DICTIONARY) -> Dictionary:
+    """One of our own dictionaries, read once a process: B3's FIX 4.4 services, or Trademate's."""
+    text = resources.files("pregao.codecs.schemas").joinpath(file).read_bytes()
+    return parse_dictionary(text, file)
 
 
 def parse_dictionary(text: bytes, file: str = "") -> Dictionary:
