@@ -18,6 +18,7 @@ from pregao.cli import (
     exchange,
     listen,
     pack,
+    password,
     query,
     record,
     report,
@@ -123,7 +124,7 @@ def make_parser() -> argparse.ArgumentParser:
     listen.add_command(commands)
     record.add_command(commands)
     simulate.add_command(commands)
-    for module in (run, build, stream, book, tables, query, report, compact, vacuum, pack, doctor):
+    for module in (run, build, stream, book, tables, query, report, compact, vacuum, pack, password, doctor):
         module.add_command(commands)
     return parser
 
