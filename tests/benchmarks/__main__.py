@@ -8,6 +8,7 @@ import time
 
 from . import (
     books,
+    conflated,
     exchange,
     fast,
     fast_handler,
@@ -29,6 +30,7 @@ from .harness import Row, save, table
 MESSAGES = 5_000_000
 BENCHMARKS = (
     "books",
+    "conflated",
     "fast",
     "fast-handler",
     "handler",
@@ -71,6 +73,7 @@ def main() -> int:
     capture = _capture(options.messages) if NEED_CAPTURE.intersection(wanted) else None
     measurements = {
         "books": books.measure,
+        "conflated": conflated.measure,
         "fast": fast.measure,
         "fast-handler": fast_handler.measure,
         "handler": handler.measure,

@@ -79,7 +79,7 @@ class Recorder:
         found = []
         for now_ns, bulletin in self.told:
             if isinstance(bulletin, Refresh) and bulletin.is_book is is_book:
-                body = self.feed.outbox.body(bulletin, list(bulletin.parts.values()))
+                body = self.feed.outbox.body(bulletin, tuple(bulletin.parts))
                 found.append((now_ns, read_body(body).group(268)))
         return found
 

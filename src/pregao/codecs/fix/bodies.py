@@ -46,6 +46,8 @@ class JoinedBody:
     parts: Sequence[EncodedEntries]
     total: int = field(init=False)
     size: int = field(init=False)
+    shared: bool = False  # whether several sessions have it
+    _deflated: bytes | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self.total = self.front.total + sum([each.total for each in self.parts])
@@ -60,7 +62,12 @@ class JoinedBody:
         return b"".join([self.front.data, *[each.data for each in self.parts]])
 
     def deflated(self, deflate: Deflate) -> bytes:
-        return b"".join([self.front.deflated(deflate), *[each.deflated(deflate) for each in self.parts]])
+        if self._deflated is not None:
+            return self._deflated
+        made = b"".join([self.front.deflated(deflate), *[each.deflated(deflate) for each in self.parts]])
+        if self.shared:
+            self._deflated = made
+        return made
 
 
 Body = EncodedBody | JoinedBody

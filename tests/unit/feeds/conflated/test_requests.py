@@ -194,6 +194,8 @@ def test_two_subscriptions_of_an_instrument_bring_each_increment_once() -> None:
     engine.pass_time(engine.now_ns + TICK)
     assert len(entries(client.take())) == 1
     assert client.ask(b"V", {262: "B", 263: "2", 1021: 3}) == []
+    assert results(client.subscribe("B", security_id)) == [(b"W", "")]  # its id is free again
+    assert client.ask(b"V", {262: "B", 263: "2", 1021: 3}) == []
     engine.submit(NewOrder(engine.now_ns, security_id, Side.BUY, 100, price))
     engine.pass_time(engine.now_ns + TICK)
     assert entries(client.take()) == []

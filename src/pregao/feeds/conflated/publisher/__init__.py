@@ -8,4 +8,6 @@ snapshots   the entries of 35=W
 bulletins   what is told, encoded once for everybody, and the queue of what waits for others
 history     trades and index values to be asked for again (7.6), market totals (7.7)
 feed        all of it: events in, bulletins for whoever subscribed out: `ConflatedFeed`
+
+Sections in brackets are those of UMDF PUMA Conflated, version 2.1.1.
 """

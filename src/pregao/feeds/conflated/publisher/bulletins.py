@@ -13,15 +13,22 @@ from pregao.model.market import DefinitionAction
 
 REFRESH, ENTRIES = b"X", 268
 MOST_ENTRIES: Final = 1_000  # of an instrument in one bulletin
+SHARED: Final = 8  # instruments of a 35=X of which sessions are likely to have the same
 _FRONTS: Final = 4_096  # heads of messages that are kept
 
 
-class Refresh(NamedTuple):
+@dataclass(slots=True)
+class Refresh:
     """35=X: the entries of each instrument."""
 
     parts: Mapping[int, EncodedEntries]
     is_book: bool
     trade_date: int
+    bodies: dict[tuple[int, ...], JoinedBody] = field(default_factory=dict)  # of some of its instruments
+    size: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.size = sum([each.size for each in self.parts.values()])
 
 
 class Notice(NamedTuple):
@@ -100,8 +107,19 @@ class Outbox:
             first += MOST_ENTRIES
             left = {security_id: some for security_id, some in left.items() if len(some) > first}
 
-    def body(self, refresh: Refresh, parts: Sequence[EncodedEntries]) -> JoinedBody:
-        """35=X of some of its instruments. 1021 is that of messages about books only."""
+    def body(self, refresh: Refresh, security_ids: tuple[int, ...]) -> JoinedBody:
+        """35=X of some of its instruments: one body for all sessions that have the same of a few."""
+        if len(refresh.parts) > SHARED:
+            return self._join(refresh, security_ids)
+        found = refresh.bodies.get(security_ids)
+        if found is None:
+            found = refresh.bodies[security_ids] = self._join(refresh, security_ids)
+            found.shared = True
+        return found
+
+    def _join(self, refresh: Refresh, security_ids: tuple[int, ...]) -> JoinedBody:
+        """1021 is that of messages about books only."""
+        parts = [refresh.parts[each] for each in security_ids]
         count = sum([each.count for each in parts])
         key = count, refresh.is_book, refresh.trade_date
         front = self._fronts.get(key)

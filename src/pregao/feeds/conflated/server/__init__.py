@@ -8,4 +8,6 @@ histories    35=UTHQ -> 35=UTHP (7.6), 35=UTOTQ -> 35=UTOTP, UTOTC (7.7)
 connection   one connection of a client: session, requests, compression
 server       all connections of a server, identities, bounds, who is served when
 system       `SERVING`: the system as the exchange serves it
+
+Sections in brackets are those of UMDF PUMA Conflated, version 2.1.1.
 """

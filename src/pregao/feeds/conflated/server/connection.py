@@ -147,8 +147,8 @@ class ServerConnection:
             self._send(bulletin.body, now_ns)
 
     def _refresh(self, refresh: Refresh, now_ns: int) -> None:
-        for parts in self.subscriber.share(refresh):
-            self._send(self._feed.outbox.body(refresh, parts), now_ns)
+        for security_ids in self.subscriber.share(refresh):
+            self._send(self._feed.outbox.body(refresh, security_ids), now_ns)
 
     def _send(self, body: Body, now_ns: int, header: dict[int, bytes] | None = None) -> None:
         if self.session.core.is_live:

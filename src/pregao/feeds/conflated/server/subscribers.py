@@ -5,7 +5,7 @@ instrument that is listed later needs none: it begins with 35=X.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -83,24 +83,24 @@ class Subscriber:
             if found:
                 self.start(instrument)
 
-    def share(self, refresh: Refresh) -> Iterator[list[EncodedEntries]]:
-        """Its entries of a 35=X: of one message, or of several where they are very many."""
-        live, parts = self.live, refresh.parts
-        found = [part for security_id, part in parts.items() if security_id in live]
-        if sum([len(part.data) for part in found]) <= MOST_BYTES:
-            if found:
-                yield found
-            return
-        yield from _bounded(found)
+    def share(self, refresh: Refresh) -> list[tuple[int, ...]]:
+        """Its instruments of a 35=X: of one message, or of several where their entries are very many."""
+        found = tuple(refresh.parts.keys() & self.live)
+        if not found:
+            return []
+        if refresh.size <= MOST_BYTES:
+            return [found]
+        return list(_bounded(found, refresh.parts))
 
 
-def _bounded(parts: Iterable[EncodedEntries]) -> Iterator[list[EncodedEntries]]:
-    some: list[EncodedEntries] = []
+def _bounded(found: Iterable[int], parts: Mapping[int, EncodedEntries]) -> Iterator[tuple[int, ...]]:
+    some: list[int] = []
     size = 0
-    for part in parts:
-        if some and size + len(part.data) > MOST_BYTES:
-            yield some
+    for security_id in found:
+        more = parts[security_id].size
+        if some and size + more > MOST_BYTES:
+            yield tuple(some)
             some, size = [], 0
-        some.append(part)
-        size += len(part.data)
-    yield some
+        some.append(security_id)
+        size += more
+    yield tuple(some)
