@@ -108,8 +108,16 @@ def _trade(update: e.Trade, told: TranslatedMessage) -> Table:
 
 def _bust(update: e.TradeBusted, told: TranslatedMessage) -> Table:
     none = dict.fromkeys(
-        ("condition", "conditions", "sub_type", "buyer", "seller", "seller_days", "interest_rate",
-         "grace_date")
+        (
+            "condition",
+            "conditions",
+            "sub_type",
+            "buyer",
+            "seller",
+            "seller_days",
+            "interest_rate",
+            "grace_date",
+        )
     )
     return "trades", [none | _traded(update) | {"action": "BUST", "forward": False} | _ends(told)]
 

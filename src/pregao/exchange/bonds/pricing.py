@@ -132,9 +132,7 @@ def price_of_percentage(par: Decimal, percentage: Decimal) -> Decimal:
     return _cut(_WORKING.multiply(par, percentage) / 100, _PRICE_PLACES)
 
 
-def casada_price(
-    kind: BondKind, maturity: date, future: str, spread: Decimal, fixings: Fixings
-) -> Decimal:
+def casada_price(kind: BondKind, maturity: date, future: str, spread: Decimal, fixings: Fixings) -> Decimal:
     """Of the bond, at the future's rate and the spread, in percents a year."""
     rate = fixings.rates.get(future)
     if rate is None:

@@ -50,9 +50,7 @@ def holidays(year: int) -> dict[date, str]:
     found[_last_weekday(year)] = "last weekday of the year"
     found |= {day: why for day, why in SPECIAL_CLOSED.items() if day.year == year}
     return {
-        day: why
-        for day, why in sorted(found.items())
-        if day.weekday() < SATURDAY and day not in SPECIAL_OPEN
+        day: why for day, why in sorted(found.items()) if day.weekday() < SATURDAY and day not in SPECIAL_OPEN
     }
 
 

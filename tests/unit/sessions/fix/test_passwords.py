@@ -30,8 +30,10 @@ def guard(**settings: int) -> LogonGuard:
 
 def test_a_hash_is_scrypts() -> None:
     """By the vector of RFC 7914."""
-    assert hash_password(b"pleaseletmein", b"SodiumChloride", Cost(16384, 8, 1)).digest.hex().startswith(
-        "7023bdcb3afd7348461c06cd81fd38eb"
+    assert (
+        hash_password(b"pleaseletmein", b"SodiumChloride", Cost(16384, 8, 1))
+        .digest.hex()
+        .startswith("7023bdcb3afd7348461c06cd81fd38eb")
     )
     made = hash_password(b"right", SALT, CHEAP)
     assert made.digest == hashlib.scrypt(b"right", salt=SALT, n=16, r=1, p=1, dklen=32)
