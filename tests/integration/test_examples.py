@@ -20,14 +20,19 @@ from .pages import ROOT, WRITE, printed_by_file
 
 FOLDER = ROOT / "examples"
 LIVE = "live_market"
+SESSION = "conflated_session"
 ON_LAKE = ("build_a_lake", "book_at_an_instant")  # in this order: the first makes the lake of the other
-OTHERS = sorted({path.stem for path in FOLDER.glob("*.py")} - {LIVE, *ON_LAKE})
+OTHERS = sorted({path.stem for path in FOLDER.glob("*.py")} - {LIVE, SESSION, *ON_LAKE})
 # The live exchange has a clock of its own: how far it is when the books are whole is another each time.
 VARYING = {
     LIVE: [
         (r"with \d+ price levels", "with <n> price levels"),
         (r"bid [\d.]+ below [\d.]+", "bid <price> below <price>"),
         (r"\d+ trades and \d+ quotes", "<n> trades and <n> quotes"),
+    ],
+    SESSION: [
+        (r"with \d+ price levels", "with <n> price levels"),
+        (r"bid [\d.]+ below [\d.]+", "bid <price> below <price>"),
     ],
 }
 
@@ -52,6 +57,11 @@ def test_a_live_market(sample_root: Path, tmp_path: Path, monkeypatch: pytest.Mo
     need_multicast("a live market")
     monkeypatch.setattr(sys, "argv", ["live_market.py", *map(str, write_configuration(tmp_path))])
     check(LIVE, sample_root)
+
+
+def test_a_session(tmp_path: Path) -> None:
+    need_multicast("the exchange's channels")
+    check(SESSION, tmp_path)
 
 
 def test_a_lake(spark: Any, sample_root: Path) -> None:

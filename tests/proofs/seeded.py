@@ -11,6 +11,7 @@ from typing import Any
 
 from tests.proofs import (
     bond_prices,
+    conflated_days,
     exchange_kills,
     fast_hostile,
     fast_impaired_days,
@@ -87,6 +88,10 @@ IMPAIRED_DAYS = SeededProof(
 HOSTILE_PACKETS = SeededProof(
     hostile_packets.NAME, hostile_packets.PACKETS, hostile_packets.cases, hostile_packets.run_case
 )
+CONFLATED_DAYS = SeededProof(
+    conflated_days.NAME, conflated_days.DAYS, conflated_days.cases, conflated_days.run_case,
+    summary=lambda _: {},
+)  # fmt: skip
 FIX_HOSTILE = SeededProof(
     fix_hostile.NAME, fix_hostile.STREAMS, fix_hostile.cases, fix_hostile.run_case, summary=lambda _: {}
 )
@@ -134,6 +139,6 @@ BOND_PRICES = SeededProof(
     bond_prices.NAME, bond_prices.BONDS, bond_prices.cases, bond_prices.run_case, summary=bond_prices.summary
 )
 ALL: tuple[SeededProof | PreparedProof, ...] = (
-    FUZZ_FAST, FAST_IMPAIRED_DAYS, FAST_HOSTILE, FAST_REPLAYER, FAST_LIVE_DAYS, BOND_PRICES,
+    FUZZ_FAST, FAST_IMPAIRED_DAYS, FAST_HOSTILE, FAST_REPLAYER, FAST_LIVE_DAYS, BOND_PRICES, CONFLATED_DAYS,
     IMPAIRED_DAYS, HOSTILE_PACKETS, FIX_HOSTILE, LIVE_DAYS, EXCHANGE_KILLS, KILLS, STREAM_KILLS, LAKE_YEAR,
 )  # fmt: skip

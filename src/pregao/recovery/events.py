@@ -315,7 +315,7 @@ class SessionStarted:
     epoch: int
 
     def __str__(self) -> str:
-        return f"logged on to the {self.endpoint}, for the {self.epoch}. time"
+        return f"logged on to the {self.endpoint} (logon {self.epoch})"
 
 
 @record
