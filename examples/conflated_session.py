@@ -10,19 +10,8 @@ from pregao import Market, MarketTotal, SessionStarted, Trade, price_text
 
 CONFIG, SESSION = Path("exchange.toml"), Path("session.toml")
 CONFIG.write_text("[conflated]\nport = 0\n", encoding="utf-8")
-command = [
-    sys.executable,
-    "-m",
-    "pregao",
-    "exchange",
-    "--port",
-    "0",
-    "--flow",
-    "500",
-    "--config",
-    str(CONFIG),
-]
-exchange = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+command = [sys.executable, "-m", "pregao", "exchange", "--port", "0", "--flow", "500"]
+exchange = subprocess.Popen([*command, "--config", str(CONFIG)], stderr=subprocess.PIPE, text=True)
 try:
     for line in exchange.stderr:
         if "PUMA Conflated, primary" in line:
@@ -45,14 +34,8 @@ primary = "127.0.0.1:{port}"
                 book = market.book("PETR4")
                 if book.bids and book.offers:
                     break
-        print(
-            book.symbol,
-            book.kind,
-            book.status.name,
-            "with",
-            len(book.bids) + len(book.offers),
-            "price levels",
-        )
+        levels = len(book.bids) + len(book.offers)
+        print(book.symbol, book.kind, book.status.name, "with", levels, "price levels")
         print("best bid", price_text(book.top.bid.price), "below", price_text(book.top.offer.price))
         session = market.health().sessions[0]
         print("gaps", session.counters["gaps"], "losses", session.counters["losses"])
