@@ -20,6 +20,7 @@ three more with --contingency) and `truth/`, the exchange's own account of it as
 sequence number, books and statistics at checkpoints, the instrument list. The same
 arguments give the same bytes. With --systems binary,fast the same days are published in UMDF
 FIX/FAST too, with a truth that says where each event is in its streams, in the folder `fast`.
+With binary,conflated the sessions of PUMA Conflated are journals in the folder `conflated`.
 """
 _EPILOG: Final = """\
 faults, separated by commas; on the way to the captures:
@@ -50,6 +51,7 @@ by the exchange itself:
 examples:
   pregao simulate --out day --messages 200000
   pregao simulate --out day --messages 20000 --systems binary,fast
+  pregao simulate --out day --messages 20000 --systems binary,conflated --sessions 2
   pregao simulate --out week --days 5 --faults loss=0.1%,cut=B@11:00+30s,both=3
   pregao simulate --out day --faults 'reset=2xchannel@?,silence=?+10s,contingency=15:00'
   pregao simulate --out day --messages 100000 --coverage | less
@@ -79,8 +81,12 @@ def add_command(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--systems", type=_names, default="binary", metavar="S",
-        help="that publish the days, separated by commas: binary, fast (default: binary); the days of all but"
-        " the first are in folders of their names",
+        help="that publish the days, separated by commas: binary, fast, conflated (default: binary); the days"
+        " of all but the first are in folders of their names",
+    )  # fmt: skip
+    parser.add_argument(
+        "--sessions", type=_natural, default=1, metavar="N",
+        help="of a system that is served, each with a journal a day (default: 1)",
     )  # fmt: skip
     parser.add_argument(
         "--schema-version", type=_natural, metavar="V",
@@ -132,7 +138,7 @@ def _date(text: str) -> date:
 
 def run(args: argparse.Namespace) -> int:
     from pregao.cli.progress import MessagesBar, Output
-    from pregao.feeds.registry import DEFAULT
+    from pregao.feeds.registry import DEFAULT, is_served
     from pregao.simulator import Settings, Simulation
     from pregao.simulator.settings import DEFAULT_VERSION, FIRST_DATE
 
@@ -141,6 +147,7 @@ def run(args: argparse.Namespace) -> int:
         args.out, args.seed, args.date or FIRST_DATE, args.days, args.messages, args.instruments,
         args.schema_version or DEFAULT_VERSION, args.faults, args.coverage, args.heartbeat,
         contingency=args.contingency, one_file=args.one_file, system=system, beside=tuple(beside),
+        sessions=args.sessions,
     )  # fmt: skip
     output = Output()
     with MessagesBar(enabled=sys.stderr.isatty() and not args.no_progress) as bar:
@@ -153,7 +160,7 @@ def run(args: argparse.Namespace) -> int:
 
         found = days_facts(simulation, summary)
         rows = coverage(simulation, summary) if settings.system == DEFAULT else []
-        counted = [row for name in args.systems for row in occurrences(summary, name)]
+        counted = [row for name in args.systems if not is_served(name) for row in occurrences(summary, name)]
         output.data(coverage_text([*rows, *counted], summary, found))
         outside = [fact.name for fact in found if not fact.holds]
         missing = [f"{row.kind} {row.name}" for row in counted if not row.times]

@@ -7,6 +7,7 @@ from pregao.feeds.publishing import PublishingSystem
 from pregao.model import events as e
 from pregao.model.instruments import Instrument
 from pregao.model.market import Side
+from pregao.simulator.distribution import Witness
 from pregao.simulator.line import PublishingLine
 from pregao.simulator.routing import JointRouting, Routing
 from pregao.simulator.venue import OBSERVED, BookView, ChannelBooks, Resting, Venue
@@ -81,7 +82,14 @@ def books_of(
 class Desks:
     """Asks `clearing` in time, and gives what it tells to the lines that carry it."""
 
-    def __init__(self, venue: Venue, clearing: Clearing, lines: Sequence[PublishingLine]) -> None:
+    def __init__(
+        self,
+        venue: Venue,
+        clearing: Clearing,
+        lines: Sequence[PublishingLine],
+        witnesses: Sequence[Witness] = (),
+    ) -> None:
+        self._witnesses = witnesses
         self._venue, self._clearing = venue, clearing
         self.lines = [line for line in lines if line.system.desks is not None]
         self._by_teller = {
@@ -95,6 +103,8 @@ class Desks:
         states = {security_id: state(security_id) for security_id in markets}
         date = max(market.trade_date for market in markets.values())
         for teller, event in self._clearing.events(now_ns, date, states):
+            for witness in self._witnesses:
+                witness.publish(event, now_ns)
             for line in self._lines(teller, event, self._by_teller):
                 line.books.now_ns = now_ns
                 for update in event.updates:

@@ -50,6 +50,7 @@ class Driver:
             {line.channel: line.books for line in lines},
             {line.channel: line.sites for line in lines},
         )
+        self.witnesses = self._distribution.witnesses
         self._ticking: list[PublishingLine] = [
             *lines,
             *(line.standby for line in lines if line.standby is not None),

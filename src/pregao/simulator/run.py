@@ -15,7 +15,7 @@ from pregao.exchange.clearing import EVERY_NS
 from pregao.exchange.flow.prices import TRADING_DAY_NS
 from pregao.exchange.flow.settings import FlowSettings
 from pregao.feeds.publishing import PublishingSite, PublishingSystem, SequencePoint
-from pregao.feeds.registry import load_publishing_system
+from pregao.feeds.registry import is_served, load_publishing_system
 from pregao.model.local_time import local_midnight_ns
 from pregao.model.streams import Stream
 from pregao.simulator.desks import Desks, books_of, clearing_of
@@ -28,6 +28,7 @@ from pregao.simulator.outputs import DayOutput, Files
 from pregao.simulator.pace import DayClock, Departures, paces, slices, squeezed, with_bursts
 from pregao.simulator.relisting import Relisting
 from pregao.simulator.routing import routing_of
+from pregao.simulator.served_days import ServedDays
 from pregao.simulator.settings import Settings, as_date, starts_week
 from pregao.simulator.venue import Venue, default_catalogue
 
@@ -99,7 +100,8 @@ class Simulation:
         if settings.squeeze > 1:  # books of a short day fill up, so that snapshots are worth looking at
             flow = replace(flow, day_ns=TRADING_DAY_NS // settings.squeeze, brief=_BRIEF_IN_SHORT_DAYS)
         self.venue = Venue(catalogue, settings.seed, before, flow)
-        systems = [load_publishing_system(name) for name in (settings.system, *settings.beside)]
+        published = [name for name in (settings.system, *settings.beside) if not is_served(name)]
+        systems = [load_publishing_system(name) for name in published]
         parts = [routing_of(catalogue, [system]) for system in systems]
         self._routing = routing_of(catalogue, systems)
         self.clearing = clearing_of(self.venue)
@@ -108,13 +110,20 @@ class Simulation:
             for system, part in zip(systems, parts, strict=True)
             for channel in part.channels
         ]
+        self.served = [
+            ServedDays(name, self.venue, self.clearing, settings.sessions)
+            for name in settings.beside
+            if is_served(name)
+        ]
         self.driver = Driver(self.venue, self._routing, self.lines, settings.checkpoint_events)
+        self.driver.witnesses.extend(self.served)
         self.summary = SimulationSummary()
         sites = tuple(PublishingSite) if self._contingency else (PublishingSite.PRIMARY,)
         names = [system.name for system in systems]
         self.output: DayOutput = Files(settings, names, sites) if output is None else output
         self._injector = Injector(self.plan, self.driver, self.output.log)
         self._impaired: list[ImpairedCapture] = []
+        self._served_folders: list[Path] = []
 
     def _line(self, system: PublishingSystem, channel: int, trade_date: int, channels: int) -> PublishingLine:
         """`channels` is how many the system has."""
@@ -189,9 +198,12 @@ class Simulation:
                 driver.checkpoint(line, clock.ends_ns, whole=True)
             for capture in self._impaired:
                 capture.finish()
+            self.summary.bytes += sum(each.close_day(clock.ends_ns) for each in self.served)
             self.summary.bytes += output.close_day()
         except BaseException:
             output.discard_day()
+            for each in self.served:
+                each.discard_day()
             raise
 
     def _start_day(self, trade_date: int, clock: DayClock, faults: dict[PublishingLine, DayOfFaults]) -> None:
@@ -214,12 +226,16 @@ class Simulation:
             relisting = Relisting(driver, self.settings.seed + trade_date)
             tasks += relisting.tasks(self.settings.relistings, start_ns, clock.ends_ns)
         tasks += self._desk_tasks(clock)
+        for each in self.served:
+            folder = self.settings.out / each.system / date
+            self._served_folders.append(folder)
+            each.open_day(trade_date, folder, start_ns)
         driver.start(venue.day(trade_date, clock.squeeze), tasks, start_ns)
 
     def _desk_tasks(self, clock: DayClock) -> list[Task]:
         """Clearing, lending and indices, in time; in a short day not as often as its clock would have it."""
-        desks = Desks(self.venue, self.clearing, self.lines)
-        if not desks.lines:
+        desks = Desks(self.venue, self.clearing, self.lines, self.served)
+        if not desks.lines and not self.served:
             return []
         every_ns = (
             EVERY_NS if clock.squeeze == 1 else max(_DESKS_OF_SHORT_DAYS * EVERY_NS // clock.squeeze, 1)
@@ -283,7 +299,8 @@ class Simulation:
         summary.messages = driver.messages
         summary.faults = self.output.log.counts
         if isinstance(self.output, Files):
-            summary.folders, summary.beside = self.output.folders, self.output.beside
+            summary.folders = self.output.folders
+            summary.beside = self.output.beside + self._served_folders
         first = [line for line in self.lines if line.system is self.lines[0].system]
         summary.packets = sum(line.packets for line in first)
         for stream in Stream:

@@ -42,6 +42,7 @@ class Settings:
     one_file: bool = False  # all streams of all channels in one capture a day
     system: str = DEFAULT  # that publishes, as `feeds.registry` knows it
     beside: tuple[str, ...] = ()  # others that publish the same days, each in a folder of its own
+    sessions: int = 1  # of a system that is served
 
     def __post_init__(self) -> None:
         system = load_publishing_system(self.system)

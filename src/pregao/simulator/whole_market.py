@@ -1,7 +1,12 @@
 """The whole market of an exchange as servers ask for it: all instruments as if on one channel, with the
-indices that are computed from them."""
+indices that are computed from them, and the loans of shares.
+
+UMDF FIX/FAST tells the loans of a share under the share's id, on a channel of their own. Where there are no
+channels a loan is an instrument of its own (SECLOAN), so that its book is not taken for the share's.
+"""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from pregao.exchange.catalogues.rules import Catalogue
@@ -9,23 +14,62 @@ from pregao.exchange.clearing import index_instrument
 from pregao.exchange.desk import Desk
 from pregao.exchange.engine import Engine
 from pregao.feeds.serving import MarketTotal
-from pregao.model.instruments import Instrument, Product
+from pregao.model.events import (
+    Event,
+    LendingContract,
+    LendingInterest,
+    LendingOffer,
+    StreamTotals,
+    Update,
+)
+from pregao.model.instruments import Instrument, Product, SecurityType, Underlying
+from pregao.model.market import PriceKind
 from pregao.simulator.routing import Routing
 from pregao.simulator.venue import ChannelBooks
 
 _CHANNEL: Final = 0
+_LOANS: Final = 90_000_000_000  # from the id of a share to that of its loans
+_SECURITY_LOAN: Final = 1_110  # SecuritySubType
+_LENDING: Final = (LendingOffer, LendingContract, LendingInterest)
 _CASH: Final = (Product.EQUITY, Product.CORPORATE)
 
 
 class WholeMarket(ChannelBooks):
     """A `BookSource`."""
 
-    def __init__(self, catalogue: Catalogue, engine: Engine, desk: Desk) -> None:
+    def __init__(self, catalogue: Catalogue, engine: Engine, desk: Desk, lent: Iterable[int] = ()) -> None:
+        """`lent` are shares of which there are loans."""
         super().__init__(_CHANNEL, catalogue, Routing(catalogue, lambda _: (_CHANNEL,)), engine, desk)
         self._indices = [index_instrument(each) for each in catalogue.indices]
+        self._loans = {each: loan_instrument(catalogue.by_id[each].instrument) for each in lent}
 
     def definitions(self) -> Sequence[Instrument]:
-        return [*super().definitions(), *self._indices]
+        return [*super().definitions(), *self._indices, *self._loans.values()]
+
+    def as_told(self, event: Event) -> Event:
+        """The same with loans under their own ids."""
+        if not any(_is_of_loan(update) for update in event.updates):
+            return event
+        return Event(tuple(self._moved(update) for update in event.updates))
+
+    def _moved(self, update: Update) -> Update:
+        loan = self._loans.get(getattr(update, "security_id", 0))
+        if loan is None or not _is_of_loan(update):
+            return update
+        return replace(update, security_id=loan.security_id)  # type: ignore[arg-type]
+
+
+def _is_of_loan(update: Update) -> bool:
+    return isinstance(update, _LENDING) or (isinstance(update, StreamTotals) and update.stream == "L")
+
+
+def loan_instrument(share: Instrument) -> Instrument:
+    return Instrument(
+        share.security_id + _LOANS, f"{share.symbol}L", 0, "BT", share.asset, SecurityType.SECLOAN,
+        Product.EQUITY, description=f"Loan of {share.symbol}", sub_type=_SECURITY_LOAN, cfi_code="LSXXXX",
+        price_kind=PriceKind.PERCENTAGE, accepts_gt=False,
+        underlyings=(Underlying(share.security_id, share.symbol),),
+    )  # fmt: skip
 
 
 def market_totals(catalogue: Catalogue) -> tuple[MarketTotal, ...]:

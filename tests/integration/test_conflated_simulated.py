@@ -1,0 +1,116 @@
+"""A simulated day on Binary UMDF and PUMA Conflated: the journal of a session has the engine's trades, and
+its messages lead to the engine's books."""
+
+from collections import Counter
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from pregao.captures.reader import CaptureReader
+from pregao.captures.sessions import CapturedMessage, CapturedSessions
+from pregao.codecs.fix import FixMessage, load_builtin_dictionary, parse_message
+from pregao.codecs.pcap.tcp import SegmentReader
+from pregao.feeds.conflated.system import CONFLATED
+from pregao.feeds.port import SessionMessage
+from pregao.handler.session import SessionHandler
+from pregao.io.captures import open_capture
+from pregao.model.errors import ConfigurationError
+from pregao.model.market import Side
+from pregao.simulator import Settings, Simulation
+
+DICTIONARY = load_builtin_dictionary()
+SERVER_PORT = 9_700
+
+
+def simulated(out: Path, **more: object) -> Simulation:
+    settings = Settings(out, messages=1_500, instruments=20, squeeze=60, beside=("conflated",), **more)  # type: ignore[arg-type]
+    simulation = Simulation(settings)
+    simulation.run()
+    return simulation
+
+
+def journals(out: Path) -> list[Path]:
+    return sorted((out / "conflated").rglob("*.pcap.zst"))
+
+
+def messages_of(path: Path) -> list[bytes]:
+    """What the server sent."""
+    segments, sessions = SegmentReader(), CapturedSessions(str(path))
+    found = []
+    with open_capture(str(path)) as source:
+        for _ in CaptureReader(str(path), segments).read(source):
+            found += list(sessions.items(segments))
+        found += list(sessions.finish())
+    sent = [each for each in found if isinstance(each, CapturedMessage)]
+    assert not [each for each in found if not isinstance(each, CapturedMessage) and hasattr(each, "fault")]
+    return [each.data for each in sent if each.direction[2] == SERVER_PORT]
+
+
+@pytest.fixture(scope="module")
+def day(tmp_path_factory: pytest.TempPathFactory) -> tuple[Simulation, Path]:
+    out = tmp_path_factory.mktemp("conflated") / "day"
+    return simulated(out, sessions=2), out
+
+
+def parsed(path: Path) -> list[FixMessage]:
+    return [parse_message(data, DICTIONARY) for data in messages_of(path)]
+
+
+def test_every_session_has_a_journal_with_everything(day: tuple[Simulation, Path]) -> None:
+    simulation, out = day
+    one, two = journals(out)
+    assert out / "conflated" / "2026-11-16" in simulation.summary.beside
+    kinds = Counter(each.msg_type for each in parsed(one))
+    assert set(kinds) >= {b"A", b"y", b"W", b"X", b"f", b"B", b"UTOTP", b"UTOTC", b"UTOT", b"5"}
+    assert kinds[b"W"] >= len(simulation.venue.catalogue.listings)
+    assert kinds[b"X"] > 50
+    bodies = [[each.body for each in parsed(path) if each.msg_type == b"X"] for path in (one, two)]
+    assert bodies[0] == bodies[1]
+
+
+def test_trades_of_the_journal_are_the_engines(day: tuple[Simulation, Path]) -> None:
+    _, out = day
+    told = {
+        (int(entry[48]), int(entry[1003]), entry[279])  # type: ignore[arg-type]
+        for each in parsed(journals(out)[0])
+        if each.msg_type == b"X"
+        for entry in each.group(268)
+        if entry[269] == b"2" and 1003 in entry and entry.get(1500) != b"L"
+    }
+    truth = set()
+    for name, action in (("trade", b"0"), ("trade_busted", b"2")):
+        for path in (out / "2026-11-16" / "truth" / "events").glob(f"{name}.parquet"):
+            table = pq.read_table(path, columns=["security_id", "trade_id"]).to_pylist()
+            truth |= {(row["security_id"], row["trade_id"], action) for row in table}
+    assert told == truth
+    assert len(truth) > 20
+
+
+def test_the_journal_leads_to_the_engines_books(day: tuple[Simulation, Path]) -> None:
+    simulation, out = day
+    handler = SessionHandler(0, CONFLATED)
+    handler.begin(1)
+    for number, data in enumerate(messages_of(journals(out)[0]), 1):
+        handler.take([SessionMessage(1, number, number, number, 0, data)], number)
+    compared = 0
+    for market in simulation.venue.engine.floor.markets.values():
+        book = handler.book(market.instrument.symbol)
+        for side, orders in ((Side.BUY, market.book.buys.orders), (Side.SELL, market.book.sells.orders)):
+            found = [(each.order_id, each.price, each.size) for each in book.orders(side)]
+            assert found == [(each.secondary_id, each.price, each.shown) for each in orders]
+            compared += len(found)
+    assert compared > 0
+
+
+def test_a_day_beside_conflated_is_the_same_day(tmp_path: Path, day: tuple[Simulation, Path]) -> None:
+    """What is served beside must not change what is published."""
+    _, out = day
+    Simulation(Settings(tmp_path, messages=1_500, instruments=20, squeeze=60)).run()
+    name = "2026-11-16/084_Incremental_FeedA.pcap"
+    assert (tmp_path / name).read_bytes() == (out / name).read_bytes()
+
+
+def test_sessions_are_bounded(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError):
+        simulated(tmp_path, sessions=0)
