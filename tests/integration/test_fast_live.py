@@ -1,7 +1,7 @@
 """UMDF FIX/FAST live: a market over multicast and TCP of loopback, against the exchange's own books. Both
 feeds lose the same datagrams; what they lost comes from the replayer, or else from snapshots."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from time import monotonic
 from zlib import crc32
@@ -13,10 +13,20 @@ from pregao.handler.views import HandledBook
 from pregao.market.live import LivePackets
 from pregao.market.market import Market
 from pregao.market.replaying import open_replayer
+from pregao.model.events import HighPrice, LowPrice, OpeningPrice
 from pregao.model.market import Side
 from pregao.model.streams import Stream, StreamId
+from pregao.recovery.progress import ChannelState
 from pregao.simulator.venue import BookView
-from tests.kits.fast_exchange import LEVELS, ORDERS, TOPS, FastExchange, fast_exchange
+from tests.kits.fast_exchange import (
+    INDICES,
+    LENDING,
+    LEVELS,
+    ORDERS,
+    TOPS,
+    FastExchange,
+    fast_exchange,
+)
 from tests.kits.loopback import need_multicast
 from tests.kits.lossy_packets import LossyPackets
 
@@ -35,10 +45,12 @@ def some(line: StreamId, payload: bytes) -> bool:
 
 
 class Listener:
-    def __init__(self, exchange: FastExchange, *, replayer: bool = True) -> None:
+    def __init__(
+        self, exchange: FastExchange, *, replayer: bool = True, channels: Collection[int] = tuple(KINDS)
+    ) -> None:
         config = str(exchange.channels_file)
         asked = open_replayer(config, "fast") if replayer else None
-        live = LivePackets(load_subscriptions(config, (), None, "fast"), replayer=asked)
+        live = LivePackets(load_subscriptions(config, channels, None, "fast"), replayer=asked)
         self.losing = False
         self.packets = LossyPackets(live, lambda line, payload: self.losing and some(line, payload))
         self.exchange, self.market = exchange, Market(self.packets, system="fast", quotes=False)
@@ -54,13 +66,12 @@ class Listener:
         while not self.is_whole:
             assert monotonic() < end, self.market.health()
             self.run(1)  # heartbeats tell of the last that was lost
-        self.compare()
 
     @property
     def is_whole(self) -> bool:
         health = self.market.health()
         points = {each.channel: each.number for each in health.channels}
-        return health.whole and points == {channel: self.exchange.point(channel) for channel in KINDS}
+        return health.whole and points == {channel: self.exchange.point(channel) for channel in points}
 
     def compare(self) -> None:
         for book in self.market.books():
@@ -103,6 +114,7 @@ def test_what_both_feeds_lost_comes_from_the_replayer(tmp_path: Path) -> None:
                 listener.run(40)
                 listener.losing = False
                 listener.until_whole()
+                listener.compare()
             replayer = listener.market.health().reception.replayer
             metrics = listener.market.metrics()
         assert listener.packets.lost > 10
@@ -129,6 +141,34 @@ def test_what_no_replayer_has_comes_from_snapshots(tmp_path: Path, replayer: boo
             listener.run(40)
             listener.losing = False
             listener.until_whole()
+            listener.compare()
         assert listener.counted("gaps") > 0
         assert listener.counted("healed_by_replay") == 0
         assert (listener.counted("asked_units") > 0) is replayer
+
+
+def test_lending_and_indices_are_told_live(tmp_path: Path) -> None:
+    """Channels 61 and 62, by desks that stand beside the engine."""
+    with fast_exchange(tmp_path, seed=7, desks_ms=100) as exchange:
+        listener = Listener(exchange, channels=(LENDING, INDICES))
+        with listener.market as market:
+            listener.until_whole()
+            listener.run(150)
+            listener.until_whole()
+            lent, offers = exchange.market.clearing.lent, 0
+            for security_id, truth in lent.items():
+                book = market.book(security_id, LENDING)
+                for side in Side:
+                    shown = [(each.order_id, each.size) for each in book.orders(side)]
+                    assert shown == [(each.order_id, each.size) for each in truth.sides[side]]
+                    offers += len(shown)
+            assert offers > 10
+            names, figures = {OpeningPrice: "opening", HighPrice: "high", LowPrice: "low"}, 0
+            for security_id in exchange.market.clearing.indices:
+                shown_figures = market.book(security_id, INDICES).statistics_of("N")
+                for update in exchange.market.clearing.newest[security_id].values():
+                    if type(update) in names:
+                        assert getattr(shown_figures, names[type(update)]).price == update.price
+                        figures += 1
+            assert figures > 2
+            assert {channel.state for channel in market.health().channels} == {ChannelState.LIVE}

@@ -22,6 +22,7 @@ from pregao.simulator.venue import BookView, default_catalogue
 
 CATALOGUE = default_catalogue(12)
 ORDERS, LEVELS, TOPS = 184, 214, 244
+LENDING, INDICES = 61, 62
 _MS = 1_000_000
 _PATIENCE_S = 30.0
 _LOOPS = LoopPace(2 * _MS, 100 * _MS)
@@ -41,7 +42,9 @@ def free_channels(channels: tuple[int, ...], replayer: ReplayerEntry | None) -> 
 class FastExchange:
     """`turn` lets so much time pass for orders and loops as has passed."""
 
-    def __init__(self, stack: ExitStack, folder: Path, seed: int, delay_ms: int, flow: float) -> None:
+    def __init__(
+        self, stack: ExitStack, folder: Path, *, seed: int, delay_ms: int, flow: float, desks_ms: int
+    ) -> None:
         settings = ReplayerSettings(port=0, historical_port=0, delay_ms=delay_ms)
         self._loop = asyncio.new_event_loop()
         thread = threading.Thread(target=self._loop.run_forever, daemon=True)
@@ -53,12 +56,12 @@ class FastExchange:
         self._call(self.replayers.start())
         stack.callback(lambda: self._call(self.replayers.close()))
         entry = ReplayerEntry(((LOOPBACK, self.port), (LOOPBACK, self.port)), "CLIENT", COMP_ID)
-        channels = free_channels((ORDERS, LEVELS, TOPS), entry)
+        channels = free_channels((ORDERS, LEVELS, TOPS, LENDING, INDICES), entry)
         self.channels_file = folder / "channels.toml"
         self.channels_file.write_text(channels_toml(channels, LOOPBACK))
         live = LiveSettings(
             beside=("fast",), beside_heartbeat_ns=200 * _MS, replayers=settings, flow=flow, seed=seed,
-            paces=Paces(_LOOPS, _LOOPS),
+            paces=Paces(_LOOPS, _LOOPS), desks_ns=desks_ms * _MS,
         )  # fmt: skip
         self.market = LiveMarket(CATALOGUE, live, [PublishingSite.PRIMARY], self.clock.now_ns())
         sender = stack.enter_context(MulticastSender(LOOPBACK))
@@ -94,7 +97,7 @@ class FastExchange:
 
 @contextmanager
 def fast_exchange(
-    folder: Path, *, seed: int = 1, delay_ms: int = 25, flow: float = 400.0
+    folder: Path, *, seed: int = 1, delay_ms: int = 25, flow: float = 400.0, desks_ms: int = 60_000
 ) -> Iterator[FastExchange]:
     with ExitStack() as stack:
-        yield FastExchange(stack, folder, seed, delay_ms, flow)
+        yield FastExchange(stack, folder, seed=seed, delay_ms=delay_ms, flow=flow, desks_ms=desks_ms)

@@ -218,7 +218,8 @@ class SnapshotReader:
     def _end_loop(self) -> None:
         snapshots = self._machine.snapshots
         whole = snapshots.on_sequence_reset()
-        # One without any phase is no loop as the exchange sends it (7.4).
-        if whole and self._has_phases and snapshots.begun_at >= self._keeper.lost_at:
+        # In Binary UMDF one without any phase is no loop as the exchange sends it (7.4).
+        has_phases = self._has_phases or not self._machine.settings.policy.loops_tell_phases
+        if whole and has_phases and snapshots.begun_at >= self._keeper.lost_at:
             waiting = [int(row["id"]) for row in self._phases] + list(self._own_phases)
             self._groups.on_whole_loop({group_name(number) for number in waiting})

@@ -137,6 +137,11 @@ class HandledBook:
     def statistics(self) -> Statistics:
         return self._handler.store.statistics(self.index)
 
+    def statistics_of(self, stream: str) -> Statistics:
+        """What another venue tells of it, by its MDStreamID (1500): L lending, N index, X ex-pit, T termo, O
+        option exercise, A all. `statistics` are those of E, the electronic market."""
+        return self._handler.store.statistics(self.index, ord(stream))
+
     @property
     def phase(self) -> Phase | int | None:
         """Of its group."""

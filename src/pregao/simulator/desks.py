@@ -1,9 +1,13 @@
 """Clearing, lending and indices beside the engine, published by the systems that have channels for them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
 
-from pregao.exchange.clearing import Clearing, Teller
-from pregao.feeds.publishing import PublishingSystem
+from pregao.exchange.catalogues.rules import Catalogue
+from pregao.exchange.clearing import EVERY_NS, Clearing, Teller
+from pregao.exchange.desk import Desk
+from pregao.exchange.engine import Engine
+from pregao.feeds.publishing import Publisher, PublishingSystem
 from pregao.model import events as e
 from pregao.model.instruments import Instrument
 from pregao.model.market import Side
@@ -13,7 +17,16 @@ from pregao.simulator.routing import JointRouting, Routing
 from pregao.simulator.venue import OBSERVED, BookView, ChannelBooks, Resting, Venue
 
 
-def clearing_of(venue: Venue) -> Clearing:
+class Exchange(Protocol):
+    """An exchange that desks stand beside: that of a simulated day, or a live one."""
+
+    catalogue: Catalogue
+    engine: Engine
+    desk: Desk
+    seed: int
+
+
+def clearing_of(venue: Exchange) -> Clearing:
     desk = venue.desk
     return Clearing(
         venue.catalogue, venue.engine.floor.markets, desk.figures, desk.indices.states, venue.seed
@@ -26,7 +39,12 @@ class DeskBooks(ChannelBooks):
     of_engine = False
 
     def __init__(
-        self, channel: int, venue: Venue, routing: Routing | JointRouting, clearing: Clearing, teller: Teller
+        self,
+        channel: int,
+        venue: Exchange,
+        routing: Routing | JointRouting,
+        clearing: Clearing,
+        teller: Teller,
     ) -> None:
         super().__init__(channel, venue.catalogue, routing, venue.engine, venue.desk)
         self._clearing, self._teller = clearing, teller
@@ -69,7 +87,7 @@ def teller_of(system: PublishingSystem, channel: int) -> Teller:
 def books_of(
     system: PublishingSystem,
     channel: int,
-    venue: Venue,
+    venue: Exchange,
     routing: Routing | JointRouting,
     clearing: Clearing,
 ) -> ChannelBooks:
@@ -77,6 +95,63 @@ def books_of(
     if teller is Teller.INSTRUMENTS:
         return ChannelBooks(channel, venue.catalogue, routing, venue.engine, venue.desk)
     return DeskBooks(channel, venue, routing, clearing, teller)
+
+
+def desk_events(venue: Exchange, clearing: Clearing, now_ns: int) -> Iterator[tuple[Teller, e.Event]]:
+    """What there is to tell now, by whom."""
+    markets, state = venue.engine.floor.markets, venue.engine.trading_state
+    states = {security_id: state(security_id) for security_id in markets}
+    date = max(market.trade_date for market in markets.values())
+    yield from clearing.events(now_ns, date, states)
+
+
+def _tell(books: ChannelBooks, event: e.Event, now_ns: int) -> None:
+    """An event that the engine did not make: books are told of it before it is published."""
+    books.now_ns = now_ns
+    for update in event.updates:
+        if type(update) in OBSERVED:
+            books.observe(update)
+
+
+class LiveDesks:
+    """Asks `clearing` every `every_ns`, and gives what it tells to the publishers of the systems that have
+    desks, of all sites. The first time is now."""
+
+    def __init__(
+        self,
+        venue: Exchange,
+        clearing: Clearing,
+        systems: Sequence[PublishingSystem],
+        books: Mapping[int, ChannelBooks],
+        publishers: Mapping[int, Sequence[Publisher]],
+        every_ns: int = EVERY_NS,
+    ) -> None:
+        self._venue, self._clearing, self._every_ns = venue, clearing, every_ns
+        self._systems = [system for system in systems if system.desks is not None]
+        self._books, self._publishers = books, publishers
+        self._due_ns = 0
+
+    def next_timeout(self) -> int | None:
+        return self._due_ns if self._systems else None
+
+    def on_timeout(self, now_ns: int) -> None:
+        if not self._systems or now_ns < self._due_ns:
+            return
+        self._due_ns = now_ns + self._every_ns
+        for teller, event in desk_events(self._venue, self._clearing, now_ns):
+            for channel in self._channels(teller, event):
+                _tell(self._books[channel], event, now_ns)
+                for publisher in self._publishers[channel]:
+                    publisher.publish(event, now_ns)
+
+    def _channels(self, teller: Teller, event: e.Event) -> Iterator[int]:
+        for system in self._systems:
+            assert system.desks is not None
+            if teller is Teller.INSTRUMENTS:
+                market = self._venue.engine.floor.markets.get(getattr(event.updates[0], "security_id", 0))
+                yield from () if market is None else system.channels_of(market.instrument)
+            else:
+                yield system.desks.lending if teller is Teller.LENDING else system.desks.indices
 
 
 class Desks:
@@ -98,18 +173,11 @@ class Desks:
         }
 
     def publish(self, now_ns: int) -> None:
-        markets = self._venue.engine.floor.markets
-        state = self._venue.engine.trading_state
-        states = {security_id: state(security_id) for security_id in markets}
-        date = max(market.trade_date for market in markets.values())
-        for teller, event in self._clearing.events(now_ns, date, states):
+        for teller, event in desk_events(self._venue, self._clearing, now_ns):
             for witness in self._witnesses:
                 witness.publish(event, now_ns)
             for line in self._lines(teller, event, self._by_teller):
-                line.books.now_ns = now_ns
-                for update in event.updates:
-                    if type(update) in OBSERVED:
-                        line.books.observe(update)
+                _tell(line.books, event, now_ns)
                 for site in line.sites:
                     site.publish(event, site.send_at(now_ns))
 

@@ -35,13 +35,13 @@ from pregao.feeds.registry import load_publishing_system
 from pregao.model.market import State
 from pregao.model.streams import Stream
 from pregao.recovery.policy import RecoveryPolicy
+from pregao.simulator.desks import LiveDesks, books_of, clearing_of
 from pregao.simulator.distribution import Distribution, Immediate
 from pregao.simulator.live.schedule import AT_ONCE, BackgroundFlow, Schedule, trade_date_at
 from pregao.simulator.live.servers import SERVER_COMMANDS, MarketServers, ServerCommand
 from pregao.simulator.live.settings import LiveSettings
 from pregao.simulator.live.state import KeptState, SentVersions
 from pregao.simulator.routing import routing_of
-from pregao.simulator.venue import ChannelBooks
 
 # What an operator can ask besides the engine's own commands: resets.
 
@@ -154,9 +154,12 @@ class LiveMarket:
         self.schedule = Schedule(settings.day, catalogue, trade_date, settings.seed)
         systems = [load_publishing_system(name) for name in (settings.system, *settings.beside)]
         self.policy, self.routing = systems[0].policy, routing_of(catalogue, systems)
+        self.seed = settings.seed
+        self.clearing = clearing_of(self)
         self.books = {
-            channel: ChannelBooks(channel, catalogue, self.routing, self.engine, self.desk)
-            for channel in self.routing.channels
+            channel: books_of(system, channel, self, self.routing, self.clearing)
+            for system in systems
+            for channel in routing_of(catalogue, [system]).channels
         }
         self.publishers: dict[tuple[int, PublishingSite], Publisher] = {}
         for system in systems:
@@ -174,6 +177,8 @@ class LiveMarket:
                 for channel in self.books
             },
         )
+        beside = {channel: [self.publishers[channel, site] for site in sites] for channel in self.books}
+        self._desks = LiveDesks(self, self.clearing, systems, self.books, beside, settings.desks_ns)
         self.observer: CommandObserver | None = None
         self.servers: MarketServers | None = None
         self.commands = self.rejected = 0
@@ -258,6 +263,7 @@ class LiveMarket:
         times = [publisher.next_timeout() for publisher in self.publishers.values()]
         others = (
             self.desk.next_timeout(),
+            self._desks.next_timeout(),
             self.schedule.next_timeout(),
             None if self._flow is None else self._flow.next_timeout(),
         )
@@ -273,6 +279,7 @@ class LiveMarket:
             self.execute(PassTime(now_ns), now_ns)
         if self._flow is not None:
             self._trade(self._flow, now_ns)
+        self._desks.on_timeout(now_ns)
         for publisher in self.publishers.values():
             publisher.flush(now_ns)
             if publisher.next_timeout() <= now_ns:

@@ -21,6 +21,7 @@
     [fast]                         # UMDF FIX/FAST beside it; nothing of it has to be said
     levels = 5                     # of its channels by price level
     heartbeat_ms = 10000
+    desks_ms = 30000               # between two reports of clearing, lending and indices
 
     [replayer]                     # and its replayers, on TCP
     address = "127.0.0.1"
@@ -63,6 +64,7 @@ from ipaddress import IPv4Address
 from pathlib import Path
 
 from pregao.exchange.catalogues.tables import TomlTable
+from pregao.exchange.clearing import EVERY_NS
 from pregao.feeds.publishing import LoopPace, Paces
 from pregao.feeds.registry import DEFAULT, load_publishing_system
 from pregao.io.files import read_small_file, write_whole
@@ -101,6 +103,7 @@ class LiveSettings:
     beside: tuple[str, ...] = ()  # others that publish the same
     beside_heartbeat_ns: int | None = None  # of those; None: as often as they say
     levels: int = 5  # of books by price level
+    desks_ns: int = EVERY_NS  # between two reports of clearing, lending and indices
     replayers: ReplayerSettings | None = None
     servers: ServerSettings | None = None
     phases_as_states: bool = False  # snapshots have the phase as the state of who follows it
@@ -163,6 +166,7 @@ def load_settings(path: str | None) -> LiveSettings:
         beside=() if fast is None else ("fast",),
         levels=5 if fast is None else fast.integer("levels", 2, 20, 5),
         beside_heartbeat_ns=None if fast is None else fast.integer("heartbeat_ms", 10, 60_000, 10_000) * _MS,
+        desks_ns=EVERY_NS if fast is None else fast.integer("desks_ms", 100, 3_600_000, 30_000) * _MS,
         replayers=replayers,
         servers=servers,
     )
