@@ -168,11 +168,12 @@ _LEVELS = [f"{side}_{name}_{level}" for side in ("bid", "offer") for name in ("p
 
 
 def _told(lake: Lake, table: str, channel: int, columns: Sequence[str], when: str) -> dict[int, list[Any]]:
-    """What a channel's table tells of each instrument, in time."""
+    """What a channel's table tells of each instrument, in the order of the stream."""
     found: dict[int, list[Any]] = {}
-    for row in lake.arrow(table, {"source": [str(channel)]}).to_pylist():
+    rows = lake.arrow(table, {"source": [str(channel)]}).to_pylist()
+    for row in sorted(rows, key=lambda row: (row["seq_version"], row["seq_num"], row["msg_index"] or 0)):
         found.setdefault(row["security_id"], []).append((row[when], *(row[name] for name in columns)))
-    return {security_id: sorted(rows, key=repr) for security_id, rows in found.items()}
+    return found
 
 
 @pytest.mark.parametrize(("added", "deep"), [(130, 5), (160, 1)])
@@ -250,3 +251,82 @@ def _entries(path: Path) -> Iterator[Mapping[str, Any]]:
             for placed in unit.messages:
                 fields = placed.message.fields or {}
                 yield from fields.get("MDEntries", ())
+
+
+# Beside Binary UMDF
+
+
+def _pairs(days: Days, binary: Lake) -> Iterator[tuple[str, str]]:
+    """Channels of Binary UMDF, and those of orders that tell the same instruments."""
+    for channel in sorted({file.partition["source"] for file in binary.files("packets")}):
+        if str(int(channel) + MBO) in _channels(days):
+            yield channel, str(int(channel) + MBO)
+
+
+def _in_ms(ns: int | None) -> int | None:
+    return None if ns is None else ns // MS * MS
+
+
+def _table(lake: Lake, table: str, source: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = lake.arrow(table, {"source": [source]}).to_pylist()
+    return rows
+
+
+def test_trades_are_those_of_binary(days: Days, lake: Lake, binary: Lake) -> None:
+    """But for sub-types, sessions and who began them, which this system does not tell, and trades of systems
+    that it does not name (10.1)."""
+    names = ("security_id", "symbol", "action", "trade_id", "price", "size", "buyer", "seller")
+    compared = 0
+    for ours, theirs in _pairs(days, binary):
+        mine, other = ([(*(row[name] for name in names), _in_ms(row["ts_event"]))
+                        for row in _table(each, "trades", source)]
+                       for each, source in ((binary, ours), (lake, theirs)))  # fmt: skip
+        assert sorted(other, key=repr) == sorted(mine, key=repr)
+        compared += len(mine)
+    assert compared > 20
+
+
+def test_books_are_those_of_binary(days: Days, lake: Lake, binary: Lake) -> None:
+    """At the end of every second in which one changed, and after every event that changed the best."""
+    levels = [f"{side}_{name}_{level}" for side in ("bid", "offer") for name in ("price", "size", "orders")
+              for level in range(1, 11)]  # fmt: skip
+    compared = 0
+    for ours, theirs in _pairs(days, binary):
+        for table, columns, when in (("depth", levels, "ts_sample"), ("quotes", _TOP, "ts_event")):
+            mine, other = (_told(each, table, int(source), columns, when)
+                           for each, source in ((binary, ours), (lake, theirs)))  # fmt: skip
+            assert mine.keys() == other.keys()
+            for security_id, rows in mine.items():
+                assert _changes(other[security_id]) == _changes(rows), (theirs, security_id, table)
+                compared += len(rows)
+    assert compared > 200
+
+
+def _changes(rows: list[Any]) -> list[Any]:
+    """Without what is told again as it was: the systems tell an event in messages of their own."""
+    found: list[Any] = []
+    for when, *levels in rows:
+        if not found or found[-1][1] != levels:
+            found.append((_in_ms(when), levels))
+    return found
+
+
+def test_statistics_are_those_of_binary(days: Days, lake: Lake, binary: Lake) -> None:
+    """Where both tell them: Binary UMDF has no VWAP of its own, this system no last trade but at the start of
+    a week, and volumes also of other streams."""
+    kinds = ("OPENING", "HIGH", "LOW", "CLOSING", "THEORETICAL")
+    compared = Counter[str]()
+    for ours, theirs in _pairs(days, binary):
+        mine, other = (_prices(_table(each, "statistics", source), kinds)
+                       for each, source in ((binary, ours), (lake, theirs)))  # fmt: skip
+        for kind in kinds:
+            assert mine[kind] == other[kind], kind
+            compared[kind] += len(mine[kind])
+    assert all(compared[kind] for kind in ("OPENING", "HIGH", "LOW", "CLOSING")), compared
+
+
+def _prices(rows: list[dict[str, Any]], kinds: Sequence[str]) -> dict[str, set[tuple[int, Any]]]:
+    """Instruments and prices of each kind that were told and not taken back."""
+    told = [row for row in rows if row["action"] != "DELETE" and row["md_stream"] in (None, "E")]
+    return {kind: {(row["security_id"], row["price"]) for row in told if row["kind"] == kind}
+            for kind in kinds}  # fmt: skip

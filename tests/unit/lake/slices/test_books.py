@@ -85,6 +85,37 @@ def test_any_two_books(policy: Flag, held: list[Entry], told: list[Entry]) -> No
     _compare(held, told, policy)
 
 
+LEVEL = st.tuples(st.integers(1, 2), st.integers(1, 4), st.integers(1, 3), st.integers(0, 2))
+
+
+def _levels(levels: list[tuple[int, ...]]) -> Rows:
+    """Side, price, size and orders of each, best first."""
+    rows = np.zeros(len(levels), ROW)
+    places = {1: 0, 2: 0}
+    for row, (side, price, size, orders) in zip(rows, levels, strict=True):
+        places[side] += 1
+        row["kind"], row["side"], row["price"], row["size"] = Kind.SNAPSHOT_LEVEL, side, price, size
+        row["firm"], row["position"] = orders, places[side]
+    return rows
+
+
+@given(held=st.lists(LEVEL, max_size=4), told=st.lists(LEVEL, max_size=4), equal=st.booleans())
+def test_any_two_books_of_levels(
+    held: list[tuple[int, ...]], told: list[tuple[int, ...]], equal: bool
+) -> None:
+    """Orders that are not told are one: a level without orders is none."""
+    told = held if equal else told
+    store = BookStore(depth=5)
+    number = store.add_instrument(7)
+    assert number is not None
+    store.load_snapshot(number, _levels(held), statistics=False)
+    rows = _levels(told)
+    found = bool(same_book(store.context, number, rows.ctypes.data, len(rows)))
+    sides = [[[(*level[1:3], max(level[3], 1)) for level in each if level[0] == side] for side in (1, 2)]
+             for each in (held, told)]  # fmt: skip
+    assert found == (sides[0] == sides[1])
+
+
 @pytest.mark.parametrize("side", [0, 3, 255])
 def test_an_order_of_no_side_is_of_no_book(side: int) -> None:
     entry = (1, 1, 5, 1, 1, 1, False)
