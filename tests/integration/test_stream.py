@@ -1,6 +1,7 @@
 """Captures that come piece by piece: in the end the same tables as of all captures at once, whatever comes
 late, is lost or dies on the way."""
 
+import pickle
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from pregao.lake.lake import Lake
 from pregao.lake.runners import InlineRunner
 from pregao.lake.store.ledger import Ledger
 from pregao.lake.store.location import Location
+from pregao.lake.streaming import step_tables
 from pregao.lake.streaming.source import BatchReport, StreamSettings
 from pregao.lake.streaming.streamer import Streamer
 from tests.kits.lakes import all_tables, build, make_days
@@ -80,6 +82,30 @@ def test_what_a_task_gets_has_no_symbols_in_it(day: Day, tmp_path: Path) -> None
     assert symbols
     assert not any(symbol.encode() in item for symbol in symbols if symbol for item in sent)
     assert list((lake / "_shared").iterdir()) == []
+
+
+def test_tables_that_no_slice_writes_are_tasks_of_each_unit(
+    day: Day, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where they are large. What a task is sent and sends back is pickled, as Spark does it."""
+    ran: list[str] = []
+
+    class Tasks(InlineRunner):
+        def run(self, task: Any, items: Any, progress: Any) -> list[Any]:
+            ran.extend([task.func.__name__] * len(items))
+            sent = pickle.loads(pickle.dumps((task, list(items))))
+            return list(pickle.loads(pickle.dumps(super().run(*sent, progress))))
+
+    monkeypatch.setattr(step_tables, "HERE_ROWS", 0)
+    settings = StreamSettings(derive=False, piece_packets=16)
+    stream = Streamer(Location(tmp_path / "lake"), Tasks(), tmp_path / "checkpoint", settings)
+    half = len(day.periods) // 2
+    for files in (day.periods[:half], day.periods[half:]):
+        feed(stream, [file for each in files for file in each])
+    feed(stream, [], finish=True)
+    assert day.equals(tmp_path / "lake")
+    assert ran.count("_write_stored") >= 4
+    assert not list((tmp_path / "lake" / "_shared").rglob("*-plan/*"))
 
 
 def test_rows_of_earlier_batches_stay_as_they_are(day: Day, tmp_path: Path) -> None:

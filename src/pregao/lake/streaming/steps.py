@@ -1,7 +1,6 @@
 """What a batch does to one unit: which segments stay, which are built again, and up to where."""
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -10,10 +9,7 @@ from typing import Any, Final
 from pregao.lake.plan.fingerprints import (
     CODE_VERSION,
     SCHEMA_VERSION,
-    CarriedBooks,
-    digest_of,
     from_json,
-    unit_fingerprint,
 )
 from pregao.lake.plan.index import FileIndex
 from pregao.lake.plan.marks import Symbols
@@ -23,8 +19,6 @@ from pregao.lake.state import UNIT_LABEL
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.intent import Change
 from pregao.lake.store.livefile import LiveFile
-from pregao.lake.store.location import Location
-from pregao.lake.streaming.source import StreamSettings
 from pregao.lake.streaming.state import (
     Segment,
     StreamState,
@@ -32,13 +26,9 @@ from pregao.lake.streaming.state import (
     horizon,
     instruments_digest,
     is_renamed,
-    loop_key,
 )
-from pregao.lake.tables.analytics import QUALITY
 from pregao.lake.tables.ledger import UNITS
 from pregao.lake.tables.table import UnitKey
-from pregao.lake.tasks.plan_tables import findings_table, losses_table
-from pregao.lake.tasks.run import SliceDone
 
 ANALYTICS: Final = "analytics"
 _OURS: Final = (PLAN, UNIT_LABEL, ANALYTICS)  # labels of files, besides those of slices
@@ -185,56 +175,10 @@ def _removes(live: list[DataFile], gone: list[Segment], *, whole: bool, instrume
     return found
 
 
-# A step of a unit to files: its slices by tasks, what only the whole unit tells, its row.
+# Rows of units in the lake.
 
 
-_OPEN = "open-"  # before the fingerprint of a unit that is not finished: no build takes it for its own
-
-
-def step_files(location: Location, step: UnitStep, done: list[SliceDone], build_id: str) -> list[DataFile]:
-    """All but the unit's row. The step's state has its new segments then."""
-    planned, state = step.planned, step.state
-    adds = [file for each in done for file in each.files]
-    keys = [loop_key(loop, step.indexes) for loop in planned.loops]
-    made_of = digests(planned, step.indexes, [slice_.stop for slice_ in step.slices])
-    for slice_, each, digest in zip(step.slices, done, made_of, strict=True):
-        loops = {keys[number]: counts for number, counts in each.loops.items()}
-        state.ends = None if each.ends is None else each.ends.to_plan()
-        findings = findings_table(planned.unit, each.findings, planned.symbols, build_id)
-        told = planned.write(location, [(QUALITY, findings)], slice_label(slice_.number))
-        size = sum(file.size for file in each.files + told)
-        state.add(Segment(slice_.number, slice_.start, slice_.stop, digest, size), loops, each.unnamed)
-        adds += told
-    tables = [planned.news(build_id, step.stop), (QUALITY, _losses(step, keys, build_id))]
-    if step.new_instruments:
-        tables.append(planned.instruments(build_id))
-    return adds + planned.write(location, tables, PLAN)
-
-
-def _losses(step: UnitStep, keys: list[str], build_id: str) -> Any:
-    planned = step.planned
-    counts: dict[int, Counter[str]] = {
-        loop.number: step.state.found(key)
-        for loop, key in zip(planned.loops, keys, strict=True)
-        if key in step.state.loops
-    }
-    return losses_table(planned.unit, planned.loops, counts, planned.damage, step.stop, build_id)
-
-
-def unit_row(step: UnitStep, settings: StreamSettings, build_id: str) -> dict[str, Any]:
-    planned, state = step.planned, step.state
-    made_of = unit_fingerprint(
-        planned.inputs,
-        digest_of(planned.begins),
-        bars=settings.bars,
-        derive=settings.derive,
-        system=settings.system,
-    )
-    is_whole = step.stop == TO_LAST
-    return planned.unit_row(
-        made_of if is_whole else _OPEN + made_of, state.to_plan(len(planned.loops)),
-        CarriedBooks(planned.key, *state.ends) if is_whole and state.ends else None, build_id,
-    )  # fmt: skip
+OPEN: Final = "open-"  # before the fingerprint of a unit that is not finished: no build takes it for its own
 
 
 def changed_row(row: dict[str, Any], state: StreamState) -> dict[str, Any]:
@@ -246,7 +190,7 @@ def changed_row(row: dict[str, Any], state: StreamState) -> dict[str, Any]:
 
 
 def is_open(row: dict[str, Any]) -> bool:
-    return bool(row["fingerprint"].startswith(_OPEN))
+    return bool(row["fingerprint"].startswith(OPEN))
 
 
 def awaits_deriving(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -39,14 +39,13 @@ from pregao.lake.streaming.joining import Joiner, Upkeep
 from pregao.lake.streaming.planning import Planner, Quarantined, RecentUnits, Rows
 from pregao.lake.streaming.source import BatchReport, Latency, StreamSettings
 from pregao.lake.streaming.state import StreamState
+from pregao.lake.streaming.step_tables import unit_row, write_step_tables
 from pregao.lake.streaming.steps import (
     ANALYTICS,
     UnitStep,
     awaits_deriving,
     changed_row,
     label_of,
-    step_files,
-    unit_row,
 )
 from pregao.lake.tables.analytics import QUALITY
 from pregao.lake.tables.table import UnitKey
@@ -241,9 +240,10 @@ class Streamer:
             for name, count in each.counts.items():
                 report.counts[name] = report.counts.get(name, 0) + count
         rest = iter(done)
-        for step in batch.steps:
-            mine = [next(rest) for _ in step.slices]
-            batch.adds += step_files(self._location, step, mine, batch.build_id)
+        steps = [(step, [next(rest) for _ in step.slices]) for step in batch.steps]
+        tables = write_step_tables(steps, self._location, batch.build_id, self._runner)
+        for (step, mine), told in zip(steps, tables, strict=True):
+            batch.adds += [*(file for each in mine for file in each.files), *told]
             batch.removes += step.removes
             report.rebuilt += step.rebuilt
             report.units.append(step.planned.key)
