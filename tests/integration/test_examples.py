@@ -22,7 +22,8 @@ FOLDER = ROOT / "examples"
 LIVE = "live_market"
 SESSION = "conflated_session"
 ON_LAKE = ("build_a_lake", "book_at_an_instant")  # in this order: the first makes the lake of the other
-OTHERS = sorted({path.stem for path in FOLDER.glob("*.py")} - {LIVE, SESSION, *ON_LAKE})
+CLIENT = "certify_client"  # prints what it is made to see: tests/unit/certification plays the script with it
+OTHERS = sorted({path.stem for path in FOLDER.glob("*.py")} - {LIVE, SESSION, CLIENT, *ON_LAKE})
 # The live exchange has a clock of its own: how far it is when the books are whole is another each time.
 VARYING = {
     LIVE: [

@@ -14,7 +14,7 @@ from pregao.exchange.catalogue import load_catalogue
 from pregao.exchange.catalogues.rules import Catalogue
 from pregao.exchange.market import InstrumentMarket
 from pregao.exchange.orders import OrderType
-from pregao.feeds.publishing import LoopPace, OutgoingPacket, Paces, PublishingSite
+from pregao.feeds.publishing import Habits, LoopPace, OutgoingPacket, Paces, PublishingSite
 from pregao.model.errors import PregaoError
 from pregao.model.market import Phase, Session, Side, State
 from pregao.simulator.live.market import HoldSnapshots, LiveMarket
@@ -25,6 +25,8 @@ SECOND_NS: Final = 1_000_000_000
 MILLISECOND_NS: Final = 1_000_000
 START_NS: Final = 1_794_916_800 * SECOND_NS  # 2026-11-17 12:00 UTC
 LEVELS: Final = 5
+LOOP_PAUSE_NS: Final = 500 * MILLISECOND_NS
+WHOLE_LOOP_NS: Final = 2 * LOOP_PAUSE_NS  # by then a whole loop has passed, whenever one joined
 BUYER, SELLER = 3, 8  # firms
 _PHASES: Final = {
     "pre-open": Phase.PRE_OPEN, "open": Phase.OPEN, "pause": Phase.PAUSE, "pre-close": Phase.PRE_CLOSE,
@@ -40,6 +42,9 @@ _INSTRUMENTS: Final = {
     Segment.EQUITIES: ("CERT3", "OUTR3", "CERTL100", "CERTX100"),
     Segment.DERIVATIVES: ("CERZ26", "CERF27", "CERL5400", "CERX5400"),
 }
+# B5.1 wants the state of who follows its group in 35=W, D1.1 an empty one.
+_HABITS: Final = Habits(phases_as_states=True, empty_snapshots=True)
+_FIRST_OF_INSTRUMENTS: Final = 66
 _STRATEGY_ID: Final = 200_000_900_901
 
 
@@ -95,9 +100,9 @@ class CertificationDesk:
         self, segment: Segment, system: str = "fast", paces: ScriptPaces = FAST_PACES, now_ns: int = START_NS
     ) -> None:
         self.segment, self.paces, self.now_ns = segment, paces, now_ns
-        loops = LoopPace(2 * MILLISECOND_NS, SECOND_NS)
+        loops = LoopPace(2 * MILLISECOND_NS, LOOP_PAUSE_NS)
         settings = LiveSettings(
-            system=system, day=DayKind.CLOSED, phases_as_states=True, index_interval_ns=paces.index_ns,
+            system=system, day=DayKind.CLOSED, habits=_HABITS, index_interval_ns=paces.index_ns,
             paces=Paces(loops, loops, paces.heartbeat_ns), levels=LEVELS,
         )  # fmt: skip
         catalogue = certification_catalogue()
@@ -110,16 +115,16 @@ class CertificationDesk:
         self._written: list[str] = []
         self._phase = Phase.CLOSE
         self.market.start(now_ns)
-        self._fill_neighbour()
 
-    def _fill_neighbour(self) -> None:
-        self._change_phase("open")
+    def _fill_neighbour(self, command: DeskCommand) -> None:
+        """The group's second instrument has a book that must stay; it is filled once."""
+        if len(self._market(self.neighbour).book):
+            return
         closing = certification_catalogue().by_id[self.neighbour].closing
         tick = self._market(self.neighbour).instrument.tick
         for side, price in ((Side.BUY, closing - tick), (Side.SELL, closing + tick)):
             firm = BUYER if side is Side.BUY else SELLER
             self._execute(c.NewOrder(self.now_ns, self.neighbour, side, 100, price, firm=firm))
-        self._change_phase("close")
 
     # Time
 
@@ -145,7 +150,8 @@ class CertificationDesk:
     def do(self, command: DeskCommand) -> None:
         handlers: dict[str, Callable[[DeskCommand], None]] = {
             "buy": self._order, "sell": self._order, "cancel": self._cancel, "change": self._change,
-            "behalf": self._behalf, "empty": self._empty, "special": self._special, "create": self._create,
+            "behalf": self._behalf, "second": self._fill_neighbour, "empty": self._empty,
+            "special": self._special, "create": self._create,
             "news": self._news, "hold": self._hold, "release": self._hold, "wait": self._wait,
             "phase": lambda told: self._change_phase(told.words[0]), "session": self._session,
             "state": lambda told: self._state(told.words[0]),
@@ -270,7 +276,7 @@ class CertificationDesk:
 
     def _wait(self, command: DeskCommand) -> None:
         waits = {"heartbeat": self.paces.heartbeat_ns, "index": self.paces.index_ns}
-        self.advance(waits.get(command.words[0], 0) + 2 * SECOND_NS)
+        self.advance(waits.get(command.words[0], 0) + WHOLE_LOOP_NS)
 
     # Truth
 
@@ -280,6 +286,11 @@ class CertificationDesk:
     def channels(self, security_id: int) -> tuple[int, ...]:
         """Those of its orders, its levels and its best level."""
         return self.market.routing.channels_of(self._market(security_id).instrument)
+
+    def script_channels(self) -> tuple[int, ...]:
+        """Those of the instrument and its options, and those of no instrument: indices, news."""
+        others = [each for each in self.market.routing.channels if each < _FIRST_OF_INSTRUMENTS]
+        return *self.channels(self.instrument), *self.channels(self.legs[0]), *others
 
     def book(self, security_id: int, box: Box) -> BookRows:
         book = self._market(security_id).book

@@ -7,16 +7,15 @@ results = runner.play(section)          one for each step
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from pregao.certification import scenario as s
-from pregao.certification.desk import MILLISECOND_NS, BookRows, CertificationDesk
+from pregao.certification.desk import MILLISECOND_NS, WHOLE_LOOP_NS, BookRows, CertificationDesk
 from pregao.certification.judging import StepTruth
 from pregao.certification.taps import Seen, Tap, TappedMessage
 from pregao.feeds.publishing import OutgoingPacket
 
 Line = Mapping[str, Any]
-_LOOP_NS: Final = 2_500 * MILLISECOND_NS  # by then a whole loop has passed, whenever one joined
 
 
 class Verdict(Enum):
@@ -55,7 +54,9 @@ class StepResult:
 
 
 class ClientEnd(Protocol):
-    """The client that is judged, as the runner drives it."""
+    """The client that is judged, as the runner drives it. `trouble`: why it can be judged no more."""
+
+    trouble: str | None
 
     def tell(self, command: Mapping[str, Any]) -> None: ...
 
@@ -85,6 +86,8 @@ class Runner:
         self.desk, self.client, self.judge = desk, client, judge
         self._tap = Tap(system)
         self._messages: list[TappedMessage] = []
+        self._channels = frozenset(desk.script_channels())
+        self._looks: bool | None = None  # at definitions; None: at nothing, while it prepares
 
     def play(self, section: s.Section, skipped: frozenset[str] = frozenset()) -> list[StepResult]:
         """`skipped` steps are played unjudged."""
@@ -104,6 +107,7 @@ class Runner:
         connects = any(_connects(action) for action in section.steps[0].actions)
         if connects:
             self._tell({"do": "disconnect"})
+        self._looks = None
         self.desk.about = self.desk.instrument
         for command in section.preparation:
             self.desk.do(command)
@@ -119,6 +123,8 @@ class Runner:
         books = {box: self._books(box) for box in step.boxes}
         self._messages = list(before.messages) if before is not None else []
         lines: list[Line] = list(before.lines) if before is not None else []
+        demands = [each for some in step.demands.values() for each in some]
+        self._looks = any(isinstance(each, s.MessageDemand) and each.kind == "y" for each in demands)
         for action in step.actions:
             self._act(action)
         self._pump()
@@ -148,6 +154,8 @@ class Runner:
         faults = tuple(truth.faults())
         if faults:
             return BoxResult(box, Verdict.INVALID, faults)
+        if self.client is not None and self.client.trouble is not None:
+            return BoxResult(box, Verdict.FAILED, (f"{step.id} the client {self.client.trouble}",))
         reasons = () if self.judge is None else tuple(self.judge.reasons(step, box, lines))
         return BoxResult(box, Verdict.FAILED if reasons else Verdict.PASSED, reasons)
 
@@ -167,7 +175,7 @@ class Runner:
         if verb in ("connect", "join"):
             self._pump()
             self._tell({"do": "connect"})
-            self.desk.advance(_LOOP_NS if verb == "connect" else MILLISECOND_NS)
+            self.desk.advance(WHOLE_LOOP_NS if verb == "connect" else MILLISECOND_NS)
         elif verb == "disconnect":
             self._pump()
             self._tell({"do": "disconnect"})
@@ -178,8 +186,9 @@ class Runner:
             self.client.tell(command)
 
     def _pump(self) -> None:
-        packets = list(self.desk.take())
-        self._messages += self._tap.read(packets)
+        packets = [(channel, packet) for channel, packet in self.desk.take() if channel in self._channels]
+        if self._looks is not None:
+            self._messages += self._tap.read(packets, definitions=self._looks)
         if self.client is not None:
             self.client.deliver(packets)
 

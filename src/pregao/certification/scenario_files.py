@@ -35,8 +35,8 @@ _ABSOLUTE: Final = re.compile(r"[0-9]{1,9}(\.[0-9]{1,4})?", re.ASCII)
 _TAG: Final = re.compile(r"([0-9]{1,5})=(\S+)", re.ASCII)
 _ORDERS: Final = frozenset(("buy", "sell", "change", "behalf"))
 _VERBS: Final = _ORDERS | {
-    "cancel", "create", "empty", "history", "hold", "mark", "news", "phase", "release", "session", "special",
-    "state", "wait",
+    "cancel", "create", "empty", "history", "hold", "mark", "news", "phase", "release", "second", "session",
+    "special", "state", "wait",
 }  # fmt: skip
 _KINDS: Final = {each.value: each for each in s.PriceKind if each.value not in ("P", "=")}
 

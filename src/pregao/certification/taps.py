@@ -66,8 +66,13 @@ class Tap:
     def __init__(self, system: str = "fast") -> None:
         self._decoder: Any = load_decoding(system).decoder()
 
-    def read(self, packets: Iterable[tuple[int, OutgoingPacket]]) -> Iterator[TappedMessage]:
+    def read(
+        self, packets: Iterable[tuple[int, OutgoingPacket]], *, definitions: bool
+    ) -> Iterator[TappedMessage]:
+        """The loops of definitions are long, and few steps look at them."""
         for channel, packet in packets:
+            if packet.stream is Stream.DEFINITION and not definitions:
+                continue
             for unit in self._decoder.decode(packet.payload, (channel, packet.stream)):
                 for placed in unit.messages:
                     message = placed.message

@@ -70,6 +70,7 @@ class Habits(NamedTuple):
     definitions_reset: bool = True  # a reset of the sequence ends a loop of definitions; real loops lack it
     phases_as_states: bool = False  # snapshots send the phase's number as the state of who follows it
     levels: int = 5  # of books by price level, where a system has such channels
+    empty_snapshots: bool = False  # also of instruments of which nothing was ever told
 
 
 class SequencePoint(NamedTuple):

@@ -135,4 +135,5 @@ def test_lots_divide_what_the_script_trades() -> None:
     for segment in Segment:
         desk = CertificationDesk(segment)
         assert desk.group(desk.instrument) == desk.group(desk.neighbour)
+        Runner(desk).prepare(sections_for(segment)[1])
         assert desk.book(desk.neighbour, Box.MBO).side(Side.BUY)

@@ -21,7 +21,6 @@ from pregao.exchange.desk import Desk
 from pregao.exchange.engine import CommandOutcome, Engine
 from pregao.exchange.flow import Flow
 from pregao.feeds.publishing import (
-    Habits,
     HoldingPublisher,
     OutgoingPacket,
     Publisher,
@@ -199,7 +198,7 @@ class LiveMarket:
         publisher = system.publisher(
             channel, settings.version if first else system.default_version, self.books[channel],
             now_ns=now_ns, site=site, paces=paces, start=starts[0], loops=starts[1],
-            habits=Habits(levels=settings.levels, phases_as_states=settings.phases_as_states),
+            habits=settings.habits._replace(levels=settings.levels),
         )  # fmt: skip
         if settings.replayers is not None and isinstance(publisher, ReplayablePublisher):
             publisher.keep_messages()

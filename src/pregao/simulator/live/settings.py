@@ -65,7 +65,7 @@ from pathlib import Path
 
 from pregao.exchange.catalogues.tables import TomlTable
 from pregao.exchange.clearing import EVERY_NS
-from pregao.feeds.publishing import LoopPace, Paces
+from pregao.feeds.publishing import Habits, LoopPace, Paces
 from pregao.feeds.registry import DEFAULT, load_publishing_system
 from pregao.io.files import read_small_file, write_whole
 from pregao.model.channel_map import LOOPBACK, ChannelMap, load_channels
@@ -81,6 +81,7 @@ MOST_FLOW = 20_000
 USUAL_FLOW = 200.0  # of an exchange that is told nothing else: whoever listens sees a market
 _MS = 1_000_000
 _PACES = Paces()
+_HABITS = Habits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ class LiveSettings:
     desks_ns: int = EVERY_NS  # between two reports of clearing, lending and indices
     replayers: ReplayerSettings | None = None
     servers: ServerSettings | None = None
-    phases_as_states: bool = False  # snapshots have the phase as the state of who follows it
+    habits: Habits = _HABITS  # of publishers, but for `levels`
     index_interval_ns: int | None = None  # index values come again so often; None: only when they move
 
     def __post_init__(self) -> None:

@@ -21,6 +21,7 @@ from pregao.feeds.fast.publisher.loops import DefinitionLoop, LoopingStream, Sna
 from pregao.feeds.fast.publisher.writing import MessageWriter
 from pregao.feeds.publishing import (
     BookSource,
+    Habits,
     Listener,
     OutgoingPacket,
     Paces,
@@ -52,7 +53,7 @@ class FastPublisher:
         booked: Iterable[int] = (),
         listener: Listener | None = None,
         stream_id: str | None = None,
-        phases_as_states: bool = False,
+        habits: Habits | None = None,
     ) -> None:
         """`stream_id`: the one MDStreamID that the channel has."""
         self.channel, self._source, self._recovery_ns = channel, source, paces.recovery_ns
@@ -73,7 +74,7 @@ class FastPublisher:
         )  # fmt: skip
         self.incremental.figures.list(source.definitions())
         definitions = DefinitionLoop(source, writer, channel, depth)
-        snapshots = SnapshotLoop(source, writer, self.incremental, phases_as_states=phases_as_states)
+        snapshots = SnapshotLoop(source, writer, self.incremental, habits or Habits())
         self.definitions = LoopingStream(
             stream(Stream.DEFINITION, loops), writer, paces.definitions, definitions.begin, now_ns
         )

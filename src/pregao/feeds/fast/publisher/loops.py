@@ -16,7 +16,7 @@ from pregao.feeds.fast.publisher.incremental import LISTED, IncrementalStream
 from pregao.feeds.fast.publisher.levels import whole_side
 from pregao.feeds.fast.publisher.listings import instrument_entry
 from pregao.feeds.fast.publisher.writing import LIST, MessageWriter, Prepared
-from pregao.feeds.publishing import BookSource, InstrumentBook, LoopPace
+from pregao.feeds.publishing import BookSource, Habits, InstrumentBook, LoopPace
 from pregao.model import events as e
 from pregao.model.instruments import Instrument
 from pregao.model.market import DefinitionAction, Session, Side, StateEvent
@@ -133,11 +133,10 @@ class SnapshotLoop:
         source: BookSource,
         writer: MessageWriter,
         incremental: IncrementalStream,
-        *,
-        phases_as_states: bool = False,
+        habits: Habits,
     ) -> None:
         self._source, self._writer, self._incremental = source, writer, incremental
-        self._phases_as_states = phases_as_states
+        self._habits = habits
         self._groups: dict[int, tuple[str, str]] = {}
 
     def begin(self) -> Loop | None:
@@ -148,7 +147,7 @@ class SnapshotLoop:
         return self._messages(told) if told else None
 
     def _has_snapshot(self, security_id: int) -> bool:
-        if self._incremental.rpt_seq(security_id) is not None:
+        if self._habits.empty_snapshots or self._incremental.rpt_seq(security_id) is not None:
             return True
         book = self._source.book(security_id)
         return book is not None and bool(book.bids or book.offers or book.statistics)
@@ -189,7 +188,7 @@ class SnapshotLoop:
                 made.append(STATISTICS[type(update)](update))
         phase = phases.get(self._groups.get(security_id, ("", "")))
         status = _status(security_id, phase, book.state)
-        if self._phases_as_states and status is not None and phase is not None:
+        if self._habits.phases_as_states and status is not None and phase is not None:
             status.setdefault("SecurityTradingStatus", int(phase.phase))
         return [*made, status] if status is not None else made
 

@@ -96,7 +96,7 @@ class FastPublishing:
             feeds=site.incremental, now_ns=now_ns, paces=paces or Paces(heartbeat_ns=10 * 1_000_000_000),
             start=start, loops=loops, rpt_seqs=rpt_seqs, booked=booked, listener=listener,
             stream_id=n.INDEX if channel == INDICES else None,
-            phases_as_states=(habits or _HABITS).phases_as_states,
+            habits=habits,
         )  # fmt: skip
 
 
