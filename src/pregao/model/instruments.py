@@ -29,6 +29,8 @@ class SecurityType(IntEnum):
     SECLOAN = 15
     SOPT = 16
     SPOT = 17
+    GOVBOND = 201  # these two of Trademate: numbers of ours
+    CBIO = 202
 
 
 class SecuritySubType(IntEnum):

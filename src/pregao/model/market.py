@@ -84,6 +84,9 @@ class TradeCondition(IntFlag):
     ON_BEHALF = 1 << 6
     REGULAR = 1 << 13
     BLOCK = 1 << 14
+    # Of Trademate, which has letters for them (AW, AWR): numbers of ours, no other system sends them.
+    AUCTION = 1 << 20
+    AUCTION_OPENING = 1 << 21
 
 
 OLD_LEG = 1 << 5  # of a trade's condition, in wire versions below 15; since then a leg is a sub-type (19)
@@ -101,6 +104,7 @@ class TradeSubType(IntEnum):
     TAC = 107
     TAA = 108
     SWEEP = 109
+    VOICE = 201  # of Trademate, registered by two desks: a number of ours
 
 
 class BandType(IntEnum):
@@ -148,6 +152,8 @@ class PriceKind(IntEnum):
     PERCENTAGE = 1
     PER_UNIT = 2
     FIXED_AMOUNT = 3
+    SPREAD = 6  # these two of Trademate
+    YIELD = 9
 
 
 class ImbalanceSide(IntFlag):

@@ -71,7 +71,7 @@ def add_shares(table: TomlTable, register: Register) -> None:
         instrument = Instrument(
             next(ids), symbol, group.channel, group.code, symbol[:4], kind.security_type, Product.EQUITY,
             f"{symbol} {table.text('kind')}", group.exchange, segment=group.segment,
-            isin=_isin(f"BR{symbol[:4]}{kind.isin}"), cfi_code=kind.cfi_code, tick=tick, lot=lot,
+            isin=isin_of(f"BR{symbol[:4]}{kind.isin}"), cfi_code=kind.cfi_code, tick=tick, lot=lot,
             minimum_quantity=lot, issue_date=_ISSUED, shares_issued=average * 200 or None,
             closing_price=row.price(1) * FINE_OF_PRICE, governance=_level(row), is_test=is_test,
             settlement_days=_SETTLES, trade_types=_TRADED,
@@ -90,7 +90,7 @@ def _level(row: TomlRow) -> Governance:
     return _LEVELS[word]
 
 
-def _isin(body: str) -> str:
+def isin_of(body: str) -> str:
     """With its check digit: letters count as 10 to 35, every other digit from the right doubles."""
     digits = "".join(str(int(letter, 36)) for letter in body)
     doubled = (int(d) * (2 - n % 2) for n, d in enumerate(reversed(digits)))

@@ -122,6 +122,16 @@ class TomlTable:
             raise self.error(f"must be one of {', '.join(choices)}, not {value!r}", name)
         return choices[value]
 
+    def numbers(self, name: str) -> list[int]:
+        """Whole numbers from 0, at most a thousand of them."""
+        value = self._value(name, None)
+        if not isinstance(value, list) or len(value) > 1000:
+            raise self.error(f"must be a list of whole numbers, not {value!r}", name)
+        for each in value:
+            if not isinstance(each, int) or isinstance(each, bool) or not 0 <= each < 1 << 53:
+                raise self.error(f"must be whole numbers from 0, not {each!r}", name)
+        return value
+
     def words(self, name: str) -> list[str]:
         """Words of one text, over as many lines as it likes."""
         return [word for row in self.rows(name, 1, 1000) for word in row.words]

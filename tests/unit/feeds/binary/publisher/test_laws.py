@@ -39,7 +39,7 @@ sides, sessions = st.sampled_from(Side), st.sampled_from(Session)
 conditions = st.integers(0, 127).map(
     lambda n: TradeCondition(sum(flag for k, flag in enumerate(TradeCondition) if n >> k & 1))
 )
-sub_types = st.none() | st.sampled_from(TradeSubType)
+sub_types = st.none() | st.sampled_from([each for each in TradeSubType if each is not TradeSubType.VOICE])
 actions = st.sampled_from((Action.NEW, Action.CHANGE, Action.DELETE))
 
 orders = st.builds(
