@@ -40,9 +40,11 @@ __all__ = [
     "RecoveryPolicy",
     "ReplayedSystem",
     "RowFault",
+    "RunJournal",
     "SchemaInspector",
     "SessionJournal",
     "SessionMessage",
+    "SessionRun",
     "SessionSystem",
     "UnitReader",
     "UnknownContent",
@@ -285,6 +287,18 @@ class SessionMessage(NamedTuple):
     payload: bytes
 
 
+class SessionRun(NamedTuple):
+    """Messages that follow each other, for those who take many at once: numbers from `first` on, where each
+    is in the buffer (int64) and how long (uint32)."""
+
+    epoch: int
+    first: int
+    received_ns: int
+    buffer: Array  # uint8
+    offsets: Array
+    lengths: Array
+
+
 class JournalFault(NamedTuple):
     """Bytes of a journal that are no message, or numbers that are missing: reading goes on after it."""
 
@@ -307,6 +321,14 @@ class SessionJournal(Protocol):
 
     def finish(self) -> list[JournalFault]:
         """Nothing more will come."""
+
+
+@runtime_checkable
+class RunJournal(SessionJournal, Protocol):
+    """A journal that gives runs of ordinary messages at once."""
+
+    def receive_runs(self, data: bytes, now_ns: int) -> list[SessionRun | SessionMessage | JournalFault]:
+        """As `receive`."""
 
 
 @runtime_checkable

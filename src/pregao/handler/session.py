@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from pregao.books.store import BookStore
-from pregao.feeds.port import Reading, SessionMessage, SessionSystem, UnitReader, WholePackets
+from pregao.feeds.port import Reading, SessionMessage, SessionRun, SessionSystem, UnitReader, WholePackets
 from pregao.feeds.session_port import (
     HistoryFilled,
     InstrumentsListed,
@@ -34,7 +34,18 @@ from pregao.model.events import MarketTotal
 from pregao.model.instruments import group_number
 from pregao.model.numbering import InstrumentNumbers
 from pregao.model.packets import Unit, Units
-from pregao.model.rows import FIRST_SPECIAL, LAST_BOOK_KIND, NULL, Flag, Kind, Rows, place
+from pregao.model.rows import (
+    FIRST_SPECIAL,
+    FLAGS,
+    KIND,
+    LAST_BOOK_KIND,
+    NULL,
+    ROW_SIZE,
+    Flag,
+    Kind,
+    Rows,
+    place,
+)
 from pregao.recovery.events import Event
 from pregao.recovery.instruments import BookStatus
 from pregao.recovery.policy import ChannelSettings
@@ -127,6 +138,18 @@ class SessionHandler:
             reading, at = self._read(messages)
             self.machine.advance(int(at[-1]))
             self._take(reading, at)
+        self._end_retelling()
+        return self.machine.take_events()
+
+    def take_run(self, run: SessionRun, now_ns: int) -> list[Event]:
+        """The same of many that follow each other."""
+        self._now_ns, self._buffer = now_ns, run.buffer
+        count = len(run.offsets)
+        at = place(run.epoch, run.first) + np.arange(count, dtype=np.int64)
+        epochs = np.full(count, run.epoch & 0xFFFF, np.uint16)
+        reading = self._reader.read(run.buffer.ctypes.data, run.offsets, run.lengths, at, epochs)
+        self.machine.advance(int(at[-1]))
+        self._take(reading, at)
         self._end_retelling()
         return self.machine.take_events()
 
@@ -280,10 +303,11 @@ class SessionHandler:
 
 def _kept_apart(rows: Rows) -> Any:
     """Rows of snapshots and of history, and what is not about books."""
-    kinds = rows["kind"]
-    snapshots = np.unique(rows["packet"][kinds == Kind.SNAPSHOT])
-    history = (kinds > LAST_BOOK_KIND) & (kinds < FIRST_SPECIAL) & (rows["flags"] & _RECOVERY != 0)
+    heads = rows.view(np.uint8).reshape(-1, ROW_SIZE)[:, : FLAGS + 1].copy()  # one walk over the rows
+    kinds, flags = heads[:, KIND], heads[:, FLAGS]
+    history = (kinds > LAST_BOOK_KIND) & (kinds < FIRST_SPECIAL) & (flags & _RECOVERY != 0)
     apart = history | (kinds == Kind.OTHER)
-    if len(snapshots):
-        apart |= np.isin(rows["packet"], snapshots)
+    starts = kinds == Kind.SNAPSHOT
+    if starts.any():
+        apart |= np.isin(rows["packet"], np.unique(rows["packet"][starts]))
     return apart

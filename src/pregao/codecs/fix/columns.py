@@ -84,6 +84,7 @@ class FixColumnReader:
         self._blocks: list[tuple[str, FieldBlock]] = []
         self._types: list[tuple[int, int, bytes]] = []
         self._collect()
+        self._tags = [tuple(each.field.tag for each in block.members) for _, block in self._blocks]
         self._context = Context(t.CONTEXT_FIELDS)
         self._tables = np.zeros((len(self._blocks), t.TABLE_SIZE // 8), np.int64)
         self._storage: list[tuple[Array, Array, Array]] = []
@@ -175,7 +176,8 @@ class FixColumnReader:
             if done == count:
                 break
             self._grow(done, count)
-        return FixBatch(buffer, outcomes[:count], tuple(self._filled()), self._bodies())
+        tables = tuple(self._filled())
+        return FixBatch(buffer, outcomes[:count], tables, self._bodies(tables))
 
     def _grow(self, done: int, count: int) -> None:
         """A table is full: all that are more than half full get room for what is likely to come."""
@@ -190,14 +192,13 @@ class FixColumnReader:
                 after[:used] = before[:used]
 
     def _filled(self) -> Iterator[FixTable]:
-        for number, (name, block) in enumerate(self._blocks):
-            rows = int(self._tables[number, t.TABLE_ROWS // 8])
+        counts = self._tables[:, t.TABLE_ROWS // 8].tolist()
+        for number, (name, _) in enumerate(self._blocks):
+            rows = counts[number]
             values, extras, parents = self._storage[number]
-            tags = tuple(each.field.tag for each in block.members)
-            yield FixTable(name, tags, values[:rows], extras[:rows], parents[:rows])
+            yield FixTable(name, self._tags[number], values[:rows], extras[:rows], parents[:rows])
 
-    def _bodies(self) -> dict[bytes, FixTable]:
-        tables = tuple(self._filled())
+    def _bodies(self, tables: tuple[FixTable, ...]) -> dict[bytes, FixTable]:
         return {msg_type: tables[block] for _, block, msg_type in self._types}
 
 

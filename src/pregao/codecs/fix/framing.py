@@ -59,6 +59,11 @@ class Framer:
         """Bytes of a message that is not complete."""
         return len(self._buffer)
 
+    def take_waiting(self) -> bytes:
+        """The beginning of a message that is not complete, for somebody else to go on with."""
+        waiting, self._buffer = self._buffer, b""
+        return waiting
+
     def feed(self, data: bytes) -> list[Framed | Garbled]:
         self._buffer += data
         found: list[Framed | Garbled] = []

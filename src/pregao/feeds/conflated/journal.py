@@ -8,17 +8,23 @@ sends again when it is asked to (43=Y); where they never come, what is missing i
 import re
 from typing import Final
 
-from pregao.codecs.fix import Framed, Framer
+import numpy as np
+
+from pregao.codecs.fix import Dictionary, Framed, Framer, load_builtin_dictionary
+from pregao.codecs.fix.columns import find_messages
 from pregao.codecs.fix.compression import StreamInflater
 from pregao.codecs.fix.framing import MAX_MESSAGE
 from pregao.codecs.fix.types import ValueFormatError, parse_timestamp
-from pregao.feeds.port import JournalFault, SessionMessage
+from pregao.feeds.conflated.kernels.heads import read_heads
+from pregao.feeds.port import Array, JournalFault, SessionMessage, SessionRun
 from pregao.model.errors import DecodeError, Fault
 
 MOST_HELD: Final = 10_000  # messages that wait for those before them
 MOST_HELD_BYTES: Final = 32 << 20
 _LOGON, _SEQUENCE_RESET = b"A", b"4"
 _ADMIN: Final = frozenset({b"0", b"1", b"2", b"3", b"4", b"5", b"A"})
+_IS_ADMIN: Final = np.zeros(257, np.bool_)  # by the letter of MsgType; the last: longer ones
+_IS_ADMIN[[each[0] for each in _ADMIN]] = True
 _HEADER_SIZE: Final = 512  # the header is in the first bytes, whatever its order
 _TYPE = re.compile(rb"\x0135=([^\x01]*)\x01")
 _NUMBER = re.compile(rb"\x0134=([0-9]{1,18})\x01")
@@ -28,13 +34,14 @@ _NEXT = re.compile(rb"\x0136=([0-9]{1,18})\x01")
 _GAP_FILL = re.compile(rb"\x01123=Y\x01")
 
 Found = list[SessionMessage | JournalFault]
+Runs = list[SessionRun | SessionMessage | JournalFault]
 
 
 class ConflatedJournal:
     """Offsets of messages are those of the inflated bytes of all connections together."""
 
-    def __init__(self, max_message: int = MAX_MESSAGE) -> None:
-        self._max_message = max_message
+    def __init__(self, dictionary: Dictionary | None = None, max_message: int = MAX_MESSAGE) -> None:
+        self._dictionary, self._max_message = dictionary or load_builtin_dictionary(), max_message
         self._epoch, self._expected = 0, 1
         self._held: dict[int, SessionMessage | None] = {}  # None: a number that says nothing
         self._held_bytes = 0
@@ -62,6 +69,52 @@ class ConflatedJournal:
             found.append(JournalFault(error.fault, self._offset + self._inflater.inflated, error.detail))
         return found
 
+    def receive_runs(self, data: bytes, now_ns: int) -> list[SessionRun | SessionMessage | JournalFault]:
+        """The same: what simply follows comes as runs, all else a message at a time."""
+        found: list[SessionRun | SessionMessage | JournalFault] = []
+        if self._broken:
+            return found
+        try:
+            piece = b"".join(self._inflater.feed(data))
+        except DecodeError as error:
+            self._broken = True
+            found.append(JournalFault(error.fault, self._offset + self._inflater.inflated, error.detail))
+            return found
+        whole = self._framer.take_waiting() + piece
+        offsets, lengths, garbled, used = find_messages(whole, self._dictionary, self._max_message)
+        if garbled:  # the plain framer says where
+            self._take_piece(whole, now_ns, found)  # type: ignore[arg-type]
+            return found
+        self._take_many(whole, offsets, lengths, now_ns, found)
+        self._framer.offset += used
+        self._take_piece(whole[used:], now_ns, found)  # type: ignore[arg-type]
+        return found
+
+    def _take_many(
+        self, whole: bytes, offsets: Array, lengths: Array, now_ns: int,
+        found: list[SessionRun | SessionMessage | JournalFault],
+    ) -> None:  # fmt: skip
+        count, buffer = len(offsets), np.frombuffer(whole, np.uint8)
+        kinds, numbers = np.empty((2, count), np.int64)
+        repeated = np.empty(count, np.uint8)
+        addresses = (each.ctypes.data for each in (kinds, numbers, repeated))
+        read_heads(buffer.ctypes.data, offsets.ctypes.data, lengths.ctypes.data, count, *addresses)
+        ordinary = ~_IS_ADMIN[np.minimum(kinds, 256)] & (repeated == 0) & (kinds > 0)
+        done, place = 0, self._offset + self._framer.offset
+        while done < count:
+            follows = ordinary[done:] & (numbers[done:] == self._expected + np.arange(count - done))
+            end = done + (count - done if follows.all() else int(np.argmin(follows)))
+            if end > done and not self._held:
+                sizes = lengths[done:end].astype(np.uint32)
+                run = SessionRun(self._epoch, self._expected, now_ns, buffer, offsets[done:end], sizes)
+                found.append(run)
+                self._expected += end - done
+                done = end
+            else:
+                at, size = int(offsets[done]), int(lengths[done])
+                self._take(whole[at : at + size], place + at, now_ns, found)  # type: ignore[arg-type]
+                done += 1
+
     def _take_piece(self, piece: bytes, now_ns: int, found: Found) -> None:
         place = self._offset + self._framer.offset
         for item in self._framer.feed(piece):
@@ -80,7 +133,7 @@ class ConflatedJournal:
             return
         place_in_order = int(number[1])
         if kind[1] == _LOGON and place_in_order == 1:
-            self._begin_again(found)
+            self._begin_again(place, found)
         if kind[1] == _SEQUENCE_RESET:
             self._reset(data, place_in_order, place, found)
             return
@@ -98,8 +151,8 @@ class ConflatedJournal:
         if len(self._held) > MOST_HELD or self._held_bytes > MOST_HELD_BYTES:
             self._give_up(place, found)
 
-    def _begin_again(self, found: Found) -> None:
-        self._give_up(self._offset + self._framer.offset, found)
+    def _begin_again(self, place: int, found: Found) -> None:
+        self._give_up(place, found)
         if self._expected > 1:
             self._epoch += 1
         self._expected = 1

@@ -1,7 +1,7 @@
 """Messages to rows by kernel: to columns first, then the entries of 35=X to rows. All else, and every message
 that has anything unusual, is read by the plain reader: so one set of rules is enough for those."""
 
-from ctypes import string_at
+from ctypes import c_uint8, string_at
 from typing import Final
 
 import numpy as np
@@ -104,11 +104,16 @@ class KernelReader(ConflatedReader):
         return Reading(rows, faults, whole=True)
 
 
+def _array_at(address: int, size: int) -> Array:
+    """The bytes at an address as they are, valid as long as the caller's buffer."""
+    return np.ctypeslib.as_array((c_uint8 * size).from_address(address))
+
+
 def _bytes_of(address: int, offsets: Array, lengths: Array) -> tuple[Array, Array]:
     """The messages, which may lie anywhere, as one array, and where each begins in it."""
     first, end = int(offsets.min()), int((offsets + lengths).max())
     if end - first <= 2 * int(lengths.sum(dtype=np.int64)) + 4_096:
-        return np.frombuffer(string_at(address + first, end - first), np.uint8), offsets - first
+        return _array_at(address + first, end - first), offsets - first
     pieces = [string_at(address + int(o), int(n)) for o, n in zip(offsets, lengths, strict=True)]
     starts = np.concatenate([[0], np.cumsum(lengths[:-1], dtype=np.int64)])
     return np.frombuffer(b"".join(pieces), np.uint8), starts

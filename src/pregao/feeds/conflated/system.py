@@ -11,6 +11,7 @@ from pregao.feeds.conflated.definitions import ConflatedNewsDesk
 from pregao.feeds.conflated.journal import ConflatedJournal
 from pregao.feeds.conflated.kernel_reader import KernelReader
 from pregao.feeds.conflated.kernels.entries import fill_rows
+from pregao.feeds.conflated.kernels.heads import read_heads
 from pregao.feeds.conflated.settings import settings_of
 from pregao.kernels import Kernel
 
@@ -29,7 +30,7 @@ class ConflatedUmdf(ConflatedDecoding):
         return self._dictionary or load_builtin_dictionary()
 
     def journal(self) -> ConflatedJournal:
-        return ConflatedJournal()
+        return ConflatedJournal(self._dictionary)
 
     def reader(self, channel: int) -> KernelReader:
         return KernelReader(channel, self.dictionary)
@@ -41,7 +42,7 @@ class ConflatedUmdf(ConflatedDecoding):
         return ConflatedClient(settings_of(settings, file), self.dictionary, symbols)
 
     def live_kernels(self) -> tuple[Kernel, ...]:
-        return read_messages, fill_rows
+        return read_messages, fill_rows, read_heads
 
 
 CONFLATED: Final = ConflatedUmdf()

@@ -8,7 +8,7 @@ import pytest
 from pregao.codecs.fix.compression import STREAM_HEADER, deflate_body
 from pregao.feeds.conflated.journal import ConflatedJournal
 from pregao.feeds.conflated.system import CONFLATED
-from pregao.feeds.port import JournalFault, SessionMessage, SessionSystem
+from pregao.feeds.port import JournalFault, RunJournal, SessionMessage, SessionRun, SessionSystem
 from pregao.feeds.session_port import ClientSystem
 from pregao.model.errors import Fault
 from tests.kits.conflated_wire import bid, incremental, message
@@ -31,6 +31,7 @@ def faults(found: list[SessionMessage | JournalFault]) -> list[Fault]:
 def test_it_is_a_system_of_sessions():
     assert isinstance(CONFLATED, SessionSystem)
     assert isinstance(CONFLATED, ClientSystem)
+    assert isinstance(CONFLATED.journal(), RunJournal)
 
 
 @pytest.mark.parametrize("compressed", [False, True])
@@ -106,3 +107,65 @@ def test_a_connection_that_is_cut_in_mid_message():
 def test_bytes_that_are_no_messages_have_a_name(data, fault):
     found = ConflatedJournal().receive(data, 0)
     assert faults(found) == [fault]
+
+
+def spread(found):
+    """Runs as the messages that they are."""
+    for each in found:
+        if isinstance(each, SessionRun):
+            for number, (at, size) in enumerate(
+                zip(each.offsets.tolist(), each.lengths.tolist(), strict=True)
+            ):
+                payload = each.buffer[at : at + size].tobytes()
+                yield each.epoch, each.first + number, payload
+        elif isinstance(each, SessionMessage):
+            yield each.epoch, each.number, each.payload
+        else:
+            yield each.fault, each.offset, each.detail
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_runs_are_the_messages_of_the_plain_way(seed):
+    """Heartbeats, repetitions, gap fills, gaps, new epochs and noise between them, in any pieces."""
+    random, parts, number = Random(seed), [LOGON], 2
+    for _ in range(60):
+        chance = random.random()
+        if chance < 0.75:
+            parts.append(incremental(bid(number, b"10", 100), number=number))
+        elif chance < 0.80:
+            parts.append(message(b"0", {}, number))
+        elif chance < 0.84:
+            parts.append(message(b"X", {268: []}, max(2, number - 2), _43="Y"))
+            number -= 1
+        elif chance < 0.88:
+            parts.append(message(b"4", {123: "Y", 36: number + 3}, number))
+            number += 2
+        elif chance < 0.91:
+            number += random.choice((0, 2))
+        elif chance < 0.94:
+            parts.append(LOGON)
+            number = 1
+        elif chance < 0.97:
+            parts.append(b"8=FIX.4.4\x019=nonsense\x01")
+            number -= 1
+        else:
+            number -= 2
+        number = max(number + 1, 2)
+    data = b"".join(parts)
+    plain, runs = ConflatedJournal(), ConflatedJournal()
+    one, many = [], []
+    while data:
+        size = random.choice((1, 40, 500, 3_000))
+        one += plain.receive(data[:size], 5)
+        many += runs.receive_runs(data[:size], 5)
+        data = data[size:]
+    one += plain.finish() + plain.rest()
+    many += runs.finish() + runs.rest()
+    assert list(spread(many)) == list(spread(one))
+
+
+def test_what_simply_follows_is_one_run():
+    journal = ConflatedJournal()
+    found = journal.receive_runs(LOGON + b"".join(told(2, 40)), 7)
+    (run,) = found
+    assert (run.epoch, run.first, run.received_ns, len(run.offsets)) == (0, 2, 7, 39)
