@@ -52,6 +52,7 @@ from pregao.recovery.policy import ChannelSettings
 from pregao.recovery.session import SessionMachine
 
 RETOLD_NS: Final = 760_000_000  # two ticks of 380 ms: so long after 269=J its orders have come
+MOST_TOTALS: Final = 10_000
 _RECOVERY: Final = np.uint8(Flag.RECOVERY)
 
 
@@ -295,7 +296,8 @@ class SessionHandler:
             totals = getattr(self._reader, "market_totals", None)
             told: list[MarketTotal] = totals(row) if totals is not None else []
             for total in told:
-                self.totals[total.symbol] = total
+                if total.symbol in self.totals or len(self.totals) < MOST_TOTALS:
+                    self.totals[total.symbol] = total
             on_totals = getattr(self._observer, "on_totals", None)
             if told and on_totals is not None:
                 on_totals(told)

@@ -13,7 +13,7 @@ from collections.abc import Collection
 from dataclasses import asdict
 from typing import Final
 
-from pregao.codecs.fix import Dictionary, FixMessage
+from pregao.codecs.fix import Dictionary, FixMessage, ValueFormatError
 from pregao.codecs.fix.compression import StreamInflater
 from pregao.feeds.conflated.requests import Request, RequestKind, Requests
 from pregao.feeds.conflated.settings import ClientSettings
@@ -233,7 +233,7 @@ class ConflatedClient:
         counters.messages += 1
         counters.resends += again
         counters.snapshots += message.msg_type == b"W"
-        sent_ns = message.timestamp(52) or self._now_ns
+        sent_ns = self._sent_ns(message)
         counters.lag_ns = self._now_ns - sent_ns
         counters.most_lag_ns = max(counters.most_lag_ns, counters.lag_ns)
         self._number = number
@@ -244,6 +244,13 @@ class ConflatedClient:
             SessionMessage(self._epoch, number, sent_ns, self._now_ns, counters.inflated_bytes, message.raw)
         )
         self._events += self._requests.take(message, self._now_ns)
+
+    def _sent_ns(self, message: FixMessage) -> int:
+        """52; now, where it is no time."""
+        try:
+            return message.timestamp(52) or self._now_ns
+        except ValueFormatError:
+            return self._now_ns
 
     def _take_reject(self, message: FixMessage) -> None:
         """35=3 or 35=j: what it is about was not served, and is not asked for again (4.6)."""

@@ -13,6 +13,8 @@ from typing import Any, Final
 MOST_INSTRUMENTS: Final = 50
 WINDOW: Final = 10_000  # 7175 less 7174
 MOST_ENTRIES: Final = 1_000
+MOST_INSTRUMENTS_KEPT: Final = 1 << 17
+MOST_SPANS: Final = 100  # of one instrument: older ones are given up
 MOST_PAGES: Final = 10_000  # of one instrument: then it is given up
 
 
@@ -57,11 +59,16 @@ class TradeHistory:
 
     def saw(self, security_id: int, number: int) -> None:
         """A trade of the stream."""
-        if number > self._seen.get(security_id, -1):
+        if number > self._seen.get(security_id, -1) and self._may_keep(security_id):
             self._seen[security_id] = number
+
+    def _may_keep(self, security_id: int) -> bool:
+        return security_id in self._seen or len(self._seen) < MOST_INSTRUMENTS_KEPT
 
     def snapshot(self, security_id: int, number: int, *, whole_day: bool) -> None:
         """The last number of an instrument, by its snapshot. A lower one than was seen is of another day."""
+        if not self._may_keep(security_id):
+            return
         seen = self._seen.get(security_id)
         first = number + 1 if seen is None else seen + 1
         if (seen is None and whole_day) or (seen is not None and number < seen):
@@ -69,7 +76,9 @@ class TradeHistory:
             self._missing.pop(security_id, None)
         self._seen[security_id] = number
         if first <= number:
-            self._missing.setdefault(security_id, []).append(Missing(security_id, first, number, first))
+            spans = self._missing.setdefault(security_id, [])
+            spans.append(Missing(security_id, first, number, first))
+            del spans[:-MOST_SPANS]
 
     def next_request(self) -> list[dict[int, Any]] | None:
         """Entries of 146 for the next request; None: nothing is missing, or an answer is awaited."""

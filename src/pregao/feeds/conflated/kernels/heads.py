@@ -41,7 +41,8 @@ def _is_of_header(tag):
 
 @kernel
 def read_heads(base, offsets, lengths, count, kinds, numbers, repeated):
-    """For each message: MsgType as a number, MsgSeqNum or NO_NUMBER, and whether it has 43=Y."""
+    """For each message: MsgType as a number, MsgSeqNum or NO_NUMBER, and whether it has 43=Y. Of tags that
+    are there twice the first counts."""
     for message in range(count):
         at = load_i64(offsets, message * 8)
         end = at + load_i64(lengths, message * 8)
@@ -58,11 +59,10 @@ def read_heads(base, offsets, lengths, count, kinds, numbers, repeated):
             size = at - start
             if not _is_of_header(tag):
                 going = 0
-            elif tag == _MSG_TYPE and size <= _LONGEST_TYPE:
-                kind = 0
+            elif tag == _MSG_TYPE and kind == 0 and size <= _LONGEST_TYPE:
                 for i in range(start, at):
                     kind = kind << 8 | load_u8(base, i)
-            elif tag == _NUMBER and 0 < size <= _LONGEST_NUMBER:
+            elif tag == _NUMBER and number == NO_NUMBER and 0 < size <= _LONGEST_NUMBER:
                 number = 0
                 for i in range(start, at):
                     digit = load_u8(base, i) - 48
