@@ -18,14 +18,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import accumulate
 
-from pregao.feeds.serving import ServingSettings, SessionGrant, SessionLimits
+from pregao.codecs.fix import Encoder, load_builtin_dictionary
+from pregao.feeds.registry import load_serving_system
+from pregao.feeds.serving import ServedConnection, ServingSettings, SessionGrant, SessionLimits
 from pregao.io.clock import WallClock
 from pregao.model import events as e
 from pregao.model.instruments import Instrument, Product, SecurityType
 from pregao.model.market import Action, Session, Side, TradeCondition
 from pregao.simulator.live.servers import MarketServers, ServerSettings
 
-from .conflated_readers import FIRST_ID
+from .conflated_readers import FIRST_ID, chosen
 from .harness import Row
 
 SESSIONS, EACH, INSTRUMENTS = 500, 200, 2_000
@@ -34,6 +36,7 @@ SECONDS = 20
 TICK_BAR_MS, TRADE_BAR_MS = 190, 50
 RATES = (20_000, 40_000, 60_000, 80_000)  # tried until a tick takes longer than a tick lasts
 STEP_S = 8
+TICK_S = 0.38
 
 
 class PreparedMarket:
@@ -147,8 +150,9 @@ class Load:
             while feed.ticks == before:  # type: ignore[attr-defined]
                 due_ns = feed._tick_due_ns or due_ns  # type: ignore[attr-defined]
                 await asyncio.sleep(0.001)
-            while server.has_work or self._unsent():
-                await asyncio.sleep(0.001)
+            tick = feed.ticks  # type: ignore[attr-defined]
+            while feed.ticks == tick and (server.has_work or self._unsent()):  # type: ignore[attr-defined]
+                await asyncio.sleep(0.001)  # where the next tick comes first, this one took all its time
             self.ticks.append((self.clock.now_ns() - due_ns) / 1e6)
 
     def _unsent(self) -> bool:
@@ -215,7 +219,61 @@ async def _climb(load: Load, events: Iterator[e.Event], highest: int) -> float:
     return float(highest)
 
 
+class InMemory:
+    """The same sessions without sockets: what a tick costs of one core, whoever else uses the machine."""
+
+    def __init__(self) -> None:
+        system, settings = load_serving_system("conflated"), ServingSettings()
+        settings = replace(settings, most_of_address=SESSIONS + 1, most_connections=SESSIONS + 1)
+        self.now_ns = time.time_ns()
+        self.feed = system.feed(PreparedMarket(), settings, now_ns=self.now_ns)
+        grants = [SessionGrant(f"S{n:04}") for n in range(SESSIONS)]
+        self.server = system.server(self.feed, settings, grants)
+        self.connections = [self._connect(number) for number in range(SESSIONS)]
+
+    def _connect(self, number: int) -> ServedConnection:
+        encoder = Encoder(load_builtin_dictionary())
+        found = self.server.accept("127.0.0.1", self.now_ns)
+        assert found is not None
+        header = {34: 1, 49: f"S{number:04}", 52: self.now_ns, 56: "B3"}
+        ids = [FIRST_ID + place for place in chosen(number, EACH, INSTRUMENTS)]
+        wanted = {262: "A", 263: "1", 1021: 3, 146: [{48: str(each), 22: "8", 207: "BVMF"} for each in ids]}
+        found.receive(encoder.message(b"A", header, {98: 0, 108: 600, 141: b"Y"}), self.now_ns)
+        found.receive(encoder.message(b"V", header | {34: 2}, wanted), self.now_ns)
+        while self.server.has_work:
+            self.server.work(self.now_ns)
+        found.data_to_send()
+        return found
+
+    def tick_ms(self, events: Iterator[e.Event], rate: int) -> float:
+        """Processor time from a tick to the compressed bytes of all sessions."""
+        for _ in range(int(rate * TICK_S)):
+            self.feed.publish(next(events), self.now_ns)
+        start = time.process_time()
+        self.now_ns += int(TICK_S * 1e9)
+        self.feed.advance(self.now_ns)
+        while self.server.has_work:
+            self.server.work(self.now_ns)
+        for connection in self.connections:
+            connection.data_to_send()
+        return (time.process_time() - start) * 1e3
+
+
+def in_memory() -> list[Row]:
+    load = InMemory()
+    ticks = 20
+    rates = (BOOK_RATE, *RATES)
+    events = iter(book_events(1, int(sum(rates) * TICK_S + 1) * (ticks + 2)))
+    rows = []
+    for rate in rates:
+        spent = [load.tick_ms(events, rate) for _ in range(ticks)][2:]
+        bar = TICK_BAR_MS if rate == BOOK_RATE else None
+        rows.append(_wait(f"processor time of a tick at {rate:,} events/s, p50", percentile(spent, 0.5), bar))
+    return rows
+
+
 def measure(seconds: float = SECONDS, *, climb: bool = True) -> list[Row]:
+    processor = in_memory()
     load, answer, memory_kb, rows = asyncio.run(_measure(BOOK_RATE, seconds, climb=climb))
     trades = answer["trades"]
     assert isinstance(trades, dict)
@@ -235,6 +293,7 @@ def measure(seconds: float = SECONDS, *, climb: bool = True) -> list[Row]:
         _wait("trade to client, p99", percentile(waits, 0.99), TRADE_BAR_MS),
         Row("conflated, memory of the server", memory_kb / 1024, "MB", bar=1024, better="lower"),
         *rows,
+        *processor,
     ]
 
 

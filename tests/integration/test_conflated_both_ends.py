@@ -15,12 +15,9 @@ from pregao.feeds.serving import SessionGrant
 from pregao.feeds.session_port import (
     ConnectWanted,
     DisconnectWanted,
-    InstrumentsListed,
     RequestRefused,
     SessionBegun,
     SessionEvent,
-    SessionLost,
-    SnapshotsTaken,
 )
 from pregao.handler.session import SessionHandler
 from pregao.model.market import Side
@@ -59,6 +56,7 @@ class BothEnds:
         self.handler.take(messages, now_ns)
 
     def _heed(self, event: Any, now_ns: int) -> None:
+        self.handler.on_session(event, now_ns)
         match event:
             case ConnectWanted():
                 server = self.servers[event.endpoint.port - 1]
@@ -67,13 +65,6 @@ class BothEnds:
                 self._take(self.client.connected(now_ns))
             case SessionBegun():
                 self.served_by.append(event.endpoint)
-                self.handler.begin(now_ns)
-            case SessionLost():
-                self.handler.lose(now_ns)
-            case InstrumentsListed():
-                self.handler.list_is_whole()
-            case SnapshotsTaken() if event.is_last:
-                self.handler.snapshots_are_whole()
             case RequestRefused():
                 self.refused.append(event)
             case DisconnectWanted():
