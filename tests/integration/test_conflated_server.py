@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from pregao.feeds.publishing import SequencePoint
 from pregao.feeds.serving import SECOND_NS, SessionGrant, SessionLimits
+from pregao.model.streams import Stream
 from pregao.sessions.fix import SessionRecord
 from pregao.simulator.live.servers import (
     AllowHistory,
@@ -330,6 +332,26 @@ def test_the_operator_stops_and_starts_servers_and_cuts_sessions() -> None:
         await TcpClient().log_on(port)
 
     play(use)
+
+
+def test_an_event_that_cannot_be_told_is_published_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def use(exchange: LiveExchange) -> None:
+        def fail(*_: Any) -> None:
+            raise RuntimeError("a bad event")
+
+        monkeypatch.setattr(exchange.servers.feed, "publish", fail)
+        before = sum(point.next_number for point in points(exchange))
+        await exchange.order()
+        assert sum(point.next_number for point in points(exchange)) > before
+        assert "could not tell an event" in caplog.text
+
+    play(use)
+
+
+def points(exchange: LiveExchange) -> list[SequencePoint]:
+    return [each.point(Stream.INCREMENTAL) for each in exchange.market.publishers.values()]
 
 
 def test_a_failing_moment_does_not_end_the_service(monkeypatch: pytest.MonkeyPatch) -> None:

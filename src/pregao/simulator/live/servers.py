@@ -111,11 +111,15 @@ class MarketServers:
     # Of the market
 
     def publish(self, event: Event, now_ns: int) -> None:
+        """What fails here must not keep the event from those who publish it."""
         self._source.now_ns = now_ns
-        for update in event.updates:
-            if type(update) in OBSERVED:
-                self._source.observe(update)
-        self.feed.publish(event, now_ns)
+        try:
+            for update in event.updates:
+                if type(update) in OBSERVED:
+                    self._source.observe(update)
+            self.feed.publish(event, now_ns)
+        except Exception:
+            LOG.exception("the servers could not tell an event")
         self._timer.wake()
 
     def reset_book(self, security_id: int, now_ns: int) -> None:

@@ -17,7 +17,8 @@ from pregao.sessions.fix import MessageStore, SessionDirectory, SessionRecord, S
 
 SLICE: Final = 16  # connections that are served at once
 _MINUTE_NS: Final = 60 * SECOND_NS
-_STORED, _STORED_BYTES, _STORED_NS = 20_000, 64 << 20, 600 * SECOND_NS
+# What can be asked for again. All sessions keep the entries of a tick in memory for as long.
+_STORED, _STORED_BYTES, _STORED_NS = 5_000, 64 << 20, 30 * SECOND_NS
 _MOST_ADDRESSES: Final = 10_000  # of bad logons that are remembered
 
 
