@@ -21,6 +21,7 @@ from . import (
     live,
     processes,
     query,
+    replayer,
     stream,
     throughput,
 )
@@ -42,6 +43,7 @@ BENCHMARKS = (
     "lake-cost",
     "lake-scale",
     "query",
+    "replayer",
     "stream",
     "throughput",
     "json",
@@ -79,6 +81,7 @@ def main() -> int:
         "handler": handler.measure,
         "live": lambda: live.measure(options.live),
         "library": library.measure,
+        "replayer": replayer.measure,
         "fix": fix.measure,
         "exchange": lambda: exchange.measure(options.simulate),
         "lake": lambda: lake.measure(options.lake),

@@ -111,7 +111,9 @@ class Arbiter:
             self._taking.accept(number, packet)
         elif version != self.version:
             before = self.version
-            differs = not self._ended and self._taking.differs(number, packet.hash)
+            # Where the sequence has ended another begins with 1, and only what ended it may be contradicted.
+            expected = self._ended and number != max(self._taking.next - 1, 2)
+            differs = not expected and self._taking.differs(number, packet.hash)
             self._of_another_version(version, number, packet)
             if differs and not self._policy.tells_epochs and self.version == before:
                 # It may be of this one, and what was taken in its place was forged: nobody knows.

@@ -218,7 +218,7 @@ def lose_units(sync: Sync, last_at: int, reports: int | None, loops: int) -> lis
     bound = NEVER if reports is None else min(NEVER, reports)
     sync["since"][touched & ~not_clean(sync)] = loops
     sync["bound"][book] = 0
-    sync["bound"][touched] = np.minimum(NEVER, sync["bound"][touched] + bound)
+    sync["bound"][touched] = np.minimum(NEVER - bound, sync["bound"][touched]) + bound  # NEVER at most
     sync["book"][book] = BookStatus.UNVERIFIED
     sync["statistics"][statistics] = BookStatus.UNVERIFIED
     sync["missing"][touched] = np.maximum(sync["missing"][touched], last_at)

@@ -94,6 +94,15 @@ def test_nobody_knows_how_many_were_lost() -> None:
     assert record["bound"] == NEVER
 
 
+def test_two_losses_of_which_nobody_knows_how_much_are_no_smaller_than_one() -> None:
+    sync, record = one()
+    for at in (9, 10, 11):
+        lose_units(sync, at, None, 0)
+        assert record["bound"] == NEVER
+    assert decide(record, ORDER, 501, 12) == Decision.APPLY | Decision.HOLD
+    assert parts(record)[0] is BookStatus.UNVERIFIED
+
+
 def test_empty_book_heals_the_book_when_its_orders_are_told() -> None:
     """6.5.12 step 6, 6.5.13."""
     _, record = one(BookStatus.STALE, BookStatus.STALE)
