@@ -35,9 +35,12 @@ _DECIMALS: Final = frozenset((
 class KernelReader(FastReader):
     """Its rows are its own memory: the next reading overwrites them."""
 
-    def __init__(self, channel: int, templates: Templates, shape: BookShape | None = None) -> None:
+    def __init__(
+        self, channel: int, templates: Templates, shape: BookShape | None = None, plan: FastPlan | None = None
+    ) -> None:
+        """`plan`: of the templates, which takes long to make."""
         super().__init__(channel, templates, shape)
-        self._columns = FastColumnDecoder(make_plan(templates))
+        self._columns = FastColumnDecoder(plan or make_plan(templates))
         self._roots, self._entries_of, shapes = _shapes(self._columns.plan)
         self._cursors = np.zeros(len(shapes), np.int64)
         self._context = Context(CONTEXT_FIELDS)
@@ -58,6 +61,7 @@ class KernelReader(FastReader):
         if count < FEW:
             return super().read(address, offsets, lengths, at, epochs, count)
         self._places, self._sizes = address + offsets[:count], lengths[:count]
+        self._new.clear()
         self._decode(address, offsets, lengths, count)
         self._context.set(at=at, epochs=epochs)
         return self._fill(offsets, at, epochs, count)

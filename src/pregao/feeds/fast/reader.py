@@ -60,7 +60,7 @@ class FastReader:
 
     def __init__(self, channel: int, templates: Templates, shape: BookShape | None = None) -> None:
         self._channel, self.shape = channel, shape or BookShape()
-        self._known: tuple[bytes, TemplateMessage] | None = None  # a list of instruments, and what it says
+        self._new: dict[bytes, TemplateMessage] = {}  # lists of instruments that the last reading decoded
         self._decoder = FastMessageDecoder(templates)
         self._kinds = {template.id: msg_type(template) for template in templates}
         self._places: Array = np.zeros(0, np.int64)  # of the messages of the last reading
@@ -74,6 +74,7 @@ class FastReader:
     ) -> Reading:
         count = len(offsets) if count is None else count
         self._places, self._sizes = address + offsets[:count], lengths[:count]
+        self._new.clear()
         faults: list[RowFault] = []
         found = [self._read_one(index, offsets, at, epochs, faults) for index in range(count)]
         return Reading(np.concatenate(found) if found else _blank(0), faults, whole=True)
@@ -137,6 +138,7 @@ class FastReader:
         if kind == "W":
             return self._snapshot(fields, sent_ns, unit, faults)
         if kind == "y":
+            self._new[text] = message
             return self._definitions(fields, len(text), message.template.id)
         row = _blank(1)
         row["time_ns"] = NULL if sent_ns is None else sent_ns
@@ -227,9 +229,9 @@ class FastReader:
 
     def _listed(self, text: bytes) -> TemplateMessage:
         """Decoded once for all its instruments."""
-        if self._known is None or self._known[0] != text:
-            self._known = text, self._decoder.decode(text)
-        return self._known[1]
+        if text not in self._new:
+            self._new = {text: self._decoder.decode(text)}
+        return self._new[text]
 
     def messages_at(self, rows: Rows) -> tuple[Array, Array]:
         """Without number and time, which are others each time it is told."""

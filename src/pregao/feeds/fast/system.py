@@ -7,6 +7,7 @@ import numpy as np
 
 from pregao.codecs.fast import Templates, load_builtin_templates
 from pregao.codecs.fast.kernels.messages import decode_messages, forget_rows
+from pregao.codecs.fast.plan import FastPlan, make_plan
 from pregao.feeds.fast.decoding import FastDecoding
 from pregao.feeds.fast.definitions import FastNewsDesk
 from pregao.feeds.fast.epochs import Epochs
@@ -66,8 +67,10 @@ class FastWire:
         return FastHeaders(self._system.heads, epochs, self._channel)
 
     def reader(self, stream: Stream) -> FastReader:
-        kind = FastReader if stream is Stream.DEFINITION else KernelReader
-        return kind(self._channel, self._system.templates, self._shape)
+        system = self._system
+        if stream is Stream.DEFINITION:
+            return FastReader(self._channel, system.templates, self._shape)
+        return KernelReader(self._channel, system.templates, self._shape, system.plan)
 
     def news_desk(self) -> FastNewsDesk:
         return self._system.news_desk(self._channel)
@@ -126,6 +129,10 @@ class FastUmdf(FastDecoding, FastPublishing):
     def heads(self) -> Heads:
         return Heads(self.templates)
 
+    @cached_property
+    def plan(self) -> FastPlan:
+        return make_plan(self.templates)
+
     def wire(self, channel: int) -> FastWire:
         return FastWire(self, channel)
 
@@ -143,7 +150,7 @@ class FastUmdf(FastDecoding, FastPublishing):
         return FastInspector(self.heads)
 
     def reader(self, channel: int) -> FastReader:
-        return KernelReader(channel, self.templates)
+        return KernelReader(channel, self.templates, plan=self.plan)
 
     def news_desk(self, channel: int) -> FastNewsDesk:
         return FastNewsDesk(self.templates)

@@ -58,9 +58,16 @@ def needs_wire(system: str) -> bool:
 
 def channel_reader(use: str, system: str, channel: int, stream: Stream, learned: bytes = b"") -> UnitReader:
     """`learned`: what is known of the channel by others of its streams."""
+    return _wired_reader(use, system, channel, stream, learned) or row_reader(use, system)
+
+
+@lru_cache(maxsize=16)
+def _wired_reader(
+    use: str, system: str, channel: int, stream: Stream, learned: bytes
+) -> UnitReader | None:
     chosen = load_system(system)
     if not isinstance(chosen, WiredSystem):
-        return row_reader(use, system)
+        return None
     wire = chosen.wire(channel)
     wire.learn(learned)
     return wire.reader(stream)

@@ -19,6 +19,7 @@ from pregao.lake.plan.index import (
 )
 from pregao.lake.plan.loops import LoopReader
 from pregao.lake.plan.marks import MarkReader
+from pregao.model.local_time import local_midnight_ns
 from pregao.model.packets import Units
 from pregao.model.rows import NULL
 from pregao.model.streams import Stream
@@ -39,9 +40,13 @@ class CalendarDays:
     def take(self, keys: Array, sent: Array, events: Callable[[], Array]) -> None:
         """Units of a piece. `events`: their newest times, NULL where there is none; asked for only where a
         day may begin."""
-        before = self.begins[-1][1] if self.begins else -1
-        if calendar_day(int(sent.min())) == calendar_day(int(sent.max())) == before:
-            return
+        before, day = self.begins[-1][1] if self.begins else -1, calendar_day(int(sent.min()))
+        if day == calendar_day(int(sent.max())):
+            if day == before:
+                return
+            if int(sent.min()) - local_midnight_ns(day) >= _LONG_AGO_NS:  # no event is of the day before
+                self.begins += [(int(keys.min()), day)] if day > before else []
+                return
         newest = events()
         is_new = (newest != NULL) & (sent - np.maximum(newest, 0) < _LONG_AGO_NS)
         seconds = np.where(is_new, np.minimum(newest, sent), sent) // _SECOND_NS

@@ -26,6 +26,7 @@ from pregao.model.market import FINE_EXPONENT, PRICE_EXPONENT, Action, TradeCond
 from pregao.model.rows import NO_ACTION, NULL, Flag, Kind
 
 ORDER, LEVEL, SIDE, TRADE, BUST = (int(k) for k in (Kind.ORDER, Kind.LEVEL, Kind.SIDE, Kind.TRADE, Kind.BUST))
+LAST_TRADE, EMPTY_BOOK = int(Kind.LAST_TRADE), int(Kind.EMPTY_BOOK)
 SNAPSHOT, SNAPSHOT_ORDER, SNAPSHOT_LEVEL = (
     int(Kind.SNAPSHOT), int(Kind.SNAPSHOT_ORDER), int(Kind.SNAPSHOT_LEVEL),
 )  # fmt: skip
@@ -147,6 +148,8 @@ def _conditions(context, piece, row):
             found |= ON_BEHALF
         elif letter == ord("1"):
             store_8(row, r.DETAIL, LEG)
+        elif letter == ord("U"):
+            store_8(row, r.KIND, LAST_TRADE)
         elif letter == ord("3"):
             flags |= FORWARD
         else:
@@ -171,7 +174,8 @@ def _trade(context, columns, shape, entry, row, action):
     if number == BEYOND or rate == BEYOND or (session != NULL and session > 255):
         return 0
     tick = digits(context, tick)
-    store_8(row, r.KIND, BUST if action == DELETE else TRADE)
+    if load_u8(row, r.KIND) == 0:
+        store_8(row, r.KIND, BUST if action == DELETE else TRADE)
     store_64(row, r.ID, number)
     store_64(row, r.OTHER, rate)
     store_8(row, r.SESSION, 0 if session == NULL else session)
@@ -240,6 +244,9 @@ def _entry(context, columns, shape, entry, row, parent):
     letter = letter_of(context, kind)
     if letter == BEYOND or not _times(context, columns, shape, entry, row):
         return 0
+    if letter == ord("J"):
+        store_8(row, r.KIND, EMPTY_BOOK)
+        return 1
     if not has_price(letter):
         return fill_other(context, columns, shape, entry, row, letter)
     price = decimal(columns, shape, f.PRICE, entry, PRICE_EXPONENT)

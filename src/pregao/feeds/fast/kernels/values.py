@@ -9,7 +9,8 @@ from pregao.kernels import inlined, kernel, load_i64, load_u8
 from pregao.model.rows import NULL
 
 BEYOND = NULL + 1  # a value that cannot be had here
-_LONGEST_NUMBER = 18
+_LONGEST_NUMBER = 19
+_MOST_BEFORE = ((1 << 63) - 10) // 10
 _LONGEST_CLOCK = 9  # digits: HHMMSSsss
 
 # The context begins with what values need.
@@ -57,6 +58,8 @@ def digits(context, piece):
         digit = (load_u8(at, index) & 0x7F) - 48
         if digit < 0 or digit > 9:
             return NULL
+        if number > _MOST_BEFORE:  # the next digit may be one too many
+            return BEYOND
         number = number * 10 + digit
     return number if size else NULL
 
