@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pregao.captures.decoded import CaptureCounts, DecodedMessage, DecodedPacket, Finding
-from pregao.captures.reader import CaptureReader, Source
+from pregao.captures.reader import CaptureReader, FramedReader, Source, is_framed
 from pregao.captures.streams import Flows
 from pregao.captures.symbols import SymbolTable, learn_symbols
 from pregao.codecs.pcap.outcomes import Datagram, Skip
-from pregao.feeds.decoding import DecodedUnit, Decoder, WireMessage
+from pregao.feeds.decoding import DecodedUnit, Decoder, FramedSystem, WireMessage
 from pregao.feeds.registry import DEFAULT, load_decoding, load_identity
 from pregao.io.captures import CaptureSource, open_capture
 from pregao.io.files import read_small_file
@@ -170,6 +170,7 @@ class _FileReader:
         self._part = part
         self._file, self._source, self._decoder, self._counts = file, source, decoder, counts
         self._reader = CaptureReader(file)
+        self._frames = _frames_of(file, decoder.system)
         self._flows = Flows(file, decoder.channels, decoder.system)
         counts.untold = self._flows.untold
         self._identity = load_identity(decoder.system)
@@ -182,9 +183,9 @@ class _FileReader:
         )
 
     def items(self) -> Iterator[DecodedPacket | Finding]:
-        counts, records = self._counts, self._reader.reader.records
+        counts, records = self._counts, self._frames or self._reader.reader.records
         part: Source = self._source if self._part is None else _part_source(self._source, self._part)
-        for item in self._reader.read(part):
+        for item in (self._frames or self._reader).read(part):
             counts.records = records.packets
             if counts.records % PROGRESS_EVERY == 0:
                 self._report_position()
@@ -241,11 +242,21 @@ class _FileReader:
 
     def _report_position(self) -> None:
         compressed = self._source.compression != "none"
-        self._report(self._source.position if compressed else self._reader.reader.position)
+        reader = self._frames or self._reader.reader
+        self._report(self._source.position if compressed else reader.position)
 
     def _report(self, done: int) -> None:
         if self._decoder.progress is not None:
             self._decoder.progress(done, self._source.size)
+
+
+def _frames_of(file: str, system: str) -> FramedReader | None:
+    """Of a file of framed messages, where the system has such."""
+    chosen = load_decoding(system)
+    if not isinstance(chosen, FramedSystem):
+        return None
+    with open_capture(file) as source:
+        return FramedReader(file, chosen.frame_size) if is_framed(source, chosen.frame_size) else None
 
 
 def _flow_key(datagram: Datagram) -> Hashable:

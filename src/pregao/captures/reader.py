@@ -15,10 +15,14 @@ from typing import Final, Protocol, TypeVar
 
 from pregao.captures.decoded import Finding
 from pregao.codecs.pcap.datagrams import DatagramReader
+from pregao.codecs.pcap.formats import HEAD_SIZE, recognise
 from pregao.codecs.pcap.outcomes import Damage, Datagram, Skip
 from pregao.io.captures import WINDOW_SIZE, Window
-from pregao.model.errors import CaptureError
+from pregao.model.errors import CaptureError, Fault
 
+FrameSize = Callable[[memoryview], int | None]
+_FRAME_HEAD: Final = 64  # bytes that are enough to say how long a frame is
+_LOOKED_AT: Final = 8  # frames
 COMPRESSION_DAMAGED: Final = "compression-damaged"
 UNKNOWN_LINK_TYPE: Final = "unknown-link-type"
 T = TypeVar("T")
@@ -53,6 +57,61 @@ class CaptureReader:
 
     def _of_window(self, window: Window) -> Iterator[Datagram | Skip | Damage]:
         return self.reader.outcomes(window.data)
+
+
+class FramedReader:
+    """One pass over a file of messages with headers of their own (`feeds.decoding.FramedSystem`). Each frame
+    is given as a datagram of nobody, whose time is not known: 0. Where no frame begins the rest is not read:
+    there is nothing to find the next one by."""
+
+    def __init__(self, file: str, frame_size: FrameSize) -> None:
+        self.file, self.packets, self.position = file, 0, 0
+        self._frame_size = frame_size
+
+    def read(self, source: Source, window_size: int = WINDOW_SIZE) -> Iterator[Datagram | Skip | Finding]:
+        try:
+            for window in source.windows(window_size):
+                yield from self._of_window(window)
+                if self._size_at(window.data, window.consumed) is None:
+                    break
+        except CaptureError as error:
+            if source.compression == "none":
+                raise
+            yield Finding(self.file, COMPRESSION_DAMAGED, 0, error.offset, error.reason)
+        left = source.length - self.position
+        if left:
+            detail = f"{left} bytes left"
+            where = self.packets + 1, self.position
+            yield Finding(self.file, Fault.FRAME_TRUNCATED.label, *where, detail, left=left)
+
+    def _size_at(self, data: memoryview, at: int) -> int | None:
+        return self._frame_size(data[at : at + _FRAME_HEAD]) if at < len(data) else 0
+
+    def _of_window(self, window: Window) -> Iterator[Datagram]:
+        data, at = window.data, 0
+        while size := self._size_at(data, at):
+            if at + size > len(data):
+                break
+            self.packets += 1
+            offset = window.base + at
+            yield Datagram(self.packets, 0, 0, 0, 0, 0, 4, data[at : at + size], offset, offset)
+            at += size
+        window.consumed = at
+        self.position = window.base + at
+
+
+def is_framed(source: Source, frame_size: FrameSize) -> bool:
+    """Whether a file is no capture and begins with frames: several of them, or one that is all of it."""
+    window = next(source.windows(WINDOW_SIZE), None)
+    if window is None or recognise(window.data[:HEAD_SIZE]) is not None:
+        return False
+    data, at = window.data, 0
+    for _ in range(_LOOKED_AT):
+        size = frame_size(data[at : at + _FRAME_HEAD]) if at < len(data) else 0
+        if not size or at + size > len(data):
+            return size is not None and at > 0
+        at += size
+    return True
 
 
 def read_windows(

@@ -249,6 +249,16 @@ class DecodingSystem(Protocol):
 
 
 @runtime_checkable
+class FramedSystem(Protocol):
+    """A system whose messages may also lie in a file one behind the other, each with a header that says its
+    length, without the datagrams that brought them."""
+
+    def frame_size(self, data: Buffer) -> int | None:
+        """Bytes of the frame that begins here, header included; 0: it takes more bytes to say; None: no frame
+        begins here."""
+
+
+@runtime_checkable
 class ColumnSystem(Protocol):
     def columns(self, schema: Any = None, rows: int | None = None) -> ColumnReader: ...
 

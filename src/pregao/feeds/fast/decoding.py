@@ -31,6 +31,7 @@ from pregao.feeds.fast.times import timestamp_ns
 from pregao.model.errors import DecodeError, Fault
 
 MAX_FLOWS: Final = 4_096  # with chunks of their own; those of more are one
+_ONE_FEED: Final = 0  # whichever it is: a flow is of one
 WORDING: Final = Wording(
     headline=("SecurityGroup", "TradingSessionSubID", "SecurityTradingStatus", "Headline"),
     security_id="SecurityID",
@@ -83,6 +84,31 @@ class FastUnit:
     damage: list[FastDamage] = field(default_factory=list)
 
 
+class _OpenFlow:
+    """Chunks that wait for others, and the sequence that they are of: numbers begin again with every loop,
+    and chunks of two messages of one number are never of one. Most flows have no chunks, and need no
+    arrays."""
+
+    def __init__(self, templates: Templates) -> None:
+        from pregao.feeds.fast.epochs import Epochs
+        from pregao.feeds.fast.heads import RESET, Heads
+
+        self.assembler = ChunkAssembler()
+        self._heads, self._epochs, self._reset = Heads(templates), Epochs(), RESET
+
+    def epoch_of(self, chunk: Chunk, data: bytes) -> int:
+        """The first chunk of a message tells its time."""
+        epochs = self._epochs
+        if chunk.current == 1:
+            try:
+                head = self._heads.of(data, whole=chunk.is_whole)
+            except DecodeError:  # whoever decodes it says what is wrong
+                return epochs.of_feed(_ONE_FEED)
+            of = epochs.of_reset if head.mark == self._reset else epochs.of_message
+            return of(_ONE_FEED, head.number, head.sent_ns)
+        return epochs.of_feed(_ONE_FEED)
+
+
 class FastDecoder:
     """A unit is a message. Chunks of a flow wait here for the others of their message."""
 
@@ -92,7 +118,7 @@ class FastDecoder:
     def __init__(self, templates: Templates | None = None, *, strict: bool = False) -> None:
         self.templates = templates or load_builtin_templates()
         self._decoder = FastMessageDecoder(self.templates, strict=strict)
-        self._assemblers: dict[Hashable, ChunkAssembler] = {}
+        self._flows: dict[Hashable, _OpenFlow] = {}  # those that have had chunks
 
     def decode(self, payload: Buffer, flow: Hashable = None) -> list[FastUnit]:
         found = split_datagram(bytes(payload))
@@ -135,12 +161,15 @@ class FastDecoder:
         return unit
 
     def _chunk(self, chunk: Chunk, data: bytes, flow: Hashable) -> list[FastUnit]:
-        if chunk.is_whole:
+        if flow not in self._flows and not chunk.is_whole:
+            flow = None if len(self._flows) >= MAX_FLOWS else flow
+            self._flows.setdefault(flow, _OpenFlow(self.templates))
+        opened = self._flows.get(flow)
+        epoch = 0 if opened is None else opened.epoch_of(chunk, data)
+        if opened is None or chunk.is_whole:
             return [self.decode_message(data, chunk.number, chunk.offset)]
-        if flow not in self._assemblers and len(self._assemblers) >= MAX_FLOWS:
-            flow = None
-        assembler = self._assemblers.setdefault(flow, ChunkAssembler())
-        message = assembler.receive(chunk, data, 0)
+        assembler = opened.assembler
+        message = assembler.receive(chunk, data, 0, epoch)
         units = [
             FastUnit(FastHeader(chunk.number, 0), damage=[FastDamage(error)])
             for error in assembler.take_faults()
@@ -190,6 +219,13 @@ class FastDecoding:
 
     def decoder(self, schema: Templates | None = None) -> FastDecoder:
         return FastDecoder(schema)
+
+    def frame_size(self, data: Buffer) -> int | None:
+        """Messages with their technical headers (5.2.4), one behind the other."""
+        if len(data) < HEADER.size:
+            return 0
+        _, chunks, current, length = HEADER.unpack_from(data)
+        return HEADER.size + length if length and 1 <= current <= chunks else None
 
 
 DECODING: Final = FastDecoding()
