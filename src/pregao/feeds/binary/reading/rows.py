@@ -40,6 +40,10 @@ DEFAULT_ROWS: Final = 1 << 15
 DEFAULT_FAULTS: Final = 1 << 12
 _NOT_BEGUN: Final = -1
 
+_MOST_KNOWN: Final = 1 << 14  # definitions, of some two kilobytes each
+# By the identity of a plan, which is held beside so that no other one has it.
+_KNOWN: dict[tuple[int, int, bytes], tuple[RowPlan, ListedDefinition | None]] = {}
+
 POSITION: Final = ("<i8", "<u4", "<i8", "<u2")  # dtypes of what `read` takes
 
 
@@ -130,8 +134,18 @@ class RowReader:
         return self._decoder.decode(self.message(row))
 
     def definition(self, row: np.void) -> ListedDefinition | None:
-        """None: it says of no instrument what it is."""
-        told = self._plain.read(self.decode(row), int(row["index"]))
+        """None: it says of no instrument what it is. A feed and its twin, a loop and the next one say the
+        same in the same bytes: those are read once."""
+        message = self.message(row)
+        key = id(self._plan), self._plain.channel, message
+        if key not in _KNOWN:
+            if len(_KNOWN) >= _MOST_KNOWN:
+                _KNOWN.clear()
+            _KNOWN[key] = self._plan, self._defined(message)
+        return _KNOWN[key][1]
+
+    def _defined(self, message: bytes) -> ListedDefinition | None:
+        told = self._plain.read(self._decoder.decode(message))
         if not told or "security_id" in told[0].lacks or not isinstance(told[0].update, Definition):
             return None
         return ListedDefinition(told[0].update, told[0].total or 0)

@@ -8,9 +8,11 @@ import pytest
 
 from pregao.codecs.sbe import SbeMessage, SbeMessageDecoder, SbeMessageEncoder, load_builtin_schema
 from pregao.exchange.catalogue import load_default_catalogue
-from pregao.feeds.binary.packets import FRAMING_SIZE
+from pregao.feeds.binary.packets import FRAMING_SIZE, PacketHeader
 from pregao.feeds.binary.publisher.messages import MessageWriter
+from pregao.feeds.binary.reading import rows
 from pregao.feeds.binary.reading.plain import PlainReader
+from pregao.feeds.binary.reading.rows import RowReader
 from pregao.feeds.binary.reading.values import TranslatedMessage
 from pregao.model import events as e
 from pregao.model.instruments import Instrument, Payout
@@ -153,3 +155,33 @@ def test_a_definition_that_says_nothing() -> None:
         told.lacks
     )
     assert (instrument_of(told).security_id, told.total, told.last) == (0, None, False)
+
+
+def test_the_same_bytes_are_read_once_for_a_channel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two feeds and every loop say the same: whoever reads them gets what a plain reader does."""
+    instruments = list(load_default_catalogue().instruments)[:3]
+    writer, header = MessageWriter(SCHEMA, 17), PacketHeader(84, 1, 1, 0).encode()
+    messages = [writer.definition(each, DefinitionAction.ADD, 3) for each in instruments]
+    decoded: list[int] = []
+    real = RowReader._defined
+    monkeypatch.setattr(
+        RowReader, "_defined", lambda self, message: (decoded.append(1), real(self, message))[1]
+    )
+    monkeypatch.setattr(rows, "_KNOWN", {})
+
+    def listed(channel: int) -> list[e.Definition]:
+        found = []
+        for message in messages:
+            reader = RowReader(SCHEMA, channel=channel)
+            told = reader.definition(reader.read_unit(header + message).rows[0])
+            assert told is not None
+            found.append(told.definition)
+        return found
+
+    expected = [[read(message, channel).update for message in messages] for channel in (84, 72)]
+    assert [listed(84), listed(72), listed(84)] == [*expected, expected[0]]
+    assert len(decoded) == 2 * len(messages)
+    monkeypatch.setattr(rows, "_KNOWN", {})
+    monkeypatch.setattr(rows, "_MOST_KNOWN", 2)
+    assert listed(84) == listed(84) == expected[0]
+    assert len(rows._KNOWN) <= 2
