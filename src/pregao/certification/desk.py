@@ -273,6 +273,8 @@ class CertificationDesk:
     def _hold(self, command: DeskCommand) -> None:
         for channel in self.channels(self.about):
             self._execute(HoldSnapshots(self.now_ns, channel, held=command.verb == "hold"))
+        if command.verb == "release":
+            self.advance(WHOLE_LOOP_NS)
 
     def _wait(self, command: DeskCommand) -> None:
         waits = {"heartbeat": self.paces.heartbeat_ns, "index": self.paces.index_ns}

@@ -175,7 +175,9 @@ class Runner:
         if verb in ("connect", "join"):
             self._pump()
             self._tell({"do": "connect"})
-            self.desk.advance(WHOLE_LOOP_NS if verb == "connect" else MILLISECOND_NS)
+            # A heartbeat says where the stream is; a loop that begins after it has the books.
+            heard_ns = self.desk.paces.heartbeat_ns + WHOLE_LOOP_NS
+            self.desk.advance(heard_ns if verb == "connect" else MILLISECOND_NS)
         elif verb == "disconnect":
             self._pump()
             self._tell({"do": "disconnect"})
@@ -187,6 +189,7 @@ class Runner:
 
     def _pump(self) -> None:
         packets = [(channel, packet) for channel, packet in self.desk.take() if channel in self._channels]
+        packets.sort(key=lambda each: each[1].sending_ns)  # as they leave, channels side by side
         if self._looks is not None:
             self._messages += self._tap.read(packets, definitions=self._looks)
         if self.client is not None:

@@ -6,7 +6,7 @@ from pregao.books.phases import effective, shown
 from pregao.books.statistics import Statistics
 from pregao.books.views import BookLevels, Level, Order, QueuePosition, SidePolicy, Top
 from pregao.model.instruments import Instrument
-from pregao.model.market import Phase, Side, State
+from pregao.model.market import Phase, Session, Side, State
 from pregao.recovery.instruments import BookStatus
 
 if TYPE_CHECKING:
@@ -147,6 +147,12 @@ class HandledBook:
         """Of its group."""
         group = self._handler.groups.of(self.index)
         return None if group is None else group.phase
+
+    @property
+    def session(self) -> int | None:
+        """Of its group: 1 regular, 6 after hours; None while that is not known."""
+        group = self._handler.groups.of(self.index)
+        return None if group is None or not group.verified else group.session or int(Session.REGULAR)
 
     @property
     def own_state(self) -> State | None:

@@ -12,6 +12,7 @@ from pregao.model.market import FINE_SCALE, PRICE_EXPONENT, DefinitionAction, Si
 from pregao.model.rows import NULL
 
 _FINE: Final = -8
+_BUY_BACK: Final = 8  # SecurityMatchType: made for a special auction
 _ISIN: Final = "4"  # SecurityAltIDSource
 _ACTIONS: Final = {"A": DefinitionAction.ADD, "M": DefinitionAction.MODIFY, "D": DefinitionAction.DELETE}
 
@@ -42,6 +43,7 @@ def definition_of(entry: Mapping[str, Any], channel: int) -> Definition | None:
             for each in entry.get("Underlyings") or ()
         ),
         strategy_type=entry.get("SecurityStrategyType"),
+        is_buy_back=entry.get("SecurityMatchType") == _BUY_BACK,
         settlement_date=date_days(entry.get("SettlDate")),
     )  # fmt: skip
     return Definition(instrument, action)
