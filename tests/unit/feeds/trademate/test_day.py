@@ -1,0 +1,263 @@
+"""Days of the market of bonds in Trademate's messages: encoded, validated by the dictionary, parsed and read.
+The books that rows give are the engine's after every message, and a snapshot at any moment is what a listener
+has who read all of them."""
+
+from collections import defaultdict
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pregao.codecs.fix import Encoder, load_builtin_dictionary, parse_message, validate
+from pregao.codecs.fix.reader import TRADEMATE_DICTIONARY
+from pregao.exchange.bonds import commands as c
+from pregao.exchange.bonds.market import BondMarket
+from pregao.feeds.trademate.feed import Bulletin, Listing, Refresh, Status, TrademateFeed
+from pregao.feeds.trademate.reader import TrademateReader
+from pregao.model.events import Event
+from pregao.model.market import Action, BandType, DefinitionAction, Side, State
+from pregao.model.rows import Flag, Kind, Rows
+from tests.kits.bonds import CASADA, CATALOGUE, CRI, DEB, FIXINGS, FUTURE, LFT, LTN, NOW, NTNB
+
+TRADEMATE = load_builtin_dictionary(TRADEMATE_DICTIONARY)
+HEADER = {49: "B3", 56: "CLIENT", 34: 7, 52: NOW}
+NUMBERS = (LTN, NTNB, LFT, DEB, CRI, CASADA)
+Book = list[tuple[int, int, int]]
+
+
+class Listener:
+    """Encodes, validates and reads, and keeps books by position."""
+
+    def __init__(self, feed: TrademateFeed) -> None:
+        self.feed, self.encoder = feed, Encoder(TRADEMATE)
+        self.reader = TrademateReader(90, TRADEMATE)
+        self.books: dict[tuple[int, int], Book] = defaultdict(list)
+        self.values: dict[int, set[bytes]] = defaultdict(set)
+        self.kinds: set[int] = set()
+
+    def carried(self, kind: bytes, fields: dict[int, Any]) -> Rows:
+        text = self.encoder.message(kind, HEADER, fields)
+        message = parse_message(text, TRADEMATE)
+        assert validate(message, TRADEMATE) is None, text
+        self._count(message.body)
+        rows, faults = self.reader.read(text)
+        assert faults == []
+        assert not self.reader.unknowns.tags
+        assert not self.reader.unknowns.values
+        self.kinds |= set(rows["kind"].tolist())
+        return rows
+
+    def _count(self, entry: dict[int, Any]) -> None:
+        for tag, value in entry.items():
+            for each in value if isinstance(value, list) else ():
+                self._count(each)
+            if isinstance(value, bytes):
+                self.values[tag] |= set(value.split(b" "))
+
+    def hear(self, bulletin: Bulletin) -> None:
+        if isinstance(bulletin, Refresh):
+            entries = [entry for some in bulletin.entries.values() for entry in some]
+            rows = self.carried(b"X", {75: b"20261116", 268: entries})
+            assert rows["flags"][-1] & Flag.END_OF_EVENT
+            for row in rows:
+                if row["kind"] == Kind.ORDER:
+                    self._apply(row)
+        elif isinstance(bulletin, Status):
+            assert self.carried(b"f", bulletin.fields)["kind"].tolist() == [Kind.STATE]
+        else:
+            self.carried(b"y", {146: [self.feed.listing_fields(bulletin.bond, bulletin.action)]})
+
+    def _apply(self, row: Any) -> None:
+        book, place = self.books[int(row["security_id"]), int(row["side"])], int(row["position"]) - 1
+        entry = (int(row["id"]), int(row["price"]), int(row["size"]))
+        if row["action"] == Action.NEW:
+            book.insert(place, entry)
+        elif row["action"] == Action.CHANGE:
+            assert book[place][0] == entry[0]
+            book[place] = entry
+        else:
+            assert book.pop(place)[:2] == entry[:2]
+
+    def compare(self, market: BondMarket) -> None:
+        for number in NUMBERS:
+            for side in Side:
+                orders = market.floor.listed[number].book.sides[side].orders
+                assert self.books[number, side] == [(o.order_id, o.price, o.size) for o in orders]
+
+    def compare_snapshot(self, number: int) -> None:
+        rows = self.carried(b"W", {262: b"1", 911: b"1", 893: b"Y", **self.feed.snapshot(number)})
+        assert rows["kind"][0] == Kind.SNAPSHOT
+        for side in Side:
+            mine = rows[(rows["kind"] == Kind.SNAPSHOT_ORDER) & (rows["side"] == side)]
+            book = list(zip(mine["id"].tolist(), mine["price"].tolist(), mine["size"].tolist(), strict=True))
+            assert book == self.books[number, side]
+            assert mine["position"].tolist() == list(range(1, len(book) + 1))
+
+
+def random_command(chance: Random, market: BondMarket) -> c.BondCommand:
+    number = chance.choice(NUMBERS)
+    bond = CATALOGUE.bonds[number]
+    price = (bond.instrument.closing_price or 0) + chance.randrange(-4, 5) * bond.increment
+    size, firm = bond.instrument.lot * chance.randrange(1, 6), chance.randrange(1, 4)
+    side, order = chance.choice(list(Side)), chance.choice(list(market.floor.order_bonds) or [1])
+    owner = next((b.book.orders[order].firm for b in [market.floor.order_bonds.get(order)] if b), 1)
+    what = chance.random()
+    if what < 0.55:
+        return c.EnterOrder(NOW, number, side, price, size, firm)
+    if what < 0.65:
+        listed = market.floor.order_bonds.get(order)
+        old = listed.book.orders[order] if listed else None
+        price, size = (old.price, max(old.size // 2, 1)) if old else (1, 1)
+        return c.ChangeOrder(NOW, order, price, size, owner)
+    if what < 0.75:
+        return c.CancelOrder(NOW, order, owner)
+    if what < 0.83:
+        state = chance.choice([State.OPEN, State.OPEN, State.RESERVED, State.PAUSE])
+        return c.ChangeState(NOW, chance.choice([*NUMBERS, FUTURE]), state)
+    if what < 0.9:
+        firms = (1, 2) if side is Side.BUY else (2, 1)
+        price = bond.instrument.closing_price or 0
+        return c.RegisterVoice(NOW, number, side, price, bond.instrument.lot, *firms)
+    if what < 0.95:
+        return c.CancelTrade(NOW, number, chance.randrange(1, 5))
+    return c.SetBand(NOW, number, chance.choice(list(BandType)), price - 10**8, price + 10**8)
+
+
+def negotiate(market: BondMarket) -> tuple[Event, ...]:
+    """A request for quotes that ends in a trade, where the bond is open."""
+    request = market.submit(c.RequestQuote(NOW, LTN, Side.BUY, 1000, 1, (2,), NOW + 1))
+    price = CATALOGUE.bonds[LTN].instrument.closing_price or 0
+    quote = market.submit(c.AnswerQuote(NOW, request.number or 0, price, 2))
+    return market.submit(c.AcceptQuote(NOW, request.number or 0, quote.number or 0, 1)).events
+
+
+@pytest.fixture(scope="module")
+def heard() -> Listener:
+    """Three days with other seeds, one after the other."""
+    listeners = [run_day(seed) for seed in range(3)]
+    for each in listeners[1:]:
+        listeners[0].kinds |= each.kinds
+        for tag, values in each.values.items():
+            listeners[0].values[tag] |= values
+    return listeners[0]
+
+
+def run_day(seed: int) -> Listener:
+    chance, market = Random(seed), BondMarket(CATALOGUE, FIXINGS)
+    feed = TrademateFeed(CATALOGUE, market.floor.trade_date)
+    listener = Listener(feed)
+
+    def tell(events: tuple[Event, ...]) -> None:
+        for event in events:
+            for bulletin in feed.publish(event):
+                listener.hear(bulletin)
+
+    for bond in CATALOGUE:
+        listener.hear(Listing(bond, DefinitionAction.ADD))
+    tell(market.open_day(NOW))
+    for step in range(400):
+        if step in (40, 200):
+            for number in NUMBERS:
+                tell(market.submit(c.ChangeState(NOW, number, State.OPEN)).events)
+            tell(negotiate(market))
+        tell(market.submit(random_command(chance, market)).events)
+        listener.compare(market)
+        if step % 20 == 0:
+            listener.compare_snapshot(chance.choice(NUMBERS))
+    for number in NUMBERS:
+        listener.compare_snapshot(number)
+    tell(market.submit(c.CloseDay(NOW)).events)
+    listener.compare(market)
+    return listener
+
+
+def test_books_are_the_engines_after_every_message(heard: Listener) -> None:
+    assert heard.books
+    assert not any(heard.books.values())  # the day is over
+
+
+def test_every_entry_and_value_happened(heard: Listener) -> None:
+    assert heard.values[269] == set(b"0 1 2 4 5 7 8 9 B c g".split())
+    assert heard.values[277] >= set(b"L R AW AWR RFQ VO".split())
+    assert heard.values[279] == set(b"0 1 2".split())
+    assert heard.values[286] == set(b"0 4 5".split())
+    assert heard.values[326] == set(b"2 17 21".split())
+    assert heard.values[423] == set(b"1 2 6 9".split())
+    assert heard.values[6939] == set(b"1 2 3 4".split())
+    assert heard.values[274] == set(b"0 1 2 3".split())
+    assert heard.values[1946] == set(b"1 2 3 4".split())
+    assert heard.values[876] == set(b"1 2".split())
+    assert heard.values[871] == {b"%d" % kind for kind in (8, 15, *range(50, 59))}
+    assert heard.values[762] == {b"%d" % kind for kind in range(1, 11)}
+    wanted = {
+        Kind.ORDER, Kind.TRADE, Kind.BUST, Kind.TOTALS, Kind.OPENING, Kind.THEORETICAL, Kind.CLOSING,
+        Kind.HIGH, Kind.LOW, Kind.VWAP, Kind.PRICE_BAND, Kind.STATE, Kind.DEFINITION, Kind.SNAPSHOT,
+        Kind.SNAPSHOT_ORDER, Kind.LAST_TRADE,
+    }  # fmt: skip
+    assert heard.kinds == {int(kind) for kind in wanted}
+
+
+def test_negative_rates_and_fractions_were_told(heard: Listener) -> None:
+    assert any(value.startswith(b"-0.0") for value in heard.values[270])
+    assert any(b"." in value for value in heard.values[271])
+    assert any(b"." in value for value in heard.values[1020])
+    assert {288, 289} & heard.values.keys() == set()  # no firms
+
+
+def test_bonds_come_back_as_they_were_listed(heard: Listener) -> None:
+    assert heard.reader.bonds.keys() == CATALOGUE.bonds.keys()
+    for number, bond in heard.reader.bonds.items():
+        listed = CATALOGUE.bonds[number]
+        own = replace(listed.instrument, closing_price=None, group=bond.instrument.group)
+        assert bond == replace(listed, instrument=own)
+
+
+def test_rows_have_the_scale_of_their_bond() -> None:
+    listener = run_small()
+    rows = listener.carried(b"X", {75: b"20261116", 268: [order(CRI, b"1018.442871", b"0.5")]})
+    assert (rows["price"][0], rows["size"][0]) == (101844287100, 50000000)
+    rows = listener.carried(b"X", {75: b"20261116", 268: [order(LTN, b"13.3", b"2000")]})
+    assert (rows["price"][0], rows["size"][0]) == (1330000000, 2000)
+    assert np.dtype(rows.dtype).itemsize == 128
+
+
+def run_small() -> Listener:
+    listener = Listener(TrademateFeed(CATALOGUE, 20773))
+    for number in (CRI, LTN):
+        listener.hear(Listing(CATALOGUE.bonds[number], DefinitionAction.ADD))
+    return listener
+
+
+def order(number: int, price: bytes, size: bytes) -> dict[int, Any]:
+    return {
+        279: b"0", 269: b"0", 37: b"5", 290: b"1", 48: b"%d" % number, 22: b"8", 207: b"BVMF", 270: price,
+        271: size, 272: b"20261116", 273: b"123456789", 423: b"2",
+    }  # fmt: skip
+
+
+def test_what_cannot_be_read_makes_a_book_suspect() -> None:
+    listener = run_small()
+    wrong = {
+        "290": order(LTN, b"13.3", b"1000") | {290: b"0"},
+        "37": order(LTN, b"13.3", b"1000") | {37: b"x"},
+        "271": order(LTN, b"13.3", b"0.5"),  # this bond has no fractions
+        "270": order(LTN, b"13.123456789", b"1000"),
+        "279": order(LTN, b"13.3", b"1000") | {279: b"5"},
+    }
+    for tag, entry in wrong.items():
+        text = listener.encoder.message(b"X", HEADER, {75: b"20261116", 268: [entry]})
+        rows, faults = listener.reader.read(text)
+        assert [int(kind) for kind in rows["kind"]] == [Kind.OTHER], tag
+        assert rows["security_id"][0] == LTN
+        assert tag in str(faults[0])
+    snapshot = {262: b"1", 48: b"%d" % LTN, 268: [_of_snapshot(wrong["290"])]}
+    text = listener.encoder.message(b"W", HEADER, snapshot)
+    rows, faults = listener.reader.read(text)
+    assert [int(kind) for kind in rows["kind"]] == [Kind.OTHER]
+    assert faults
+
+
+def _of_snapshot(entry: dict[int, Any]) -> dict[int, Any]:
+    return {tag: value for tag, value in entry.items() if tag not in (279, 48, 22, 207)}
