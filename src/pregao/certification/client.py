@@ -1,9 +1,9 @@
 """Pregão's own client of the certification script: the library's handler behind the protocol.
 
-    client = pregao.CertifyClient()          # reads PREGAO_CERTIFY
-    for line in sys.stdin:
-        for seen in client.obey(json.loads(line)):
-            print(json.dumps(seen), flush=True)
+client = pregao.CertifyClient()          # reads PREGAO_CERTIFY
+for line in sys.stdin:
+    for seen in client.obey(json.loads(line)):
+        print(json.dumps(seen), flush=True)
 """
 
 import json
@@ -50,6 +50,7 @@ class PushedPackets:
     speed: float | None = None
     ended = False
     findings = 0
+    replayer = None  # what is lost nobody has
 
     def __init__(self, lines: Sequence[StreamId]) -> None:
         self.lines = lines

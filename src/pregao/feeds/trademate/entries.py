@@ -80,9 +80,7 @@ def condition_letters(trade: e.Trade) -> bytes:
     return b" ".join(letters)
 
 
-def trade_entry(
-    bond: Bond, trade: e.Trade, volume: int, tick: Tick | None, net_change: int | None
-) -> Fields:
+def trade_entry(bond: Bond, trade: e.Trade, volume: int, tick: Tick | None, net_change: int | None) -> Fields:
     """1020 is the day's volume with this trade, 451 the price less yesterday's closing price."""
     entry = head(bond, Action.NEW, b"2", trade.transact_ns) | _kind(bond)
     entry |= {

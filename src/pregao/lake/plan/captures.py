@@ -62,9 +62,7 @@ def channel_reader(use: str, system: str, channel: int, stream: Stream, learned:
 
 
 @lru_cache(maxsize=16)
-def _wired_reader(
-    use: str, system: str, channel: int, stream: Stream, learned: bytes
-) -> UnitReader | None:
+def _wired_reader(use: str, system: str, channel: int, stream: Stream, learned: bytes) -> UnitReader | None:
     chosen = load_system(system)
     if not isinstance(chosen, WiredSystem):
         return None
