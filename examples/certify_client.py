@@ -7,6 +7,7 @@ Of Pregão it uses the FAST decoder only. docs/certification-client.md has the l
 import json
 import os
 import select
+import socket
 import struct
 import sys
 
@@ -22,13 +23,30 @@ class Client:
         self.longest = {"mbo": None, "mbp": config["levels"], "tob": 1}
         self.decoder = FastMessageDecoder(load_builtin_templates())
         self.books, self.states, self.groups, self.apart, self.parts = {}, {}, {}, set(), {}
-        self.synced, self.queued = {}, []
+        self.synced, self.queued, self.sockets, self.config = {}, [], [], config
 
     def obey(self, command):
+        """Packets wait in the sockets until the runner asks whether everything is taken in."""
         if command["do"] in ("connect", "disconnect"):
             self.synced, self.queued, self.parts = {}, [], {}
+            for each, _ in self.sockets:
+                each.close()
+            self.sockets = list(self.join()) if command["do"] == "connect" else []
         if command["do"] == "settle":
+            for each, stream in self.sockets:
+                while select.select([each], [], [], 0)[0]:
+                    yield from self.receive(stream["channel"], stream["stream"], each.recv(65_535), 0)
             yield {"see": "settled"}
+
+    def join(self):
+        """Nothing where somebody hands the packets over."""
+        for stream in self.config["streams"] if "interface" in self.config else ():
+            each = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            each.bind((stream["group"], stream["port"]))
+            member = socket.inet_aton(stream["group"]) + socket.inet_aton(self.config["interface"])
+            each.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, member)
+            yield each, stream
 
     def receive(self, channel, stream, payload, now_ns):
         """A datagram of chunks (5.2.4); every message has as many as its header says."""
@@ -161,21 +179,10 @@ class Client:
 
 def main():
     with open(os.environ["PREGAO_CERTIFY"]) as file:
-        config = json.load(file)
-    client, sockets, lines = Client(config), {}, sys.stdin.buffer.raw
-    while True:
-        ready, _, _ = select.select([lines, *sockets], [], [])
-        for each in ready:
-            if each is not lines:
-                stream = sockets[each]
-                payload, now_ns = each.recv(65_535), 0
-                for seen in client.receive(stream["channel"], stream["stream"], payload, now_ns):
-                    print(json.dumps(seen), flush=True)
-                continue
-            for line in lines.readline().splitlines() or sys.exit():
-                command = json.loads(line)
-                for seen in client.obey(command):
-                    print(json.dumps(seen), flush=True)
+        client = Client(json.load(file))
+    for line in sys.stdin:
+        for seen in client.obey(json.loads(line)):
+            print(json.dumps(seen), flush=True)
 
 
 if __name__ == "__main__":

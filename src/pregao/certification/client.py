@@ -14,6 +14,8 @@ from typing import Any, Final
 
 from pregao.feeds.registry import load_decoding
 from pregao.handler.views import HandledBook
+from pregao.io.clock import system_time_ns
+from pregao.io.multicast import MulticastReceiver
 from pregao.market import (
     Definition,
     IndexValue,
@@ -50,7 +52,7 @@ class PushedPackets:
     speed: float | None = None
     ended = False
     findings = 0
-    replayer = None  # what is lost nobody has
+    replayer = None  # the script's own section asks one
 
     def __init__(self, lines: Sequence[StreamId]) -> None:
         self.lines = lines
@@ -105,14 +107,17 @@ class CertifyClient:
         self._events: dict[int, int | None] = {}
         self._packets = PushedPackets(())
         self._market: Market | None = None
+        self._receivers: list[tuple[MulticastReceiver, int, str]] = []
 
     def obey(self, command: Mapping[str, Any]) -> Iterator[Line]:
         todo = command.get("do")
         if todo == "connect":
             self._connect()
-        elif todo == "disconnect":
+        elif todo in ("disconnect", "end"):
             self._market = None
+            self._leave()
         elif todo == "settle":
+            yield from self._arrived()
             yield {"see": "settled"}
 
     def _connect(self) -> None:
@@ -120,9 +125,29 @@ class CertifyClient:
         lines = {
             StreamId(each["channel"], _STREAMS[each["stream"]], Feed.A) for each in self.config["streams"]
         }
+        self._leave()
+        self._join()
         self._packets = PushedPackets(sorted(lines))
         self._market = Market(self._packets, statistics=True, system=self._system)
         self._told.clear()
+
+    def _join(self) -> None:
+        """Where streams have addresses packets are received; else somebody hands them over."""
+        interface = self.config.get("interface")
+        for each in self.config["streams"] if interface is not None else ():
+            receiver = MulticastReceiver(each["group"], each["port"], str(interface))
+            self._receivers.append((receiver, each["channel"], each["stream"]))
+
+    def _leave(self) -> None:
+        for receiver, _, _ in self._receivers:
+            receiver.close()
+        self._receivers.clear()
+
+    def _arrived(self) -> Iterator[Line]:
+        """Whatever waits in the sockets; what was sent first is not known between them."""
+        for receiver, channel, stream in self._receivers:
+            while (payload := receiver.receive(0)) is not None:
+                yield from self.receive(channel, stream, payload, system_time_ns())
 
     def receive(self, channel: int, stream: str, payload: bytes, now_ns: int) -> Iterator[Line]:
         if self._market is None:

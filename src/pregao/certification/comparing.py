@@ -17,6 +17,7 @@ from pregao.model.market import Side
 Line = Mapping[str, Any]
 _SIDES: Final = {Side.BUY: ("bid", "bids"), Side.SELL: ("offer", "offers")}
 _MOST_REASONS: Final = 20  # of a box
+_LARGEST: Final = 1 << 62  # a price
 
 
 class ClientJudge:
@@ -212,7 +213,8 @@ def _price(value: object) -> int | None:
         return None
     try:
         scaled = Decimal(value).scaleb(4)
-        return int(scaled) if scaled == scaled.to_integral_value() else None
+        whole = scaled == scaled.to_integral_value() and abs(scaled) < _LARGEST
+        return int(scaled) if whole else None
     except (InvalidOperation, ValueError, OverflowError):
         return None
 

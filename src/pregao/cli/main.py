@@ -12,6 +12,7 @@ from pregao import __version__
 from pregao.cli import (
     book,
     build,
+    certify,
     compact,
     decode,
     doctor,
@@ -121,6 +122,7 @@ def make_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     decode.add_command(commands)
     exchange.add_command(commands)
+    certify.add_command(commands)
     listen.add_command(commands)
     record.add_command(commands)
     simulate.add_command(commands)

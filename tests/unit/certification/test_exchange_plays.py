@@ -7,7 +7,7 @@ import pytest
 from pregao.certification import desk as desk_module
 from pregao.certification.desk import CertificationDesk
 from pregao.certification.runner import Runner, StepResult, Verdict
-from pregao.certification.scenario import Box, Section, Segment
+from pregao.certification.scenario import Box, DeskCommand, Section, Segment
 from pregao.certification.scenario_files import load_script, parse_section, sections_for
 from pregao.feeds.fast.publisher import incremental
 from pregao.model.market import Side
@@ -108,19 +108,25 @@ def test_what_the_exchange_does_not_send_is_said(step: str, reason: str) -> None
     assert any(reason in told for told in result.boxes[0].reasons), result.boxes[0].reasons
 
 
+class Astray(CertificationDesk):
+    """Once told to, it does what is asked to the group's second instrument."""
+
+    is_astray = False
+
+    def do(self, command: DeskCommand) -> None:
+        about = self.about
+        self.about = self.neighbour if self.is_astray else about
+        super().do(command)
+        self.about = about
+
+
 def test_the_second_instrument_of_the_group_must_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    order = CertificationDesk._order
-
-    def of_the_neighbour(desk: CertificationDesk, command: object) -> None:
-        about, desk.about = desk.about, desk.neighbour
-        order(desk, command)  # type: ignore[arg-type]
-        desk.about = about
-
-    section = parse_section(f"{HEAD}step B9.1 required: desk buy 5@P\n  mbo no update\n", "B9.txt")
-    desk = CertificationDesk(Segment.EQUITIES)
+    text = f"{HEAD}step B9.1 required: desk buy 5@P\n  mbo no update\n"
+    section = parse_section(text, "B9.txt")
+    desk = Astray(Segment.EQUITIES)
     runner = Runner(desk)
     runner.prepare(section)
-    monkeypatch.setattr(CertificationDesk, "_order", of_the_neighbour)
+    desk.is_astray = True
     monkeypatch.setattr(runner, "prepare", lambda section: None)
     (result,) = runner.play(section)
     assert "the group's second instrument changed" in result.boxes[0].reasons

@@ -1,0 +1,88 @@
+"""`pregao certify`: arguments and wiring. The work is in `pregao.certification`."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from pregao.certification.runner import StepResult
+    from pregao.certification.scenario import Segment
+
+_DESCRIPTION: Final = """\
+B3's certification script, offline: our exchange plays the certification desk in
+UMDF FIX/FAST, step by step, and judges what a client shows of it at MBO, MBP and TOB.
+"""
+_EPILOG: Final = """\
+Without --client Pregão's own handler is judged, in memory. A client is any program:
+it reads commands as lines of JSON and writes what it sees, as docs/certification-client.md
+says. --out gets report.pt.html, report.en.html and junit.xml, and what the client
+complained of.
+
+Sections B7 (indices), D2 and D3 (replayers) are not played yet: N/E.
+
+exit status: 0 all required boxes passed; 1 one failed; 2 it could not start; 3 the
+exchange itself did not do what the script demands.
+
+examples:
+  pregao certify
+  pregao certify --client "python examples/certify_client.py" --segment equities
+  pregao certify --client ./my-client --steps B1,B2.4-B2.9 --depth mbp --keep-going
+"""
+
+
+def add_command(commands: Any) -> None:
+    """Add the sub-command to a parser's `add_subparsers()`."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "certify",
+        help="B3's certification script against any client",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--system", choices=["fast"], default="fast", help="default: fast")
+    parser.add_argument("--segment", choices=["equities", "derivatives"], help="default: both")
+    parser.add_argument("--depth", choices=["mbo", "mbp", "tob"], help="default: all three")
+    parser.add_argument("--client", metavar="CMD", help="the client's command line; default: Pregão's own")
+    parser.add_argument("--steps", metavar="LIST", help="judge these only, as B1,B2.4-B2.9")
+    parser.add_argument("--from", dest="first", metavar="STEP", help="judge from this step on")
+    parser.add_argument("--keep-going", action="store_true", help="play on after a section that failed")
+    parser.add_argument("--pace", choices=["fast", "real"], default="fast", help="of heartbeats and indices")
+    parser.add_argument("--out", metavar="DIR", default="certification", help="default: certification")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    from pregao.certification.desk import FAST_PACES, REAL_PACES
+    from pregao.certification.report import count, exit_status
+    from pregao.certification.run import RunSettings, run_script
+    from pregao.certification.scenario import Box, Segment
+
+    settings = RunSettings(
+        folder=Path(args.out),
+        segments=tuple(Segment) if args.segment is None else (Segment(args.segment),),
+        client=args.client,
+        boxes=frozenset(Box) if args.depth is None else frozenset([Box(args.depth)]),
+        steps=args.steps,
+        first=args.first,
+        keep_going=args.keep_going,
+        paces=REAL_PACES if args.pace == "real" else FAST_PACES,
+    )
+    played = run_script(settings, _say)
+    counts = ", ".join(f"{number} {verdict.value}" for verdict, number in count(played).items())
+    sys.stderr.write(f"{counts}; reports in {settings.folder}\n")
+    return exit_status(played)
+
+
+def _say(segment: "Segment", result: "StepResult") -> None:
+    """A line for each step that was judged, and one for each reason."""
+    if all(box.verdict.value == "not run" for box in result.boxes):
+        return
+    boxes = "  ".join(
+        f"{'' if box.box.value == 'one' else box.box.name + ' '}{box.verdict.value}" for box in result.boxes
+    )
+    sys.stdout.write(f"{segment.value:<12}{result.step.id:<6} {boxes}\n")
+    for box in result.boxes:
+        for reason in box.reasons:
+            sys.stdout.write(f"  {reason}\n")
+    sys.stdout.flush()

@@ -1,0 +1,186 @@
+"""The form that a run fills in, which steps are judged, and how the command ends."""
+
+import json
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from pregao.certification.comparing import ClientJudge
+from pregao.certification.desk import CertificationDesk
+from pregao.certification.report import count, exit_status, junit, page
+from pregao.certification.runner import BoxResult, StepResult, Verdict
+from pregao.certification.scenario import Box, Need, Segment
+from pregao.certification.scenario_files import sections_for
+from pregao.certification.selection import chosen_steps
+from pregao.cli.main import main
+from pregao.io.line_process import LineProcess, LineProcessError
+from pregao.model.errors import ConfigurationError
+from tests.unit.certification.kit import example_client, play
+
+SECTIONS = sections_for(Segment.EQUITIES)
+
+
+def _result(step: str, *verdicts: Verdict, reasons: tuple[str, ...] = ()) -> StepResult:
+    section = next(each for each in SECTIONS if any(one.id == step for one in each.steps))
+    found = next(one for one in section.steps if one.id == step)
+    boxes = tuple(
+        BoxResult(box, verdict, reasons) for box, verdict in zip(found.boxes, verdicts, strict=True)
+    )
+    return StepResult(found, section, boxes)
+
+
+PASSED = [Verdict.PASSED] * 3
+
+
+@pytest.mark.parametrize(
+    ("results", "status"),
+    [
+        ([_result("B1.1", *PASSED)], 0),
+        ([_result("B1.1", Verdict.PASSED, Verdict.FAILED, Verdict.PASSED)], 1),
+        ([_result("B3.1", Verdict.FAILED, *PASSED[1:])], 1),
+        ([_result("C1", Verdict.FAILED, *PASSED[1:])], 0),  # not required
+        ([_result("B1.1", Verdict.FAILED, *PASSED[1:]), _result("B1.2", Verdict.INVALID, *PASSED[1:])], 3),
+        ([_result("B1.1", *[Verdict.NOT_RUN] * 3)], 0),
+    ],
+)
+def test_the_exit_status_says_the_worst(results: list[StepResult], status: int) -> None:
+    assert exit_status([(Segment.EQUITIES, results)]) == status
+
+
+def test_junit_has_a_case_for_each_box() -> None:
+    bad = ("B1.2 MBP bid 3: size 150 expected, <50> seen\x00",)
+    results = [
+        _result("B1.1", *PASSED),
+        _result("B1.2", Verdict.PASSED, Verdict.FAILED, Verdict.INVALID, reasons=bad),
+    ]
+    results.append(_result("A.1", Verdict.NOT_RUN))
+    root = ElementTree.fromstring(junit([(Segment.EQUITIES, results)]))
+    cases = {case.attrib["name"]: [child.tag for child in case] for case in root.iter("testcase")}
+    assert cases == {
+        "B1.1 MBO": [], "B1.1 MBP": [], "B1.1 TOB": [], "B1.2 MBO": [], "B1.2 MBP": ["failure"],
+        "B1.2 TOB": ["error"], "A.1": ["skipped"],
+    }  # fmt: skip
+    suites = {suite.attrib["name"]: suite.attrib for suite in root.iter("testsuite")}
+    assert suites["equities B1"]["tests"] == "6"
+    assert suites["equities B1"]["failures"] == suites["equities B1"]["errors"] == "1"
+    assert "<50>" in next(root.iter("failure")).attrib["message"]
+
+
+def test_pages_are_like_the_form_and_hold_the_evidence() -> None:
+    results = play(Segment.EQUITIES, example_client, frozenset(("B1",)))
+    results.append(_result("B2.1", Verdict.FAILED, *PASSED[1:], reasons=("B2.1 MBO bid 1: <none>",)))
+    portuguese = page([(Segment.EQUITIES, results)], "pt", "cliente <x>")
+    english = page([(Segment.EQUITIES, results)], "en", "client")
+    for word in ("Passou", "Falhou", "Pré-Abertura", "Ações", "cliente &lt;x&gt;", "bid 1: &lt;none&gt;"):
+        assert word in portuguese
+    for word in ("Passed", "Failed", "Pre-open", "NewOrder(", "35=X", "625=17", "sha256"):
+        assert word in english
+    assert count([(Segment.EQUITIES, results)])[Verdict.PASSED] == 20
+
+
+@pytest.mark.parametrize(
+    ("steps", "first", "chosen"),
+    [
+        ("B1.2", None, ["B1.2"]),
+        ("A,B2.4-B2.6", None, ["A.1", "A.2", "B2.4", "B2.5", "B2.6"]),
+        ("B1.5-B2.2", None, ["B1.5", "B1.6", "B2.1", "B2.2"]),
+        (None, "E4.5", ["E4.5", "E4.6"]),
+        ("B1", "B1.6", ["B1.6"]),
+    ],
+)
+def test_steps_are_chosen(steps: str | None, first: str | None, chosen: list[str]) -> None:
+    assert sorted(chosen_steps(SECTIONS, steps, first)) == sorted(chosen)
+
+
+@pytest.mark.parametrize(("steps", "first"), [("B9", None), ("B1.1-B9.9", None), (None, "B0.1"), ("", "x")])
+def test_a_step_that_is_not_there_is_named(steps: str | None, first: str | None) -> None:
+    with pytest.raises(ConfigurationError, match="there is no step"):
+        chosen_steps(SECTIONS, steps, first)
+
+
+def test_the_command_plays_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    arguments = [
+        "certify",
+        "--segment",
+        "derivatives",
+        "--steps",
+        "B1.2-B1.4",
+        "--depth",
+        "mbp",
+        "--out",
+        str(out),
+    ]
+    assert main(arguments) == 0
+    said = capsys.readouterr()
+    assert said.out.splitlines()[0].split() == [
+        "derivatives",
+        "B1.2",
+        "MBO",
+        "not",
+        "run",
+        "MBP",
+        "passed",
+        "TOB",
+        "not",
+        "run",
+    ]
+    assert len(said.out.splitlines()) == 3
+    assert "3 passed, 0 failed, 0 invalid" in said.err
+    assert {path.name for path in out.iterdir()} == {"junit.xml", "report.en.html", "report.pt.html"}
+    assert main(["certify", "--steps", "Z1", "--out", str(out)]) == 2
+
+
+def test_needs_of_the_form() -> None:
+    assert _result("B1.1", *PASSED).step.need is Need.REQUIRED
+
+
+# Clients that do not keep to the protocol.
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ({"see": "book", "depth": "mbo", "id": 1}, "none seen"),
+        ({"see": "book", "depth": ["mbo"], "id": {}}, "none seen"),
+        ({"see": "book", "depth": "mbo", "bids": 7, "offers": None}, "no row seen"),
+        ({"see": "book", "depth": "mbo", "bids": [[None], 3, ["x", "y", "z"]], "offers": []}, "expected"),
+        (
+            {"see": "book", "depth": "mbo", "bids": [["1e9999", 1, 1], ["9" * 99, 1, 1]], "offers": []},
+            "expected",
+        ),
+    ],
+)
+def test_whatever_a_client_says_ends_in_words(line: dict[str, object], reason: str) -> None:
+    desk = CertificationDesk(Segment.EQUITIES)
+    section = SECTIONS[1]
+    for command in section.preparation:
+        desk.do(command)
+    told = json.loads(json.dumps({"id": desk.instrument} | line))
+    reasons = list(ClientJudge(desk).reasons(section.steps[0], Box.MBO, [told]))
+    assert any(reason in each for each in reasons)
+    assert all(each.startswith("B1.1 MBO ") for each in reasons)
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        ("raise SystemExit(3)", "ended with status 3"),
+        ("import time; time.sleep(60)", "said nothing for 0.5 s"),
+        ("print('x' * 2_000_000, flush=True, end=''); input()", "a line of more than"),
+    ],
+)
+def test_a_program_that_fails_is_named(tmp_path: Path, program: str, reason: str) -> None:
+    process = LineProcess([sys.executable, "-c", program], {}, str(tmp_path / "stderr"))
+    try:
+        with pytest.raises(LineProcessError, match=reason):
+            process.read(0.5 if "sleep" in program else 20)
+    finally:
+        process.close()
+
+
+def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="cannot be started"):
+        LineProcess(["no-such-program-of-ours"], {}, str(tmp_path / "stderr"))
