@@ -114,7 +114,7 @@ def books_of(encoder: Encoder) -> Callable[[], object]:
         for at in range(0, len(stream), READ_AT_ONCE):
             for each in journal.receive_runs(stream[at : at + READ_AT_ONCE], 0):
                 assert isinstance(each, SessionRun)
-                handler.take_run(each, 0)
+                handler.take_many(each, 0)
         assert handler.incremental.damaged == handler.incremental.suspected == 0
 
     return run

@@ -13,13 +13,29 @@ from pregao.captures.reader import CaptureReader
 from pregao.codecs.fix import Framed, Framer
 from pregao.codecs.fix.compression import StreamInflater
 from pregao.codecs.pcap.outcomes import Datagram, Skip
-from pregao.codecs.pcap.tcp import Change, Direction, SegmentReader, StreamChange, TcpStreams
+from pregao.codecs.pcap.tcp import ACK, Change, Direction, SegmentReader, StreamChange, TcpStreams
 from pregao.feeds.decoding import Decoder
 from pregao.io.captures import CaptureSource
 from pregao.model.errors import DecodeError, Fault
 
+__all__ = [
+    "CapturedMessage",
+    "CapturedSessions",
+    "Change",
+    "Direction",
+    "SegmentReader",
+    "SessionFileReader",
+    "StreamChange",
+    "is_answer",
+]
+
 _START = b"8=FIX"
 _FOREIGN = "other-tcp"
+
+
+def is_answer(change: StreamChange) -> bool:
+    """Whether a server opens its direction of a connection: it answers a SYN."""
+    return change.change is Change.OPENED and bool(change.segment.flags & ACK)
 
 
 @dataclass(frozen=True, slots=True)

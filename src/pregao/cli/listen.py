@@ -10,7 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from pregao.cli.listening.kinds import KINDS, SHOWN
-from pregao.feeds.registry import DEFAULT
+from pregao.feeds.registry import DEFAULT, is_session_system
 
 if TYPE_CHECKING:
     from pregao.market.health import MarketHealth
@@ -165,6 +165,10 @@ def _packets(args: argparse.Namespace, on_screen: bool) -> "MarketSource":
         speed = default if args.speed is None else args.speed
         captures = captures_in(args.captures)
         need_readable(captures)
+        if is_session_system(args.system):
+            from pregao.market.session_replay import ReplayedSessions
+
+            return ReplayedSessions(captures, args.system)
         packets = ReplayedPackets(
             captures, speed=speed, config=args.config, channels=args.channel or (), system=args.system
         )

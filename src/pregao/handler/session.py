@@ -142,7 +142,7 @@ class SessionHandler:
         self._end_retelling()
         return self.machine.take_events()
 
-    def take_run(self, run: SessionRun, now_ns: int) -> list[Event]:
+    def take_many(self, run: SessionRun, now_ns: int) -> list[Event]:
         """The same of many that follow each other."""
         self._now_ns, self._buffer = now_ns, run.buffer
         count = len(run.offsets)

@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from pregao.captures.subscriptions import load_subscriptions
-from pregao.feeds.registry import DEFAULT
+from pregao.feeds.registry import DEFAULT, is_session_system
 from pregao.handler.views import HandledBook, Handler
 from pregao.io.clock import NS_PER_SECOND, system_time_ns
 from pregao.market.channels import Channels
@@ -35,10 +35,16 @@ from pregao.market.names import (
     find_book,
     not_chosen,
 )
-from pregao.market.packets import PacketSource
 from pregao.market.replayed import ReplayedPackets, captures_in
 from pregao.market.replaying import open_replayer
-from pregao.market.sessions import SessionChannels, SessionPackets, open_session, session_system_of
+from pregao.market.session_replay import ReplayedSessions
+from pregao.market.sessions import (
+    MarketSource,
+    SessionChannels,
+    SessionPackets,
+    open_session,
+    session_system_of,
+)
 from pregao.model.packets import PacketBatch
 from pregao.recovery.policy import ChannelSettings
 
@@ -59,7 +65,7 @@ class Market:
 
     def __init__(
         self,
-        packets: PacketSource | SessionPackets,
+        packets: MarketSource,
         *,
         symbols: Collection[str] = (),
         orders: bool = False,
@@ -78,7 +84,7 @@ class Market:
         self._is_quiet = False
         self._take_rows: TakeRows | None = None
         self._channels: Channels | SessionChannels
-        if isinstance(packets, SessionPackets):
+        if isinstance(packets, SessionPackets | ReplayedSessions):
             self._channels = SessionChannels(
                 packets, self._observe, exact=exact, quotes=quotes, settings=settings
             )
@@ -113,9 +119,13 @@ class Market:
     ) -> Self:
         """Captures (or folders of them), merged by time. `speed` 1.0: at the recorded pace; 0: as fast as
         possible. `config` names the streams of captures whose file names do not."""
-        packets = ReplayedPackets(
-            captures_in(paths), speed=speed, config=config, channels=channels, system=system
-        )
+        packets: ReplayedPackets | ReplayedSessions
+        if is_session_system(system):
+            packets = ReplayedSessions(captures_in(paths), system)
+        else:
+            packets = ReplayedPackets(
+                captures_in(paths), speed=speed, config=config, channels=channels, system=system
+            )
         return cls(
             packets, symbols=symbols, orders=orders, quotes=quotes, statistics=statistics, depth=depth,
             exact=exact, whole_events=whole_events, settings=settings, system=system,

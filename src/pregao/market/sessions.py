@@ -30,6 +30,7 @@ from pregao.kernels import make_ready
 from pregao.market.health import MarketHealth, session_health
 from pregao.market.live import LIVE_KERNELS, Reception
 from pregao.market.packets import PacketSource
+from pregao.market.session_replay import ReplayedSessions
 from pregao.model.errors import ConfigurationError
 from pregao.model.streams import StreamId
 from pregao.recovery.events import Event
@@ -159,6 +160,9 @@ class SessionPackets:
         """A book is wrong: its snapshot is asked for again."""
         self._take(self.client.refresh(security_id, self.now_ns))
 
+    def status(self) -> SessionStatus:
+        return self.client.status()
+
     def follow(self, events: Sequence[Event]) -> None:
         """There is nothing to join or leave."""
 
@@ -179,7 +183,8 @@ class SessionPackets:
         self._tell_closed()
 
 
-MarketSource = PacketSource | SessionPackets  # what a market may be made of
+SessionSource = SessionPackets | ReplayedSessions
+MarketSource = PacketSource | SessionSource  # what a market may be made of
 
 
 class SessionChannels:
@@ -187,7 +192,7 @@ class SessionChannels:
 
     def __init__(
         self,
-        packets: SessionPackets,
+        packets: SessionSource,
         observe: Any,
         *,
         exact: bool = False,
@@ -243,9 +248,10 @@ class SessionChannels:
         return told
 
     def health(self) -> MarketHealth:
-        status = self.packets.client.status()
+        status = self.packets.status()
         channels = (session_health(self.handler),)
-        return MarketHealth(self.packets.now_ns, self.packets.ended, 0, channels, None, (status,))
+        packets = self.packets
+        return MarketHealth(packets.now_ns, packets.ended, packets.findings, channels, None, (status,))
 
 
 def record_session(

@@ -18,8 +18,8 @@ from pregao.market.events import Trade, TradeBusted
 from pregao.market.health import MarketHealth
 from pregao.market.making import Scene, Symbols, bust, trade
 from pregao.market.names import find_book
-from pregao.market.packets import PacketSource
-from pregao.market.sessions import SessionChannels, SessionPackets
+from pregao.market.session_replay import ReplayedSessions
+from pregao.market.sessions import MarketSource, SessionChannels, SessionPackets
 from pregao.model.events import News
 from pregao.model.rows import ROW_SIZE, Kind, Rows
 from pregao.recovery import events as e
@@ -106,7 +106,7 @@ class _WatchedTape(Tape):
 class Watch:
     def __init__(
         self,
-        packets: PacketSource | SessionPackets,
+        packets: MarketSource,
         settings: ChannelSettings | None = None,
         *,
         system: str = DEFAULT,
@@ -115,7 +115,7 @@ class Watch:
         self.notices: deque[Notice] = deque(maxlen=_KEPT)
         self._tapes: dict[int, Tape] = {}
         self._channels: Channels | SessionChannels
-        if isinstance(packets, SessionPackets):
+        if isinstance(packets, SessionPackets | ReplayedSessions):
             self._channels = SessionChannels(packets, self._observe, quotes=False, settings=settings)
         else:
             self._channels = Channels(packets, self._observe, quotes=False, settings=settings, system=system)

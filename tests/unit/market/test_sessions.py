@@ -28,8 +28,6 @@ from pregao import (
 from pregao.captures.decode import decode_capture
 from pregao.captures.recorder import RecordSettings
 from pregao.cli.main import main
-from pregao.feeds.conflated.system import CONFLATED
-from pregao.handler.session import SessionHandler
 from pregao.market.sessions import open_session, record_session, session_system_of
 from pregao.model.errors import ConfigurationError
 from tests.kits.conflated_server import ScriptedServer
@@ -209,16 +207,18 @@ def test_a_session_is_recorded_and_its_journal_makes_the_same_books(tmp_path):
     kinds = [each.message.name for each in decode_capture(str(file), system="conflated")]
     assert kinds[:2] == ["Logon", "Logon"]
     assert kinds[-2:] == ["Logout", "Logout"]
-    # What the server said, through the port.
-    received = CONFLATED.journal()
-    found: list[object] = []
-    for each in decode_capture(str(file), system="conflated"):
-        if each.flow.source.port == sockets.port:
-            found += received.receive(each.message.raw, each.ts_ns)
-    handler = SessionHandler(0, CONFLATED)
-    handler.begin(0)
-    handler.take(found, 0)
-    assert handler.book("PETR4").top.bid == Level(100_100, 70, 1)
+    market = Market.replay(file, system="conflated", orders=True)
+    seen = list(market)
+    assert market.book("PETR4").top.bid == Level(100_100, 70, 1)
+    kinds = [type(event) for event in seen]
+    assert kinds[0] is SessionStarted
+    assert kinds.count(SessionEnded) == 1
+    assert kinds.count(OrderAdded) == 1
+    changes = [
+        event.status for event in seen if isinstance(event, BookStatusChanged) if event.symbol == "PETR4"
+    ]
+    assert changes == [BookStatus.STALE, BookStatus.CLEAN, BookStatus.STALE]
+    assert market.health().findings == 0
 
 
 def test_commands_take_a_session_file(tmp_path, capsys):
@@ -237,8 +237,11 @@ def test_listening_to_a_session_in_a_pipe(tmp_path):
         command = [sys.executable, "-m", "pregao", "listen", "--config", config, "--symbol", "PETR4"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             lines: list[str] = []
-            until(lambda: any("10.0000" in line or "10.00" in line for line in lines),
-                  lambda: lines.append(process.stdout.readline()), 60.0)  # fmt: skip
+            until(
+                lambda: any("10.0000" in line or "10.00" in line for line in lines),
+                lambda: lines.append(process.stdout.readline()),
+                60.0,
+            )
             process.terminate()
             assert process.wait(10) == 0
     assert any("PETR4" in line for line in lines)
