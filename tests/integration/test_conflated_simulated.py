@@ -7,6 +7,23 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from pregao import (
+    HighPrice,
+    Imbalance,
+    LastTrade,
+    LowPrice,
+    Market,
+    OpeningPrice,
+    PhaseChanged,
+    PriceBand,
+    QuantityBand,
+    SettlementPrice,
+    SideDeleted,
+    StateChanged,
+    TheoreticalPrice,
+    Trade,
+    TradeBusted,
+)
 from pregao.captures.reader import CaptureReader
 from pregao.captures.sessions import CapturedMessage, CapturedSessions
 from pregao.codecs.fix import FixMessage, load_builtin_dictionary, parse_message
@@ -114,3 +131,55 @@ def test_a_day_beside_conflated_is_the_same_day(tmp_path: Path, day: tuple[Simul
 def test_sessions_are_bounded(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError):
         simulated(tmp_path, sessions=0)
+
+
+STATISTICS = (
+    PriceBand, QuantityBand, SettlementPrice, HighPrice, LowPrice, OpeningPrice, LastTrade, TheoreticalPrice,
+    Imbalance, StateChanged, PhaseChanged, SideDeleted,
+)  # fmt: skip
+
+
+def told(market: Market, symbols: set[str]) -> tuple[set[tuple[object, ...]], Counter[tuple[object, ...]]]:
+    """Trades and busts by what they say; how often each other thing was told of an instrument or a group."""
+    trades, others = set[tuple[object, ...]](), Counter[tuple[object, ...]]()
+    for event in market:
+        if isinstance(event, Trade | TradeBusted) and event.symbol in symbols:
+            trades.add((type(event), event.symbol, event.trade_id, event.price, event.size, event.trade_date))
+        elif isinstance(event, PhaseChanged):
+            others[PhaseChanged, event.group, event.phase, event.event] += 1
+        elif isinstance(event, STATISTICS) and event.symbol in symbols:
+            others[type(event), event.symbol] += 1
+    return trades, others
+
+
+def test_a_day_is_the_same_on_binary_and_on_conflated(day: tuple[Simulation, Path]) -> None:
+    """Through `Market.replay` of both: trades, statistics, states, and every order of every book at the end.
+    What only Conflated has (lending, indices) is left out."""
+    simulation, out = day
+    symbols = {each.instrument.symbol for each in simulation.venue.catalogue.listings}
+    binary = Market.replay(out / "2026-11-16", statistics=True, orders=True)
+    conflated = Market.replay(journals(out)[0], system="conflated", statistics=True, orders=True)
+    trades, others = told(binary, symbols)
+    trades_too, others_too = told(conflated, symbols)
+    assert trades
+    assert trades_too == trades
+    kinds, kinds_too = (
+        Counter(key[0] for key in others.elements()),
+        Counter(key[0] for key in others_too.elements()),
+    )
+    assert kinds[StateChanged] == kinds_too[StateChanged] > 10
+    assert {key: n for key, n in others_too.items() if key[0] is PhaseChanged} == {
+        key: n for key, n in others.items() if key[0] is PhaseChanged
+    }
+    assert kinds[PriceBand] == kinds_too[PriceBand] > 10
+    books = [book for book in binary.books() if book.symbol in symbols]
+    assert len(books) >= 20
+    for book in books:
+        other = conflated.book(book.security_id)
+        assert other.instrument.symbol == book.symbol
+        for side in Side:
+            orders = [(each.order_id, each.price, each.size, each.firm) for each in book.orders(side)]
+            assert [
+                (each.order_id, each.price, each.size, each.firm) for each in other.orders(side)
+            ] == orders
+    assert conflated.health().findings == 0
