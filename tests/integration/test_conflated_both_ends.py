@@ -60,3 +60,48 @@ def test_a_cut_makes_books_stale_until_their_snapshot() -> None:
     assert counters["history_requests"] > 0
     assert counters["history_entries"] >= 3
     assert ends.refused == []
+
+
+def test_a_stopped_primary_sends_the_client_to_the_standby() -> None:
+    """4.1: the primary is tried again after a while, then the standby, which has the same books."""
+    ends = BothEnds(6)
+    ends.tick(40)
+    ends.stopped = {0}
+    assert ends.connection is not None
+    ends.connection.cut("The server is stopped", ends.engine.now_ns)
+    ends.pump()
+    for _ in range(4):
+        ends.engine.pass_time(ends.engine.now_ns + 2 * SECOND)
+        ends.pump()
+    ends.tick(60)
+    assert ends.served_by == ["primary", "standby 1"]
+    assert ends.is_settled
+    assert ends.check() > 10
+
+
+def test_a_connection_that_breaks_within_a_message_loses_nothing() -> None:
+    ends, draw = BothEnds(7), Random(7)
+    ends.tick(40)
+    for _ in range(3):
+        ends.is_slow = True
+        ends.tick(40)
+        ends.cut(draw)
+        ends.is_slow = False
+        ends.engine.pass_time(ends.engine.now_ns + 2 * SECOND)
+        ends.pump()
+        ends.tick(20)
+        assert ends.is_settled
+        ends.check()
+
+
+def test_a_slow_reader_catches_up() -> None:
+    ends = BothEnds(8)
+    ends.tick(40)
+    ends.is_slow = True
+    for _ in range(10):
+        ends.tick(40)
+    ends.is_slow = False
+    ends.pump()
+    ends.tick(0)
+    assert ends.check() > 10
+    assert ends.served_by == ["primary"]
