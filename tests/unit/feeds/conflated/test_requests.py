@@ -7,10 +7,19 @@ import pytest
 from pregao.codecs.fix import FixMessage
 from pregao.codecs.fix.formats import format_timestamp
 from pregao.exchange.commands import BustTrade, CrossOrder, NewOrder
-from pregao.exchange.control import AddInstrument, ChangeInstrument, DeleteInstrument, SendNews
+from pregao.exchange.control import (
+    AddInstrument,
+    ChangeInstrument,
+    ChangePhase,
+    ChangeSession,
+    DeleteInstrument,
+    EndAuction,
+    SendNews,
+    StartAuction,
+)
 from pregao.feeds.serving import Permissions, SessionGrant, SessionLimits
 from pregao.model.instruments import Instrument
-from pregao.model.market import Side
+from pregao.model.market import Phase, Session, Side
 from pregao.sessions.fix.events import ConnectionCut, LoggedOut, RejectReceived
 from tests.kits.conflated import MS, SECOND, Client, ClientBook, Engine, small_catalogue
 
@@ -306,6 +315,40 @@ def test_trades_come_before_the_tick() -> None:
     kinds = [entry[269] for entry in entries(client.take())]
     assert b"2" in kinds
     assert b"B" in kinds
+
+
+def test_a_new_session_forgets_statistics_and_auctions_end_with_theirs() -> None:
+    """7.5.5: after 1174=4 no 35=W has 269=2, 4, 7, 8, 9 or B; 7.8.8: the theoretical price and the imbalance
+    go with the auction."""
+    engine, client, security_id = traded(2)
+    first = instruments()[0]
+
+    def told(request_id: str) -> list[dict[int, Any]]:
+        return entries(client.subscribe(request_id, security_id), b"W")
+
+    kinds = [entry[269] for entry in told("A")]
+    assert {b"2", b"4", b"7", b"8", b"9", b"B"} <= set(kinds)
+    engine.submit(StartAuction(engine.now_ns, security_id))
+    price, tick = small_catalogue().listings[0].closing, first.tick
+    for side, away in ((Side.BUY, 2), (Side.SELL, -2)):
+        engine.submit(NewOrder(engine.now_ns, security_id, side, 1_000 * side, price + away * tick))
+    during = [(entry[269], entry.get(286)) for entry in told("B")]
+    assert (b"4", b"5") in during
+    assert b"A" in dict(during)
+    engine.submit(EndAuction(engine.now_ns, security_id))
+    after = [(entry[269], entry.get(286)) for entry in told("C")]
+    assert (b"4", b"5") not in after
+    assert b"A" not in dict(after)
+    client.take()
+    engine.submit(ChangePhase(engine.now_ns, first.group, first.exchange, Phase.CLOSE))
+    date = engine.feed.trade_date
+    change = ChangeSession(engine.now_ns, first.group, first.exchange, Session.NON_REGULAR, date)
+    assert engine.submit(change).rejection is None
+    engine.pass_time(engine.now_ns + SECOND)
+    events = [each.text(1174) for each in client.take() if each.msg_type == b"f"]
+    assert "4" in events
+    left = {entry[269] for entry in told("D")}
+    assert not left & {b"2", b"4", b"7", b"8", b"9", b"B"}
 
 
 def test_news_and_phases_go_to_who_holds_a_subscription() -> None:
