@@ -334,6 +334,16 @@ def test_the_operator_stops_and_starts_servers_and_cuts_sessions() -> None:
     play(use)
 
 
+def test_sessions_are_told_that_the_exchange_ends() -> None:
+    async def use(exchange: LiveExchange) -> None:
+        client = await TcpClient().log_on(exchange.ports[0])
+        await exchange.servers.close()
+        await client.until_closed()
+        assert "The exchange ends" in client.last_words
+
+    play(use)
+
+
 def test_an_event_that_cannot_be_told_is_published_all_the_same(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -172,6 +172,9 @@ class MarketServers:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+        now_ns = self._clock.now_ns()
+        for connection in [each for server in self.servers for each in server.connections]:
+            connection.cut("The exchange ends", now_ns)
         for socket in self.sockets:
             socket.close()
         await asyncio.sleep(0)  # so that all of them hear of it
