@@ -1,10 +1,12 @@
 """Clearing, lending and indices on their channels of UMDF FIX/FAST, and that a day has everything."""
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pregao.cli.main import main
 from pregao.feeds.fast.publisher.coverage import Occurrences
 from pregao.feeds.fast.system import FAST
 from pregao.model.market import Side
@@ -107,3 +109,21 @@ def test_volumes_come_by_the_clock_and_only_where_something_traded(
                 assert told.get(entry["SecurityID"]) != entry["TradeVolume"]
                 told[entry["SecurityID"]] = entry["TradeVolume"]
     assert streams >= {"E", "X", "O"}
+
+
+def test_coverage_fails_where_something_never_occurred(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The exit status of `pregao simulate --coverage`, of a day that is too short to have everything."""
+
+    def simulated(folder: str) -> int:
+        arguments = ["simulate", "--out", str(tmp_path / folder), "--messages", "300", "--instruments", "6"]
+        return main([*arguments, "--systems", "fast", "--heartbeat", "3600", "--coverage", "--no-progress"])
+
+    assert simulated("short") == 1
+    said = capsys.readouterr()
+    assert "never occurred: fast " in said.err
+    assert "269=0" in said.out
+    monkeypatch.setattr("pregao.feeds.fast.publisher.coverage.expected", lambda: ["template 145", "269=0"])
+    assert simulated("asked for less") == 0
+    assert "never occurred" not in capsys.readouterr().err

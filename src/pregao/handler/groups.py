@@ -91,6 +91,7 @@ class Groups:
         self._group_of: dict[int, str] = {}
         self._is_stranger = np.ones(64, np.bool_)  # by index
         self._sought: set[str] = set()
+        self.created: set[int] = set()  # whose phase is not known until they or their group are told of
         self._lost_at = 0
 
     def __getitem__(self, name: str) -> GroupPhase:
@@ -126,6 +127,7 @@ class Groups:
         self._store.set_phase([index], group.number)
 
     def remove(self, index: int) -> None:
+        self.created.discard(index)
         name = self._group_of.pop(index, None)
         if name is not None:
             self._leave(index, name)
@@ -151,6 +153,8 @@ class Groups:
         group = self._named(group_name(int(row["id"])))
         group.enter(int(row["type"]), int(row["at"]))
         self._set(group, row)
+        if self.created:
+            self.created.difference_update(group.members)
         return group
 
     def tell_from_snapshot(self, row: Any, *, after_loss: bool) -> None:

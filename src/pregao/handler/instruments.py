@@ -226,6 +226,7 @@ class DefinitionReader:
         if listed is None:
             return
         definition = listed.definition
+        is_new = self._instruments.get(definition.instrument.security_id) is None
         self._learn(definition.instrument)
         index = self._machine.on_definition(
             definition.instrument.security_id,
@@ -234,6 +235,9 @@ class DefinitionReader:
             deleted=definition.action is DefinitionAction.DELETE,
         )
         self._put(definition, index)
+        created = is_new and definition.action is DefinitionAction.ADD and index >= 0
+        if created and not self._machine.settings.policy.created_follow:
+            self._groups.created.add(index)
 
     def _learn(self, instrument: Instrument) -> None:
         """Rows of an instrument that was chosen by its symbol were skipped until now."""

@@ -78,9 +78,17 @@ class HandledBook:
     def state_status(self) -> BookStatus:
         """Its group's phase is told to no instrument: see `groups`."""
         group = self._handler.groups.of(self.index)
-        if group is None or not group.verified:
+        if group is None or not group.verified or self._is_untold:
             return BookStatus.STALE
         return self.statistics_status
+
+    @property
+    def _is_untold(self) -> bool:
+        """It was created in this session, and no state of it was told yet."""
+        if self.index not in self._handler.groups.created:
+            return False
+        told = self.statistics.state
+        return told is None or not told.security_id  # a phase of its group was kept for it, and no state
 
     @property
     def is_clean(self) -> bool:
@@ -146,7 +154,7 @@ class HandledBook:
     def phase(self) -> Phase | int | None:
         """Of its group."""
         group = self._handler.groups.of(self.index)
-        return None if group is None else group.phase
+        return None if group is None or self._is_untold else group.phase
 
     @property
     def session(self) -> int | None:

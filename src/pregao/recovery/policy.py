@@ -30,6 +30,7 @@ class RecoveryPolicy:
     definitions_end_by_count: bool = True  # a loop of definitions may end without a mark
     reset_clears: VerifiedPart = VerifiedPart.BOOK  # what a channel reset empties of every instrument
     snapshots_end_by_count: bool = False  # a loop of snapshots may, too
+    created_follow: bool = True  # an instrument created in a session is in its group's phase at once
     loops_tell_phases: bool = True  # a loop of snapshots without any phase is none as the exchange sends it
     reset_doubts: VerifiedPart = _NOTHING  # what else is not known to be right after it
     resyncs_by_snapshot: bool = False  # in a new epoch nothing is told again: snapshots have it

@@ -103,6 +103,7 @@ class FastUmdf(FastDecoding, FastPublishing):
         reports_in_a_unit=REPORTS_IN_A_MESSAGE,
         definitions_end_by_count=True,  # 393 and 893 (5.2.5)
         snapshots_end_by_count=True,  # 911 (5.2.6)
+        created_follow=False,  # 8.1: until the first 35=f its phase and state are not known
         loops_tell_phases=False,  # channels of lending and indices have none
         reset_doubts=VerifiedPart.STATISTICS,  # 5.2.9 says books, its figure books and statistics
         resyncs_by_snapshot=True,  # 5.2.8

@@ -12,9 +12,10 @@ from pregao.handler.keeper import Observer
 from pregao.handler.replays import Replays
 from pregao.model.events import News
 from pregao.model.instruments import Instrument
-from pregao.model.market import DefinitionAction, Phase, Side
+from pregao.model.market import DefinitionAction, Phase, Side, State
 from pregao.model.streams import Feed, Stream
 from pregao.recovery.events import ChannelSilent, Event, GapDetected, PacketDamaged, UnitsWanted
+from pregao.recovery.instruments import BookStatus
 from pregao.recovery.policy import number_of
 from tests.kits.fast_market import CHANNEL, MS, FastToy, datagrams
 from tests.kits.memory_replayer import MemoryReplayer
@@ -468,6 +469,46 @@ def test_news_and_lists_are_told_whatever_a_snapshot_covers() -> None:
     head = {"MsgSeqNum": toy.number, "SendingTime": str(as_number(toy.now_ns))}
     listener.hear(toy.number, toy._encoder.encode(149, head | listed))
     assert observed == ["HALT", "NEWNAME"]
+
+
+def listed(listener: Listener, security_id: int, action: str) -> None:
+    """35=y on the incremental stream."""
+    toy = listener.toy
+    entry = toy._listed(security_id) | {"SecurityUpdateAction": action}
+    toy.number += 1
+    head = {"MsgSeqNum": toy.number, "SendingTime": str(as_number(toy.now_ns))}
+    fields = {"TotNoRelatedSym": 1, "LastFragment": "Y", "RelatedSym": [entry]}
+    listener.hear(toy.number, toy._encoder.encode(149, head | fields))
+
+
+@pytest.mark.parametrize("told", ["instrument", "group"])
+def test_the_state_of_a_created_instrument_is_unknown_until_it_is_told(told: str) -> None:
+    """8.1: until the first 35=f that refers to it; what its group is in says nothing."""
+    listener = Listener(19)
+    listener.start()
+    old, created, toy = 200_000_000_002, 200_000_000_020, listener.toy
+    listener.hear(toy.number + 1, toy.phase("G0", 17))
+    listed(listener, created, "A")
+    listed(listener, old, "M")
+    book, known = listener.handler.book(created), listener.handler.book(old)
+    assert known.instrument is not None
+    assert book.instrument is not None
+    assert book.instrument.group == known.instrument.group == "G0"
+    assert (known.phase, known.state, known.state_status) == (Phase.OPEN, Phase.OPEN, BookStatus.CLEAN)
+    assert (book.phase, book.state, book.trading_state, book.state_status) == (
+        None, None, None, BookStatus.STALE,
+    )  # fmt: skip
+    if told == "group":
+        listener.hear(toy.number + 1, toy.phase("G0", 17))
+    else:
+        fields = {
+            "SecurityID": created, "SecurityExchange": "BVMF", "SecurityTradingStatus": 17,
+            "SecurityTradingEvent": 102, "TransactTime": as_number(toy.now_ns), "TradeDate": 20131016,
+        }  # fmt: skip
+        listener.hear(toy.number + 1, toy._send(142, fields))
+    assert book.phase is Phase.OPEN
+    assert book.state is not None
+    assert book.trading_state is State.OPEN
 
 
 def wanted(listener: Listener) -> list[tuple[int, int]]:
