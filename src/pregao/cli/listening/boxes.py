@@ -214,4 +214,9 @@ def _reception_lines(reception: Reception) -> list[RenderableType]:
     )  # fmt: skip
     if reader.stalls:
         line.append(f"  too slow {reader.stalls:,} times", "yellow")
+    replayer = reception.replayer
+    if replayer is not None:
+        line.append("  replayer ")
+        line.append(*(("there", "") if replayer.connected else ("NOT CONNECTED", "bold red")))
+        line.append(f", {replayer.replayed:,} messages in {replayer.requests:,} requests")
     return [line, *([Text(reception.hint, "yellow")] if reception.hint else [])]
