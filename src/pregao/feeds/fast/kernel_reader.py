@@ -13,7 +13,7 @@ from pregao.feeds.fast.identity import msg_type
 from pregao.feeds.fast.kernels.entries import fill_rows
 from pregao.feeds.fast.kernels.gathering import gather, size_of
 from pregao.feeds.fast.kernels.layout import CONTEXT_FIELDS, ENTRY_FIELDS, ROOT_FIELDS, SHAPE_WORDS
-from pregao.feeds.fast.reader import BookShape, FastReader
+from pregao.feeds.fast.reader import BookShape, FastReader, KnownLists
 from pregao.feeds.port import Array, Reading, RowFault
 from pregao.kernel_context import Context
 from pregao.model.rows import ROW, Rows
@@ -36,10 +36,11 @@ class KernelReader(FastReader):
     """Its rows are its own memory: the next reading overwrites them."""
 
     def __init__(
-        self, channel: int, templates: Templates, shape: BookShape | None = None, plan: FastPlan | None = None
-    ) -> None:
+        self, channel: int, templates: Templates, shape: BookShape | None = None,
+        lists: KnownLists | None = None, plan: FastPlan | None = None,
+    ) -> None:  # fmt: skip
         """`plan`: of the templates, which takes long to make."""
-        super().__init__(channel, templates, shape)
+        super().__init__(channel, templates, shape, lists)
         self._columns = FastColumnDecoder(plan or make_plan(templates))
         self._roots, self._entries_of, shapes = _shapes(self._columns.plan)
         self._cursors = np.zeros(len(shapes), np.int64)
@@ -61,7 +62,6 @@ class KernelReader(FastReader):
         if count < FEW:
             return super().read(address, offsets, lengths, at, epochs, count)
         self._places, self._sizes = address + offsets[:count], lengths[:count]
-        self._new.clear()
         self._decode(address, offsets, lengths, count)
         self._context.set(at=at, epochs=epochs)
         return self._fill(offsets, at, epochs, count)

@@ -12,7 +12,7 @@ from pregao.codecs.fast import FastMessageDecoder, Templates
 from pregao.codecs.fast.decoder import TemplateMessage
 from pregao.feeds.fast import entries as e
 from pregao.feeds.fast.definitions import definition_of
-from pregao.feeds.fast.heads import Heads
+from pregao.feeds.fast.heads import HEARTBEAT, Head, Heads
 from pregao.feeds.fast.identity import mark_of, msg_type
 from pregao.feeds.fast.times import date_days, timestamp_ns
 from pregao.feeds.port import Array, ListedDefinition, Reading, RowFault
@@ -22,7 +22,7 @@ from pregao.model.market import EXCHANGE
 from pregao.model.rows import FIRST_ENTRY_KIND, LAST_ENTRY_KIND, NO_ACTION, NULL, ROW, Flag, Kind, Rows
 
 _LIST: Final = ord("y")
-_MOST_LISTS: Final = 1 << 14  # messages: a channel has some thousand instruments, and some in a message
+_MOST_LISTS: Final = 1 << 11  # messages: a channel has some thousand instruments, and some in a message
 
 
 @dataclass(slots=True)
@@ -55,26 +55,57 @@ class BookShape:
         )
 
 
+class KnownLists:
+    """Lists of instruments, which are sent again and again, on both feeds: decoded once. Number and time,
+    which are others each time, are not of what is kept."""
+
+    def __init__(self, templates: Templates) -> None:
+        self.heads = Heads(templates)
+        self._decoder = FastMessageDecoder(templates)
+        self._known: dict[bytes, TemplateMessage] = {}  # by digest
+
+    def decoded(self, text: bytes) -> TemplateMessage:
+        head, at = self._split(text)
+        digest = blake2b(head + text[at:], digest_size=16).digest()
+        message = self._known.get(digest)
+        if message is None:
+            message = self._decoder.decode(text)
+            if len(self._known) >= _MOST_LISTS:
+                self._known.clear()
+            self._known[digest] = message
+        return message
+
+    def body_at(self, text: bytes) -> int:
+        """Where number and time end; 0: they cannot be told apart from the rest."""
+        return self._split(text)[1]
+
+    def _split(self, text: bytes) -> tuple[bytes, int]:
+        try:
+            return self.heads.body_of(text)
+        except DecodeError:  # whoever decodes it says what is wrong
+            return b"", 0
+
+
 class FastReader:
     """`shape` is that of the channel's books, which all its readers share."""
 
-    def __init__(self, channel: int, templates: Templates, shape: BookShape | None = None) -> None:
+    def __init__(
+        self, channel: int, templates: Templates, shape: BookShape | None = None,
+        lists: "KnownLists | None" = None,
+    ) -> None:  # fmt: skip
         self._channel, self.shape = channel, shape or BookShape()
-        self._new: dict[bytes, TemplateMessage] = {}  # lists of instruments that the last reading decoded
         self._decoder = FastMessageDecoder(templates)
         self._kinds = {template.id: msg_type(template) for template in templates}
         self._places: Array = np.zeros(0, np.int64)  # of the messages of the last reading
         self._sizes: Array = np.zeros(0, np.uint32)
         self._unit: Any = None  # the bytes of one that was read by itself
-        self._heads = Heads(templates)
-        self._lists: dict[bytes, Rows] = {}  # lists of instruments that are sent again and again, by digest
+        self._lists = lists or KnownLists(templates)
 
     def read(
         self, address: int, offsets: Array, lengths: Array, at: Array, epochs: Array, count: int | None = None
     ) -> Reading:
         count = len(offsets) if count is None else count
         self._places, self._sizes = address + offsets[:count], lengths[:count]
-        self._new.clear()
         faults: list[RowFault] = []
         found = [self._read_one(index, offsets, at, epochs, faults) for index in range(count)]
         return Reading(np.concatenate(found) if found else _blank(0), faults, whole=True)
@@ -104,30 +135,15 @@ class FastReader:
         return self.read(one.ctypes.data, zero, np.array([len(payload)], np.uint32), zero, zero)
 
     def _rows(self, text: bytes, unit: int, faults: list[RowFault]) -> Rows:
-        if mark_of(text) == _LIST:
-            return self._known_list(text)
-        return self._decoded(text, unit, faults)
-
-    def _known_list(self, text: bytes) -> Rows:
-        """A list of instruments, decoded only when it is not what was sent before."""
-        head, at = self._body_of(text)
-        digest = blake2b(head + text[at:], digest_size=16).digest()
-        rows = self._lists.get(digest) if at else None
-        if rows is None:
-            rows = self._decoded(text, 0, [])
-            if at:
-                if len(self._lists) >= _MOST_LISTS:
-                    self._lists.clear()
-                self._lists[digest] = rows
-        rows = rows.copy()
-        rows["size"] = len(text)
-        return rows
-
-    def _body_of(self, text: bytes) -> tuple[bytes, int]:
-        try:
-            return self._heads.body_of(text)
-        except DecodeError:  # whoever decodes it says what is wrong
-            return b"", 0
+        mark = mark_of(text)
+        body = self._lists.body_at(text) if mark in (_LIST, HEARTBEAT) else 0
+        head = self._lists.heads.of(text) if body else None
+        if head is None or not head.sent_ns:  # whoever decodes it says what is wrong
+            return self._decoded(text, unit, faults)
+        if mark == _LIST:
+            message = self._lists.decoded(text)
+            return self._definitions(message.fields, len(text), message.template.id)
+        return _heartbeat(head) if body == len(text) else self._decoded(text, unit, faults)
 
     def _decoded(self, text: bytes, unit: int, faults: list[RowFault]) -> Rows:
         message = self._decoder.decode(text)
@@ -138,7 +154,6 @@ class FastReader:
         if kind == "W":
             return self._snapshot(fields, sent_ns, unit, faults)
         if kind == "y":
-            self._new[text] = message
             return self._definitions(fields, len(text), message.template.id)
         row = _blank(1)
         row["time_ns"] = NULL if sent_ns is None else sent_ns
@@ -216,7 +231,7 @@ class FastReader:
         return rows
 
     def definition(self, row: np.void) -> ListedDefinition | None:
-        message = self._listed(self.message(row))
+        message = self._lists.decoded(self.message(row))
         entry = message.fields["RelatedSym"][int(row["low"])]
         self.shape.learn(_depth_of(entry, self._channel))
         found = definition_of(entry, self._channel)
@@ -227,21 +242,23 @@ class FastReader:
         ends = is_last_of_message and message.fields["LastFragment"] in ("Y", "1")
         return ListedDefinition(found, message.fields["TotNoRelatedSym"], ends)
 
-    def _listed(self, text: bytes) -> TemplateMessage:
-        """Decoded once for all its instruments."""
-        if text not in self._new:
-            self._new = {text: self._decoder.decode(text)}
-        return self._new[text]
-
     def messages_at(self, rows: Rows) -> tuple[Array, Array]:
         """Without number and time, which are others each time it is told."""
         packets, which = np.unique(rows["packet"], return_inverse=True)
-        bodies = np.array([self._body_of(self._text(each))[1] for each in packets.tolist()], np.int64)
+        bodies = np.array([self._lists.body_at(self._text(each)) for each in packets.tolist()], np.int64)
         sizes = self._sizes[packets].astype(np.int64) - bodies
         return (self._places[packets] + bodies)[which], sizes[which]
 
     def message(self, row: np.void) -> bytes:
         return self._text(int(row["packet"]))
+
+
+def _heartbeat(head: Head) -> Rows:
+    """It has a number of the sequence itself: the next is that plus one."""
+    row = _blank(1)
+    row["time_ns"] = head.sent_ns
+    row["kind"], row["price"], row["flags"] = Kind.SEQUENCE, head.number + 1, Flag.NO_EVENT
+    return row
 
 
 def _blank(count: int) -> Rows:

@@ -19,7 +19,7 @@ from pregao.feeds.fast.kernels.entries import fill_rows
 from pregao.feeds.fast.kernels.gathering import gather, size_of
 from pregao.feeds.fast.kernels.headers import look_at_messages, most_units, read_datagrams
 from pregao.feeds.fast.publisher.system import FastPublishing
-from pregao.feeds.fast.reader import BookShape, FastReader
+from pregao.feeds.fast.reader import BookShape, FastReader, KnownLists
 from pregao.feeds.identity import MARKS
 from pregao.feeds.port import Array, Looked, RecoveryPolicy
 from pregao.kernels import Kernel
@@ -69,8 +69,8 @@ class FastWire:
     def reader(self, stream: Stream) -> FastReader:
         system = self._system
         if stream is Stream.DEFINITION:
-            return FastReader(self._channel, system.templates, self._shape)
-        return KernelReader(self._channel, system.templates, self._shape, system.plan)
+            return FastReader(self._channel, system.templates, self._shape, system.lists)
+        return KernelReader(self._channel, system.templates, self._shape, system.lists, system.plan)
 
     def news_desk(self) -> FastNewsDesk:
         return self._system.news_desk(self._channel)
@@ -131,6 +131,10 @@ class FastUmdf(FastDecoding, FastPublishing):
         return Heads(self.templates)
 
     @cached_property
+    def lists(self) -> KnownLists:
+        return KnownLists(self.templates)
+
+    @cached_property
     def plan(self) -> FastPlan:
         return make_plan(self.templates)
 
@@ -151,7 +155,7 @@ class FastUmdf(FastDecoding, FastPublishing):
         return FastInspector(self.heads)
 
     def reader(self, channel: int) -> FastReader:
-        return KernelReader(channel, self.templates, plan=self.plan)
+        return KernelReader(channel, self.templates, lists=self.lists, plan=self.plan)
 
     def news_desk(self, channel: int) -> FastNewsDesk:
         return FastNewsDesk(self.templates)

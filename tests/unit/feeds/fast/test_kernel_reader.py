@@ -174,3 +174,18 @@ def test_text_flags_of_the_older_template() -> None:
     flags = ("5", "0", "x", "")
     messages = [incremental(entry | {"OpenCloseSettlFlag": flag}, template=138) for flag in flags]
     assert compare(messages, False) == 4
+
+
+@pytest.mark.parametrize("template", [144, 149])
+def test_times_that_cannot_be_of_heartbeats_and_lists(template: int) -> None:
+    """They are read in passing, without decoding them: not so where something is wrong."""
+    sent: list[Any] = [SENT, 20131016250000000]
+    more: dict[str, Any] = {}
+    if template == 149:
+        sent = [str(each) for each in sent]
+        more = {"LastFragment": "Y", "TotNoRelatedSym": 0, "RelatedSym": []}
+    good, bad = (ENCODER.encode(template, {"MsgSeqNum": 9, "SendingTime": each} | more) for each in sent)
+    reading = read(PLAIN, [good, bad, good + b"\x01", good])
+    assert [fault.packet for fault in reading.faults] == [1, 2]
+    assert {fault.fault.name for fault in reading.faults} == {"FAST_IMPOSSIBLE_TIME", "FAST_BYTES_LEFT_OVER"}
+    compare([good, bad, good + b"\x01", good], False)
