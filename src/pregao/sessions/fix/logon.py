@@ -1,14 +1,19 @@
 """The first message of a connection, on both sides (4.4).
 
-What B3's server does not like it does not answer: the connection is cut without a word (4.4.3).
+What B3's server does not like it does not answer: the connection is cut without a word (4.4.3). Where users
+have passwords (Trademate), a logon that is refused gets a logout that says the same for every cause.
 """
+
+from typing import Final
 
 from pregao.codecs.fix import FixMessage, ValueFormatError
 from pregao.sessions.fix import outbound as types
 from pregao.sessions.fix.core import SessionCore
 from pregao.sessions.fix.events import LoggedOn, LoggedOut, ResendServed
 from pregao.sessions.fix.states import SECOND, SessionInput
-from pregao.sessions.fix.store import SessionDirectory
+from pregao.sessions.fix.store import SessionDirectory, SessionRecord
+
+REFUSED: Final = "Logon refused"
 
 
 def send_logon(core: SessionCore, now_ns: int, *, reset: bool) -> None:
@@ -30,6 +35,12 @@ def accept_logon(core: SessionCore, directory: SessionDirectory, message: FixMes
         core.cut(fault, now_ns)
         return
     record = directory.find(message.text(56), message.text(49))
+    if core.settings.admits is not None:
+        # Asked in any case: an unknown identity must not be refused sooner than a wrong password.
+        is_admitted = core.settings.admits(message, now_ns)
+        if not is_admitted or record is None or record.connected:
+            _refuse(core, message, now_ns)
+            return
     if record is None:
         core.cut("unknown CompID", now_ns)
         return
@@ -62,6 +73,12 @@ def accept_logon(core: SessionCore, directory: SessionDirectory, message: FixMes
     if number > expected:
         core.inbound.hold(number, None, 0)
         core.find_gap(number, now_ns, ask=their_next is None)
+
+
+def _refuse(core: SessionCore, message: FixMessage, now_ns: int) -> None:
+    """The same bytes for every cause, from a number that belongs to no identity."""
+    core.use(SessionRecord(message.text(56), message.text(49)))
+    core.say_and_cut(REFUSED, now_ns)
 
 
 def _answer(core: SessionCore, with_next: bool, reset: bool, now_ns: int) -> None:

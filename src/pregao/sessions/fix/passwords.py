@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from pregao.codecs.fix import FixMessage
 from pregao.model.errors import ConfigurationError
 
 MAX_USERS: Final = 10_000
@@ -178,7 +179,8 @@ class _Failures:
 
 
 class LogonGuard:
-    """Passwords with delays. One for all connections of a server."""
+    """Passwords with delays. One for all connections of a server; `gate` makes what the settings of a session
+    want."""
 
     def __init__(
         self,
@@ -211,6 +213,18 @@ class LogonGuard:
         self._users.add(user, now_ns)
         self._addresses.add(address, now_ns)
         return False
+
+    def gate(self, address: str, *, required: bool = True) -> Callable[[FixMessage, int], bool]:
+        """For `SessionSettings.admits` of one connection. Without `required` a logon may leave out both user
+        and password, as the text of Trademate lets it."""
+
+        def admits(message: FixMessage, now_ns: int) -> bool:
+            user, password = message.text(553), message.get(554)
+            if not required and not user and password is None:
+                return True
+            return self.admits(user, password or b"", address, now_ns)
+
+        return admits
 
     def sizes(self) -> tuple[int, int]:
         """How many users and addresses are remembered."""

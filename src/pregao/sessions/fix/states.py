@@ -6,9 +6,11 @@ are held. `LEAVING` waits for the answer to our logout; nothing but a logout cou
 whoever owns the connection sends what is left to send and closes it.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
+from pregao.codecs.fix import FixMessage
 from pregao.model.errors import PregaoError
 
 
@@ -122,4 +124,7 @@ class SessionSettings:
     max_unsent: int = 64 << 20
     max_rejects: int = 50  # in the time below; then logout (7.1)
     reject_window_ns: int = 60 * SECOND
-    logon_fields: dict[int, bytes] = field(default_factory=dict)  # 553, 554, where a service wants them
+    # 553, 554, where a service wants them: never shown.
+    logon_fields: dict[int, bytes] = field(default_factory=dict, repr=False)
+    # Of an acceptor: whether a logon's user may come now. A refusal says the same for every cause.
+    admits: Callable[[FixMessage, int], bool] | None = field(default=None, repr=False)
