@@ -1,34 +1,19 @@
 """A market of bonds for tests: fixings, and a reader of its events that shares no code with it."""
 
 from datetime import date
-from decimal import Decimal
 from typing import Any
 
 from pregao.exchange.bonds.book import RateOrder
 from pregao.exchange.bonds.catalogue import load_default_bonds
 from pregao.exchange.bonds.market import BondMarket, BondOutcome
-from pregao.exchange.bonds.pricing import Fixings
 from pregao.model.events import Event
-from pregao.model.fixed_income import BondKind
 from pregao.model.market import Action, Side
 from pregao.model.updates import OrderUpdate
 
 DAY = date(2026, 11, 16)
 NOW = 1_794_825_000_000_000_000
 CATALOGUE = load_default_bonds()
-FIXINGS = Fixings(
-    DAY,
-    {
-        BondKind.NTNB: Decimal("4629.157034"),
-        BondKind.NTNC: Decimal("7011.904412"),
-        BondKind.LFT: Decimal("18342.770915"),
-    },
-    rates={
-        leg.symbol: Decimal("7.55" if leg.symbol.startswith("DAP") else "13.25")
-        for bond in CATALOGUE
-        for leg in bond.instrument.underlyings[1:]
-    },
-)
+FIXINGS = CATALOGUE.fixings(DAY)
 LTN, NTNB, DEB, CRI, LFT = (
     next(bond.instrument.security_id for bond in CATALOGUE if bond.instrument.symbol == symbol)
     for symbol in ("LTN010130", "NTNB150830", "RODV13", "CRI26A001", "LFT010327")

@@ -13,6 +13,7 @@ from functools import cache
 from importlib import resources
 from typing import Final
 
+from pregao.exchange.bonds.pricing import Fixings
 from pregao.exchange.catalogues.shares import isin_of
 from pregao.exchange.catalogues.tables import TomlRow, TomlTable, to_days, to_fine
 from pregao.model.errors import ConfigurationError
@@ -56,10 +57,17 @@ _FLAGS: Final = ("default", "restricted", "taker", "private", "manual")
 
 @dataclass(slots=True)
 class BondCatalogue:
-    """Bonds by id and symbol; `par` has the nominal values of corporate bonds by symbol."""
+    """Bonds by id and symbol; `par` has the nominal values of corporate bonds by symbol; `vna` and `rates`
+    are what prices of a date need besides."""
 
     bonds: dict[int, Bond] = field(default_factory=dict)
     par: dict[str, Decimal] = field(default_factory=dict)
+    vna: dict[BondKind, Decimal] = field(default_factory=dict)
+    rates: dict[str, Decimal] = field(default_factory=dict)
+
+    def fixings(self, settlement: date) -> Fixings:
+        """Those of the file, for any date: it has one day's."""
+        return Fixings(settlement, dict(self.vna), dict(self.par), dict(self.rates))
 
     def __iter__(self) -> Iterator[Bond]:
         return iter(self.bonds.values())
@@ -97,8 +105,20 @@ def load_bonds(content: str | bytes, file: str = "") -> BondCatalogue:
         for table in document.tables(name):
             add(table, catalogue)
             table.close()
+    if document.has("fixings"):
+        _read_fixings(document.table("fixings"), catalogue)
     document.close()
     return catalogue
+
+
+def _read_fixings(table: TomlTable, catalogue: BondCatalogue) -> None:
+    for row in table.rows("vna", 2, 2):
+        if row.words[0] not in _GOVERNMENT:
+            raise row.error(f"{row.words[0]} is none of {', '.join(_GOVERNMENT)}")
+        catalogue.vna[_GOVERNMENT[row.words[0]]] = Decimal(_row_fine(row, 1)) / BOND_SCALE
+    for row in table.rows("rates", 2, 2):
+        catalogue.rates[row.words[0]] = Decimal(_row_fine(row, 1)) / BOND_SCALE
+    table.close()
 
 
 def _add_government(table: TomlTable, catalogue: BondCatalogue) -> None:

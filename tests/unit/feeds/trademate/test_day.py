@@ -12,18 +12,16 @@ import pytest
 
 from pregao.codecs.fix import Encoder, load_builtin_dictionary, parse_message, validate
 from pregao.codecs.fix.reader import TRADEMATE_DICTIONARY
-from pregao.exchange.bonds import commands as c
+from pregao.exchange.bonds.day import BondDay
 from pregao.exchange.bonds.market import BondMarket
 from pregao.feeds.trademate.feed import Bulletin, Listing, Refresh, Status, TrademateFeed
 from pregao.feeds.trademate.reader import TrademateReader
-from pregao.model.events import Event
-from pregao.model.market import Action, BandType, DefinitionAction, Side, State
+from pregao.model.market import Action, DefinitionAction, Side
 from pregao.model.rows import Flag, Kind, Rows
-from tests.kits.bonds import CASADA, CATALOGUE, CRI, DEB, FIXINGS, FUTURE, LFT, LTN, NOW, NTNB
+from tests.kits.bonds import CATALOGUE, CRI, DAY, LTN, NOW
 
 TRADEMATE = load_builtin_dictionary(TRADEMATE_DICTIONARY)
 HEADER = {49: "B3", 56: "CLIENT", 34: 7, 52: NOW}
-NUMBERS = (LTN, NTNB, LFT, DEB, CRI, CASADA)
 Book = list[tuple[int, int, int]]
 
 
@@ -80,8 +78,8 @@ class Listener:
         else:
             assert book.pop(place)[:2] == entry[:2]
 
-    def compare(self, market: BondMarket) -> None:
-        for number in NUMBERS:
+    def compare(self, market: BondMarket, numbers: set[int]) -> None:
+        for number in numbers:
             for side in Side:
                 orders = market.floor.listed[number].book.sides[side].orders
                 assert self.books[number, side] == [(o.order_id, o.price, o.size) for o in orders]
@@ -96,43 +94,6 @@ class Listener:
             assert mine["position"].tolist() == list(range(1, len(book) + 1))
 
 
-def random_command(chance: Random, market: BondMarket) -> c.BondCommand:
-    number = chance.choice(NUMBERS)
-    bond = CATALOGUE.bonds[number]
-    price = (bond.instrument.closing_price or 0) + chance.randrange(-4, 5) * bond.increment
-    size, firm = bond.instrument.lot * chance.randrange(1, 6), chance.randrange(1, 4)
-    side, order = chance.choice(list(Side)), chance.choice(list(market.floor.order_bonds) or [1])
-    owner = next((b.book.orders[order].firm for b in [market.floor.order_bonds.get(order)] if b), 1)
-    what = chance.random()
-    if what < 0.55:
-        return c.EnterOrder(NOW, number, side, price, size, firm)
-    if what < 0.65:
-        listed = market.floor.order_bonds.get(order)
-        old = listed.book.orders[order] if listed else None
-        price, size = (old.price, max(old.size // 2, 1)) if old else (1, 1)
-        return c.ChangeOrder(NOW, order, price, size, owner)
-    if what < 0.75:
-        return c.CancelOrder(NOW, order, owner)
-    if what < 0.83:
-        state = chance.choice([State.OPEN, State.OPEN, State.RESERVED, State.PAUSE])
-        return c.ChangeState(NOW, chance.choice([*NUMBERS, FUTURE]), state)
-    if what < 0.9:
-        firms = (1, 2) if side is Side.BUY else (2, 1)
-        price = bond.instrument.closing_price or 0
-        return c.RegisterVoice(NOW, number, side, price, bond.instrument.lot, *firms)
-    if what < 0.95:
-        return c.CancelTrade(NOW, number, chance.randrange(1, 5))
-    return c.SetBand(NOW, number, chance.choice(list(BandType)), price - 10**8, price + 10**8)
-
-
-def negotiate(market: BondMarket) -> tuple[Event, ...]:
-    """A request for quotes that ends in a trade, where the bond is open."""
-    request = market.submit(c.RequestQuote(NOW, LTN, Side.BUY, 1000, 1, (2,), NOW + 1))
-    price = CATALOGUE.bonds[LTN].instrument.closing_price or 0
-    quote = market.submit(c.AnswerQuote(NOW, request.number or 0, price, 2))
-    return market.submit(c.AcceptQuote(NOW, request.number or 0, quote.number or 0, 1)).events
-
-
 @pytest.fixture(scope="module")
 def heard() -> Listener:
     """Three days with other seeds, one after the other."""
@@ -145,31 +106,19 @@ def heard() -> Listener:
 
 
 def run_day(seed: int) -> Listener:
-    chance, market = Random(seed), BondMarket(CATALOGUE, FIXINGS)
-    feed = TrademateFeed(CATALOGUE, market.floor.trade_date)
-    listener = Listener(feed)
-
-    def tell(events: tuple[Event, ...]) -> None:
+    day = BondDay(CATALOGUE, DAY, seed=seed, orders=1_500)
+    feed = TrademateFeed(CATALOGUE, day.market.floor.trade_date)
+    listener, chance, numbers = Listener(feed), Random(seed), list(CATALOGUE.bonds)
+    for bond in CATALOGUE:
+        listener.hear(Listing(bond, DefinitionAction.ADD))
+    for step, (_, events) in enumerate(day.run()):
         for event in events:
             for bulletin in feed.publish(event):
                 listener.hear(bulletin)
-
-    for bond in CATALOGUE:
-        listener.hear(Listing(bond, DefinitionAction.ADD))
-    tell(market.open_day(NOW))
-    for step in range(400):
-        if step in (40, 200):
-            for number in NUMBERS:
-                tell(market.submit(c.ChangeState(NOW, number, State.OPEN)).events)
-            tell(negotiate(market))
-        tell(market.submit(random_command(chance, market)).events)
-        listener.compare(market)
+        listener.compare(day.market, {update.security_id for event in events for update in event.updates})
         if step % 20 == 0:
-            listener.compare_snapshot(chance.choice(NUMBERS))
-    for number in NUMBERS:
-        listener.compare_snapshot(number)
-    tell(market.submit(c.CloseDay(NOW)).events)
-    listener.compare(market)
+            listener.compare_snapshot(chance.choice(numbers))
+    listener.compare(day.market, set(numbers))
     return listener
 
 
