@@ -88,10 +88,7 @@ class TrademateDesk:
             return self._listed(bulletin)
         if isinstance(bulletin, Refresh):
             entries = [
-                entry
-                for number, some in bulletin.entries.items()
-                if number in self.started
-                for entry in some
+                entry for number, some in bulletin.entries.items() if number in self.started for entry in some
             ]
             return [(REFRESH, {75: date_text(bulletin.trade_date), 268: entries})] if entries else []
         return [(STATUS, bulletin.fields)] if bulletin.security_id in self.started else []
