@@ -229,6 +229,8 @@ def test_commands_take_a_session_file(tmp_path, capsys):
     (file,) = (tmp_path / "out").glob("*.pcap.zst")
     assert main(["decode", "--system", "conflated", "--stats", "--no-progress", str(file)]) == 0
     assert "SecurityList" in capsys.readouterr().out
+    assert main(["listen", str(file), "--system", "conflated", "--symbol", "PETR4"]) == 0
+    assert "PETR4" in capsys.readouterr().out
 
 
 def test_listening_to_a_session_in_a_pipe(tmp_path):
