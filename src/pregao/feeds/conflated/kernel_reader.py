@@ -8,7 +8,8 @@ import numpy as np
 
 from pregao.codecs.fix import Dictionary, FieldType, types
 from pregao.codecs.fix.columns import FixBatch, FixColumnReader
-from pregao.feeds.conflated.kernels.entries import CONTEXT_FIELDS, ENTRY_TAGS, fill_rows
+from pregao.feeds.conflated.kernels.entries import ENTRY_TAGS, fill_rows
+from pregao.feeds.conflated.kernels.values import CONTEXT_FIELDS
 from pregao.feeds.conflated.reader import ConflatedReader
 from pregao.feeds.port import Array, Reading, RowFault
 from pregao.kernel_context import Context
