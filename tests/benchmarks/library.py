@@ -29,6 +29,7 @@ class MemoryPackets:
 
     speed: float | None = 0.0
     findings = 0
+    replayer = None
 
     def __init__(self, packets: Sequence[CapturedPacket]) -> None:
         self._packets, self._next = packets, 0

@@ -114,8 +114,8 @@ def _tell(books: ChannelBooks, event: e.Event, now_ns: int) -> None:
 
 
 class LiveDesks:
-    """Asks `clearing` every `every_ns`, and gives what it tells to the publishers of the systems that have
-    desks, of all sites. The first time is now."""
+    """Asks `clearing` every `every_ns` (None: never), and gives what it tells to the publishers of systems
+    that have desks, of all sites. The first time is now."""
 
     def __init__(
         self,
@@ -124,10 +124,10 @@ class LiveDesks:
         systems: Sequence[PublishingSystem],
         books: Mapping[int, ChannelBooks],
         publishers: Mapping[int, Sequence[Publisher]],
-        every_ns: int = EVERY_NS,
+        every_ns: int | None = EVERY_NS,
     ) -> None:
-        self._venue, self._clearing, self._every_ns = venue, clearing, every_ns
-        self._systems = [system for system in systems if system.desks is not None]
+        self._venue, self._clearing, self._every_ns = venue, clearing, every_ns or EVERY_NS
+        self._systems = [each for each in systems if each.desks is not None] if every_ns else []
         self._books, self._publishers = books, publishers
         self._due_ns = 0
 

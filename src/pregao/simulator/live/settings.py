@@ -104,7 +104,7 @@ class LiveSettings:
     beside: tuple[str, ...] = ()  # others that publish the same
     beside_heartbeat_ns: int | None = None  # of those; None: as often as they say
     levels: int = 5  # of books by price level
-    desks_ns: int = EVERY_NS  # between two reports of clearing, lending and indices
+    desks_ns: int | None = EVERY_NS  # between two reports of clearing, lending and indices; None: none
     replayers: ReplayerSettings | None = None
     servers: ServerSettings | None = None
     habits: Habits = _HABITS  # of publishers, but for `levels`
