@@ -18,7 +18,7 @@ from pregao.simulator.settings import Settings
 
 from .harness import Row
 
-MESSAGES, LOOPS, SEED, ROUNDS = 60_000, 12, 14, 3
+MESSAGES, LOOPS, SEED, ROUNDS = 40_000, 12, 14, 3
 SQUEEZE = 20  # so that an instrument has as many messages a second as one of a busy channel
 BAR = 0.5
 FAST, BINARY = "FAST captures to a lake", "Binary captures to a lake, the same day"

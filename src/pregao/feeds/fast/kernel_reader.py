@@ -13,7 +13,7 @@ from pregao.feeds.fast.identity import msg_type
 from pregao.feeds.fast.kernels.entries import fill_rows
 from pregao.feeds.fast.kernels.gathering import gather, size_of
 from pregao.feeds.fast.kernels.layout import CONTEXT_FIELDS, ENTRY_FIELDS, ROOT_FIELDS, SHAPE_WORDS
-from pregao.feeds.fast.reader import BookShape, FastReader, KnownLists
+from pregao.feeds.fast.reader import BookShape, FastReader, KnownLists, joined
 from pregao.feeds.port import Array, Reading, RowFault
 from pregao.kernel_context import Context
 from pregao.model.rows import ROW, Rows
@@ -116,7 +116,7 @@ class KernelReader(FastReader):
                 found.append(self._read_one(done, offsets, at, epochs, faults))
                 self._show_shape()
                 done += 1
-        rows = found[0] if len(found) == 1 else np.concatenate(found or [self._kept[:0]])
+        rows = found[0] if len(found) == 1 else joined(found)
         return Reading(rows, faults, whole=True)
 
 

@@ -108,7 +108,7 @@ class FastReader:
         self._places, self._sizes = address + offsets[:count], lengths[:count]
         faults: list[RowFault] = []
         found = [self._read_one(index, offsets, at, epochs, faults) for index in range(count)]
-        return Reading(np.concatenate(found) if found else _blank(0), faults, whole=True)
+        return Reading(joined(found), faults, whole=True)
 
     def _read_one(self, index: int, offsets: Array, at: Array, epochs: Array, faults: list[RowFault]) -> Rows:
         try:
@@ -192,7 +192,7 @@ class FastReader:
         first = _snapshot_row(fields, rows)
         first["time_ns"] = NULL if sent_ns is None else sent_ns
         first["firm"] = self.shape.depth
-        return np.concatenate([first, rows])
+        return joined([first, rows])
 
     def _filled(
         self, fields: Mapping[str, Any], head: Mapping[str, Any], unit: int, faults: list[RowFault], *,
@@ -253,6 +253,13 @@ class FastReader:
         return self._text(int(row["packet"]))
 
 
+def joined(parts: Sequence[Rows]) -> Rows:
+    """One after the other; as bytes, for numpy compares the types of structured arrays field by field."""
+    pieces = [np.ascontiguousarray(part).view(np.uint8) for part in parts]
+    rows: Rows = np.concatenate([np.zeros(0, np.uint8), *pieces]).view(ROW)
+    return rows
+
+
 def _heartbeat(head: Head) -> Rows:
     """It has a number of the sequence itself: the next is that plus one."""
     row = _blank(1)
@@ -299,7 +306,8 @@ def _depth_of(entry: Mapping[str, Any], channel: int) -> int | None:
 
 def _points_at(rows: Rows) -> Any:
     """Rows that say where their message is."""
-    return np.isin(rows["kind"], (Kind.DEFINITION, Kind.NEWS))
+    kinds = rows["kind"]
+    return (kinds == Kind.DEFINITION) | (kinds == Kind.NEWS)
 
 
 def _snapshot_row(fields: Mapping[str, Any], entries: Rows) -> Rows:
