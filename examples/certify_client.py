@@ -71,7 +71,7 @@ class Client:
             yield from self.definitions(stream, fields["RelatedSym"])
         elif kind == "f":
             yield from self.status(fields)
-        elif kind == "W" and self.depths[channel] and (channel, fields["SecurityID"]) not in self.synced:
+        elif kind == "W" and self.depths.get(channel) and (channel, fields["SecurityID"]) not in self.synced:
             yield from self.snapshot(channel, fields)
         elif kind == "X":
             yield from self.refresh(channel, number, fields["MDEntries"])
@@ -136,11 +136,11 @@ class Client:
                 yield {"see": "index", "id": security_id, "value": str(entry["MDEntryPx"])}
             elif kind == "2" and entry["MDUpdateAction"] == NEW:
                 yield self.trade(depth, security_id, entry)
-            elif depth is None or kind not in ("0", "1"):
-                continue  # of a channel without books: lending has its own
-            elif (channel, security_id) not in self.synced:
+            elif depth is None:
+                continue  # of no book that is judged
+            elif kind in ("0", "1") and (channel, security_id) not in self.synced:
                 self.queued.append((number, entry, channel))
-            elif number > self.synced[channel, security_id]:
+            elif kind in ("0", "1") and number > self.synced[channel, security_id]:
                 rows = self.books[depth, security_id][int(kind)]
                 self.place(depth, rows, entry["MDUpdateAction"], entry)
                 changed[security_id] = None

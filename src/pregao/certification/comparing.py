@@ -132,6 +132,9 @@ class ClientJudge:
             legs = [each.get("legs") for each in incremental if each.get("id") == self._desk.about]
             if not any(isinstance(each, list) and len(each) == int(tags[555]) for each in legs):
                 yield f"definition: {tags[555]} legs expected, {_word(legs[-1] if legs else None)} seen"
+        elif 55 in tags:
+            if not any(each.get("symbol") == tags[55] for each in seen):
+                yield f"definition: {tags[55]} expected, not seen"
         elif not seen:
             yield "definition: none seen"
 

@@ -7,6 +7,7 @@ from importlib import resources
 from typing import Any, Final, NamedTuple
 
 from pregao.certification.scenario import Box, DeskCommand, PriceKind, ScriptPrice, Segment
+from pregao.certification.taps import FIRST_OF_INSTRUMENTS
 from pregao.exchange import commands as c
 from pregao.exchange import control
 from pregao.exchange.book import BookSide
@@ -44,7 +45,6 @@ _INSTRUMENTS: Final = {
 }
 # B5.1 wants the state of who follows its group in 35=W, D1.1 an empty one.
 _HABITS: Final = Habits(phases_as_states=True, empty_snapshots=True)
-_FIRST_OF_INSTRUMENTS: Final = 66
 _STRATEGY_ID: Final = 200_000_900_901
 
 
@@ -102,8 +102,8 @@ class CertificationDesk:
         self.segment, self.paces, self.now_ns = segment, paces, now_ns
         loops = LoopPace(2 * MILLISECOND_NS, LOOP_PAUSE_NS)
         settings = LiveSettings(
-            system=system, day=DayKind.CLOSED, habits=_HABITS, index_interval_ns=paces.index_ns,
-            paces=Paces(loops, loops, paces.heartbeat_ns), levels=LEVELS, desks_ns=None,
+            system=system, day=DayKind.CLOSED, habits=_HABITS, lists_funds=True,
+            index_interval_ns=paces.index_ns, paces=Paces(loops, loops, paces.heartbeat_ns), levels=LEVELS, desks_ns=None,
         )  # fmt: skip
         catalogue = certification_catalogue()
         self.market = LiveMarket(catalogue, settings, [PublishingSite.PRIMARY], now_ns)
@@ -291,7 +291,7 @@ class CertificationDesk:
 
     def script_channels(self) -> tuple[int, ...]:
         """Those of the instrument and its options, and those of no instrument: indices, news."""
-        others = [each for each in self.market.routing.channels if each < _FIRST_OF_INSTRUMENTS]
+        others = [each for each in self.market.routing.channels if each < FIRST_OF_INSTRUMENTS]
         return *self.channels(self.instrument), *self.channels(self.legs[0]), *others
 
     def book(self, security_id: int, box: Box) -> BookRows:

@@ -130,6 +130,8 @@ class Runner:
         self._pump()
         if self.client is not None:
             lines += self.client.settle()
+        if self.judge is not None:
+            self.judge.begin(lines)
         if before is not None:
             books = {box: {self.desk.about: before.books[box][0]} for box in step.boxes}
         others = [*together[1:], *([] if before is None else [before.step])]

@@ -6,7 +6,7 @@ from pregao.certification.scenario import Section
 from pregao.model.errors import ConfigurationError
 
 # Not played yet: N/E in the form. D2 and D3 are required only of those who do not recover otherwise.
-NOT_PLAYED = frozenset(("B7", "D2", "D3"))
+NOT_PLAYED = frozenset(("D2", "D3"))
 
 
 def chosen_steps(sections: Sequence[Section], steps: str | None, first: str | None) -> frozenset[str]:

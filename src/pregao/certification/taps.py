@@ -16,6 +16,7 @@ NAMES: Final = {
     336: "TradingSessionID", 555: "Legs", 625: "TradingSessionSubID", 1174: "SecurityTradingEvent",
     37015: "SecurityMatchType",
 }  # fmt: skip
+FIRST_OF_INSTRUMENTS: Final = 66  # channels below tell of lending, indices and news
 _STATUS: Final = "c"
 _TRADE: Final = "2"
 _LAST_ONLY: Final = "U"  # the price of the last trade told again, no trade
@@ -97,20 +98,24 @@ class Seen:
     def of_kind(self, kind: str) -> list[TappedMessage]:
         return [each for each in self.messages if each.kind == kind]
 
+    def _refreshes(self) -> list[TappedMessage]:
+        """35=X of instruments: lending has books of its own, of the same shares."""
+        return [each for each in self.incremental("X") if each.channel >= FIRST_OF_INSTRUMENTS]
+
     def book_entries(self, security_id: int, side: Side) -> list[TappedEntry]:
         return [
             TappedEntry(
                 entry["MDUpdateAction"], entry["MDEntryPositionNo"], mantissa(entry.get("MDEntryPx")),
                 entry.get("MDEntrySize"), entry.get("NumberOfOrders"),
             )
-            for message in self.incremental("X")
+            for message in self._refreshes()
             for entry in message.entries(security_id)
             if entry["MDEntryType"] == _SIDES[side]
         ]  # fmt: skip
 
     def trades(self) -> list[TappedTrade]:
         found = []
-        for message in self.incremental("X"):
+        for message in self._refreshes():
             for entry in message.fields.get("MDEntries") or ():
                 conditions = frozenset((entry.get("TradeCondition") or "").split())
                 if (

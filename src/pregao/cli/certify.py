@@ -19,7 +19,7 @@ it reads commands as lines of JSON and writes what it sees, as docs/certificatio
 says. --out gets report.pt.html, report.en.html and junit.xml, and what the client
 complained of.
 
-Sections B7 (indices), D2 and D3 (replayers) are not played yet: N/E.
+Sections D2 and D3 (replayers) are not played yet: N/E.
 
 exit status: 0 all required boxes passed; 1 one failed; 2 it could not start; 3 the
 exchange itself did not do what the script demands.

@@ -9,7 +9,7 @@ from pregao.exchange.desk import Desk
 from pregao.exchange.engine import Engine
 from pregao.feeds.publishing import Publisher, PublishingSystem
 from pregao.model import events as e
-from pregao.model.instruments import Instrument
+from pregao.model.instruments import Instrument, SecurityType
 from pregao.model.market import Side
 from pregao.simulator.distribution import Witness
 from pregao.simulator.line import PublishingLine
@@ -48,17 +48,22 @@ class DeskBooks(ChannelBooks):
     ) -> None:
         super().__init__(channel, venue.catalogue, routing, venue.engine, venue.desk)
         self._clearing, self._teller = clearing, teller
+        self.lists_funds = False  # beside indices; their books are elsewhere
 
     def definitions(self) -> Sequence[Instrument]:
         if self._teller is Teller.INDICES:
-            return list(self._clearing.indices.values())
-        listed = (self._markets.get(each) for each in self._clearing.lent)
-        return [market.instrument for market in listed if market is not None]
+            listed = (market.instrument for market in self._markets.values())
+            funds = (each for each in listed if each.security_type is SecurityType.ETF)
+            return [*self._clearing.indices.values(), *(funds if self.lists_funds else ())]
+        lent = (self._markets.get(each) for each in self._clearing.lent)
+        return [market.instrument for market in lent if market is not None]
 
     def phases(self) -> Sequence[e.PhaseChanged]:
         return ()
 
     def instruments(self) -> Sequence[int]:
+        if self._teller is Teller.INDICES:
+            return [each.security_id for each in self._clearing.indices.values()]
         return [each.security_id for each in self.definitions()]
 
     def book(self, security_id: int) -> BookView | None:

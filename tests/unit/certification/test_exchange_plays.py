@@ -12,7 +12,7 @@ from pregao.certification.scenario_files import load_script, parse_section, sect
 from pregao.feeds.fast.publisher import incremental
 from pregao.model.market import Side
 
-PLAYED = ("B1", "B2", "B3", "B4", "B5", "B6")
+PLAYED = ("A", "B1", "B2", "B3", "B4", "B5", "B6", "B7", "C1", "D1", "E")
 
 
 def _sections(segment: Segment) -> list[Section]:

@@ -34,7 +34,7 @@ from pregao.feeds.registry import load_publishing_system
 from pregao.model.market import State
 from pregao.model.streams import Stream
 from pregao.recovery.policy import RecoveryPolicy
-from pregao.simulator.desks import LiveDesks, books_of, clearing_of
+from pregao.simulator.desks import DeskBooks, LiveDesks, books_of, clearing_of
 from pregao.simulator.distribution import Distribution, Immediate
 from pregao.simulator.live.schedule import AT_ONCE, BackgroundFlow, Schedule, trade_date_at
 from pregao.simulator.live.servers import SERVER_COMMANDS, MarketServers, ServerCommand
@@ -160,6 +160,9 @@ class LiveMarket:
             for system in systems
             for channel in routing_of(catalogue, [system]).channels
         }
+        for books in self.books.values():
+            if isinstance(books, DeskBooks):
+                books.lists_funds = settings.lists_funds
         self.publishers: dict[tuple[int, PublishingSite], Publisher] = {}
         for system in systems:
             for channel in routing_of(catalogue, [system]).channels:

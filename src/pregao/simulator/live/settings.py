@@ -108,6 +108,7 @@ class LiveSettings:
     replayers: ReplayerSettings | None = None
     servers: ServerSettings | None = None
     habits: Habits = _HABITS  # of publishers, but for `levels`
+    lists_funds: bool = False  # the channel of indices lists funds (ETFs) too
     index_interval_ns: int | None = None  # index values come again so often; None: only when they move
 
     def __post_init__(self) -> None:
