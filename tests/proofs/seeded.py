@@ -26,6 +26,7 @@ from tests.proofs import (
     lake_year,
     live_days,
     stream_kills,
+    trademate_hostile,
 )
 from tests.proofs.cases import run_cases
 from tests.proofs.day_report import summary
@@ -138,7 +139,12 @@ FAST_REPLAYER = SeededProof(
 BOND_PRICES = SeededProof(
     bond_prices.NAME, bond_prices.BONDS, bond_prices.cases, bond_prices.run_case, summary=bond_prices.summary
 )
+TRADEMATE_HOSTILE = SeededProof(
+    trademate_hostile.NAME, trademate_hostile.MESSAGES, trademate_hostile.cases, trademate_hostile.run_case,
+    summary=lambda _: {},
+)  # fmt: skip
 ALL: tuple[SeededProof | PreparedProof, ...] = (
     FUZZ_FAST, FAST_IMPAIRED_DAYS, FAST_HOSTILE, FAST_REPLAYER, FAST_LIVE_DAYS, BOND_PRICES, CONFLATED_DAYS,
+    TRADEMATE_HOSTILE,
     IMPAIRED_DAYS, HOSTILE_PACKETS, FIX_HOSTILE, LIVE_DAYS, EXCHANGE_KILLS, KILLS, STREAM_KILLS, LAKE_YEAR,
 )  # fmt: skip

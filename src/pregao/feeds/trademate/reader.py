@@ -94,6 +94,8 @@ class TrademateReader:
 
     def _filled(self, message: FixMessage, faults: list[DecodeError], *, snapshot: bool) -> Rows:
         shared: Entry = {tag: message.body[tag] for tag in _SHARED if tag in message.body}
+        if not isinstance(message.body.get(268), list):
+            raise DecodeError(Fault.FIX_GROUP_COUNT, 0, "268 is missing, or no number")
         found = []
         for index, entry in enumerate(message.group(268)):
             row = blank(1)

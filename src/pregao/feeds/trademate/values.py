@@ -107,7 +107,7 @@ def moment_of(entry: Entry, date_tag: int, time_tag: int) -> int:
     if days == NULL or clock is None:
         return NULL
     try:
-        return days * DAY_NS + parse_time(clock)
+        return _bounded(days * DAY_NS + parse_time(clock), date_tag)
     except ValueFormatError as error:
         raise DecodeError(Fault.FIX_UNKNOWN_VALUE, 0, f"{time_tag}: {error}") from None
 
@@ -117,6 +117,13 @@ def timestamp_of(entry: Entry, tag: int) -> int:
     if raw is None:
         return NULL
     try:
-        return parse_timestamp(raw)
+        return _bounded(parse_timestamp(raw), tag)
     except ValueFormatError as error:
         raise DecodeError(Fault.FIX_UNKNOWN_VALUE, 0, f"{tag}: {error}") from None
+
+
+def _bounded(time_ns: int, tag: int) -> int:
+    """Years that int64 nanoseconds cannot hold are well written, and no time of ours."""
+    if not -_TOP < time_ns < _TOP:
+        raise DecodeError(Fault.FIX_BEYOND_SCALE, 0, f"{tag}: a time out of range")
+    return time_ns

@@ -16,9 +16,11 @@ from pregao.exchange.bonds.day import BondDay
 from pregao.exchange.bonds.market import BondMarket
 from pregao.feeds.trademate.feed import Bulletin, Listing, Refresh, Status, TrademateFeed
 from pregao.feeds.trademate.reader import TrademateReader
+from pregao.model.errors import Fault
 from pregao.model.market import Action, DefinitionAction, Side
 from pregao.model.rows import Flag, Kind, Rows
 from tests.kits.bonds import CATALOGUE, CRI, DAY, LTN, NOW
+from tests.kits.fix_messages import head, raw
 
 TRADEMATE = load_builtin_dictionary(TRADEMATE_DICTIONARY)
 HEADER = {49: "B3", 56: "CLIENT", 34: 7, 52: NOW}
@@ -96,8 +98,8 @@ class Listener:
 
 @pytest.fixture(scope="module")
 def heard() -> Listener:
-    """Three days with other seeds, one after the other."""
-    listeners = [run_day(seed) for seed in range(3)]
+    """Two days with other seeds, one after the other."""
+    listeners = [run_day(seed) for seed in range(2)]
     for each in listeners[1:]:
         listeners[0].kinds |= each.kinds
         for tag, values in each.values.items():
@@ -106,7 +108,7 @@ def heard() -> Listener:
 
 
 def run_day(seed: int) -> Listener:
-    day = BondDay(CATALOGUE, DAY, seed=seed, orders=1_500)
+    day = BondDay(CATALOGUE, DAY, seed=seed, orders=1_000)
     feed = TrademateFeed(CATALOGUE, day.market.floor.trade_date)
     listener, chance, numbers = Listener(feed), Random(seed), list(CATALOGUE.bonds)
     for bond in CATALOGUE:
@@ -206,6 +208,30 @@ def test_what_cannot_be_read_makes_a_book_suspect() -> None:
     rows, faults = listener.reader.read(text)
     assert [int(kind) for kind in rows["kind"]] == [Kind.OTHER]
     assert faults
+
+
+def test_a_message_without_a_count_of_entries_is_a_fault() -> None:
+    """Nothing of it can be read, so nothing may seem to be right."""
+    reader = TrademateReader(90, TRADEMATE)
+    for wrong in ("", "268=x|", "268=99999999999999999999|"):
+        text = raw(head("X") + f"75=20261116|{wrong}279=0|269=c|48={LTN}|272=20261116|273=12:00:00|326=17|")
+        rows, faults = reader.read(text)
+        assert len(rows) == 0
+        assert [fault.fault for fault in faults] == [Fault.FIX_GROUP_COUNT]
+    rows, faults = reader.read(raw(head("W") + f"262=m|48={LTN}|268=0|"))
+    assert rows["kind"].tolist() == [Kind.SNAPSHOT]
+    assert faults == []
+
+
+def test_a_time_that_no_row_can_hold_is_a_fault() -> None:
+    reader = TrademateReader(90, TRADEMATE)
+    status = f"48={LTN}|22=8|207=BVMF|60=10261116-12:00:00|326=17|"
+    order = f"268=1|279=0|269=c|48={LTN}|272=99991231|273=12:00:00|326=17|"
+    late = raw(head("V").replace("52=2026", "52=7026") + "262=m|263=1|")
+    for text in (raw(head("f") + status), raw(head("X") + order), late):
+        rows, faults = reader.read(text)
+        assert len(rows) == 0
+        assert [fault.fault for fault in faults] == [Fault.FIX_BEYOND_SCALE]
 
 
 def _of_snapshot(entry: dict[int, Any]) -> dict[int, Any]:
