@@ -103,7 +103,8 @@ class CertificationDesk:
         loops = LoopPace(2 * MILLISECOND_NS, LOOP_PAUSE_NS)
         settings = LiveSettings(
             system=system, day=DayKind.CLOSED, habits=_HABITS, lists_funds=True,
-            index_interval_ns=paces.index_ns, paces=Paces(loops, loops, paces.heartbeat_ns), levels=LEVELS, desks_ns=None,
+            index_interval_ns=paces.index_ns, paces=Paces(loops, loops, paces.heartbeat_ns), levels=LEVELS,
+            desks_ns=None,
         )  # fmt: skip
         catalogue = certification_catalogue()
         self.market = LiveMarket(catalogue, settings, [PublishingSite.PRIMARY], now_ns)

@@ -212,7 +212,8 @@ BOOKS = {"plain": ReferenceBook, "kernel": KernelBook}
 def order(
     action: Action, side: Side, order_id: int, price: int | None, size: int, position: int = 0, **more: Any
 ) -> e.OrderUpdate:
-    made = e.OrderUpdate(SECURITY, action, side, order_id, price, size, position, 1_000 + order_id, 2_000)
+    inserted_ns = min(1_000 + order_id, (1 << 63) - 1)
+    made = e.OrderUpdate(SECURITY, action, side, order_id, price, size, position, inserted_ns, 2_000)
     return replace(made, **more)
 
 

@@ -321,11 +321,11 @@ def test_a_day_of_the_calendar_is_shown(watch: Watch) -> None:
     ("connected", "words"), [(True, "replayer there"), (False, "replayer NOT CONNECTED")]
 )
 def test_a_replayer_is_shown(connected: bool, words: str) -> None:
-    from pregao.cli.listening.boxes import _reception_lines
+    from pregao.cli.listening.boxes import reception_lines
     from pregao.io.packet_reader import ReaderHealth
     from pregao.market.live import Reception
     from pregao.market.replaying import ReplayerHealth
 
     replayer = ReplayerHealth(connected, 1, 20, 22, 1_234, 0, {})
-    [line] = _reception_lines(Reception(ReaderHealth(0, 0, 0, 0, 0, 0, 0), (), None, replayer))
+    [line] = reception_lines(Reception(ReaderHealth(0, 0, 0, 0, 0, 0, 0), (), None, replayer))
     assert f"{words}, 1,234 messages in 20 requests" in str(line)

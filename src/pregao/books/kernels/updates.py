@@ -205,7 +205,8 @@ def in_order(context, header, side, sign, row):
 def _apply_odd(context, header, row):
     """An order row of another action than most: an OVERLAY of a position, or one that makes no sense."""
     action, number, size = load_u8(row, r.ACTION), load_u8(row, r.SIDE), load_i64(row, r.SIZE)
-    sized = load_i64(row, r.PRICE) == r.NULL or 0 <= size <= MAX_SIZE
+    removed = load_i64(row, r.PRICE) == r.NULL and size <= 0
+    sized = removed or 0 <= size <= MAX_SIZE
     by_position = load_u8(row, r.FLAGS) & BY_POSITION != 0
     if action != OVERLAY or not by_position or number < 1 or number > 2 or not sized:
         count_anomaly(context, header, MALFORMED)

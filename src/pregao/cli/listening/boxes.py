@@ -132,7 +132,7 @@ def health_box(health: MarketHealth, first_channel: int | None) -> tuple[Panel, 
     feeds = _feeds(channels)
     parts: list[RenderableType] = [feeds, Text(), *map(_channel_line, channels)]
     if health.reception is not None:
-        parts += _reception_lines(health.reception)
+        parts += reception_lines(health.reception)
     if health.findings:
         parts.append(Text(f"{health.findings:,} things wrong in the captures", "yellow"))
     style = "green" if health.whole else "yellow"
@@ -143,7 +143,7 @@ def health_box(health: MarketHealth, first_channel: int | None) -> tuple[Panel, 
 def health_strip(health: MarketHealth, first_channel: int | None, lines: int) -> Panel:
     """The same for a small terminal: a line a channel, that of the instrument first."""
     channels = sorted(health.channels, key=lambda each: (each.channel != first_channel, each.whole))
-    shown: list[RenderableType] = [] if health.reception is None else _reception_lines(health.reception)[:1]
+    shown: list[RenderableType] = [] if health.reception is None else reception_lines(health.reception)[:1]
     shown = [*map(_channel_line, channels[: lines - len(shown)]), *shown]
     style = "green" if health.whole else "yellow"
     return Panel(Group(*shown), title="feed health", border_style=style, padding=(0, 1))
@@ -204,7 +204,7 @@ def _channel_line(channel: ChannelHealth) -> Text:
     return line
 
 
-def _reception_lines(reception: Reception) -> list[RenderableType]:
+def reception_lines(reception: Reception) -> list[RenderableType]:
     reader = reception.reader
     drops = "unknown" if reader.drops is None else f"{reader.drops:,}"
     smallest = min((line.buffer_bytes for line in reception.lines), default=0)
