@@ -124,6 +124,8 @@ class ConflatedReader:
         return np.concatenate([first, rows])
 
     def _filled(self, message: FixMessage, unit: int, faults: list[RowFault], *, snapshot: bool) -> Rows:
+        if not isinstance(message.body.get(268), list):
+            raise DecodeError(Fault.FIX_GROUP_COUNT, 0, "268 is missing, or no number")
         shared = {tag: message.body[tag] for tag in INSTRUMENT_TAGS if tag in message.body}
         entries = message.group(268)
         rows = blank(sum(map(_rows_of, entries)))

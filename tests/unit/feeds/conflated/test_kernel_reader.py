@@ -1,5 +1,6 @@
 """Messages to rows by kernel: the same rows, faults and counts as the plain reader, whatever is in them."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -194,3 +195,12 @@ def test_other_messages_between_them_keep_their_place():
     messages = [incremental(bid(1, b"10", 1)), status, incremental(bid(2, b"10", 1)), b"nonsense\x01"]
     assert compare(messages) == 3
     assert compare([messages[0], messages[0], messages[3], status, messages[2]]) == 4
+
+
+@pytest.mark.parametrize("count", [[], [(268, b"")], [(268, b"x")]])
+def test_a_refresh_without_a_count_of_entries_is_a_fault(count):
+    """What it told of books is lost: that must not pass in silence."""
+    lost = raw_message(b"X", [(75, b"20261118"), *count])
+    messages = [incremental(bid(1, b"10", 1)), lost, *([incremental(offer(2, b"11", 1))] * 4)]
+    assert compare(messages) == 5
+    assert [each.packet for each in read_all(KERNEL, messages).faults] == [1]

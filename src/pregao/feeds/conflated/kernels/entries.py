@@ -389,12 +389,11 @@ def fill_rows(context, message, count, made):
             ordinary = _entry(context, entry, row, date)
             entry += 1
             made += 1
-        if not ordinary:
+        if not ordinary or made == first:  # without entries: the count may be missing
             made = first
             break
-        if made > first:
-            row = load_i64(context, ROWS) + (made - 1) * r.ROW_SIZE
-            store_8(row, r.FLAGS, load_u8(row, r.FLAGS) | END_OF_EVENT)
+        row = load_i64(context, ROWS) + (made - 1) * r.ROW_SIZE
+        store_8(row, r.FLAGS, load_u8(row, r.FLAGS) | END_OF_EVENT)
         cursor = entry
         message += 1
     store_64(context, CURSOR, cursor)
