@@ -2,7 +2,7 @@
 
 A datagram has one or more chunks, each with ten bytes of header; most messages are one chunk. The chunks of a
 message may come by either feed and in any order. What is open is bounded in messages, bytes and time: the
-oldest is given up, and said so.
+oldest is given up, and said so; so is one of which two versions came.
 """
 
 from collections import OrderedDict
@@ -82,6 +82,7 @@ class _Open:
     since_ns: int
     parts: dict[int, bytes] = field(default_factory=dict)
     size: int = 0
+    is_disputed: bool = False  # two versions of a chunk came: nobody knows whose the others are
 
 
 class ChunkAssembler:
@@ -123,6 +124,7 @@ class ChunkAssembler:
         if known is not None:
             if known != data:
                 self._fault(Fault.FAST_CHUNK_DIFFERS, chunk, f"chunk {chunk.current}")
+                message.is_disputed = True
             return None
         message.parts[chunk.current] = data
         message.size += len(data)
@@ -131,7 +133,7 @@ class ChunkAssembler:
             self._fault(Fault.FAST_MESSAGE_TOO_LARGE, chunk, f"{message.size} bytes")
             self._forget(key)
             return None
-        if len(message.parts) < message.chunks:
+        if message.is_disputed or len(message.parts) < message.chunks:
             self._keep_within_bounds()
             return None
         self._forget(key)
@@ -148,7 +150,7 @@ class ChunkAssembler:
     def mark(self) -> bytes:
         """The messages that lack chunks, for `resume` of another."""
         return b"".join(
-            _KEPT.pack(*key, each.chunks, index, each.since_ns, len(part)) + part
+            _KEPT.pack(*key, each.chunks, index | each.is_disputed << 31, each.since_ns, len(part)) + part
             for key, each in self._open.items()
             for index, part in each.parts.items()
         )
@@ -161,7 +163,8 @@ class ChunkAssembler:
             epoch, number, chunks, index, since_ns, size = _KEPT.unpack_from(mark, at)
             part = mark[at + _KEPT.size : at + _KEPT.size + size]
             message = self._open.setdefault((epoch, number), _Open(chunks, since_ns))
-            message.parts[index] = part
+            message.is_disputed = bool(index >> 31)
+            message.parts[index & 0xFFFF] = part
             message.size += size
             self._size += size
             at += _KEPT.size + size

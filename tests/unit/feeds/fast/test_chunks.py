@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pregao.feeds.fast.chunks import HEADER, Chunk, ChunkAssembler, split_datagram, write_chunks
+from pregao.feeds.fast.chunks import HEADER, MAX_AGE_NS, Chunk, ChunkAssembler, split_datagram, write_chunks
 from pregao.model.errors import Fault
 
 BODY = bytes(range(200)) * 20  # three chunks
@@ -84,6 +84,22 @@ class TestAssembly:
         assembler.receive(chunk, data, 0)
         assembler.receive(chunk, data[::-1], 0)
         assert faults(assembler) == [Fault.FAST_CHUNK_DIFFERS]
+
+    @pytest.mark.parametrize("is_resumed", [False, True])
+    def test_a_message_of_which_two_versions_came_is_none(self, is_resumed: bool) -> None:
+        """Nobody can say whose chunks the others are: those of a loop before, or of a stranger."""
+        assembler, (first, *others) = ChunkAssembler(), chunks_of(5, BODY)
+        assembler.receive(first[0], first[1][::-1], 0)
+        assembler.receive(*first, 0)
+        if is_resumed:
+            mark = assembler.mark()
+            assembler.resume(mark)
+        assert [assembler.receive(*each, 1) for each in (*others, first, *others)] == [None] * (
+            1 + 2 * len(others)
+        )
+        found = [assembler.receive(*each, MAX_AGE_NS) for each in (first, *others)]
+        assert found[-1] == BODY, "told again, later"
+        assert Fault.FAST_MESSAGE_INCOMPLETE in faults(assembler)
 
     def test_another_count(self) -> None:
         assembler, (chunk, data) = ChunkAssembler(), chunks_of(5, BODY)[0]
