@@ -5,16 +5,8 @@ from typing import Final
 
 from pregao.codecs.fix import Dictionary, Entry, FixMessage, MonthYear, ValueFormatError, parse_message
 from pregao.codecs.fix.types import parse_month_year
-from pregao.feeds.conflated.entries import (
-    days_of,
-    moment_of,
-    number_of,
-    quantity,
-    scaled,
-    small_of,
-    text_of,
-    timestamp_of,
-)
+from pregao.feeds.conflated.entries import quantity, small_of
+from pregao.feeds.fix_values import days_of, moment_of, number_of, scaled, text_of, timestamp_of
 from pregao.model.events import Definition, MarketTotal, News
 from pregao.model.instruments import (
     Governance,

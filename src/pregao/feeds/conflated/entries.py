@@ -9,16 +9,13 @@ as everywhere in the tables: what does not fit is a fault, never rounded.
 from collections.abc import Callable
 from typing import Any, Final
 
-from pregao.codecs.fix import Entry, ValueFormatError
-from pregao.codecs.fix.types import parse_date, parse_mantissa, parse_time, parse_timestamp
+from pregao.codecs.fix import Entry
+from pregao.feeds.fix_values import days_of, moment_of, number_of, scaled, text_of, timestamp_of
 from pregao.model.errors import DecodeError, Fault
 from pregao.model.market import FINE_EXPONENT, PRICE_EXPONENT, Action, TradeCondition, TradeSubType
 from pregao.model.rows import ELECTRONIC, NULL, Flag, Kind
 
 LENDING: Final = ord("L")  # 1500
-DAY_NS: Final = 86_400_000_000_000
-_TOP: Final = 1 << 63
-_DAY_ONE: Final = 719_163  # 1970-01-01 as an ordinal
 WIDE_FIELDS: Final = (
     "security_id", "id", "price", "size", "other", "time_ns", "inserted_ns", "fine", "low", "high",
 )  # fmt: skip
@@ -44,72 +41,13 @@ def unknown(tag: int, value: object) -> DecodeError:
 # Values
 
 
-def text_of(entry: Entry, tag: int) -> bytes | None:
-    value = entry.get(tag)
-    return value if isinstance(value, bytes) else None
-
-
-def number_of(raw: bytes | None) -> int:
-    """Digits as a number; NULL where there are none, or too many."""
-    if raw is None or not raw.isdigit() or len(raw) > 19:
-        return NULL
-    number = int(raw)
-    return number if number < _TOP else NULL
-
-
 def small_of(raw: bytes | None, most: int = 255) -> int | None:
     number = number_of(raw)
     return number if 0 <= number <= most else None
 
 
-def scaled(entry: Entry, tag: int, exponent: int) -> int:
-    """A decimal as an integer of ten to an exponent; NULL where it is absent."""
-    raw = text_of(entry, tag)
-    if raw is None:
-        return NULL
-    try:
-        number = parse_mantissa(raw, exponent)
-    except ValueFormatError as error:
-        raise DecodeError(Fault.FIX_BEYOND_SCALE, 0, f"{tag}: {error}") from None
-    if not -_TOP < number < _TOP:
-        raise DecodeError(Fault.FIX_BEYOND_SCALE, 0, f"{tag}={raw!r:.40}")
-    return number
-
-
 def quantity(entry: Entry, tag: int) -> int:
     return scaled(entry, tag, 0)
-
-
-def days_of(entry: Entry, tag: int) -> int:
-    """A date as days since 1970; NULL where it is absent."""
-    raw = text_of(entry, tag)
-    if raw is None:
-        return NULL
-    try:
-        return parse_date(raw).toordinal() - _DAY_ONE
-    except ValueFormatError as error:
-        raise DecodeError(Fault.FIX_UNKNOWN_VALUE, 0, f"{tag}: {error}") from None
-
-
-def moment_of(entry: Entry, date_tag: int, time_tag: int) -> int:
-    """Nanoseconds since 1970; NULL where date or time is absent."""
-    days, clock = days_of(entry, date_tag), text_of(entry, time_tag)
-    if days == NULL or clock is None:
-        return NULL
-    try:
-        return days * DAY_NS + parse_time(clock)
-    except ValueFormatError as error:
-        raise DecodeError(Fault.FIX_UNKNOWN_VALUE, 0, f"{time_tag}: {error}") from None
-
-
-def timestamp_of(entry: Entry, tag: int) -> int:
-    raw = text_of(entry, tag)
-    if raw is None:
-        return NULL
-    try:
-        return parse_timestamp(raw)
-    except ValueFormatError as error:
-        raise DecodeError(Fault.FIX_UNKNOWN_VALUE, 0, f"{tag}: {error}") from None
 
 
 def letters_of(entry: Entry, tag: int) -> list[bytes]:

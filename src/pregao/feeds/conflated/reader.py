@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from pregao.codecs.fix import Dictionary, Entry, FixMessage, Unknowns, parse_message
+from pregao.feeds import fix_values as values
 from pregao.feeds.conflated import entries as e
 from pregao.feeds.conflated.definitions import composition_of, definition_of, totals_of
 from pregao.feeds.port import Array, ListedDefinition, Reading, RowFault
@@ -85,7 +86,7 @@ class ConflatedReader:
         if kind == b"y":
             return self._definitions(message, len(text))
         row = blank(1)
-        row["time_ns"] = e.timestamp_of(message.header, 52)
+        row["time_ns"] = values.timestamp_of(message.header, 52)
         row["flags"] = Flag.END_OF_EVENT
         if kind == b"f":
             _status(row[0], message.body)
@@ -106,7 +107,7 @@ class ConflatedReader:
     def _snapshot(self, message: FixMessage, unit: int, faults: list[RowFault]) -> Rows:
         """The row of the snapshot itself comes first. One of no instrument answers a filter that matches
         none (7.5.1)."""
-        security_id = e.number_of(message.get(48))
+        security_id = values.number_of(message.get(48))
         if security_id == NULL:
             return blank(0)
         before = len(faults)
@@ -116,7 +117,10 @@ class ConflatedReader:
         rows["flags"] |= np.uint8(Flag.NO_EVENT)
         first = blank(1)
         first["kind"], first["flags"], first["security_id"] = Kind.SNAPSHOT, Flag.NO_EVENT, security_id
-        first["time_ns"], first["size"] = e.timestamp_of(message.header, 52), e.quantity(message.body, 911)
+        first["time_ns"], first["size"] = (
+            values.timestamp_of(message.header, 52),
+            e.quantity(message.body, 911),
+        )
         booked = (rows["kind"] >= FIRST_ENTRY_KIND) & (rows["kind"] <= LAST_ENTRY_KIND)
         first["low"] = int((booked & (rows["side"] == 1)).sum())
         first["high"] = int((booked & (rows["side"] == 2)).sum())
@@ -153,11 +157,11 @@ class ConflatedReader:
         listed = message.group(146)
         rows = blank(len(listed))
         rows["kind"], rows["flags"], rows["size"] = Kind.DEFINITION, Flag.END_OF_EVENT, size
-        rows["high"] = max(0, e.number_of(message.get(393)))
+        rows["high"] = max(0, values.number_of(message.get(393)))
         rows["low"] = rows["index"] = np.arange(len(rows))  # which of the message it is
         for row, entry in zip(rows, listed, strict=True):
-            row["security_id"] = e.number_of(e.text_of(entry, 48))
-            row["action"] = (e.text_of(entry, 980) or b"M")[0]
+            row["security_id"] = values.number_of(values.text_of(entry, 48))
+            row["action"] = (values.text_of(entry, 980) or b"M")[0]
         return rows
 
     def definition(self, row: np.void) -> ListedDefinition | None:
@@ -167,7 +171,7 @@ class ConflatedReader:
         if found is None:
             return None
         ends = int(row["low"]) == len(listed) - 1 and message.flag(893)
-        return ListedDefinition(found, max(0, e.number_of(message.get(393))), ends)
+        return ListedDefinition(found, max(0, values.number_of(message.get(393))), ends)
 
     def market_totals(self, row: np.void) -> list[MarketTotal]:
         """What an OTHER row of the last reading tells of the market, if it is a 35=UTOT."""
@@ -205,7 +209,7 @@ def _is_of_book(entry: Entry) -> bool:
 def _suspect(entry: Entry) -> Rows:
     """An update of a book that cannot be read: its book is not known to be right any more."""
     row = blank(1)
-    row["kind"], row["security_id"] = Kind.OTHER, e.number_of(e.text_of(entry, 48))
+    row["kind"], row["security_id"] = Kind.OTHER, values.number_of(values.text_of(entry, 48))
     return row
 
 
@@ -220,21 +224,21 @@ def _points_at(rows: Rows) -> Any:
 
 def _status(row: Any, body: Entry) -> None:
     """625 of groups, 326 of instruments (7.5.5); `02` is 2."""
-    phase, state = e.small_of(e.text_of(body, 625)), e.small_of(e.text_of(body, 326))
-    if (e.text_of(body, 207) or EXCHANGE.encode()) != EXCHANGE.encode():
+    phase, state = e.small_of(values.text_of(body, 625)), e.small_of(values.text_of(body, 326))
+    if (values.text_of(body, 207) or EXCHANGE.encode()) != EXCHANGE.encode():
         row["kind"] = Kind.OTHER
         return
     if 48 in body:
-        row["kind"], row["security_id"] = Kind.STATE, e.number_of(e.text_of(body, 48))
+        row["kind"], row["security_id"] = Kind.STATE, values.number_of(values.text_of(body, 48))
         row["type"] = state or phase or 0
     else:
         row["kind"] = Kind.PHASE
-        row["id"] = group_number((e.text_of(body, 1151) or b"").decode("latin-1"))
+        row["id"] = group_number((values.text_of(body, 1151) or b"").decode("latin-1"))
         row["type"] = phase or state or 0
-    row["detail"] = e.small_of(e.text_of(body, 1174)) or 0
-    row["session"] = e.small_of(e.text_of(body, 336)) or 0
-    days = e.days_of(body, 75)
+    row["detail"] = e.small_of(values.text_of(body, 1174)) or 0
+    row["session"] = e.small_of(values.text_of(body, 336)) or 0
+    days = values.days_of(body, 75)
     row["trade_date"] = days if 0 < days < 1 << 16 else 0
-    time_ns = e.timestamp_of(body, 60)
+    time_ns = values.timestamp_of(body, 60)
     row["time_ns"] = row["time_ns"] if time_ns == NULL else time_ns
-    row["inserted_ns"] = e.timestamp_of(body, 342)
+    row["inserted_ns"] = values.timestamp_of(body, 342)

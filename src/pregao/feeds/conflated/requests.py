@@ -11,9 +11,9 @@ from enum import Enum
 from typing import Any, Final
 
 from pregao.codecs.fix import Entry, FixMessage
-from pregao.feeds.conflated.entries import number_of, text_of
 from pregao.feeds.conflated.history import TradeHistory
 from pregao.feeds.conflated.settings import ClientSettings, Filter
+from pregao.feeds.fix_values import number_of, text_of
 from pregao.feeds.session_port import (
     HistoryFilled,
     InstrumentsListed,

@@ -5,6 +5,7 @@ from typing import Final, TypeVar
 
 from pregao.codecs.fix import Entry
 from pregao.codecs.fix.formats import format_timestamp
+from pregao.feeds.fix_values import days_of, number_of, scaled, text_of, timestamp_of
 from pregao.feeds.trademate.values import (
     ELECTRONIC,
     MARKET,
@@ -12,14 +13,9 @@ from pregao.feeds.trademate.values import (
     STATES,
     Fields,
     date_text,
-    days_of,
     decimal_text,
     group_of,
-    number_of,
-    scaled,
     small_of,
-    text_of,
-    timestamp_of,
 )
 from pregao.model.errors import DecodeError, Fault
 from pregao.model.events import StateChanged

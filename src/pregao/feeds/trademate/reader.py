@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from pregao.codecs.fix import Dictionary, Entry, FixMessage, Unknowns, parse_message
+from pregao.feeds import fix_values as values
 from pregao.feeds.trademate import values as v
 from pregao.feeds.trademate.definitions import bond_of
 from pregao.model.errors import DecodeError, Fault
@@ -67,7 +68,7 @@ class TrademateReader:
         if kind == b"y":
             return self._definitions(message, size, faults)
         row = blank(1)
-        row["time_ns"], row["flags"] = v.timestamp_of(message.header, 52), Flag.END_OF_EVENT
+        row["time_ns"], row["flags"] = values.timestamp_of(message.header, 52), Flag.END_OF_EVENT
         if kind == b"f":
             _status(row[0], message.body)
         else:
@@ -76,7 +77,7 @@ class TrademateReader:
 
     def _snapshot(self, message: FixMessage, faults: list[DecodeError]) -> Rows:
         """The row of the snapshot itself comes first; one of which a part cannot be read is none at all."""
-        security_id = v.number_of(message.get(48))
+        security_id = values.number_of(message.get(48))
         if security_id == NULL:
             return blank(0)
         rows = self._filled(message, faults, snapshot=True)
@@ -85,7 +86,10 @@ class TrademateReader:
         rows["flags"] |= np.uint8(Flag.NO_EVENT)
         first = blank(1)
         first["kind"], first["flags"], first["security_id"] = Kind.SNAPSHOT, Flag.NO_EVENT, security_id
-        first["time_ns"], first["size"] = v.timestamp_of(message.header, 52), v.scaled(message.body, 911, 0)
+        first["time_ns"], first["size"] = (
+            values.timestamp_of(message.header, 52),
+            values.scaled(message.body, 911, 0),
+        )
         booked = (rows["kind"] >= FIRST_ENTRY_KIND) & (rows["kind"] <= LAST_ENTRY_KIND)
         first["low"] = int((booked & (rows["side"] == 1)).sum())
         first["high"] = int((booked & (rows["side"] == 2)).sum())
@@ -106,21 +110,21 @@ class TrademateReader:
                 faults.append(DecodeError(fault, 0, f"entry {index}: {error}"))
                 if entry.get(269) not in (b"0", b"1", None):
                     continue
-                row = _suspect(v.number_of(v.text_of({**shared, **entry}, 48)))
+                row = _suspect(values.number_of(values.text_of({**shared, **entry}, 48)))
             row["index"] = index
             found.append(row)
         return np.concatenate(found) if found else blank(0)
 
     def _fill(self, row: Any, entry: Entry, *, snapshot: bool) -> None:
-        row["security_id"] = v.number_of(v.text_of(entry, 48))
-        row["stream"] = (v.text_of(entry, 1500) or v.ELECTRONIC)[0]
-        row["time_ns"] = v.moment_of(entry, 272, 273)
-        days = v.days_of(entry, 75) if 75 in entry else v.days_of(entry, 272)
+        row["security_id"] = values.number_of(values.text_of(entry, 48))
+        row["stream"] = (values.text_of(entry, 1500) or v.ELECTRONIC)[0]
+        row["time_ns"] = values.moment_of(entry, 272, 273)
+        days = values.days_of(entry, 75) if 75 in entry else values.days_of(entry, 272)
         row["trade_date"] = days if 0 < days < 1 << 16 else 0
-        action = Action.NEW if snapshot else v.number_of(v.text_of(entry, 279))
+        action = Action.NEW if snapshot else values.number_of(values.text_of(entry, 279))
         if action not in (Action.NEW, Action.CHANGE, Action.DELETE):
             raise DecodeError(Fault.FIX_UNKNOWN_VALUE, 0, f"279={entry.get(279)!r:.40}")
-        row["action"], kind = action, v.text_of(entry, 269) or b""
+        row["action"], kind = action, values.text_of(entry, 269) or b""
         filler = _FILLERS.get(kind)
         if filler is None:
             raise DecodeError(Fault.FIX_UNKNOWN_VALUE, 0, f"269={kind!r:.40}")
@@ -135,7 +139,7 @@ class TrademateReader:
         listed = message.group(146)
         rows = blank(len(listed))
         rows["kind"], rows["flags"], rows["size"] = Kind.DEFINITION, Flag.END_OF_EVENT, size
-        rows["high"] = max(0, v.number_of(message.get(393)))
+        rows["high"] = max(0, values.number_of(message.get(393)))
         rows["low"] = rows["index"] = np.arange(len(rows))  # which of the message it is
         kept = []
         for place, entry in enumerate(listed):
@@ -171,50 +175,56 @@ def _suspect(security_id: int) -> Rows:
 
 def _status(row: Any, body: Entry) -> None:
     """Of instruments only: 1.3.3 speaks of groups and has no tag for them."""
-    row["kind"], row["security_id"] = Kind.STATE, v.number_of(v.text_of(body, 48))
-    row["type"] = v.small_of(v.text_of(body, 326)) or 17  # absent: open
-    row["session"] = v.small_of(v.text_of(body, 336))
-    days, time_ns = v.days_of(body, 75), v.timestamp_of(body, 60)
+    row["kind"], row["security_id"] = Kind.STATE, values.number_of(values.text_of(body, 48))
+    row["type"] = v.small_of(values.text_of(body, 326)) or 17  # absent: open
+    row["session"] = v.small_of(values.text_of(body, 336))
+    days, time_ns = values.days_of(body, 75), values.timestamp_of(body, 60)
     row["trade_date"] = days if 0 < days < 1 << 16 else 0
     row["time_ns"] = row["time_ns"] if time_ns == NULL else time_ns
-    row["inserted_ns"] = v.timestamp_of(body, 342)
+    row["inserted_ns"] = values.timestamp_of(body, 342)
 
 
 def _prices(row: Any, entry: Entry, size: int) -> None:
-    row["price"], row["size"] = v.scaled(entry, 270, BOND_EXPONENT), v.scaled(entry, 271, size)
+    row["price"], row["size"] = values.scaled(entry, 270, BOND_EXPONENT), values.scaled(entry, 271, size)
 
 
 def _order(row: Any, entry: Entry, size: int) -> None:
     _prices(row, entry, size)
     row["kind"], row["side"] = Kind.ORDER, 1 if entry[269] == b"0" else 2
-    row["id"], position = v.number_of(v.text_of(entry, 37)), v.number_of(v.text_of(entry, 290))
+    row["id"], position = (
+        values.number_of(values.text_of(entry, 37)),
+        values.number_of(values.text_of(entry, 290)),
+    )
     if row["id"] == NULL or not 0 < position < 1 << 32:
         raise DecodeError(Fault.FIX_UNKNOWN_VALUE, 0, f"37={entry.get(37)!r:.30}, 290={entry.get(290)!r:.30}")
     row["position"], row["flags"] = position, Flag.BY_POSITION
-    row["inserted_ns"] = v.moment_of(entry, 37016, 37017)
+    row["inserted_ns"] = values.moment_of(entry, 37016, 37017)
 
 
 def _trade(row: Any, entry: Entry, size: int) -> None:
     _prices(row, entry, size)
-    letters = (v.text_of(entry, 277) or b"").split(b" ")
+    letters = (values.text_of(entry, 277) or b"").split(b" ")
     row["kind"] = Kind.BUST if row["action"] == Action.DELETE else Kind.TRADE
-    row["id"], row["session"] = v.number_of(v.text_of(entry, 1003)), v.small_of(v.text_of(entry, 336))
+    row["id"], row["session"] = (
+        values.number_of(values.text_of(entry, 1003)),
+        v.small_of(values.text_of(entry, 336)),
+    )
     row["condition"] = sum(_CONDITIONS.get(letter, 0) for letter in set(letters))
     row["detail"] = next((_SUB_TYPES[letter] for letter in letters if letter in _SUB_TYPES), 0)
-    row["type"] = v.small_of(v.text_of(entry, 274), 3) + 1 if 274 in entry else 0
-    row["high"], row["fine"] = v.scaled(entry, 1020, size), v.scaled(entry, 451, BOND_EXPONENT)
+    row["type"] = v.small_of(values.text_of(entry, 274), 3) + 1 if 274 in entry else 0
+    row["high"], row["fine"] = values.scaled(entry, 1020, size), values.scaled(entry, 451, BOND_EXPONENT)
 
 
 def _opening(row: Any, entry: Entry, size: int) -> None:
     """286=5 is theoretical."""
     _prices(row, entry, size)
     row["kind"] = Kind.THEORETICAL if entry.get(286) == b"5" else Kind.OPENING
-    row["origin"] = v.small_of(v.text_of(entry, 286)) + 1 if 286 in entry else 0
+    row["origin"] = v.small_of(values.text_of(entry, 286)) + 1 if 286 in entry else 0
 
 
 def _closing(row: Any, entry: Entry, size: int) -> None:
-    row["kind"], row["fine"] = Kind.CLOSING, v.scaled(entry, 270, BOND_EXPONENT)
-    row["origin"] = v.small_of(v.text_of(entry, 286)) + 1 if 286 in entry else 0
+    row["kind"], row["fine"] = Kind.CLOSING, values.scaled(entry, 270, BOND_EXPONENT)
+    row["origin"] = v.small_of(values.text_of(entry, 286)) + 1 if 286 in entry else 0
 
 
 def _statistic(kind: Kind) -> Callable[[Any, Entry, int], None]:
@@ -227,17 +237,20 @@ def _statistic(kind: Kind) -> Callable[[Any, Entry, int], None]:
 
 def _totals(row: Any, entry: Entry, size: int) -> None:
     """270 is money, in ten-thousandths as everywhere: with eight places a good day would not fit."""
-    row["kind"], row["other"] = Kind.TOTALS, v.scaled(entry, 271, 0)
-    row["size"], row["low"] = v.scaled(entry, 1020, size), v.scaled(entry, 270, -4)
+    row["kind"], row["other"] = Kind.TOTALS, values.scaled(entry, 271, 0)
+    row["size"], row["low"] = values.scaled(entry, 1020, size), values.scaled(entry, 270, -4)
 
 
 def _band(row: Any, entry: Entry, _: int) -> None:
-    row["kind"], row["type"] = Kind.PRICE_BAND, v.small_of(v.text_of(entry, 6939), 4)
-    row["low"], row["high"] = v.scaled(entry, 1148, BOND_EXPONENT), v.scaled(entry, 1149, BOND_EXPONENT)
+    row["kind"], row["type"] = Kind.PRICE_BAND, v.small_of(values.text_of(entry, 6939), 4)
+    row["low"], row["high"] = (
+        values.scaled(entry, 1148, BOND_EXPONENT),
+        values.scaled(entry, 1149, BOND_EXPONENT),
+    )
 
 
 def _state(row: Any, entry: Entry, _: int) -> None:
-    row["kind"], row["type"] = Kind.STATE, v.small_of(v.text_of(entry, 326)) or 17
+    row["kind"], row["type"] = Kind.STATE, v.small_of(values.text_of(entry, 326)) or 17
 
 
 _FILLERS: Final[dict[bytes, Callable[[Any, Entry, int], None]]] = {
