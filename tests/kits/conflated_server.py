@@ -62,7 +62,8 @@ class ScriptedServer:
         return self._deflater.write(parts) if parts else b""
 
     def send(self, msg_type: bytes, body: dict[int, Any]) -> None:
-        self.session.send(msg_type, body, self.now_ns)
+        if self.session.core.is_live:  # or the client has gone meanwhile
+            self.session.send(msg_type, body, self.now_ns)
 
     def update(self, security_id: int, *entries: dict[int, Any]) -> None:
         told = [{279: b"0", **instrument(security_id), **WHEN, **entry} for entry in entries]

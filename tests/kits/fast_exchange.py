@@ -49,6 +49,7 @@ class FastExchange:
         self._loop = asyncio.new_event_loop()
         thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         thread.start()
+        stack.callback(self._loop.close)
         stack.callback(thread.join, _PATIENCE_S)
         stack.callback(self._loop.call_soon_threadsafe, self._loop.stop)
         self.clock = WallClock()

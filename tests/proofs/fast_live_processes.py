@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
+from time import monotonic
 from typing import NamedTuple
 
 from pregao.captures.subscriptions import load_subscriptions
@@ -32,7 +33,8 @@ from tests.proofs.truth_follower import DifferenceError, TruthFollower
 from tests.twins.position_books import messages_of
 
 _BEAT_S = 0.05
-_AFTER_THE_END = 10  # times that nothing but repetitions comes
+_AFTER_THE_END = 20  # times that something comes after all is there
+_PATIENCE_S = 10.0  # after the end of the day: a replayer is asked, then there are snapshots
 _NUMBER = 0xFFFFFFFF
 _WHOLE_SHARE = 0.03  # of the packets, at the beginning: who counts sequences has to hear the first
 _DEPTHS = (None, 5, 1)  # of channels from 166, 196 and 226 on
@@ -216,16 +218,16 @@ class FastListener:
         for _, events in self.channels.start():
             self.report.note(events)
         pipe.send("listening")
-        left = _AFTER_THE_END
-        while left:
+        left, ended_s = _AFTER_THE_END, 0.0
+        while left and (not ended_s or monotonic() - ended_s < _PATIENCE_S):
             batch = self.channels.wait()
             self.report.packets += 0 if batch is None else batch.count
             for channel, events in self.channels.handle(batch):
                 self.report.note(events)
                 self._check(channel)
             if pipe.poll():
-                over = all(truth.is_over for truth in self.truths.values())
-                left -= batch is None or over
+                ended_s = ended_s or monotonic()
+                left -= all(truth.is_over for truth in self.truths.values())
         for channel, handler in self.channels.handlers.items():
             self.report.heals["replay"] += handler.machine.counters.healed_by_replay
             self.report.finish(handler, self.truths[channel])
