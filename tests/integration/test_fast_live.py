@@ -111,9 +111,12 @@ def test_what_both_feeds_lost_comes_from_the_replayer(tmp_path: Path) -> None:
         listener = Listener(exchange)
         with listener.market:
             listener.until_whole()
-            for _ in range(3):
+            for most in (6, 12, 18):
                 listener.losing = True
-                listener.run(40)
+                for _ in range(50):  # how much comes in a turn is a matter of time
+                    listener.run(40)
+                    if listener.packets.lost >= most:
+                        break
                 listener.losing = False
                 listener.until_whole()
                 listener.compare()
