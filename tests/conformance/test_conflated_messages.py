@@ -121,8 +121,13 @@ def test_quickfix_finds_every_message_of_a_day_valid(path: Path) -> None:
     if not path.exists():
         pytest.skip(f"B3's dictionary is not at {path}")
     dictionary = quickfix.DataDictionary(str(path))
-    for data in session_of_a_day():
+    messages = session_of_a_day()
+    for data in messages:
         message = quickfix.Message(data.decode("utf-8"), dictionary, True)
+        dictionary.validate(message)
+    assert len(messages) > 50
+    message.setField(quickfix.StringField(54, "1"))  # of no message that a server sends
+    with pytest.raises(quickfix.FIXException, match="Invalid tag number"):
         dictionary.validate(message)
 
 

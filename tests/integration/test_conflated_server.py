@@ -100,7 +100,10 @@ def test_an_identity_is_connected_once_and_the_first_lives() -> None:
         first = await TcpClient().log_on(exchange.ports[0])
         second = await TcpClient().connect(exchange.ports[0])
         await second.until_closed()
+        assert second.inflater.received == 0, "cut without a word (4.4.3)"
+        received = first.inflater.received
         await first.subscribe(exchange.security_id)
+        assert first.inflater.received > received
 
     play(use)
 
