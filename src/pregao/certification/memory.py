@@ -1,11 +1,14 @@
 """A client in the same process: it is given packets, and what it says is taken. No sockets, no clock."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from pregao.certification.desk import LEVELS, CertificationDesk
 from pregao.certification.scenario import DEPTHS
+from pregao.certification.served import CLIENT_ID, ServedExchange, client_settings
+from pregao.certification.taps import SESSION_CHANNEL
 from pregao.feeds.publishing import OutgoingPacket
+from pregao.model.channel_map import LOOPBACK
 from pregao.model.streams import Stream
 
 Line = Mapping[str, Any]
@@ -26,20 +29,33 @@ class ObeyingClient(Protocol):
     def receive(self, channel: int, stream: str, payload: bytes, now_ns: int) -> Iterable[Line]: ...
 
 
-def client_config(desk: CertificationDesk, system: str = "fast") -> dict[str, Any]:
-    """What PREGAO_CERTIFY says, without addresses."""
+def client_config(desk: CertificationDesk) -> dict[str, Any]:
+    """What PREGAO_CERTIFY says, without addresses. Where there are books by order only the other depths are
+    `derived`: the client makes them itself."""
+    derives = desk.system.derives
+    found: dict[str, Any] = {
+        "version": VERSION, "system": desk.system.name, "depths": [each.value for each in DEPTHS],
+        "levels": LEVELS, "instruments": [desk.instrument, desk.neighbour, *desk.legs],
+        "derived": [each.value for each in DEPTHS[1:]] if derives else [], "streams": _streams(desk),
+    }  # fmt: skip
+    if desk.served is not None:
+        found["session"] = client_settings(CLIENT_ID, f"{LOOPBACK}:1", desk.served.heartbeat_s)
+    return found
+
+
+def _streams(desk: CertificationDesk) -> list[dict[str, Any]]:
+    """A session is one stream of everything."""
+    if desk.served is not None:
+        return [{"channel": SESSION_CHANNEL, "depth": "mbo", "stream": "session"}]
     streams: list[dict[str, Any]] = []
     for security_id in (desk.instrument, desk.legs[0]):
-        for depth, channel in zip(DEPTHS, desk.channels(security_id), strict=True):
+        for depth, channel in zip(DEPTHS, desk.channels(security_id), strict=False):
             streams += [
                 {"channel": channel, "depth": depth.value, "stream": name} for name in STREAMS.values()
             ]
     for channel in set(desk.script_channels()) - {each["channel"] for each in streams}:
         streams += [{"channel": channel, "depth": None, "stream": name} for name in STREAMS.values()]
-    return {
-        "version": VERSION, "system": system, "depths": [each.value for each in DEPTHS], "levels": LEVELS,
-        "instruments": [desk.instrument, desk.neighbour, *desk.legs], "streams": streams,
-    }  # fmt: skip
+    return streams
 
 
 class MemoryClient:
@@ -82,3 +98,25 @@ class MemoryClient:
                 self._lines.append(line)
         except Exception as error:
             self.trouble = f"died: {type(error).__name__}: {error}"
+
+
+class MemorySession(MemoryClient):
+    """A client that has a session with the server: whenever time has passed it takes in what was sent."""
+
+    def __init__(self, client: ObeyingClient, config: Mapping[str, Any], served: ServedExchange) -> None:
+        super().__init__(client, config)
+        served.on_turn = self._turn
+
+    def deliver(self, packets: Sequence[tuple[int, OutgoingPacket]]) -> None:
+        self._turn()
+
+    def _turn(self) -> None:
+        self._add(self._client.obey({"do": "settle"}))
+
+
+def memory_client(desk: CertificationDesk, make: Callable[..., ObeyingClient]) -> MemoryClient:
+    """`make` is given the configuration; of a system of sessions, a connection and a clock too."""
+    config, served = client_config(desk), desk.served
+    if served is None:
+        return MemoryClient(make(config), config)
+    return MemorySession(make(config, served.stream(), lambda: served.now_ns), config, served)

@@ -8,13 +8,15 @@ from pathlib import Path
 from pregao.certification.client import CertifyClient
 from pregao.certification.comparing import ClientJudge
 from pregao.certification.desk import FAST_PACES, CertificationDesk, ScriptPaces
-from pregao.certification.memory import MemoryClient, client_config
-from pregao.certification.process import ProcessClient
+from pregao.certification.memory import client_config, memory_client
+from pregao.certification.process import ProcessClient, SessionProcess
 from pregao.certification.report import LANGUAGES, Played, junit, page
 from pregao.certification.runner import BoxResult, ClientEnd, Runner, StepResult, Verdict
 from pregao.certification.scenario import Box, Section, Segment
 from pregao.certification.scenario_files import sections_for
 from pregao.certification.selection import chosen_steps, is_played, unjudged
+from pregao.certification.systems import script_system
+from pregao.io.clock import system_time_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,7 @@ class RunSettings:
     """`client`: a command line; None: Pregão's own, in memory."""
 
     folder: Path
+    system: str = "fast"
     segments: tuple[Segment, ...] = tuple(Segment)
     client: str | None = None
     boxes: frozenset[Box] = frozenset(Box)
@@ -46,12 +49,12 @@ def _play(
 ) -> Iterator[StepResult]:
     sections = sections_for(segment)
     chosen = chosen_steps(sections, settings.steps, settings.first)
-    desk = CertificationDesk(segment, paces=settings.paces)
+    desk = _desk(segment, settings)
     with _client(desk, segment, settings) as client:
         runner = Runner(desk, client, ClientJudge(desk))
         stopped = False
         for section in sections:
-            if stopped or not is_played(section, chosen):
+            if stopped or section.id in desk.system.not_played or not is_played(section, chosen):
                 results = _not_run(section)
             else:
                 results = runner.play(section, unjudged(section, chosen))
@@ -63,13 +66,24 @@ def _play(
             stopped = stopped or (failed and not settings.keep_going)
 
 
+def _desk(segment: Segment, settings: RunSettings) -> CertificationDesk:
+    """The clock is virtual. Sessions of programs look at theirs (52): it begins as late as it is."""
+    if settings.client is not None and script_system(settings.system).served:
+        return CertificationDesk(segment, settings.system, settings.paces, system_time_ns())
+    return CertificationDesk(segment, settings.system, settings.paces)
+
+
 @contextmanager
 def _client(desk: CertificationDesk, segment: Segment, settings: RunSettings) -> Iterator[ClientEnd]:
-    config = client_config(desk)
     if settings.client is None:
-        yield MemoryClient(CertifyClient(config), config)
+        yield memory_client(desk, CertifyClient)
         return
-    client = ProcessClient(settings.client, config, settings.folder, segment.value)
+    config, folder = client_config(desk), settings.folder
+    client = (
+        ProcessClient(settings.client, config, folder, segment.value)
+        if desk.served is None
+        else SessionProcess(settings.client, config, folder, desk.served, segment.value)
+    )
     try:
         yield client
     finally:
