@@ -6,16 +6,12 @@ for line in sys.stdin:
         print(json.dumps(seen), flush=True)
 """
 
-import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
+from pregao.certification.streams import StreamPackets, obey_session, read_config, replay_sessions
 from pregao.feeds.registry import load_decoding
 from pregao.handler.views import HandledBook
-from pregao.io.clock import system_time_ns
-from pregao.io.multicast import MulticastReceiver
 from pregao.market import (
     Definition,
     IndexValue,
@@ -30,14 +26,13 @@ from pregao.market import (
     price_text,
 )
 from pregao.market.live import Reception
-from pregao.model.errors import ConfigurationError
 from pregao.model.market import Side, TradeSubType
 from pregao.model.packets import PacketBatch, batch_of
 from pregao.model.streams import Feed, Stream, StreamId
 from pregao.recovery.events import Event
+from pregao.sessions.replay.messages import COMPLETE
 
 Line = dict[str, Any]
-ENVIRONMENT: Final = "PREGAO_CERTIFY"
 _STREAMS: Final = {
     "incremental": Stream.INCREMENTAL,
     "snapshot": Stream.SNAPSHOT,
@@ -81,22 +76,8 @@ class PushedPackets:
         """There is nothing to close."""
 
 
-def read_config(path: str | None = None) -> dict[str, Any]:
-    """What PREGAO_CERTIFY names."""
-    named = path or os.environ.get(ENVIRONMENT)
-    if not named:
-        raise ConfigurationError("names no file", key=ENVIRONMENT)
-    try:
-        found = json.loads(Path(named).read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise ConfigurationError(f"cannot be read: {error}", file=named, key=ENVIRONMENT) from error
-    if not isinstance(found, dict):
-        raise ConfigurationError("must be an object", file=named, key=ENVIRONMENT)
-    return found
-
-
 class CertifyClient:
-    """`obey` takes commands; `receive` a packet, where packets are handed over and not received."""
+    """`obey` takes commands."""
 
     def __init__(self, config: Mapping[str, Any] | None = None) -> None:
         self.config = dict(read_config() if config is None else config)
@@ -107,17 +88,24 @@ class CertifyClient:
         self._events: dict[int, int | None] = {}
         self._packets = PushedPackets(())
         self._market: Market | None = None
-        self._receivers: list[tuple[MulticastReceiver, int, str]] = []
+        self._sockets, self._sessions = StreamPackets(self.config), replay_sessions(self.config)
 
     def obey(self, command: Mapping[str, Any]) -> Iterator[Line]:
         todo = command.get("do")
-        if todo == "connect":
+        if "session" in command:
+            for found in obey_session(self._sessions, command):
+                complete = found.get("report") == COMPLETE and found["error"] is None
+                yield {"see": "replay", **found, "complete": complete}
+        elif todo == "connect":
             self._connect()
         elif todo in ("disconnect", "end"):
             self._market = None
-            self._leave()
+            self._sockets.leave()
+            if todo == "end":
+                self._sessions.close()
         elif todo == "settle":
-            yield from self._arrived()
+            for stream, payload, now_ns in self._sockets.arrived():
+                yield from self._receive(stream["channel"], stream["stream"], payload, now_ns)
             yield {"see": "settled"}
 
     def _connect(self) -> None:
@@ -125,31 +113,12 @@ class CertifyClient:
         lines = {
             StreamId(each["channel"], _STREAMS[each["stream"]], Feed.A) for each in self.config["streams"]
         }
-        self._leave()
-        self._join()
+        self._sockets.join()
         self._packets = PushedPackets(sorted(lines))
         self._market = Market(self._packets, statistics=True, system=self._system)
         self._told.clear()
 
-    def _join(self) -> None:
-        """Where streams have addresses packets are received; else somebody hands them over."""
-        interface = self.config.get("interface")
-        for each in self.config["streams"] if interface is not None else ():
-            receiver = MulticastReceiver(each["group"], each["port"], str(interface))
-            self._receivers.append((receiver, each["channel"], each["stream"]))
-
-    def _leave(self) -> None:
-        for receiver, _, _ in self._receivers:
-            receiver.close()
-        self._receivers.clear()
-
-    def _arrived(self) -> Iterator[Line]:
-        """Whatever waits in the sockets; what was sent first is not known between them."""
-        for receiver, channel, stream in self._receivers:
-            while (payload := receiver.receive(0)) is not None:
-                yield from self.receive(channel, stream, payload, system_time_ns())
-
-    def receive(self, channel: int, stream: str, payload: bytes, now_ns: int) -> Iterator[Line]:
+    def _receive(self, channel: int, stream: str, payload: bytes, now_ns: int) -> Iterator[Line]:
         if self._market is None:
             return
         yield from self._heartbeats(channel, stream, payload)

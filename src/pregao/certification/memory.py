@@ -1,6 +1,6 @@
 """A client in the same process: it is given packets, and what it says is taken. No sockets, no clock."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from pregao.certification.desk import LEVELS, CertificationDesk
@@ -23,8 +23,6 @@ class ObeyingClient(Protocol):
 
     def obey(self, command: Mapping[str, Any]) -> Iterable[Line]: ...
 
-    def receive(self, channel: int, stream: str, payload: bytes, now_ns: int) -> Iterable[Line]: ...
-
 
 def client_config(desk: CertificationDesk, system: str = "fast") -> dict[str, Any]:
     """What PREGAO_CERTIFY says, without addresses."""
@@ -36,39 +34,56 @@ def client_config(desk: CertificationDesk, system: str = "fast") -> dict[str, An
             ]
     for channel in set(desk.script_channels()) - {each["channel"] for each in streams}:
         streams += [{"channel": channel, "depth": None, "stream": name} for name in STREAMS.values()]
+    replayers = desk.history.replayers
+    sessions = {} if replayers is None else replayers.sessions()
     return {
         "version": VERSION, "system": system, "depths": [each.value for each in DEPTHS], "levels": LEVELS,
         "instruments": [desk.instrument, desk.neighbour, *desk.legs], "streams": streams,
+        "sessions": sessions,
     }  # fmt: skip
 
 
 class MemoryClient:
-    """A `ClientEnd`. Both feeds carry the same packets: it gets one of each."""
+    """A `ClientEnd`: `make` gives a client of a configuration. Both feeds carry the same packets: it gets one
+    of each."""
 
-    def __init__(self, client: ObeyingClient, config: Mapping[str, Any]) -> None:
-        self._client = client
-        self._channels = {each["channel"] for each in config["streams"]}
+    can_ask = True
+
+    def __init__(self, make: Callable[[dict[str, Any]], ObeyingClient], desk: CertificationDesk) -> None:
+        config = client_config(desk)
+        self._streams = {(each["channel"], each["stream"]): each for each in config["streams"]}
+        self._packets: list[tuple[Mapping[str, Any], bytes, int]] = []
         self._connected = False
         self._lines: list[Line] = []
         self.trouble: str | None = None
+        dial = {} if desk.history.replayers is None else {"dial": desk.history.replayers.dial}
+        self._client = make({**config, "packets": self._take_packets, **dial})
 
     def tell(self, command: Mapping[str, Any]) -> None:
-        if command["do"] in ("connect", "disconnect"):
+        if command["do"] in ("connect", "disconnect") and "session" not in command:
             self._connected = command["do"] == "connect"
+            self._packets.clear()
         self._add(self._client.obey(command))
 
     def deliver(self, packets: Sequence[tuple[int, OutgoingPacket]]) -> None:
         if not self._connected:
             return
         for channel, packet in packets:
-            if channel in self._channels:
-                stream = STREAMS[packet.stream]
-                self._add(self._client.receive(channel, stream, packet.payload, packet.sending_ns))
+            stream = self._streams.get((channel, STREAMS[packet.stream]))
+            if stream is not None:
+                self._packets.append((stream, packet.payload, packet.sending_ns))
+
+    def is_heard(self) -> bool:
+        return True
 
     def settle(self) -> Sequence[Line]:
         self._add(self._client.obey({"do": "settle"}))
         lines, self._lines = self._lines, []
         return lines
+
+    def _take_packets(self) -> Sequence[tuple[Mapping[str, Any], bytes, int]]:
+        packets, self._packets = self._packets, []
+        return packets
 
     def _add(self, lines: Iterable[Line]) -> None:
         """Whatever a client raises is its death: it is told nothing more."""
