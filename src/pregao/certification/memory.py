@@ -5,7 +5,10 @@ from typing import Any, Final, Protocol
 
 from pregao.certification.desk import LEVELS, CertificationDesk
 from pregao.certification.scenario import DEPTHS
+from pregao.certification.served import CLIENT_ID, ServedExchange, client_settings
+from pregao.certification.taps import SESSION_CHANNEL
 from pregao.feeds.publishing import OutgoingPacket
+from pregao.model.channel_map import LOOPBACK
 from pregao.model.streams import Stream
 
 Line = Mapping[str, Any]
@@ -24,23 +27,34 @@ class ObeyingClient(Protocol):
     def obey(self, command: Mapping[str, Any]) -> Iterable[Line]: ...
 
 
-def client_config(desk: CertificationDesk, system: str = "fast") -> dict[str, Any]:
-    """What PREGAO_CERTIFY says, without addresses."""
+def client_config(desk: CertificationDesk) -> dict[str, Any]:
+    """What PREGAO_CERTIFY says, without addresses. Where there are books by order only the other depths are
+    `derived`: the client makes them itself."""
+    derives = desk.system.derives
+    found: dict[str, Any] = {
+        "version": VERSION, "system": desk.system.name, "depths": [each.value for each in DEPTHS],
+        "levels": LEVELS, "instruments": [desk.instrument, desk.neighbour, *desk.legs],
+        "derived": [each.value for each in DEPTHS[1:]] if derives else [], "streams": _streams(desk),
+    }  # fmt: skip
+    found["sessions"] = {} if desk.history.replayers is None else desk.history.replayers.sessions()
+    if desk.served is not None:
+        found["session"] = client_settings(CLIENT_ID, f"{LOOPBACK}:1", desk.served.heartbeat_s)
+    return found
+
+
+def _streams(desk: CertificationDesk) -> list[dict[str, Any]]:
+    """A session is one stream of everything."""
+    if desk.served is not None:
+        return [{"channel": SESSION_CHANNEL, "depth": "mbo", "stream": "session"}]
     streams: list[dict[str, Any]] = []
     for security_id in (desk.instrument, desk.legs[0]):
-        for depth, channel in zip(DEPTHS, desk.channels(security_id), strict=True):
+        for depth, channel in zip(DEPTHS, desk.channels(security_id), strict=False):
             streams += [
                 {"channel": channel, "depth": depth.value, "stream": name} for name in STREAMS.values()
             ]
     for channel in set(desk.script_channels()) - {each["channel"] for each in streams}:
         streams += [{"channel": channel, "depth": None, "stream": name} for name in STREAMS.values()]
-    replayers = desk.history.replayers
-    sessions = {} if replayers is None else replayers.sessions()
-    return {
-        "version": VERSION, "system": system, "depths": [each.value for each in DEPTHS], "levels": LEVELS,
-        "instruments": [desk.instrument, desk.neighbour, *desk.legs], "streams": streams,
-        "sessions": sessions,
-    }  # fmt: skip
+    return streams
 
 
 class MemoryClient:
@@ -97,3 +111,24 @@ class MemoryClient:
                 self._lines.append(line)
         except Exception as error:
             self.trouble = f"died: {type(error).__name__}: {error}"
+
+
+class MemorySession(MemoryClient):
+    """A client that has a session with the server: whenever time has passed it takes in what was sent."""
+
+    def __init__(
+        self, make: Callable[..., ObeyingClient], desk: CertificationDesk, served: ServedExchange
+    ) -> None:
+        super().__init__(lambda config: make(config, served.stream(), lambda: served.now_ns), desk)
+        served.on_turn = self._turn
+
+    def deliver(self, packets: Sequence[tuple[int, OutgoingPacket]]) -> None:
+        self._turn()
+
+    def _turn(self) -> None:
+        self._add(self._client.obey({"do": "settle"}))
+
+
+def memory_client(desk: CertificationDesk, make: Callable[..., ObeyingClient]) -> MemoryClient:
+    """`make` is given the configuration; of a system of sessions, a connection and a clock too."""
+    return MemoryClient(make, desk) if desk.served is None else MemorySession(make, desk, desk.served)

@@ -1,4 +1,5 @@
-"""Any program as client: commands and what it sees as lines of JSON, packets by multicast on loopback.
+"""Any program as client: commands and what it sees as lines of JSON; packets by multicast on loopback,
+sessions over TCP.
 
 A program that does not answer the first command reads none: it is started to connect and stopped to
 disconnect, and has settled when it says nothing more.
@@ -12,11 +13,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from pregao.certification.memory import MOST_LINES, STREAMS
+from pregao.certification.served import ServedExchange
 from pregao.certification.streams import ENVIRONMENT
 from pregao.feeds.publishing import OutgoingPacket
 from pregao.io.clock import pause
 from pregao.io.line_process import LineProcess, LineProcessError, SilentProcessError
 from pregao.io.multicast import MulticastSender
+from pregao.io.tcp_polled import PolledServer
 from pregao.model.channel_map import LOOPBACK, default_channels
 from pregao.model.streams import Feed, Stream
 
@@ -24,6 +27,10 @@ Line = Mapping[str, Any]
 _AT_ONCE: Final = 32  # packets until the client is asked whether it has them: buffers of sockets are small
 FIRST_ANSWER_S: Final = 30.0
 SILENCE_S: Final = 60.0
+_APART_NS: Final = 100_000_000
+_TURN_NS: Final = 1_000_000_000
+_GRACE_S: Final = 0.005  # for a program to send what it has to
+_MOST_TURNS: Final = 10_000
 _QUIET_S: Final = 0.5  # of one that reads no commands: then it has settled
 _UNDRIVEN_PAUSE_S: Final = 0.02  # after so many packets
 _GARBAGE: Final = 80  # of a line that is no object, so much is shown
@@ -39,6 +46,8 @@ def _own_group(stream: Stream) -> str:
 def with_addresses(config: Mapping[str, Any], replayers: Mapping[str, tuple[str, int]]) -> dict[str, Any]:
     """The same configuration, each stream with the group and port that it is sent to, each session with the
     host and port where it is served."""
+    if "session" in config:
+        return dict(config)
     channels = {each["channel"] for each in config["streams"]}
     places = {
         (entry.id.channel, STREAMS[entry.id.stream]): (_own_group(entry.id.stream), entry.port)
@@ -66,7 +75,9 @@ class SentStreams:
         self.file = folder / f"{name}.json"
         self.file.write_text(json.dumps(addressed, indent=1), "utf-8")
         self._places = {
-            (each["channel"], each["stream"]): (each["group"], each["port"]) for each in addressed["streams"]
+            (each["channel"], each["stream"]): (each["group"], each["port"])
+            for each in addressed["streams"]
+            if "group" in each
         }
         self._sender = MulticastSender(LOOPBACK)
         self.close = self._sender.close
@@ -127,9 +138,13 @@ class ProcessClient:
             self._synchronise()
 
     def deliver(self, packets: Sequence[tuple[int, OutgoingPacket]]) -> None:
-        sent = 0
-        for channel, packet in packets:
-            if self._connected and self.trouble is None and self._streams.send(channel, packet):
+        sent, since_ns = 0, 0
+        for channel, packet in packets if self._connected else ():
+            if sent and packet.sending_ns - since_ns > _APART_NS:
+                self._make_room()  # what is apart in time is not read at once, in whatever order
+                sent = 0
+            if self.trouble is None and self._streams.send(channel, packet):
+                since_ns = packet.sending_ns
                 sent += 1
                 if sent % _AT_ONCE == 0:
                     self._make_room()
@@ -216,3 +231,50 @@ class ProcessClient:
         else:
             self._lines.append(found)
         return False
+
+
+class SessionProcess(ProcessClient):
+    """A program that comes to the server of the exchange over TCP, and asks."""
+
+    def __init__(
+        self,
+        command: str,
+        config: Mapping[str, Any],
+        folder: Path,
+        served: ServedExchange,
+        name: str = "client",
+    ) -> None:
+        self._served, self._turned_ns = served, served.now_ns
+        self._server = PolledServer(lambda _: served.accept(), lambda: served.now_ns)
+        port = self._server.start(LOOPBACK)
+        session = {**config["session"], "primary": f"{LOOPBACK}:{port}"}
+        super().__init__(command, {**config, "session": session}, folder, name)
+        served.on_turn = self._turn
+
+    def deliver(self, packets: Sequence[tuple[int, OutgoingPacket]]) -> None:
+        self._synchronise()
+
+    def _turn(self) -> None:
+        """Time has passed. The program is asked where there is something for it, and before it seems dead."""
+        moved = self._server.turn()
+        if self._connected and (moved or self._served.now_ns - self._turned_ns >= _TURN_NS):
+            self._synchronise()
+
+    def _synchronise(self) -> None:
+        """Until neither side has sent anything for a while."""
+        self._turned_ns = self._served.now_ns
+        quiet = 0
+        for _ in range(_MOST_TURNS):
+            super()._synchronise()
+            if self.trouble is not None:
+                return
+            moved = self._server.turn(_GRACE_S if self._connected else 0.0)
+            self._served.work()
+            quiet = 0 if moved or self._server.turn() else quiet + 1
+            if quiet >= 2:
+                return
+
+    def close(self) -> None:
+        super().close()
+        self._served.on_turn = None
+        self._server.close()

@@ -9,15 +9,18 @@ from pregao.certification.by_hand import Console, HandClient, HandStopped, judge
 from pregao.certification.client import CertifyClient
 from pregao.certification.comparing import ClientJudge
 from pregao.certification.desk import FAST_PACES, CertificationDesk, ScriptPaces
-from pregao.certification.memory import MemoryClient, client_config
+from pregao.certification.memory import client_config, memory_client
 from pregao.certification.outcome import is_unbroken
-from pregao.certification.process import ProcessClient
+from pregao.certification.process import ProcessClient, SessionProcess
 from pregao.certification.report import LANGUAGES, Played, junit, page
 from pregao.certification.runner import BoxResult, ClientEnd, Runner, StepResult, Verdict
 from pregao.certification.saved import SavedSteps
 from pregao.certification.scenario import Box, Section, Segment, Step
 from pregao.certification.scenario_files import sections_for
 from pregao.certification.selection import chosen_steps, unjudged
+from pregao.certification.systems import script_system
+from pregao.io.clock import system_time_ns
+from pregao.model.errors import ConfigurationError
 from pregao.simulator.live.replayer_host import ReplayerHost
 
 OnStep = Callable[[Segment, StepResult], None]
@@ -29,6 +32,7 @@ class RunSettings:
     passed in that folder is not played again."""
 
     folder: Path
+    system: str = "fast"
     segments: tuple[Segment, ...] = tuple(Segment)
     client: str | None = None
     boxes: frozenset[Box] = frozenset(Box)
@@ -90,6 +94,13 @@ def _result(section: Section, step: Step, known: Mapping[str, StepResult]) -> St
     return StepResult(step, section, tuple(BoxResult(box, Verdict.NOT_RUN) for box in step.boxes))
 
 
+def _excused(section: Section) -> Iterator[tuple[str, StepResult]]:
+    """What the system has not: N/E in the form, and not missed."""
+    for step in section.steps:
+        boxes = tuple(BoxResult(box, Verdict.NOT_RUN, excused=True) for box in step.boxes)
+        yield step.id, StepResult(step, section, boxes)
+
+
 class _Segment:
     """The sections of a segment, as far as they are wanted."""
 
@@ -98,12 +109,15 @@ class _Segment:
 
     def play(self, sections: tuple[Section, ...], left: frozenset[str], known: dict[str, StepResult]) -> bool:
         """Adds what it finds to `known`; whether somebody stopped it."""
-        desk = CertificationDesk(self._segment, paces=self._settings.paces)
+        desk = _desk(self._segment, self._settings)
         with _client(desk, self._segment, self._settings) as client:
             runner = Runner(desk, client, None if self._settings.console else ClientJudge(desk))
             if isinstance(client, HandClient):
                 client.idle = runner.idle
             for section in sections:
+                if section.id in desk.system.not_played:
+                    known.update(_excused(section))
+                    continue
                 found = {}
                 try:
                     for result in self._section(runner, section, left):
@@ -146,10 +160,17 @@ class _Segment:
         return done
 
 
+def _desk(segment: Segment, settings: RunSettings) -> CertificationDesk:
+    """The clock is virtual. Sessions of programs look at theirs (52): it begins as late as it is."""
+    if settings.client is not None and script_system(settings.system).served:
+        return CertificationDesk(segment, settings.system, settings.paces, system_time_ns())
+    return CertificationDesk(segment, settings.system, settings.paces)
+
+
 @contextmanager
 def _client(desk: CertificationDesk, segment: Segment, settings: RunSettings) -> Iterator[ClientEnd]:
     if settings.client is None and settings.console is None:
-        yield MemoryClient(CertifyClient, desk)
+        yield memory_client(desk, CertifyClient)
         return
     with ExitStack() as stack:
         replayers = desk.history.replayers
@@ -159,7 +180,11 @@ def _client(desk: CertificationDesk, segment: Segment, settings: RunSettings) ->
         config, folder, name = client_config(desk), settings.folder, segment.value
         client: HandClient | ProcessClient
         if settings.console is not None:
+            if desk.served is not None:
+                raise ConfigurationError("only systems of multicast are judged by hand", key="system")
             client = HandClient(config, folder, name, addresses, settings.console)
+        elif desk.served is not None:
+            client = SessionProcess(settings.client or "", config, folder, desk.served, name)
         else:
             client = ProcessClient(settings.client or "", config, folder, name, addresses)
         stack.callback(client.close)

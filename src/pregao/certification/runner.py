@@ -10,11 +10,13 @@ from enum import Enum
 from typing import Any, Final, Protocol
 
 from pregao.certification import scenario as s
-from pregao.certification.desk import MILLISECOND_NS, WHOLE_LOOP_NS, BookRows, CertificationDesk
+from pregao.certification.derived import DerivedTruth, WireBooks
+from pregao.certification.desk import BookRows, CertificationDesk
 from pregao.certification.judging import StepTruth
 from pregao.certification.replay_play import ReplayPlay
 from pregao.certification.taps import Seen, Tap, TappedMessage
 from pregao.feeds.publishing import OutgoingPacket
+from pregao.model.streams import Stream
 
 Line = Mapping[str, Any]
 _MOST_LOOPS: Final = 40  # while a client starts
@@ -96,11 +98,11 @@ class Runner:
     """Without a client the exchange alone is judged: every step must be valid."""
 
     def __init__(
-        self, desk: CertificationDesk, client: ClientEnd | None = None, judge: Judge | None = None,
-        system: str = "fast",
-    ) -> None:  # fmt: skip
+        self, desk: CertificationDesk, client: ClientEnd | None = None, judge: Judge | None = None
+    ) -> None:
         self.desk, self.client, self.judge = desk, client, judge
-        self._tap = Tap(system)
+        self._tap = Tap(desk.system.name)
+        self._wire = WireBooks() if desk.system.derives else None
         self._messages: list[TappedMessage] = []
         self._channels = frozenset(desk.script_channels())
         self._looks: bool | None = None  # at definitions; None: at nothing, while it prepares
@@ -144,6 +146,7 @@ class Runner:
         self.desk.about = self.desk.instrument
         for command in section.preparation:
             self.desk.do(command)
+        self.desk.pass_tick()
         self.desk.take_written()
         self._pump()
         lines = self.client.settle() if self.client is not None else ()
@@ -161,7 +164,9 @@ class Runner:
         self._looks = any(isinstance(each, s.MessageDemand) and each.kind == "y" for each in demands)
         for action in step.actions:
             self._act(action)
+        self.desk.pass_tick()
         self._pump()
+        wire_faults = () if self._wire is None else tuple(self._wire.take_faults())
         if self.client is not None:
             lines += self.client.settle()
         self._replays.collect()
@@ -173,7 +178,8 @@ class Runner:
         boxes = []
         for box in step.boxes:
             allowed = [demand for other in others for demand in other.demands.get(box, ())]
-            boxes.append(self._judge(step, box, books[box], allowed, lines))
+            faults = tuple(self._truth(step, box, books[box], allowed, wire_faults).faults())
+            boxes.append(self._judge(step, box, faults, lines))
         after = {box: self.desk.book(self.desk.about, box) for box in step.boxes}
         kept = {box: (books[box].get(self.desk.about, BookRows()), after[box]) for box in step.boxes}
         return StepResult(
@@ -181,15 +187,20 @@ class Runner:
             kept, self._replays.lines(),
         )  # fmt: skip
 
-    def _judge(
+    def _truth(
         self, step: s.Step, box: s.Box, books: Mapping[int, BookRows], allowed: Sequence[s.Demand],
-        lines: Sequence[Line],
-    ) -> BoxResult:  # fmt: skip
-        channels = dict(zip(s.DEPTHS, self.desk.channels(self.desk.about), strict=True))
-        seen = Seen(self._messages, channels, box)
-        truth = StepTruth(self.desk, box, seen, books, step.demands[box], allowed)
+        wire_faults: Sequence[str],
+    ) -> StepTruth:  # fmt: skip
+        channels = self.desk.channels(self.desk.about)
+        of_depths = dict(zip(s.DEPTHS, channels if len(channels) > 1 else 3 * channels, strict=True))
+        seen, demands = Seen(self._messages, of_depths, box), step.demands[box]
+        if self._wire is None:
+            return StepTruth(self.desk, box, seen, books, demands, allowed)
+        return DerivedTruth(self.desk, box, seen, books, demands, allowed, self._wire, wire_faults)
+
+    def _judge(self, step: s.Step, box: s.Box, faults: tuple[str, ...], lines: Sequence[Line]) -> BoxResult:
         replay = self._replays.judge(self._tap, self._messages)
-        faults = (*truth.faults(), *(() if replay is None else replay.faults(step.demands[box])))
+        faults += () if replay is None else tuple(replay.faults(step.demands[box]))
         if faults:
             return BoxResult(box, Verdict.INVALID, faults)
         if self.client is not None and self.client.trouble is not None:
@@ -213,12 +224,11 @@ class Runner:
     def _client_acts(self, words: Sequence[str]) -> None:
         verb = words[0]
         if verb in ("connect", "join"):
+            self.desk.pass_tick()
             self._pump()
             self._tell({"do": "connect"})
             self._await_client()
-            # A heartbeat says where the stream is; a loop that begins after it has the books.
-            heard_ns = self.desk.paces.heartbeat_ns + WHOLE_LOOP_NS
-            self.desk.advance(heard_ns if verb == "connect" else MILLISECOND_NS)
+            self.desk.join(waits=verb == "connect")
         elif verb == "disconnect":
             self._pump()
             self._tell({"do": "disconnect"})
@@ -245,9 +255,21 @@ class Runner:
         packets = [(channel, packet) for channel, packet in self.desk.take() if channel in self._channels]
         packets.sort(key=lambda each: each[1].sending_ns)  # as they leave, channels side by side
         if self._looks is not None:
-            self._messages += self._tap.read(packets, definitions=self._looks)
+            self._take(self._tap.read(packets, definitions=self._looks))
+        elif self._wire is not None:  # which follows all that happens to books
+            self._take(self._tap.read((each for each in packets if _is_incremental(each)), definitions=False))
         if self.client is not None:
             self.client.deliver(packets)
+
+    def _take(self, messages: Iterable[TappedMessage]) -> None:
+        found = list(messages)
+        self._messages += found
+        if self._wire is not None:
+            self._wire.take(found)
+
+
+def _is_incremental(sent: tuple[int, OutgoingPacket]) -> bool:
+    return sent[1].stream is Stream.INCREMENTAL
 
 
 def _is_with(step: s.Step) -> bool:

@@ -57,13 +57,17 @@ class StreamPackets:
         self._receivers.clear()
 
     def arrived(self) -> Iterator[tuple[Mapping[str, Any], bytes, int]]:
-        """Stream, payload and time of whatever waits in the sockets; what was sent first is not known between
-        them."""
+        """Stream, payload and time of whatever waits in the sockets, a packet of each in turn: streams run
+        side by side, and which was sent first is not known between them."""
         if "packets" in self._config:
             yield from self._config["packets"]()
-        for receiver, stream in self._receivers:
-            while (payload := receiver.receive(0)) is not None:
-                yield stream, payload, system_time_ns()
+        ready = self._receivers
+        while ready:
+            found = [(each, each[0].receive(0)) for each in ready]
+            for (_, stream), payload in found:
+                if payload is not None:
+                    yield stream, payload, system_time_ns()
+            ready = [each for each, payload in found if payload is not None]
 
 
 def replay_sessions(config: Mapping[str, Any]) -> ReplaySessions:

@@ -43,7 +43,9 @@ def add_command(commands: Any) -> None:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--system", choices=["fast"], default="fast", help="default: fast")
+    parser.add_argument(
+        "--system", choices=["fast", "binary", "conflated"], default="fast", help="default: fast"
+    )
     parser.add_argument("--segment", choices=["equities", "derivatives"], help="default: both")
     parser.add_argument("--depth", choices=["mbo", "mbp", "tob"], help="default: all three")
     judged = parser.add_mutually_exclusive_group()
@@ -68,6 +70,7 @@ def run(args: argparse.Namespace) -> int:
 
     settings = RunSettings(
         folder=Path(args.out or args.resume or "certification"),
+        system=args.system,
         segments=tuple(Segment) if args.segment is None else (Segment(args.segment),),
         client=args.client,
         boxes=frozenset(Box) if args.depth is None else frozenset([Box(args.depth)]),

@@ -10,6 +10,7 @@ heartbeat_s = 30              # 108 (4.4.1)
 retry_s = 30                  # until the primary is tried again (4.1)
 totals = true                 # market totals (7.7)
 history = "missed"            # or "day": all trades of the day; "none"
+heartbeats = false            # whether those of the server are told
 
 [[filter]]                    # what to subscribe to; none: everything (559=4)
 security_type = "CS"          # 167
@@ -32,7 +33,7 @@ MOST_FILTERS: Final = 100
 HISTORIES: Final = ("missed", "day", "none")
 _KEYS: Final = frozenset({
     "system", "name", "sender", "target", "primary", "standbys", "heartbeat_s", "retry_s", "connect_s",
-    "answer_s", "totals", "history", "filter",
+    "answer_s", "totals", "history", "heartbeats", "filter",
 })  # fmt: skip
 _FILTER_KEYS: Final = frozenset({"security_type", "product", "cfi_code", "groups"})
 
@@ -88,12 +89,15 @@ def settings_of(told: Mapping[str, Any], file: str = "") -> ClientSettings:
     history, totals = told.get("history", "missed"), told.get("totals", True)
     if history not in HISTORIES:
         raise ConfigurationError(f"one of {', '.join(HISTORIES)}", file=file, key="history")
-    if not isinstance(totals, bool):
-        raise ConfigurationError("true or false", file=file, key="totals")
+    heartbeats = told.get("heartbeats", False)
+    for key, value in (("totals", totals), ("heartbeats", heartbeats)):
+        if not isinstance(value, bool):
+            raise ConfigurationError("true or false", file=file, key=key)
     heartbeat_s = _seconds(told, "heartbeat_s", 30, file)
     session = SessionSettings(
-        sender=sender, target=target, heartbeat_s=heartbeat_s, reset_on_logon=True, strict=False
-    )
+        sender=sender, target=target, heartbeat_s=heartbeat_s, reset_on_logon=True, strict=False,
+        tells_heartbeats=heartbeats,
+    )  # fmt: skip
     return ClientSettings(
         session, endpoints, name=str(told.get("name", sender)),
         retry_ns=_seconds(told, "retry_s", 30, file) * SECOND,
