@@ -6,13 +6,11 @@ for line in sys.stdin:
         print(json.dumps(seen), flush=True)
 """
 
-import json
-import os
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, Final
 
-from pregao.certification.client_sources import STREAMS, PushedPackets, Receivers, WatchedSession
+from pregao.certification.client_sources import STREAMS, PushedPackets, WatchedSession
+from pregao.certification.streams import StreamPackets, obey_session, read_config, replay_sessions
 from pregao.certification.taps import SESSION_CHANNEL
 from pregao.feeds.registry import load_decoding, load_tagger
 from pregao.handler.views import HandledBook
@@ -31,32 +29,17 @@ from pregao.market import (
     price_text,
 )
 from pregao.market.sessions import ByteStream
-from pregao.model.errors import ConfigurationError
 from pregao.model.market import Side, TradeSubType
 from pregao.model.streams import Feed, StreamId
+from pregao.sessions.replay.messages import COMPLETE
 
 Line = dict[str, Any]
-ENVIRONMENT: Final = "PREGAO_CERTIFY"
 _BUY_BACK: Final = 8
 
 
-def read_config(path: str | None = None) -> dict[str, Any]:
-    """What PREGAO_CERTIFY names."""
-    named = path or os.environ.get(ENVIRONMENT)
-    if not named:
-        raise ConfigurationError("names no file", key=ENVIRONMENT)
-    try:
-        found = json.loads(Path(named).read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise ConfigurationError(f"cannot be read: {error}", file=named, key=ENVIRONMENT) from error
-    if not isinstance(found, dict):
-        raise ConfigurationError("must be an object", file=named, key=ENVIRONMENT)
-    return found
-
-
 class CertifyClient:
-    """`obey` takes commands; `receive` a packet, where packets are handed over and not received. A session is
-    over TCP, or over the `stream` and `clock` that it is given."""
+    """`obey` takes commands. A session with the exchange is over TCP, or over the `stream` and `clock` that
+    it is given."""
 
     def __init__(
         self, config: Mapping[str, Any] | None = None, stream: ByteStream | None = None,
@@ -72,20 +55,26 @@ class CertifyClient:
         self._events: dict[int, int | None] = {}
         self._packets = PushedPackets(())
         self._market: Market | None = None
-        self._receivers = Receivers(self.config)
+        self._receivers, self._replays = StreamPackets(self.config), replay_sessions(self.config)
         self._session: WatchedSession | None = None
         self._stream, self._clock = stream, clock
 
     def obey(self, command: Mapping[str, Any]) -> Iterator[Line]:
         todo = command.get("do")
-        if todo == "connect":
+        if "session" in command:
+            for found in obey_session(self._replays, command):
+                complete = found.get("report") == COMPLETE and found["error"] is None
+                yield {"see": "replay", **found, "complete": complete}
+        elif todo == "connect":
             self._leave()
             self._connect()
         elif todo in ("disconnect", "end"):
             self._leave()
+            if todo == "end":
+                self._replays.close()
         elif todo == "settle":
-            for channel, stream, payload, now_ns in self._receivers.waiting():
-                yield from self.receive(channel, stream, payload, now_ns)
+            for stream, payload, now_ns in self._receivers.arrived():
+                yield from self._receive(stream["channel"], stream["stream"], payload, now_ns)
             yield from self._of_session()
             yield {"see": "settled"}
 
@@ -125,7 +114,7 @@ class CertifyClient:
             if not session.has_taken:
                 return
 
-    def receive(self, channel: int, stream: str, payload: bytes, now_ns: int) -> Iterator[Line]:
+    def _receive(self, channel: int, stream: str, payload: bytes, now_ns: int) -> Iterator[Line]:
         if self._market is None:
             return
         yield from self._heartbeats(channel, stream, payload)

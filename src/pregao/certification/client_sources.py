@@ -1,13 +1,11 @@
 """Where Pregão's own client has its market from: packets that it is handed or receives, or a session."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from pregao.feeds.port import SessionSystem
 from pregao.feeds.registry import load_session_system
 from pregao.feeds.session_port import ClientSystem, HeartbeatReceived, InstrumentsListed, SessionEvent
-from pregao.io.clock import system_time_ns
-from pregao.io.multicast import MulticastReceiver
 from pregao.market.live import Reception
 from pregao.market.sessions import ByteStream, SessionPackets
 from pregao.model.errors import ConfigurationError
@@ -55,37 +53,6 @@ class PushedPackets:
 
     def close(self) -> None:
         """There is nothing to close."""
-
-
-class Receivers:
-    """Sockets of streams that have addresses; none where somebody hands the packets over."""
-
-    def __init__(self, config: Mapping[str, Any]) -> None:
-        self._config = config
-        self._open: list[tuple[MulticastReceiver, int, str]] = []
-
-    def join(self) -> None:
-        self.leave()
-        interface = self._config.get("interface")
-        for each in self._config["streams"] if interface is not None else ():
-            receiver = MulticastReceiver(each["group"], each["port"], str(interface))
-            self._open.append((receiver, each["channel"], each["stream"]))
-
-    def leave(self) -> None:
-        for receiver, _, _ in self._open:
-            receiver.close()
-        self._open.clear()
-
-    def waiting(self) -> Iterator[tuple[int, str, bytes, int]]:
-        """Whatever is in the sockets, a packet of each in turn: streams run side by side, and which was sent
-        first is not known between them."""
-        ready = self._open
-        while ready:
-            found = [(each, each[0].receive(0)) for each in ready]
-            for (_, channel, stream), payload in found:
-                if payload is not None:
-                    yield channel, stream, payload, system_time_ns()
-            ready = [each for each, payload in found if payload is not None]
 
 
 class WatchedSession(SessionPackets):

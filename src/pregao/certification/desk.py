@@ -6,6 +6,8 @@ from functools import cache
 from importlib import resources
 from typing import Any, Final, NamedTuple
 
+from pregao.certification.history import DAY_NS, DeskHistory, earlier_dates
+from pregao.certification.replaying import SETTINGS
 from pregao.certification.scenario import Box, DeskCommand, PriceKind, ScriptPrice, Segment
 from pregao.certification.served import ServedExchange
 from pregao.certification.systems import script_system
@@ -27,7 +29,7 @@ from pregao.simulator.live.settings import LiveSettings
 
 SECOND_NS: Final = 1_000_000_000
 MILLISECOND_NS: Final = 1_000_000
-START_NS: Final = 1_794_916_800 * SECOND_NS  # 2026-11-17 12:00 UTC
+START_NS: Final = 1_795_089_600 * SECOND_NS  # Thursday, 2026-11-19 12:00 UTC: its week has earlier dates
 LEVELS: Final = 5
 LOOP_PAUSE_NS: Final = 500 * MILLISECOND_NS
 WHOLE_LOOP_NS: Final = 2 * LOOP_PAUSE_NS  # by then a whole loop has passed, whenever one joined
@@ -111,14 +113,16 @@ class CertificationDesk:
         loops = LoopPace(2 * MILLISECOND_NS, LOOP_PAUSE_NS)
         if self.system.served:
             loops = LoopPace(SECOND_NS, 3600 * SECOND_NS)  # nobody listens to channels
+        publishing = DEFAULT if self.system.served else system
         settings = LiveSettings(
-            system=DEFAULT if self.system.served else system, day=DayKind.CLOSED, habits=_HABITS,
+            system=publishing, day=DayKind.CLOSED, habits=_HABITS,
             lists_funds=True,
             index_interval_ns=paces.index_ns, paces=Paces(loops, loops, paces.heartbeat_ns), levels=LEVELS,
-            desks_ns=None,
+            desks_ns=None, replayers=SETTINGS,
         )  # fmt: skip
         catalogue = certification_catalogue()
-        self.market = LiveMarket(catalogue, settings, [PublishingSite.PRIMARY], now_ns)
+        self.now_ns = now_ns - earlier_dates(publishing) * DAY_NS
+        self.market = LiveMarket(catalogue, settings, [PublishingSite.PRIMARY], self.now_ns)
         self.served: ServedExchange | None = None
         if self.system.served:
             self.served = ServedExchange(system, self.market, now_ns, paces.heartbeat_ns // SECOND_NS)
@@ -128,8 +132,9 @@ class CertificationDesk:
         self.about = self.instrument  # whom orders and states are for: the strategy once there is one
         self._orders: dict[str, int] = {}
         self._written: list[str] = []
-        self._phase = Phase.CLOSE
-        self.market.start(now_ns)
+        self.history = DeskHistory(self, earlier_dates(publishing))
+        self.market.start(self.now_ns)
+        self.history.play_earlier_dates()
 
     def _fill_neighbour(self, command: DeskCommand) -> None:
         """The group's second instrument has a book that must stay; it is filled once."""
@@ -149,6 +154,7 @@ class CertificationDesk:
         while (due_ns := self._next_timeout()) <= until_ns:
             self._pass_to(max(due_ns, self.now_ns))
         self._pass_to(until_ns)
+        self.history.keep()
 
     def _next_timeout(self) -> int:
         served_ns = None if self.served is None else self.served.next_timeout()
@@ -201,7 +207,8 @@ class CertificationDesk:
             "special": self._special, "create": self._create,
             "news": self._news, "hold": self._hold, "release": self._hold, "wait": self._wait,
             "phase": lambda told: self._change_phase(told.words[0]), "session": self._session,
-            "state": lambda told: self._state(told.words[0]),
+            "state": lambda told: self._state(told.words[0]), "mark": lambda told: self.history.mark(),
+            "history": lambda told: self.history.fill(int(told.words[0])),
         }  # fmt: skip
         handler = handlers.get(command.verb)
         if handler is None:

@@ -69,7 +69,8 @@ class StepTruth:
                 yield f"{len(legs)} legs traded, not {demand.legs}"
 
     def _row(self, row: s.ScriptSize) -> tuple[int | None, int, int | None]:
-        return self.desk.price(row.price), row.size, 1 if self.box is s.Box.MBO else row.orders
+        orders = 1 if self.box in (s.Box.MBO, s.Box.STEP) else row.orders
+        return self.desk.price(row.price), row.size, orders
 
     @staticmethod
     def _rows(rows: Sequence[BookRow]) -> tuple[tuple[int | None, int, int], ...]:

@@ -26,8 +26,6 @@ class ObeyingClient(Protocol):
 
     def obey(self, command: Mapping[str, Any]) -> Iterable[Line]: ...
 
-    def receive(self, channel: int, stream: str, payload: bytes, now_ns: int) -> Iterable[Line]: ...
-
 
 def client_config(desk: CertificationDesk) -> dict[str, Any]:
     """What PREGAO_CERTIFY says, without addresses. Where there are books by order only the other depths are
@@ -38,6 +36,7 @@ def client_config(desk: CertificationDesk) -> dict[str, Any]:
         "levels": LEVELS, "instruments": [desk.instrument, desk.neighbour, *desk.legs],
         "derived": [each.value for each in DEPTHS[1:]] if derives else [], "streams": _streams(desk),
     }  # fmt: skip
+    found["sessions"] = {} if desk.history.replayers is None else desk.history.replayers.sessions()
     if desk.served is not None:
         found["session"] = client_settings(CLIENT_ID, f"{LOOPBACK}:1", desk.served.heartbeat_s)
     return found
@@ -59,32 +58,46 @@ def _streams(desk: CertificationDesk) -> list[dict[str, Any]]:
 
 
 class MemoryClient:
-    """A `ClientEnd`. Both feeds carry the same packets: it gets one of each."""
+    """A `ClientEnd`: `make` gives a client of a configuration. Both feeds carry the same packets: it gets one
+    of each."""
 
-    def __init__(self, client: ObeyingClient, config: Mapping[str, Any]) -> None:
-        self._client = client
-        self._channels = {each["channel"] for each in config["streams"]}
+    can_ask = True
+
+    def __init__(self, make: Callable[[dict[str, Any]], ObeyingClient], desk: CertificationDesk) -> None:
+        config = client_config(desk)
+        self._streams = {(each["channel"], each["stream"]): each for each in config["streams"]}
+        self._packets: list[tuple[Mapping[str, Any], bytes, int]] = []
         self._connected = False
         self._lines: list[Line] = []
         self.trouble: str | None = None
+        dial = {} if desk.history.replayers is None else {"dial": desk.history.replayers.dial}
+        self._client = make({**config, "packets": self._take_packets, **dial})
 
     def tell(self, command: Mapping[str, Any]) -> None:
-        if command["do"] in ("connect", "disconnect"):
+        if command["do"] in ("connect", "disconnect") and "session" not in command:
             self._connected = command["do"] == "connect"
+            self._packets.clear()
         self._add(self._client.obey(command))
 
     def deliver(self, packets: Sequence[tuple[int, OutgoingPacket]]) -> None:
         if not self._connected:
             return
         for channel, packet in packets:
-            if channel in self._channels:
-                stream = STREAMS[packet.stream]
-                self._add(self._client.receive(channel, stream, packet.payload, packet.sending_ns))
+            stream = self._streams.get((channel, STREAMS[packet.stream]))
+            if stream is not None:
+                self._packets.append((stream, packet.payload, packet.sending_ns))
+
+    def is_heard(self) -> bool:
+        return True
 
     def settle(self) -> Sequence[Line]:
         self._add(self._client.obey({"do": "settle"}))
         lines, self._lines = self._lines, []
         return lines
+
+    def _take_packets(self) -> Sequence[tuple[Mapping[str, Any], bytes, int]]:
+        packets, self._packets = self._packets, []
+        return packets
 
     def _add(self, lines: Iterable[Line]) -> None:
         """Whatever a client raises is its death: it is told nothing more."""
@@ -103,8 +116,10 @@ class MemoryClient:
 class MemorySession(MemoryClient):
     """A client that has a session with the server: whenever time has passed it takes in what was sent."""
 
-    def __init__(self, client: ObeyingClient, config: Mapping[str, Any], served: ServedExchange) -> None:
-        super().__init__(client, config)
+    def __init__(
+        self, make: Callable[..., ObeyingClient], desk: CertificationDesk, served: ServedExchange
+    ) -> None:
+        super().__init__(lambda config: make(config, served.stream(), lambda: served.now_ns), desk)
         served.on_turn = self._turn
 
     def deliver(self, packets: Sequence[tuple[int, OutgoingPacket]]) -> None:
@@ -116,7 +131,4 @@ class MemorySession(MemoryClient):
 
 def memory_client(desk: CertificationDesk, make: Callable[..., ObeyingClient]) -> MemoryClient:
     """`make` is given the configuration; of a system of sessions, a connection and a clock too."""
-    config, served = client_config(desk), desk.served
-    if served is None:
-        return MemoryClient(make(config), config)
-    return MemorySession(make(config, served.stream(), lambda: served.now_ns), config, served)
+    return MemoryClient(make, desk) if desk.served is None else MemorySession(make, desk, desk.served)

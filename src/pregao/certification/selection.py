@@ -34,9 +34,5 @@ def _place(played: Sequence[str], step: str, key: str) -> int:
     return played.index(step)
 
 
-def is_played(section: Section, chosen: frozenset[str]) -> bool:
-    return any(step.id in chosen for step in section.steps)
-
-
 def unjudged(section: Section, chosen: frozenset[str]) -> frozenset[str]:
     return frozenset(step.id for step in section.steps if step.id not in chosen)

@@ -28,7 +28,7 @@ class ScriptSystem:
 SYSTEMS: Final = {
     each.name: each
     for each in (
-        ScriptSystem("fast", "UMDF FIX/FAST", frozenset(("D2", "D3"))),
+        ScriptSystem("fast", "UMDF FIX/FAST"),
         ScriptSystem("binary", "Binary UMDF", frozenset(("B7", "D2", "D3")), derives=True),
         ScriptSystem(
             "conflated", "UMDF PUMA Conflated", frozenset(("D2", "D3")), derives=True, served=True,

@@ -85,6 +85,14 @@ class Tap:
                             told.text, packet.sending_ns,
                         )  # fmt: skip
 
+    def text_of(self, data: bytes, number: int) -> tuple[str, str] | None:
+        """MsgType and text of a message that a replayer gave again; None: it has another number."""
+        unit = self._decoder.decode_message(data, number)
+        if unit.damage or not unit.messages:
+            return None
+        message = unit.messages[0].message
+        return chr(self._decoder.mark_of(message.template_id)), self._decoder.fix(message)
+
 
 class Seen:
     """The messages of a step, as one depth gets them; `channels` are those of MBO, MBP and TOB."""

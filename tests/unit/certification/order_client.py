@@ -46,6 +46,8 @@ class OrderClient:
                 self.stream.close()
             yield from self.converse()
         if command["do"] == "settle":
+            for stream, payload, _ in self.config["packets"]():
+                yield from self.payload(stream["channel"], stream["stream"], payload)
             yield {"see": "settled"}
 
     # PUMA Conflated: log on, ask for the list (35=x), then for market data of it (35=V)
@@ -86,9 +88,6 @@ class OrderClient:
                 self.session.send(b"V", body, self.clock())
 
     # Messages, of either system
-
-    def receive(self, channel: int, stream: str, payload: bytes, now_ns: int) -> Any:
-        yield from self.payload(channel, stream, payload)
 
     def payload(self, channel: int, stream: str, payload: bytes) -> Any:
         flow = channel, stream
