@@ -237,6 +237,8 @@ def _renamed(fields: Mapping[str, Any]) -> dict[str, Any]:
 class ConflatedDecoding:
     """A `DecodingSystem`. Schemas are dictionaries in QuickFIX's form."""
 
+    schema_file = "b3-fix44.xml"
+
     def load_schema(self, content: bytes | None, file: str) -> Dictionary:
         return load_builtin_dictionary() if content is None else parse_dictionary(content, file)
 
