@@ -211,8 +211,9 @@ class ProcessClient:
 
     def _read_until_settled(self, timeout_s: float) -> None:
         while self.trouble is None and self._process is not None:
-            if any([self._take(line) for line in self._process.read(timeout_s)]):
-                return  # what it says after that counts too
+            settled = [self._take(line) for line in self._process.read(timeout_s)]
+            if any(settled):  # what it says after that counts too
+                return
 
     def _read_until_quiet(self) -> None:
         """Of a program that is not there: nothing."""
