@@ -70,6 +70,11 @@ class UnitPlan:
             InputFinding("OTHER", "WARNING", f"A and B end; feed C goes on as sequence {unit.versions[each]}")
             for each in unit.taken_over
         ]
+        damage += [
+            InputFinding("OTHER", "WARNING", f"A and B are back as sequence {unit.versions[each + 1]}")
+            for each in unit.taken_over
+            if each + 1 < len(unit.versions) and each + 1 not in unit.taken_over
+        ]
         damage += unknown_findings(unit, indexes)
         inputs = [UnitInput.of(indexes[number]) for number in files]
         return cls(unit, find_loops(unit), told, symbols(told), groups(told), inputs, damage)
