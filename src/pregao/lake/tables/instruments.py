@@ -4,7 +4,8 @@ from typing import Final
 
 from pregao.lake.tables import types as words
 from pregao.lake.tables.ledger import BY_INSTRUMENT, IN_STATE, with_lineage
-from pregao.lake.tables.table import Column, Table, word
+from pregao.lake.tables.messages import PRICE_KIND
+from pregao.lake.tables.table import Column, Table, exact_beside, word
 from pregao.lake.tables.types import (
     BOOL,
     CODE,
@@ -92,11 +93,11 @@ QUOTES: Final = Table(
             column
             for side in _SIDES
             for column in (
-                Column(f"{side}_price", PRICE),
-                Column(f"{side}_size", SIZE),
+                *exact_beside(Column(f"{side}_price", PRICE), Column(f"{side}_size", SIZE)),
                 Column(f"{side}_orders", INT),
             )
         ),
+        PRICE_KIND,
         *IN_STATE,
     ),
     order=BY_INSTRUMENT,
@@ -113,8 +114,7 @@ DEPTH: Final = Table(
             for side in _SIDES
             for level in range(1, DEPTH_LEVELS + 1)
             for column in (
-                Column(f"{side}_price_{level}", PRICE),
-                Column(f"{side}_size_{level}", LONG),
+                *exact_beside(Column(f"{side}_price_{level}", PRICE), Column(f"{side}_size_{level}", LONG)),
                 Column(f"{side}_orders_{level}", INT),
             )
         ),
@@ -136,8 +136,7 @@ BOOK_CHECKPOINTS: Final = Table(
         Column("applied_rpt_seq", LONG, "last rptSeq in this book"),
         word("side", words.SIDES),
         Column("order_id", LONG),
-        Column("price", PRICE),
-        Column("size", SIZE),
+        *exact_beside(Column("price", PRICE), Column("size", SIZE)),
         Column("position", LONG),
         Column("firm", CODE),
         Column("ts_inserted", NANOSECONDS),
