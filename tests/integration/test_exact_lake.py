@@ -312,6 +312,19 @@ def test_people_see_rates_as_rates(path: Path, day: Day, capsys: pytest.CaptureF
     assert f"{low:.8f}" in capsys.readouterr().out
 
 
+def test_the_page_shows_rates_as_rates(path: Path, day: Day, tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    assert main(["report", "--lake", str(path), "--out", str(out), "--symbol", "BOND1"]) == 0
+    page = out.read_text()
+    right = _figures(_trades_of(day, 1))
+    for name in ("open", "last"):
+        whole, _, places = f"{right[name]:f}".partition(".")
+        text = f"{whole}.{places.rstrip('0').ljust(2, '0')} %".replace("-", "−")
+        assert f'<td class="r">{text}</td>' in page or f">{text}<" in page, text
+    unit = _figures(_trades_of(day, 2))["last"]
+    assert f"{unit:.8f}".rstrip("0").replace("-", "−") + " %" not in page  # a price is none
+
+
 def test_a_price_that_no_column_holds_names_its_message(tmp_path: Path) -> None:
     exchange, recorder, spoilt = ToyBondExchange(5), Recorder(tmp_path / "captures"), None
     for packet in exchange.day(60):

@@ -112,7 +112,7 @@ class Underlying:
     symbol: str
 
 
-_PERCENT_KINDS: Final = (PriceKind.PERCENTAGE, PriceKind.SPREAD, PriceKind.YIELD)
+PERCENT_KINDS: Final = (PriceKind.PERCENTAGE, PriceKind.SPREAD, PriceKind.YIELD)
 
 
 def _short(value: Decimal) -> str:
@@ -136,7 +136,7 @@ class Scale(NamedTuple):
         """For people: what is a rate or a percentage says so."""
         exact = Decimal(price).scaleb(self.price_exponent)
         text = str(exact) if self.is_usual else _short(exact)
-        return f"{text} %" if self.price_kind in _PERCENT_KINDS else text
+        return f"{text} %" if self.price_kind in PERCENT_KINDS else text
 
     def size_text(self, size: int) -> str:
         return f"{size:,}" if not self.size_exponent else _short(Decimal(size).scaleb(self.size_exponent))
