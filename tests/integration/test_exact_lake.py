@@ -8,19 +8,22 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable
 
 from pregao.cli.main import main
 from pregao.lake.bars import bars as spark_bars
 from pregao.lake.build import Builder, BuildSettings
 from pregao.lake.lake import Lake
+from pregao.lake.maintenance.compact import compact
 from pregao.lake.quant.hftbacktest import levels
 from pregao.lake.runners import SparkRunner
 from pregao.lake.store.location import Location
 from pregao.lake.tables.catalogue import DATA_TABLES
 from pregao.model.streams import Stream
 from tests.integration.test_toy_lake import Line, Recorder, lines_of
-from tests.kits.lakes import SMALL_PIECES, all_tables, build
+from tests.kits.lakes import SMALL_PIECES, all_tables, build, make_days, rows_of
 from tests.toy.bonds import SCALES, ToyBondExchange
 from tests.twins import scales as twin
 
@@ -295,6 +298,27 @@ def test_the_faces_say_the_same(spark: Any, lake: Lake, path: Path) -> None:
     assert sorted(found, key=str) == right
     rows = Lake(path, spark).table("trades").select(*wanted).collect()
     assert sorted((tuple(row) for row in rows), key=str) == right
+
+
+def test_beside_a_system_without_exact_values(path: Path, day: Day, tmp_path: Path) -> None:
+    """Files of one system have the columns, those of the other do not: every reader sees one table, before
+    and after files are joined."""
+    both = tmp_path / "lake"
+    build([day.folder], both, system=NAME, slices=6)
+    build(make_days(tmp_path / "days", messages=400, seed=2), both, channels={84}, slices=2)
+    systems, joined = ["binary", "toy-bonds"], ["orders", "depth", "trades"]
+    before = {name: rows_of(Lake(both, system=systems), name) for name in joined}
+    table = DeltaTable(str(both / "orders")).to_pyarrow_table()
+    kinds = {(row["system"], row["exact_size"] is not None) for row in table.to_pylist() if row["size"]}
+    assert kinds == {("binary", False), ("toy-bonds", True)}
+    assert compact(Lake(both, system=systems), tables=joined).version is not None
+    assert {name: rows_of(Lake(both, system=systems), name) for name in joined} == before
+    written = {
+        file.partition["system"]: set(pq.read_schema(both / "orders" / file.path).names)
+        for file in Lake(both, system=systems).files("orders")
+    }
+    assert "exact_price" in written["toy-bonds"]
+    assert not {"exact_price", "price_kind"} & written["binary"]
 
 
 def test_people_see_rates_as_rates(path: Path, day: Day, capsys: pytest.CaptureFixture[str]) -> None:

@@ -112,6 +112,35 @@ class Underlying:
     symbol: str
 
 
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """What a system tells by number and text."""
+
+    type: int
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class BondTerms:
+    """What the definition of a bond tells beside the rest; words are names of those of `fixed_income`. Sizes
+    are integers of the instrument's exponent, increments as its prices."""
+
+    kind: str
+    coupon_type: str
+    lot_type: str
+    registration: str
+    coupon_fine: int | None = None  # a fraction of a year's interest, in hundred-millionths
+    coupon_date: int | None = None  # the next payment, days since 1970
+    factor_fine: int | None = None  # hedge factor of a casada, in hundred-millionths
+    rate_increment: int | None = None
+    largest_rfq: int = 0
+    largest_voice: int = 0
+    allows_fractions: bool = False
+    allows_negative: bool = False
+    attributes: tuple[Attribute, ...] = ()
+    valid_until_ns: int | None = None  # the end of its trading
+
+
 PERCENT_KINDS: Final = (PriceKind.PERCENTAGE, PriceKind.SPREAD, PriceKind.YIELD)
 
 
@@ -196,6 +225,7 @@ class Instrument:
     trade_types: tuple[TradeType, ...] = (TradeType.ELECTRONIC,)
     price_exponent: int = PRICE_EXPONENT
     size_exponent: int = 0
+    bond: BondTerms | None = None  # of bonds, as they are listed
 
     @property
     def scale(self) -> Scale:

@@ -104,7 +104,7 @@ class UnitPlan:
         ]
 
     def instruments(self, build_id: str) -> tuple[Table, Any]:
-        return INSTRUMENTS, instruments_table(self.unit, self.versions, build_id)
+        return INSTRUMENTS, instruments_table(self.unit, self.versions, build_id, exact=len(self.scales) > 0)
 
     def news(self, build_id: str, until: int = TO_LAST) -> tuple[Table, Any]:
         told = assemble(self.unit.channel, self.unit.news, self.unit.system)

@@ -100,7 +100,7 @@ def _traded(day: Day) -> list[Traded]:
             row["symbol"] or str(row["security_id"]), row["security_id"], row["channel"], row["trades"],
             row["volume"] or 0, row["amount"], row["currency"],
             bool((row["quality"] or 0) & Quality.INCOMPLETE), *(row[name] for name in figures),
-            unit=units.get(row["security_id"], ""),
+            units.get(row["security_id"], ""),
         )
         for row in rows
         if row["trades"]
