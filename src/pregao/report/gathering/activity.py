@@ -99,8 +99,8 @@ def _traded(day: Day) -> list[Traded]:
         Traded(
             row["symbol"] or str(row["security_id"]), row["security_id"], row["channel"], row["trades"],
             row["volume"] or 0, row["amount"], row["currency"],
-            bool((row["quality"] or 0) & Quality.INCOMPLETE), *(row[name] for name in figures),
-            units.get(row["security_id"], ""),
+            bool((row["quality"] or 0) & Quality.INCOMPLETE), unit=units.get(row["security_id"], ""),
+            **{name: row[name] for name in figures},
         )
         for row in rows
         if row["trades"]
