@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from pregao.io.clock import WallClock
@@ -21,11 +21,13 @@ from pregao.lake.plan.index import (
     NUMBER_BITS,
     NUMBER_MASK,
     OTHERS,
+    Array,
     FileIndex,
     StreamIndex,
     UnknownSeen,
 )
 from pregao.lake.plan.marks import Groups, Symbols, Version, assemble, groups, symbols, versions
+from pregao.lake.plan.scales import NO_SCALES, scales
 from pregao.lake.plan.slicing import TO_LAST
 from pregao.lake.plan.units import LakeUnit
 from pregao.lake.store.files import DataFile, write_file
@@ -49,6 +51,7 @@ class UnitPlan:
     groups: Groups
     inputs: list[UnitInput]
     damage: list[InputFinding]
+    scales: Array = field(default_factory=lambda: NO_SCALES)
     begins: CarriedBooks | None = None  # the books of the day before
 
     @classmethod
@@ -77,11 +80,17 @@ class UnitPlan:
         ]
         damage += unknown_findings(unit, indexes)
         inputs = [UnitInput.of(indexes[number]) for number in files]
-        return cls(unit, find_loops(unit), told, symbols(told), groups(told), inputs, damage)
+        loops, scaled = find_loops(unit), scales(told, unit.system)
+        return cls(unit, loops, told, symbols(told), groups(told), inputs, damage, scaled)
 
     @property
     def key(self) -> UnitKey:
         return self.unit.key
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """What slices share, beside symbols and loops."""
+        return (*self.groups, self.scales)
 
     @property
     def start(self) -> Start:
@@ -100,7 +109,7 @@ class UnitPlan:
         ]
 
     def instruments(self, build_id: str) -> tuple[Table, Any]:
-        return INSTRUMENTS, instruments_table(self.unit, self.versions, build_id)
+        return INSTRUMENTS, instruments_table(self.unit, self.versions, build_id, exact=len(self.scales) > 0)
 
     def news(self, build_id: str, until: int = TO_LAST) -> tuple[Table, Any]:
         told = assemble(self.unit.channel, self.unit.news, self.unit.system)

@@ -59,7 +59,7 @@ def _book(row: dict[str, Any]) -> Book:
 def depth(day: Day, of: Traded) -> DepthChart | None:
     where = [("security_id", "=", of.security_id), ("channel", "=", of.channel)]
     names = [name for levels in _LISTS.values() for name in levels]
-    books = [_book(row) for row in day.rows("depth", ["ts_sample", *names], where) if row["ts_sample"]]
+    books = [_book(row) for row in day.exact_rows("depth", ["ts_sample", *names], where) if row["ts_sample"]]
     books.sort(key=lambda row: row["ts_sample"])
     if len(books) < 2:
         return None
