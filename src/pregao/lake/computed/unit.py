@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from itertools import pairwise
+from math import ceil
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -163,8 +164,9 @@ def parts_of(
 # Computed tables of units whose rows have changed: tasks like any, run by whoever runs slices.
 
 
-# A task holds the trades of its part in memory, about 400 bytes each.
-PART_TRADES: Final = 250_000
+# A task holds the trades of its part in memory, about 400 bytes each. Every part reads all files of its unit,
+# so few and equal ones are best.
+PART_TRADES: Final = 500_000
 Files = dict[str, list[LiveFile]]
 Counted = dict[UnitKey, list[Any]]  # record batches that `Minutes` merges
 
@@ -245,5 +247,6 @@ def _bounds(location: Location, trades: Sequence[LiveFile], most: int) -> list[i
         return []
     ids = read(location, TRADES, trades, (), ["security_id"]).column(0).to_numpy()
     instruments, counts = np.unique(ids, return_counts=True)
-    shares = (np.cumsum(counts) - counts) // most
+    parts = ceil(total / most)
+    shares = (np.cumsum(counts) - counts) // ceil(total / parts)
     return [int(each) for each in instruments[1:][shares[1:] != shares[:-1]]]

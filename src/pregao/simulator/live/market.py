@@ -35,7 +35,7 @@ from pregao.model.market import State
 from pregao.model.streams import Stream
 from pregao.recovery.policy import RecoveryPolicy
 from pregao.simulator.desks import DeskBooks, LiveDesks, books_of, clearing_of
-from pregao.simulator.distribution import Distribution, Immediate
+from pregao.simulator.distribution import Distribution, Immediate, Witness
 from pregao.simulator.live.schedule import AT_ONCE, BackgroundFlow, Schedule, trade_date_at
 from pregao.simulator.live.servers import SERVER_COMMANDS, MarketServers, ServerCommand
 from pregao.simulator.live.settings import LiveSettings
@@ -234,7 +234,11 @@ class LiveMarket:
     def serve(self, servers: MarketServers) -> None:
         """From now on they are told everything."""
         self.servers = servers
-        self._distribution.witnesses.append(servers)
+        self.witness(servers)
+
+    def witness(self, witness: Witness) -> None:
+        """From now on it is told every event, before publishers are."""
+        self._distribution.witnesses.append(witness)
 
     def sent_versions(self) -> Iterator[SentVersions]:
         """The sequenceVersion of every stream, as it is now."""
