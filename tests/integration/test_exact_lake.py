@@ -262,6 +262,21 @@ def test_daily_and_bars_are_sums_of_exact_trades(lake: Lake, day: Day) -> None:
         assert all(bar["exact_volume"] >= Decimal("1000.5") for bar in by_volume[:-1])
 
 
+def test_what_differs_is_told_exactly(lake: Lake, day: Day) -> None:
+    """The toy's exchange tells averages that are none: they differ, and the finding says by what."""
+    found = lake.arrow("quality", {"finding": "STATISTIC_DIFFERS"}).to_pylist()
+    told = {(row["security_id"], row["detail"]): (row["expected"], row["found"]) for row in found}
+    assert {detail for _, detail in told} >= {"vwap", "volume"}
+    for (security_id, detail), (theirs, ours) in told.items():
+        if detail not in ("vwap", "volume"):
+            continue
+        last = [each for _, each in sorted(_told(day, "V").items()) if each[0] == security_id][-1]
+        right = _figures(_trades_of(day, security_id))
+        scale = _price if detail == "vwap" else _size
+        assert Decimal(theirs) == scale(security_id, last[2 if detail == "vwap" else 3])
+        assert Decimal(ours) == right[detail]
+
+
 def test_trades_beside_the_quotes_before_them(lake: Lake, day: Day) -> None:
     found = lake.asof(lake.trades("BOND2"), lake.arrow("quotes", {"symbol": "BOND2"})).to_pylist()
     assert any(row["exact_bid_price"] is not None for row in found)
@@ -354,7 +369,11 @@ def test_beside_a_system_without_exact_values(path: Path, day: Day, tmp_path: Pa
     build(make_days(tmp_path / "days", messages=400, seed=2), both, channels={84}, slices=2)
     systems, joined = ["binary", "toy-bonds"], ["orders", "depth", "trades"]
     before = {name: rows_of(Lake(both, system=systems), name) for name in joined}
-    table = DeltaTable(str(both / "orders")).to_pyarrow_table()
+    opened = DeltaTable(str(both / "orders"))
+    comments = {field.name: field.metadata.get("comment", "") for field in opened.schema().fields}
+    assert "eight places" in comments["exact_price"]
+    assert "what its prices are" in comments["price_kind"]
+    table = opened.to_pyarrow_table()
     kinds = {(row["system"], row["exact_size"] is not None) for row in table.to_pylist() if row["size"]}
     assert kinds == {("binary", False), ("toy-bonds", True)}
     assert compact(Lake(both, system=systems), tables=joined).version is not None
