@@ -20,6 +20,7 @@ from pregao.lake.maintenance.compact import compact
 from pregao.lake.quant.hftbacktest import levels
 from pregao.lake.runners import SparkRunner
 from pregao.lake.store.location import Location
+from pregao.lake.tables.analytics import Quality
 from pregao.lake.tables.catalogue import DATA_TABLES
 from pregao.model.streams import Stream
 from tests.integration.test_toy_lake import Line, Recorder, lines_of
@@ -70,7 +71,7 @@ def lake(path: Path) -> Lake:
 def _told(day: Day, letter: str) -> dict[int, list[int]]:
     """The numbers of such lines, by their place."""
     return {
-        number: [int(word) for word in line.split()[1:]]
+        number: [int(word) for word in line.split()[1:] if not word.isalpha()]
         for number, line in day.lines if line.startswith(f"{letter} ")
     }  # fmt: skip
 
@@ -199,20 +200,37 @@ def _rounded(value: Decimal, places: int) -> Decimal:
     return (abs(value) + unit / 2) // unit * unit * (-1 if value < 0 else 1)
 
 
-def _figures(trades: list[tuple[Decimal, Decimal]]) -> dict[str, Decimal]:
-    prices = [price for price, _ in trades]
-    volume = sum((size for _, size in trades), Decimal())
-    amount = sum((price * size for price, size in trades), Decimal())
+class Sold(NamedTuple):
+    price: Decimal
+    size: Decimal
+    is_of_book: bool
+
+    @property
+    def amount(self) -> Decimal:
+        return self.price * self.size
+
+
+def _figures(trades: list[Sold]) -> dict[str, Decimal]:
+    """Voice trades and requests for quotes are in volume and money only."""
+    booked = [each for each in trades if each.is_of_book]
+    prices = [each.price for each in booked]
+    volume, amount = sum(each.size for each in booked), sum(each.amount for each in booked)
     return {
-        "open": prices[0], "high": max(prices), "low": min(prices), "last": prices[-1], "volume": volume,
-        "amount": amount, "vwap": _rounded(amount / volume, 8),
+        "open": prices[0], "high": max(prices), "low": min(prices), "last": prices[-1],
+        "volume": sum((each.size for each in trades), Decimal()),
+        "amount": sum((each.amount for each in trades), Decimal()), "vwap": _rounded(amount / volume, 8),
     }  # fmt: skip
 
 
-def _trades_of(day: Day, security_id: int) -> list[tuple[Decimal, Decimal]]:
-    told = [each for _, each in sorted(_told(day, "T").items()) if each[0] == security_id]
-    return [(_price(security_id, price) or Decimal(), _size(security_id, size) or Decimal())
-            for _, _, _, price, size in told]  # fmt: skip
+def _trades_of(day: Day, security_id: int) -> list[Sold]:
+    found = []
+    for _, line in day.lines:
+        letter, of, *words = line.split()
+        if letter == "T" and int(of) == security_id:
+            price, size = _price(security_id, int(words[2])), _size(security_id, int(words[3]))
+            found.append(Sold(price or Decimal(), size or Decimal(), len(words) == 4))
+    assert len({each.is_of_book for each in found}) == 2
+    return found
 
 
 def test_daily_and_bars_are_sums_of_exact_trades(lake: Lake, day: Day) -> None:
@@ -244,6 +262,21 @@ def test_daily_and_bars_are_sums_of_exact_trades(lake: Lake, day: Day) -> None:
         assert all(bar["exact_volume"] >= Decimal("1000.5") for bar in by_volume[:-1])
 
 
+def test_what_differs_is_told_exactly(lake: Lake, day: Day) -> None:
+    """The toy's exchange tells averages that are none: they differ, and the finding says by what."""
+    found = lake.arrow("quality", {"finding": "STATISTIC_DIFFERS"}).to_pylist()
+    told = {(row["security_id"], row["detail"]): (row["expected"], row["found"]) for row in found}
+    assert {detail for _, detail in told} >= {"vwap", "volume"}
+    for (security_id, detail), (theirs, ours) in told.items():
+        if detail not in ("vwap", "volume"):
+            continue
+        last = [each for _, each in sorted(_told(day, "V").items()) if each[0] == security_id][-1]
+        right = _figures(_trades_of(day, security_id))
+        scale = _price if detail == "vwap" else _size
+        assert Decimal(theirs) == scale(security_id, last[2 if detail == "vwap" else 3])
+        assert Decimal(ours) == right[detail]
+
+
 def test_trades_beside_the_quotes_before_them(lake: Lake, day: Day) -> None:
     found = lake.asof(lake.trades("BOND2"), lake.arrow("quotes", {"symbol": "BOND2"})).to_pylist()
     assert any(row["exact_bid_price"] is not None for row in found)
@@ -252,8 +285,7 @@ def test_trades_beside_the_quotes_before_them(lake: Lake, day: Day) -> None:
             assert row["bid_price"] == twin.held(row["exact_bid_price"], 4)
 
 
-def test_books_go_on_with_the_next_day(day: Day, tmp_path: Path) -> None:
-    """What a day ends with is stored in eight places, and comes back in the exponents of each instrument."""
+def test_what_a_day_ends_with_is_stored_exactly(day: Day, tmp_path: Path) -> None:
     build([day.folder], tmp_path / "lake", system=NAME, slices=1)
     rows = Lake(tmp_path / "lake").arrow("book_checkpoints", {"anchor": "STORED"}).to_pylist()
     orders = {row["order_id"]: row for row in rows if row["order_id"] is not None}
@@ -266,6 +298,35 @@ def test_books_go_on_with_the_next_day(day: Day, tmp_path: Path) -> None:
     for order, (security_id, (_, price, size)) in right.items():
         _check(orders[order], "price", _price(security_id, price), 4)
         _check(orders[order], "size", _size(security_id, size), 0)
+
+
+def test_a_day_that_begins_with_the_books_of_the_one_before(tmp_path: Path) -> None:
+    """The second day has no snapshots: its books are those that were stored, in the exponents of each
+    instrument again."""
+    exchange, second, ends = ToyBondExchange(11), set[int](), 0
+    for number in range(2):
+        recorder = Recorder(tmp_path / f"day{number}")
+        exchange.sleep(number * 86_400 * 10**9)
+        for packet in exchange.day(120):
+            if number and packet.stream is Stream.SNAPSHOT:
+                continue
+            for feed in packet.feeds:
+                recorder.take(packet, feed)
+            if number and packet.stream is Stream.INCREMENTAL:
+                second |= {int(line.split()[4]) for _, line in lines_of(packet) if line.startswith("O ")}
+            ends = packet.ts_ns
+        recorder.close()
+    report = build([tmp_path / "day0", tmp_path / "day1"], tmp_path / "lake", system=NAME, slices=1)
+    assert len(report.units) == 2
+    lake, older = Lake(tmp_path / "lake"), 0
+    for security_id, orders in exchange.books.items():
+        book = lake.book(exchange.symbol(security_id), at=ends)
+        assert not book.quality & ~Quality.FROM_SNAPSHOT
+        for side, told in ((1, book.bids), (2, book.offers)):
+            shown = {Decimal(each.price or 0).scaleb(-8): Decimal(each.size).scaleb(-8) for each in told}
+            assert shown == _levels(orders, security_id, side)
+        older += len(orders.keys() - second)
+    assert older > 10  # orders of the first day that are still there
 
 
 def test_the_same_on_spark(spark: Any, day: Day, path: Path, tmp_path: Path) -> None:
@@ -308,7 +369,11 @@ def test_beside_a_system_without_exact_values(path: Path, day: Day, tmp_path: Pa
     build(make_days(tmp_path / "days", messages=400, seed=2), both, channels={84}, slices=2)
     systems, joined = ["binary", "toy-bonds"], ["orders", "depth", "trades"]
     before = {name: rows_of(Lake(both, system=systems), name) for name in joined}
-    table = DeltaTable(str(both / "orders")).to_pyarrow_table()
+    opened = DeltaTable(str(both / "orders"))
+    comments = {field.name: field.metadata.get("comment", "") for field in opened.schema().fields}
+    assert "eight places" in comments["exact_price"]
+    assert "what its prices are" in comments["price_kind"]
+    table = opened.to_pyarrow_table()
     kinds = {(row["system"], row["exact_size"] is not None) for row in table.to_pylist() if row["size"]}
     assert kinds == {("binary", False), ("toy-bonds", True)}
     assert compact(Lake(both, system=systems), tables=joined).version is not None
@@ -332,7 +397,7 @@ def test_people_see_rates_as_rates(path: Path, day: Day, capsys: pytest.CaptureF
     assert {Decimal(each["price"]): Decimal(each["size"]) for each in shown["bids"]} == right
     query = "select min(exact_price) as low from trades where symbol = 'BOND1'"
     assert main(["query", query, "--lake", str(path)]) == 0
-    low = min(price for price, _ in _trades_of(day, 1))
+    low = min(each.price for each in _trades_of(day, 1))
     assert f"{low:.8f}" in capsys.readouterr().out
 
 

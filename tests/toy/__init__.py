@@ -8,7 +8,7 @@ header's, so a packet holds several units. Its words:
                                                    prices and sizes, and what its prices are
     O <id> <report> <side> <order> <price> <size>  an order enters
     X <id> <report> <side> <order> <price>         an order leaves
-    T <id> <report> <trade> <price> <size>         a trade
+    T <id> <report> <trade> <price> <size>         a trade; of bonds also its sub-type, by name
     H <id> <report> <price>                        the highest price
     V <id> <report> <average> <volume> <trades>    what was traded so far
     G <id> <report> <low> <high>                   a band

@@ -55,7 +55,8 @@ class ToyBondExchange(ToyExchange):
             price, size = self.price(security_id), self.size(security_id)
             before = self._traded[security_id]
             self._traded[security_id] = _Traded(before.volume + size, before.trades + 1)
-            return f"T {head} {self._trade} {price} {size}"
+            beside_book = random.choice(("", "", "", " VOICE", " RFQ"))
+            return f"T {head} {self._trade} {price} {size}{beside_book}"
         if chance < 0.87:
             return f"H {head} {self.price(security_id)}"
         if chance < 0.94:

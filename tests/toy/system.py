@@ -22,7 +22,7 @@ from pregao.kernels import Kernel
 from pregao.model.errors import DecodeError, Fault
 from pregao.model.events import Definition, News
 from pregao.model.instruments import Instrument, Product, Scale, SecurityType
-from pregao.model.market import Action, DefinitionAction, PriceKind
+from pregao.model.market import Action, DefinitionAction, PriceKind, TradeSubType
 from pregao.model.packets import FOREIGN, NO_CHANNEL, NO_NEXT, Unit, Units
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
 from pregao.model.streams import Stream
@@ -161,6 +161,7 @@ def _fill(row: Any, words: list[str]) -> None:
     elif kind == "T":
         row["kind"] = Kind.TRADE
         row["security_id"], row["rpt_seq"], row["id"], row["price"], row["size"] = numbers
+        row["detail"] = TradeSubType[words[6]] if len(words) > 6 else 0
     elif kind == "H":
         row["kind"], row["action"] = Kind.HIGH, Action.NEW
         row["security_id"], row["rpt_seq"], row["price"] = numbers

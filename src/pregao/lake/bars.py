@@ -28,15 +28,16 @@ USUAL: Final = (SECOND_NS, MINUTE_NS, DAY_NS)
 _UNIT: Final = (*UNIT_COLUMNS, CHANNEL)
 _READ: Final = (
     *_UNIT, "security_id", "symbol", "price", "size", "sets_price", "in_volume", "auction", "phase", "state",
-    "quality", "exact_price", "exact_size", *LINEAGE
+    "quality", "exact_price", "exact_size", "sub_type", *LINEAGE
 )  # fmt: skip
 _CLEAN: Final = f"CREATE TEMP TABLE clean AS SELECT *, {with_rank(*_UNIT)} FROM trades"
 _EXACT_CLEAN: Final = (
     f"CREATE TEMP TABLE clean AS SELECT *, {with_rank(*_UNIT)} FROM"
     " (SELECT * REPLACE (exact_price AS price, fine_mantissa(exact_size) AS size) FROM trades)"
 )
-_BARS: Final = bars_query(f"date_diff('day', DATE '1970-01-01', {TRADE_DATE}) * {DAY_NS}", *_UNIT)
-_EXACT_BARS: Final = exact_bars(_BARS)
+_DAY_STARTS: Final = f"date_diff('day', DATE '1970-01-01', {TRADE_DATE}) * {DAY_NS}"
+_BARS: Final = bars_query(_DAY_STARTS, *_UNIT)
+_EXACT_BARS: Final = exact_bars(_DAY_STARTS, *_UNIT)
 
 
 def bars(trades_clean: DataFrame, intervals: Sequence[int | str] = USUAL, build_id: str = "") -> DataFrame:

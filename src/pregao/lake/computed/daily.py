@@ -13,7 +13,7 @@ which B3's figures of the day cannot know (13.4).
 from typing import Final
 
 from pregao.lake.computed.engine import IN_ORDER, LINEAGE, LINEAGE_STRUCT, columns, exactly, is_one_of, place
-from pregao.lake.computed.trades import LAST_PRICES, VOLUMES
+from pregao.lake.computed.trades import LAST_PRICES, volumes, vwap
 from pregao.lake.tables.analytics import Quality
 from pregao.lake.tables.ledger import MESSAGE, PLACE
 
@@ -62,16 +62,20 @@ def _text(name: str) -> str:
 
 
 _ALL: Final = ", ".join(_differs(name) for name in _COMPARED)
-DAYS: Final = f"""
+
+
+def days(*, exact: bool) -> str:
+    """`exact`: of units with exact values (`engine`)."""
+    return f"""
 CREATE TEMP TABLE days AS
 WITH traded AS (
     SELECT security_id, symbol,
         arg_min(price, rank)
             FILTER (sets_price AND coalesce(sub_type NOT IN {is_one_of(_CANNOT_OPEN)}, true)) AS open,
-        {LAST_PRICES}, {VOLUMES}
+        {LAST_PRICES}, {volumes(exact=exact)}
     FROM clean GROUP BY security_id, symbol
 ), ours AS (
-    SELECT traded.*, average(traded.amount, volume) AS vwap, {columns(LINEAGE, "clean")}
+    SELECT traded.*, {vwap("traded", exact=exact)} AS vwap, {columns(LINEAGE, "clean")}
     FROM traded JOIN clean USING (security_id, rank)
 ), messages AS (
     SELECT told.security_id, told.symbol, trade_id, action <> 'TRADE' AS is_bust, size,
@@ -110,6 +114,9 @@ SELECT *, doubts | CASE WHEN is_partial THEN {int(Quality.INCOMPLETE)} ELSE 0 EN
     THEN NOT list_contains([{_ALL}], true) END AS agrees
 FROM both_sides
 """  # noqa: E501
+
+
+DAYS, EXACT_DAYS = days(exact=False), days(exact=True)
 STALE: Final = """
 CREATE TEMP TABLE stale AS
 SELECT DISTINCT security_id FROM quality

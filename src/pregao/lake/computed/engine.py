@@ -59,6 +59,7 @@ _USUAL: Final = (
     "CREATE MACRO told_price(price) AS price",
     "CREATE MACRO told_size(size) AS size",
     "CREATE MACRO amount_places() AS 4",
+    "CREATE MACRO beside_book(sub_type) AS false",
     "CREATE MACRO vwap_unit() AS 10000",  # B3's VWAP has four places, and no rule of rounding (13.8)
 )
 # Of a unit with exact values: prices have eight places, sizes are mantissas of eight places, amounts have
@@ -74,6 +75,8 @@ _EXACT: Final = (
        CASE WHEN price::DECIMAL(18,4) = price THEN price::DECIMAL(18,4) END""",
     "CREATE MACRO told_size(size) AS CASE WHEN size % 100000000 = 0 THEN (size // 100000000)::BIGINT END",
     "CREATE MACRO amount_places() AS 16",
+    # Of fixed income: in volume and money, in no price and no average.
+    "CREATE MACRO beside_book(sub_type) AS coalesce(sub_type IN ('RFQ', 'VOICE'), false)",
     "CREATE MACRO vwap_unit() AS 2",  # one of the last place, whichever way it was rounded
 )
 

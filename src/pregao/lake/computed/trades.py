@@ -75,7 +75,7 @@ WITH again AS (
     WHERE first.is_first AND last.is_last
 )
 SELECT *, $day AS of_date,
-    price IS NOT NULL AND sub_type IS DISTINCT FROM 'LEG'
+    price IS NOT NULL AND sub_type IS DISTINCT FROM 'LEG' AND NOT beside_book(sub_type)
         AND coalesce(condition, 0) & {OLD_LEG | _OUT_OF_SEQUENCE} = 0 AS sets_price,
     size IS NOT NULL AS in_volume, {with_rank()}
 FROM rows_of_day
@@ -104,11 +104,26 @@ VOLUMES: Final = """
     count(*) FILTER (in_volume AND auction) AS auction_trades,
     max(rank) AS rank,
     bit_or(quality) AS quality"""
+_VWAP: Final = "average({of}.amount, volume)"
+# Where some trades are beside the book.
+_BOOK_VOLUMES: Final = f"""{VOLUMES},
+    sum(size) FILTER (in_volume AND NOT beside_book(sub_type)) AS book_volume,
+    sum(amount) FILTER (in_volume AND NOT beside_book(sub_type)) AS book_amount"""
+_BOOK_VWAP: Final = "average({of}.book_amount, book_volume)"
 
 
-def bars_query(day_ns: str, *unit: str) -> str:
+def volumes(*, exact: bool) -> str:
+    return _BOOK_VOLUMES if exact else VOLUMES
+
+
+def vwap(of: str, *, exact: bool) -> str:
+    """Of the table with `volumes` that is called so."""
+    return (_BOOK_VWAP if exact else _VWAP).format(of=of)
+
+
+def bars_query(day_ns: str, *unit: str, exact: bool = False) -> str:
     """Of the table `clean`. `day_ns` is where the bar of a day starts; `unit` are columns that tell units
-    apart, where `clean` has several."""
+    apart, where `clean` has several. `exact`: of units with exact values (`engine`)."""
     keys = ", ".join((*unit, "security_id"))
     return f"""
 WITH lengths AS (
@@ -116,10 +131,10 @@ WITH lengths AS (
 ), grouped AS (
     SELECT {keys}, symbol, "interval",
         CASE WHEN "interval" = {DAY_NS} THEN {day_ns} ELSE ts_event - ts_event % "interval" END AS ts_start,
-        arg_min(price, rank) FILTER (sets_price) AS open, {LAST_PRICES}, {VOLUMES}
+        arg_min(price, rank) FILTER (sets_price) AS open, {LAST_PRICES}, {volumes(exact=exact)}
     FROM clean, lengths GROUP BY {keys}, symbol, "interval", ts_start
 )
-SELECT grouped.*, last AS close, average(grouped.amount, volume) AS vwap, {columns(LINEAGE, "clean")},
+SELECT grouped.*, last AS close, {vwap("grouped", exact=exact)} AS vwap, {columns(LINEAGE, "clean")},
     clean.phase, clean.state
 FROM grouped JOIN clean USING ({keys}, rank)
 """
@@ -134,14 +149,15 @@ BARS: Final = bars_query("$day_ns")
 _BAR_PRICES: Final = ("open", "high", "low", "close")
 
 
-def exact_bars(query: str) -> str:
+def exact_bars(day_ns: str, *unit: str) -> str:
+    query = bars_query(day_ns, *unit, exact=True)
     whole = f"SELECT * REPLACE (divided(amount, 1000000000000::HUGEINT) AS amount) FROM ({query})"
     return exactly(whole, _BAR_PRICES, ("volume",))
 
 
 EXACT_CLEAN: Final = clean((*_FIGURES, "price_kind"))
 EXACT_TRADES_CLEAN: Final = exactly(TRADES_CLEAN, ("price",), ("size",))
-EXACT_BARS: Final = exact_bars(BARS)
+EXACT_BARS: Final = exact_bars("$day_ns")
 
 
 # What was traded in money: price × size × contract multiplier ÷ price divisor, where the definition that was

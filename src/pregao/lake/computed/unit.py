@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from pregao.lake.computed.auctions import AUCTIONS, SPANS
-from pregao.lake.computed.daily import DAILY, DAYS, DIFFERENCES, EXACT_DAILY, FIGURES, STALE
+from pregao.lake.computed.daily import DAILY, DAYS, DIFFERENCES, EXACT_DAILY, EXACT_DAYS, FIGURES, STALE
 from pregao.lake.computed.engine import conform, engine
 from pregao.lake.computed.latency import PacketFiles, count_packets, latencies, packet_groups, skew_findings
 from pregao.lake.computed.trades import (
@@ -47,6 +47,7 @@ LABEL: Final = "analytics"  # of their files: findings of slices share the table
 INPUTS: Final = ("trades", "statistics", "states", "imbalances", "executions", "instruments", "quality")
 _TRADES: Final = (TOLD, CLEAN)
 _STEPS: Final = (STALE, FIGURES, DAYS, SPANS)
+_EXACT_STEPS: Final = (STALE, FIGURES, EXACT_DAYS, SPANS)
 _TABLES: Final = {
     "trades_clean": TRADES_CLEAN, "bars": BARS, "daily": DAILY, "auctions": AUCTIONS, "quality": DIFFERENCES
 }  # fmt: skip
@@ -91,7 +92,7 @@ def compute(part: UnitPart, location: Location, build_id: str) -> PartDone:
             connection.execute(step, {"day": part.key.trade_date} if "$day" in step else None)
         alike = connection.sql(ALIKE).to_arrow_table().to_pylist()
         connection.register("money", money_of_days(alike))
-        for step in _STEPS:
+        for step in _EXACT_STEPS if exact else _STEPS:
             connection.execute(step)
         files = []
         for name, query in (_EXACT_TABLES if exact else _TABLES).items():

@@ -10,7 +10,6 @@ from typing import Final
 import numpy as np
 
 from pregao.feeds.port import ScaledSystem
-from pregao.feeds.registry import load_system
 from pregao.lake.errors import LakeError
 from pregao.lake.plan.index import Array
 from pregao.lake.plan.marks import Version
@@ -30,12 +29,11 @@ class ScaleError(LakeError):
     """An instrument with exponents that no table can hold."""
 
 
-def scales(told: Iterable[Version], system: str) -> Array:
+def scales(told: Iterable[Version], system: object) -> Array:
     """By id and time, the first of an id from the beginning on; before all that of undefined ones."""
-    chosen = load_system(system)
-    default = chosen.scale if isinstance(chosen, ScaledSystem) else Scale()
+    default = system.scale if isinstance(system, ScaledSystem) else Scale()
     found = [(NULL, NULL, *_packed(default, "instruments without a definition"))]
-    is_usual = not isinstance(chosen, ScaledSystem)
+    is_usual = not isinstance(system, ScaledSystem)
     for version in told:
         one = version.instrument
         scale = (one.security_id, *_packed(one.scale, one.symbol))

@@ -32,7 +32,7 @@ _PRICES: Final = ("open", "high", "low", "close")
 _COLUMNS: Final = [
     "trade_date", "security_id", "symbol", "ts_event", "ts_send", "seq_version", "seq_num", "msg_index",
     "entry", "price", "size", "sets_price", "in_volume", "auction", "phase", "state", "quality",
-    "exact_price", "exact_size",
+    "exact_price", "exact_size", "sub_type",
 ]  # fmt: skip
 _SCHEMA: Final = pa.schema(
     [
@@ -92,18 +92,21 @@ def _of_day(trades: Any, name: str, size: int, by: By, *, exact: bool) -> list[d
     sizes = np.where(sizes == NULL, 0, sizes)
     sets, counts, auction = (_flags(trades[column]) for column in ("sets_price", "in_volume", "auction"))
     amounts = np.where(counts, prices.astype(object) * sizes.astype(object), 0)
+    booked = counts & ~_beside_book(trades) if exact else counts
     quality = trades["quality"].to_numpy()
     first = trades.slice(0, 1).to_pylist()[0]
     found = []
     for members, start in _groups(times, sizes, amounts, counts, size, by):
         volume = int(sizes[members][counts[members]].sum())
         amount = int(sum(amounts[members]))
+        of_book = members[booked[members]]
         if by == "time" and size == DAY_NS:
             start = (first["trade_date"].toordinal() - 719_163) * DAY_NS
         found.append({
             "trade_date": first["trade_date"], "security_id": first["security_id"], "symbol": first["symbol"],
             "bar": name, "ts_start": start, "ts_last": int(times[members].max()), "time": start // 1_000,
             **_values(prices[members][sets[members]], volume, amount, exact=exact),
+            **({"vwap": _exact_average(amounts[of_book], sizes[of_book])} if exact else {}),
             "trades": int(counts[members].sum()),
             "auction_trades": int((counts & auction)[members].sum()), **_in_state(trades, int(members.max())),
             "quality": int(np.bitwise_or.reduce(quality[members])),
@@ -167,8 +170,18 @@ def _values(told: Array, volume: int, amount: int, *, exact: bool) -> dict[str, 
         "volume": None if volume % _SCALE**2 else volume // _SCALE**2,
         exact_name("volume"): Decimal(volume).scaleb(-8),
         "amount": Decimal(_divided(amount, _SCALE**3)).scaleb(-4),
-        "vwap": Decimal(_divided(amount, volume)).scaleb(-8) if volume else None,
     }
+
+
+def _beside_book(trades: Any) -> Array:
+    """Of fixed income: requests for quotes and voice trades are in no average."""
+    return _flags(pc.is_in(trades["sub_type"], pa.array(["RFQ", "VOICE"])))
+
+
+def _exact_average(amounts: Array, sizes: Array) -> Decimal | None:
+    """To eight places, of amounts of sixteen and sizes of eight."""
+    volume = int(sizes.sum())
+    return Decimal(_divided(int(sum(amounts)), volume)).scaleb(-8) if volume else None
 
 
 def _prices(told: Array, exponent: int) -> dict[str, Decimal | None]:

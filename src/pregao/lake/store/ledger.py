@@ -123,7 +123,14 @@ class Ledger:
     def intent(self, number: int) -> Intent | None:
         """None when it has been expired."""
         file = self._file(self.intents, number)
-        return None if file is None else read_intent(self._location, file.path, number)
+        found = None if file is None else read_intent(self._location, file.path, number)
+        if found is not None:
+            self._check(found.layout)
+        return found
+
+    def _check(self, layout: int | None) -> None:
+        if (layout or 0) < LAYOUT_NOW:
+            raise _old_lake(self._location, "whose tables have no exact prices and sizes")
 
     def version(self, number: int | None = None) -> LakeVersion:
         """A lake version; without a number the newest that can be seen."""
@@ -171,8 +178,7 @@ class Ledger:
         ):
             rows = pq.ParquetFile(source).read().to_pylist()
             first = rows[0]
-        if (first[LAYOUT] or 0) < LAYOUT_NOW:
-            raise _old_lake(self._location, "whose tables have no exact prices and sizes")
+        self._check(first[LAYOUT])
         tables = [
             TableVersion(
                 row["table"], row["delta_version"], row["changed"], row["files"], row["rows"], row["bytes"]

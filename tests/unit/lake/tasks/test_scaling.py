@@ -14,11 +14,11 @@ from pregao.lake.tasks.scaling import Scaling, unscale
 from pregao.model.instruments import Instrument, Product, SecurityType
 from pregao.model.market import DefinitionAction, PriceKind
 from pregao.model.rows import NULL, ROW
-from tests.toy.system import BONDS
+from tests.toy.system import BONDS, TOY
 from tests.twins import scales as twin
 
 KINDS = [kind.name for kind in PriceKind]
-USUAL, BONDS_NAME = "binary", "tests.toy.system:BONDS"
+USUAL = TOY
 
 
 def _version(
@@ -41,7 +41,7 @@ mantissas = st.one_of(st.none(), st.integers(-(10**6), 10**6), st.integers(-(2**
 def test_exact_values_and_what_others_hold(
     price: int, size: int, values: list[tuple[int | None, int | None]]
 ) -> None:
-    scaling = Scaling.of(scales([_version(7, price, size)], BONDS_NAME), np.array([NULL, 7]))
+    scaling = Scaling.of(scales([_version(7, price, size)], BONDS), np.array([NULL, 7]))
     assert scaling is not None
     rows = scaling.rows(np.ones(len(values), np.int64), np.zeros(len(values), np.int64))
     columns = {
@@ -80,7 +80,7 @@ def test_scales_as_of_a_time_and_of_instruments_that_nobody_defined() -> None:
         _version(5, -8, -8, 50, PriceKind.SPREAD),
         _version(8, -4, 0, 20),
     ]
-    scaling = Scaling.of(scales(told, BONDS_NAME), np.array([NULL, 5, 6, 8]))
+    scaling = Scaling.of(scales(told, BONDS), np.array([NULL, 5, 6, 8]))
     assert scaling is not None
     numbers, sent = np.array([1, 1, 1, 1, 2, 3]), np.array([NULL, 0, 49, 50, 60, 0])
     rows, columns = scaling.rows(numbers, sent), {"size": np.full(6, 3), "price": np.full(6, 10**8)}
@@ -95,7 +95,7 @@ def test_scales_as_of_a_time_and_of_instruments_that_nobody_defined() -> None:
 def test_usual_systems_have_no_scales() -> None:
     assert Scaling.of(scales([_version(1, -4, 0), _version(2, -4, 0)], USUAL), np.array([NULL, 1])) is None
     assert len(scales([_version(1, -4, 0), _version(2, -6, 0)], USUAL)) == 3  # one is enough
-    assert scales([], BONDS_NAME)["price"].tolist() == [BONDS.scale.price_exponent]
+    assert scales([], BONDS)["price"].tolist() == [BONDS.scale.price_exponent]
     assert scales([], USUAL).dtype == SCALE
 
 
@@ -108,6 +108,6 @@ def test_exponents_that_no_table_holds_are_named(price: int, size: int) -> None:
 def test_stored_books_come_back_in_the_exponents_of_their_instruments() -> None:
     orders = np.zeros(3, ROW)
     orders["security_id"], orders["price"], orders["size"] = [5, 8, 9], [-125_000_000, NULL, 10**8], 5 * 10**8
-    unscale(orders, scales([_version(5, -6, -2), _version(8, -4, 0)], BONDS_NAME))
+    unscale(orders, scales([_version(5, -6, -2), _version(8, -4, 0)], BONDS))
     assert orders["price"].tolist() == [-1_250_000, NULL, 10**8]
     assert orders["size"].tolist() == [500, 5, 5]
