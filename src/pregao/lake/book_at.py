@@ -27,7 +27,7 @@ _EMPTY, _RESET, _SNAPSHOT = _ACTIONS["EMPTY"], _ACTIONS["RESET"], _ACTIONS["SNAP
 _LAST_INDEX: Final = 1 << 30  # what a snapshot tells comes after the messages of its packet
 BOOK_COLUMNS: Final = [
     "ts_event", "seq_version", "seq_num", "msg_index", "entry", "action", "side", "order_id", "price", "size",
-    "position", "firm", "ts_inserted", "implied", "wire_version", "ts_send", "quality",
+    "position", "firm", "ts_inserted", "implied", "wire_version", "ts_send", "quality", "md_stream",
 ]  # fmt: skip
 
 
@@ -55,7 +55,11 @@ class BookAt:
     offer_orders: list[Order]
 
 
-def book_at(lake: "Lake", symbol: str, at_ns: int, depth: int | None = None) -> BookAt:
+def book_at(
+    lake: "Lake", symbol: str, at_ns: int, depth: int | None = None, stream: str | None = None
+) -> BookAt:
+    """`stream`: which book of the instrument (MDStreamID: "L" is lending); None: that of the electronic
+    market, or the first that was told of where that has none."""
     if len(lake.shown) > 1:
         raise LakeError(f"a book is of one system: choose one of {', '.join(lake.shown)}")
     security_id, channel, day = find_instrument(lake, symbol, at_ns)
@@ -80,6 +84,7 @@ def book_at(lake: "Lake", symbol: str, at_ns: int, depth: int | None = None) -> 
     if stored is not None:
         store.load_snapshot(number, order_rows(stored, security_id, Kind.SNAPSHOT_ORDER), statistics=False)
     apply_changes(store, number, changes, security_id, lake.shown[0])
+    number = chosen_book(store, number, stream)
     bids, offers = (store.levels(number, side, depth) for side in Side)
     bid_orders, offer_orders = (store.orders(number, side) for side in Side)
     told = _last(changes) or (None if stored is None else stored.slice(0, 1).to_pylist()[0])
@@ -90,6 +95,14 @@ def book_at(lake: "Lake", symbol: str, at_ns: int, depth: int | None = None) -> 
         symbol, security_id, channel, day, at_ns, *_when(own), *_when(told),
         _quality(told), bids, offers, bid_orders, offer_orders,
     )  # fmt: skip
+
+
+def chosen_book(store: BookStore, number: int, stream: str | None) -> int:
+    """An instrument's book of a stream; empty if that never had a row."""
+    if stream is not None and len(stream) != 1:
+        raise LakeError(f"{stream!r} is no MDStreamID: it has one character")
+    found = store.book_number(number, 0) if stream is None else store.open_book(number, ord(stream))
+    return number if found is None else found
 
 
 def _quality(told: dict[str, Any] | None) -> int:

@@ -4,6 +4,7 @@ from typing import Final
 
 from pregao.lake.tables import types as words
 from pregao.lake.tables.ledger import BY_INSTRUMENT, IN_STATE, with_lineage
+from pregao.lake.tables.messages import STREAM
 from pregao.lake.tables.table import Column, Table, word
 from pregao.lake.tables.types import (
     BOOL,
@@ -98,6 +99,7 @@ QUOTES: Final = Table(
             )
         ),
         *IN_STATE,
+        STREAM,
     ),
     order=BY_INSTRUMENT,
     bare_times=True,
@@ -119,6 +121,7 @@ DEPTH: Final = Table(
             )
         ),
         *IN_STATE,
+        STREAM,
     ),
     order=BY_INSTRUMENT,
     bare_times=True,
@@ -142,6 +145,7 @@ BOOK_CHECKPOINTS: Final = Table(
         Column("firm", CODE),
         Column("ts_inserted", NANOSECONDS),
         Column("implied", BOOL),
+        STREAM,
     ),
     order=("security_id", "ts_checkpoint", "side", "position"),
 )  # fmt: skip
