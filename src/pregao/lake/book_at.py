@@ -30,7 +30,7 @@ _LAST_INDEX: Final = 1 << 30  # what a snapshot tells comes after the messages o
 BOOK_COLUMNS: Final = [
     "ts_event", "seq_version", "seq_num", "msg_index", "entry", "action", "side", "order_id", "price", "size",
     "position", "firm", "ts_inserted", "implied", "wire_version", "ts_send", "quality", "exact_price",
-    "exact_size",
+    "exact_size", "md_stream",
 ]  # fmt: skip
 
 
@@ -59,7 +59,11 @@ class BookAt:
     scale: Scale = _USUAL  # of its prices and sizes
 
 
-def book_at(lake: "Lake", symbol: str, at_ns: int, depth: int | None = None) -> BookAt:
+def book_at(
+    lake: "Lake", symbol: str, at_ns: int, depth: int | None = None, stream: str | None = None
+) -> BookAt:
+    """`stream`: which book of the instrument (MDStreamID: "L" is lending); None: that of the electronic
+    market, or the first that was told of where that has none."""
     if len(lake.shown) > 1:
         raise LakeError(f"a book is of one system: choose one of {', '.join(lake.shown)}")
     security_id, channel, day = find_instrument(lake, symbol, at_ns)
@@ -86,6 +90,7 @@ def book_at(lake: "Lake", symbol: str, at_ns: int, depth: int | None = None) -> 
         begun = order_rows(stored, security_id, Kind.SNAPSHOT_ORDER, exact=exact)
         store.load_snapshot(number, begun, statistics=False)
     apply_changes(store, number, changes, security_id, lake.shown[0], exact=exact)
+    number = chosen_book(store, number, stream)
     bids, offers = (store.levels(number, side, depth) for side in Side)
     bid_orders, offer_orders = (store.orders(number, side) for side in Side)
     told = _last(changes) or (None if stored is None else stored.slice(0, 1).to_pylist()[0])
@@ -106,6 +111,14 @@ def scale_of(lake: "Lake", where: str, at_ns: int) -> Scale:
     named = kinds[-1:] or found["price_kind"].to_pylist()[:1]
     kind = PriceKind[named[0]] if named and named[0] is not None else None
     return Scale(FINE_EXPONENT, FINE_EXPONENT, kind)
+
+
+def chosen_book(store: BookStore, number: int, stream: str | None) -> int:
+    """An instrument's book of a stream; empty if that never had a row."""
+    if stream is not None and len(stream) != 1:
+        raise LakeError(f"{stream!r} is no MDStreamID: it has one character")
+    found = store.book_number(number, 0) if stream is None else store.open_book(number, ord(stream))
+    return number if found is None else found
 
 
 def _quality(told: dict[str, Any] | None) -> int:

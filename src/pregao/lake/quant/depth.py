@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from pregao.books.phases import effective, own_after
 from pregao.books.store import BookStore
-from pregao.lake.book_at import BOOK_COLUMNS, changes_after, in_stream_order, stored_book
+from pregao.lake.book_at import BOOK_COLUMNS, changes_after, chosen_book, in_stream_order, stored_book
 from pregao.lake.errors import LakeError
 from pregao.lake.quant.calendar import TimeSpan, interval_ns
 from pregao.lake.quant.symbology import SymbolListing, listings
@@ -44,12 +44,14 @@ _PLACE: Final = ["ts_send", "ts_event", "seq_version", "seq_num", "msg_index", "
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def depth(lake: "Lake", symbol: str, every: str | int | None, levels: int, when: TimeSpan) -> Any:
+def depth(
+    lake: "Lake", symbol: str, every: str | int | None, levels: int, when: TimeSpan, stream: str | None = None
+) -> Any:
     """A pyarrow.Table, in the order of time."""
     if not 1 <= levels <= MOST_LEVELS:
         raise LakeError(f"{levels} levels: from 1 to {MOST_LEVELS}")
     every_ns = None if every is None else interval_ns(every)
-    parts = [_of_listing(lake, each, every_ns, levels) for each in listings(lake, symbol, when)]
+    parts = [_of_listing(lake, each, every_ns, levels, stream) for each in listings(lake, symbol, when)]
     is_exact = any(exact_name("bid_price_1") in part.column_names for part in parts)
     whole = pa.concat_tables(
         [_schema(levels, every_ns, exact=is_exact).empty_table(), *parts], promote_options="default"
@@ -61,7 +63,9 @@ def depth(lake: "Lake", symbol: str, every: str | int | None, levels: int, when:
     return whole
 
 
-def _of_listing(lake: "Lake", listing: SymbolListing, every_ns: int | None, levels: int) -> Any:
+def _of_listing(
+    lake: "Lake", listing: SymbolListing, every_ns: int | None, levels: int, stream: str | None
+) -> Any:
     """A day of an instrument; of its name while it had it."""
     changes, stored = _told(lake, listing)
     exact = has_exact(changes, *([] if stored is None else [stored]))
@@ -74,6 +78,7 @@ def _of_listing(lake: "Lake", listing: SymbolListing, every_ns: int | None, leve
     store.want_depth(levels)
     store.apply(rows)
     found = store.take_depths()
+    found = found[found["instrument"] == chosen_book(store, 0, stream)]
     at = source[found["packet"]]
     kept = at >= 0  # the stored book that it begins with is of before
     states = _states(lake, listing, changes.take(pa.array(at[kept])), every_ns)

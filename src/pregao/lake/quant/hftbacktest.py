@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pregao.lake.book_at import BOOK_COLUMNS, in_stream_order
 from pregao.lake.quant.calendar import TimeSpan
@@ -67,6 +68,7 @@ def _of_listing(lake: "Lake", listing: SymbolListing) -> Array:
     span = "".join(f" and {c} {s} {v}" for c, s, v in TimeSpan(listing.start_ns, listing.end_ns).conditions())
     columns = list(dict.fromkeys([*BOOK_COLUMNS, *_PLACE]))
     mine = lake.arrow("orders", f"{listing.where}{span}", columns=columns)
+    mine = mine.filter(pc.is_in(mine["md_stream"], pa.array([None, "E"])))
     resets = lake.arrow("orders", f"{listing.where_all} and action = 'RESET'{span}", columns=columns)
     sides = ["aggressor"] if "aggressor" in TRADES.by_name else []
     trades = lake.arrow(

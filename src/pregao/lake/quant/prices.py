@@ -37,7 +37,8 @@ _FACTORS: Final = pa.schema(
 )  # fmt: skip
 _ASOF: Final = """
 WITH told AS (
-    SELECT security_id, ts_event, {columns} FROM quotes WHERE ts_event IS NOT NULL QUALIFY row_number() OVER (
+    SELECT security_id, ts_event, {columns} FROM quotes WHERE ts_event IS NOT NULL AND {wanted}
+    QUALIFY row_number() OVER (
         PARTITION BY security_id, ts_event
         ORDER BY ts_send DESC, seq_version DESC, seq_num DESC, msg_index DESC NULLS LAST
     ) = 1
@@ -59,7 +60,8 @@ _QUOTE: Final = (
 
 
 def asof(trades: Any, quotes: Any) -> Any:
-    """Each trade with the last quote of its instrument before its own time: what one could see. Tables
+    """Each trade with the last quote of its instrument on the electronic market before its own time: what one
+    could see. Tables
     of Arrow, pandas or Polars with the lake's columns; a pyarrow.Table."""
     with name_missing_extra():
         import duckdb
@@ -71,7 +73,10 @@ def asof(trades: Any, quotes: Any) -> Any:
         chosen = (*_QUOTE, *_exact_columns(connection))
         names = {name: f"quote_{name}" if name == "quality" else name for name in chosen}
         told = ", ".join(f"told.{name} AS {shown}" for name, shown in names.items())
-        return connection.sql(_ASOF.format(columns=", ".join(chosen), told=told)).to_arrow_table()
+        has_streams = "md_stream" in connection.table("quotes").columns
+        wanted = "coalesce(md_stream, 'E') = 'E'" if has_streams else "true"
+        query = _ASOF.format(columns=", ".join(chosen), told=told, wanted=wanted)
+        return connection.sql(query).to_arrow_table()
 
 
 def _exact_columns(connection: Any) -> list[str]:

@@ -103,6 +103,7 @@ def order_rows(
     for name in ("firm", "position"):
         rows[name] = pc.fill_null(table[name], 0).to_numpy()
     rows["flags"] = pc.if_else(pc.fill_null(table["implied"], False), int(Flag.IMPLIED), 0).to_numpy()
+    rows["stream"] = _streams(table["md_stream"])
     rows["flags"] |= _order_flags(table, rows["position"], system)
     return rows[rows["side"] > 0] if kind is Kind.SNAPSHOT_ORDER else rows
 
@@ -141,6 +142,13 @@ def _side(column: Any) -> Array:
     codes = pc.if_else(pc.equal(column, "BUY"), 1, pc.if_else(pc.equal(column, "SELL"), 2, 0))
     found: Array = pc.fill_null(codes, 0).to_numpy()
     return found
+
+
+def _streams(column: Any) -> Array:
+    """MDStreamID; 0 where there is none."""
+    if column.null_count == len(column):
+        return np.zeros(len(column), np.uint8)
+    return np.array([ord(each) if each else 0 for each in column.to_pylist()], np.uint8)
 
 
 def mantissas(prices: Any) -> Array:

@@ -5,7 +5,7 @@ from typing import Final
 
 from pregao.lake.tables import types as words
 from pregao.lake.tables.ledger import BY_INSTRUMENT, IN_STATE, with_lineage
-from pregao.lake.tables.messages import PRICE_KIND
+from pregao.lake.tables.messages import PRICE_KIND, STREAM
 from pregao.lake.tables.table import Column, Table, exact_beside, word
 from pregao.lake.tables.types import (
     BOOL,
@@ -131,6 +131,7 @@ QUOTES: Final = Table(
         ),
         PRICE_KIND,
         *IN_STATE,
+        STREAM,
     ),
     order=BY_INSTRUMENT,
     bare_times=True,
@@ -151,6 +152,7 @@ DEPTH: Final = Table(
             )
         ),
         *IN_STATE,
+        STREAM,
     ),
     order=BY_INSTRUMENT,
     bare_times=True,
@@ -173,6 +175,7 @@ BOOK_CHECKPOINTS: Final = Table(
         Column("firm", CODE),
         Column("ts_inserted", NANOSECONDS),
         Column("implied", BOOL),
+        STREAM,
     ),
     order=("security_id", "ts_checkpoint", "side", "position"),
 )  # fmt: skip

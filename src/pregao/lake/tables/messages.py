@@ -28,11 +28,11 @@ _OF_DATE: Final = Column("of_date", DATE, "trade date that the message speaks of
 _EVENT_END: Final = Column("end_of_event", BOOL, "last message of its event (4.2)")
 _RECOVERY: Final = Column("recovery", BOOL, "sent again after a failure")
 _VERSION: Final = Column("wire_version", SHORT, "schema version of the message")
-_STREAM: Final = Column(
+STREAM: Final = Column(
     "md_stream", NAME, "MDStreamID of systems that have it: E is the electronic market, L lending"
 )
 _LENDING: Final = (
-    _STREAM,
+    STREAM,
     Column("expire_date", DATE, "of a lending contract (FIX/FAST tag 432)"),
     Column("early_termination", SHORT, "of a lending contract (FIX/FAST tag 37019)"),
     Column("cert_indicator", SHORT, "of a lending contract (FIX/FAST tag 37023)"),
@@ -159,7 +159,7 @@ STATISTICS: Final = Table(
         Column("buyer", CODE),
         Column("seller", CODE),
         _RECOVERY,
-        _STREAM,
+        STREAM,
     ),
     order=BY_INSTRUMENT,
 )  # fmt: skip
@@ -241,7 +241,7 @@ VOLATILITIES: Final = Table(
 TOTALS: Final = Table(
     "totals", "a market total of an instrument as sent, whatever its unit; Binary UMDF sends statistics",
     with_lineage(
-        _STREAM,
+        STREAM,
         word("action", words.ACTIONS),
         Column("money", PRICE, "as sent"),
         Column("currency", NAME),

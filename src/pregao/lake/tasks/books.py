@@ -26,7 +26,16 @@ from pregao.lake.tables.arrays import PART_ROWS, ROW_GROUP_ROWS
 from pregao.lake.tables.instruments import BOOK_CHECKPOINTS, DEPTH, DEPTH_LEVELS, QUOTES
 from pregao.lake.tables.messages import ORDERS
 from pregao.lake.tables.types import ANCHORS, BOOK_ACTIONS
-from pregao.lake.tasks.arrays import NO_WORD, Array, ColumnRows, by_instrument, or_null, record, versions
+from pregao.lake.tasks.arrays import (
+    NO_WORD,
+    Array,
+    ColumnRows,
+    by_instrument,
+    or_null,
+    record,
+    streams,
+    versions,
+)
 from pregao.lake.tasks.kernels import ENTRY, SEND, TRANSACT, spread_levels
 from pregao.lake.tasks.lineage import FIELDS, Lineage, in_state
 from pregao.lake.tasks.messages import lending
@@ -40,7 +49,7 @@ from pregao.recovery.instruments import NO_REPORT
 _WANTED: Final = (Condition("anchor", "=", "STORED"),)
 _COLUMNS: Final = (
     "security_id", "entry", "applied_rpt_seq", "quality", "side", "order_id", "price", "size", "position",
-    "firm", "ts_inserted", "implied", "exact_price", "exact_size",
+    "firm", "ts_inserted", "implied", "exact_price", "exact_size", "md_stream",
 )  # fmt: skip
 
 
@@ -92,7 +101,7 @@ def quotes_table(told: Array, lineage: Lineage) -> Any:
         "msg_index": or_null(quotes["index"], NO_INDEX), "entry": np.zeros(len(quotes), np.int64),
         "rpt_seq": or_null(quotes["rpt_seq"]), **packets, **lineage.common(len(quotes)),
         "quality": quality | lineage.differing(quotes["packet"]),
-        **in_state(quotes["instrument"] >> NUMBER_BITS),
+        **in_state(quotes["instrument"] >> NUMBER_BITS), "md_stream": streams(lineage.book_streams[numbers]),
     }  # fmt: skip
     for side in _SIDES:
         empty = quotes[f"{side}_orders"] == 0
@@ -121,7 +130,7 @@ def _depth(samples: Array, order: Array, lineage: Lineage) -> Any:
         **lineage.places(lineage.merged.place[packets]),
         "entry": np.zeros(count, np.int64), **lineage.packets(packets), **lineage.common(count),
         "quality": samples[order, 1] & QUALITY_MASK, **in_state(samples[order, 1] >> SAMPLE_STATE),
-        "ts_sample": (sent // SECOND_NS + 1) * SECOND_NS,
+        "ts_sample": (sent // SECOND_NS + 1) * SECOND_NS, "md_stream": streams(lineage.book_streams[numbers]),
     }  # fmt: skip
     for which, side in enumerate(_SIDES):
         columns |= _levels(samples, order, which, side)
@@ -194,7 +203,7 @@ def _orders(rows: Rows, order: Array, lineage: Lineage) -> Any:
 def checkpoints_table(by_anchor: Mapping[str, list[Rows]], lineage: Lineage) -> Any:
     rows = joined(part for parts in by_anchor.values() for part in parts)
     order = _order(rows, lineage)
-    sorted_rows = ColumnRows(rows, order, _ORDER_FIELDS)
+    sorted_rows = ColumnRows(rows, order, (*_ORDER_FIELDS, "stream"))
     counts = [sum(len(part) for part in parts) for parts in by_anchor.values()]
     anchors = np.repeat(np.array([ANCHORS.index(anchor) for anchor in by_anchor], np.int8), counts)
     columns = lineage.of_rows(sorted_rows, sorted_rows["low"])
@@ -208,7 +217,7 @@ def checkpoints_table(by_anchor: Mapping[str, list[Rows]], lineage: Lineage) -> 
         "price": sorted_rows["price"],
         "size": sorted_rows["size"], "position": or_null(sorted_rows["position"]),
         "firm": or_null(sorted_rows["firm"]), "ts_inserted": sorted_rows["inserted_ns"],
-        "implied": sorted_rows["flags"] & Flag.IMPLIED != 0,
+        "implied": sorted_rows["flags"] & Flag.IMPLIED != 0, "md_stream": streams(sorted_rows["stream"]),
     }  # fmt: skip
     lineage.scale(columns, sorted_rows["number"], ["price"], ["size"])
     return record(BOOK_CHECKPOINTS, columns, len(sorted_rows))

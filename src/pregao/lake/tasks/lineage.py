@@ -74,6 +74,7 @@ class Lineage:
     ranks: Array
     codes: Array  # of symbols
     texts: list[str]
+    book_streams: Array  # MDStreamID by number of the book + 1
     scaling: Scaling | None = None
     renamed: dict[int, list[tuple[int, int]]] = field(default_factory=dict)  # codes by time
 
@@ -91,8 +92,12 @@ class Lineage:
         order = np.argsort(security_ids, kind="stable")
         ranks = np.empty(len(order), np.int64)
         ranks[order] = np.arange(len(order))
+        streams = np.zeros(len(order), np.uint8)
+        if load_system(slice_.system).policy.has_streams:
+            streams[1:] = [store.book_stream(number) for number in range(len(store))]
         scaling = Scaling.of(slice_.scales, security_ids)
-        found = cls(slice_, merged, build_id, security_ids, ranks, np.full(len(order), -1), [], scaling)
+        codes = np.full(len(order), -1)
+        found = cls(slice_, merged, build_id, security_ids, ranks, codes, [], streams, scaling)
         found._name()
         return found
 

@@ -52,13 +52,14 @@ def _zone(text: str | None) -> tzinfo:
 
 
 def find_book(
-    lake: str, symbol: str, at: str, depth: int | None, as_of: int | None = None, system: Systems = None
-) -> BookAt:
+    lake: str, symbol: str, at: str, depth: int | None, as_of: int | None = None, system: Systems = None,
+    stream: str | None = None,
+) -> BookAt:  # fmt: skip
     opened = Lake(lake, as_of=as_of, system=system)
     days = {file.partition["trade_date"] for file in opened.files("units")}
     if not days:
         raise NoBookError(f"nothing is in lake version {opened.version.number}: build it from captures first")
-    return book_at(opened, symbol, parse_time(at, max(days)), depth)
+    return book_at(opened, symbol, parse_time(at, max(days)), depth, stream)
 
 
 def as_text(book: BookAt) -> Iterator[str]:

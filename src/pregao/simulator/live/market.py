@@ -156,7 +156,7 @@ class LiveMarket:
         self.seed = settings.seed
         self.clearing = clearing_of(self)
         self.books = {
-            channel: books_of(system, channel, self, self.routing, self.clearing)
+            channel: books_of(system, channel, self, self.routing, self.clearing, settings.habits)
             for system in systems
             for channel in routing_of(catalogue, [system]).channels
         }
@@ -180,7 +180,10 @@ class LiveMarket:
             },
         )
         beside = {channel: [self.publishers[channel, site] for site in sites] for channel in self.books}
-        self._desks = LiveDesks(self, self.clearing, systems, self.books, beside, settings.desks_ns)
+        self._desks = LiveDesks(
+            self, self.clearing, systems, self.books, beside, settings.desks_ns,
+            lending_beside=settings.habits.lending_beside,
+        )  # fmt: skip
         self.observer: CommandObserver | None = None
         self.servers: MarketServers | None = None
         self.commands = self.rejected = 0
