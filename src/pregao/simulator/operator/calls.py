@@ -55,7 +55,7 @@ CALLS: Final = (
     Call("/v1/phases/session", control.ChangeSession, "Change the session of a closed group"),
     Call("/v1/states/change", control.ChangeState, "Halt, close or forbid an instrument"),
     Call("/v1/states/rejoin", control.RejoinGroup, "Let an instrument follow its group again"),
-    Call("/v1/auctions/start", control.StartAuction, "Put an open instrument into auction"),
+    Call("/v1/auctions/start", control.StartAuction, "Put an open or paused instrument into auction"),
     Call("/v1/auctions/extend", control.ExtendAuction, "Prolong an auction"),
     Call("/v1/auctions/end", control.EndAuction, "End an auction now"),
     Call("/v1/bands/set", control.SetBand, "Set a price band"),
