@@ -8,5 +8,6 @@ connection   one connection of a client: its requests, and what of a bulletin is
 server       one server, and who wants market totals
 system       `SERVING`: the system as the exchange serves it
 
-Sessions, bounds, compression and who is served when are `feeds.fix`. Sections in brackets are those of UMDF PUMA Conflated, version 2.1.1.
+Sessions, bounds, compression and who is served when are `feeds.fix`. Sections in brackets are those of UMDF
+PUMA Conflated, version 2.1.1.
 """
