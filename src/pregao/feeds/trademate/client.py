@@ -35,7 +35,7 @@ from pregao.sessions.fix.passwords import check_password
 
 LOGGED_OUT: Final = "Logged out"  # a logout always has 58 (1.2.2)
 _PRODUCTS: Final = {"corporate": 3, "government": 6}
-_KEYS: Final = CONNECTION_KEYS | {"user", "password", "password_file", "products"}
+_KEYS: Final = CONNECTION_KEYS | {"user", "password", "products"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ from pregao.model.errors import DecodeError, Fault
 from pregao.model.events import Definition
 from pregao.model.fixed_income import BOND_EXPONENT, RATES, Bond
 from pregao.model.instruments import Instrument
-from pregao.model.market import Action, DefinitionAction, TradeCondition, TradeSubType
+from pregao.model.market import Action, DefinitionAction, StateEvent, TradeCondition, TradeSubType
 from pregao.model.rows import NULL, Flag, Kind, Rows
 
 _CONDITIONS: Final = {
@@ -30,6 +30,7 @@ _CONDITIONS: Final = {
     b"L": TradeCondition.LAST_AT_SAME_PRICE, b"AW": TradeCondition.AUCTION,
     b"AWR": TradeCondition.AUCTION_OPENING,
 }  # fmt: skip
+_OWN: Final = StateEvent.LEAVES_GROUP  # there are no groups: every state is an instrument's own
 _SUB_TYPES: Final = {
     b"1": TradeSubType.LEG, b"3": TradeSubType.MULTI_ASSET, b"RFQ": TradeSubType.RFQ,
     b"VO": TradeSubType.VOICE,
@@ -150,7 +151,7 @@ class TrademateReader(FixReader):
         """Of instruments only: 1.3.3 speaks of groups and has no tag for them."""
         row["kind"], row["security_id"] = Kind.STATE, values.number_of(values.text_of(body, 48))
         row["type"] = v.small_of(values.text_of(body, 326)) or 17  # absent: open
-        row["session"] = v.small_of(values.text_of(body, 336))
+        row["session"], row["detail"] = v.small_of(values.text_of(body, 336)), _OWN
         fill_status_head(row, body)
 
 
@@ -221,6 +222,7 @@ def _band(row: Any, entry: Entry, _: int) -> None:
 
 def _state(row: Any, entry: Entry, _: int) -> None:
     row["kind"], row["type"] = Kind.STATE, v.small_of(values.text_of(entry, 326)) or 17
+    row["detail"] = _OWN
 
 
 _FILLERS: Final[dict[bytes, Callable[[Any, Entry, int], None]]] = {
