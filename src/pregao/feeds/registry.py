@@ -124,6 +124,13 @@ def load_publishing_system(name: str = DEFAULT) -> "PublishingSystem":
     return found
 
 
+def is_of_bonds(name: str) -> bool:
+    """Whether a system is of the market of bonds."""
+    from pregao.feeds.serving import ServedMarket
+
+    return is_served(name) and load_serving_system(name).market is ServedMarket.BONDS
+
+
 def is_served(name: str) -> bool:
     """Whether users of a system come to its servers, instead of listening to what is sent."""
     return name in _SERVING

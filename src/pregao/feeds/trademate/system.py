@@ -10,6 +10,7 @@ from pregao.feeds.fix.client import FixClient
 from pregao.feeds.fix.decoding import FixDecoding
 from pregao.feeds.fix.journal import FixJournal
 from pregao.feeds.trademate.client import make_client, settings_of
+from pregao.feeds.trademate.coverage import Occurrences
 from pregao.feeds.trademate.reader import TrademateReader
 from pregao.kernels import Kernel
 from pregao.model.events import News
@@ -56,6 +57,9 @@ class Trademate(FixDecoding):
 
     def client(self, settings: Mapping[str, Any], file: str, symbols: Collection[str]) -> FixClient:
         return make_client(settings_of(settings, file), self.dictionary, symbols)
+
+    def occurrences(self) -> Occurrences:
+        return Occurrences(self.dictionary)
 
     def live_kernels(self) -> tuple[Kernel, ...]:
         return (read_heads,)
