@@ -85,7 +85,7 @@ def add_command(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--systems", type=_names, default="binary", metavar="S",
-        help="that publish the days, separated by commas: binary, fast, conflated, trademate (default: binary);"
+        help="that publish the days, separated by commas: binary (the default), fast, conflated, trademate;"
         " the days of all but the first are in folders of their names",
     )  # fmt: skip
     parser.add_argument(

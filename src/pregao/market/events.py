@@ -14,7 +14,6 @@ from pregao.model.instruments import Instrument
 from pregao.model.market import (
     DefinitionAction,
     Phase,
-    PriceKind,
     Session,
     State,
     StateEvent,
@@ -51,10 +50,6 @@ class InstrumentEvent(LibraryEvent):
     @property
     def scale(self) -> Scale:
         return scale_of(self.symbol)
-
-    @property
-    def price_kind(self) -> PriceKind:
-        return self.scale.price_kind
 
 
 # Trades

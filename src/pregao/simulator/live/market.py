@@ -242,10 +242,11 @@ class LiveMarket:
         self.servers = servers
         self._distribution.witnesses.append(servers)
 
-    def trade_bonds(self, bonds: LiveBonds, servers: MarketServers) -> None:
+    def trade_bonds(self, bonds: LiveBonds, servers: MarketServers | None) -> None:
         """The market of bonds, beside this one."""
         self.bonds, self.bond_servers = bonds, servers
-        bonds.serve(servers)
+        if servers is not None:
+            bonds.serve(servers)
 
     def sent_versions(self) -> Iterator[SentVersions]:
         """The sequenceVersion of every stream, as it is now."""
