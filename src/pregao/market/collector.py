@@ -172,7 +172,7 @@ class Collector(Observer):
             self._defined.pop(security_id, None)
         else:
             self._defined[security_id] = instrument
-            self._scene.symbols[security_id] = scaled_symbol(instrument)
+            self._scene.symbols[security_id] = scaled_symbol(instrument.symbol, instrument.scale)
             if self.interest is not None:
                 self.interest.learn(instrument)
         self._touched.add(self._handler.machine.table.find(security_id))
