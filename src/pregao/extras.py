@@ -13,6 +13,7 @@ from pregao.model.errors import MissingExtraError
 LIBRARIES: Final = {
     "lake": ("deltalake", "duckdb", "pandas", "pyspark", "py4j"),
     "frames": ("polars",),
+    "certify": ("fpdf",),
 }
 
 

@@ -26,6 +26,7 @@ from pregao.model.market import Phase, Session, Side, State
 from pregao.simulator.live.market import HoldSnapshots, LiveMarket
 from pregao.simulator.live.schedule import DayKind
 from pregao.simulator.live.settings import LiveSettings
+from pregao.simulator.operator.calls import request_text
 
 SECOND_NS: Final = 1_000_000_000
 MILLISECOND_NS: Final = 1_000_000
@@ -235,7 +236,7 @@ class CertificationDesk:
 
     def _execute(self, command: Any) -> Any:
         outcome = self.market.execute(command, self.now_ns)
-        self._written.append(repr(command))
+        self._written.append(request_text(command))
         if outcome.rejection is not None:
             raise DeskError(f"{type(command).__name__} was refused: {outcome.rejection.text}")
         return outcome

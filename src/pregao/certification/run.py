@@ -12,13 +12,14 @@ from pregao.certification.desk import FAST_PACES, CertificationDesk, ScriptPaces
 from pregao.certification.memory import client_config, memory_client
 from pregao.certification.outcome import is_unbroken
 from pregao.certification.process import ProcessClient, SessionProcess
-from pregao.certification.report import LANGUAGES, Played, junit, page
+from pregao.certification.report import LANGUAGES, RunFacts, read_digests, write_evidence, write_reports
 from pregao.certification.runner import BoxResult, ClientEnd, Runner, StepResult, Verdict
 from pregao.certification.saved import SavedSteps
 from pregao.certification.scenario import Box, Section, Segment, Step
 from pregao.certification.scenario_files import sections_for
 from pregao.certification.selection import chosen_steps, unjudged
 from pregao.certification.systems import script_system
+from pregao.extras import need
 from pregao.io.clock import system_time_ns
 from pregao.model.errors import ConfigurationError
 from pregao.simulator.live.replayer_host import ReplayerHost
@@ -42,6 +43,8 @@ class RunSettings:
     paces: ScriptPaces = FAST_PACES
     resume: Path | None = None
     console: Console | None = None
+    languages: tuple[str, ...] = LANGUAGES
+    pdf: bool = True
 
 
 @dataclass(slots=True)
@@ -57,7 +60,9 @@ class Run:
 
 
 def run_script(settings: RunSettings, on_step: OnStep) -> Run:
-    """Plays it, tells of every step, saves it at once, and writes the reports."""
+    """Plays it, tells of every step, saves it at once with its evidence, and writes the reports."""
+    if settings.pdf:
+        need("fpdf")
     settings.folder.mkdir(parents=True, exist_ok=True)
     saved = SavedSteps(settings.folder)
     sections = {segment: sections_for(segment) for segment in settings.segments}
@@ -67,10 +72,12 @@ def run_script(settings: RunSettings, on_step: OnStep) -> Run:
     saved.begin({"client": settings.client, "steps": settings.steps}, resumed=same)
     for (segment, _), result in before.items() if not same else ():
         saved.add(segment, result)
+        write_evidence(settings.folder, segment, result, settings.resume)
     run = Run(broken=bool(settings.resume or settings.steps or settings.first))
 
     def judged(segment: Segment, result: StepResult) -> None:
         saved.add(segment, result)
+        write_evidence(settings.folder, segment, result)
         on_step(segment, result)
 
     stopped = False
@@ -80,8 +87,19 @@ def run_script(settings: RunSettings, on_step: OnStep) -> Run:
         if left and not stopped:
             stopped = _Segment(segment, settings, run, judged).play(own, left, known)
         run.played.append((segment, [_result(each, step, known) for each in own for step in each.steps]))
-    write_reports(run.played, settings)
+    write_reports(settings.folder, run.played, _facts(run, settings), settings.languages, pdf=settings.pdf)
     return run
+
+
+def _facts(run: Run, settings: RunSettings) -> RunFacts:
+    files = {
+        (segment, result.step.id): read_digests(settings.folder, segment, result.step.id)
+        for segment, results in run.played
+        for result in results
+        if any(box.verdict is not Verdict.NOT_RUN for box in result.boxes)
+    }
+    client = settings.client or ("by hand" if settings.console else "pregao.CertifyClient")
+    return RunFacts(client, script_system(settings.system), system_time_ns(), run.unbroken, files)
 
 
 def _is_done(result: StepResult) -> bool:
@@ -189,10 +207,3 @@ def _client(desk: CertificationDesk, segment: Segment, settings: RunSettings) ->
             client = ProcessClient(settings.client or "", config, folder, name, addresses)
         stack.callback(client.close)
         yield client
-
-
-def write_reports(played: Played, settings: RunSettings) -> None:
-    name = settings.client or ("by hand" if settings.console else "pregao.CertifyClient")
-    (settings.folder / "junit.xml").write_text(junit(played), "utf-8")
-    for language in LANGUAGES:
-        (settings.folder / f"report.{language}.html").write_text(page(played, language, name), "utf-8")

@@ -50,6 +50,7 @@ class StepResult:
     books: Mapping[s.Box, tuple[BookRows, BookRows]] = field(default_factory=dict)  # before and after
     sessions: tuple[str, ...] = ()  # what went over sessions of replayers
     note: str = ""  # of whoever judged by hand
+    packets: tuple[tuple[int, OutgoingPacket], ...] = ()  # those of the messages, by channel
 
     @property
     def is_replay(self) -> bool:
@@ -104,6 +105,7 @@ class Runner:
         self._tap = Tap(desk.system.name)
         self._wire = WireBooks() if desk.system.derives else None
         self._messages: list[TappedMessage] = []
+        self._packets: list[tuple[int, OutgoingPacket]] = []
         self._channels = frozenset(desk.script_channels())
         self._looks: bool | None = None  # at definitions; None: at nothing, while it prepares
         self._replays = ReplayPlay(desk.history, None if client is None else client.tell, self._pass_time)
@@ -158,6 +160,7 @@ class Runner:
     ) -> StepResult:
         books = {box: self._books(box) for box in step.boxes}
         self._messages = list(before.messages) if before is not None else []
+        self._packets = list(before.packets) if before is not None else []
         self._replays.begin()
         lines: list[Line] = list(before.lines) if before is not None else []
         demands = [each for some in step.demands.values() for each in some]
@@ -184,7 +187,7 @@ class Runner:
         kept = {box: (books[box].get(self.desk.about, BookRows()), after[box]) for box in step.boxes}
         return StepResult(
             step, section, tuple(boxes), tuple(self.desk.take_written()), tuple(self._messages), tuple(lines),
-            kept, self._replays.lines(),
+            kept, self._replays.lines(), packets=tuple(self._packets),
         )  # fmt: skip
 
     def _truth(
@@ -255,6 +258,9 @@ class Runner:
         packets = [(channel, packet) for channel, packet in self.desk.take() if channel in self._channels]
         packets.sort(key=lambda each: each[1].sending_ns)  # as they leave, channels side by side
         if self._looks is not None:
+            self._packets += (
+                each for each in packets if self._looks or each[1].stream is not Stream.DEFINITION
+            )
             self._take(self._tap.read(packets, definitions=self._looks))
         elif self._wire is not None:  # which follows all that happens to books
             self._take(self._tap.read((each for each in packets if _is_incremental(each)), definitions=False))

@@ -11,15 +11,18 @@ if TYPE_CHECKING:
 
 _DESCRIPTION: Final = """\
 B3's certification script, offline: our exchange plays the certification desk in
-UMDF FIX/FAST, step by step, and judges what a client shows of it at MBO, MBP and TOB.
+UMDF FIX/FAST, Binary UMDF or PUMA Conflated, step by step, and judges what a client
+shows of it at MBO, MBP and TOB.
 """
 _EPILOG: Final = """\
 Without --client Pregão's own handler is judged, in memory. A client is any program:
 it reads commands as lines of JSON and writes what it sees, as docs/certification-client.md
 says; one that reads no commands is started and stopped instead. --by-hand a person says
-after each step what was seen. --out gets report.pt.html, report.en.html, junit.xml, what
-the client complained of, and every step as soon as it is judged (steps.jsonl): --resume
-goes on from there. Steps before those that are judged are played too, unjudged; only a
+after each step what was seen. --out gets the form as report.pt.html, report.pt.pdf and
+the same in English, junit.xml, evidence/ of each step with sha256, what the client
+complained of, and every step as soon as it is judged (steps.jsonl): --resume goes on
+from there. Binary UMDF and PUMA Conflated have orders only: the other depths are made
+from them, and replayers (D2, D3) are N/E. Steps before those that are judged are played too, unjudged; only a
 run of all steps in order is called unbroken.
 
 exit status: 0 all required boxes passed; 1 one failed or was not played; 2 it could not
@@ -29,6 +32,7 @@ examples:
   pregao certify
   pregao certify --client "python examples/certify_client.py" --segment equities
   pregao certify --client ./my-client --steps B1,B2.4-B2.9 --depth mbp --keep-going
+  pregao certify --system conflated --client ./my-client --language pt
   pregao certify --by-hand --segment equities --out form
   pregao certify --by-hand --resume form
 """
@@ -57,13 +61,15 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--keep-going", action="store_true", help="play on after a section that failed")
     parser.add_argument("--pace", choices=["fast", "real"], default="fast", help="of heartbeats and indices")
     parser.add_argument("--out", metavar="DIR", help="default: certification, or that of --resume")
+    parser.add_argument("--language", choices=["pt", "en"], help="of the form; default: both")
+    parser.add_argument("--no-pdf", action="store_true", help="the form as a page only")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     from pregao.certification.desk import FAST_PACES, REAL_PACES
     from pregao.certification.outcome import exit_status, missed_text
-    from pregao.certification.report import count
+    from pregao.certification.report import LANGUAGES, count
     from pregao.certification.run import RunSettings, run_script
     from pregao.certification.scenario import Box, Segment
     from pregao.io.terminal import Terminal
@@ -80,6 +86,8 @@ def run(args: argparse.Namespace) -> int:
         paces=REAL_PACES if args.pace == "real" else FAST_PACES,
         resume=None if args.resume is None else Path(args.resume),
         console=Terminal() if args.by_hand else None,
+        languages=LANGUAGES if args.language is None else (args.language,),
+        pdf=not args.no_pdf,
     )
     run = run_script(settings, _say)
     counts = ", ".join(f"{number} {verdict.value}" for verdict, number in count(run.played).items())

@@ -28,7 +28,7 @@ _IDENTITIES: Final = {
 _DECODING: Final = {
     "binary": "pregao.feeds.binary.decoding:DECODING",
     "fast": "pregao.feeds.fast.decoding:DECODING",
-    "conflated": "pregao.feeds.conflated.decoding:DECODING",
+    "conflated": "pregao.feeds.fix.decoding:CONFLATED",
 }
 _SERVING: Final = {"conflated": "pregao.feeds.conflated.server.system:SERVING"}
 

@@ -82,7 +82,9 @@ class SharedParts:
                 for name, value in told.items()
                 if isinstance(value, np.ndarray)
             }
-            values = {name: value for name, value in told.items() if name not in arrays}
+            # Where it is in files is for plans. It names whole indexes, which grow with the day, and a task
+            # has the pieces that it reads.
+            values = {name: value for name, value in told.items() if name not in arrays} | {"parts": []}
             self._loops[id(loop.places)] = StoredLoop(values, arrays)
         self._held += [symbols, *groups, *loops]
         self._paths.append(path)

@@ -26,7 +26,7 @@ class Loop:
     """`begun` is the place at which its list of instruments was made; NOWHERE: not known."""
 
     number: int  # in the unit
-    parts: list[LoopPlace]  # where it is, file by file
+    parts: list[LoopPlace]  # where it is, file by file; none in a task
     sent_ns: int
     ended_ns: int
     complete: bool

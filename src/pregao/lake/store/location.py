@@ -6,7 +6,7 @@ come from the usual environment: AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID
 
 import os
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -51,7 +51,7 @@ class Location:
             self.uri = text.rstrip("/")
             self.filesystem, self.root = _remote(self.uri, scheme)
         self.storage_options = None if self.is_local else _delta_options(scheme)
-        self._remembered: dict[tuple[str, ...], bytes] | None = None
+        self._remembered: dict[tuple[str, ...], tuple[Any, int]] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Location, (self.uri,)  # tasks open the place again on their own machine
@@ -116,16 +116,26 @@ class Location:
         return data
 
     def read_lasting(self, *parts: str) -> bytes:
-        """A file that never changes once it is there: an entry of a log, a part of its summaries."""
+        """A file that never changes once it is there: an entry of a log."""
+        data: bytes = self._lasting(parts, lambda: self.read(*parts), len)
+        return data
+
+    def read_lasting_as(self, parse: Callable[[bytes], Any], *parts: str) -> Any:
+        """The same as what a function makes of it, a table: of a part of a log's summary."""
+        return self._lasting(parts, lambda: parse(self.read(*parts)), lambda found: int(found.nbytes))
+
+    def _lasting(
+        self, parts: tuple[str, ...], make: Callable[[], Any], size: Callable[[Any], int]
+    ) -> Any:  # fmt: skip
         known = self._remembered
         if known is None:
-            return self.read(*parts)
+            return make()
         if parts not in known:
-            data = self.read(*parts)
-            if sum(map(len, known.values())) + len(data) > _MOST_REMEMBERED:
+            found = make()
+            if sum(each for _, each in known.values()) + size(found) > _MOST_REMEMBERED:
                 known.clear()
-            known[parts] = data
-        return known[parts]
+            known[parts] = found, size(found)
+        return known[parts][0]
 
     def create(self, content: bytes, *parts: str) -> bool:
         """A file of this machine, whole under its name or not at all, and on the disk: who loses its power
