@@ -11,7 +11,7 @@ from typing import Final
 from pregao.model.errors import MissingExtraError
 
 LIBRARIES: Final = {
-    "lake": ("deltalake", "duckdb", "pandas", "pyspark", "py4j"),
+    "lake": ("deltalake", "duckdb", "obstore", "pandas", "pyspark", "py4j"),
     "frames": ("polars",),
     "certify": ("fpdf",),
 }

@@ -94,7 +94,7 @@ class Progress:
         self.enter(ProgressInput.SOMETHING_MISSING if missing or not started else ProgressInput.ALL_CLEAN)
         if not self.ready and self.state in (ChannelState.LIVE, ChannelState.RECOVERING):
             self.ready = True
-            self._tell.append(ChannelReady(self._channel, len(self._table), unclean))
+            self._tell.append(ChannelReady(self._channel, self._table.instruments, unclean))
         self._join(RecoveryStream.DEFINITIONS, wanted=not self._definitions.complete)
         self._join(RecoveryStream.SNAPSHOTS, wanted=missing > 0 or not self.ready)
 

@@ -13,6 +13,7 @@ import json
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Self
 from uuid import uuid4
 
@@ -73,6 +74,15 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, int) else str(value)
 
 
+def _parsed(table: Table, content: bytes) -> tuple[int, list[dict[str, Any]], list[PartOfLog], int] | None:
+    """Version, heads, parts and checkpoint; None: it is of another form."""
+    told = json.loads(content)
+    if told["format"] != _FORMAT or told["partitions"] != list(table.partitions):
+        return None
+    parts = [PartOfLog.from_json(table, each) for each in told["parts"]]
+    return int(told["version"]), told["heads"], parts, int(told["checkpoint"])
+
+
 class Summary:
     """One that is there. `checkpoint` is the version of the last one that readers of Delta have."""
 
@@ -96,13 +106,10 @@ class Summary:
     @classmethod
     def _stored(cls, location: Location, table: Table, name: str) -> Self | None:
         try:
-            told = json.loads(location.read(table.name, LOG, FOLDER, name))
-            if told["format"] != _FORMAT or told["partitions"] != list(table.partitions):
-                return None
-            parts = [PartOfLog.from_json(table, each) for each in told["parts"]]
-            return cls(location, table, int(told["version"]), told["heads"], parts, int(told["checkpoint"]))
+            told = location.parsed(partial(_parsed, table), table.name, LOG, FOLDER, name)
         except (FileMissingError, ValueError, KeyError, TypeError, AttributeError):
             return None
+        return None if told is None else cls(location, table, *told)
 
     def store(self) -> None:
         """Under its own name for those who want this version, and as the newest one."""
