@@ -7,6 +7,7 @@ from pregao.books.statistics import Statistics
 from pregao.books.views import BookLevels, Level, Order, QueuePosition, SidePolicy, Top
 from pregao.model.instruments import Instrument
 from pregao.model.market import Phase, Session, Side, State
+from pregao.model.scales import Scale, instrument_scale
 from pregao.recovery.instruments import BookStatus
 
 if TYPE_CHECKING:
@@ -59,6 +60,11 @@ class HandledBook:
     def instrument(self) -> Instrument | None:
         """Its definition, if that was heard."""
         return self._handler.instruments.get(self.security_id)
+
+    @property
+    def scale(self) -> Scale:
+        """What its prices and sizes count, and what a price is."""
+        return instrument_scale(self.instrument)
 
     @property
     def symbol(self) -> str:

@@ -17,7 +17,7 @@ from pregao.market.health import ChannelHealth, FeedHealth, MarketHealth
 from pregao.market.live import Reception
 from pregao.market.row_values import in_words, places_of, price_text
 from pregao.market.watch import Notice
-from pregao.model.scales import USUAL, Scale, instrument_scale
+from pregao.model.scales import USUAL, Scale
 from pregao.recovery.instruments import BookStatus
 from pregao.recovery.policy import Site
 
@@ -65,7 +65,7 @@ def amount_text(count: int | None, scale: Scale = USUAL) -> str:
 
 def trades_box(book: HandledBook, trades: Iterable[Trade | TradeBusted]) -> Panel:
     """Newest first; the colour says whether the price rose or fell."""
-    scale = instrument_scale(book.instrument)
+    scale = book.scale
     places = places_of(book.instrument.tick, scale) if book.instrument else 2
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
