@@ -20,6 +20,7 @@ from pregao.model.events import Definition, News
 from pregao.model.packets import Unit, Units
 from pregao.model.records import record
 from pregao.model.rows import Rows
+from pregao.model.scales import Scale
 from pregao.model.streams import Feed
 from pregao.recovery.policy import RecoveryPolicy
 
@@ -41,6 +42,7 @@ __all__ = [
     "ReplayedSystem",
     "RowFault",
     "RunJournal",
+    "ScaledSystem",
     "SchemaInspector",
     "SessionJournal",
     "SessionMessage",
@@ -273,6 +275,14 @@ class OrderingSystem(Protocol):
 
     def order_flags(self, versions: Array) -> Array:
         """`Flag`s of orders that came in messages of these versions, uint8."""
+
+
+@runtime_checkable
+class ScaledSystem(Protocol):
+    """A system whose instruments have other exponents than −4 and 0 (`Instrument.scale`). Tables have exact
+    values on every row of it."""
+
+    scale: Scale  # of rows of an instrument that nothing has defined
 
 
 class SessionMessage(NamedTuple):

@@ -12,22 +12,25 @@ from pregao.books.store import BookStore
 from pregao.books.views import Level, Order
 from pregao.feeds.registry import DEFAULT
 from pregao.lake.errors import LakeError
-from pregao.lake.reading.faces import order_rows
+from pregao.lake.reading.faces import has_exact, order_rows
 from pregao.lake.tables.analytics import Quality
 from pregao.lake.tables.types import BOOK_ACTIONS
 from pregao.model.local_time import local_datetime
-from pregao.model.market import Side
+from pregao.model.market import FINE_EXPONENT, PriceKind, Side
 from pregao.model.rows import Kind
+from pregao.model.scales import Scale
 
 if TYPE_CHECKING:
     from pregao.lake.lake import Lake
 
 _ACTIONS: Final = {word: code for code, word in enumerate(BOOK_ACTIONS)}
 _EMPTY, _RESET, _SNAPSHOT = _ACTIONS["EMPTY"], _ACTIONS["RESET"], _ACTIONS["SNAPSHOT"]
+_USUAL: Final = Scale()
 _LAST_INDEX: Final = 1 << 30  # what a snapshot tells comes after the messages of its packet
 BOOK_COLUMNS: Final = [
     "ts_event", "seq_version", "seq_num", "msg_index", "entry", "action", "side", "order_id", "price", "size",
-    "position", "firm", "ts_inserted", "implied", "wire_version", "ts_send", "quality",
+    "position", "firm", "ts_inserted", "implied", "wire_version", "ts_send", "quality", "exact_price",
+    "exact_size", "md_stream",
 ]  # fmt: skip
 
 
@@ -53,9 +56,14 @@ class BookAt:
     offers: list[Level]
     bid_orders: list[Order]
     offer_orders: list[Order]
+    scale: Scale = _USUAL  # of its prices and sizes
 
 
-def book_at(lake: "Lake", symbol: str, at_ns: int, depth: int | None = None) -> BookAt:
+def book_at(
+    lake: "Lake", symbol: str, at_ns: int, depth: int | None = None, stream: str | None = None
+) -> BookAt:
+    """`stream`: which book of the instrument (MDStreamID: "L" is lending); None: that of the electronic
+    market, or the first that was told of where that has none."""
     if len(lake.shown) > 1:
         raise LakeError(f"a book is of one system: choose one of {', '.join(lake.shown)}")
     security_id, channel, day = find_instrument(lake, symbol, at_ns)
@@ -77,9 +85,12 @@ def book_at(lake: "Lake", symbol: str, at_ns: int, depth: int | None = None) -> 
     store = BookStore()
     number = store.add_instrument(security_id)
     assert number is not None
+    exact = has_exact(changes, *([] if stored is None else [stored]))
     if stored is not None:
-        store.load_snapshot(number, order_rows(stored, security_id, Kind.SNAPSHOT_ORDER), statistics=False)
-    apply_changes(store, number, changes, security_id, lake.shown[0])
+        begun = order_rows(stored, security_id, Kind.SNAPSHOT_ORDER, exact=exact)
+        store.load_snapshot(number, begun, statistics=False)
+    apply_changes(store, number, changes, security_id, lake.shown[0], exact=exact)
+    number = chosen_book(store, number, stream)
     bids, offers = (store.levels(number, side, depth) for side in Side)
     bid_orders, offer_orders = (store.orders(number, side) for side in Side)
     told = _last(changes) or (None if stored is None else stored.slice(0, 1).to_pylist()[0])
@@ -89,7 +100,25 @@ def book_at(lake: "Lake", symbol: str, at_ns: int, depth: int | None = None) -> 
     return BookAt(
         symbol, security_id, channel, day, at_ns, *_when(own), *_when(told),
         _quality(told), bids, offers, bid_orders, offer_orders,
+        scale_of(lake, where, at_ns) if exact else _USUAL,
     )  # fmt: skip
+
+
+def scale_of(lake: "Lake", where: str, at_ns: int) -> Scale:
+    """Of books that are made of exact values: what prices are is told by the definition."""
+    found = lake.arrow("instruments", where, columns=["price_kind", "valid_from"]).sort_by("valid_from")
+    kinds = [row["price_kind"] for row in found.to_pylist() if row["valid_from"] <= at_ns]
+    named = kinds[-1:] or found["price_kind"].to_pylist()[:1]
+    kind = PriceKind[named[0]] if named and named[0] is not None else None
+    return Scale(FINE_EXPONENT, FINE_EXPONENT, kind)
+
+
+def chosen_book(store: BookStore, number: int, stream: str | None) -> int:
+    """An instrument's book of a stream; empty if that never had a row."""
+    if stream is not None and len(stream) != 1:
+        raise LakeError(f"{stream!r} is no MDStreamID: it has one character")
+    found = store.book_number(number, 0) if stream is None else store.open_book(number, ord(stream))
+    return number if found is None else found
 
 
 def _quality(told: dict[str, Any] | None) -> int:
@@ -229,13 +258,14 @@ def in_stream_order(changes: Any) -> Any:
 
 
 def apply_changes(
-    store: BookStore, number: int, changes: Any, security_id: int, system: str = DEFAULT
-) -> None:
+    store: BookStore, number: int, changes: Any, security_id: int, system: str = DEFAULT, *,
+    exact: bool = False,
+) -> None:  # fmt: skip
     """Runs of ordinary changes at once; between them what replaces the book."""
     if not changes.num_rows:
         return
     actions = np.array([_ACTIONS[word] for word in changes["action"].to_pylist()])
-    rows = order_rows(changes, security_id, Kind.ORDER, system)
+    rows = order_rows(changes, security_id, Kind.ORDER, system, exact=exact)
     rows["action"] = np.where(actions <= _ACTIONS["DELETE_FROM"], actions, 0)
     rows["kind"] = np.where(actions >= _ACTIONS["DELETE_THRU"], Kind.SIDE, Kind.ORDER)
     rows["kind"][(actions == _EMPTY) | (actions == _RESET)] = Kind.EMPTY_BOOK

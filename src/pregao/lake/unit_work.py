@@ -106,6 +106,7 @@ def plan_work(
         made = share_out(made[0], unit, slices)
     for slice_ in made:
         slice_.symbols, slice_.groups = planned.symbols, planned.groups
+        slice_.scales = planned.scales
         if slice_.start == FROM_FIRST:
             slice_.begin_with(begins)
     return UnitWork(planned, made)
@@ -159,18 +160,18 @@ def without_packets(planned: UnitPlan) -> UnitPlan:
 
 
 def build_packed(packed: bytes, location: Location, build_id: str) -> SliceDone:
-    """A slice as `SharedParts` packs it."""
-    return build_slice(unpack(packed, location), location, build_id)
+    """A slice as `SharedParts` packs it. What finds many must not fill the driver."""
+    done = build_slice(unpack(packed, location), location, build_id)
+    if len(done.findings) > MOST_FINDINGS:
+        path = f"{FOLDER}/{build_id}/findings-{uuid4().hex}"
+        done.stored_findings, done.findings = store(done.findings, path, location), []
+    return done
 
 
 def try_slice(packed: bytes, location: Location, build_id: str) -> SliceDone | Unreadable:
     """A failure of the store is raised: whoever runs tasks may try it again."""
     try:
-        done = build_packed(packed, location, build_id)
-        if len(done.findings) > MOST_FINDINGS:  # what finds many must not fill the driver
-            path = f"{FOLDER}/{build_id}/findings-{uuid4().hex}"
-            done.stored_findings, done.findings = store(done.findings, path, location), []
-        return done
+        return build_packed(packed, location, build_id)
     except CaptureError as error:
         if may_pass(error):
             raise

@@ -107,10 +107,11 @@ class Quote(InstrumentEvent):
     bid: Level | None
     offer: Level | None
     status: BookStatus
+    stream: str = "E"  # which book of the instrument (MDStreamID)
 
     def __str__(self) -> str:
         sides = f"{_level(self.bid, self.scale)} | {_level(self.offer, self.scale)}"
-        return f"{printable(self.symbol)} quote {sides}{_doubt(self.status)}"
+        return f"{printable(self.symbol)}{_of(self.stream)} quote {sides}{_doubt(self.status)}"
 
 
 @record
@@ -120,13 +121,14 @@ class Depth(InstrumentEvent):
     bids: tuple[Level, ...]
     offers: tuple[Level, ...]
     status: BookStatus
+    stream: str = "E"  # as of a Quote
 
     def __str__(self) -> str:
         sides = (
             ", ".join(_level(level, self.scale) for level in levels) or "-"
             for levels in (self.bids, self.offers)
         )
-        return f"{printable(self.symbol)} depth {' | '.join(sides)}{_doubt(self.status)}"
+        return f"{printable(self.symbol)}{_of(self.stream)} depth {' | '.join(sides)}{_doubt(self.status)}"
 
 
 @record
@@ -236,6 +238,10 @@ def _level(level: Level | None, scale: Scale) -> str:
     if level is None:
         return "-"
     return f"{scale.size_text(level.size)} at {price_text(level.price, scale=scale)}"
+
+
+def _of(stream: str) -> str:
+    return "" if stream == "E" else f" {printable(stream)}"
 
 
 def _doubt(status: BookStatus) -> str:

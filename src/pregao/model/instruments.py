@@ -5,6 +5,7 @@ from enum import IntEnum
 from typing import Final
 
 from pregao.model.market import FINE_SCALE, PRICE_EXPONENT, PriceKind, Side
+from pregao.model.scales import Scale
 
 _GROUP_BYTES: Final = 8
 
@@ -112,6 +113,35 @@ class Underlying:
 
 
 @dataclass(frozen=True, slots=True)
+class Attribute:
+    """What a system tells by number and text."""
+
+    type: int
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class BondTerms:
+    """What the definition of a bond tells beside the rest; words are names of those of `fixed_income`. Sizes
+    are integers of the instrument's exponent, increments as its prices."""
+
+    kind: str
+    coupon_type: str
+    lot_type: str
+    registration: str
+    coupon_fine: int | None = None  # a fraction of a year's interest, in hundred-millionths
+    coupon_date: int | None = None  # the next payment, days since 1970
+    factor_fine: int | None = None  # hedge factor of a casada, in hundred-millionths
+    rate_increment: int | None = None
+    largest_rfq: int = 0
+    largest_voice: int = 0
+    allows_fractions: bool = False
+    allows_negative: bool = False
+    attributes: tuple[Attribute, ...] = ()
+    valid_until_ns: int | None = None  # the end of its trading
+
+
+@dataclass(frozen=True, slots=True)
 class Instrument:
     """One version of one instrument. Prices and quantities are integers of ten to its exponents:
     ten-thousandths and wholes, unless its system has others."""
@@ -165,6 +195,11 @@ class Instrument:
     trade_types: tuple[TradeType, ...] = (TradeType.ELECTRONIC,)
     price_exponent: int = PRICE_EXPONENT
     size_exponent: int = 0
+    bond: BondTerms | None = None  # of bonds, as they are listed
+
+    @property
+    def scale(self) -> Scale:
+        return Scale(self.price_exponent, self.size_exponent, self.price_kind)
 
 
 def group_name(number: int) -> str:

@@ -4,31 +4,29 @@ Nearly all are in ten-thousandths and whole numbers; bonds have more places, fra
 rates. A symbol of such an instrument carries its scale, so that whoever has an event can show its numbers.
 """
 
-from dataclasses import dataclass
 from decimal import Decimal
-from typing import Final
+from typing import Final, NamedTuple
 
-from pregao.model.fixed_income import RATES
-from pregao.model.instruments import Instrument
 from pregao.model.market import PRICE_EXPONENT, PriceKind
 
-_IN_PERCENT: Final = (*RATES, PriceKind.PERCENTAGE)
+PERCENT_KINDS: Final = (PriceKind.PERCENTAGE, PriceKind.SPREAD, PriceKind.YIELD)
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(NamedTuple):
+    """Which powers of ten prices and sizes of an instrument are integers of, and what its prices are."""
+
     price_exponent: int = PRICE_EXPONENT
     size_exponent: int = 0
-    price_kind: PriceKind = PriceKind.PER_UNIT
+    price_kind: PriceKind | None = None
 
     @property
     def is_usual(self) -> bool:
-        return self.price_exponent == PRICE_EXPONENT and not self.size_exponent
+        return self[:2] == (PRICE_EXPONENT, 0)
 
     @property
     def unit(self) -> str:
         """Behind a price: a rate is shown as a rate."""
-        return "%" if not self.is_usual and self.price_kind in _IN_PERCENT else ""
+        return "%" if not self.is_usual and self.price_kind in PERCENT_KINDS else ""
 
     def price(self, mantissa: int) -> Decimal:
         return Decimal(mantissa).scaleb(self.price_exponent)
@@ -36,15 +34,24 @@ class Scale:
     def size(self, mantissa: int) -> Decimal:
         return Decimal(mantissa).scaleb(self.size_exponent)
 
+    def price_text(self, mantissa: int) -> str:
+        """For people, with as many places as it needs: what is a rate or a percentage says so."""
+        exact = self.price(mantissa)
+        text = str(exact) if self.is_usual else _short(exact)
+        return f"{text} %" if self.price_kind in PERCENT_KINDS else text
+
     def size_text(self, mantissa: int) -> str:
         """With as few places as it needs."""
-        if not self.size_exponent:
-            return f"{mantissa:,}"
-        text = f"{self.size(mantissa):,f}"
-        return text.rstrip("0").rstrip(".")
+        return f"{mantissa:,}" if not self.size_exponent else _short(self.size(mantissa))
 
 
 USUAL: Final = Scale()
+
+
+def _short(value: Decimal) -> str:
+    """Without zeros at its end, with commas between thousands."""
+    whole, _, places = f"{value:,f}".partition(".")
+    return f"{whole}.{places.rstrip('0')}".rstrip(".")
 
 
 class ScaledSymbol(str):
@@ -57,17 +64,9 @@ def scale_of(symbol: str | None) -> Scale:
     return symbol.scale if isinstance(symbol, ScaledSymbol) else USUAL
 
 
-def instrument_scale(instrument: Instrument | None) -> Scale:
-    if instrument is None:
-        return USUAL
-    kind = instrument.price_kind or PriceKind.PER_UNIT
-    return Scale(instrument.price_exponent, instrument.size_exponent, kind)
-
-
-def scaled_symbol(instrument: Instrument) -> str:
-    scale = instrument_scale(instrument)
+def scaled_symbol(symbol: str, scale: Scale) -> str:
     if scale.is_usual:
-        return instrument.symbol
-    symbol = ScaledSymbol(instrument.symbol)
-    symbol.scale = scale
-    return symbol
+        return symbol
+    scaled = ScaledSymbol(symbol)
+    scaled.scale = scale
+    return scaled

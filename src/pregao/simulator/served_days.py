@@ -17,9 +17,13 @@ _TOTALS_NS: Final = 10_000_000_000  # a day has many seconds
 class ServedDays:
     """Told of every event (`publish`); the files of a day are closed with it."""
 
-    def __init__(self, system: str, venue: Venue, clearing: Clearing, sessions: int) -> None:
+    def __init__(
+        self, system: str, venue: Venue, clearing: Clearing, sessions: int, *, lending_beside: bool = False
+    ) -> None:
+        """`lending_beside`: loans have no ids of their own, but those of their shares."""
         self.system = system
-        self._source = WholeMarket(venue.catalogue, venue.engine, venue.desk, clearing.lent)
+        lent = () if lending_beside else clearing.lent
+        self._source = WholeMarket(venue.catalogue, venue.engine, venue.desk, lent)
         totals = market_totals(venue.catalogue)
         settings = replace(load_serving_system(system).usual, totals=totals, totals_ns=_TOTALS_NS)
         self._sessions = ServedSessions(system, sessions, settings, self._set_time)

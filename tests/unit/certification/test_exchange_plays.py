@@ -12,11 +12,9 @@ from pregao.certification.scenario_files import load_script, parse_section, sect
 from pregao.feeds.fast.publisher import incremental
 from pregao.model.market import Side
 
-PLAYED = ("A", "B1", "B2", "B3", "B4", "B5", "B6", "B7", "C1", "D1", "E")
-
 
 def _sections(segment: Segment) -> list[Section]:
-    return [each for each in sections_for(segment) if each.id in PLAYED]
+    return list(sections_for(segment))
 
 
 def _not_valid(results: list[StepResult]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
@@ -33,11 +31,27 @@ def test_every_demand_is_met_in_one_unbroken_run(segment: Segment) -> None:
         assert not list(_not_valid(runner.play(section)))
 
 
-@pytest.mark.parametrize(
-    "section", [each for each in load_script() if each.id in PLAYED], ids=lambda each: each.id
-)
+@pytest.mark.parametrize("section", load_script(), ids=lambda each: each.id)
 def test_a_section_can_be_played_by_itself(section: Section) -> None:
     assert not list(_not_valid(Runner(CertificationDesk(Segment.EQUITIES)).play(section)))
+
+
+# Where somebody wants to see a step again: the section begins anew, whatever was done in it.
+LEFT_AT = [(section.id, step.id) for section in load_script() for step in section.steps[:-1]]
+SOME = {"B1.4", "B2.4", "B2.7", "B2.11", "B3.4", "B5.3", "B6.3", "D1.2", "E4.4"}
+
+
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [pytest.param(*each, marks=() if each[1] in SOME else pytest.mark.long) for each in LEFT_AT],
+)
+def test_a_section_that_was_left_can_be_played_again(name: str, step: str) -> None:
+    (section,) = [each for each in sections_for(Segment.EQUITIES) if each.id == name]
+    runner = Runner(CertificationDesk(Segment.EQUITIES))
+    for result in runner.steps(section):
+        if result.step.id == step:
+            break
+    assert not list(_not_valid(runner.play(section)))
 
 
 def test_books_are_those_that_the_script_starts_and_ends_with() -> None:

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 from pregao.market.row_values import places_of, price_text
 from pregao.model.market import PriceKind
-from pregao.model.scales import USUAL, Scale, ScaledSymbol, instrument_scale, scale_of, scaled_symbol
+from pregao.model.scales import USUAL, Scale, ScaledSymbol, scale_of, scaled_symbol
 from tests.kits.bonds import CATALOGUE, CRI, LTN
 from tests.kits.conflated import PETR4
 
@@ -34,9 +34,10 @@ def test_places_are_those_of_the_tick() -> None:
 
 def test_a_symbol_carries_the_scale_of_a_bond_only() -> None:
     ltn, cri = (CATALOGUE.bonds[each].instrument for each in (LTN, CRI))
-    assert scaled_symbol(ltn) == ltn.symbol
-    assert isinstance(scaled_symbol(ltn), ScaledSymbol)
-    assert scale_of(scaled_symbol(ltn)).price_kind is PriceKind.YIELD
-    assert instrument_scale(cri).size_exponent == -8
-    assert scaled_symbol(PETR4) is PETR4.symbol
+    symbol = scaled_symbol(ltn.symbol, ltn.scale)
+    assert symbol == ltn.symbol
+    assert isinstance(symbol, ScaledSymbol)
+    assert scale_of(symbol).price_kind is PriceKind.YIELD
+    assert cri.scale.size_exponent == -8
+    assert scaled_symbol(PETR4.symbol, PETR4.scale) is PETR4.symbol
     assert scale_of("PETR4") is scale_of(None) is USUAL

@@ -18,6 +18,7 @@ from pregao.feeds.port import SessionMessage
 from pregao.feeds.session_port import (
     ConnectWanted,
     DisconnectWanted,
+    HeartbeatReceived,
     RequestRefused,
     SessionBegun,
     SessionCounters,
@@ -211,6 +212,8 @@ class FixClient:
                         SessionBegun(self.settings.endpoints[self._endpoint].name, self._epoch)
                     )
                     self._requests.begin()
+                case fix.HeartbeatReceived():
+                    self._events.append(HeartbeatReceived(event.message.raw))
                 case fix.GapFound():
                     self.counters.gaps += 1
                 case fix.GarbledSkipped():

@@ -23,6 +23,7 @@ from pregao.codecs.fix.parser import split_fields
 from pregao.codecs.fix.reader import BUILTIN_DICTIONARY, TRADEMATE_DICTIONARY
 from pregao.codecs.fix.types import COUNTS, FLOATS, parse_decimal, parse_integer, parse_timestamp
 from pregao.feeds.decoding import BlockShape, Buffer, FieldShape, ValueForm, WireMessage, Wording
+from pregao.feeds.tagged import TaggedMessage
 from pregao.model.errors import DecodeError, Fault
 
 WORDING: Final = Wording(
@@ -207,17 +208,49 @@ def _shape(block: FieldBlock) -> BlockShape:
     return BlockShape(tuple(fields), tuple(groups))
 
 
+_GROUPS: Final = {"NoMDEntries": "MDEntries", "NoRelatedSym": "RelatedSym", "NoLegs": "Legs"}
+_NUMBERS: Final = frozenset({"MDUpdateAction"})
+
+
+class FixTagger:
+    """They are FIX; only groups go by other names in dictionaries."""
+
+    def __init__(self, decoder: FixDecoder) -> None:
+        self._decoder = decoder
+
+    def tagged(self, message: WireMessage, flow: Hashable) -> list[TaggedMessage]:
+        kind = message.template_id.to_bytes(8, "big").lstrip(b"\0").decode("latin-1")
+        return [TaggedMessage(kind, _renamed(message.fields or {}), self._decoder.fix(message))]
+
+
+def _renamed(fields: Mapping[str, Any]) -> dict[str, Any]:
+    told: dict[str, Any] = {}
+    for name, value in fields.items():
+        if isinstance(value, list):
+            told[_GROUPS.get(name, name)] = [_renamed(each) for each in value]
+        elif name in _NUMBERS and isinstance(value, str) and value.isdecimal():
+            told[name] = int(value)
+        else:
+            told[name] = value
+    return told
+
+
 class FixDecoding:
     """A `DecodingSystem`. Schemas are dictionaries in QuickFIX's form; `builtin` names the packaged one."""
 
     def __init__(self, builtin: str) -> None:
         self.builtin = builtin
 
+    schema_file = "b3-fix44.xml"
+
     def load_schema(self, content: bytes | None, file: str) -> Dictionary:
         return load_builtin_dictionary(self.builtin) if content is None else parse_dictionary(content, file)
 
     def decoder(self, schema: Dictionary | None = None) -> FixDecoder:
         return FixDecoder(schema or load_builtin_dictionary(self.builtin))
+
+    def tagger(self) -> FixTagger:
+        return FixTagger(self.decoder())
 
 
 CONFLATED: Final = FixDecoding(BUILTIN_DICTIONARY)

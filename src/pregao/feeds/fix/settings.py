@@ -7,6 +7,7 @@ primary = "127.0.0.1:9700"
 standbys = ["127.0.0.1:9701"]
 heartbeat_s = 30              # 108
 retry_s = 30                  # until the primary is tried again
+heartbeats = false            # whether those of the server are told
 """
 
 from collections.abc import Collection, Mapping
@@ -21,7 +22,7 @@ SECOND: Final = 1_000_000_000
 MOST_STANDBYS: Final = 16
 CONNECTION_KEYS: Final = frozenset({
     "system", "name", "sender", "target", "primary", "standbys", "heartbeat_s", "retry_s", "connect_s",
-    "answer_s",
+    "answer_s", "heartbeats",
 })  # fmt: skip
 
 
@@ -47,10 +48,13 @@ def connection_settings(told: Mapping[str, Any], file: str, **session: Any) -> d
         raise ConfigurationError(f"a list of at most {MOST_STANDBYS}", file=file, key="standbys")
     names = ["primary", *(f"standby {number}" for number in range(1, len(standbys) + 1))]
     places = [told.get("primary"), *standbys]
+    heartbeats = told.get("heartbeats", False)
+    if not isinstance(heartbeats, bool):
+        raise ConfigurationError("true or false", file=file, key="heartbeats")
     return {
         "session": SessionSettings(
             sender=sender, target=target, heartbeat_s=seconds_of(told, "heartbeat_s", 30, file),
-            reset_on_logon=True, strict=False, **session,
+            reset_on_logon=True, strict=False, tells_heartbeats=heartbeats, **session,
         ),
         "endpoints": tuple(_endpoint(name, place, file) for name, place in zip(names, places, strict=True)),
         "name": str(told.get("name", sender)),

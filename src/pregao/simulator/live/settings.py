@@ -22,6 +22,7 @@
     levels = 5                     # of its channels by price level
     heartbeat_ms = 10000
     desks_ms = 30000               # between two reports of clearing, lending and indices
+    index_ms = 0                   # index values come again so often; 0: only when they move
 
     [replayer]                     # and its replayers, on TCP
     address = "127.0.0.1"
@@ -185,6 +186,7 @@ def load_settings(path: str | None) -> LiveSettings:
         levels=5 if fast is None else fast.integer("levels", 2, 20, 5),
         beside_heartbeat_ns=None if fast is None else fast.integer("heartbeat_ms", 10, 60_000, 10_000) * _MS,
         desks_ns=EVERY_NS if fast is None else fast.integer("desks_ms", 100, 3_600_000, 30_000) * _MS,
+        index_interval_ns=_index_interval_ns(fast),
         replayers=replayers,
         servers=servers,
         bonds=bonds,
@@ -194,6 +196,11 @@ def load_settings(path: str | None) -> LiveSettings:
     for table in (multicast, publisher, market, operator):
         table.close()
     return settings
+
+
+def _index_interval_ns(fast: TomlTable | None) -> int | None:
+    interval_ms = 0 if fast is None else fast.integer("index_ms", 0, 3_600_000, 0)
+    return interval_ms * _MS or None
 
 
 def _channels(table: TomlTable, path: str) -> ChannelMap | None:

@@ -1,6 +1,7 @@
 """The table of commands: everything an operator can do, and at which path. Fields, checks, documentation
 and routes all come from it."""
 
+import json
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
@@ -17,7 +18,7 @@ from pregao.simulator.live import bond_commands as bond
 from pregao.simulator.live import market as own
 from pregao.simulator.live import servers
 from pregao.simulator.live.loop import LiveLoop
-from pregao.simulator.operator.json_forms import as_json, day_text, price_text
+from pregao.simulator.operator.json_forms import as_json, command_json, day_text, price_text
 from pregao.simulator.operator.kinds import KINDS, RefusedError, RequestError
 
 
@@ -58,7 +59,7 @@ CALLS: Final = (
     Call("/v1/phases/session", control.ChangeSession, "Change the session of a closed group"),
     Call("/v1/states/change", control.ChangeState, "Halt, close or forbid an instrument"),
     Call("/v1/states/rejoin", control.RejoinGroup, "Let an instrument follow its group again"),
-    Call("/v1/auctions/start", control.StartAuction, "Put an open instrument into auction"),
+    Call("/v1/auctions/start", control.StartAuction, "Put an open or paused instrument into auction"),
     Call("/v1/auctions/extend", control.ExtendAuction, "Prolong an auction"),
     Call("/v1/auctions/end", control.EndAuction, "End an auction now"),
     Call("/v1/bands/set", control.SetBand, "Set a price band"),
@@ -110,6 +111,15 @@ class View(NamedTuple):
     @property
     def parameter(self) -> str | None:
         return self.path.partition("{")[2].rstrip("}") or None
+
+
+_PATHS: Final = {each.command: each.path for each in CALLS}
+
+
+def request_text(command: Any) -> str:
+    """A command as an operator would send it."""
+    body = json.dumps(command_json(command), ensure_ascii=False)
+    return f"POST {_PATHS[type(command)]} {body}"
 
 
 def find_market(loop: LiveLoop, text: str) -> InstrumentMarket:

@@ -256,6 +256,21 @@ def as_json(value: Any, name: str = "", exponents: Exponents = (PRICE_EXPONENT, 
     return day_text(value) if name.endswith("_date") else value
 
 
+def command_json(command: Any) -> dict[str, Any]:
+    """What would be sent for a command: what `read_command` makes it of. Fields as they are by default are
+    left out, and its time, which is the exchange's to set."""
+    values: dict[str, Any] = {}
+    for field in fields(command):
+        value = getattr(command, field.name)
+        if field.name == _STAMP or value == field.default:
+            continue
+        if isinstance(value, tuple) and value and is_dataclass(value[0]):
+            values[field.name] = [command_json(each) for each in value]
+        else:
+            values[field.name] = as_json(value, field.name)
+    return values
+
+
 def outcome_json(
     outcome: CommandOutcome, exponents: Callable[[int | None], Exponents | None] | None = None
 ) -> dict[str, Any]:
