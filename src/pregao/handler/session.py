@@ -206,7 +206,7 @@ class SessionHandler:
 
     def _take_rows(self, rows: Rows) -> None:
         """Runs of rows that go to the books, with snapshots and history between them, in order."""
-        apart = _kept_apart(rows)
+        apart = kept_apart(rows)
         if not apart.any():
             self._apply(rows)
             return
@@ -303,7 +303,7 @@ class SessionHandler:
                 on_totals(told)
 
 
-def _kept_apart(rows: Rows) -> Any:
+def kept_apart(rows: Rows) -> Any:
     """Rows of snapshots and of history, and what is not about books."""
     heads = rows.view(np.uint8).reshape(-1, ROW_SIZE)[:, : FLAGS + 1].copy()  # one walk over the rows
     kinds, flags = heads[:, KIND], heads[:, FLAGS]

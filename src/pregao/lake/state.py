@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from pregao.feeds.registry import DEFAULT, load_system
+from pregao.feeds.registry import DEFAULT, load_tabled_system
 from pregao.io.clock import WallClock
 from pregao.lake.errors import LakeDamagedError
 from pregao.lake.lake import Lake
@@ -53,7 +53,7 @@ class LakeState:
         after: Callable[[str], None] = _no_step, known: "KnownUnits | None" = None,
     ) -> None:  # fmt: skip
         self.location, self.version = location, version
-        self.system = load_system(system).name  # as tables have it
+        self.system = load_tabled_system(system).name  # as tables have it
         self._after = after
         self._reads: set[Read] = set()
         self._rows: dict[UnitKey, UnitRow | None] = {}

@@ -16,7 +16,7 @@ import numpy as np
 from pregao.books import layout as t
 from pregao.books.store import BookStore
 from pregao.feeds.port import UnitReader
-from pregao.feeds.registry import load_system
+from pregao.feeds.registry import load_tabled_system
 from pregao.handler.core import RowCore
 from pregao.handler.kernels.core import SUSPECTED
 from pregao.lake.plan.captures import channel_reader
@@ -67,7 +67,7 @@ class SliceMachine:
             "packets", slice_.system, slice_.channel, Stream.INCREMENTAL, slice_.learned
         )
         self.store = BookStore(max_instruments=MOST_INSTRUMENTS, depth=slice_.depth)
-        policy = load_system(slice_.system).policy
+        policy = load_tabled_system(slice_.system).policy
         self.known = KnownInstruments(policy.reports_in_a_unit)
         orders = int(merged.length.sum()) // _BYTES_OF_AN_ORDER
         self.buffers = RowBuffers(orders, with_orders=not slice_.depth)

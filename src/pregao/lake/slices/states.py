@@ -146,6 +146,19 @@ class TradingStates:
             group, phase = int(row["id"]), int(row["type"])
             enter_phase(self.address, self._store.context, group, phase, place, NO_INDEX, int(row["time_ns"]))
 
+    def tell(self, phases: Rows, place: int) -> Rows:
+        """Phases of groups of which nothing is known: those that are news."""
+        known = self._told()
+        news = phases[np.array([group not in known for group in phases["id"].tolist()], np.bool_)]
+        self._enter(news, place)
+        return news
+
+    def group_of(self, security_id: int) -> int | None:
+        """As rows name it; None: not known."""
+        place = int(np.searchsorted(self._ids, security_id))
+        is_known = place < len(self._ids) and self._ids[place] == security_id
+        return int(self._groups[place]) if is_known else None
+
     def take_log(self) -> Array:
         """Books that are crossed and whose instruments came into another state, since the last time."""
         taken = self._log[: self._context["log_count"]].copy()
