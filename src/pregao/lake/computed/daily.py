@@ -222,7 +222,7 @@ WITH spoken AS (
     SELECT *, quality & {int(Quality.FROM_SNAPSHOT)} = 0 AS live,
         {LINEAGE_STRUCT} AS place
     FROM statistics
-    WHERE kind <> 'THEORETICAL' AND coalesce(md_stream, 'E') = 'E'
+    WHERE kind <> 'THEORETICAL' AND coalesce(md_stream, 'E') IN ('E', 'A')  -- or of all streams
         AND (of_date IS NULL OR of_date = trade_date OR kind IN ('CLOSING', 'OPEN_INTEREST'))
 ), numbered AS (
     -- What a snapshot repeats is older than it looks: any word of the incremental stream is newer.

@@ -113,6 +113,8 @@ def write_rows(location: Location, name: str, key: UnitKey, rows: Any, build_id:
     if not rows.num_rows:
         return []
     table = find_table(name)
+    if key.channel is None and CHANNEL in rows.column_names:
+        rows = rows.drop_columns([CHANNEL])  # of a session, which has none
     if CHANNEL not in rows.column_names:
         rows = rows.append_column(CHANNEL, pa.repeat(pa.scalar(key.channel, pa.int32()), rows.num_rows))
     return [write_file(location, table, key.partition, conform(rows, table, build_id), label=LABEL)]

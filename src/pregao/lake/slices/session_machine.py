@@ -204,7 +204,7 @@ class SessionSliceMachine(SliceMachine):
             phase["security_id"], phase["detail"], phase["inserted_ns"], phase["origin"] = NULL, 0, NULL, 0
             news = self.states.tell(phase, place)
             if len(news) and self.emits(place):
-                self.buffers.append_by_kind(self._placed(UNHEARD, place, news))
+                self.buffers.append_by_kind(self._maker.of_facts(UNHEARD, place, news, 0, int(row["index"])))
 
     def _tell_facts(self, number: int, place: int, facts: Rows) -> None:
         if len(facts) and self.emits(place):
