@@ -1,7 +1,6 @@
-"""A lake of journals, through the port of session systems: units by session and day, and the same figures as a
-lake of Binary UMDF of the same day."""
+"""A lake of journals, through the port of session systems: units by session and day, and the same figures as
+a lake of Binary UMDF of the same day."""
 
-import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -9,12 +8,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from pregao.lake.build import Builder, BuildSettings
 from pregao.lake.lake import Lake
-from pregao.lake.runners import SparkRunner
-from pregao.lake.store.location import Location
 from pregao.lake.tables.analytics import Quality
-from pregao.lake.tables.catalogue import DATA_TABLES
 from pregao.simulator import Settings, Simulation
 from tests.kits.lakes import OF_THE_BUILD, build
 
@@ -43,7 +38,9 @@ class Day(NamedTuple):
 def day(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Day:
     out = tmp_path_factory.mktemp("session-lake") / "day"
     Simulation(
-        Settings(out, messages=2_500, instruments=20, squeeze=60, seed=11, beside=(request.param,), sessions=2)
+        Settings(
+            out, messages=2_500, instruments=20, squeeze=60, seed=11, beside=(request.param,), sessions=2
+        )
     ).run()
     return Day(request.param, out / "2026-11-16", out / request.param / "2026-11-16")
 
@@ -99,7 +96,16 @@ def test_every_row_says_where_it_came_from(lake: Lake) -> None:
 
 def test_sessions_of_a_day_tell_the_same(day: Day, lake: Lake) -> None:
     one, two = day.sources
-    for table in ("orders", "trades_clean", "statistics", "states", "quotes", "depth", "daily", "instruments"):
+    for table in (
+        "orders",
+        "trades_clean",
+        "statistics",
+        "states",
+        "quotes",
+        "depth",
+        "daily",
+        "instruments",
+    ):
         ours = ("source", "build_id", "seq_num", "ts_recv_a", "ts_send")
         mine, other = ([{name: value for name, value in row.items() if name not in ours}
                         for row in _rows(lake, table, source)] for source in (one, two))  # fmt: skip
@@ -158,8 +164,8 @@ def test_states_are_those_of_binary(day: Day, lake: Lake, binary: Lake) -> None:
 
 
 def test_definitions_are_those_of_binary(day: Day, lake: Lake, binary: Lake) -> None:
-    names = ("symbol", "security_group", "asset", "security_type", "isin", "currency", "cfi_code", "tick", "lot",
-             "strike", "maturity_date", "exchange")  # fmt: skip
+    names = ("symbol", "security_group", "asset", "security_type", "isin", "currency", "cfi_code", "tick",
+             "lot", "strike", "maturity_date", "exchange")  # fmt: skip
     mine, other = (
         {row["security_id"]: tuple(row[name] for name in names) for row in rows}
         for rows in (_rows(binary, "instruments"), _rows(lake, "instruments", day.sources[0]))
@@ -200,7 +206,9 @@ class _Book:
 def _by_time(rows: list[dict[str, Any]]) -> dict[int, list[tuple[int, list[dict[str, Any]]]]]:
     """By instrument: rows of each message, with when it was sent."""
     found: dict[int, list[tuple[int, list[dict[str, Any]]]]] = {}
-    order = sorted(rows, key=lambda row: (row["seq_version"], row["seq_num"], row["msg_index"] or 0, row["entry"]))
+    order = sorted(
+        rows, key=lambda row: (row["seq_version"], row["seq_num"], row["msg_index"] or 0, row["entry"])
+    )
     for row in order:
         messages = found.setdefault(row["security_id"], [])
         if not messages or messages[-1][0] != row["ts_send"]:

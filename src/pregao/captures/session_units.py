@@ -36,7 +36,7 @@ from pregao.model.errors import DecodeError, Fault
 
 AT_ONCE: Final = 1 << 20  # inflated bytes of a direction that wait to be read
 _NAMED_WITHIN: Final = 4_096  # bytes: a connection that has not said whose it is by then is somebody else's
-_LETTERS: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.")
+_LETTERS: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 _LONGEST_NAME: Final = 64
 MOST_JOURNALS: Final = 1_024  # of sessions that came in one reading
 
@@ -48,7 +48,7 @@ def source_of(client: str, server: str) -> str:
 
 def _plain(name: str) -> str:
     letters = name.encode("latin-1", "replace")[:_LONGEST_NAME]
-    return "".join(chr(each) if each in _LETTERS else f"~{each:02X}" for each in letters)
+    return "".join(chr(each) if each in _LETTERS else f".{each:02X}" for each in letters)
 
 
 @dataclass(slots=True)

@@ -85,7 +85,7 @@ def scan_sessions(path: str, settings: ScanSettings) -> FileIndex:
                 seen[item.source] = _Seen(is_begun=int(item.numbers[0]) <= _FIRST_NUMBERS)
             seen[item.source].take(item)
         elif isinstance(item, SessionFinding) and not item.source:
-            layout.damage.append(_told(item))
+            layout.damage.append(str(item.finding).removeprefix(f"{path}: "))
     if not seen and any(Fault.NOT_A_CAPTURE.label in each for each in layout.damage):
         raise CaptureError("is not a capture", file=path)
     if not seen:
@@ -103,13 +103,6 @@ def scan_sessions(path: str, settings: ScanSettings) -> FileIndex:
 def _items(units: SessionUnits, path: str) -> Iterator[Item]:
     yield from units.read(path)
     yield from units.finish()
-
-
-def _told(found: SessionFinding) -> str:
-    finding = found.finding
-    where = f" at byte {finding.offset}" if finding.offset is not None else ""
-    detail = f": {finding.detail}" if finding.detail else ""
-    return f"{finding.reason}{where}{detail}"
 
 
 def _stream(source: str, seen: _Seen) -> StreamIndex:
@@ -155,8 +148,8 @@ def _unit(source: str, day: int, streams: list[tuple[int, StreamIndex]], system:
             of_day = [which for which, (_, told) in enumerate(stream.days) if told == day]
             runs.append(stream.runs[of_day])
             mine = replace(stream, pieces=stream.pieces[of_day])
-            whole = UnitStream(number, mine, 0, _LAST, np.zeros(1, np.int64))
-            unit.feeds.setdefault(Feed.A, []).append(whole)
+            of_unit = UnitStream(number, mine, 0, _LAST, np.zeros(1, np.int64))
+            unit.feeds.setdefault(Feed.A, []).append(of_unit)
     all_runs = np.concatenate(runs)
     whole = np.zeros(1, RUN)
     whole["first"], whole["last"] = all_runs["first"].min(), all_runs["last"].max()

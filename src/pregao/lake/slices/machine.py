@@ -15,7 +15,7 @@ import numpy as np
 
 from pregao.books import layout as t
 from pregao.books.store import BookStore
-from pregao.feeds.port import UnitReader
+from pregao.feeds.port import RowFault, UnitReader
 from pregao.feeds.registry import load_tabled_system
 from pregao.handler.core import RowCore
 from pregao.handler.kernels.core import SUSPECTED
@@ -132,13 +132,17 @@ class SliceMachine:
             self._take(reading.rows)
             for fault in reading.faults:
                 place = int(merged.place[carried + fault.packet])
-                self.findings.damaged(place, fault.fault.name, fault.index, self)
+                self.findings.damaged(place, self.fault_text(fault), fault.index, self)
             if reading.whole:
                 break
             if self.buffers.count(ORDERS) >= most_orders and not self.context["execution"]:
                 yield self._stretch()
                 self._begin_stretch()
             reading = self._reader.go_on()
+
+    def fault_text(self, fault: RowFault) -> str:
+        """What is wrong with a unit of this window, for people."""
+        return fault.fault.name.lower()
 
     def _begin_window(self, following: Merged, going_on: Rows | None) -> None:
         """The next packets, behind those that are still spoken of: the last, and that of the execution which

@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from pregao.feeds.port import UnitReader
-from pregao.handler.session import RETOLD_NS, kept_apart
+from pregao.feeds.port import RowFault, UnitReader
+from pregao.handler.core import RETOLD_NS, kept_apart
 from pregao.lake.plan.index import NUMBER_MASK, Array
 from pregao.lake.plan.slicing import Slice
 from pregao.lake.slices.kernels.sampling import STATISTICS_ONCE
@@ -76,7 +76,7 @@ class ToldTotal(NamedTuple):
 
     at: int
     packet: int
-    index: int
+    entry: int
     total: MarketTotal
 
 
@@ -109,6 +109,9 @@ class SessionSliceMachine(SliceMachine):
                 "ts_event": fault.sent_ns, "stream": "INCREMENTAL", "detail": fault.detail,
                 "first_seq_num": fault.place & NUMBER_MASK,
             })  # fmt: skip
+
+    def fault_text(self, fault: RowFault) -> str:
+        return f"{self._windows.where(fault.packet)}: {fault.fault.label}, entry {fault.index}"
 
     def _do(self, place: int, what: int, payload: Any) -> None:
         if what == LOST:

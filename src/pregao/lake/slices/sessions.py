@@ -138,10 +138,7 @@ def _fault(item: SessionBreak | SessionFinding, places: SessionPlaces) -> Placed
         return PlacedFault(place, item.ts_ns, "another connection", is_cut=True)
     if places.is_passed_over:
         return None
-    finding = item.finding
-    where = f"{finding.file}, packet {finding.packet}, byte {finding.offset}"
-    detail = f"{where}: {finding.reason}{f', {finding.detail}' if finding.detail else ''}"
-    return PlacedFault(place, item.ts_ns or None, detail, is_gap=item.is_gap)
+    return PlacedFault(place, item.ts_ns or None, str(item.finding), is_gap=item.is_gap)
 
 
 class SessionWindows:

@@ -117,13 +117,13 @@ def _write_totals(target: SliceTarget, machine: SessionSliceMachine, lineage: Li
 
 
 def _totals(told: list[ToldTotal], lineage: Lineage) -> Any:
-    told = sorted(told, key=lambda each: (each.total.time_ns, each.at, each.index))
+    told = sorted(told, key=lambda each: (each.total.time_ns, each.at, each.entry))
     places = np.array([each.at for each in told], np.int64)
     packets = np.array([each.packet for each in told], np.int64)
     times = np.array([each.total.time_ns for each in told], np.int64)
     columns = {
         "symbol": pa.array([each.total.symbol for each in told]),
-        "msg_index": np.array([each.index for each in told], np.int64),
+        "msg_index": np.array([each.entry for each in told], np.int64),
         "entry": np.zeros(len(told), np.int32), "quality": np.zeros(len(told), np.int16),
         **lineage.moments(times, np.full(len(told), ENTRY, np.int8)), **lineage.places(places),
         **lineage.packets(packets), **lineage.common(len(told)),
