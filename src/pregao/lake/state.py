@@ -98,6 +98,18 @@ class LakeState:
                         found[key_of(file)].append(file.data_file())
         return found
 
+    def systems_of(self, day: date) -> set[str]:
+        """Whose units of a date the lake has."""
+        if self._lake is None:
+            return set()
+        where = {SYSTEM: self._lake.systems, TRADE_DATE: day}
+        return {key_of(file).system for file in self._lake.files(UNITS.name, where)}
+
+    def files_of_day(self, tables: Iterable[str], system: str, day: date) -> dict[str, list[LiveFile]]:
+        """Of any system, by table."""
+        where = {SYSTEM: system, TRADE_DATE: day}
+        return {name: [] if self._lake is None else self._lake.files(name, where) for name in tables}
+
     @cached_property
     def keys(self) -> set[UnitKey]:
         """Units that have been built, by the log alone."""
