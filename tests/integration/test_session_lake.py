@@ -243,3 +243,27 @@ def test_books_are_those_of_binary_at_every_tick(day: Day, lake: Lake, binary: L
         compared += bool(ours)
     assert compared > 300
     assert {row["finding"] for row in _rows(lake, "quality")} <= {"SNAPSHOT_MATCH", "STATISTIC_DIFFERS"}
+
+
+# Who builds, and who asks
+
+
+def test_workers_of_spark_build_the_same(day: Day, lake: Lake, spark: Any, tmp_path: Path) -> None:
+    settings = BuildSettings(system=day.system, derive=False)
+    report = Builder(Location(tmp_path), SparkRunner(spark), settings).build([str(day.journals)])
+    assert [unit.source for unit in report.units] == day.sources
+    assert report.slices == 2  # a session has no place at which a second slice could begin
+    there = Lake(tmp_path)
+    for table in ("packets", "orders", "trades", "statistics", "states", "quotes", "depth", "instruments"):
+        assert _text(there, table) == _text(lake, table), table
+
+
+def test_people_ask_of_a_session_as_of_a_channel(day: Day, lake: Lake, binary: Lake, capsys: Any) -> None:
+    """The book at an instant, trades, a query: by symbol, of one session."""
+    source = day.sources[0]
+    rows = [row for row in _rows(lake, "quotes", source) if row["bid_price"] and row["offer_price"]]
+    last = max(rows, key=lambda row: row["ts_send"])
+    for at, where in ((last["ts_send"], lake), (last["ts_send"], binary)):
+        book = where.book(last["symbol"], at) if where is binary else where.book(last["symbol"], at, source=source)
+        top = book.bids[0]
+        assert (top.price, top.size) == (last["bid_price"], last["bid_size"])

@@ -85,8 +85,13 @@ def _begins_with(kind: bytes, action: bytes = b"0") -> Callable[[bytes], bool]:
     return is_it
 
 
-def _is_electronic(data: bytes) -> bool:
-    return _begins_with(b"2")(data) and b"\x011500=E\x01" in data
+def _of_stream(kind: bytes, stream: bytes) -> Callable[[bytes], bool]:
+    """A refresh whose first entry is of a kind, and nothing in it of another stream."""
+    begins = _begins_with(kind)
+    return lambda data: begins(data) and set(re.findall(rb"\x011500=(.)", data)) <= {stream}
+
+
+_is_electronic = _of_stream(b"2", b"E")
 
 
 def _touched(said: list[Said]) -> list[Said]:
@@ -94,8 +99,8 @@ def _touched(said: list[Said]) -> list[Said]:
     made = list(said)
     changes: list[tuple[int, int, bytes]] = [
         (_first(said, _is_electronic, 1), 271, b"77700"),
-        (_first(said, _begins_with(b"0"), 3), 270, b"99999.99"),
-        (_first(said, _begins_with(b"5")), 270, b"12345.67"),
+        (_first(said, _of_stream(b"0", b""), 3), 270, b"999999.99"),
+        (_first(said, _of_stream(b"5", b"E")), 270, b"12345.67"),
         (_first(said, lambda data: field_of(data, 35) == b"f" and b"\x011151=" in data, 4), 625, b"18"),
         (_first(said, lambda data: field_of(data, 35) == b"y"), 55, b"OTHERNAME"),
     ]
@@ -114,7 +119,9 @@ def test_what_differs_is_told_by_cause(days: Path, said: list[Said], tmp_path: P
     rows = _crossed(lake, "conflated")
     causes = {row["finding"] for row in rows}
     assert causes == CAUSES - {"EXTRA_TRADE"}
-    assert {row["severity"] for row in rows} == {"ERROR"}
+    assert {row["severity"] for row in rows} == {
+        "WARNING"
+    }  # an order that is not there leaves its book in doubt
     assert all("beside binary" in row["detail"] for row in rows)
     one = {row["finding"]: row for row in rows}
     assert "77700" in one["DIFFERENT_TRADE"]["found"]

@@ -17,6 +17,7 @@ from pregao.lake.runners import give_back
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.livefile import LiveFile
 from pregao.lake.store.location import Location
+from pregao.lake.tables.analytics import Quality
 from pregao.lake.tables.catalogue import find_table
 from pregao.lake.tables.table import UnitKey
 
@@ -24,12 +25,15 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 CROSSED: Final = "crossed"  # label of files that compare systems
-INPUTS: Final = ("packets", "trades_clean", "statistics", "states", "instruments", "quotes", "quality")
+INPUTS: Final = (
+    "packets", "trades_clean", "statistics", "states", "instruments", "quotes", "quality", "orders"
+)  # fmt: skip
 MOST: Final = 1_000  # rows of a unit and cause; the rest are counted
 _BEHIND_NS: Final = 1_500_000_000  # a conflated book may be so far behind, a clock so far apart
 _AHEAD_NS: Final = 20_000_000
 _DOUBTS: Final = ("GAP", "SESSION_CUT", "STALE_SPAN", "DAMAGED_INPUT", "FEEDS_DIFFER")
-_FROM_SNAPSHOT: Final = 16
+_HEALED: Final = ("HEAL", "STALE_SPAN")  # of the other side: some of its books were in doubt
+_FROM_SNAPSHOT: Final = int(Quality.FROM_SNAPSHOT)
 _KINDS: Final = ("OPENING", "HIGH", "LOW", "CLOSING", "THEORETICAL", "SETTLEMENT")
 _TERMS: Final = (
     "symbol", "security_group", "asset", "isin", "currency", "tick", "lot", "strike", "maturity_date",
@@ -55,10 +59,12 @@ _PREPARED: Final = (
     FROM (SELECT min(ts_send) AS first, max(ts_send) AS last FROM packets) AS ours,
         (SELECT min(ts_send) AS first, max(ts_send) AS last FROM other_packets) AS theirs""",
     """CREATE TEMP TABLE listed AS SELECT DISTINCT security_id FROM instruments
-        SEMI JOIN other_instruments USING (security_id) WHERE security_id IS NOT NULL""",
+        SEMI JOIN other_instruments USING (security_id)
+        ANTI JOIN (SELECT security_id FROM orders WHERE md_stream = 'L') USING (security_id)
+        WHERE security_id IS NOT NULL""",
     f"""CREATE TEMP TABLE doubt AS SELECT count(*) > 0 AS is_there FROM (
-        SELECT finding FROM quality UNION ALL SELECT finding FROM other_quality)
-    WHERE finding IN {is_one_of(_DOUBTS)}""",
+        SELECT finding FROM quality WHERE finding IN {is_one_of(_DOUBTS)}
+        UNION ALL SELECT finding FROM other_quality WHERE finding IN {is_one_of(_HEALED)})""",
 )
 
 
@@ -176,7 +182,7 @@ WITH each_one AS (
 SELECT security_id, symbol, ts_event, 'ENTRY' AS ts_event_kind, cause AS finding, 1::BIGINT AS count,
     CASE WHEN is_there THEN 'WARNING' ELSE 'ERROR' END AS severity, expected, found,
     what || ', beside ' || $reference
-        || CASE WHEN is_there THEN ': messages are missing' ELSE '' END AS detail
+        || CASE WHEN is_there THEN ': messages are missing, or books in doubt' ELSE '' END AS detail
 FROM each_one, doubt WHERE number <= $most
 UNION ALL BY NAME
 SELECT max(ts_event) AS ts_event, 'ENTRY' AS ts_event_kind, 'OTHER' AS finding,
