@@ -2,190 +2,114 @@
 
     pregao certify --client "python examples/certify_client.py"
 
-Of Pregão it uses the FAST decoder only. docs/certification-client.md has the lines it reads and writes."""
+Pregão joins, decodes and asks; docs/certification-client.md has the lines that are read and written."""
 
 import json
-import os
-import select
-import socket
-import struct
 import sys
 
-from pregao.codecs.fast import FastMessageDecoder, load_builtin_templates
+import pregao
 
 NEW, CHANGE, DELETE, DELETE_THRU, DELETE_FROM, OVERLAY = range(6)
-KINDS = {81: "X", 145: "X", 150: "X", 142: "f", 143: "B", 144: "0", 147: "W", 10147: "W", 149: "y"}
 
 
 class Client:
-    def __init__(self, config):
-        self.depths = {each["channel"]: each.get("depth") for each in config["streams"]}
-        self.longest = {"mbo": None, "mbp": config["levels"], "tob": 1}
-        self.decoder = FastMessageDecoder(load_builtin_templates())
-        self.books, self.states, self.groups, self.apart, self.parts = {}, {}, {}, set(), {}
-        self.synced, self.queued, self.sockets, self.config = {}, [], [], config
+    def __init__(self, config=None):
+        self.streams = pregao.CertifyStreams(config)
+        self.longest = {"mbo": 10_000, "mbp": self.streams.config["levels"], "tob": 1}
+        self.books, self.states, self.groups, self.apart = {}, {}, {}, set()
+        self.synced, self.queued = {}, []
 
     def obey(self, command):
-        """Packets wait in the sockets until the runner asks whether everything is taken in."""
-        if command["do"] in ("connect", "disconnect"):
-            self.synced, self.queued, self.parts = {}, [], {}
-            for each, _ in self.sockets:
-                each.close()
-            self.sockets = list(self.join()) if command["do"] == "connect" else []
+        if command == {"do": "connect"}:
+            self.synced, self.queued = {}, []
+        for message in self.streams.obey(command):
+            yield from self.message(*message)
         if command["do"] == "settle":
-            for each, stream in self.sockets:
-                while select.select([each], [], [], 0)[0]:
-                    yield from self.receive(stream["channel"], stream["stream"], each.recv(65_535), 0)
             yield {"see": "settled"}
 
-    def join(self):
-        """Nothing where somebody hands the packets over."""
-        for stream in self.config["streams"] if "interface" in self.config else ():
-            each = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            each.bind((stream["group"], stream["port"]))
-            member = socket.inet_aton(stream["group"]) + socket.inet_aton(self.config["interface"])
-            each.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, member)
-            yield each, stream
-
-    def receive(self, channel, stream, payload, now_ns):
-        """A datagram of chunks (5.2.4); every message has as many as its header says."""
-        at = 0
-        while at < len(payload):
-            number, chunks, current, length = struct.unpack_from(">IHHH", payload, at)
-            parts = self.parts.setdefault((channel, stream), [])
-            parts.append(payload[at + 10 : at + 10 + length])
-            at += 10 + length
-            if current == chunks:
-                message = self.decoder.decode(b"".join(parts))
-                parts.clear()
-                kind = KINDS.get(message.template.id)
-                yield from self.message(channel, stream, number, kind, message.fields)
-
-    def message(self, channel, stream, number, kind, fields):
+    def message(self, stream, number, kind, fields):
+        depth, security_id = stream.get("depth"), fields.get("SecurityID")
         if kind == "0":
-            yield {"see": "heartbeat", "channel": channel}
+            yield {"see": "heartbeat", "channel": stream["channel"]}
         elif kind == "B":
             yield {"see": "news", "headline": fields["Headline"]}
+        elif kind == "replay":  # 35=A, or an answer to 35=BW
+            yield {"see": "replay", **fields, "complete": fields.get("report") == 3}
         elif kind == "y":
-            yield from self.definitions(stream, fields["RelatedSym"])
+            for each in fields["RelatedSym"]:
+                self.groups[each["SecurityID"]] = each["SecurityGroup"]
+                seen = {"see": "definition", "id": each["SecurityID"], "symbol": each["Symbol"]}
+                seen |= {"stream": stream["stream"], "match": each.get("SecurityMatchType")}
+                yield seen | {"legs": [leg["LegSecurityID"] for leg in each.get("Legs") or ()]}
+        elif kind == "f" and security_id is not None:  # it leaves its group (101) or rejoins it (102)
+            event, state = fields.get("SecurityTradingEvent"), fields.get("SecurityTradingStatus")
+            self.apart = self.apart | {security_id} if event == 101 else self.apart - {security_id}
+            yield self.state(security_id, fields, state=None if event == 102 else state, event=event)
         elif kind == "f":
-            yield from self.status(fields)
-        elif kind == "W" and self.depths.get(channel) and (channel, fields["SecurityID"]) not in self.synced:
-            yield from self.snapshot(channel, fields)
+            for each, group in self.groups.items():
+                if group == fields["SecurityGroup"] and each not in self.apart:
+                    yield self.state(each, fields, phase=int(fields["TradingSessionSubID"]), state=None)
+        elif kind == "W" and depth and (depth, security_id) not in self.synced:
+            yield from self.snapshot(depth, security_id, fields)
         elif kind == "X":
-            yield from self.refresh(channel, number, fields["MDEntries"])
+            yield from self.refresh(depth, number, fields["MDEntries"])
 
-    def definitions(self, stream, instruments):
-        for each in instruments:
-            self.groups[each["SecurityID"]] = each["SecurityGroup"]
-            legs = [leg["LegSecurityID"] for leg in each.get("Legs") or ()]
-            yield {
-                "see": "definition", "id": each["SecurityID"], "symbol": each["Symbol"], "stream": stream,
-                "match": each.get("SecurityMatchType"), "legs": legs,
-            }  # fmt: skip
-
-    def status(self, fields):
-        """35=f: the phase of a group, or the state of an instrument that leaves (101) or rejoins (102) it."""
-        session, event = fields.get("TradingSessionID") or 1, fields.get("SecurityTradingEvent")
-        security_id, state = fields.get("SecurityID"), fields.get("SecurityTradingStatus")
-        if security_id is not None:
-            if event == 102:
-                self.apart.discard(security_id)
-                state = None
-            elif event == 101:
-                self.apart.add(security_id)
-            yield self.now(security_id, state=state, session=session, event=event)
-            return
-        for each, group in self.groups.items():
-            if group == fields["SecurityGroup"] and each not in self.apart:
-                phase = int(fields["TradingSessionSubID"])
-                yield self.now(each, phase=phase, state=None, session=session, event=event)
-
-    def now(self, security_id, **known):
+    def state(self, security_id, fields, **known):
         state = self.states.setdefault(security_id, {"phase": None, "state": None})
-        state.update(known)
+        state |= {"session": fields.get("TradingSessionID") or 1, "event": None} | known
         return {"see": "state", "id": security_id, **state}
 
-    def snapshot(self, channel, fields):
-        depth, security_id = self.depths[channel], fields["SecurityID"]
-        self.synced[channel, security_id] = fields["LastMsgSeqNumProcessed"]
+    def snapshot(self, depth, security_id, fields):
+        number = self.synced[depth, security_id] = fields["LastMsgSeqNumProcessed"]
         book = self.books[depth, security_id] = ([], [])
         for entry in fields["MDEntries"]:
             if entry["MDEntryType"] in ("0", "1"):
                 self.place(depth, book[int(entry["MDEntryType"])], NEW, entry)
             elif entry["MDEntryType"] == "c":
-                own = entry.get("SecurityTradingEvent") == 101
+                phase, own = int(entry["TradingSessionSubID"]), entry.get("SecurityTradingEvent") == 101
                 state = entry.get("SecurityTradingStatus") if own else None
-                session = entry.get("TradingSessionID") or 1
-                phase = int(entry["TradingSessionSubID"])
-                yield self.now(security_id, phase=phase, state=state, session=session, event=None)
-        yield self.seen(depth, security_id, fields["LastMsgSeqNumProcessed"])
+                yield self.state(security_id, entry, phase=phase, state=state)
+        yield self.seen(depth, security_id, number)
         queued, self.queued = self.queued, []
-        for number, entry, of in queued:
-            if of != channel or entry["SecurityID"] != security_id:
-                self.queued.append((number, entry, of))
-            elif number > self.synced[channel, security_id]:
-                yield from self.refresh(channel, number, [entry])
+        for of, later, entry in queued:  # of others: they queue again
+            yield from self.refresh(of, later, [entry])
 
-    def refresh(self, channel, number, entries):
-        depth, changed = self.depths.get(channel), {}
+    def refresh(self, depth, number, entries):
+        changed = {}
         for entry in entries:
             kind, security_id = entry["MDEntryType"], entry.get("SecurityID")
             if kind == "3":
                 yield {"see": "index", "id": security_id, "value": str(entry["MDEntryPx"])}
             elif kind == "2" and entry["MDUpdateAction"] == NEW:
-                yield self.trade(depth, security_id, entry)
-            elif depth is None:
-                continue  # of no book that is judged
-            elif kind in ("0", "1") and (channel, security_id) not in self.synced:
-                self.queued.append((number, entry, channel))
-            elif kind in ("0", "1") and number > self.synced[channel, security_id]:
-                rows = self.books[depth, security_id][int(kind)]
-                self.place(depth, rows, entry["MDUpdateAction"], entry)
+                conditions = (entry.get("TradeCondition") or "").split()
+                seen = {"see": "trade", "depth": depth, "id": security_id, "price": str(entry["MDEntryPx"])}
+                seen |= {"size": entry["MDEntrySize"], "conditions": conditions}
+                yield seen | {"last": "1" not in conditions}
+            elif kind in ("0", "1") and depth and (depth, security_id) not in self.synced:
+                self.queued.append((depth, number, entry))
+            elif kind in ("0", "1") and depth and number > self.synced[depth, security_id]:
+                self.place(depth, self.books[depth, security_id][int(kind)], entry["MDUpdateAction"], entry)
                 changed[security_id] = None
         for security_id in changed:
             yield self.seen(depth, security_id, number)
 
-    def trade(self, depth, security_id, entry):
-        conditions = (entry.get("TradeCondition") or "").split()
-        return {
-            "see": "trade", "depth": depth, "id": security_id, "price": str(entry["MDEntryPx"]),
-            "size": entry["MDEntrySize"], "conditions": conditions, "last": "1" not in conditions,
-        }  # fmt: skip
-
     def place(self, depth, rows, action, entry):
         """An entry of a book at its position (9); no price is a price, no size is a removal (9.6)."""
-        price, size, at = entry["MDEntryPx"], entry["MDEntrySize"], entry["MDEntryPositionNo"] - 1
+        price, size, at = entry.get("MDEntryPx"), entry.get("MDEntrySize"), entry["MDEntryPositionNo"] - 1
         row = [None if price is None else str(price), size, entry.get("NumberOfOrders") or 1]
-        if action == NEW:
-            rows.insert(at, row)
-        elif action == CHANGE:
-            rows[at : at + 1] = [row]
-        elif action == DELETE:
-            del rows[at : at + 1]
-        elif action == DELETE_THRU:
-            rows.clear()
-        elif action == DELETE_FROM:
-            del rows[: at + 1]
-        elif action == OVERLAY:
-            rows[:] = [] if size is None else [row]
-        del rows[self.longest[depth] or len(rows) :]
+        here, all_rows, to_here = slice(at, at + 1), slice(None), slice(0, at + 1)
+        before = {NEW: slice(at, at), CHANGE: here, DELETE: here, DELETE_FROM: to_here}.get(action, all_rows)
+        rows[before] = [row] if action in (NEW, CHANGE) or (action == OVERLAY and size is not None) else []
+        del rows[self.longest[depth] :]
 
     def seen(self, depth, security_id, number):
         bids, offers = self.books[depth, security_id]
-        return {
-            "see": "book", "depth": depth, "id": security_id, "seq": number, "bids": bids, "offers": offers,
-        }  # fmt: skip
-
-
-def main():
-    with open(os.environ["PREGAO_CERTIFY"]) as file:
-        client = Client(json.load(file))
-    for line in sys.stdin:
-        for seen in client.obey(json.loads(line)):
-            print(json.dumps(seen), flush=True)
+        seen = {"see": "book", "depth": depth, "id": security_id, "seq": number}
+        return seen | {"bids": bids, "offers": offers}
 
 
 if __name__ == "__main__":
-    main()
+    client = Client()
+    for line in sys.stdin:
+        for seen in client.obey(json.loads(line)):
+            print(json.dumps(seen), flush=True)

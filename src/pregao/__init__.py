@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 # Where each public name lives; `__init__.pyi` tells type checkers the same.
 _HOMES = {
     "CertifyClient": "pregao.certification.client",
+    "CertifyStreams": "pregao.certification.streams",
     "DecodedMessage": "pregao.captures.decode",
     "Finding": "pregao.captures.decode",
     "Lake": "pregao.lake.lake",

@@ -5,6 +5,7 @@ from pregao.captures.decode import Finding as Finding
 from pregao.captures.decode import decode_capture as decode_capture
 from pregao.captures.replay import Replay as Replay
 from pregao.certification.client import CertifyClient as CertifyClient
+from pregao.certification.streams import CertifyStreams as CertifyStreams
 from pregao.lake.lake import Lake as Lake
 from pregao.lake.spark.session import local_session as local_session
 from pregao.market import NO_PRICE as NO_PRICE

@@ -11,8 +11,9 @@ from typing import Final
 from pregao.model.errors import MissingExtraError
 
 LIBRARIES: Final = {
-    "lake": ("deltalake", "duckdb", "pandas", "pyspark", "py4j"),
+    "lake": ("deltalake", "duckdb", "obstore", "pandas", "pyspark", "py4j"),
     "frames": ("polars",),
+    "certify": ("fpdf",),
 }
 
 

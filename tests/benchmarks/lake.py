@@ -38,16 +38,16 @@ def measure(messages: int = MESSAGES) -> list[Row]:
     processes = ProcessRunner(2)
     try:
         warm = lake_day(PLAIN_MESSAGES)
-        for runner in (SparkRunner(spark), processes):
+        for runner in (SparkRunner(spark, Location(OUT)), processes):
             build(warm, runner)
         _read(files)
         with WorkersMemory() as memory:
-            whole, seconds = build(files, SparkRunner(spark))
+            whole, seconds = build(files, SparkRunner(spark, Location(OUT)))
         books = lake_book.measure(OUT)
-        again, again_seconds = build(files, SparkRunner(spark))
-        without, spark_seconds = build(files, SparkRunner(spark), computed=False)
+        again, again_seconds = build(files, SparkRunner(spark, Location(OUT)))
+        without, spark_seconds = build(files, SparkRunner(spark, Location(OUT)), computed=False)
         with WorkersMemory() as bare_memory:
-            build([file for file in files if "Snapshot" not in file.name], SparkRunner(spark))
+            build([file for file in files if "Snapshot" not in file.name], SparkRunner(spark, Location(OUT)))
         _, process_seconds = build(files, processes, computed=False)
     finally:
         processes.close()

@@ -15,9 +15,10 @@ from time import perf_counter
 
 from pregao.lake.runners import SparkRunner
 from pregao.lake.spark.session import local_session
+from pregao.lake.store.location import Location
 
 from .harness import Row
-from .lake import PLAIN_MESSAGES, build
+from .lake import OUT, PLAIN_MESSAGES, build
 from .lake_day import lake_day
 
 MESSAGES = 4_000_000
@@ -67,9 +68,9 @@ def _child(cores: int, messages: int) -> str:
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])  # all that is started inherits it
     spark = local_session(name="pregao-bench", master=f"local[{cores}]", quick=False)
     try:
-        build(lake_day(PLAIN_MESSAGES), SparkRunner(spark))
+        build(lake_day(PLAIN_MESSAGES), SparkRunner(spark, Location(OUT)))
         start = perf_counter()
-        report, _ = build(lake_day(messages), SparkRunner(spark))
+        report, _ = build(lake_day(messages), SparkRunner(spark, Location(OUT)))
         return f"{report.counts['messages']} {perf_counter() - start}"
     finally:
         spark.stop()

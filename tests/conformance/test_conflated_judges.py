@@ -14,8 +14,8 @@ from pregao.captures.decoded import DecodedMessage
 from pregao.captures.journal import JournalWriter
 from pregao.captures.recorder import RecordSettings
 from pregao.codecs.fix.reader import BUILTIN_DICTIONARY
-from pregao.feeds.conflated.client import ConflatedClient
 from pregao.feeds.conflated.settings import settings_of
+from pregao.feeds.conflated.system import make_client
 from tests.kits.conflated_server import NOW, ScriptedServer
 from tests.kits.conflated_wire import DICTIONARY, bid, deleted, offer
 
@@ -32,7 +32,7 @@ def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A client and a server in memory: lists, snapshots, updates, history, totals; the server compresses."""
     told = {"system": "conflated", "sender": "SCREENS1", "target": "B3MD", "primary": "127.0.0.1:9700",
             "history": "day"}  # fmt: skip
-    client, server = ConflatedClient(settings_of(told), DICTIONARY, ["PETR4"]), ScriptedServer()
+    client, server = make_client(settings_of(told), DICTIONARY, ["PETR4"]), ScriptedServer()
     server.books[900_001] = [bid(number, b"10.58", 100) for number in range(1, 400)]
     server.trades[900_001] = list(range(10, 3_000, 10))
     writer = JournalWriter("judged", RecordSettings(tmp_path_factory.mktemp("journal")))

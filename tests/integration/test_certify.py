@@ -34,6 +34,27 @@ def test_clients_that_are_processes_pass(
     assert "32 passed, 0 failed, 0 invalid" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("system", ["binary", "conflated"])
+def test_our_own_client_passes_in_other_systems(
+    system: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Binary UMDF by multicast, PUMA Conflated over a FIX session on TCP; both segments."""
+    need_multicast("a client of its own")
+    program = tmp_path / "own.py"
+    program.write_text(OWN)
+    arguments = [
+        "--system",
+        system,
+        "--client",
+        f"{sys.executable} {program}",
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    assert main(["certify", *arguments]) == 0
+    passed, left = {"binary": (310, 19), "conflated": (313, 16)}[system]
+    assert f"{passed} passed, 0 failed, 0 invalid, {left} not run" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("program", "reason"),
     [

@@ -4,6 +4,7 @@ captures of which no unit can be made say so."""
 import argparse
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,6 +48,57 @@ def test_the_unit_goes_on_with_feed_c(failed: Path, tmp_path: Path) -> None:
     going_on = [row for row in quality if "feed C goes on" in (row["detail"] or "")]
     assert {row["channel"] for row in going_on} == {68, 72, 78, 84}
     assert not [row for row in quality if row["finding"] in ("GAP", "SNAPSHOT_MISMATCH")]
+
+
+@pytest.fixture(scope="module")
+def back(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A day on which the primary site is silent for three minutes of a short day."""
+    out = tmp_path_factory.mktemp("back")
+    return make_days(out / "captures", seed=4, messages=2_500, faults="contingency=13:00+3m")[0]
+
+
+def test_the_unit_goes_on_with_a_and_b_when_they_come_back(back: Path, tmp_path: Path) -> None:
+    """C alone has the whole day: all its trades are there, each once, in the order of the day; and of what
+    the primary site has not sent all orders."""
+    report = build([back], tmp_path / "lake")
+    assert len(report.units) == 4
+    build(captures(back, of_c=True), tmp_path / "of_c")
+    assert told(tmp_path / "lake", "trades", MESSAGE) == told(tmp_path / "of_c", "trades", MESSAGE)
+    for channel in (68, 72, 78, 84):
+        lake = Lake(tmp_path / "lake")
+        rows = lake.arrow("packets", {"channel": channel, "stream": "INCREMENTAL"}).sort_by("ts_send")
+        versions = list(dict.fromkeys(rows["seq_version"].to_pylist()))
+        is_c = [version > _OF_C for version in versions]
+        assert is_c[0] is False
+        assert is_c[-1] is False
+        assert True in is_c, "A and B, then C, then A and B with a sequence of their own"
+        assert is_c == sorted(is_c[: is_c.index(True)]) + [True] * sum(is_c) + [False]
+    of_c = [row for row in rows_of(tmp_path / "lake", "orders") if row["seq_version"] > _OF_C]
+    assert len(of_c) > 20
+    first, last = (limit(row["ts_send"] for row in of_c) for limit in (min, max))
+    names = (*ORDER, "ts_send")
+    alone = Counter(
+        tuple(row[name] for name in names)
+        for row in rows_of(tmp_path / "of_c", "orders")
+        if first <= row["ts_send"] <= last
+    )
+    assert Counter(tuple(row[name] for name in names) for row in of_c) == alone
+    quality = Lake(tmp_path / "lake").arrow("quality").to_pylist()
+    details = [row["detail"] or "" for row in quality]
+    assert sum("feed C goes on" in each for each in details) >= 4
+    assert sum("A and B are back" in each for each in details) == 4
+    assert not [row for row in quality if row["finding"] in ("GAP", "SNAPSHOT_MISMATCH")]
+
+
+def test_slices_do_not_matter_where_a_and_b_come_back(back: Path, tmp_path: Path) -> None:
+    build([back], tmp_path / "whole", slices=1)
+    build([back], tmp_path / "cut", slices=5)
+    assert all_tables(tmp_path / "whole") == all_tables(tmp_path / "cut")
+
+
+def rows_of(lake: Path, table: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = Lake(lake).arrow(table).to_pylist()
+    return rows
 
 
 def test_without_c_the_day_ends_with_a_and_b(failed: Path, tmp_path: Path) -> None:

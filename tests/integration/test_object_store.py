@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 
 from pregao.cli.main import main
 from pregao.lake.lake import Lake
@@ -18,6 +19,7 @@ from pregao.lake.plan.scan import ScanSettings, scan_capture
 from pregao.lake.plan.scanning import Scanning
 from pregao.lake.plan.stored import look
 from pregao.lake.runners import InlineRunner
+from pregao.lake.store import deltatables
 from pregao.lake.store.deltalog import DeltaLog, FasterError, ready_log
 from pregao.lake.store.location import Location
 from pregao.lake.tables.messages import TRADES
@@ -142,6 +144,26 @@ def _at_once(logs: list[DeltaLog]) -> list[str]:
     for thread in threads:
         thread.join()
     return outcomes
+
+
+def test_an_entry_is_one_request_however_many_files_a_table_has(
+    store: ObjectStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The library would open the table first, and list its files."""
+    location = Location(store.uri("lake-of-entries"))
+    ready_log(location, TRADES)
+
+    def asked(*_: object) -> None:
+        raise AssertionError("the library was asked")
+
+    monkeypatch.setattr(deltatables, "_open", asked)
+    assert [ready_log(location, TRADES).commit([], [], number, 0) for number in (1, 2)] == [1, 2]
+    late = DeltaLog(location, TRADES, 1)
+    with pytest.raises(FasterError):
+        late.commit([], [], 3, 0)
+    monkeypatch.undo()
+    table = DeltaTable(location.full(TRADES.name), storage_options=location.storage_options)
+    assert (table.version(), table.transaction_version("pregao.lake")) == (2, 2)
 
 
 def test_errors_name_the_object(store: ObjectStore, capsys: pytest.CaptureFixture[str]) -> None:

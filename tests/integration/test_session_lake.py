@@ -4,12 +4,19 @@ a lake of Binary UMDF of the same day."""
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from threading import Event
 from typing import Any, NamedTuple
 
 import pytest
 
+from pregao.jobs.stream import StreamRequest, stream_lake
+from pregao.lake.book_at import book_at
+from pregao.lake.build import Builder, BuildSettings
 from pregao.lake.lake import Lake
+from pregao.lake.runners import SparkRunner
+from pregao.lake.store.location import Location
 from pregao.lake.tables.analytics import Quality
+from pregao.model.errors import ConfigurationError
 from pregao.simulator import Settings, Simulation
 from tests.kits.lakes import OF_THE_BUILD, build
 
@@ -258,12 +265,25 @@ def test_workers_of_spark_build_the_same(day: Day, lake: Lake, spark: Any, tmp_p
         assert _text(there, table) == _text(lake, table), table
 
 
-def test_people_ask_of_a_session_as_of_a_channel(day: Day, lake: Lake, binary: Lake, capsys: Any) -> None:
-    """The book at an instant, trades, a query: by symbol, of one session."""
-    source = day.sources[0]
-    rows = [row for row in _rows(lake, "quotes", source) if row["bid_price"] and row["offer_price"]]
-    last = max(rows, key=lambda row: row["ts_send"])
-    for at, where in ((last["ts_send"], lake), (last["ts_send"], binary)):
-        book = where.book(last["symbol"], at) if where is binary else where.book(last["symbol"], at, source=source)
-        top = book.bids[0]
-        assert (top.price, top.size) == (last["bid_price"], last["bid_size"])
+def _levels(levels: Sequence[Any]) -> list[tuple[Any, int]]:
+    return [(each.price, each.size) for each in levels]
+
+
+def test_people_ask_of_a_session_as_of_a_channel(day: Day, lake: Lake, binary: Lake) -> None:
+    """The book at an instant, and a query: by symbol."""
+    listed = {row["symbol"] for row in _rows(binary, "instruments")}
+    rows = [row for row in _rows(lake, "quotes", day.sources[0])
+            if row["bid_price"] and row["offer_price"] and row["symbol"] in listed]  # fmt: skip
+    chosen = sorted(rows, key=lambda row: row["ts_send"])[-20:]
+    assert len({row["symbol"] for row in chosen}) > 1
+    for row in chosen:
+        mine, other = (book_at(each, row["symbol"], row["ts_send"]) for each in (lake, binary))
+        assert _levels(mine.bids) == _levels(other.bids)
+        assert _levels(mine.offers) == _levels(other.offers)
+        assert (mine.source in day.sources, mine.channel) == (True, None)
+
+
+def test_a_stream_of_journals_is_refused(day: Day, tmp_path: Path) -> None:
+    request = StreamRequest(str(day.journals), str(tmp_path), settings={"system": day.system})
+    with pytest.raises(ConfigurationError, match="journals of sessions cannot be followed"):
+        stream_lake(request, Event(), lambda batch: None)

@@ -15,7 +15,8 @@ from tests.kits.lakes import all_tables, build
 UNKNOWN = ("UNKNOWN_TEMPLATE", "UNKNOWN_VALUE")
 PLACE = PacketHeader.SIZE + 4  # of the SBE header of a packet's first message: blockLength, templateId, …
 STRANGE = 4_321
-ORDER, ACTION = 50, 9  # Order_MBO_50, and where mDUpdateAction is in its block
+# Order_MBO_50, and where mDUpdateAction and matchEventIndicator are in its block.
+ORDER, ACTION, INDICATOR = 50, 9, 8
 
 
 def findings(path: Path) -> list[dict[str, Any]]:
@@ -79,6 +80,17 @@ def test_a_value_that_nobody_knows_is_told_with_its_field(
     assert (found["finding"], found["count"], found["found"]) == ("UNKNOWN_VALUE", 2, "77")
     assert (found["feed"], found["first_seq_num"]) == ("A", numbers_of_orders(a)[0])
     assert found["detail"].endswith("message 0: Order_MBO_50.mDUpdateAction 77")
+
+
+def test_a_bit_that_nobody_knows_is_told_without_those_that_have_names(
+    channel_captures: dict[str, Path], tmp_path: Path
+) -> None:
+    change = changed(is_order, PLACE + 8 + INDICATOR, "B", 0b1000_0101, 2)  # EndOfEvent, and two more
+    a = copy_capture(channel_captures["a"], tmp_path / "days", change)
+    build([a, channel_captures["b"], channel_captures["definitions"]], tmp_path / "lake")
+    (found,) = findings(tmp_path / "lake")
+    assert (found["finding"], found["count"], found["found"]) == ("UNKNOWN_VALUE", 2, "5")
+    assert found["detail"].endswith("message 0: Order_MBO_50.matchEventIndicator 5")
 
 
 def test_so_many_different_ones_are_told_and_no_more(

@@ -10,10 +10,10 @@ from pregao.codecs.fix import Encoder, FixMessage, load_builtin_dictionary, pars
 from pregao.codecs.fix.bodies import Body
 from pregao.exchange.catalogues.rules import Catalogue
 from pregao.exchange.engine import CommandOutcome
-from pregao.feeds.conflated.publisher.bulletins import Bulletin, Refresh
 from pregao.feeds.conflated.publisher.feed import ConflatedFeed
 from pregao.feeds.conflated.server.connection import ServerConnection
 from pregao.feeds.conflated.server.server import ConflatedServer
+from pregao.feeds.fix.bulletins import Bulletin, Refresh
 from pregao.feeds.publishing import BookOrder
 from pregao.feeds.serving import ServingSettings, SessionGrant
 from pregao.model.events import Event, OrderUpdate, StateChanged, Update

@@ -12,9 +12,8 @@ from random import Random
 from typing import Any
 
 from pregao.exchange.commands import CancelSide
-from pregao.feeds.conflated.client import ConflatedClient
 from pregao.feeds.conflated.settings import settings_of
-from pregao.feeds.conflated.system import CONFLATED
+from pregao.feeds.conflated.system import CONFLATED, make_client
 from pregao.feeds.port import SessionMessage
 from pregao.feeds.session_port import ConnectWanted, DisconnectWanted, SessionEvent
 from pregao.handler.keeper import Observer
@@ -59,7 +58,7 @@ class FollowedDay:
         self.down: set[int] = set()
         self.seen = TradeIds()
         self.handler = SessionHandler(0, CONFLATED, observer=self.seen)
-        self.client = ConflatedClient(settings_of(_SESSION), DICTIONARY)
+        self.client = make_client(settings_of(_SESSION), DICTIONARY)
         self.connection: Any = None
         self.server = 0
         self.is_slow = False

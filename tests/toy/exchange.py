@@ -45,6 +45,10 @@ class ToyExchange:
                 self._now_ns += 1_000 * MS
                 yield self._packet(Stream.INCREMENTAL, self.epoch, 0, [f"B {self._number + 1}"])
 
+    def sleep(self, nanoseconds: int) -> None:
+        """Nothing happens for so long; numbers go on after it."""
+        self._now_ns += nanoseconds
+
     @property
     def last_number(self) -> int:
         """Of the incremental stream."""

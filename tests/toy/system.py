@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from ctypes import c_int64, c_uint32, string_at
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -20,8 +21,8 @@ from pregao.feeds.port import (
 from pregao.kernels import Kernel
 from pregao.model.errors import DecodeError, Fault
 from pregao.model.events import Definition, News
-from pregao.model.instruments import Instrument, Product, SecurityType
-from pregao.model.market import Action, DefinitionAction
+from pregao.model.instruments import Instrument, Product, Scale, SecurityType
+from pregao.model.market import Action, DefinitionAction, PriceKind, TradeSubType
 from pregao.model.packets import FOREIGN, NO_CHANNEL, NO_NEXT, Unit, Units
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
 from pregao.model.streams import Stream
@@ -30,7 +31,7 @@ from tests.toy.decoding import ToyDecoding
 Array = np.ndarray[Any, np.dtype[Any]]
 MAGIC: Final = b"TOY"
 _STREAM_OF: Final = (
-    dict.fromkeys(b"OXT", Stream.INCREMENTAL) | dict.fromkeys(b"D", Stream.DEFINITION)
+    dict.fromkeys(b"OXTHVG", Stream.INCREMENTAL) | dict.fromkeys(b"D", Stream.DEFINITION)
     | dict.fromkeys(b"Ss", Stream.SNAPSHOT)
 )  # fmt: skip
 
@@ -119,11 +120,19 @@ class ToyReader:
 
     def definition(self, row: np.void) -> ListedDefinition | None:
         words = self._texts[int(row["packet"])].decode("ascii").split()
-        if len(words) != 4:
-            raise DecodeError(Fault.BLOCK_PAST_MESSAGE, 0, "a definition has four words")
+        if len(words) not in (4, 7):
+            raise DecodeError(Fault.BLOCK_PAST_MESSAGE, 0, "a definition has four words, or seven")
         instrument = Instrument(
             int(words[1]), words[2], self._channel, "TOYS", "TOY", SecurityType.CS, Product.EQUITY
         )
+        if len(words) == 7:
+            price, size, kind = map(int, words[4:])
+            instrument = replace(
+                instrument,
+                price_exponent=price,
+                size_exponent=size,
+                price_kind=PriceKind(kind) if kind else None,
+            )
         return ListedDefinition(Definition(instrument, DefinitionAction.ADD), int(words[3]))
 
     def messages_at(self, rows: Rows) -> tuple[Array, Array]:
@@ -139,10 +148,10 @@ def _fill(row: Any, words: list[str]) -> None:
     for name in ("security_id", "id", "price", "size", "other", "time_ns", "fine", "low", "high"):
         row[name] = NULL
     row["version"], row["flags"] = 0, Flag.END_OF_EVENT
-    kind, numbers = words[0], [int(word) for word in words[1:] if word.isdigit()]
+    kind, numbers = words[0], [int(word) for word in words[1:] if word.lstrip("-").isdigit()]
     if kind == "D":
         row["kind"], row["security_id"], row["action"] = Kind.DEFINITION, numbers[0], DefinitionAction.ADD
-        row["high"] = numbers[-1]
+        row["high"] = numbers[1]
     elif kind == "O":
         row["kind"], row["action"] = Kind.ORDER, Action.NEW
         row["security_id"], row["rpt_seq"], row["side"], row["id"], row["price"], row["size"] = numbers
@@ -152,6 +161,16 @@ def _fill(row: Any, words: list[str]) -> None:
     elif kind == "T":
         row["kind"] = Kind.TRADE
         row["security_id"], row["rpt_seq"], row["id"], row["price"], row["size"] = numbers
+        row["detail"] = TradeSubType[words[6]] if len(words) > 6 else 0
+    elif kind == "H":
+        row["kind"], row["action"] = Kind.HIGH, Action.NEW
+        row["security_id"], row["rpt_seq"], row["price"] = numbers
+    elif kind == "V":
+        row["kind"] = Kind.TOTALS
+        row["security_id"], row["rpt_seq"], row["price"], row["size"], row["other"] = numbers
+    elif kind == "G":
+        row["kind"] = Kind.PRICE_BAND
+        row["security_id"], row["rpt_seq"], row["low"], row["high"] = numbers
     elif kind == "S":
         row["kind"], row["flags"] = Kind.SNAPSHOT, Flag.NO_EVENT
         row["security_id"], row["price"], row["other"], row["size"] = numbers[:4]
@@ -185,7 +204,7 @@ class ToyIdentity:
         return self.stream_of(marks)
 
 
-LETTERS: Final = b"DOXTSsRB"
+LETTERS: Final = b"DOXTHVGSsRB"
 
 
 class ToyInspector:
@@ -249,4 +268,13 @@ class Toy(ToyDecoding):
         return ()
 
 
+class ToyBonds(Toy):
+    """The same lines, of instruments with exponents of their own."""
+
+    name = "toy-bonds"
+    title = "Toy bonds"
+    scale = Scale(price_exponent=-8)
+
+
 TOY: Final = Toy()
+BONDS: Final = ToyBonds()

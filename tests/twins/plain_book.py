@@ -39,7 +39,7 @@ class ReferenceBook:
         if isinstance(update, OrderUpdate):
             self._apply_order(update, flags, found)
         elif isinstance(update, LevelUpdate):
-            self._apply_level(update, found)
+            self._apply_level(update, flags, found)
         elif update.action is Action.DELETE_THRU:
             self._clear(update.side)
         elif update.action is Action.DELETE_FROM:
@@ -60,13 +60,18 @@ class ReferenceBook:
         else:
             self._by_price(update.side, found).apply(update, Flag.PRICE_UNTOLD in flags, found)
 
-    def _apply_level(self, update: LevelUpdate, found: Found) -> None:
+    def _apply_level(self, update: LevelUpdate, flags: Flag, found: Found) -> None:
         overlaid = update.action is Action.OVERLAY
         removed = update.action is Action.DELETE or (overlaid and update.price is None)
         if not (update.action in _OF_AN_ORDER or overlaid) or not (removed or 0 <= update.size <= MAX_SIZE):
             found.append(Anomaly.MALFORMED)
-        else:
+        elif Flag.FOUND_BY_PRICE not in flags:
             self._by_level(update.side, found).apply(update, found)
+        elif overlaid:
+            self._by_level(update.side, found)
+            found.append(Anomaly.MALFORMED)
+        else:
+            self._by_level(update.side, found).apply_by_price(update, found)
 
     def _delete_from(self, update: SideDeleted, flags: Flag, found: Found) -> None:
         side = self._sides[update.side]

@@ -149,6 +149,30 @@ class SideByLevel:
         else:
             self._touch(place, level, update.action, found)
 
+    def apply_by_price(self, update: LevelUpdate, found: Found) -> None:
+        """Of a feed without positions."""
+        level = Level(update.price, update.size, update.orders or 1)
+        there = next((each for each in self._levels if each.price == update.price), None)
+        if there is None and update.action is Action.DELETE:
+            found.append(Anomaly.UNKNOWN_DELETE)
+            return
+        if there is None and update.action is Action.CHANGE:
+            found.append(Anomaly.UNKNOWN_CHANGE)
+        if there is not None and update.action is Action.NEW:
+            found.append(Anomaly.PRICE_ORDER)
+        if there is not None and update.action is Action.CHANGE:
+            found += [Anomaly.SIZE_DIFFERS] * (update.previous_size not in (None, there.size))
+        left = [each for each in self._levels if each.price != update.price]
+        if update.action is not Action.DELETE:
+            if there is None and not self.depth and len(left) == MAX_LEVELS:
+                found.append(Anomaly.OVERFLOW)
+                return
+            left = sorted([*left, level], key=lambda each: -rank(self._side, each.price))
+            if self.depth and left.index(level) >= self.depth:
+                found.append(Anomaly.POSITION)
+        self._levels = left
+        self.trim()
+
     def _touch(self, place: int, level: Level, action: Action, found: Found) -> None:
         differs = self._levels[place].price != level.price
         if action is Action.DELETE:

@@ -19,6 +19,7 @@ from pregao.model.rows import ELECTRONIC, NULL, ROW, Rows
 
 _COUNT: Final = struct.Struct(f"<{t.SIDE_ORDERS}xI").unpack_from
 _STATISTICS_AT: Final = struct.Struct(f"<{t.STATISTICS_AT}xI").unpack_from
+_NEXT_BOOK: Final = struct.Struct(f"<{t.NEXT_BOOK}xI").unpack_from
 _STREAMS_AT: Final = struct.Struct(f"<{t.STREAMS_AT}xI").unpack_from
 _STREAM: Final = struct.Struct("<IB").unpack_from  # where the next one is, and which
 _NO_STATISTICS: Final = bytes(t.STATISTICS_BLOCK)
@@ -38,8 +39,31 @@ class StoreViews:
         """Address for kernels; it never changes."""
         return self._memory.context
 
+    def book_numbers(self, number: int) -> list[int]:
+        """Of all books of an instrument: its own, and those of streams that are not E."""
+        numbers = [number]
+        while True:
+            (word,) = _NEXT_BOOK(self._memory.headers.data, numbers[-1] * t.HEADER_SIZE)
+            if not word & t.NEXT_BOOK_MASK:
+                return numbers
+            numbers.append((word & t.NEXT_BOOK_MASK) - 1)
+
+    def book_stream(self, number: int) -> int:
+        """The stream that a book is of (MDStreamID); 0: E, or no row has said it yet."""
+        stream: int = self._memory.headers.data[number * t.HEADER_SIZE + t.BOOK_STREAM]
+        return 0 if stream == t.E_BOOK else stream
+
+    def book_number(self, number: int, stream: int) -> int | None:
+        """The number of an instrument's book of a stream; None: it never had a row."""
+        stream = 0 if stream == ELECTRONIC else stream
+        if not self._memory.headers[number * t.HEADER_SIZE + t.BOOK_STREAM]:
+            return number
+        return next((each for each in self.book_numbers(number) if self.book_stream(each) == stream), None)
+
     def is_suspect(self, number: int) -> bool:
-        return bool(self._memory.headers[number * t.HEADER_SIZE + t.SUSPECT])
+        """Whether a book of an instrument is."""
+        headers = self._memory.headers
+        return any(bool(headers[each * t.HEADER_SIZE + t.SUSPECT]) for each in self.book_numbers(number))
 
     def anomalies(self, number: int) -> Counter[Anomaly]:
         counters = self._memory.anomalies.view(np.uint32).reshape(-1, t.ANOMALY_COUNTERS)[number]

@@ -3,6 +3,7 @@
     context      one block of 64-bit words: addresses of the rest, free lists, bounds
     headers      a cache line per instrument: where its sides, levels and statistics are
     tops         a cache line per instrument: its best bid and offer as last told
+    firsts       the number of the instrument that each book is of
     anomalies    counters per instrument, rarely touched
     depth told   the first levels of both sides of each instrument as last told, if somebody wants them
     lookup       security_id to instrument (`model.numbering`)
@@ -35,9 +36,10 @@ LINE: Final = 64
     HEADERS, INSTRUMENTS, TOPS, ANOMALIES, LOOKUP, LOOKUP_BITS, SKIP_UNKNOWN, SKIPPED, ARENA, ARENA_SIZE,
     ARENA_USED, WANTED, ORDERS_HELD, MAX_ORDERS, TOUCHED, TOUCHED_COUNT, QUOTES, QUOTES_CAPACITY,
     QUOTES_COUNT, SECURITY_IDS, FOUND, DEPTH_LEVELS, DEPTH_SHOWN, DEPTHS, DEPTHS_CAPACITY, DEPTHS_COUNT,
-) = range(0, 26 * 8, 8)  # fmt: skip
+    WANTED_BOOK, SKIP_BOOKS, FIRSTS,
+) = range(0, 29 * 8, 8)  # fmt: skip
 CLASSES: Final = 32  # of block sizes, each twice the one before
-FREE_ORDERS: Final = 26 * 8
+FREE_ORDERS: Final = 29 * 8
 FREE_LEVELS: Final = FREE_ORDERS + CLASSES * 8
 FREE_STATISTICS: Final = FREE_LEVELS + CLASSES * 8
 FREE_STREAMS: Final = FREE_STATISTICS + 8
@@ -68,6 +70,10 @@ OWN_STATE: Final = 53  # u8; 0: as its group
 GROUP_PHASE: Final = 54  # u8; 0: not known
 IS_TOUCHED: Final = 55  # u8: in the list of those touched since the end of an event
 STREAMS_AT: Final = 56  # u32, in lines: statistics of streams other than 0; 0: none
+NEXT_BOOK: Final = 60  # u32, three bytes of it: number + 1 of another book of the same instrument; 0: none
+NEXT_BOOK_MASK: Final = (1 << 24) - 1
+BOOK_STREAM: Final = 63  # u8: what stream the book is of, E_BOOK or an MDStreamID; 0: no row has said it yet
+E_BOOK: Final = 1
 
 BY_PRICE, BY_POSITION, BY_LEVEL = map(int, SidePolicy)
 

@@ -35,6 +35,7 @@ class BookMemory:
         self.instruments = 0  # how many there is room for
         self.headers = self.tops = self.anomalies = lines(0)
         self.security_ids = np.empty(0, np.int64)
+        self.firsts = np.empty(0, np.uint32)
         self.arena = lines(0)
         self.quotes = np.empty(0, t.QUOTE)
         self.depth_levels = 0
@@ -78,6 +79,9 @@ class BookMemory:
         security_ids, touched = np.zeros(count, np.int64), np.zeros(count, np.uint32)
         security_ids[:old], touched[:old] = self.security_ids, self._touched
         self.security_ids, self._touched = security_ids, touched
+        firsts = np.arange(count, dtype=np.uint32)
+        firsts[:old] = self.firsts
+        self.firsts = firsts
         self.instruments = count
         self._grow_depth_shown(old)
         self._set(t.HEADERS, address(self.headers))
@@ -85,6 +89,7 @@ class BookMemory:
         self._set(t.TOPS, address(self.tops))
         self._set(t.SECURITY_IDS, address(security_ids))
         self._set(t.TOUCHED, address(touched))
+        self._set(t.FIRSTS, address(firsts))
 
     def grow_quotes(self) -> None:
         count = self.get(t.QUOTES_COUNT)

@@ -22,8 +22,9 @@ from pregao.books.kernels.by_level import set_depth
 from pregao.books.kernels.statistics import empty_slots, forget_auction, reset_session
 from pregao.books.memory import BookMemory, address
 from pregao.books.phases import own_in_snapshot
-from pregao.model.numbering import InstrumentNumbers
+from pregao.model.numbering import InstrumentNumbers, OtherBook
 from pregao.model.rows import (
+    ELECTRONIC,
     FIRST_ENTRY_KIND,
     FIRST_TRADING_KIND,
     LAST_ENTRY_KIND,
@@ -81,6 +82,12 @@ class BookStore(StoreViews):
     def number(self, security_id: int) -> int | None:
         return self.numbering.get(security_id)
 
+    def open_book(self, number: int, stream: int) -> int | None:
+        """The number of an instrument's book of a stream (MDStreamID), made now if it never had a row; None
+        when there are as many as there may be."""
+        found = self.book_number(number, stream)
+        return self.numbering.add_book(number, stream or ELECTRONIC) if found is None else found
+
     def numbers(self, security_ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """Of many; -1 for those that are not kept."""
         return self.numbering.get_many(security_ids)
@@ -103,8 +110,20 @@ class BookStore(StoreViews):
             self._memory.grow_instruments(2 * self._memory.instruments)
         self._memory.security_ids[number] = self.numbering.security_ids[number]
         self._point_to_lookup()
-        if self._depth:
+        other = self.numbering.other_books.get(number)
+        if other is not None:
+            self._chain(number, other)
+        elif self._depth:
             self.set_depth(number, self._depth)
+
+    def _chain(self, number: int, book: OtherBook) -> None:
+        """The newest of an instrument's other books stands behind its first."""
+        words = self._memory.headers.view(np.uint32).reshape(-1, t.HEADER_SIZE // 4)[:, t.NEXT_BOOK // 4]
+        words[number] = words[book.first] & t.NEXT_BOOK_MASK
+        words[book.first] += np.uint32(number + 1 - int(words[number]))
+        self._memory.firsts[number] = book.first
+        self._set(number, t.BOOK_STREAM, t.E_BOOK if book.stream == ELECTRONIC else book.stream)
+        self.set_depth(number, self.depth(book.first))
 
     def _point_to_lookup(self) -> None:
         """It moves as it grows."""
@@ -115,8 +134,9 @@ class BookStore(StoreViews):
         self._memory.set(t.LOOKUP_BITS, self.numbering.bits)
 
     def set_depth(self, number: int, depth: int) -> None:
-        """How many levels a side of its book may have, where levels are told; 0: any. What is beyond goes."""
-        set_depth(self.context, self._header(number), depth)
+        """How many levels a side of its books may have, where levels are told; 0: any. Others go."""
+        for each in self.book_numbers(number):
+            set_depth(self.context, self._header(each), depth)
 
     def skip_unknown(self, skip: bool = True) -> None:
         """Rows of instruments that were not added are skipped and counted, not added: for those who are
@@ -168,7 +188,11 @@ class BookStore(StoreViews):
     def make_room(self, code: int) -> bool:
         """Whether a kernel stopped for want of room; there is some then."""
         if code == t.NEEDS_MEMORY:
-            self._memory.grow_arena()
+            wanted = self._memory.get(t.WANTED_BOOK)
+            if wanted:
+                self._add_book(wanted >> 8, wanted & 0xFF)
+            else:
+                self._memory.grow_arena()
         elif code == t.QUOTES_FULL:
             if len(self._memory.quotes):
                 self._memory.grow_quotes()
@@ -177,6 +201,12 @@ class BookStore(StoreViews):
         else:
             return False
         return True
+
+    def _add_book(self, first: int, stream: int) -> None:
+        """A book that a row is for; when there are as many as there may be, such rows are skipped."""
+        self._memory.set(t.WANTED_BOOK, 0)
+        if self.numbering.add_book(first, ELECTRONIC if stream == t.E_BOOK else stream) is None:
+            self._memory.set(t.SKIP_BOOKS, 1)
 
     def _add_or_skip(self, security_id: int) -> None:
         """An instrument that a row is of; when there are as many as there may be, such rows are skipped."""
@@ -220,12 +250,13 @@ class BookStore(StoreViews):
             self.make_room(code)
 
     def clear(self, number: int) -> None:
-        """Its book is empty; statistics stay (6.5.12, 6.5.13)."""
+        """Its books are empty; statistics stay (6.5.12, 6.5.13)."""
         kernels.clear_instrument(self.context, number)
 
     def clear_all(self) -> None:
         for number in range(len(self)):
-            self.clear(number)
+            if number not in self.numbering.other_books:
+                self.clear(number)
 
     def reset_statistics(self, numbers: Iterable[int]) -> None:
         """A new session (14.3)."""

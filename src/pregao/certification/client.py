@@ -6,16 +6,15 @@ for line in sys.stdin:
         print(json.dumps(seen), flush=True)
 """
 
-import json
-import os
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from pregao.feeds.registry import load_decoding
+from pregao.certification.client_sources import STREAMS, PushedPackets, WatchedSession
+from pregao.certification.streams import StreamPackets, obey_session, read_config, replay_sessions
+from pregao.certification.taps import SESSION_CHANNEL
+from pregao.feeds.registry import load_decoding, load_tagger
 from pregao.handler.views import HandledBook
 from pregao.io.clock import system_time_ns
-from pregao.io.multicast import MulticastReceiver
 from pregao.market import (
     Definition,
     IndexValue,
@@ -29,149 +28,115 @@ from pregao.market import (
     UnknownInstrumentError,
     price_text,
 )
-from pregao.market.live import Reception
-from pregao.model.errors import ConfigurationError
+from pregao.market.sessions import ByteStream
 from pregao.model.market import Side, TradeSubType
-from pregao.model.packets import PacketBatch, batch_of
-from pregao.model.streams import Feed, Stream, StreamId
-from pregao.recovery.events import Event
+from pregao.model.streams import Feed, StreamId
+from pregao.sessions.replay.messages import COMPLETE
 
 Line = dict[str, Any]
-ENVIRONMENT: Final = "PREGAO_CERTIFY"
-_STREAMS: Final = {
-    "incremental": Stream.INCREMENTAL,
-    "snapshot": Stream.SNAPSHOT,
-    "definition": Stream.DEFINITION,
-}
 _BUY_BACK: Final = 8
 
 
-class PushedPackets:
-    """A `PacketSource` that is given its packets one by one, with their time."""
-
-    speed: float | None = None
-    ended = False
-    findings = 0
-    replayer = None  # the script's own section asks one
-
-    def __init__(self, lines: Sequence[StreamId]) -> None:
-        self.lines = lines
-        self._numbers = {line: number for number, line in enumerate(lines)}
-        self._next: PacketBatch | None = None
-        self.now_ns = 0
-
-    def push(self, line: StreamId, payload: bytes, now_ns: int) -> None:
-        self._next = batch_of([(self._numbers[line], now_ns, payload)])
-        self.now_ns = now_ns
-
-    def start(self) -> None:
-        """Nothing has to be joined."""
-
-    def take(self, timeout_s: float, due_ns: int | None) -> PacketBatch | None:
-        batch, self._next = self._next, None
-        return batch
-
-    def follow(self, events: Sequence[Event]) -> None:
-        """All streams are there all the time."""
-
-    def reception(self) -> Reception | None:
-        return None
-
-    def close(self) -> None:
-        """There is nothing to close."""
-
-
-def read_config(path: str | None = None) -> dict[str, Any]:
-    """What PREGAO_CERTIFY names."""
-    named = path or os.environ.get(ENVIRONMENT)
-    if not named:
-        raise ConfigurationError("names no file", key=ENVIRONMENT)
-    try:
-        found = json.loads(Path(named).read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise ConfigurationError(f"cannot be read: {error}", file=named, key=ENVIRONMENT) from error
-    if not isinstance(found, dict):
-        raise ConfigurationError("must be an object", file=named, key=ENVIRONMENT)
-    return found
-
-
 class CertifyClient:
-    """`obey` takes commands; `receive` a packet, where packets are handed over and not received."""
+    """`obey` takes commands. A session with the exchange is over TCP, or over the `stream` and `clock` that
+    it is given."""
 
-    def __init__(self, config: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, config: Mapping[str, Any] | None = None, stream: ByteStream | None = None,
+        clock: Callable[[], int] = system_time_ns,
+    ) -> None:  # fmt: skip
         self.config = dict(read_config() if config is None else config)
         self._depths = {each["channel"]: each.get("depth") for each in self.config["streams"]}
+        self._derived: list[str] = self.config.get("derived", [])
         self._system = self.config["system"]
         self._decoder: Any = load_decoding(self._system).decoder()
+        self._tagger = load_tagger(self._system)
         self._told: dict[tuple[Any, ...], Line] = {}
         self._events: dict[int, int | None] = {}
         self._packets = PushedPackets(())
         self._market: Market | None = None
-        self._receivers: list[tuple[MulticastReceiver, int, str]] = []
+        self._receivers, self._replays = StreamPackets(self.config), replay_sessions(self.config)
+        self._session: WatchedSession | None = None
+        self._stream, self._clock = stream, clock
 
     def obey(self, command: Mapping[str, Any]) -> Iterator[Line]:
         todo = command.get("do")
-        if todo == "connect":
+        if "session" in command:
+            for found in obey_session(self._replays, command):
+                complete = found.get("report") == COMPLETE and found["error"] is None
+                yield {"see": "replay", **found, "complete": complete}
+        elif todo == "connect":
+            self._leave()
             self._connect()
         elif todo in ("disconnect", "end"):
-            self._market = None
             self._leave()
+            if todo == "end":
+                self._replays.close()
         elif todo == "settle":
-            yield from self._arrived()
+            for stream, payload, now_ns in self._receivers.arrived():
+                yield from self._receive(stream["channel"], stream["stream"], payload, now_ns)
+            yield from self._of_session()
             yield {"see": "settled"}
 
     def _connect(self) -> None:
         """Books are built from nothing: what is not heard is not known."""
+        self._told.clear()
+        if "session" in self.config:
+            self._session = WatchedSession(self._system, self.config["session"], self._stream, self._clock)
+            self._market = Market(self._session, statistics=True, system=self._system)
+            return
         lines = {
-            StreamId(each["channel"], _STREAMS[each["stream"]], Feed.A) for each in self.config["streams"]
+            StreamId(each["channel"], STREAMS[each["stream"]], Feed.A) for each in self.config["streams"]
         }
-        self._leave()
-        self._join()
+        self._receivers.join()
         self._packets = PushedPackets(sorted(lines))
         self._market = Market(self._packets, statistics=True, system=self._system)
-        self._told.clear()
-
-    def _join(self) -> None:
-        """Where streams have addresses packets are received; else somebody hands them over."""
-        interface = self.config.get("interface")
-        for each in self.config["streams"] if interface is not None else ():
-            receiver = MulticastReceiver(each["group"], each["port"], str(interface))
-            self._receivers.append((receiver, each["channel"], each["stream"]))
 
     def _leave(self) -> None:
-        for receiver, _, _ in self._receivers:
-            receiver.close()
-        self._receivers.clear()
+        self._market = None
+        self._receivers.leave()
+        if self._session is not None:
+            self._session.drop()
+            self._session = None
 
-    def _arrived(self) -> Iterator[Line]:
-        """Whatever waits in the sockets; what was sent first is not known between them."""
-        for receiver, channel, stream in self._receivers:
-            while (payload := receiver.receive(0)) is not None:
-                yield from self.receive(channel, stream, payload, system_time_ns())
+    def _of_session(self) -> Iterator[Line]:
+        """All that has arrived, and what it brings about."""
+        session, market = self._session, self._market
+        while session is not None and market is not None:
+            session.has_taken = False
+            self._events.clear()
+            for event in market.poll(0):
+                yield from self._event(event, "incremental" if session.is_listed else "definition")
+            for _ in range(session.heartbeats):
+                yield {"see": "heartbeat", "channel": SESSION_CHANNEL}
+            session.heartbeats = 0
+            yield from self._books(market, SESSION_CHANNEL)
+            if not session.has_taken:
+                return
 
-    def receive(self, channel: int, stream: str, payload: bytes, now_ns: int) -> Iterator[Line]:
+    def _receive(self, channel: int, stream: str, payload: bytes, now_ns: int) -> Iterator[Line]:
         if self._market is None:
             return
         yield from self._heartbeats(channel, stream, payload)
         self._events.clear()
-        self._packets.push(StreamId(channel, _STREAMS[stream], Feed.A), payload, now_ns)
+        self._packets.push(StreamId(channel, STREAMS[stream], Feed.A), payload, now_ns)
         for event in self._market.poll(0):
             yield from self._event(event, stream)
+        yield from self._books(self._market, channel)
+
+    def _books(self, market: Market, channel: int) -> Iterator[Line]:
         depth = self._depths.get(channel)
         if depth is not None:
-            for security_id in self._listed(channel):
-                yield from self._instrument(self._market, channel, depth, security_id)
+            for security_id in [book.security_id for book in market.books() if book.channel == channel]:
+                yield from self._instrument(market, channel, depth, security_id)
 
     def _heartbeats(self, channel: int, stream: str, payload: bytes) -> Iterator[Line]:
         """The handler keeps them to itself."""
         if len(payload) < _LONGEST_HEARTBEAT and stream == "incremental":
             for unit in self._decoder.decode(payload):
-                if any(self._decoder.mark_of(each.message.template_id) == ord("0") for each in unit.messages):
-                    yield {"see": "heartbeat", "channel": channel}
-
-    def _listed(self, channel: int) -> list[int]:
-        assert self._market is not None
-        return [book.security_id for book in self._market.books() if book.channel == channel]
+                for placed in unit.messages:
+                    if any(each.kind == "0" for each in self._tagger.tagged(placed.message, None)):
+                        yield {"see": "heartbeat", "channel": channel}
 
     def _event(self, event: MarketEvent, stream: str) -> Iterator[Line]:
         if isinstance(event, Trade):
@@ -198,10 +163,10 @@ class CertifyClient:
             book = market.book(security_id, channel)
         except UnknownInstrumentError:
             return
-        if book.is_clean:
-            rows = {"bids": _rows(book, Side.BUY, depth), "offers": _rows(book, Side.SELL, depth)}
-            if self._is_new(("book", depth, security_id), rows):
-                yield {"see": "book", "depth": depth, "id": security_id, **rows}
+        for each in [depth, *self._derived] if book.is_clean else ():
+            rows = {"bids": self._rows(book, Side.BUY, each), "offers": self._rows(book, Side.SELL, each)}
+            if self._is_new(("book", each, security_id), rows):
+                yield {"see": "book", "depth": each, "id": security_id, **rows}
         if book.phase is not None and book.session is not None:
             own = book.own_state
             state: Line = {
@@ -211,6 +176,13 @@ class CertifyClient:
             event = self._events.get(security_id)
             if self._is_new(("state", security_id), state) or event is not None:
                 yield {"see": "state", "id": security_id, "event": event, **state}
+
+    def _rows(self, book: HandledBook, side: Side, depth: str) -> list[list[Any]]:
+        if depth == "mbo":
+            return [[_price(order.price), order.size, 1] for order in book.orders(side)]
+        if depth in self._derived:
+            return _levels(book, side)[: 1 if depth == "tob" else self.config["levels"]]
+        return [[_price(level.price), level.size, level.orders] for level in book.side_levels(side)]
 
     def _is_new(self, key: tuple[Any, ...], line: Line) -> bool:
         if self._told.get(key) == line:
@@ -222,10 +194,16 @@ class CertifyClient:
 _LONGEST_HEARTBEAT: Final = 64
 
 
-def _rows(book: HandledBook, side: Side, depth: str) -> list[list[Any]]:
-    if depth == "mbo":
-        return [[_price(order.price), order.size, 1] for order in book.orders(side)]
-    return [[_price(level.price), level.size, level.orders] for level in book.side_levels(side)]
+def _levels(book: HandledBook, side: Side) -> list[list[Any]]:
+    """Orders by price, those without one first: for systems that have orders only."""
+    levels: list[list[Any]] = []
+    for order in book.orders(side):
+        price = _price(order.price)
+        if not levels or levels[-1][0] != price:
+            levels.append([price, 0, 0])
+        levels[-1][1] += order.size
+        levels[-1][2] += 1
+    return levels
 
 
 def _price(price: int | None) -> str | None:

@@ -58,13 +58,14 @@ class ClientJudge:
     def _demand(self, demand: s.Demand, box: s.Box, lines: Sequence[Line]) -> Iterator[str]:
         about = self._desk.about
         depth = "mbo" if box is s.Box.STEP else box.value
+        traded = "mbo" if self._desk.system.derives else depth  # trades come once
         if isinstance(demand, s.SnapshotDemand):
             if not any(_is_book(line, depth, about) for line in lines):
                 yield "book: none seen since it connected"
         elif isinstance(demand, s.TradesDemand):
-            yield from self._trades(demand, depth, lines)
+            yield from self._trades(demand, traded, lines)
         elif isinstance(demand, s.LegTradesDemand):
-            yield from self._leg_trades(demand, depth, lines)
+            yield from self._leg_trades(demand, traded, lines)
         elif isinstance(demand, s.MessageDemand):
             yield from self._message(demand, lines)
 

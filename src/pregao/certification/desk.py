@@ -6,8 +6,12 @@ from functools import cache
 from importlib import resources
 from typing import Any, Final, NamedTuple
 
+from pregao.certification.history import DAY_NS, DeskHistory, earlier_dates
+from pregao.certification.replaying import SETTINGS
 from pregao.certification.scenario import Box, DeskCommand, PriceKind, ScriptPrice, Segment
-from pregao.certification.taps import FIRST_OF_INSTRUMENTS
+from pregao.certification.served import ServedExchange
+from pregao.certification.systems import script_system
+from pregao.certification.taps import FIRST_OF_INSTRUMENTS, SESSION_CHANNEL
 from pregao.exchange import commands as c
 from pregao.exchange import control
 from pregao.exchange.book import BookSide
@@ -16,15 +20,17 @@ from pregao.exchange.catalogues.rules import Catalogue
 from pregao.exchange.market import InstrumentMarket
 from pregao.exchange.orders import OrderType
 from pregao.feeds.publishing import Habits, LoopPace, OutgoingPacket, Paces, PublishingSite
+from pregao.feeds.registry import DEFAULT
 from pregao.model.errors import PregaoError
 from pregao.model.market import Phase, Session, Side, State
 from pregao.simulator.live.market import HoldSnapshots, LiveMarket
 from pregao.simulator.live.schedule import DayKind
 from pregao.simulator.live.settings import LiveSettings
+from pregao.simulator.operator.calls import request_text
 
 SECOND_NS: Final = 1_000_000_000
 MILLISECOND_NS: Final = 1_000_000
-START_NS: Final = 1_794_916_800 * SECOND_NS  # 2026-11-17 12:00 UTC
+START_NS: Final = 1_795_089_600 * SECOND_NS  # Thursday, 2026-11-19 12:00 UTC: its week has earlier dates
 LEVELS: Final = 5
 LOOP_PAUSE_NS: Final = 500 * MILLISECOND_NS
 WHOLE_LOOP_NS: Final = 2 * LOOP_PAUSE_NS  # by then a whole loop has passed, whenever one joined
@@ -89,6 +95,8 @@ class ScriptPaces(NamedTuple):
     index_ns: int
 
 
+# Of sessions heartbeats are whole seconds, and come where nothing else does.
+_SERVED: Final = ScriptPaces(5 * SECOND_NS, 20 * SECOND_NS)
 FAST_PACES: Final = ScriptPaces(SECOND_NS, SECOND_NS)
 REAL_PACES: Final = ScriptPaces(10 * SECOND_NS, 30 * SECOND_NS)
 
@@ -99,23 +107,35 @@ class CertificationDesk:
     def __init__(
         self, segment: Segment, system: str = "fast", paces: ScriptPaces = FAST_PACES, now_ns: int = START_NS
     ) -> None:
+        self.system = script_system(system)
+        if self.system.served:
+            paces = ScriptPaces(*map(max, paces, _SERVED))
         self.segment, self.paces, self.now_ns = segment, paces, now_ns
         loops = LoopPace(2 * MILLISECOND_NS, LOOP_PAUSE_NS)
+        if self.system.served:
+            loops = LoopPace(SECOND_NS, 3600 * SECOND_NS)  # nobody listens to channels
+        publishing = DEFAULT if self.system.served else system
         settings = LiveSettings(
-            system=system, day=DayKind.CLOSED, habits=_HABITS, lists_funds=True,
+            system=publishing, day=DayKind.CLOSED, habits=_HABITS,
+            lists_funds=True,
             index_interval_ns=paces.index_ns, paces=Paces(loops, loops, paces.heartbeat_ns), levels=LEVELS,
-            desks_ns=None,
+            desks_ns=None, replayers=SETTINGS,
         )  # fmt: skip
         catalogue = certification_catalogue()
-        self.market = LiveMarket(catalogue, settings, [PublishingSite.PRIMARY], now_ns)
+        self.now_ns = now_ns - earlier_dates(publishing) * DAY_NS
+        self.market = LiveMarket(catalogue, settings, [PublishingSite.PRIMARY], self.now_ns)
+        self.served: ServedExchange | None = None
+        if self.system.served:
+            self.served = ServedExchange(system, self.market, now_ns, paces.heartbeat_ns // SECOND_NS)
         symbols = _INSTRUMENTS[segment]
         ids = [catalogue.instrument(symbol).security_id for symbol in symbols]
         self.instrument, self.neighbour, self.legs = ids[0], ids[1], (ids[2], ids[3])
         self.about = self.instrument  # whom orders and states are for: the strategy once there is one
         self._orders: dict[str, int] = {}
         self._written: list[str] = []
-        self._phase = Phase.CLOSE
-        self.market.start(now_ns)
+        self.history = DeskHistory(self, earlier_dates(publishing))
+        self.market.start(self.now_ns)
+        self.history.play_earlier_dates()
 
     def _fill_neighbour(self, command: DeskCommand) -> None:
         """The group's second instrument has a book that must stay; it is filled once."""
@@ -130,16 +150,49 @@ class CertificationDesk:
     # Time
 
     def advance(self, by_ns: int) -> None:
-        """Time passes: loops, heartbeats, index values."""
+        """Time passes: loops, heartbeats, index values, ticks."""
         until_ns = self.now_ns + by_ns
-        while (due_ns := self.market.next_timeout()) <= until_ns:
-            self.now_ns = max(due_ns, self.now_ns)
-            self.market.on_timeout(self.now_ns)
-        self.now_ns = until_ns
-        self.market.on_timeout(until_ns)
+        while (due_ns := self._next_timeout()) <= until_ns:
+            self._pass_to(max(due_ns, self.now_ns))
+        self._pass_to(until_ns)
+        self.history.keep()
+
+    def _next_timeout(self) -> int:
+        served_ns = None if self.served is None else self.served.next_timeout()
+        market_ns = self.market.next_timeout()
+        return market_ns if served_ns is None else min(market_ns, served_ns)
+
+    def _pass_to(self, now_ns: int) -> None:
+        self.now_ns = now_ns
+        self.market.on_timeout(now_ns)
+        if self.served is not None:
+            self.served.on_timeout(now_ns)
+
+    def pass_tick(self) -> None:
+        """What is conflated comes before a step is judged, or a client connects."""
+        if self.system.tick_ns:
+            self.advance(self.system.tick_ns)
+
+    def join(self, *, waits: bool) -> None:
+        """The client has connected. `waits`: until it has what it needs."""
+        if self.served is not None:
+            self.served.ask_again()
+        if self.served is not None or waits:
+            self._wait_for_books()
+        else:
+            self.advance(MILLISECOND_NS)
+
+    def _wait_for_books(self) -> None:
+        """A heartbeat says where a stream is; a loop that begins after it has the books. A session is
+        answered."""
+        self.advance(self.system.tick_ns or self.paces.heartbeat_ns + WHOLE_LOOP_NS)
 
     def take(self) -> Iterator[tuple[int, OutgoingPacket]]:
-        return self.market.take()
+        if self.served is None:
+            return self.market.take()
+        for _ in self.market.take():
+            pass  # nobody listens to channels
+        return self.served.take()
 
     def take_written(self) -> list[str]:
         """The commands since the last call, as the operator interface has them."""
@@ -155,7 +208,8 @@ class CertificationDesk:
             "special": self._special, "create": self._create,
             "news": self._news, "hold": self._hold, "release": self._hold, "wait": self._wait,
             "phase": lambda told: self._change_phase(told.words[0]), "session": self._session,
-            "state": lambda told: self._state(told.words[0]),
+            "state": lambda told: self._state(told.words[0]), "mark": lambda told: self.history.mark(),
+            "history": lambda told: self.history.fill(int(told.words[0])),
         }  # fmt: skip
         handler = handlers.get(command.verb)
         if handler is None:
@@ -176,7 +230,7 @@ class CertificationDesk:
 
     def _execute(self, command: Any) -> Any:
         outcome = self.market.execute(command, self.now_ns)
-        self._written.append(repr(command))
+        self._written.append(request_text(command))
         if outcome.rejection is not None:
             raise DeskError(f"{type(command).__name__} was refused: {outcome.rejection.text}")
         return outcome
@@ -272,13 +326,14 @@ class CertificationDesk:
         self._execute(control.SendNews(self.now_ns, text, f"{text}.\nCertificação.", self.instrument))
 
     def _hold(self, command: DeskCommand) -> None:
-        for channel in self.channels(self.about):
+        for channel in self.channels(self.about) if self.served is None else ():
             self._execute(HoldSnapshots(self.now_ns, channel, held=command.verb == "hold"))
         if command.verb == "release":
-            self.advance(WHOLE_LOOP_NS)
+            self._wait_for_books()
 
     def _wait(self, command: DeskCommand) -> None:
-        waits = {"heartbeat": self.paces.heartbeat_ns, "index": self.paces.index_ns}
+        heartbeat_ns = self.paces.heartbeat_ns * (1 if self.served is None else 2)  # index values put it off
+        waits = {"heartbeat": heartbeat_ns, "index": self.paces.index_ns}
         self.advance(waits.get(command.words[0], 0) + WHOLE_LOOP_NS)
 
     # Truth
@@ -287,11 +342,15 @@ class CertificationDesk:
         return self.market.engine.floor.markets[security_id]
 
     def channels(self, security_id: int) -> tuple[int, ...]:
-        """Those of its orders, its levels and its best level."""
+        """Those of its orders, its levels and its best level; one, where there are orders only."""
+        if self.served is not None:
+            return (SESSION_CHANNEL,)
         return self.market.routing.channels_of(self._market(security_id).instrument)
 
     def script_channels(self) -> tuple[int, ...]:
         """Those of the instrument and its options, and those of no instrument: indices, news."""
+        if self.served is not None:
+            return (SESSION_CHANNEL,)
         others = [each for each in self.market.routing.channels if each < FIRST_OF_INSTRUMENTS]
         return *self.channels(self.instrument), *self.channels(self.legs[0]), *others
 

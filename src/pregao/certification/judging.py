@@ -3,7 +3,7 @@ can be judged by it."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from pregao.certification import scenario as s
 from pregao.certification.desk import BookRow, BookRows, CertificationDesk
@@ -22,7 +22,7 @@ _ACTIONS: Final = {
     s.Change.NEW: Action.NEW, s.Change.CHANGED: Action.CHANGE, s.Change.GONE: Action.DELETE,
     s.Change.SWEPT: Action.DELETE_FROM, s.Change.TOP: Action.OVERLAY,
 }  # fmt: skip
-_WORDS: Final = {Side.BUY: "bid", Side.SELL: "offer"}
+SIDE_WORDS: Final = {Side.BUY: "bid", Side.SELL: "offer"}
 _NUMBERS: Final = {Side.BUY: "0", Side.SELL: "1"}
 
 
@@ -54,7 +54,7 @@ class StepTruth:
         if isinstance(demand, s.SideDemand):
             wanted = tuple(self._row(row) for row in demand.rows)
             if self._rows(self.desk.book(about, self.box).side(demand.side)) != wanted:
-                yield f"{_WORDS[demand.side]}s are not as demanded"
+                yield f"{SIDE_WORDS[demand.side]}s are not as demanded"
         elif isinstance(demand, s.PreparedDemand):
             if self.before.get(about) != self.desk.book(about, self.box):
                 yield "the book is not as prepared"
@@ -69,7 +69,8 @@ class StepTruth:
                 yield f"{len(legs)} legs traded, not {demand.legs}"
 
     def _row(self, row: s.ScriptSize) -> tuple[int | None, int, int | None]:
-        return self.desk.price(row.price), row.size, 1 if self.box is s.Box.MBO else row.orders
+        orders = 1 if self.box in (s.Box.MBO, s.Box.STEP) else row.orders
+        return self.desk.price(row.price), row.size, orders
 
     @staticmethod
     def _rows(rows: Sequence[BookRow]) -> tuple[tuple[int | None, int, int], ...]:
@@ -85,7 +86,8 @@ class StepTruth:
         sent = self.seen.book_entries(about, side)
         wanted = [self._entry(each) for each in demanded]
         if len(sent) != len(wanted) or not all(map(_fits, sent, wanted)):
-            yield f"{_WORDS[side]} entries {list(map(tuple, sent))} sent, {list(map(tuple, wanted))} demanded"
+            told, demanded_rows = list(map(tuple, sent)), list(map(tuple, wanted))
+            yield f"{SIDE_WORDS[side]} entries {told} sent, {demanded_rows} demanded"
 
     def _entry(self, demand: s.EntryDemand) -> TappedEntry:
         row, action = demand.row, int(_ACTIONS[demand.change])
@@ -127,8 +129,7 @@ class StepTruth:
             yield "no snapshot"
             return
         last = snapshots[-1]
-        if not has_tags(status_of(last), demand.tags):
-            yield f"the snapshot lacks {_tags(demand.tags)}"
+        yield from self._lacking(status_of(last), demand.tags)
         for side in Side:
             rows = [
                 (mantissa(entry.get("MDEntryPx")), entry["MDEntrySize"], entry.get("NumberOfOrders") or 1)
@@ -136,7 +137,12 @@ class StepTruth:
                 if entry["MDEntryType"] == _NUMBERS[side]
             ]
             if tuple(rows) != self._rows(self.desk.book(about, self.box).side(side)):
-                yield f"the snapshot has other {_WORDS[side]}s than the book"
+                yield f"the snapshot has other {SIDE_WORDS[side]}s than the book"
+
+    @staticmethod
+    def _lacking(status: Mapping[str, Any], tags: s.Tags) -> Iterator[str]:
+        if not has_tags(status, tags):
+            yield f"the snapshot lacks {_tags(tags)}"
 
 
 def _fits(sent: TappedEntry, wanted: TappedEntry) -> bool:

@@ -85,6 +85,11 @@ class DeskActs:
 class ClientActs:
     words: tuple[str, ...]
 
+    @property
+    def asks(self) -> bool:
+        """Of a replayer's session."""
+        return self.words[0] in ("logon", "request")
+
 
 @dataclass(frozen=True, slots=True)
 class WithStep:
@@ -164,7 +169,8 @@ class LegTradesDemand:
 
 @dataclass(frozen=True, slots=True)
 class ReplayDemand:
-    """An answer of a replayer; `range`: the messages that were asked for."""
+    """An answer of a replayer to what was asked for: of this MsgType, with these tags. URDR: with all of the
+    range. A: the session itself."""
 
     kind: str
     tags: Tags = ()
@@ -184,6 +190,7 @@ class Step:
     demands: Mapping[Box, tuple[Demand, ...]]
     line: int  # of its file
     text: str  # the line itself, for the report
+    wanted: tuple[str, ...] = ()  # the lines of its demands
 
     @property
     def boxes(self) -> tuple[Box, ...]:

@@ -38,6 +38,7 @@ _VERBS: Final = _ORDERS | {
     "cancel", "create", "empty", "history", "hold", "mark", "news", "phase", "release", "second", "session",
     "special", "state", "wait",
 }  # fmt: skip
+_CLIENT_VERBS: Final = {"connect": 2, "disconnect": 1, "join": 1, "logon": 2, "request": 3}  # words at most
 _KINDS: Final = {each.value: each for each in s.PriceKind if each.value not in ("P", "=")}
 
 
@@ -140,10 +141,21 @@ def _action(text: str) -> s.Action:
     if actor == "desk":
         return s.DeskActs(tuple(_commands(rest)))
     if actor == "client" and rest:
-        return s.ClientActs(tuple(rest.split()))
+        return s.ClientActs(_client_words(rest.split()))
     if actor == "with" and rest:
         return s.WithStep(rest)
     raise ValueError(f"desk, client or with acts, not {actor!r}")
+
+
+def _client_words(words: list[str]) -> tuple[str, ...]:
+    """The verb, and which replayer's session with what to ask it for; else what the client looks at."""
+    most = _CLIENT_VERBS.get(words[0])
+    if most is None:
+        raise ValueError(f"the client knows no {words[0]!r}")
+    least = {"logon": 2, "request": 3}.get(words[0], 1)
+    if not least <= len(words) <= most:
+        raise ValueError(f"{' '.join(words)!r} is not what a client can {words[0]}")
+    return tuple(words)
 
 
 def _commands(text: str) -> Iterator[s.DeskCommand]:
@@ -201,7 +213,7 @@ def _with_demands(step: s.Step, word: str, text: str) -> s.Step:
         demands[box] = demands.get(box, ()) + made
     if s.Box.STEP in demands and len(demands) > 1:
         raise ValueError("a step has one box or those of depths")
-    return replace(step, demands=demands)
+    return replace(step, demands=demands, wanted=(*step.wanted, f"{word}  {text}"))
 
 
 def _demand(words: list[str]) -> s.Demand:

@@ -5,9 +5,6 @@ from collections.abc import Iterable, Sequence
 from pregao.certification.scenario import Section
 from pregao.model.errors import ConfigurationError
 
-# Not played yet: N/E in the form. D2 and D3 are required only of those who do not recover otherwise.
-NOT_PLAYED = frozenset(("D2", "D3"))
-
 
 def chosen_steps(sections: Sequence[Section], steps: str | None, first: str | None) -> frozenset[str]:
     """Ids of the steps to judge, of sections that are played. ConfigurationError where one is not there."""
@@ -35,10 +32,6 @@ def _place(played: Sequence[str], step: str, key: str) -> int:
     if step not in played:
         raise ConfigurationError(f"there is no step {step!r} in this segment", key=key)
     return played.index(step)
-
-
-def is_played(section: Section, chosen: frozenset[str]) -> bool:
-    return section.id not in NOT_PLAYED and any(step.id in chosen for step in section.steps)
 
 
 def unjudged(section: Section, chosen: frozenset[str]) -> frozenset[str]:

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from pregao.certification.scenario import DEPTHS, Box, Tags
 from pregao.feeds.publishing import OutgoingPacket
-from pregao.feeds.registry import load_decoding
+from pregao.feeds.registry import load_decoding, load_tagger
 from pregao.model.market import Side
 from pregao.model.streams import Stream
 
@@ -16,6 +16,7 @@ NAMES: Final = {
     336: "TradingSessionID", 555: "Legs", 625: "TradingSessionSubID", 1174: "SecurityTradingEvent",
     37015: "SecurityMatchType",
 }  # fmt: skip
+SESSION_CHANNEL: Final = 0  # of systems without channels
 FIRST_OF_INSTRUMENTS: Final = 66  # channels below tell of lending, indices and news
 _STATUS: Final = "c"
 _TRADE: Final = "2"
@@ -66,6 +67,7 @@ class Tap:
 
     def __init__(self, system: str = "fast") -> None:
         self._decoder: Any = load_decoding(system).decoder()
+        self._tagger = load_tagger(system)
 
     def read(
         self, packets: Iterable[tuple[int, OutgoingPacket]], *, definitions: bool
@@ -74,14 +76,22 @@ class Tap:
         for channel, packet in packets:
             if packet.stream is Stream.DEFINITION and not definitions:
                 continue
-            for unit in self._decoder.decode(packet.payload, (channel, packet.stream)):
+            flow = channel, packet.stream
+            for unit in self._decoder.decode(packet.payload, flow):
                 for placed in unit.messages:
-                    message = placed.message
-                    kind = chr(self._decoder.mark_of(message.template_id))
-                    yield TappedMessage(
-                        channel, packet.stream, unit.header.sequence_number, kind, message.fields,
-                        self._decoder.fix(message), packet.sending_ns,
-                    )  # fmt: skip
+                    for told in self._tagger.tagged(placed.message, flow):
+                        yield TappedMessage(
+                            channel, packet.stream, unit.header.sequence_number, told.kind, told.fields,
+                            told.text, packet.sending_ns,
+                        )  # fmt: skip
+
+    def text_of(self, data: bytes, number: int) -> tuple[str, str] | None:
+        """MsgType and text of a message that a replayer gave again; None: it has another number."""
+        unit = self._decoder.decode_message(data, number)
+        if unit.damage or not unit.messages:
+            return None
+        message = unit.messages[0].message
+        return chr(self._decoder.mark_of(message.template_id)), self._decoder.fix(message)
 
 
 class Seen:
@@ -100,13 +110,17 @@ class Seen:
 
     def _refreshes(self) -> list[TappedMessage]:
         """35=X of instruments: lending has books of its own, of the same shares."""
-        return [each for each in self.incremental("X") if each.channel >= FIRST_OF_INSTRUMENTS]
+        return [
+            each
+            for each in self.incremental("X")
+            if each.channel >= FIRST_OF_INSTRUMENTS or each.channel == SESSION_CHANNEL
+        ]
 
     def book_entries(self, security_id: int, side: Side) -> list[TappedEntry]:
         return [
             TappedEntry(
-                entry["MDUpdateAction"], entry["MDEntryPositionNo"], mantissa(entry.get("MDEntryPx")),
-                entry.get("MDEntrySize"), entry.get("NumberOfOrders"),
+                entry["MDUpdateAction"], entry.get("MDEntryPositionNo") or 0,
+                mantissa(entry.get("MDEntryPx")), entry.get("MDEntrySize"), entry.get("NumberOfOrders"),
             )
             for message in self._refreshes()
             for entry in message.entries(security_id)

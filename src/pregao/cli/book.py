@@ -25,6 +25,9 @@ def add_command(commands: Any) -> None:
     parser.add_argument("symbol", metavar="SYMBOL", help="or a securityID, for captures without definitions")
     parser.add_argument("--at", required=True, metavar="TIME", help="when")
     parser.add_argument("--depth", type=natural, default=10, metavar="N", help="price levels (default: 10)")
+    parser.add_argument(
+        "--stream", metavar="ID", help="MDStreamID of the book, where an instrument has several: L is lending"
+    )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     add_lake(parser)
     add_as_of(parser)
@@ -37,7 +40,9 @@ def run(args: argparse.Namespace) -> int:
     from pregao.lake.verbs.book import as_json, as_text, find_book
 
     output = Output()
-    book = find_book(args.lake, args.symbol, args.at, args.depth or None, args.as_of, args.system)
+    book = find_book(
+        args.lake, args.symbol, args.at, args.depth or None, args.as_of, args.system, args.stream
+    )
     for line in (as_json if args.format == "json" else as_text)(book):
         output.data(line)
     return OK

@@ -17,6 +17,7 @@ from pregao.feeds.identity import Identity
 from pregao.kernels import Kernel
 from pregao.model.errors import DecodeError, Fault
 from pregao.model.events import Definition, News
+from pregao.model.instruments import Scale
 from pregao.model.packets import Unit, Units
 from pregao.model.records import record
 from pregao.model.rows import Rows
@@ -41,6 +42,7 @@ __all__ = [
     "ReplayedSystem",
     "RowFault",
     "RunJournal",
+    "ScaledSystem",
     "SchemaInspector",
     "SessionJournal",
     "SessionMessage",
@@ -275,6 +277,14 @@ class OrderingSystem(Protocol):
 
     def order_flags(self, versions: Array) -> Array:
         """`Flag`s of orders that came in messages of these versions, uint8."""
+
+
+@runtime_checkable
+class ScaledSystem(Protocol):
+    """A system whose instruments have other exponents than −4 and 0 (`Instrument.scale`). Tables have exact
+    values on every row of it."""
+
+    scale: Scale  # of rows of an instrument that nothing has defined
 
 
 class SessionMessage(NamedTuple):

@@ -71,6 +71,7 @@ class Habits(NamedTuple):
     phases_as_states: bool = False  # snapshots send the phase's number as the state of who follows it
     levels: int = 5  # of books by price level, where a system has such channels
     empty_snapshots: bool = False  # also of instruments of which nothing was ever told
+    lending_beside: bool = False  # the lending book of a share is on the channel of its orders too
 
 
 class SequencePoint(NamedTuple):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pregao.feeds.decoding import ColumnSystem, DecodingSystem
 from pregao.feeds.identity import Identity
+from pregao.feeds.tagged import MessageTagger, TaggingSystem
 from pregao.model.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _IDENTITIES: Final = {
 _DECODING: Final = {
     "binary": "pregao.feeds.binary.decoding:DECODING",
     "fast": "pregao.feeds.fast.decoding:DECODING",
-    "conflated": "pregao.feeds.conflated.decoding:DECODING",
+    "conflated": "pregao.feeds.fix.decoding:CONFLATED",
 }
 _SERVING: Final = {"conflated": "pregao.feeds.conflated.server.system:SERVING"}
 
@@ -115,6 +116,16 @@ def load_decoding(name: str = DEFAULT) -> DecodingSystem:
     if not isinstance(found, DecodingSystem):
         raise ConfigurationError(f"the system {name!r} shows no messages", key="system")
     return found
+
+
+def load_tagger(name: str = DEFAULT) -> MessageTagger:
+    """A system's messages as FIX has them; ConfigurationError where it does not say."""
+    found: object = load_decoding(name)
+    if not isinstance(found, TaggingSystem):
+        raise ConfigurationError(
+            f"the system {name!r} does not say what its messages are in FIX", key="system"
+        )
+    return found.tagger()
 
 
 def load_columns(name: str = DEFAULT) -> ColumnSystem:

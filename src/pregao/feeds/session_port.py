@@ -82,8 +82,16 @@ class SnapshotsTaken:
     is_last: bool
 
 
+@record
+class HeartbeatReceived:
+    """The server has nothing to say, and says so. Told where the client's settings want it."""
+
+    payload: bytes
+
+
 SessionEvent = (
     SessionMessage
+    | HeartbeatReceived
     | ConnectWanted
     | DisconnectWanted
     | SessionBegun

@@ -15,7 +15,7 @@ from ctypes import string_at
 import numpy as np
 
 from pregao.books.store import BookStore
-from pregao.feeds.port import Array, Came, MulticastSystem
+from pregao.feeds.port import Array, Came, MulticastSystem, WholePackets
 from pregao.feeds.wire import open_wire
 from pregao.handler.groups import Groups
 from pregao.handler.incremental import IncrementalReader
@@ -24,7 +24,7 @@ from pregao.handler.keeper import Observer, StoreKeeper
 from pregao.handler.snapshots import SnapshotReader
 from pregao.handler.views import HandledBook
 from pregao.model.numbering import InstrumentNumbers
-from pregao.model.packets import FOREIGN, NO_NEXT, PacketBatch, UInt32s, Units, batch_of
+from pregao.model.packets import FOREIGN, NO_NEXT, PacketBatch, Units, batch_of
 from pregao.model.streams import Feed, Stream
 from pregao.recovery.arbitration_state import (
     ACCEPTED,
@@ -45,6 +45,7 @@ from pregao.recovery.kernels.arrivals import take_in_sequence
 from pregao.recovery.policy import SITE_OF, ChannelSettings, settings_of
 
 ROOM = 4_096  # packets that are accepted before their rows are read
+_ROW_BYTES = 4  # of the number of a packet in its batch
 
 
 class ChannelHandler:
@@ -71,7 +72,10 @@ class ChannelHandler:
         self._headers = wire.headers(Stream.INCREMENTAL)
         self._wire = wire
         loops = {stream: wire.headers(stream) for stream in (Stream.DEFINITION, Stream.SNAPSHOT)}
-        self._all_headers = (self._headers, *loops.values())
+        # Headers of whole packets keep nothing back: they need not be asked after every batch.
+        self._waiting_headers = [
+            each for each in (self._headers, *loops.values()) if not isinstance(each, WholePackets)
+        ]
         self.definitions = DefinitionReader(
             loops[Stream.DEFINITION], wire.reader(Stream.DEFINITION), self.machine, self.instruments,
             self.groups, observer,
@@ -115,7 +119,7 @@ class ChannelHandler:
             self._take_recovery(payload, stream, feed, now_ns)
         elif self.machine.sites.follows(Feed(feed)):
             batch = batch_of([(0, now_ns, payload)])
-            self._take_incremental(batch, np.zeros(1, np.uint32), np.array([feed], np.uint8))
+            self._take_incremental(batch, 0, 1, np.array([feed], np.uint8))
         else:
             self.machine.sites.hear_standby(Feed(feed), now_ns)
         return events + self._settle(now_ns)
@@ -132,11 +136,14 @@ class ChannelHandler:
             if int(stream) in joined:
                 before = int(np.searchsorted(found.followed, row))
                 if before > taken:
-                    self._take_incremental(batch, found.followed[taken:before], lines.feeds)
+                    address = found.followed_address + taken * _ROW_BYTES
+                    self._take_incremental(batch, address, before - taken, lines.feeds, lines.feeds_address)
                     taken = before
             self._take_recovery(batch.payload(row), stream, feed, int(batch.arrival_ns[row]))
-        if taken < len(found.followed):
-            self._take_incremental(batch, found.followed[taken:], lines.feeds)
+        left = len(found.followed) - taken
+        if left:
+            address = found.followed_address + taken * _ROW_BYTES
+            self._take_incremental(batch, address, left, lines.feeds, lines.feeds_address)
         for number, (heard_ns, packets) in enumerate(found.standby.tolist()):
             if packets:  # the site that is not followed is only listened for
                 sites.hear_standby(Feed(number), heard_ns, packets)
@@ -145,11 +152,11 @@ class ChannelHandler:
     def next_timeout(self) -> int | None:
         """Of what is missing: packets, feeds that are silent, parts of news."""
         times = [self.machine.next_timeout(), self.incremental.next_timeout()]
-        times += [headers.next_timeout() for headers in self._all_headers]
+        times += [headers.next_timeout() for headers in self._waiting_headers]
         return min((time for time in times if time is not None), default=None)
 
     def on_timeout(self, now_ns: int) -> list[Event]:
-        for headers in self._all_headers:
+        for headers in self._waiting_headers:
             headers.on_timeout(now_ns)
         for packet in self.machine.on_timeout(now_ns):
             self.incremental.take_packet(packet)
@@ -173,20 +180,20 @@ class ChannelHandler:
 
     def on_end(self, now_ns: int) -> list[Event]:
         """Nothing will come any more."""
-        for headers in self._all_headers:
+        for headers in self._waiting_headers:
             headers.flush()
         self.incremental.on_end(now_ns)
         return self._settle(now_ns)
 
     # What people ask
 
-    def book(self, instrument: str | int) -> HandledBook:
-        """By symbol or securityID; KeyError when there is none."""
+    def book(self, instrument: str | int, stream: str | None = None) -> HandledBook:
+        """By symbol or securityID; KeyError when there is none. `stream`: which of its books (MDStreamID)."""
         security_id = self.instruments.id_of(instrument) if isinstance(instrument, str) else instrument
         index = -1 if security_id is None else self.machine.table.find(security_id)
         if index < 0:
             raise KeyError(instrument)
-        return HandledBook(self, index)
+        return HandledBook(self, index, stream)
 
     def books(self) -> Iterable[HandledBook]:
         """Of all instruments that there are."""
@@ -202,12 +209,16 @@ class ChannelHandler:
 
     # Inside
 
-    def _take_incremental(self, batch: PacketBatch, rows: UInt32s, feeds: Feeds) -> None:
+    def _take_incremental(
+        self, batch: PacketBatch, rows: int, count: int, feeds: Feeds, feeds_address: int | None = None
+    ) -> None:
+        """`rows`: the address of the numbers of `count` packets of the batch; 0: the first of them."""
         machine, out = self.machine, self._out
         base, offsets, lengths, sources, arrivals = batch.addresses
-        came = Came(sources, arrivals, feeds.ctypes.data)
-        units = self._headers.read(base, offsets, lengths, len(rows), rows.ctypes.data, came)
-        columns = (base, *units.addresses, sources, arrivals, feeds.ctypes.data)
+        feeds_address = feeds_address or int(feeds.ctypes.data)
+        came = Came(sources, arrivals, feeds_address)
+        units = self._headers.read(base, offsets, lengths, count, rows, came)
+        columns = (base, *units.addresses, sources, arrivals, feeds_address)
         index, last = 0, units.count
         while index < last:
             state = machine.arbiter.state
@@ -258,7 +269,7 @@ class ChannelHandler:
             self.definitions.receive(bytes(payload), Feed(feed), now_ns)
 
     def _settle(self, now_ns: int) -> list[Event]:
-        for headers in self._all_headers:
+        for headers in self._waiting_headers:
             for error in headers.take_faults():
                 self.machine.on_finding(self.machine.at, error.fault.name, error.offset)
         self.snapshots.settle()

@@ -100,6 +100,7 @@ class Sorted(NamedTuple):
     """Rows of a batch, valid until the next one is sorted."""
 
     followed: UInt32s  # incremental packets of the site that is followed
+    followed_address: int
     recovery: UInt32s
     standby: Standby
 
@@ -110,7 +111,7 @@ class LineTable:
     def __init__(self, lines: Sequence[StreamId]) -> None:
         self._lines = list(lines)
         self.feeds: Feeds = np.array([int(line.feed or Feed.A) for line in lines] or [0], np.uint8)
-        self._feeds_address: int = self.feeds.ctypes.data
+        self.feeds_address: int = self.feeds.ctypes.data
         self._roles: dict[tuple[int, tuple[int, ...]], Feeds] = {}
         self._role_addresses: dict[tuple[int, tuple[int, ...]], int] = {}
         self._room = 0
@@ -133,9 +134,9 @@ class LineTable:
             roles = self._role_addresses[channel, site] = found.ctypes.data
         self._standby.fill(0)
         _, _, _, sources, arrivals = batch.addresses
-        feeds, places = self._feeds_address, self._places
+        feeds, places = self.feeds_address, self._places
         taken, others = sort_packets(sources, arrivals, batch.count, roles, feeds, *places)
-        return Sorted(self._followed[:taken], self._recovery[:others], self._standby)
+        return Sorted(self._followed[:taken], places[0], self._recovery[:others], self._standby)
 
     def _roles_of(self, channel: int, site: Collection[int]) -> Feeds:
         roles = np.full(max(len(self._lines), 1), NOT_OURS, np.uint8)

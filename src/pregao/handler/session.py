@@ -162,13 +162,13 @@ class SessionHandler:
 
     # What people ask
 
-    def book(self, instrument: str | int) -> HandledBook:
-        """By symbol or securityID; KeyError when there is none."""
+    def book(self, instrument: str | int, stream: str | None = None) -> HandledBook:
+        """By symbol or securityID; KeyError when there is none. `stream`: which of its books (MDStreamID)."""
         security_id = self.instruments.id_of(instrument) if isinstance(instrument, str) else instrument
         index = -1 if security_id is None else self.machine.table.find(security_id)
         if index < 0:
             raise KeyError(instrument)
-        return HandledBook(self, index)
+        return HandledBook(self, index, stream)
 
     def books(self) -> Iterable[HandledBook]:
         table = self.machine.table

@@ -7,6 +7,7 @@ from pregao.books.statistics import Statistics
 from pregao.books.views import BookLevels, Level, Order, QueuePosition, SidePolicy, Top
 from pregao.model.instruments import Instrument
 from pregao.model.market import Phase, Session, Side, State
+from pregao.model.rows import ELECTRONIC
 from pregao.recovery.instruments import BookStatus
 
 if TYPE_CHECKING:
@@ -36,16 +37,45 @@ class Handler(Protocol):
     def book_depth(self) -> int | None:
         """How many price levels a side its feed tells of books; None: orders, or nobody has said yet."""
 
-    def book(self, instrument: str | int) -> "HandledBook": ...
+    def book(self, instrument: str | int, stream: str | None = None) -> "HandledBook": ...
 
     def books(self) -> "Iterable[HandledBook]": ...
 
 
 class HandledBook:
-    """A view: it shows what is there now, each time it is asked."""
+    """A view: it shows what is there now, each time it is asked. An instrument may have a book for each
+    stream (MDStreamID, 1500); what is known of them, statistics and states are the instrument's."""
 
-    def __init__(self, handler: Handler, index: int) -> None:
+    def __init__(self, handler: Handler, index: int, stream: str | None = None) -> None:
+        """`stream`: which of its books; None: E, or the first that was told of where E has none."""
+        if stream is not None and not (len(stream) == 1 and stream.isascii()):
+            raise ValueError(f"{stream!r} is no MDStreamID: it has one character")
         self._handler, self.index = handler, index
+        self._stream = None if stream is None else ord(stream)
+
+    @property
+    def _number(self) -> int:
+        """Of its book in the store."""
+        store = self._handler.store
+        if self._stream is None:
+            found = store.book_number(self.index, 0)
+            return self.index if found is None else found
+        opened = store.open_book(self.index, self._stream)
+        if opened is None:
+            raise KeyError(f"{self.symbol}: there are as many books as there may be")
+        return opened
+
+    @property
+    def stream(self) -> str:
+        """Which of the instrument's books this is, as MDStreamID says it: E electronic, L lending."""
+        stream = self._handler.store.book_stream(self._number) if self._stream is None else self._stream
+        return chr(stream or ELECTRONIC)
+
+    @property
+    def streams(self) -> list[str]:
+        """Those that have a book of this instrument."""
+        store = self._handler.store
+        return sorted(chr(store.book_stream(each) or ELECTRONIC) for each in store.book_numbers(self.index))
 
     @property
     def channel(self) -> int:
@@ -106,19 +136,19 @@ class HandledBook:
 
     @property
     def _has_levels(self) -> bool:
-        return any(self._handler.store.policy(self.index, side) is SidePolicy.BY_LEVEL for side in Side)
+        return any(self._handler.store.policy(self._number, side) is SidePolicy.BY_LEVEL for side in Side)
 
     @property
     def top(self) -> Top:
-        return self._handler.store.top(self.index)
+        return self._handler.store.top(self._number)
 
     def levels(self, depth: int = 10) -> BookLevels:
         """The first levels of both sides as NumPy arrays, copied."""
-        return self._handler.store.both_sides(self.index, depth)
+        return self._handler.store.both_sides(self._number, depth)
 
     def side_levels(self, side: Side, depth: int | None = None) -> list[Level]:
         """The levels of one side, best first."""
-        return self._handler.store.levels(self.index, side, depth)
+        return self._handler.store.levels(self._number, side, depth)
 
     @property
     def bids(self) -> list[Level]:
@@ -130,16 +160,16 @@ class HandledBook:
 
     def orders(self, side: Side) -> list[Order]:
         """By priority."""
-        return self._handler.store.orders(self.index, side)
+        return self._handler.store.orders(self._number, side)
 
     def order(self, order_id: int) -> Order | None:
         """By its secondaryOrderID; None when there is no such order."""
-        found = self._handler.store.find_order(self.index, order_id)
+        found = self._handler.store.find_order(self._number, order_id)
         return None if found is None else found[1]
 
     def queue_position(self, order_id: int) -> QueuePosition | None:
         """Side and price of an order, and how many orders and what quantity stand before it there."""
-        return self._handler.store.queue_position(self.index, order_id)
+        return self._handler.store.queue_position(self._number, order_id)
 
     @property
     def statistics(self) -> Statistics:

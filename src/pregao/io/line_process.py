@@ -18,6 +18,10 @@ class LineProcessError(PregaoError):
     """The program died, fell silent, or said more than it may."""
 
 
+class SilentProcessError(LineProcessError):
+    """It said nothing in time, and is there."""
+
+
 class LineProcess:
     """`stderr` is the path of a file for what it complains of."""
 
@@ -47,7 +51,7 @@ class LineProcess:
         while True:
             ready, _, _ = select.select([self._out], [], [], timeout_s)
             if not ready:
-                raise LineProcessError(f"said nothing for {timeout_s:g} s")
+                raise SilentProcessError(f"said nothing for {timeout_s:g} s")
             data = os.read(self._out, _READ)
             if not data:
                 raise LineProcessError(self._end())
@@ -64,10 +68,12 @@ class LineProcess:
             return "closed its input or output"
         return f"ended with status {status}"
 
-    def close(self) -> None:
-        """Ask it to end by the end of its input; kill it if it does not."""
+    def close(self, *, at_once: bool = False) -> None:
+        """Ask it to end by the end of its input, or `at_once` by a signal; kill it if it does not."""
         with suppress(OSError):  # it may be gone already
             self._in.close()
+        if at_once:
+            self._process.terminate()
         try:
             self._process.wait(_PATIENCE_S)
         except subprocess.TimeoutExpired:

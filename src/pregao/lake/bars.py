@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pregao.extras import name_missing_extra
 
@@ -16,10 +17,10 @@ with name_missing_extra():
     from pyspark.sql import DataFrame
 
 from pregao.lake.computed.engine import LINEAGE, conform, engine
-from pregao.lake.computed.trades import DAY_NS, bars_query, with_rank
+from pregao.lake.computed.trades import DAY_NS, bars_query, exact_bars, with_rank
 from pregao.lake.quant.calendar import interval_ns
 from pregao.lake.tables.analytics import BARS
-from pregao.lake.tables.table import CHANNEL, TRADE_DATE, UNIT_COLUMNS
+from pregao.lake.tables.table import CHANNEL, SYSTEM, TRADE_DATE, UNIT_COLUMNS
 
 SECOND_NS: Final = 1_000_000_000
 MINUTE_NS: Final = 60 * SECOND_NS
@@ -27,10 +28,16 @@ USUAL: Final = (SECOND_NS, MINUTE_NS, DAY_NS)
 _UNIT: Final = (*UNIT_COLUMNS, CHANNEL)
 _READ: Final = (
     *_UNIT, "security_id", "symbol", "price", "size", "sets_price", "in_volume", "auction", "phase", "state",
-    "quality", *LINEAGE
+    "quality", "exact_price", "exact_size", "sub_type", *LINEAGE
 )  # fmt: skip
 _CLEAN: Final = f"CREATE TEMP TABLE clean AS SELECT *, {with_rank(*_UNIT)} FROM trades"
-_BARS: Final = bars_query(f"date_diff('day', DATE '1970-01-01', {TRADE_DATE}) * {DAY_NS}", *_UNIT)
+_EXACT_CLEAN: Final = (
+    f"CREATE TEMP TABLE clean AS SELECT *, {with_rank(*_UNIT)} FROM"
+    " (SELECT * REPLACE (exact_price AS price, fine_mantissa(exact_size) AS size) FROM trades)"
+)
+_DAY_STARTS: Final = f"date_diff('day', DATE '1970-01-01', {TRADE_DATE}) * {DAY_NS}"
+_BARS: Final = bars_query(_DAY_STARTS, *_UNIT)
+_EXACT_BARS: Final = exact_bars(_DAY_STARTS, *_UNIT)
 
 
 def bars(trades_clean: DataFrame, intervals: Sequence[int | str] = USUAL, build_id: str = "") -> DataFrame:
@@ -48,13 +55,28 @@ def _bars_of_partition(batches: Iterable[Any], intervals: list[int], build_id: s
     given = list(batches)
     if not any(batch.num_rows for batch in given):
         return
-    with engine() as connection:
-        connection.register("trades", pa.Table.from_batches(given))
-        connection.execute(_CLEAN)
+    trades = pa.Table.from_batches(given)
+    given.clear()
+    valued = trades.filter(pc.is_valid(trades["exact_size"]))[SYSTEM].unique()
+    is_exact = pc.is_in(trades[SYSTEM], valued)
+    for exact in (False, True):
+        mine = trades.filter(is_exact if exact else pc.invert(is_exact))
+        if mine.num_rows:
+            yield from _bars_of(mine, intervals, build_id, exact=exact).to_batches()
+
+
+def _bars_of(trades: Any, intervals: list[int], build_id: str, *, exact: bool) -> Any:
+    with engine(exact=exact) as connection:
+        connection.register("trades", trades)
+        connection.execute(_EXACT_CLEAN if exact else _CLEAN)
         connection.unregister("trades")
-        given.clear()
-        made: Any = connection.execute(_BARS, {"intervals": intervals}).to_arrow_table()
+        query = _EXACT_BARS if exact else _BARS
+        made: Any = connection.execute(query, {"intervals": intervals}).to_arrow_table()
     rows = conform(made, BARS, build_id)
-    for name in reversed(UNIT_COLUMNS):
-        rows = rows.add_column(0, BARS.schema.field(name), made[name].cast(BARS.schema.field(name).type))
-    yield from rows.to_batches()
+    whole = [
+        made[field.name].cast(field.type) if field.name in UNIT_COLUMNS
+        else rows[field.name] if field.name in rows.column_names
+        else pa.nulls(rows.num_rows, field.type)
+        for field in BARS.schema
+    ]  # fmt: skip
+    return pa.table(whole, schema=BARS.schema)

@@ -12,11 +12,12 @@ from pregao.books.store import BookStore
 from pregao.books.views import Level, Order
 from pregao.feeds.registry import DEFAULT
 from pregao.lake.errors import LakeError
-from pregao.lake.reading.faces import order_rows
+from pregao.lake.reading.faces import has_exact, order_rows
 from pregao.lake.tables.analytics import Quality
 from pregao.lake.tables.types import BOOK_ACTIONS
+from pregao.model.instruments import Scale
 from pregao.model.local_time import local_datetime
-from pregao.model.market import Side
+from pregao.model.market import FINE_EXPONENT, PriceKind, Side
 from pregao.model.rows import Kind
 
 if TYPE_CHECKING:
@@ -24,10 +25,12 @@ if TYPE_CHECKING:
 
 _ACTIONS: Final = {word: code for code, word in enumerate(BOOK_ACTIONS)}
 _EMPTY, _RESET, _SNAPSHOT = _ACTIONS["EMPTY"], _ACTIONS["RESET"], _ACTIONS["SNAPSHOT"]
+_USUAL: Final = Scale()
 _LAST_INDEX: Final = 1 << 30  # what a snapshot tells comes after the messages of its packet
 BOOK_COLUMNS: Final = [
     "ts_event", "seq_version", "seq_num", "msg_index", "entry", "action", "side", "order_id", "price", "size",
-    "position", "firm", "ts_inserted", "implied", "wire_version", "ts_send", "quality",
+    "position", "firm", "ts_inserted", "implied", "wire_version", "ts_send", "quality", "exact_price",
+    "exact_size", "md_stream",
 ]  # fmt: skip
 
 
@@ -39,7 +42,7 @@ class NoBookError(LakeError):
 class BookAt:
     symbol: str
     security_id: int
-    channel: int
+    source: str  # channel by its number, or session by its name
     trade_date: date
     at_ns: int
     last_ns: int | None  # time of the book's own last change, if one was seen on that day
@@ -53,20 +56,25 @@ class BookAt:
     offers: list[Level]
     bid_orders: list[Order]
     offer_orders: list[Order]
+    scale: Scale = _USUAL  # of its prices and sizes
 
 
-def book_at(lake: "Lake", symbol: str, at_ns: int, depth: int | None = None) -> BookAt:
+def book_at(
+    lake: "Lake", symbol: str, at_ns: int, depth: int | None = None, stream: str | None = None
+) -> BookAt:
+    """`stream`: which book of the instrument (MDStreamID: "L" is lending); None: that of the electronic
+    market, or the first that was told of where that has none."""
     if len(lake.shown) > 1:
         raise LakeError(f"a book is of one system: choose one of {', '.join(lake.shown)}")
-    security_id, channel, day = find_instrument(lake, symbol, at_ns)
-    where = f"trade_date = '{day}' and channel = {channel} and security_id = {security_id}"
+    security_id, source, day = find_instrument(lake, symbol, at_ns)
+    where = f"trade_date = '{day}' and source = '{source}' and security_id = {security_id}"
     stored = stored_book(lake, f"{where} and ts_checkpoint <= {at_ns}")
     since = int(stored["ts_send"][0].as_py() or 0) if stored is not None else 0
     orders = lake.arrow(
         "orders", f"{where} and ts_event <= {at_ns} and ts_event >= {_slack(since)}", columns=BOOK_COLUMNS
     )
     # A reset is of no instrument, which lets a reader leave out nearly every file.
-    of_all = f"trade_date = '{day}' and channel = {channel} and security_id is null"
+    of_all = f"trade_date = '{day}' and source = '{source}' and security_id is null"
     reset = f"{of_all} and action = 'RESET' and ts_event <= {at_ns}"
     resets = lake.arrow("orders", reset, columns=BOOK_COLUMNS)
     changes = pa.concat_tables([orders, resets])
@@ -77,19 +85,40 @@ def book_at(lake: "Lake", symbol: str, at_ns: int, depth: int | None = None) -> 
     store = BookStore()
     number = store.add_instrument(security_id)
     assert number is not None
+    exact = has_exact(changes, *([] if stored is None else [stored]))
     if stored is not None:
-        store.load_snapshot(number, order_rows(stored, security_id, Kind.SNAPSHOT_ORDER), statistics=False)
-    apply_changes(store, number, changes, security_id, lake.shown[0])
+        begun = order_rows(stored, security_id, Kind.SNAPSHOT_ORDER, exact=exact)
+        store.load_snapshot(number, begun, statistics=False)
+    apply_changes(store, number, changes, security_id, lake.shown[0], exact=exact)
+    number = chosen_book(store, number, stream)
     bids, offers = (store.levels(number, side, depth) for side in Side)
     bid_orders, offer_orders = (store.orders(number, side) for side in Side)
     told = _last(changes) or (None if stored is None else stored.slice(0, 1).to_pylist()[0])
     if told is None:
-        _before_all(lake, symbol, channel, day, at_ns)
+        _before_all(lake, symbol, source, day, at_ns)
     own = _last(_own(changes)) or _last_change(lake, (where, of_all), at_ns)
     return BookAt(
-        symbol, security_id, channel, day, at_ns, *_when(own), *_when(told),
+        symbol, security_id, source, day, at_ns, *_when(own), *_when(told),
         _quality(told), bids, offers, bid_orders, offer_orders,
+        scale_of(lake, where, at_ns) if exact else _USUAL,
     )  # fmt: skip
+
+
+def scale_of(lake: "Lake", where: str, at_ns: int) -> Scale:
+    """Of books that are made of exact values: what prices are is told by the definition."""
+    found = lake.arrow("instruments", where, columns=["price_kind", "valid_from"]).sort_by("valid_from")
+    kinds = [row["price_kind"] for row in found.to_pylist() if row["valid_from"] <= at_ns]
+    named = kinds[-1:] or found["price_kind"].to_pylist()[:1]
+    kind = PriceKind[named[0]] if named and named[0] is not None else None
+    return Scale(FINE_EXPONENT, FINE_EXPONENT, kind)
+
+
+def chosen_book(store: BookStore, number: int, stream: str | None) -> int:
+    """An instrument's book of a stream; empty if that never had a row."""
+    if stream is not None and len(stream) != 1:
+        raise LakeError(f"{stream!r} is no MDStreamID: it has one character")
+    found = store.book_number(number, 0) if stream is None else store.open_book(number, ord(stream))
+    return number if found is None else found
 
 
 def _quality(told: dict[str, Any] | None) -> int:
@@ -123,16 +152,21 @@ def _when(row: dict[str, Any] | None) -> tuple[int | None, tuple[int, int] | Non
     return (None, None) if row is None else (row["ts_event"], (row["seq_version"], row["seq_num"]))
 
 
-def _before_all(lake: "Lake", symbol: str, channel: int, day: date, at_ns: int) -> None:
+def _before_all(lake: "Lake", symbol: str, source: str, day: date, at_ns: int) -> None:
     """NoBookError where the time is before everything that was captured."""
-    where = f"trade_date = '{day}' and channel = {channel}"
+    where = f"trade_date = '{day}' and source = '{source}'"
     sent = lake.arrow("packets", where, columns=["ts_send"])["ts_send"]
     first_ns = pc.min(sent).as_py() if len(sent) else None
     if first_ns is not None and at_ns < first_ns:
         raise NoBookError(
-            f"nothing is known of {symbol} then: the captures of channel {channel} on {day}"
+            f"nothing is known of {symbol} then: the captures of {source_text(source)} on {day}"
             f" begin at {local_time(first_ns)}"
         )
+
+
+def source_text(source: str) -> str:
+    """For people."""
+    return f"{'channel' if source.isdigit() else 'session'} {source}"
 
 
 def local_time(ns: int) -> str:
@@ -140,11 +174,11 @@ def local_time(ns: int) -> str:
     return f"{local_datetime(ns):%Y-%m-%d %H:%M:%S}.{ns % 1_000_000_000:09}"
 
 
-def find_instrument(lake: "Lake", symbol: str, at_ns: int) -> tuple[int, int, date]:
-    """Who had that symbol then: id, channel, and the trade date that the time belongs to."""
+def find_instrument(lake: "Lake", symbol: str, at_ns: int) -> tuple[int, str, date]:
+    """Who had that symbol then: id, source, and the trade date that the time belongs to."""
     name = symbol.replace("'", "''")
     found = lake.arrow("instruments", f"symbol = '{name}'", columns=[
-        "security_id", "channel", "trade_date", "valid_from", "valid_to"
+        "security_id", "source", "trade_date", "valid_from", "valid_to"
     ]).to_pylist()  # fmt: skip
     if not found and symbol.isdigit():
         found = by_id(lake, int(symbol))
@@ -159,15 +193,15 @@ def find_instrument(lake: "Lake", symbol: str, at_ns: int) -> tuple[int, int, da
     chosen = _named(rows, at_ns)
     if chosen is None:
         raise NoBookError(f"{symbol} was deleted, or had another name, before that time of {days[-1]}")
-    return chosen["security_id"], chosen["channel"], days[-1]
+    return chosen["security_id"], chosen["source"], days[-1]
 
 
 def by_id(lake: "Lake", security_id: int) -> list[dict[str, Any]]:
     """By securityID: for captures without definitions, in which nothing has a symbol."""
     if security_id >= 1 << 63:
         return []
-    found = lake.arrow("orders", f"security_id = {security_id}", columns=["channel", "trade_date"])
-    alike = found.group_by(["channel", "trade_date"]).aggregate([]).to_pylist()
+    found = lake.arrow("orders", f"security_id = {security_id}", columns=["source", "channel", "trade_date"])
+    alike = found.group_by(["source", "channel", "trade_date"]).aggregate([]).to_pylist()
     return [{**row, "security_id": security_id, "valid_from": 0, "valid_to": None} for row in alike]
 
 
@@ -229,13 +263,14 @@ def in_stream_order(changes: Any) -> Any:
 
 
 def apply_changes(
-    store: BookStore, number: int, changes: Any, security_id: int, system: str = DEFAULT
-) -> None:
+    store: BookStore, number: int, changes: Any, security_id: int, system: str = DEFAULT, *,
+    exact: bool = False,
+) -> None:  # fmt: skip
     """Runs of ordinary changes at once; between them what replaces the book."""
     if not changes.num_rows:
         return
     actions = np.array([_ACTIONS[word] for word in changes["action"].to_pylist()])
-    rows = order_rows(changes, security_id, Kind.ORDER, system)
+    rows = order_rows(changes, security_id, Kind.ORDER, system, exact=exact)
     rows["action"] = np.where(actions <= _ACTIONS["DELETE_FROM"], actions, 0)
     rows["kind"] = np.where(actions >= _ACTIONS["DELETE_THRU"], Kind.SIDE, Kind.ORDER)
     rows["kind"][(actions == _EMPTY) | (actions == _RESET)] = Kind.EMPTY_BOOK

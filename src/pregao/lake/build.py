@@ -230,7 +230,7 @@ class Builder:
         task = partial(try_slice, location=self._location, build_id=report.build_id)
         with SharedParts(self._location, report.build_id) as shared:
             for work in works:
-                shared.store(work.planned.symbols, work.planned.loops, work.planned.groups)
+                shared.store(work.planned.symbols, work.planned.loops, work.planned.arrays)
             packed = [shared.pack(slice_) for _, slice_ in order]
             dates = ", ".join(sorted({str(work.key.trade_date) for work in works}))
             with described(f"{len(works)} units of {dates} in {len(packed)} slices"):

@@ -1,5 +1,5 @@
-"""What slices of a unit share: symbols, groups and snapshot loops. Stored once and read by path, so that the
-row that a task gets does not grow with the instruments of its unit, nor with the number of slices.
+"""What slices of a unit share: symbols, groups, scales and snapshot loops. Stored once and read by path, so
+that the row that a task gets does not grow with the instruments of its unit, nor with the number of slices.
 
     with SharedParts(location, build_id) as shared:
         rows = [shared.pack(slice_) for slice_ in slices]      # bytes, for `unpack` in a task
@@ -64,8 +64,9 @@ class SharedParts:
         self._arrays: dict[int, StoredArray] = {}
         self._held: list[Any] = []  # so that no id is used again
 
-    def store(self, symbols: Symbols, loops: list[Loop], groups: Iterable[Array] = ()) -> None:
+    def store(self, symbols: Symbols, loops: list[Loop], arrays: Iterable[Array] = ()) -> None:
         """Those of a unit, before its slices are packed."""
+        shared = [array for array in arrays if len(array)]
         path, content = f"{self._folder}/{len(self._paths)}", bytearray()
 
         def put(data: bytes) -> Range:
@@ -73,18 +74,20 @@ class SharedParts:
             return Range(path, len(content) - len(data), len(data))
 
         self._symbols[id(symbols)] = put(_symbols_as_bytes(symbols))
-        for array in groups:
+        for array in shared:
             self._arrays[id(array)] = StoredArray(put(array.tobytes()), array.dtype.descr, array.shape)
         for loop in loops:
             told = {field.name: getattr(loop, field.name) for field in dataclasses.fields(loop)}
-            arrays = {
+            of_loop = {
                 name: StoredArray(put(value.tobytes()), value.dtype.descr, value.shape)
                 for name, value in told.items()
                 if isinstance(value, np.ndarray)
             }
-            values = {name: value for name, value in told.items() if name not in arrays}
-            self._loops[id(loop.places)] = StoredLoop(values, arrays)
-        self._held += [symbols, *groups, *loops]
+            # Where it is in files is for plans. It names whole indexes, which grow with the day, and a task
+            # has the pieces that it reads.
+            values = {name: value for name, value in told.items() if name not in of_loop} | {"parts": []}
+            self._loops[id(loop.places)] = StoredLoop(values, of_loop)
+        self._held += [symbols, *shared, *loops]
         self._paths.append(path)
         _write(bytes(content), path, self._location)
 

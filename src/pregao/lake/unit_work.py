@@ -111,6 +111,7 @@ def plan_work(
         made = share_out(made[0], unit, slices)
     for slice_ in made:
         slice_.symbols, slice_.groups = planned.symbols, planned.groups
+        slice_.scales = planned.scales
         if slice_.start == FROM_FIRST:
             slice_.begin_with(begins)
     return UnitWork(planned, made)

@@ -23,7 +23,7 @@ from pregao.model.events import MarketTotal as WholeTotal
 from pregao.model.events import News as WholeNews
 from pregao.model.instruments import Instrument
 from pregao.model.market import DefinitionAction
-from pregao.model.rows import AT, INDEX, ROW_SIZE, SECURITY_ID, Kind, Rows
+from pregao.model.rows import AT, ELECTRONIC, INDEX, ROW_SIZE, SECURITY_ID, Kind, Rows
 from pregao.recovery.events import (
     ChannelReady,
     DefinitionsComplete,
@@ -222,14 +222,16 @@ class Collector(Observer):
         offsets: Sequence[int] = range(0, len(data), size)
         if interest is not None:  # a book of another may be kept by the ids of `ChannelSettings.interest`
             offsets = [offset for offset in offsets if _ID_OF_QUOTE(data, offset)[0] in interest]
-        statuses = self._statuses.of([_QUOTE_OF(data, offset)[0] for offset in offsets])
+        numbers = [_QUOTE_OF(data, offset)[0] for offset in offsets]
+        statuses, stream_of = self._statuses.of(numbers), self._handler.store.book_stream
         found: list[tuple[tuple[int, int], MarketEvent]] = []
-        for offset, status in zip(offsets, statuses, strict=True):
+        for offset, number, status in zip(offsets, numbers, statuses, strict=True):
             event: Quote | Depth
+            stream = chr(stream_of(number) or ELECTRONIC)
             if levels:
-                event = making.depth(scene, data, offset, levels, status)
+                event = making.depth(scene, data, offset, levels, status, stream)
             else:
-                event = making.quote(scene, data, offset, status)
+                event = making.quote(scene, data, offset, status, stream)
             found.append((_QUOTE_PLACE(data, offset), event))
         return found
 

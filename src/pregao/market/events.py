@@ -99,10 +99,11 @@ class Quote(InstrumentEvent):
     bid: Level | None
     offer: Level | None
     status: BookStatus
+    stream: str = "E"  # which book of the instrument (MDStreamID)
 
     def __str__(self) -> str:
         sides = f"{_level(self.bid)} | {_level(self.offer)}"
-        return f"{printable(self.symbol)} quote {sides}{_doubt(self.status)}"
+        return f"{printable(self.symbol)}{_of(self.stream)} quote {sides}{_doubt(self.status)}"
 
 
 @record
@@ -112,10 +113,11 @@ class Depth(InstrumentEvent):
     bids: tuple[Level, ...]
     offers: tuple[Level, ...]
     status: BookStatus
+    stream: str = "E"  # as of a Quote
 
     def __str__(self) -> str:
         sides = (", ".join(map(_level, levels)) or "-" for levels in (self.bids, self.offers))
-        return f"{printable(self.symbol)} depth {' | '.join(sides)}{_doubt(self.status)}"
+        return f"{printable(self.symbol)}{_of(self.stream)} depth {' | '.join(sides)}{_doubt(self.status)}"
 
 
 @record
@@ -223,6 +225,10 @@ class Definition(InstrumentEvent):
 
 def _level(level: Level | None) -> str:
     return "-" if level is None else f"{level.size:,} at {price_text(level.price)}"
+
+
+def _of(stream: str) -> str:
+    return "" if stream == "E" else f" {printable(stream)}"
 
 
 def _doubt(status: BookStatus) -> str:

@@ -150,7 +150,7 @@ class BookStatuses:
         machine, memory = self._machine, self._machine.table.sync.view(np.uint8).data
         silent, at = machine.sites.silent, machine.at
         statuses = []
-        for index in indexes:
+        for index in map(machine.table.numbering.first_of, indexes):
             covered, book, marks = _OF(memory, index * SYNC_SIZE)
             most = _UNVERIFIED if silent or covered > at else book
             statuses.append(_STATUSES[_STALE if marks & _IGNORED else min(most, book)])
@@ -186,9 +186,11 @@ class BookStatuses:
             more[: len(self._told)] = self._told
             self._told = more
         new, self._count = range(self._count, count), count
+        others = self._machine.table.numbering.other_books  # they are as their instrument is
         if indexes is None or self._ahead:
-            return np.arange(count)
-        return np.array(sorted({*indexes, *new}), np.int64)
+            every = np.arange(count)
+            return every[~np.isin(every, list(others))] if others else every
+        return np.array(sorted({*indexes, *new}.difference(others)), np.int64)
 
     def _look(self, indexes: Indexes) -> Statuses:
         machine = self._machine

@@ -265,21 +265,23 @@ _QUOTE: Final = struct.Struct("<3q8xHHI6q").unpack_from
 _DEPTH_HEAD: Final = struct.Struct("<3q8xHHI").unpack_from
 
 
-def quote(scene: Scene, data: Bytes, offset: int, status: BookStatus) -> e.Quote:
+def quote(scene: Scene, data: Bytes, offset: int, status: BookStatus, stream: str = "E") -> e.Quote:
     security_id, at, time_ns, _, _, _, price, size, orders, price_2, size_2, orders_2 = _QUOTE(data, offset)
     return e.Quote(
         scene.channel, scene.symbols[security_id], scene.now_ns if time_ns == NULL else time_ns, at,
         security_id, Level(None if price == NULL else price, size, orders) if orders else None,
-        Level(None if price_2 == NULL else price_2, size_2, orders_2) if orders_2 else None, status,
+        Level(None if price_2 == NULL else price_2, size_2, orders_2) if orders_2 else None, status, stream,
     )  # fmt: skip
 
 
-def depth(scene: Scene, data: Bytes, offset: int, levels: int, status: BookStatus) -> e.Depth:
+def depth(
+    scene: Scene, data: Bytes, offset: int, levels: int, status: BookStatus, stream: str = "E"
+) -> e.Depth:
     security_id, at, time_ns, _, _, _ = _DEPTH_HEAD(data, offset)
     words = struct.unpack_from(f"<{6 * levels}q", data, offset + t.DEPTH_BIDS)
     return e.Depth(
         scene.channel, scene.symbols[security_id], scene.time(time_ns), at, security_id,
-        _levels(words[: 3 * levels]), _levels(words[3 * levels :]), status,
+        _levels(words[: 3 * levels]), _levels(words[3 * levels :]), status, stream,
     )  # fmt: skip
 
 

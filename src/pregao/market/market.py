@@ -286,10 +286,13 @@ class Market:
         """Nothing will come any more."""
         return self._packets.ended
 
-    def book(self, instrument: str | int, channel: int | None = None) -> HandledBook:
+    def book(
+        self, instrument: str | int, channel: int | None = None, *, stream: str | None = None
+    ) -> HandledBook:
         """The view of an instrument, by symbol or securityID; it stays up to date. KeyError when there is
-        none, or when several channels have it and none is named."""
-        return find_book(self._channels.handlers, instrument, channel, self._wanted.symbols)
+        none, or when several channels have it and none is named. `stream`: which of its books, where a
+        channel has several (MDStreamID: "L" is lending); else that of the electronic market, "E"."""
+        return find_book(self._channels.handlers, instrument, channel, self._wanted.symbols, stream)
 
     def books(self) -> Iterable[HandledBook]:
         """Of every instrument of every channel."""

@@ -24,12 +24,14 @@ def find_book(
     instrument: str | int,
     channel: int | None,
     chosen: Collection[str] | None = None,
+    stream: str | None = None,
 ) -> HandledBook:
-    """By symbol or securityID, on any channel if none is named. `chosen`: books are kept of these only."""
+    """By symbol or securityID, on any channel if none is named. `chosen`: books are kept of these only.
+    `stream`: which of its books (MDStreamID)."""
     if chosen is not None and isinstance(instrument, str) and instrument not in chosen:
         raise UnknownInstrumentError(not_chosen(instrument, chosen))
     searched = [handler for number, handler in handlers.items() if channel in (None, number)]
-    found = [book for handler in searched if (book := _book_of(handler, instrument)) is not None]
+    found = [book for handler in searched if (book := _book_of(handler, instrument, stream)) is not None]
     if len(found) == 1:
         return found[0]
     if not found:
@@ -44,9 +46,9 @@ def not_chosen(symbol: str, chosen: Collection[str]) -> str:
     return f"{symbol} is not among the symbols that were chosen ({kept}): no book is kept of it"
 
 
-def _book_of(handler: Handler, instrument: str | int) -> HandledBook | None:
+def _book_of(handler: Handler, instrument: str | int, stream: str | None) -> HandledBook | None:
     try:
-        return handler.book(instrument)
+        return handler.book(instrument, stream)
     except KeyError:
         return None
 

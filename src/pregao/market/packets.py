@@ -105,24 +105,26 @@ class ChannelUnits:
     channel are read by themselves."""
 
     def __init__(self, system: MulticastSystem) -> None:
-        self._system, self._headers, self._units = system, system.headers(), Units(1)
+        self._headers, self._units = system.headers(), Units(1)
+        # Asked once: to hold a class to a protocol takes as long as handling a batch.
+        self._wired_system = system if isinstance(system, WiredSystem) else None
         self._wired: dict[int, Header] = {}
         self._sources: dict[int, NDArray[np.bool_]] = {}  # of the incremental stream of each channel
         self._feeds: NDArray[np.uint8] = np.zeros(1, np.uint8)
 
     def set_lines(self, lines: Sequence[StreamId]) -> None:
-        if not isinstance(self._system, WiredSystem):
+        if self._wired_system is None:
             return
         self._feeds = np.array([int(line.feed or Feed.A) for line in lines] or [0], np.uint8)
         for channel in {line.channel for line in lines if line.channel is not None}:
             mine = [line.channel == channel and line.stream is Stream.INCREMENTAL for line in lines]
             self._sources[channel] = np.array(mine, np.bool_)
             if channel not in self._wired:
-                self._wired[channel] = open_wire(self._system, channel).headers(Stream.INCREMENTAL)
+                self._wired[channel] = open_wire(self._wired_system, channel).headers(Stream.INCREMENTAL)
 
     def read(self, batch: PacketBatch) -> Units:
         base, offsets, lengths, sources, arrivals = batch.addresses
-        if not isinstance(self._system, WiredSystem):
+        if self._wired_system is None:
             return self._headers.read(base, offsets, lengths, batch.count)
         came = Came(sources, arrivals, self._feeds.ctypes.data)
         parts: list[list[NDArray[Any]]] = []

@@ -5,7 +5,7 @@ which of the two they have.
 """
 
 import tomllib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final, Protocol
 
@@ -25,7 +25,7 @@ from pregao.handler.keeper import Observer
 from pregao.handler.session import SessionHandler
 from pregao.io.clock import NS_PER_SECOND, system_time_ns
 from pregao.io.files import read_small_file
-from pregao.io.tcp_stream import Closed, Connected, Received, TcpStream
+from pregao.io.tcp_stream import Closed, Connected, Happened, Received, TcpStream
 from pregao.kernels import make_ready
 from pregao.market.health import MarketHealth, session_health
 from pregao.market.live import LIVE_KERNELS, Reception
@@ -52,6 +52,23 @@ class Journal(Protocol):
     def sent(self, data: bytes, now_ns: int) -> None: ...
 
     def closed(self, now_ns: int) -> None: ...
+
+
+class ByteStream(Protocol):
+    """A connection: `io.tcp_stream.TcpStream`, or one in memory."""
+
+    @property
+    def is_open(self) -> bool: ...
+
+    def open(self, host: str, port: int) -> None: ...
+
+    def send(self, data: bytes) -> None: ...
+
+    def poll(self, timeout_s: float) -> list[Happened]: ...
+
+    def close(self) -> None: ...
+
+    def release(self) -> None: ...
 
 
 class Stop(Protocol):
@@ -92,16 +109,21 @@ class SessionPackets:
     speed: float | None = None
     findings = 0
 
-    def __init__(self, system: SessionSystem, client: SessionClient, journal: Journal | None = None) -> None:
-        self.system, self.client = system, client
+    def __init__(
+        self, system: SessionSystem, client: SessionClient, journal: Journal | None = None,
+        stream: ByteStream | None = None, clock: Callable[[], int] = system_time_ns,
+    ) -> None:  # fmt: skip
+        """`stream` and `clock`: others than TCP and the system's, as of a connection in memory."""
+        self.system, self.client, self._clock = system, client, clock
         self.lines: Sequence[StreamId] = ()
-        self.now_ns = system_time_ns()
+        self.now_ns = clock()
         self.ended = False
-        self._stream, self.journal = TcpStream(), journal
+        self._stream: ByteStream = TcpStream() if stream is None else stream
+        self.journal = journal
         self._waiting: list[SessionEvent] = []
 
     def start(self) -> None:
-        self.now_ns = system_time_ns()
+        self.now_ns = self._clock()
         self._take(self.client.start(self.now_ns))
 
     def take(self, timeout_s: float, due_ns: int | None) -> list[SessionEvent] | None:
@@ -114,9 +136,9 @@ class SessionPackets:
     def _poll(self, timeout_s: float, due_ns: int | None) -> None:
         times = [time for time in (due_ns, self.client.next_timeout()) if time is not None]
         if times:
-            timeout_s = min(timeout_s, max(0.0, (min(times) - system_time_ns()) / NS_PER_SECOND))
+            timeout_s = min(timeout_s, max(0.0, (min(times) - self._clock()) / NS_PER_SECOND))
         for happened in self._stream.poll(timeout_s):
-            self.now_ns = system_time_ns()
+            self.now_ns = self._clock()
             match happened:
                 case Connected():
                     if self.journal is not None:
@@ -129,7 +151,7 @@ class SessionPackets:
                 case Closed():
                     self._tell_closed()
                     self._take(self.client.disconnected(happened.reason, self.now_ns))
-        self.now_ns = system_time_ns()
+        self.now_ns = self._clock()
         self._take(self.client.on_timeout(self.now_ns))
 
     def _take(self, events: list[SessionEvent]) -> None:
@@ -169,15 +191,21 @@ class SessionPackets:
     def reception(self) -> Reception | None:
         return None
 
+    def drop(self) -> None:
+        """Without a word, as a connection that breaks."""
+        self.ended = True
+        self._stream.release()
+        self._tell_closed()
+
     def close(self) -> None:
         """Log out, and wait a moment for the answer."""
         if self.ended:
             return
         self.ended = True
-        self.now_ns = system_time_ns()
+        self.now_ns = self._clock()
         until_ns = self.now_ns + int(_STOP_S * NS_PER_SECOND)
         self._take(self.client.stop(self.now_ns))
-        while self._stream.is_open and system_time_ns() < until_ns:
+        while self._stream.is_open and self._clock() < until_ns:
             self._poll(0.05, None)
         self._stream.release()
         self._tell_closed()

@@ -1,10 +1,10 @@
 """The words of fixed income, and what a bond's definition tells beyond an `Instrument`. Numbers are those of
 Trademate's fields; prices and sizes are integers of the instrument's exponents."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from pregao.model.instruments import Instrument
+from pregao.model.instruments import Attribute, BondTerms, Instrument
 from pregao.model.market import PriceKind
 
 BOND_EXPONENT = -8  # of prices, and of sizes where fractions are allowed
@@ -118,6 +118,17 @@ class Bond:
     @property
     def is_casada(self) -> bool:
         return bool(self.instrument.underlyings)
+
+    @property
+    def listed(self) -> Instrument:
+        """As a definition tells it: with its terms."""
+        terms = BondTerms(
+            self.kind.name, self.coupon_type.name, self.lot_type.name, self.registration.name,
+            self.coupon_fine, self.coupon_date, self.factor_fine, self.rate_increment, self.largest_rfq,
+            self.largest_voice, self.allows_fractions, self.allows_negative,
+            tuple(Attribute(kind, text) for kind, text in self.attributes), self.valid_until_ns,
+        )  # fmt: skip
+        return replace(self.instrument, bond=terms)
 
     @property
     def is_rate(self) -> bool:

@@ -1,8 +1,9 @@
 """What an instrument is: the attributes that the feeds tell of it, in one vocabulary."""
 
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import IntEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from pregao.model.market import FINE_SCALE, PRICE_EXPONENT, PriceKind, Side
 
@@ -112,6 +113,65 @@ class Underlying:
 
 
 @dataclass(frozen=True, slots=True)
+class Attribute:
+    """What a system tells by number and text."""
+
+    type: int
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class BondTerms:
+    """What the definition of a bond tells beside the rest; words are names of those of `fixed_income`. Sizes
+    are integers of the instrument's exponent, increments as its prices."""
+
+    kind: str
+    coupon_type: str
+    lot_type: str
+    registration: str
+    coupon_fine: int | None = None  # a fraction of a year's interest, in hundred-millionths
+    coupon_date: int | None = None  # the next payment, days since 1970
+    factor_fine: int | None = None  # hedge factor of a casada, in hundred-millionths
+    rate_increment: int | None = None
+    largest_rfq: int = 0
+    largest_voice: int = 0
+    allows_fractions: bool = False
+    allows_negative: bool = False
+    attributes: tuple[Attribute, ...] = ()
+    valid_until_ns: int | None = None  # the end of its trading
+
+
+PERCENT_KINDS: Final = (PriceKind.PERCENTAGE, PriceKind.SPREAD, PriceKind.YIELD)
+
+
+def _short(value: Decimal) -> str:
+    """Without zeros at its end, with commas between thousands."""
+    whole, _, places = f"{value:,f}".partition(".")
+    return f"{whole}.{places.rstrip('0')}".rstrip(".")
+
+
+class Scale(NamedTuple):
+    """Which powers of ten prices and sizes of an instrument are integers of, and what its prices are."""
+
+    price_exponent: int = PRICE_EXPONENT
+    size_exponent: int = 0
+    price_kind: PriceKind | None = None
+
+    @property
+    def is_usual(self) -> bool:
+        return self[:2] == (PRICE_EXPONENT, 0)
+
+    def price_text(self, price: int) -> str:
+        """For people: what is a rate or a percentage says so."""
+        exact = Decimal(price).scaleb(self.price_exponent)
+        text = str(exact) if self.is_usual else _short(exact)
+        return f"{text} %" if self.price_kind in PERCENT_KINDS else text
+
+    def size_text(self, size: int) -> str:
+        return f"{size:,}" if not self.size_exponent else _short(Decimal(size).scaleb(self.size_exponent))
+
+
+@dataclass(frozen=True, slots=True)
 class Instrument:
     """One version of one instrument. Prices and quantities are integers of ten to its exponents:
     ten-thousandths and wholes, unless its system has others."""
@@ -165,6 +225,11 @@ class Instrument:
     trade_types: tuple[TradeType, ...] = (TradeType.ELECTRONIC,)
     price_exponent: int = PRICE_EXPONENT
     size_exponent: int = 0
+    bond: BondTerms | None = None  # of bonds, as they are listed
+
+    @property
+    def scale(self) -> Scale:
+        return Scale(self.price_exponent, self.size_exponent, self.price_kind)
 
 
 def group_name(number: int) -> str:

@@ -2,10 +2,13 @@
 
 Whoever keeps something of each instrument (its book, what is known of it) follows one table and is told of
 every new number, so that all of them number alike. Kernels look into `lookup`, open addressing by a hash.
+
+An instrument may have a book for each stream (MDStreamID): the first has the instrument's own number, by
+which its reports are counted; others have numbers of their own, which no securityID leads to.
 """
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -17,6 +20,13 @@ _FIRST_BITS: Final = 8
 _MASK: Final = (1 << 64) - 1
 
 
+class OtherBook(NamedTuple):
+    """Which book it is: of the instrument of a number, in a stream (a character of MDStreamID)."""
+
+    first: int
+    stream: int
+
+
 class InstrumentNumbers:
     """At most `most`. Numbers are never taken back: an instrument that is deleted keeps its own."""
 
@@ -24,6 +34,8 @@ class InstrumentNumbers:
         self._most = most
         self.security_ids: list[int] = []  # by number
         self._numbers: dict[int, int] = {}
+        self.other_books: dict[int, OtherBook] = {}  # by number
+        self._books: dict[OtherBook, int] = {}
         self._followers: list[Callable[[int], None]] = []
         self._in_order = self._order = np.zeros(0, np.int64)  # ids and their numbers, by id
         self.bits = _FIRST_BITS
@@ -45,9 +57,10 @@ class InstrumentNumbers:
     def get_many(self, security_ids: Array) -> Array:
         """-1 for those that are not there."""
         if len(self._in_order) != len(self._numbers):
-            known = np.array(self.security_ids, np.int64)
-            self._order = np.argsort(known)
-            self._in_order = known[self._order]
+            known = np.fromiter(self._numbers, np.int64, len(self._numbers))
+            order = np.argsort(known)
+            self._order = np.fromiter(self._numbers.values(), np.int64, len(known))[order]
+            self._in_order = known[order]
         if not len(self._in_order):
             return np.full(len(security_ids), -1)
         places = np.minimum(np.searchsorted(self._in_order, security_ids), len(self._in_order) - 1)
@@ -63,13 +76,33 @@ class InstrumentNumbers:
             return None
         self._numbers[security_id] = number
         self.security_ids.append(security_id)
-        if 2 * len(self) > 1 << self.bits:
+        if 2 * len(self._numbers) > 1 << self.bits:
             self._rebuild()
         else:
             self._put(security_id, number)
+        self._tell(number)
+        return number
+
+    def add_book(self, first: int, stream: int) -> int | None:
+        """The number of an instrument's book of another stream; as `add`."""
+        book = OtherBook(first, stream)
+        if book not in self._books:
+            number = len(self)
+            if number >= self._most:
+                return None
+            self._books[book], self.other_books[number] = number, book
+            self.security_ids.append(self.security_ids[first])
+            self._tell(number)
+        return self._books[book]
+
+    def first_of(self, number: int) -> int:
+        """The number of the instrument that a book is of."""
+        other = self.other_books.get(number)
+        return number if other is None else other.first
+
+    def _tell(self, number: int) -> None:
         for on_new in self._followers:
             on_new(number)
-        return number
 
     def _put(self, security_id: int, number: int) -> None:
         mask, words = (1 << self.bits) - 1, self._words
@@ -82,5 +115,5 @@ class InstrumentNumbers:
         self.bits += 1
         self.lookup = np.zeros((1 << self.bits, 2), np.int64)
         self._words = self.lookup.reshape(-1).data
-        for number, security_id in enumerate(self.security_ids):
+        for security_id, number in self._numbers.items():
             self._put(security_id, number)

@@ -13,7 +13,8 @@ ORDER           action, side, id, price, size, inserted_ns, firm, position; othe
                 BTBCertIndicator and BTBContractInfo, a byte each from the lowest, plus 1). The flag
                 BY_POSITION says what orders its side
 LEVEL           action, side, price, size, position (of the level), firm (orders that it has; books take 0,
-                which is not told, for 1: a level without orders is none)
+                which is not told, for 1: a level without orders is none). The flag FOUND_BY_PRICE says that
+                there are no positions; other is then the size before a change
 SIDE            action (DELETE_THRU, DELETE_FROM), side, position; BY_POSITION as an ORDER
 TRADE           id, price, size, firm (buyer), position (seller), condition, detail (sub-type), session,
                 trade_date, type (tick direction + 1); other: interest rate; low: days of the seller;
@@ -140,6 +141,7 @@ class Flag(IntFlag):
     BY_POSITION = 64  # of an order or side: its position says where it stands, not its price and id
     PRICE_UNTOLD = 128  # of an order: its message need not tell the price of what it deletes
     BY_TIME = 128  # of a trade: the newest time, then the highest id makes the last price
+    FOUND_BY_PRICE = 128  # of a level: its price says which it is, and it has no position
 
 
 ROW = np.dtype(

@@ -43,7 +43,7 @@ class OrderUpdate:
 @record
 class LevelUpdate:
     """A price level was added, changed, deleted or overlaid, in a feed that tells no orders (FIX/FAST 9.2).
-    `position` is that of the level on its side, from 1."""
+    `position` is that of the level on its side, from 1; 0 where a feed has none, and the price finds it."""
 
     security_id: int
     action: Action
@@ -54,6 +54,7 @@ class LevelUpdate:
     position: int
     transact_ns: int
     recovery: bool = False
+    previous_size: int | None = None  # of a change, where the feed tells it
 
 
 @record

@@ -1,7 +1,7 @@
 """How far a channel is: its state, whether start-up is over, which recovery streams are needed."""
 
 from collections.abc import Set
-from enum import Enum, auto
+from enum import IntEnum, auto
 from typing import Final
 
 from pregao.recovery.events import ChannelReady, Event, JoinStream, LeaveStream
@@ -15,7 +15,8 @@ from pregao.recovery.table import InstrumentTable
 # The states of a channel, as a table of (state, input) → state. What is not in it changes nothing.
 
 
-class ChannelState(Enum):
+# Whole numbers: they are looked up after every batch, and an Enum is hashed by its name.
+class ChannelState(IntEnum):
     WAITING_FOR_DEFINITIONS = auto()
     SYNCHRONISING = auto()  # definitions are known, not every snapshot was seen (6.5.9)
     LIVE = auto()  # every instrument is clean, and the phase of every group is known that snapshots tell
@@ -23,7 +24,7 @@ class ChannelState(Enum):
     SILENT = auto()  # nothing is heard: no book is to be trusted (6.2)
 
 
-class ProgressInput(Enum):
+class ProgressInput(IntEnum):
     DEFINITIONS_COMPLETE = auto()
     LOOP_COMPLETE = auto()
     ALL_CLEAN = auto()
@@ -93,7 +94,7 @@ class Progress:
         self.enter(ProgressInput.SOMETHING_MISSING if missing or not started else ProgressInput.ALL_CLEAN)
         if not self.ready and self.state in (ChannelState.LIVE, ChannelState.RECOVERING):
             self.ready = True
-            self._tell.append(ChannelReady(self._channel, len(self._table), unclean))
+            self._tell.append(ChannelReady(self._channel, self._table.instruments, unclean))
         self._join(RecoveryStream.DEFINITIONS, wanted=not self._definitions.complete)
         self._join(RecoveryStream.SNAPSHOTS, wanted=missing > 0 or not self.ready)
 

@@ -96,7 +96,7 @@ class SessionMachine(ChannelMachine):
         """All instruments are listed: another one is new, and has nothing that could have been missed."""
         if not self._has_list:
             self._has_list = self.definitions.complete = True
-            self._events.append(DefinitionsComplete(self.channel, len(self.table)))
+            self._events.append(DefinitionsComplete(self.channel, self.table.instruments))
 
     def load(self, security_id: int, at: int, counted: int) -> None:
         """The keeper has the snapshot of an instrument, which is whole."""
@@ -109,7 +109,7 @@ class SessionMachine(ChannelMachine):
     def snapshots_are_whole(self) -> None:
         if not self._is_ready:
             self._is_ready = True
-            self._events.append(ChannelReady(self.channel, len(self.table), self.table.unclean_count))
+            self._events.append(ChannelReady(self.channel, self.table.instruments, self.table.unclean_count))
 
     def on_refused(self, request: str, reason: str) -> None:
         self._events.append(RequestRefused(self.channel, request, reason))

@@ -21,6 +21,7 @@ class Sites:
 
     def __init__(self, channel: int, settings: ChannelSettings, tell: list[Event]) -> None:
         self._channel, self._settings, self._tell = channel, settings, tell
+        self._silence_ns = settings.silence_ns
         self._appearances = 0
         self.arbiters = {site: Arbiter(channel, site.feeds, settings, self._appear) for site in Site}
         self.active = Site.PRIMARY
@@ -55,7 +56,7 @@ class Sites:
         times = [] if due_ns is None else [due_ns]
         for feed in FEEDS:
             if self._alive[feed]:
-                times.append(self._heard_ns(feed) + self._settings.silence_ns)
+                times.append(self._heard_ns(feed) + self._silence_ns)
         if self._started_ns is not None and not self._any_alive(self.active):
             # The clock is asked again while there is something to wait for.
             times.append(self._now_ns + self._settings.beat_ns)
@@ -92,12 +93,12 @@ class Sites:
             heard_ns = now_ns
             self.arbiters[SITE_OF[feed]].state.set_feed(feed, HEARD_NS, now_ns)
         since_ns = heard_ns or self._started_ns or 0
-        alive = heard_ns > 0 and now_ns - since_ns < self._settings.silence_ns
+        alive = heard_ns > 0 and now_ns - since_ns < self._silence_ns
         known = self._alive[feed]
         if alive and not known:
             self._alive[feed] = True
             self._tell.append(FeedAlive(self._channel, feed))
-        elif not alive and known is not False and now_ns - since_ns >= self._settings.silence_ns:
+        elif not alive and known is not False and now_ns - since_ns >= self._silence_ns:
             self._alive[feed] = False
             # A contingency site that was never there is not missed.
             if known or feed is not Feed.C:

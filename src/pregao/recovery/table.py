@@ -58,6 +58,11 @@ class InstrumentTable:
         """Of that number, for kernels."""
         return int(self._unclean.ctypes.data)
 
+    @property
+    def instruments(self) -> int:
+        """How many there are; an instrument may have several books, which have numbers too."""
+        return len(self.numbering) - len(self.numbering.other_books)
+
     def find(self, security_id: int) -> int:
         index = self.numbering.get(security_id)
         return NOT_FOLLOWED if index is None else index
@@ -79,6 +84,9 @@ class InstrumentTable:
     def _on_new(self, index: int) -> None:
         """Nothing is known of it."""
         new_record(self._records, index, 0)
+        if index in self.numbering.other_books:  # reports are counted of the instrument
+            self._records[index]["marks"] |= Mark.IGNORED
+            return
         self.in_definitions[index] = self.definition_loop
         self.recount(index)
 

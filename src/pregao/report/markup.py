@@ -85,7 +85,7 @@ _SECOND: Final = 1_000_000_000
 _UNITS: Final = ((_SECOND, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns"))
 
 
-def count(value: int | None) -> str:
+def count(value: float | None) -> str:
     return NOTHING if value is None else f"{value:,}"
 
 

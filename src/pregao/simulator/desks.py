@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from pregao.exchange.catalogues.rules import Catalogue
-from pregao.exchange.clearing import EVERY_NS, Clearing, Teller
+from pregao.exchange.clearing import EVERY_NS, Clearing, LendingBook, Teller
 from pregao.exchange.desk import Desk
 from pregao.exchange.engine import Engine
-from pregao.feeds.publishing import Publisher, PublishingSystem
+from pregao.feeds.publishing import Habits, Publisher, PublishingSystem
 from pregao.model import events as e
 from pregao.model.instruments import Instrument, SecurityType
 from pregao.model.market import Side
@@ -69,11 +69,30 @@ class DeskBooks(ChannelBooks):
     def book(self, security_id: int) -> BookView | None:
         told: list[e.Update] = list(self._clearing.newest.get(security_id, {}).values())
         if self._teller is Teller.LENDING:
-            lent = self._clearing.lent[security_id]
-            for side in (Side.BUY, Side.SELL):
-                told += [_standing(offer, place) for place, offer in enumerate(lent.sides[side], 1)]
+            told += _offers(self._clearing.lent[security_id])
         nobody: list[Resting] = []
         return BookView(nobody, nobody, told, None)
+
+
+class WithLending(ChannelBooks):
+    """The market of a channel of orders that tells the lending books of its shares too."""
+
+    def __init__(
+        self, channel: int, venue: Exchange, routing: Routing | JointRouting, clearing: Clearing
+    ) -> None:
+        super().__init__(channel, venue.catalogue, routing, venue.engine, venue.desk)
+        self._clearing = clearing
+
+    def book(self, security_id: int) -> BookView | None:
+        book, lent = super().book(security_id), self._clearing.lent.get(security_id)
+        if book is None or lent is None:
+            return book
+        return book._replace(statistics=[*book.statistics, *_offers(lent)])
+
+
+def _offers(lent: LendingBook) -> Iterator[e.Update]:
+    for side in (Side.BUY, Side.SELL):
+        yield from (_standing(offer, place) for place, offer in enumerate(lent.sides[side], 1))
 
 
 def _standing(offer: e.LendingOffer, position: int) -> e.LendingOffer:
@@ -95,11 +114,21 @@ def books_of(
     venue: Exchange,
     routing: Routing | JointRouting,
     clearing: Clearing,
+    habits: Habits,
 ) -> ChannelBooks:
     teller = teller_of(system, channel)
     if teller is Teller.INSTRUMENTS:
+        if habits.lending_beside and channel in _channels_of_orders(system, venue):
+            return WithLending(channel, venue, routing, clearing)
         return ChannelBooks(channel, venue.catalogue, routing, venue.engine, venue.desk)
     return DeskBooks(channel, venue, routing, clearing, teller)
+
+
+def _channels_of_orders(system: PublishingSystem, venue: Exchange) -> set[int]:
+    """Of systems that have desks: the first of an instrument's channels."""
+    if system.desks is None:
+        return set()
+    return {system.channels_of(each.instrument)[0] for each in venue.engine.floor.markets.values()}
 
 
 def desk_events(venue: Exchange, clearing: Clearing, now_ns: int) -> Iterator[tuple[Teller, e.Event]]:
@@ -130,7 +159,10 @@ class LiveDesks:
         books: Mapping[int, ChannelBooks],
         publishers: Mapping[int, Sequence[Publisher]],
         every_ns: int | None = EVERY_NS,
+        *,
+        lending_beside: bool = False,
     ) -> None:
+        self._beside = lending_beside
         self._venue, self._clearing, self._every_ns = venue, clearing, every_ns or EVERY_NS
         self._systems = [each for each in systems if each.desks is not None] if every_ns else []
         self._books, self._publishers = books, publishers
@@ -157,6 +189,9 @@ class LiveDesks:
                 yield from () if market is None else system.channels_of(market.instrument)
             else:
                 yield system.desks.lending if teller is Teller.LENDING else system.desks.indices
+            if teller is Teller.LENDING and self._beside:
+                market = self._venue.engine.floor.markets.get(getattr(event.updates[0], "security_id", 0))
+                yield from () if market is None else system.channels_of(market.instrument)[:1]
 
 
 class Desks:
@@ -168,8 +203,10 @@ class Desks:
         clearing: Clearing,
         lines: Sequence[PublishingLine],
         witnesses: Sequence[Witness] = (),
+        *,
+        lending_beside: bool = False,
     ) -> None:
-        self._witnesses = witnesses
+        self._witnesses, self._beside = witnesses, lending_beside
         self._venue, self._clearing = venue, clearing
         self.lines = [line for line in lines if line.system.desks is not None]
         self._by_teller = {
@@ -189,8 +226,11 @@ class Desks:
     def _lines(
         self, teller: Teller, event: e.Event, desks: Mapping[Teller, Sequence[PublishingLine]]
     ) -> Sequence[PublishingLine]:
-        if teller is not Teller.INSTRUMENTS:
+        if teller is Teller.INDICES:
             return desks[teller]
         security_id = getattr(event.updates[0], "security_id", 0)
         instrument = self._venue.engine.floor.markets[security_id].instrument
+        if teller is Teller.LENDING:
+            own = [line for line in self.lines if line.channel == line.system.channels_of(instrument)[0]]
+            return [*desks[teller], *(own if self._beside else ())]
         return [line for line in self.lines if line.channel in line.system.channels_of(instrument)]

@@ -111,7 +111,13 @@ class Simulation:
             for channel in part.channels
         ]
         self.served = [
-            ServedDays(name, self.venue, self.clearing, settings.sessions)
+            ServedDays(
+                name,
+                self.venue,
+                self.clearing,
+                settings.sessions,
+                lending_beside=settings.habits.lending_beside,
+            )
             for name in settings.beside
             if is_served(name)
         ]
@@ -129,7 +135,7 @@ class Simulation:
         """`channels` is how many the system has."""
         settings, venue = self.settings, self.venue
         version = settings.version if system.name == settings.system else system.default_version
-        books = books_of(system, channel, venue, self._routing, self.clearing)
+        books = books_of(system, channel, venue, self._routing, self.clearing, settings.habits)
         week = as_date(trade_date).isocalendar().week
 
         def line(site: PublishingSite, epoch: int, standby: PublishingLine | None = None) -> PublishingLine:
@@ -234,7 +240,8 @@ class Simulation:
 
     def _desk_tasks(self, clock: DayClock) -> list[Task]:
         """Clearing, lending and indices, in time; in a short day not as often as its clock would have it."""
-        desks = Desks(self.venue, self.clearing, self.lines, self.served)
+        beside = self.settings.habits.lending_beside
+        desks = Desks(self.venue, self.clearing, self.lines, self.served, lending_beside=beside)
         if not desks.lines and not self.served:
             return []
         every_ns = (

@@ -39,11 +39,16 @@ class _Member:
 class ServedDays:
     """Told of every event (`publish`); the files of a day are closed with it."""
 
-    def __init__(self, system: str, venue: Venue, clearing: Clearing, sessions: int) -> None:
+    def __init__(
+        self, system: str, venue: Venue, clearing: Clearing, sessions: int, *, lending_beside: bool = False
+    ) -> None:
+        """`lending_beside`: loans have no ids of their own, but those of their shares."""
         if not 1 <= sessions <= MOST_SESSIONS:
             raise ConfigurationError(f"must be from 1 to {MOST_SESSIONS}, not {sessions}", key="sessions")
         self.system, self._venue, self._sessions = system, venue, sessions
-        self._source = WholeMarket(venue.catalogue, venue.engine, venue.desk, clearing.lent)
+        self._source = WholeMarket(
+            venue.catalogue, venue.engine, venue.desk, () if lending_beside else clearing.lent
+        )
         self._settings = replace(
             ServingSettings(), totals=market_totals(venue.catalogue), totals_ns=_TOTALS_NS
         )

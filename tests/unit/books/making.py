@@ -55,7 +55,8 @@ FIELDS: dict[type, tuple[Kind, Any]] = {
         "other": _wide(u.previous_size), "firm": u.firm or 0, "implied": u.implied}),
     e.LevelUpdate: (Kind.LEVEL, lambda u: {
         "action": int(u.action), "side": int(u.side), "price": _wide(u.price), "size": u.size,
-        "firm": u.orders, "position": u.position, "time_ns": u.transact_ns}),
+        "firm": u.orders, "position": u.position, "time_ns": u.transact_ns,
+        "other": _wide(u.previous_size)}),
     e.SideDeleted: (Kind.SIDE, lambda u: {
         "action": int(u.action), "side": int(u.side), "position": u.position or 0, "time_ns": u.transact_ns}),
     e.BookEmptied: (Kind.EMPTY_BOOK, lambda u: {"time_ns": u.time_ns}),
@@ -218,6 +219,7 @@ def order(
 
 
 def level(
-    action: Action, side: Side, position: int, price: int | None = None, size: int = 0, orders: int = 1
-) -> e.LevelUpdate:
-    return e.LevelUpdate(SECURITY, action, side, price, size, orders, position, 2_000)
+    action: Action, side: Side, position: int, price: int | None = None, size: int = 0, orders: int = 1,
+    previous: int | None = None,
+) -> e.LevelUpdate:  # fmt: skip
+    return e.LevelUpdate(SECURITY, action, side, price, size, orders, position, 2_000, previous_size=previous)

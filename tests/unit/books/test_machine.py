@@ -210,6 +210,68 @@ for _case in (TestPositions, TestTopOfBook, TestTenLevels):
     _case.settings = settings(max_examples=40, stateful_step_count=40)
 
 
+class LevelsByPrice(SideBySide):
+    """Levels that their price finds, of a feed without positions; now and then orders come between."""
+
+    @rule(
+        side=SIDES, action=st.sampled_from(Action), price=PRICES, size=SIZES, orders=st.integers(0, 9),
+        previous=st.one_of(st.none(), st.integers(0, 50)),
+    )  # fmt: skip
+    def any_level(self, side, action, price, size, orders, previous) -> None:
+        self.apply(level(action, side, 0, price, size, orders, previous), Flag.FOUND_BY_PRICE)
+
+    @rule(side=SIDES, first=st.integers(-50, 50), count=st.integers(1, 30), size=SIZES)
+    def fitting_levels(self, side, first, count, size) -> None:
+        known = {each.price for each in self.plain.levels(side)}
+        for price in {first + 7 * number % 31 for number in range(count)} - known:
+            self.apply(level(Action.NEW, side, 0, price, size, 2), Flag.FOUND_BY_PRICE)
+
+    @rule(side=SIDES, action=st.sampled_from((Action.CHANGE, Action.DELETE)), choice=CHOICES)
+    def touch_level(self, side, action, choice) -> None:
+        there = self.plain.levels(side)
+        if there:
+            one = there[choice % len(there)]
+            update = level(action, side, 0, one.price, choice % 50, 3, one.size - choice % 2)
+            self.apply(update, Flag.FOUND_BY_PRICE)
+
+    @rule(side=SIDES, choice=CHOICES)
+    def an_order_between(self, side, choice) -> None:
+        if choice % 8 == 0:
+            self.next_id += 1
+            self.apply(order(Action.NEW, side, self.next_id, choice % 9, 5), Flag(0))
+
+    @rule(side=SIDES)
+    def wipe(self, side) -> None:
+        self.apply(SideDeleted(SECURITY, Action.DELETE_THRU, side, 0, 0), Flag(0))
+
+    @precondition(lambda self: self.plain.suspect)
+    @rule()
+    def empty(self) -> None:
+        self.apply(BookEmptied(SECURITY, 0), Flag(0))
+
+    def teardown(self) -> None:
+        MET_BY_PRICE.update(self.plain.anomalies)
+
+
+MET_BY_PRICE: Counter[Anomaly] = Counter()
+
+
+class FewLevelsByPrice(LevelsByPrice):
+    depth = 4
+
+
+TestLevelsByPrice, TestFewLevelsByPrice = LevelsByPrice.TestCase, FewLevelsByPrice.TestCase
+for _case in (TestLevelsByPrice, TestFewLevelsByPrice):
+    _case.settings = settings(max_examples=40, stateful_step_count=40)
+
+
+def test_the_machines_of_prices_met_their_anomalies() -> None:
+    assert not MET_BY_PRICE or MET_BY_PRICE.keys() >= {
+        Anomaly.UNKNOWN_CHANGE, Anomaly.UNKNOWN_DELETE, Anomaly.SIZE_DIFFERS, Anomaly.PRICE_ORDER,
+        Anomaly.POLICY, Anomaly.MALFORMED,
+    }  # fmt: skip
+
+
 def test_the_machines_of_positions_met_their_anomalies() -> None:
     """After them: a machine that never comes to what it is for shows nothing."""
     assert not MET or MET.keys() >= {

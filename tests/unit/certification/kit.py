@@ -7,7 +7,7 @@ from typing import Any
 
 from pregao.certification.comparing import ClientJudge
 from pregao.certification.desk import CertificationDesk
-from pregao.certification.memory import MemoryClient, client_config
+from pregao.certification.memory import MemoryClient
 from pregao.certification.runner import Runner, StepResult, Verdict
 from pregao.certification.scenario import Segment
 from pregao.certification.scenario_files import sections_for
@@ -34,8 +34,7 @@ def example_client(config: dict[str, Any], *changes: tuple[str, str]) -> Any:
 def play(segment: Segment, make_client: Any, sections: frozenset[str], until: str = "") -> list[StepResult]:
     """The sections in order, and no further than `until` fails."""
     desk = CertificationDesk(segment)
-    config = client_config(desk)
-    runner = Runner(desk, MemoryClient(make_client(config), config), ClientJudge(desk))
+    runner = Runner(desk, MemoryClient(make_client, desk), ClientJudge(desk))
     results: list[StepResult] = []
     for section in sections_for(segment):
         if section.id in sections:

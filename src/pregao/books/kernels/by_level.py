@@ -2,6 +2,8 @@
 
 A side of a depth has at most so many levels: what an insertion pushes beyond it is dropped without a message
 (9.2.1 of the FIX/FAST guidelines). The top of a book is a side of depth 1 (9.3).
+
+Where a feed tells no positions (PUMA Conflated) a level is found by its price.
 """
 
 from pregao.books import layout as t
@@ -11,18 +13,23 @@ from pregao.books.kernels.arena import (
     POSITION,
     PRICE_DIFFERS,
     PRICE_ORDER,
+    SIZE_DIFFERS,
+    UNKNOWN_CHANGE,
+    UNKNOWN_DELETE,
     address_of,
     copy_words,
     count_anomaly,
 )
 from pregao.books.kernels.by_position import convert_side
-from pregao.books.kernels.ladder import key_of, reserve_level
+from pregao.books.kernels.ladder import find_level, key_of, reserve_level
 from pregao.books.views import MAX_LEVELS, MAX_SIZE
 from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u32, store_8, store_32, store_64
 from pregao.model import rows as r
 from pregao.model.market import Action
+from pregao.model.rows import Flag
 
 NEW, CHANGE, DELETE, OVERLAY = int(Action.NEW), int(Action.CHANGE), int(Action.DELETE), int(Action.OVERLAY)
+FOUND_BY_PRICE = int(Flag.FOUND_BY_PRICE)
 WORDS = t.LEVEL_SIZE // 8
 
 
@@ -44,11 +51,11 @@ def _write(context, header, side, sign, row, place):
 
 
 @kernel
-def _insert(context, header, side, sign, row):
+def _insert(context, header, side, sign, row, position):
     if reserve_level(context, side) != t.DONE:
         return t.NEEDS_MEMORY
     levels, count = address_of(context, load_u32(side, t.SIDE_LEVELS_AT)), load_u32(side, t.SIDE_LEVELS)
-    position, depth = load_u32(row, r.POSITION), load_u32(side, t.SIDE_DEPTH)
+    depth = load_u32(side, t.SIDE_DEPTH)
     if depth == 0 and count >= MAX_LEVELS:
         count_anomaly(context, header, OVERFLOW)
         return t.DONE
@@ -85,6 +92,37 @@ def _remove(context, side, place):
 
 
 @kernel
+def _apply_by_price(context, header, side, sign, row, action):
+    """A level that its price finds: no price is one too, that of orders at the auction's."""
+    if action == OVERLAY:
+        count_anomaly(context, header, MALFORMED)
+        return t.DONE
+    count, key = load_u32(side, t.SIDE_LEVELS), key_of(sign, load_i64(row, r.PRICE))
+    levels, place = 0, 0
+    if count > 0:
+        levels = address_of(context, load_u32(side, t.SIDE_LEVELS_AT))
+        place = find_level(levels, count, key)
+    level = levels + place * t.LEVEL_SIZE
+    if place == count or load_i64(level, t.LEVEL_KEY) != key:
+        if action == DELETE:
+            count_anomaly(context, header, UNKNOWN_DELETE)
+            return t.DONE
+        if action == CHANGE:
+            count_anomaly(context, header, UNKNOWN_CHANGE)
+        return _insert(context, header, side, sign, row, count + 1 - place)
+    if action == DELETE:
+        _remove(context, side, place)
+        return t.DONE
+    before = load_i64(row, r.OTHER)
+    if action == NEW:
+        count_anomaly(context, header, PRICE_ORDER)
+    elif before != r.NULL and before != load_i64(level, t.LEVEL_TOTAL):
+        count_anomaly(context, header, SIZE_DIFFERS)
+    _write(context, header, side, sign, row, place)
+    return t.DONE
+
+
+@kernel
 def apply_level(context, header, row):
     """A row of kind LEVEL or SNAPSHOT_LEVEL. An OVERLAY is not wrong where there is no level, or one of
     another price; without a price and a size it takes the level away (9.6). With a size alone it is a level
@@ -100,9 +138,11 @@ def apply_level(context, header, row):
     if load_u8(side, t.SIDE_POLICY) != t.BY_LEVEL:
         convert_side(context, header, side, sign, t.BY_LEVEL)
     count, position = load_u32(side, t.SIDE_LEVELS), load_u32(row, r.POSITION)
+    if load_u8(row, r.FLAGS) & FOUND_BY_PRICE:
+        return _apply_by_price(context, header, side, sign, row, action)
     is_there = 1 <= position <= count
     if action == NEW or (action == OVERLAY and not removed and not is_there):
-        return _insert(context, header, side, sign, row)
+        return _insert(context, header, side, sign, row, position)
     if not is_there:
         if action != OVERLAY or position < 1:
             count_anomaly(context, header, POSITION)

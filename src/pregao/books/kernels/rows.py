@@ -48,23 +48,90 @@ def touch(context, header, instrument):
 
 
 @inlined
+def first_of(context, number):
+    """The number of the instrument that a book is of."""
+    return load_u32(load_i64(context, t.FIRSTS), number * 4)
+
+
+@inlined
+def next_book(header):
+    """The number of the next book of the same instrument; -1 behind the last."""
+    return (load_u32(header, t.NEXT_BOOK) & t.NEXT_BOOK_MASK) - 1
+
+
+@inlined
+def book_stream(row):
+    stream = load_u8(row, r.STREAM)
+    return t.E_BOOK if stream == 0 or stream == r.ELECTRONIC else stream
+
+
+@kernel
+def find_book(context, instrument, stream):
+    """An instrument's book of a stream; -1: there is none. Its first is of the stream that tells first."""
+    header = header_of(context, instrument)
+    if load_u8(header, t.BOOK_STREAM) == 0:
+        store_8(header, t.BOOK_STREAM, stream)
+    number = instrument
+    while number >= 0 and load_u8(header, t.BOOK_STREAM) != stream:
+        number = next_book(header)
+        header = header_of(context, number)
+    return number
+
+
+@inlined
+def book_of(context, instrument, row):
+    """The number of the book that a row of an instrument is for: each stream has its own. -1: none yet."""
+    stream = book_stream(row)
+    if load_u8(header_of(context, instrument), t.BOOK_STREAM) == stream:
+        return instrument
+    return find_book(context, instrument, stream)
+
+
+@inlined
+def clear_books(context, instrument):
+    """All books of an instrument are empty."""
+    number = instrument
+    while number >= 0:
+        header = header_of(context, number)
+        clear_book(context, header)
+        touch(context, header, number)
+        number = next_book(header)
+
+
+@kernel
+def want_book(context, instrument, row):
+    """A row for a book that is not there: have it made, or skip it when there are as many as there may be."""
+    if load_i64(context, t.SKIP_BOOKS) != 0:
+        store_64(context, t.SKIPPED, load_i64(context, t.SKIPPED) + 1)
+        return t.DONE
+    store_64(context, t.WANTED_BOOK, instrument << 8 | book_stream(row))
+    return t.NEEDS_MEMORY
+
+
+@inlined
 def apply_row(context, instrument, row):
-    """One row onto the book or statistics of an instrument; DONE, REJOINED or NEEDS_MEMORY."""
-    header, kind = header_of(context, instrument), load_u8(row, r.KIND)
+    """One row onto a book or the statistics of an instrument; DONE, REJOINED or NEEDS_MEMORY."""
+    kind = load_u8(row, r.KIND)
+    if kind == EMPTY_BOOK:
+        clear_books(context, instrument)
+        return t.DONE
+    if r.LAST_BOOK_KIND < kind < r.FIRST_ENTRY_KIND:
+        return apply_statistic(context, header_of(context, instrument), row)
+    number = book_of(context, instrument, row)
+    if number < 0:
+        return want_book(context, instrument, row)
+    header = header_of(context, number)
     if kind in (ORDER, SNAPSHOT_ORDER):
         code = apply_order(context, header, row)
     elif kind == SIDE:
         code = apply_side(context, header, row)
-    elif kind == EMPTY_BOOK:
-        clear_book(context, header)
-        code = t.DONE
     elif kind in (LEVEL, SNAPSHOT_LEVEL):
         code = apply_level(context, header, row)
     else:
-        return apply_statistic(context, header, row)
+        return t.DONE
     dirty = load_u8(header, t.SIDE_DIRTY) | load_u8(header, t.SIDE_SIZE + t.SIDE_DIRTY)
     if dirty or load_i64(context, t.DEPTH_LEVELS) != 0:
-        touch(context, header, instrument)
+        touch(context, header, number)
     return code
 
 
@@ -274,9 +341,7 @@ def load_books(context, instruments, rows, counts, first, count):
     books; (code, first instrument that is left)."""
     for i in range(first, count):
         instrument = load_i64(instruments, i * 8)
-        header = header_of(context, instrument)
-        clear_book(context, header)
-        touch(context, header, instrument)
+        clear_books(context, instrument)
         for place in range(load_i64(counts, i * 8)):
             row = load_i64(rows, i * 8) + place * r.ROW_SIZE
             if apply_row(context, instrument, row) == t.NEEDS_MEMORY:
@@ -286,9 +351,7 @@ def load_books(context, instruments, rows, counts, first, count):
 
 @kernel
 def clear_instrument(context, instrument):
-    header = header_of(context, instrument)
-    clear_book(context, header)
-    touch(context, header, instrument)
+    clear_books(context, instrument)
 
 
 @kernel

@@ -7,6 +7,7 @@ from pregao.codecs.sbe import Schema, load_builtin_schema, parse_schema
 from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, ValueKind
 from pregao.feeds.binary.identity import DEFINITIONS
 from pregao.feeds.binary.packets import Packet, PacketDecoder
+from pregao.feeds.binary.tagging import BinaryTagger
 from pregao.feeds.decoding import BlockShape, Buffer, FieldShape, ValueForm, WireMessage, Wording
 from pregao.feeds.identity import MARKS
 
@@ -82,6 +83,9 @@ class BinaryDecoding:
 
     def decoder(self, schema: Schema | None = None) -> BinaryDecoder:
         return BinaryDecoder(schema)
+
+    def tagger(self) -> BinaryTagger:
+        return BinaryTagger()
 
 
 DECODING: Final = BinaryDecoding()

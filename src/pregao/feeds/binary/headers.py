@@ -1,8 +1,9 @@
 """Headers of packets (6.5.5.1) and heartbeats (7.5): a Sequence message in a packet without a number."""
 
+from collections.abc import Iterator
 from ctypes import string_at
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -145,18 +146,20 @@ class PacketInspector:
 
 
 class _KnownContent:
-    """Templates and values that a schema has words for, as the kernel looks them up. Bits of sets are not
-    among them, for one without a name is reserved; nor are fields of groups, which only decoders walk."""
+    """Templates, values of enumerations and bits of sets that a schema has words for, as the kernel looks
+    them up. Fields of groups are not among them, for only decoders walk those."""
 
     def __init__(self, schema: Schema) -> None:
-        self._names: list[str] = []  # of the field that each check is of
+        self._bytes: list[_KnownByte] = []  # what each check is of
         checks: list[tuple[int, ...]] = []
         last = max((message.id for message in schema.messages), default=0) + 1
         layouts = np.full((last + 1, len(schema.breakpoints), 2), UNKNOWN_TEMPLATE, np.int64)
         for epoch, version in enumerate(schema.breakpoints):
             for block in schema.at(version).messages.values():
                 first = len(checks)
-                checks += (_check_of(each) for each in self._words_of(block))
+                known = list(_known_bytes(block))
+                self._bytes += known
+                checks += (each.check for each in known)
                 layouts[block.id, epoch] = first, len(checks)
         versions = np.arange(1 << 16)
         epochs = np.searchsorted(schema.breakpoints, versions, "right") - 1
@@ -169,12 +172,6 @@ class _KnownContent:
             epochs=len(schema.breakpoints), schema_id=schema.id, counts=self._counts, firsts=self._firsts,
             met=self._met, checks=np.array(checks, np.int64).reshape(-1, CHECK_SIZE // 8),
         )  # fmt: skip
-
-    def _words_of(self, block: BlockLayout) -> list[FieldLayout]:
-        found = [each for each in block.fields if each.present and each.kind is ValueKind.ENUM]
-        found = [each for each in found if each.size == 1]
-        self._names += (f"{block.name}.{each.name}" for each in found)
-        return found
 
     def take(self, met: int) -> list[UnknownContent]:
         """What was met, which is forgotten. A field of several versions has a check in each."""
@@ -189,11 +186,49 @@ class _KnownContent:
         return list(found.values())
 
     def _meaning(self, slot: int) -> tuple[str, int]:
+        if slot < FIRST_VALUE_SLOT:
+            return "", slot
         check, value = divmod(slot - FIRST_VALUE_SLOT, 256)
-        return ("", slot) if slot < FIRST_VALUE_SLOT else (self._names[check], value)
+        known = self._bytes[check]
+        return known.name, known.unknown_in(value)
 
 
-def _check_of(field: FieldLayout) -> tuple[int, ...]:
-    allowed = sum(1 << value for value in {*field.names, *(() if field.null is None else (int(field.null),))})
-    words = (allowed >> shift & (1 << 64) - 1 for shift in range(0, 256, 64))
-    return field.offset, *(word - (1 << 64) if word >> 63 else word for word in words)
+class _KnownByte(NamedTuple):
+    """An enumeration of one byte, or a byte of a set."""
+
+    name: str
+    field: FieldLayout
+    number: int  # of a set: which of its bytes
+
+    @property
+    def _bits(self) -> int:
+        """Those of a set that have names, as of this byte."""
+        return sum(1 << bit for bit in self.field.names) >> 8 * self.number & 0xFF
+
+    def unknown_in(self, value: int) -> int:
+        """Of an enumeration the value, of a set its bits without a name."""
+        if self.field.kind is ValueKind.ENUM:
+            return value
+        return (value & ~self._bits) << 8 * self.number
+
+    @property
+    def check(self) -> tuple[int, ...]:
+        """As the kernel has it."""
+        field = self.field
+        if field.kind is ValueKind.ENUM:
+            allowed = {*field.names, *(() if field.null is None else (int(field.null),))}
+        else:
+            allowed = {value for value in range(256) if not value & ~self._bits}
+        bits = sum(1 << value for value in allowed)
+        words = (bits >> shift & (1 << 64) - 1 for shift in range(0, 256, 64))
+        signed = (word - (1 << 64) if word >> 63 else word for word in words)
+        return field.offset + self.number, field.offset + field.size, *signed
+
+
+def _known_bytes(block: BlockLayout) -> Iterator[_KnownByte]:
+    for field in block.fields:
+        name = f"{block.name}.{field.name}"
+        if field.present and (
+            field.kind is ValueKind.SET or (field.kind is ValueKind.ENUM and field.size == 1)
+        ):
+            yield from (_KnownByte(name, field, number) for number in range(field.size))

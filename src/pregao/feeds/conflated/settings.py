@@ -22,18 +22,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from pregao.feeds.session_port import Endpoint
+from pregao.feeds.fix.settings import CONNECTION_KEYS, ConnectionSettings, check_keys, connection_settings
 from pregao.model.errors import ConfigurationError
-from pregao.sessions.fix import SessionSettings
 
-SECOND: Final = 1_000_000_000
-MOST_STANDBYS: Final = 16
 MOST_FILTERS: Final = 100
 HISTORIES: Final = ("missed", "day", "none")
-_KEYS: Final = frozenset({
-    "system", "name", "sender", "target", "primary", "standbys", "heartbeat_s", "retry_s", "connect_s",
-    "answer_s", "totals", "history", "filter",
-})  # fmt: skip
+_KEYS: Final = CONNECTION_KEYS | {"totals", "history", "filter"}
 _FILTER_KEYS: Final = frozenset({"security_type", "product", "cfi_code", "groups"})
 
 
@@ -52,36 +46,18 @@ class Filter:
         return {tag: value for tag, value in told.items() if value is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class ClientSettings:
-    session: SessionSettings
-    endpoints: tuple[Endpoint, ...]  # the primary first
-    name: str = "session"
-    retry_ns: int = 30 * SECOND
-    connect_ns: int = 10 * SECOND
-    answer_ns: int = 60 * SECOND  # from a request to its last answer, or to the next of them
-    again_ns: int = SECOND  # until what a server was too busy for is asked for again
-    tries: int = 5
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientSettings(ConnectionSettings):
     totals: bool = True
     history: str = "missed"
     filters: tuple[Filter, ...] = field(default=())
     instruments_in_a_request: int = 50
     groups_in_a_request: int = 100
-    most_instruments: int = 1 << 17
 
 
 def settings_of(told: Mapping[str, Any], file: str = "") -> ClientSettings:
     """From a session file; ConfigurationError says which key is wrong."""
-    for key in told:
-        if key not in _KEYS:
-            raise ConfigurationError(f"unknown key {key!r}", file=file, key=key)
-    sender, target = (_text(told, key, file) for key in ("sender", "target"))
-    standbys = told.get("standbys", [])
-    if not isinstance(standbys, list) or len(standbys) > MOST_STANDBYS:
-        raise ConfigurationError(f"a list of at most {MOST_STANDBYS}", file=file, key="standbys")
-    names = ["primary", *(f"standby {number}" for number in range(1, len(standbys) + 1))]
-    places = [told.get("primary"), *standbys]
-    endpoints = tuple(_endpoint(name, place, file) for name, place in zip(names, places, strict=True))
+    check_keys(told, _KEYS, file)
     filters = told.get("filter", [])
     if not isinstance(filters, list) or len(filters) > MOST_FILTERS:
         raise ConfigurationError(f"at most {MOST_FILTERS} of [[filter]]", file=file, key="filter")
@@ -90,39 +66,10 @@ def settings_of(told: Mapping[str, Any], file: str = "") -> ClientSettings:
         raise ConfigurationError(f"one of {', '.join(HISTORIES)}", file=file, key="history")
     if not isinstance(totals, bool):
         raise ConfigurationError("true or false", file=file, key="totals")
-    heartbeat_s = _seconds(told, "heartbeat_s", 30, file)
-    session = SessionSettings(
-        sender=sender, target=target, heartbeat_s=heartbeat_s, reset_on_logon=True, strict=False
-    )
     return ClientSettings(
-        session, endpoints, name=str(told.get("name", sender)),
-        retry_ns=_seconds(told, "retry_s", 30, file) * SECOND,
-        connect_ns=_seconds(told, "connect_s", 10, file) * SECOND,
-        answer_ns=_seconds(told, "answer_s", 60, file) * SECOND, totals=totals, history=history,
+        **connection_settings(told, file), totals=totals, history=history,
         filters=tuple(_filter(each, file) for each in filters),
     )  # fmt: skip
-
-
-def _text(told: Mapping[str, Any], key: str, file: str) -> str:
-    value = told.get(key)
-    if not isinstance(value, str) or not value or len(value) > 64 or not value.isascii() or "\x01" in value:
-        raise ConfigurationError("a text of at most 64 letters is needed", file=file, key=key)
-    return value
-
-
-def _seconds(told: Mapping[str, Any], key: str, otherwise: int, file: str) -> int:
-    value = told.get(key, otherwise)
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 3_600:
-        raise ConfigurationError("whole seconds from 1 to 3600", file=file, key=key)
-    return value
-
-
-def _endpoint(name: str, place: object, file: str) -> Endpoint:
-    """`host:port`; an IPv6 address in brackets."""
-    host, colon, port = place.rpartition(":") if isinstance(place, str) else ("", "", "")
-    if not host or not colon or not port.isdigit() or not 0 < int(port) < 65_536:
-        raise ConfigurationError(f"{place!r} is no host:port", file=file, key=name.split()[0])
-    return Endpoint(name, host.strip("[]"), int(port))
 
 
 def _filter(told: object, file: str) -> Filter:

@@ -6,16 +6,18 @@ from typing import Any, Final
 import numpy as np
 
 from pregao.codecs.fix import Dictionary, load_builtin_dictionary
+from pregao.codecs.fix.kernels.heads import read_heads
 from pregao.codecs.fix.kernels.messages import read_messages
-from pregao.feeds.conflated.client import ConflatedClient
-from pregao.feeds.conflated.decoding import ConflatedDecoding
+from pregao.codecs.fix.reader import BUILTIN_DICTIONARY
 from pregao.feeds.conflated.definitions import ConflatedNewsDesk
-from pregao.feeds.conflated.journal import ConflatedJournal, heads_of
 from pregao.feeds.conflated.kernel_reader import KernelReader
 from pregao.feeds.conflated.kernels.entries import fill_rows
-from pregao.feeds.conflated.kernels.heads import read_heads
-from pregao.feeds.conflated.settings import settings_of
-from pregao.feeds.fix_sessions import parties_of, side_of
+from pregao.feeds.conflated.requests import ConflatedRequests
+from pregao.feeds.conflated.settings import ClientSettings, settings_of
+from pregao.feeds.fix.client import FixClient
+from pregao.feeds.fix.decoding import FixDecoding
+from pregao.feeds.fix.journal import FixJournal, heads_of
+from pregao.feeds.fix.parties import parties_of, side_of
 from pregao.feeds.port import Array, RecoveryPolicy, SessionParties
 from pregao.kernels import Kernel
 
@@ -24,7 +26,7 @@ _NOTED: Final = np.array([ord("y"), ord("B"), ord("f")], np.int64)
 _CLIENTS: Final = frozenset({b"V", b"x", b"UTHQ", b"UTOTQ"})
 
 
-class ConflatedUmdf(ConflatedDecoding):
+class ConflatedUmdf(FixDecoding):
     """`dictionary` is loaded when it is first needed; None: the packaged one."""
 
     name = "conflated"
@@ -39,14 +41,15 @@ class ConflatedUmdf(ConflatedDecoding):
     )
 
     def __init__(self, dictionary: Dictionary | None = None) -> None:
+        super().__init__(BUILTIN_DICTIONARY)
         self._dictionary = dictionary
 
     @property
     def dictionary(self) -> Dictionary:
         return self._dictionary or load_builtin_dictionary()
 
-    def journal(self) -> ConflatedJournal:
-        return ConflatedJournal(self._dictionary)
+    def journal(self) -> FixJournal:
+        return FixJournal(self._dictionary)
 
     def reader(self, channel: int) -> KernelReader:
         return KernelReader(channel, self.dictionary)
@@ -64,11 +67,17 @@ class ConflatedUmdf(ConflatedDecoding):
         heads = heads_of(buffer, offsets, lengths.astype(np.int64))
         return np.flatnonzero(np.isin(heads.kinds, _NOTED))
 
-    def client(self, settings: Mapping[str, Any], file: str, symbols: Collection[str]) -> ConflatedClient:
-        return ConflatedClient(settings_of(settings, file), self.dictionary, symbols)
+    def client(self, settings: Mapping[str, Any], file: str, symbols: Collection[str]) -> FixClient:
+        return make_client(settings_of(settings, file), self.dictionary, symbols)
 
     def live_kernels(self) -> tuple[Kernel, ...]:
         return read_messages, fill_rows, read_heads
+
+
+def make_client(settings: ClientSettings, dictionary: Dictionary, symbols: Collection[str] = ()) -> FixClient:
+    """`symbols`: market data of these only; none: of all that the settings' filters choose."""
+    requests = ConflatedRequests(settings, frozenset(symbols))
+    return FixClient("conflated", settings, dictionary, requests)
 
 
 CONFLATED: Final = ConflatedUmdf()

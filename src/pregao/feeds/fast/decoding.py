@@ -28,6 +28,7 @@ from pregao.feeds.decoding import BlockShape, Buffer, FieldShape, ValueForm, Wir
 from pregao.feeds.fast.chunks import HEADER, Chunk, ChunkAssembler, split_datagram
 from pregao.feeds.fast.identity import NO_CHANNEL, mark_of_template, template_id
 from pregao.feeds.fast.times import timestamp_ns
+from pregao.feeds.tagged import TaggedMessage
 from pregao.model.errors import DecodeError, Fault
 
 MAX_FLOWS: Final = 4_096  # with chunks of their own; those of more are one
@@ -211,6 +212,17 @@ class FastDecoder:
         return "".join(_fix(message.decoded.template.instructions, message.decoded.fields))
 
 
+class FastTagger:
+    """Templates have FIX's names and kinds already."""
+
+    def __init__(self, decoder: FastDecoder) -> None:
+        self._decoder = decoder
+
+    def tagged(self, message: WireMessage, flow: Hashable) -> list[TaggedMessage]:
+        kind = chr(self._decoder.mark_of(message.template_id))
+        return [TaggedMessage(kind, message.fields or {}, self._decoder.fix(message))]
+
+
 class FastDecoding:
     """A `DecodingSystem`. Schemas are FAST template files."""
 
@@ -219,6 +231,9 @@ class FastDecoding:
 
     def decoder(self, schema: Templates | None = None) -> FastDecoder:
         return FastDecoder(schema)
+
+    def tagger(self) -> FastTagger:
+        return FastTagger(self.decoder())
 
     def frame_size(self, data: Buffer) -> int | None:
         """Messages with their technical headers (5.2.4), one behind the other."""

@@ -10,13 +10,13 @@ A book waits for memory more than it computes, so rows are gone through in piece
 from pregao.books import layout as t
 from pregao.books.kernels.rows import (
     apply_row,
+    book_of,
+    clear_books,
     fetch_book,
     find_instrument,
     header_of,
     quotes_fit,
-    touch,
 )
-from pregao.books.kernels.updates import clear_book
 from pregao.kernels import hooked, inlined, load_i64, load_u8, load_u32, prefetch, store_8, store_64
 from pregao.model import rows as r
 from pregao.model.rows import Kind
@@ -87,7 +87,7 @@ def _take_row(context, books, number, row, kind):
     """(code, decision) of one row of an instrument. When it needs memory it is not applied, and what was
     decided is kept: one cannot decide twice."""
     sync, pool = sync_of(context, number), load_i64(context, POOL)
-    header, at = header_of(books, number), load_i64(row, r.AT)
+    at = load_i64(row, r.AT)
     outcome = load_i64(context, DECIDED)
     store_64(context, DECIDED, NOT_DECIDED)
     if outcome == NOT_DECIDED:
@@ -96,8 +96,7 @@ def _take_row(context, books, number, row, kind):
     if outcome & FORGET:  # something is held, so there is a pool
         forget_held(pool, sync)
     if outcome & EMPTIED and kind != EMPTY_BOOK:
-        clear_book(books, header)
-        touch(books, header, number)
+        clear_books(books, number)
     code, is_book = t.DONE, kind <= r.LAST_BOOK_KIND
     if outcome & APPLY and (is_book or load_i64(context, WITH_STATISTICS) != 0):
         code = apply_row(books, number, row)
@@ -105,7 +104,9 @@ def _take_row(context, books, number, row, kind):
             store_64(context, DECIDED, outcome)
             return code, outcome
         if is_book:
-            outcome |= _suspect(sync, header, at)
+            book = book_of(books, number, row)
+            if book >= 0:
+                outcome |= _suspect(sync, header_of(books, book), at)
     if outcome & HOLD and pool != 0 and not push(pool, sync, row):
         code = OVERFLOW
     if outcome & NOTED:

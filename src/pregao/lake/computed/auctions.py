@@ -120,7 +120,7 @@ _STANDS: Final = "action IS DISTINCT FROM 'DELETE'"
 
 AUCTIONS: Final = f"""
 WITH facts AS (
-    SELECT 'PATH' AS what, security_id, symbol, ts_event, {_PLACES}, price::DECIMAL(18,4) AS price, size,
+    SELECT 'PATH' AS what, security_id, symbol, ts_event, {_PLACES}, as_price(price) AS price, size,
         NULL AS side
     FROM statistics WHERE kind = 'THEORETICAL' AND price IS NOT NULL AND {_STANDS}
     UNION ALL
@@ -142,8 +142,8 @@ WITH facts AS (
             AND executions.ts_event = facts.ts_event)
 ), summary AS (
     SELECT security_id, symbol, span,
-        coalesce(list(struct_pack(ts := ts_event, price := price, size := size) ORDER BY {IN_ORDER})
-            FILTER (what = 'PATH'), []) AS path,
+        coalesce(list(struct_pack(ts := ts_event, price := told_price(price), size := told_size(size))
+            ORDER BY {IN_ORDER}) FILTER (what = 'PATH'), []) AS path,
         last(struct_pack(side := side, size := size) ORDER BY {IN_ORDER}) FILTER (what = 'LEFT') AS left_over,
         coalesce(list(struct_pack(ts := ts_event, price := price, size := size) ORDER BY {IN_ORDER})
             FILTER (what = 'TRADE'), []) AS fills,
@@ -151,9 +151,10 @@ WITH facts AS (
         list_filter(fills, lambda fill: fill.ts = fills[1].ts) AS uncross
     FROM happened GROUP BY security_id, symbol, span
 )
-SELECT spans.*, path, uncross[1].price AS uncross_price,
-    list_sum(list_transform(uncross, lambda fill: fill.size))::BIGINT AS uncross_size,
-    coalesce(len(uncross), 0) AS trades, left_over.side AS imbalance_side, left_over.size AS imbalance_size
+SELECT spans.*, path, told_price(uncross[1].price) AS uncross_price,
+    told_size(list_sum(list_transform(uncross, lambda fill: fill.size))::BIGINT) AS uncross_size,
+    coalesce(len(uncross), 0) AS trades, left_over.side AS imbalance_side,
+    told_size(left_over.size) AS imbalance_size
 FROM spans LEFT JOIN summary ON spans.security_id = summary.security_id
     AND spans.symbol IS NOT DISTINCT FROM summary.symbol AND spans.span = summary.span
 """

@@ -12,15 +12,14 @@ which B3's figures of the day cannot know (13.4).
 
 from typing import Final
 
-from pregao.lake.computed.engine import IN_ORDER, LINEAGE, LINEAGE_STRUCT, columns, is_one_of, place
-from pregao.lake.computed.trades import LAST_PRICES, VOLUMES
+from pregao.lake.computed.engine import IN_ORDER, LINEAGE, LINEAGE_STRUCT, columns, exactly, is_one_of, place
+from pregao.lake.computed.trades import LAST_PRICES, volumes, vwap
 from pregao.lake.tables.analytics import Quality
 from pregao.lake.tables.ledger import MESSAGE, PLACE
 
 _COMPARED: Final = ("open", "high", "low", "last", "vwap", "volume", "trades")
 _CANNOT_OPEN: Final = ("MIDPOINT", "BLOCK_BOOK", "RFQ", "SWEEP")
 _DOUBTS: Final = int(Quality.INCOMPLETE | Quality.AFTER_GAP | Quality.BOOK_UNKNOWN)
-_FINE_UNIT: Final = 10_000  # of eight places: B3's VWAP has four and no rule of rounding (13.8)
 _B3: Final = (*(f"b3_{name}" for name in _COMPARED), "b3_close", "b3_settlement", "b3_open_interest")
 _SAME: Final = "{0}.security_id = {1}.security_id AND {0}.symbol IS NOT DISTINCT FROM {1}.symbol"
 _COUNTED: Final = "(b3_volume IS NOT NULL OR ours.trades IS NOT NULL)"
@@ -51,31 +50,32 @@ def _theirs(name: str) -> str:
 def _differs(name: str) -> str:
     """Null where there is nothing to compare."""
     if name == "vwap":
-        return f"abs(vwap - their_vwap) >= {_FINE_UNIT}"
+        return "abs(vwap - their_vwap) >= vwap_unit()"
     return f"{_ours(name)} <> their_{name}"
 
 
 def _text(name: str) -> str:
     """Mantissas as the decimals that the tables show."""
-    return f"fine_text({name})" if name.endswith("vwap") else f"{name}::VARCHAR"
+    if name.endswith("vwap"):
+        return f"fine_text({name})"
+    return f"size_text({name})" if "volume" in name else f"{name}::VARCHAR"
 
 
 _ALL: Final = ", ".join(_differs(name) for name in _COMPARED)
-FINE_TEXT: Final = """
-CREATE MACRO fine_text(mantissa) AS
-    CASE WHEN mantissa < 0 THEN '-' ELSE '' END || (abs(mantissa) // 100000000)::VARCHAR || '.'
-    || lpad((abs(mantissa) % 100000000)::VARCHAR, 8, '0')
-"""
-DAYS: Final = f"""
+
+
+def days(*, exact: bool) -> str:
+    """`exact`: of units with exact values (`engine`)."""
+    return f"""
 CREATE TEMP TABLE days AS
 WITH traded AS (
     SELECT security_id, symbol,
         arg_min(price, rank)
             FILTER (sets_price AND coalesce(sub_type NOT IN {is_one_of(_CANNOT_OPEN)}, true)) AS open,
-        {LAST_PRICES}, {VOLUMES}
+        {LAST_PRICES}, {volumes(exact=exact)}
     FROM clean GROUP BY security_id, symbol
 ), ours AS (
-    SELECT traded.*, average(traded.amount, volume) AS vwap, {columns(LINEAGE, "clean")}
+    SELECT traded.*, {vwap("traded", exact=exact)} AS vwap, {columns(LINEAGE, "clean")}
     FROM traded JOIN clean USING (security_id, rank)
 ), messages AS (
     SELECT told.security_id, told.symbol, trade_id, action <> 'TRADE' AS is_bust, size,
@@ -90,7 +90,7 @@ WITH traded AS (
         arg_max(struct_pack(size := standing), number).size AS after
     FROM messages GROUP BY security_id, symbol, trade_id
 ), since AS (
-    SELECT security_id, symbol, sum(coalesce(after, 0) - coalesce(before, 0))::BIGINT AS volume,
+    SELECT security_id, symbol, as_volume(sum(coalesce(after, 0) - coalesce(before, 0))) AS volume,
         count(after) - count(before) AS trades
     FROM changes GROUP BY security_id, symbol
 ), both_sides AS (
@@ -114,12 +114,20 @@ SELECT *, doubts | CASE WHEN is_partial THEN {int(Quality.INCOMPLETE)} ELSE 0 EN
     THEN NOT list_contains([{_ALL}], true) END AS agrees
 FROM both_sides
 """  # noqa: E501
+
+
+DAYS, EXACT_DAYS = days(exact=False), days(exact=True)
 STALE: Final = """
 CREATE TEMP TABLE stale AS
 SELECT DISTINCT security_id FROM quality
 WHERE finding IN ('STALE_SPAN', 'HEAL') AND security_id IS NOT NULL
 """
 DAILY: Final = "SELECT * FROM days"
+_EXACT_PRICES: Final = ("open", "high", "low", "last")
+EXACT_DAILY: Final = exactly(
+    DAILY, (*_EXACT_PRICES, *(f"b3_{name}" for name in _EXACT_PRICES), "b3_settlement"),
+    ("volume", "b3_volume", "b3_open_interest"),
+)  # fmt: skip
 _EACH: Final = " UNION ALL BY NAME ".join(
     f"SELECT *, '{name}' AS figure, {_text(f'their_{name}')} AS expected, {_text(_ours(name))} AS found"
     f" FROM days WHERE {_differs(name)}"
@@ -256,15 +264,15 @@ WITH spoken AS (
     ) AS extreme GROUP BY extreme.security_id, extreme.symbol
 )
 SELECT last_words.security_id, last_words.symbol,
-    ({_price("opening")})::DECIMAL(18,4) AS b3_open,
-    greatest(high_regular, high_non_regular)::DECIMAL(18,4) AS b3_high,
-    least(low_regular, low_non_regular)::DECIMAL(18,4) AS b3_low,
-    coalesce(previous.price + net_change, last_trade.price)::DECIMAL(18,4) AS b3_last,
+    as_price({_price("opening")}) AS b3_open,
+    as_price(greatest(high_regular, high_non_regular)) AS b3_high,
+    as_price(least(low_regular, low_non_regular)) AS b3_low,
+    as_price(coalesce(previous.price + net_change, last_trade.price)) AS b3_last,
     {_VWAP} AS b3_vwap,
     {_sum("VOLUME")} AS b3_volume,
     {_sum("TRADES")} AS b3_trades,
     closing.price AS b3_close,
-    settlement.price::DECIMAL(18,4) AS b3_settlement,
+    as_price(settlement.price) AS b3_settlement,
     interest.size AS b3_open_interest,
     {columns(LINEAGE, "lineage")}, quality,
     coalesce(first_volume.quality & {_BEGUN} <> 0, false) AS is_begun, first_volume.place AS base,

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from pregao.lake.tables.ledger import CARRIED, PLACE
 from pregao.lake.tables.table import Table
+from pregao.lake.tables.table import exact as exact_name
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -35,6 +36,13 @@ _MACROS: Final = (
        + (2 * rest_of_them(rest_of_them(rest, volume), volume) >= volume)::BIGINT""",
     """CREATE MACRO short_average(amount, volume) AS
        (amount // volume) * 10000 + (ten_places(amount % volume, volume) + 500000) // 1000000""",
+    "CREATE MACRO fine_mantissa(price) AS (price::DECIMAL(28,8) * 100000000::DECIMAL(9,0))::BIGINT",
+    """CREATE MACRO fine_text(mantissa) AS
+       CASE WHEN mantissa < 0 THEN '-' ELSE '' END || (abs(mantissa) // 100000000)::VARCHAR || '.'
+       || lpad((abs(mantissa) % 100000000)::VARCHAR, 8, '0')""",
+)
+# Prices have four places, sizes are whole numbers, amounts have four places.
+_USUAL: Final = (
     f"""CREATE MACRO average(amount, volume) AS CASE
        WHEN volume > 0 AND volume < {_SHORT_VOLUME} AND abs(amount) < {_SHORT_AMOUNT}
            AND abs(amount) < volume::HUGEINT * 1000000000000
@@ -45,12 +53,37 @@ _MACROS: Final = (
        )) END""",
     """CREATE MACRO price_mantissa(price) AS
        (price::DECIMAL(18,4)::DECIMAL(24,4) * 10000::DECIMAL(5,0))::BIGINT""",
-    "CREATE MACRO fine_mantissa(price) AS (price::DECIMAL(28,8) * 100000000::DECIMAL(9,0))::BIGINT",
+    "CREATE MACRO as_price(price) AS price::DECIMAL(18,4)",
+    "CREATE MACRO as_volume(size) AS size::BIGINT",
+    "CREATE MACRO size_text(size) AS size::VARCHAR",
+    "CREATE MACRO told_price(price) AS price",
+    "CREATE MACRO told_size(size) AS size",
+    "CREATE MACRO amount_places() AS 4",
+    "CREATE MACRO beside_book(sub_type) AS false",
+    "CREATE MACRO vwap_unit() AS 10000",  # B3's VWAP has four places, and no rule of rounding (13.8)
+)
+# Of a unit with exact values: prices have eight places, sizes are mantissas of eight places, amounts have
+# sixteen. `told_` is what columns of four places and of whole numbers hold of them.
+_EXACT: Final = (
+    """CREATE MACRO average(amount, volume) AS
+       fine_or_null(divided(amount::HUGEINT, nullif(volume, 0)::HUGEINT))""",
+    "CREATE MACRO price_mantissa(price) AS fine_mantissa(price)",
+    "CREATE MACRO as_price(price) AS price::DECIMAL(18,8)",
+    "CREATE MACRO as_volume(size) AS fine_or_null(size)",
+    "CREATE MACRO size_text(size) AS fine_text(size)",
+    """CREATE MACRO told_price(price) AS
+       CASE WHEN price::DECIMAL(18,4) = price THEN price::DECIMAL(18,4) END""",
+    "CREATE MACRO told_size(size) AS CASE WHEN size % 100000000 = 0 THEN (size // 100000000)::BIGINT END",
+    "CREATE MACRO amount_places() AS 16",
+    # Of fixed income: in volume and money, in no price and no average.
+    "CREATE MACRO beside_book(sub_type) AS coalesce(sub_type IN ('RFQ', 'VOICE'), false)",
+    "CREATE MACRO vwap_unit() AS 2",  # one of the last place, whichever way it was rounded
 )
 
 
 @contextmanager
-def engine() -> Iterator["DuckDBPyConnection"]:
+def engine(*, exact: bool = False) -> Iterator["DuckDBPyConnection"]:
+    """`exact`: of a unit with exact values."""
     import duckdb
 
     with tempfile.TemporaryDirectory(prefix="pregao-computed-") as scratch:
@@ -61,7 +94,7 @@ def engine() -> Iterator["DuckDBPyConnection"]:
         }  # fmt: skip
         connection = duckdb.connect(config=settings)
         try:
-            for macro in _MACROS:
+            for macro in (*_MACROS, *(_EXACT if exact else _USUAL)):
                 connection.execute(macro)
             yield connection
         finally:
@@ -91,6 +124,14 @@ def is_one_of(words: tuple[str, ...]) -> str:
     return f"({', '.join(repr(word) for word in words)})"
 
 
+def exactly(query: str, prices: tuple[str, ...], sizes: tuple[str, ...]) -> str:
+    """What a query gives for a unit with exact values, and beside it what other columns hold of that."""
+    held = [f"told_price({name}) AS {name}" for name in prices]
+    held += [f"told_size({name}) AS {name}" for name in sizes]
+    named = ", ".join(f"{name} AS {exact_name(name)}" for name in (*prices, *sizes))
+    return f"SELECT * REPLACE ({', '.join(held)}), {named} FROM ({query})"
+
+
 # What a query gave, as rows of a table of the lake.
 
 
@@ -100,11 +141,14 @@ _TIME_OF: Final = {"bars": "ts_start"}
 
 
 def conform(rows: Any, table: Table, build_id: str) -> Any:
-    """Exactly the columns of its files, in their order and of their types; null for what the query lacks. A
-    whole number where the table has a decimal is its mantissa."""
+    """Exactly the columns of its files, in their order and of their types; null for what the query lacks, or
+    nothing where it is seldom filled. A whole number where the table has a decimal is its mantissa."""
     given = set(rows.column_names)
-    arrays = []
+    arrays, names = [], []
     for column in table.stored:
+        if column.seldom and column.name not in given:
+            continue
+        names.append(column.name)
         type_ = column.type.arrow
         if column.name == "time":
             moments = rows[_TIME_OF.get(table.name, "ts_event")]
@@ -118,7 +162,7 @@ def conform(rows: Any, table: Table, build_id: str) -> Any:
         else:
             values = pa.nulls(rows.num_rows, type_)
         arrays.append(values)
-    return pa.table(arrays, schema=table.stored_schema)
+    return pa.table(arrays, schema=pa.schema([table.stored_schema.field(name) for name in names]))
 
 
 def _typed(values: Any, type_: Any) -> Any:

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from pregao.lake.computed.engine import IN_ORDER, LINEAGE, columns
+from pregao.lake.computed.engine import IN_ORDER, LINEAGE, columns, exactly
 from pregao.lake.tables.ledger import PLACE
-from pregao.model.market import OLD_LEG, TradeCondition
+from pregao.model.market import OLD_LEG, PriceKind, TradeCondition
 
 _FIGURES: Final = (
     "price", "size", "session", "condition", "conditions", "sub_type", "buyer", "seller", "implied",
@@ -38,7 +38,11 @@ TOLD: Final = """
 CREATE TEMP TABLE told AS
 SELECT *, coalesce(of_date, trade_date) AS day FROM trades WHERE coalesce(of_date, trade_date) = $day
 """
-CLEAN: Final = f"""
+
+
+def clean(figures: tuple[str, ...]) -> str:
+    """Trades of the day as they stand; `figures` are told again by an amendment."""
+    return f"""
 CREATE TEMP TABLE clean AS
 WITH again AS (
     SELECT security_id, trade_id FROM told GROUP BY ALL
@@ -59,11 +63,11 @@ WITH again AS (
         arg_max(ts_send, number) FILTER (is_amended) AS ts_amended
     FROM sent GROUP BY ALL
 ), rows_of_day AS (
-    SELECT {columns(_FIRST, "told")}, {columns(_FIGURES, "told")}, 0 AS amendments,
+    SELECT {columns(_FIRST, "told")}, {columns(figures, "told")}, 0 AS amendments,
         NULL::BIGINT AS ts_amended, told.quality
     FROM told ANTI JOIN again USING (security_id, trade_id)
     UNION ALL BY NAME
-    SELECT {columns(_FIRST, "first")}, {columns(_FIGURES, "last")}, amendments, ts_amended,
+    SELECT {columns(_FIRST, "first")}, {columns(figures, "last")}, amendments, ts_amended,
         first.doubts AS quality
     FROM sent AS first
     JOIN sent AS last ON first.security_id = last.security_id AND first.trade_id = last.trade_id
@@ -71,11 +75,14 @@ WITH again AS (
     WHERE first.is_first AND last.is_last
 )
 SELECT *, $day AS of_date,
-    price IS NOT NULL AND sub_type IS DISTINCT FROM 'LEG'
+    price IS NOT NULL AND sub_type IS DISTINCT FROM 'LEG' AND NOT beside_book(sub_type)
         AND coalesce(condition, 0) & {OLD_LEG | _OUT_OF_SEQUENCE} = 0 AS sets_price,
     size IS NOT NULL AS in_volume, {with_rank()}
 FROM rows_of_day
 """
+
+
+CLEAN: Final = clean(_FIGURES)
 TRADES_CLEAN: Final = "SELECT * EXCLUDE (amount, rank) FROM clean"
 
 
@@ -91,17 +98,32 @@ LAST_PRICES: Final = """
     min(price) FILTER (sets_price) AS low,
     arg_max(price, rank) FILTER (sets_price) AS last"""
 VOLUMES: Final = """
-    (sum(size) FILTER (in_volume))::BIGINT AS volume,
+    as_volume(sum(size) FILTER (in_volume)) AS volume,
     sum(amount) FILTER (in_volume) AS amount,
     count(*) FILTER (in_volume) AS trades,
     count(*) FILTER (in_volume AND auction) AS auction_trades,
     max(rank) AS rank,
     bit_or(quality) AS quality"""
+_VWAP: Final = "average({of}.amount, volume)"
+# Where some trades are beside the book.
+_BOOK_VOLUMES: Final = f"""{VOLUMES},
+    sum(size) FILTER (in_volume AND NOT beside_book(sub_type)) AS book_volume,
+    sum(amount) FILTER (in_volume AND NOT beside_book(sub_type)) AS book_amount"""
+_BOOK_VWAP: Final = "average({of}.book_amount, book_volume)"
 
 
-def bars_query(day_ns: str, *unit: str) -> str:
+def volumes(*, exact: bool) -> str:
+    return _BOOK_VOLUMES if exact else VOLUMES
+
+
+def vwap(of: str, *, exact: bool) -> str:
+    """Of the table with `volumes` that is called so."""
+    return (_BOOK_VWAP if exact else _VWAP).format(of=of)
+
+
+def bars_query(day_ns: str, *unit: str, exact: bool = False) -> str:
     """Of the table `clean`. `day_ns` is where the bar of a day starts; `unit` are columns that tell units
-    apart, where `clean` has several."""
+    apart, where `clean` has several. `exact`: of units with exact values (`engine`)."""
     keys = ", ".join((*unit, "security_id"))
     return f"""
 WITH lengths AS (
@@ -109,16 +131,33 @@ WITH lengths AS (
 ), grouped AS (
     SELECT {keys}, symbol, "interval",
         CASE WHEN "interval" = {DAY_NS} THEN {day_ns} ELSE ts_event - ts_event % "interval" END AS ts_start,
-        arg_min(price, rank) FILTER (sets_price) AS open, {LAST_PRICES}, {VOLUMES}
+        arg_min(price, rank) FILTER (sets_price) AS open, {LAST_PRICES}, {volumes(exact=exact)}
     FROM clean, lengths GROUP BY {keys}, symbol, "interval", ts_start
 )
-SELECT grouped.*, last AS close, average(grouped.amount, volume) AS vwap, {columns(LINEAGE, "clean")},
+SELECT grouped.*, last AS close, {vwap("grouped", exact=exact)} AS vwap, {columns(LINEAGE, "clean")},
     clean.phase, clean.state
 FROM grouped JOIN clean USING ({keys}, rank)
 """
 
 
 BARS: Final = bars_query("$day_ns")
+
+
+# The same of units with exact values (`engine`).
+
+
+_BAR_PRICES: Final = ("open", "high", "low", "close")
+
+
+def exact_bars(day_ns: str, *unit: str) -> str:
+    query = bars_query(day_ns, *unit, exact=True)
+    whole = f"SELECT * REPLACE (divided(amount, 1000000000000::HUGEINT) AS amount) FROM ({query})"
+    return exactly(whole, _BAR_PRICES, ("volume",))
+
+
+EXACT_CLEAN: Final = clean((*_FIGURES, "price_kind"))
+EXACT_TRADES_CLEAN: Final = exactly(TRADES_CLEAN, ("price",), ("size",))
+EXACT_BARS: Final = exact_bars("$day_ns")
 
 
 # What was traded in money: price × size × contract multiplier ÷ price divisor, where the definition that was
@@ -131,27 +170,31 @@ BARS: Final = bars_query("$day_ns")
 _BEFORE, _AFTER = -(1 << 63), (1 << 63) - 1
 _EXACT: Final = Context(prec=80, rounding=ROUND_HALF_UP)
 _SIX, _FOUR = Decimal("0.000001"), Decimal("0.0001")
+_EXACT_PLACES, _FINE_PLACES = 16, 8  # of amounts and sizes of units with exact values
+_MONEY_KINDS: Final = (None, PriceKind.PER_UNIT.name, PriceKind.FIXED_AMOUNT.name)
 _GREATEST: Final = Decimal(10) ** 34
 
 # What is known of an instrument at each moment. The first definition also counts before it was told: a
 # capture may begin, or a definition come round, after the first trade.
 ALIKE: Final = f"""
 WITH definitions AS (
-    SELECT security_id, security_group, currency, multiplier, nullif(price_divisor, 0) AS divisor,
+    SELECT security_id, security_group, currency, multiplier, nullif(price_divisor, 0) AS divisor, price_kind,
         CASE WHEN row_number() OVER versions = 1 THEN {_BEFORE} ELSE valid_from END AS known_from,
         coalesce(lead(valid_from) OVER versions, {_AFTER}) AS known_to
     FROM instruments WHERE action IS DISTINCT FROM 'DELETE'
     WINDOW versions AS (PARTITION BY security_id ORDER BY valid_from)
 ), grouped AS (
     SELECT clean.security_id, clean.symbol, security_group, currency, multiplier, divisor,
-        sum(amount) AS amount, sum(size)::BIGINT AS volume, count(*) AS trades,
+        definitions.price_kind, sum(amount) AS amount, sum(size) AS volume, count(*) AS trades,
         max(rank) AS rank, bit_or(quality) AS quality
     FROM clean LEFT JOIN definitions ON clean.security_id = definitions.security_id
         AND ts_event >= known_from AND ts_event < known_to
     WHERE in_volume
-    GROUP BY clean.security_id, clean.symbol, security_group, currency, multiplier, divisor
+    GROUP BY clean.security_id, clean.symbol, security_group, currency, multiplier, divisor,
+        definitions.price_kind
 )
-SELECT security_id, grouped.symbol, security_group, currency, multiplier, divisor, grouped.amount,
+SELECT security_id, grouped.symbol, security_group, currency, multiplier, divisor, grouped.price_kind,
+    amount_places() AS places, grouped.amount,
     volume, trades, grouped.quality,
     {columns(LINEAGE, "clean")}
 FROM grouped JOIN clean USING (security_id, rank)
@@ -161,7 +204,7 @@ FROM grouped JOIN clean USING (security_id, rank)
 @dataclass(slots=True)
 class _Group:
     amount: Decimal | None = None
-    volume: int = 0
+    volume: Decimal = Decimal(0)
     trades: int = 0
     quality: int = 0
     place: tuple[int, ...] = ()
@@ -176,7 +219,9 @@ def market_totals(alike: Iterable[dict[str, Any]]) -> Any:
         money = _money(row)
         if money is not None:
             group.amount = money if group.amount is None else group.amount + money
-        group.volume += row["volume"]
+        group.volume += Decimal(row["volume"]).scaleb(
+            -_FINE_PLACES if row["places"] == _EXACT_PLACES else 0, _EXACT
+        )
         group.trades += row["trades"]
         group.quality |= row["quality"]
         place = tuple(-1 if row[name] is None else row[name] for name in PLACE)
@@ -184,8 +229,8 @@ def market_totals(alike: Iterable[dict[str, Any]]) -> Any:
             group.place, group.lineage = place, {name: row[name] for name in LINEAGE}
     return pa.Table.from_pylist([
         {
-            "security_group": name, "amount": group.amount, "volume": group.volume, "trades": group.trades,
-            "quality": group.quality, **group.lineage,
+            "security_group": name, "amount": group.amount, "volume": _whole(group.volume),
+            "trades": group.trades, "quality": group.quality, **group.lineage,
         }
         for name, group in groups.items()
     ], schema=_SCHEMA)  # fmt: skip
@@ -206,11 +251,18 @@ def money_of_days(alike: Iterable[dict[str, Any]]) -> Any:
     return pa.Table.from_pylist(rows, schema=_MONEY)
 
 
+def _whole(volume: Decimal) -> int | None:
+    """Null where there are fractions."""
+    return int(volume) if volume == int(volume) else None
+
+
 def _money(row: dict[str, Any]) -> Decimal | None:
-    """Rounded where Spark's types round, so that both say the same."""
-    if row["amount"] is None:
+    """Rounded where Spark's types round, so that both say the same. A rate, or a percentage, times a size is
+    no money."""
+    is_exact = row["places"] == _EXACT_PLACES
+    if row["amount"] is None or (is_exact and row["price_kind"] not in _MONEY_KINDS):
         return None
-    amount = Decimal(row["amount"]).scaleb(-4, _EXACT)
+    amount = Decimal(row["amount"]).scaleb(-row["places"], _EXACT)
     product = _EXACT.multiply(amount, row["multiplier"] or Decimal(1)).quantize(_SIX, context=_EXACT)
     money = _EXACT.divide(product, row["divisor"] or Decimal(1)).quantize(_SIX, context=_EXACT)
     rounded = money.quantize(_FOUR, context=_EXACT)

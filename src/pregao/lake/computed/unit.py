@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from itertools import pairwise
+from math import ceil
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -12,7 +13,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from pregao.lake.computed.auctions import AUCTIONS, SPANS
-from pregao.lake.computed.daily import DAILY, DAYS, DIFFERENCES, FIGURES, FINE_TEXT, STALE
+from pregao.lake.computed.daily import DAILY, DAYS, DIFFERENCES, EXACT_DAILY, EXACT_DAYS, FIGURES, STALE
 from pregao.lake.computed.engine import conform, engine
 from pregao.lake.computed.latency import PacketFiles, count_packets, latencies, packet_groups, skew_findings
 from pregao.lake.computed.trades import (
@@ -20,6 +21,9 @@ from pregao.lake.computed.trades import (
     BARS,
     CLEAN,
     DAY_NS,
+    EXACT_BARS,
+    EXACT_CLEAN,
+    EXACT_TRADES_CLEAN,
     TOLD,
     TRADES_CLEAN,
     market_totals,
@@ -41,11 +45,24 @@ if TYPE_CHECKING:
 
 LABEL: Final = "analytics"  # of their files: findings of slices share the table `quality` with ours
 INPUTS: Final = ("trades", "statistics", "states", "imbalances", "executions", "instruments", "quality")
-_TRADES: Final = (FINE_TEXT, TOLD, CLEAN)
+_TRADES: Final = (TOLD, CLEAN)
 _STEPS: Final = (STALE, FIGURES, DAYS, SPANS)
+_EXACT_STEPS: Final = (STALE, FIGURES, EXACT_DAYS, SPANS)
 _TABLES: Final = {
     "trades_clean": TRADES_CLEAN, "bars": BARS, "daily": DAILY, "auctions": AUCTIONS, "quality": DIFFERENCES
 }  # fmt: skip
+# Of units with exact values: what is read and made instead.
+_EXACT_TRADES: Final = (TOLD, EXACT_CLEAN)
+_EXACT_TABLES: Final = _TABLES | {
+    "trades_clean": EXACT_TRADES_CLEAN, "bars": EXACT_BARS, "daily": EXACT_DAILY
+}  # fmt: skip
+_EXACT_VALUES: Final = {
+    "trades": "exact_price AS price, fine_mantissa(exact_size) AS size",
+    "statistics": "exact_price AS price,"
+    " CASE WHEN kind = 'TRADES' THEN size ELSE fine_mantissa(exact_size) END AS size",
+    "imbalances": "size * 100000000 AS size",
+}
+_EXACT_COLUMN: Final = "exact_price"
 _EPOCH: Final = date(1970, 1, 1)
 
 
@@ -68,24 +85,40 @@ class PartDone:
 
 
 def compute(part: UnitPart, location: Location, build_id: str) -> PartDone:
-    with naming_damage(location, part.files), engine() as connection:
-        _open(connection, part, location)
-        for step in _TRADES:
+    exact = _is_exact(part, location)
+    with naming_damage(location, part.files), engine(exact=exact) as connection:
+        _open(connection, part, location, exact=exact)
+        for step in _EXACT_TRADES if exact else _TRADES:
             connection.execute(step, {"day": part.key.trade_date} if "$day" in step else None)
         alike = connection.sql(ALIKE).to_arrow_table().to_pylist()
         connection.register("money", money_of_days(alike))
-        for step in _STEPS:
+        for step in _EXACT_STEPS if exact else _STEPS:
             connection.execute(step)
         files = []
-        for name, query in _TABLES.items():
+        for name, query in (_EXACT_TABLES if exact else _TABLES).items():
             files += _write(connection, part, location, name, query, build_id)
         return PartDone(files, alike)
 
 
-def _open(connection: "DuckDBPyConnection", part: UnitPart, location: Location) -> None:
+def _is_exact(part: UnitPart, location: Location) -> bool:
+    """By the columns of its files: those of other units have none for exact values."""
+    with naming_damage(location, part.files):
+        for name in _EXACT_VALUES:
+            for fragment in dataset(location, find_table(name), part.files.get(name, [])[:1]).get_fragments():
+                if _EXACT_COLUMN in fragment.physical_schema.names:
+                    return True
+    return False
+
+
+def _open(connection: "DuckDBPyConnection", part: UnitPart, location: Location, *, exact: bool) -> None:
     for name in INPUTS:
-        source = dataset(location, find_table(name), part.files.get(name, []))
-        connection.register(name, _between(source, part))
+        source = dataset(location, find_table(name), part.files.get(name, []), with_seldom=exact)
+        values = _EXACT_VALUES.get(name) if exact else None
+        if values is None:
+            connection.register(name, _between(source, part))
+            continue
+        connection.register(f"stored_{name}", _between(source, part))
+        connection.execute(f"CREATE TEMP VIEW {name} AS SELECT * REPLACE ({values}) FROM stored_{name}")
 
 
 def _between(source: Any, part: UnitPart) -> Any:
@@ -135,8 +168,9 @@ def parts_of(
 # Computed tables of units whose rows have changed: tasks like any, run by whoever runs slices.
 
 
-# A task holds the trades of its part in memory, about 400 bytes each.
-PART_TRADES: Final = 250_000
+# A task holds the trades of its part in memory, about 400 bytes each. Every part reads all files of its unit,
+# so few and equal ones are best.
+PART_TRADES: Final = 500_000
 Files = dict[str, list[LiveFile]]
 Counted = dict[UnitKey, list[Any]]  # record batches that `Minutes` merges
 
@@ -217,5 +251,6 @@ def _bounds(location: Location, trades: Sequence[LiveFile], most: int) -> list[i
         return []
     ids = read(location, TRADES, trades, (), ["security_id"]).column(0).to_numpy()
     instruments, counts = np.unique(ids, return_counts=True)
-    shares = (np.cumsum(counts) - counts) // most
+    parts = ceil(total / most)
+    shares = (np.cumsum(counts) - counts) // ceil(total / parts)
     return [int(each) for each in instruments[1:][shares[1:] != shares[:-1]]]

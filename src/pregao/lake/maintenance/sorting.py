@@ -182,10 +182,12 @@ def write_sorted(file: SortedFile, location: Location) -> DataFile:
     """One file, a part in memory at a time."""
     group = file.group
     table, partition = group.table, group.files[0].data_file().partition
-    writer = FileWriter(location, table, partition, label=group.label, schema=table.stored_schema)
+    columns = _columns(location, group)
+    schema = pa.schema([table.stored_schema.field(name) for name in columns])
+    writer = FileWriter(location, table, partition, label=group.label, schema=schema)
     with writer:
         for part in file.parts:
-            found = list(_tables(location, group, part.conditions, table.stored_schema.names))
+            found = list(_tables(location, group, part.conditions, columns))
             if not found:  # by the sample there would be rows
                 continue
             rows = pa.concat_tables(found)
@@ -194,6 +196,17 @@ def write_sorted(file: SortedFile, location: Location) -> DataFile:
                 rows = rows.sort_by([(name, "ascending") for name in table.order])
             writer.write(rows)
     return writer.file
+
+
+def _columns(location: Location, group: SmallFiles) -> list[str]:
+    """Without those that no file has: see `Column.seldom`."""
+    seldom = {column.name for column in group.table.stored if column.seldom}
+    filled: set[str] = set()
+    for file in group.files if seldom else ():
+        name, path = location.full(group.table.name, file.path), location.path(group.table.name, file.path)
+        with named(name), location.filesystem.open_input_file(path) as source:
+            filled |= seldom & set(pq.ParquetFile(source).schema_arrow.names)
+    return [name for name in group.table.stored_schema.names if name not in seldom - filled]
 
 
 def _tables(
@@ -212,7 +225,15 @@ def _tables(
                 rows = parquet.read_row_group(number, columns=needed, use_threads=False)
                 rows = rows if wanted is None else rows.filter(wanted)
                 if rows.num_rows:
-                    yield rows.select(columns).cast(schema)
+                    yield _with_all(rows, schema)
+
+
+def _with_all(rows: Any, schema: Any) -> Any:
+    """With nulls for what the file does not have."""
+    for field in schema:
+        if field.name not in rows.column_names:
+            rows = rows.append_column(field, pa.nulls(rows.num_rows, field.type))
+    return rows.select(schema.names).cast(schema)
 
 
 def _row_groups(about: Any, conditions: Sequence[Condition]) -> Iterator[int]:

@@ -26,7 +26,7 @@ class Loop:
     """`begun` is the place at which its list of instruments was made; NOWHERE: not known."""
 
     number: int  # in the unit
-    parts: list[LoopPlace]  # where it is, file by file
+    parts: list[LoopPlace]  # where it is, file by file; none in a task
     sent_ns: int
     ended_ns: int
     complete: bool
@@ -62,7 +62,7 @@ def find_loops(unit: LakeUnit) -> list[Loop]:
         _loop(unit, followed)
         for followed in _without_copies(list(follow(unit.snapshots)))
         if len(followed.snapshots) and unit.since_ns <= followed.sent_ns < unit.until_ns
-        and not _is_before_takeover(unit, followed)
+        and (not _is_contingency(followed) or _is_of_takeover(unit, followed))
     ]  # fmt: skip
     found.sort(key=lambda loop: (loop.sent_ns, loop.parts[0].stream.flow, loop.parts[0].loop))
     _judge(unit, found)
@@ -92,10 +92,11 @@ def _is_contingency(followed: FollowedLoop) -> bool:
     return _feed(followed) is Feed.C
 
 
-def _is_before_takeover(unit: LakeUnit, followed: FollowedLoop) -> bool:
-    """Loops of the contingency site count from when the unit goes on with it."""
-    since_ns = min((unit.version_ns[each] for each in unit.taken_over), default=unit.since_ns)
-    return _is_contingency(followed) and followed.sent_ns < since_ns
+def _is_of_takeover(unit: LakeUnit, followed: FollowedLoop) -> bool:
+    """Loops of the contingency site count while the unit goes on with it; all, where it has no other."""
+    if not unit.taken_spans:
+        return True
+    return any(first < followed.sent_ns and followed.ended_ns < end for first, end in unit.taken_spans)
 
 
 def _loop(unit: LakeUnit, followed: FollowedLoop) -> Loop:

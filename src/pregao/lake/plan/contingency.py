@@ -1,8 +1,9 @@
 """Feed C, which the contingency site sends (6.1, 6.5.3). It numbers its packets by itself, so it is never
 merged with A and B by number. Where A and B fall silent and C goes on, the unit goes on with it, as with a
-further sequence: from the first packet that C sent after the last of A and B."""
+further sequence: from the first packet that C sent after the last of A and B. Where these come back, which
+they do with a sequence of their own (6.5.5.1), the unit goes on with them again."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from ctypes import string_at
 from typing import Final, NamedTuple
 
@@ -12,7 +13,7 @@ from pregao.feeds.registry import load_system
 from pregao.lake.plan.captures import PieceReader, flow_headers, read_units
 from pregao.lake.plan.index import NUMBER_BITS, FileIndex, StreamIndex, as_date, calendar_day
 from pregao.lake.plan.presence import union
-from pregao.lake.plan.units import LakeUnit, UnitStream, definitions_of, marks_of, news_of, placed_runs
+from pregao.lake.plan.units import LakeUnit, UnitStream, placed_runs, settle
 from pregao.model.streams import Feed, Stream
 
 # C sends what A sends a little later: only what goes on for longer is a takeover.
@@ -20,46 +21,104 @@ TAKEOVER_NS: Final = 5_000_000_000
 _LAST: Final = (1 << 63) - 1
 
 
+class _Silence(NamedTuple):
+    """Of A and B: after which of their sequences, from their last packet to the first of the next."""
+
+    after: int
+    ended_ns: int
+    back_ns: int  # _LAST: they do not come back
+
+
 def go_on_with_contingency(
     unit: LakeUnit, streams: Iterable[tuple[int, StreamIndex]], files: Sequence[FileIndex]
 ) -> None:
-    ended_ns = unit.last_ns
+    mine = [each for each in streams if each[1].stream is Stream.INCREMENTAL and each[1].feed is Feed.C]
+    if unit.left_out or not mine:  # it has nothing else
+        return
+    found = ((silence, _taken(unit, silence, mine, files)) for silence in _silences(unit))
+    takeovers = [(silence, taken) for silence, taken in found if taken]
+    if takeovers:
+        _insert(unit, takeovers)
+
+
+def _silences(unit: LakeUnit) -> Iterator[_Silence]:
+    runs = unit.all_runs
+    appearances = runs["first"] >> NUMBER_BITS
+    last = len(unit.versions) - 1
+    for number in range(len(unit.versions)):
+        before, after = runs[appearances <= number], runs[appearances > number]
+        if len(before):
+            back_ns = _LAST if number == last or not len(after) else int(after["first_ns"].min())
+            yield _Silence(number, int(before["last_ns"].max()), back_ns)
+
+
+def _taken(
+    unit: LakeUnit, silence: _Silence, streams: Sequence[tuple[int, StreamIndex]], files: Sequence[FileIndex]
+) -> list[UnitStream]:
+    """What C sent while A and B were silent."""
+    found = []
     for number, stream in streams:
-        if stream.stream is not Stream.INCREMENTAL or stream.feed is not Feed.C or unit.left_out:
+        until_ns = min(int(stream.pieces["last_ns"].max()), silence.back_ns)
+        if until_ns <= silence.ended_ns + TAKEOVER_NS or not _same_day(unit, until_ns):
             continue
-        until_ns = int(stream.pieces["last_ns"].max())
-        if until_ns <= ended_ns + TAKEOVER_NS or not _same_day(unit, until_ns):
-            continue
-        first = first_key_after(files[number], stream, ended_ns, _last_messages(unit, files))
-        if first == _LAST:
-            continue
-        taken = UnitStream(number, stream, first, _LAST)
-        versions = np.unique(stream.runs["first"][stream.runs["last"] >= first] >> NUMBER_BITS).tolist()
-        appearances = np.zeros(len(stream.versions), np.int64)
-        for local in versions:
-            appearances[local] = len(unit.versions)
-            unit.taken_over.append(len(unit.versions))
-            unit.versions.append(stream.counted_versions[local])
-            unit.version_ns.append(max(stream.version_ns[local], ended_ns + 1))
-        taken.appearances = appearances
-        _add(unit, taken)
+        first = first_key_after(
+            files[number], stream, silence.ended_ns, _last_messages(unit, files, silence.ended_ns)
+        )
+        end = _LAST if silence.back_ns == _LAST else _first_key_since(files[number], stream, silence.back_ns)
+        if first < end:
+            found.append(UnitStream(number, stream, first, end))
+    return found
 
 
 def _same_day(unit: LakeUnit, sent_ns: int) -> bool:
     return as_date(calendar_day(sent_ns)) == unit.trade_date
 
 
-def _add(unit: LakeUnit, taken: UnitStream) -> None:
-    """Its rows stand with A's. B is not said to have lost what it never sends."""
-    unit.feeds.setdefault(Feed.A, []).append(taken)
-    unit.files.add(taken.file)
-    runs = placed_runs(taken)
-    for feed in unit.feeds:
-        unit.runs[feed] = union([unit.runs[feed], runs] if feed in unit.runs else [runs])
-    marks = np.concatenate([unit.marks, marks_of([taken])])
-    unit.marks = marks[np.argsort(marks["key"], kind="stable")]
-    unit.news += news_of([taken])
-    unit.definitions += definitions_of([taken])
+def _insert(unit: LakeUnit, takeovers: list[tuple[_Silence, list[UnitStream]]]) -> None:
+    """Sequences of C between those of A and B. Its rows stand with A's."""
+    by_silence = {silence.after: (silence, taken) for silence, taken in takeovers}
+    versions, version_ns = list(unit.versions), list(unit.version_ns)
+    primary = [stream for streams in unit.feeds.values() for stream in streams]
+    moved = np.zeros(len(versions), np.int64)
+    unit.versions, unit.version_ns = [], []
+    for number, version in enumerate(versions):
+        moved[number] = len(unit.versions)
+        unit.versions.append(version)
+        unit.version_ns.append(version_ns[number])
+        if number in by_silence:
+            silence, taken = by_silence[number]
+            unit.taken_spans.append((silence.ended_ns, silence.back_ns))
+            _append(unit, silence, taken)
+    for stream in primary:
+        stream.appearances = moved[stream.appearances]
+    contingency = [stream for _, taken in takeovers for stream in taken]
+    unit.feeds.setdefault(Feed.A, []).extend(contingency)
+    unit.files.update(stream.file for stream in contingency)
+    settle(unit)
+    of_c = [placed_runs(stream) for stream in contingency]
+    for feed in unit.feeds:  # B is not said to have lost what it never sends
+        unit.runs[feed] = union([unit.runs[feed], *of_c])
+
+
+def _append(unit: LakeUnit, silence: _Silence, taken: Sequence[UnitStream]) -> None:
+    """Sequences of C in the order in which they began; files of C may have the same ones."""
+    began: dict[int, int] = {}
+    for stream in taken:
+        runs = stream.index.runs
+        used = (runs["last"] >= stream.first) & (runs["first"] < stream.end)
+        for local in np.unique(runs["first"][used] >> NUMBER_BITS).tolist():
+            version, sent_ns = stream.index.counted_versions[local], stream.index.version_ns[local]
+            began[version] = min(began.get(version, _LAST), max(sent_ns, silence.ended_ns + 1))
+    appearance: dict[int, int] = {}
+    for version in sorted(began, key=lambda each: (began[each], each)):
+        appearance[version] = len(unit.versions)
+        unit.taken_over.append(len(unit.versions))
+        unit.versions.append(version)
+        unit.version_ns.append(began[version])
+    for stream in taken:
+        stream.appearances = np.array(
+            [appearance.get(version, 0) for version in stream.index.counted_versions], np.int64
+        )
 
 
 def first_key_after(file: FileIndex, stream: StreamIndex, sent_ns: int, last: bytes) -> int:
@@ -73,6 +132,17 @@ def first_key_after(file: FileIndex, stream: StreamIndex, sent_ns: int, last: by
         after = later[copies[-1] + 1 :] if copies else later
         if after:
             return stream.versions.index(after[0].epoch) << NUMBER_BITS | after[0].number
+    return _LAST
+
+
+def _first_key_since(file: FileIndex, stream: StreamIndex, sent_ns: int) -> int:
+    """The key of the first packet that was not sent before a time."""
+    for row in stream.pieces[np.argsort(stream.pieces["first_ns"], kind="stable")]:
+        if row["last_ns"] < sent_ns:
+            continue
+        later = [each for each in _packets(file, stream, int(row["piece"])) if each.sent_ns >= sent_ns]
+        if later:
+            return stream.versions.index(later[0].epoch) << NUMBER_BITS | later[0].number
     return _LAST
 
 
@@ -106,10 +176,13 @@ def _packets(file: FileIndex, stream: StreamIndex, piece: int) -> list[_Packet]:
         reader.close()
 
 
-def _last_messages(unit: LakeUnit, files: Sequence[FileIndex]) -> bytes:
-    """Of the last packet that A or B have."""
-    streams = [stream for streams in unit.feeds.values() for stream in streams]
-    last = max(streams, key=lambda stream: int(stream.index.pieces["last_ns"].max()))
-    pieces = last.index.pieces
-    piece = int(pieces["piece"][np.argmax(pieces["last_ns"])])
-    return max(_packets(files[last.file], last.index, piece), key=lambda each: each.sent_ns).messages
+def _last_messages(unit: LakeUnit, files: Sequence[FileIndex], until_ns: int) -> bytes:
+    """Of the last packet that A or B have up to a time."""
+    found: list[_Packet] = []
+    for stream in (stream for streams in unit.feeds.values() for stream in streams):
+        pieces = stream.index.pieces[stream.index.pieces["first_ns"] <= until_ns]
+        if len(pieces):
+            piece = int(pieces["piece"][np.argmax(pieces["first_ns"])])
+            packets = _packets(files[stream.file], stream.index, piece)
+            found += [each for each in packets if each.sent_ns <= until_ns]
+    return max(found, key=lambda each: each.sent_ns).messages if found else b""

@@ -17,7 +17,7 @@ from pregao.lake.store.location import Location, is_remote
 from pregao.lake.tables.table import UnitKey
 from pregao.model.errors import CaptureError
 
-SCHEMA_VERSION: Final = 6
+SCHEMA_VERSION: Final = 7
 BUILD_VERSION: Final = 7  # raised when the same captures give other rows
 CODE_VERSION: Final = f"{__version__}+{BUILD_VERSION}"
 

@@ -30,9 +30,15 @@ def arrow_type(kind: Any) -> Any:
 
 
 def as_columns(rows: Sequence[Any], kind: type) -> Any:
-    """A StructArray of objects of one class."""
-    columns = [_column([getattr(row, name) for row in rows], each) for name, each in _hints(kind).items()]
-    return pa.StructArray.from_arrays(columns, fields=list(arrow_type(kind)))
+    """A StructArray of objects of one class, or None."""
+    missing = [row is None for row in rows]
+    if rows and all(missing):
+        return pa.nulls(len(rows), arrow_type(kind))
+    columns = [
+        _column([getattr(row, name, None) for row in rows], each) for name, each in _hints(kind).items()
+    ]
+    mask = pa.array(missing, pa.bool_()) if any(missing) else None
+    return pa.StructArray.from_arrays(columns, fields=list(arrow_type(kind)), mask=mask)
 
 
 def _column(values: list[Any], kind: Any) -> Any:
@@ -43,8 +49,8 @@ def _column(values: list[Any], kind: Any) -> Any:
         inner = get_args(kind)[0]
         offsets = [0]
         for each in values:
-            offsets.append(offsets[-1] + len(each))
-        whole = as_columns([one for each in values for one in each], inner)
+            offsets.append(offsets[-1] + len(each or ()))
+        whole = as_columns([one for each in values for one in each or ()], inner)
         return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), whole)
     return pa.array(values, arrow_type(kind))
 

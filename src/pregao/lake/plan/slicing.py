@@ -17,6 +17,7 @@ from pregao.lake.plan.captures import CaptureLayout
 from pregao.lake.plan.fingerprints import CarriedBooks
 from pregao.lake.plan.index import Array, FileIndex, StreamIndex
 from pregao.lake.plan.marks import Groups
+from pregao.lake.plan.scales import NO_SCALES
 from pregao.lake.plan.units import LakeUnit, UnitStream
 from pregao.lake.tables.table import UnitKey
 from pregao.model.streams import Feed
@@ -86,6 +87,7 @@ class Slice:
     system: str = DEFAULT  # for `feeds.registry`: slices go to other processes
     windows: list[SliceWindow] = field(default_factory=list)  # where it is too long to be read at once
     learned: bytes = b""  # how its channel is to be read: see `feeds.wire`
+    scales: Array = field(default_factory=lambda: NO_SCALES)  # of its instruments: see `plan.scales`
     depth: int = 0  # of its books, where they are price levels; 0: they are orders
     source: str = ""  # of a session: its name
     journals: list[str] = field(default_factory=list)  # of a session: its files, in the order of their times

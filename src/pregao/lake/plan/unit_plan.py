@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+from pregao.feeds.registry import load_tabled_system
 from pregao.io.clock import WallClock
 from pregao.lake.plan.anchors import Loop, find_loops
 from pregao.lake.plan.fingerprints import (
@@ -21,11 +22,13 @@ from pregao.lake.plan.index import (
     NUMBER_BITS,
     NUMBER_MASK,
     OTHERS,
+    Array,
     FileIndex,
     StreamIndex,
     UnknownSeen,
 )
 from pregao.lake.plan.marks import Groups, Symbols, Version, assemble, groups, symbols, versions
+from pregao.lake.plan.scales import NO_SCALES, scales
 from pregao.lake.plan.slicing import TO_LAST
 from pregao.lake.plan.units import LakeUnit
 from pregao.lake.store.files import DataFile, write_file
@@ -49,6 +52,7 @@ class UnitPlan:
     groups: Groups
     inputs: list[UnitInput]
     damage: list[InputFinding]
+    scales: Array = field(default_factory=lambda: NO_SCALES)
     begins: CarriedBooks | None = None  # the books of the day before
 
     @classmethod
@@ -70,13 +74,24 @@ class UnitPlan:
             InputFinding("OTHER", "WARNING", f"A and B end; feed C goes on as sequence {unit.versions[each]}")
             for each in unit.taken_over
         ]
+        damage += [
+            InputFinding("OTHER", "WARNING", f"A and B are back as sequence {unit.versions[each + 1]}")
+            for each in unit.taken_over
+            if each + 1 < len(unit.versions) and each + 1 not in unit.taken_over
+        ]
         damage += unknown_findings(unit, indexes)
         inputs = [UnitInput.of(indexes[number]) for number in files]
-        return cls(unit, find_loops(unit), told, symbols(told), groups(told), inputs, damage)
+        loops, scaled = find_loops(unit), scales(told, load_tabled_system(unit.system))
+        return cls(unit, loops, told, symbols(told), groups(told), inputs, damage, scaled)
 
     @property
     def key(self) -> UnitKey:
         return self.unit.key
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """What slices share, beside symbols and loops."""
+        return (*self.groups, self.scales)
 
     @property
     def start(self) -> Start:
@@ -95,7 +110,7 @@ class UnitPlan:
         ]
 
     def instruments(self, build_id: str) -> tuple[Table, Any]:
-        return INSTRUMENTS, instruments_table(self.unit, self.versions, build_id)
+        return INSTRUMENTS, instruments_table(self.unit, self.versions, build_id, exact=len(self.scales) > 0)
 
     def news(self, build_id: str, until: int = TO_LAST) -> tuple[Table, Any]:
         told = assemble(self.unit.channel, self.unit.news, self.unit.system)

@@ -73,6 +73,7 @@ class LakeUnit:
     system: str = DEFAULT
     # Appearances that are of the contingency site, which numbers by itself: see `contingency`.
     taken_over: list[int] = field(default_factory=list)
+    taken_spans: list[tuple[int, int]] = field(default_factory=list)  # when: the last of A and B, the next
     left_out: list[str] = field(default_factory=list)  # for people: what of its captures nothing was made of
     learned: bytes = b""  # how its channel is to be read: see `feeds.wire`
     source: str = ""  # of a session: its name
@@ -197,7 +198,7 @@ def has_packets(stream: StreamIndex, dates: DateRange) -> bool:
 
 
 def _place(unit: LakeUnit) -> None:
-    """Sequence versions in order of appearance over all files, then everything by place."""
+    """Sequence versions in order of appearance over all files."""
     began: dict[int, int] = {}
     each = [stream for streams in unit.feeds.values() for stream in streams]
     for stream in each:
@@ -212,6 +213,12 @@ def _place(unit: LakeUnit) -> None:
         stream.appearances = np.array(
             [appearance.get(version, 0) for version in stream.index.counted_versions], np.int64
         )
+    settle(unit)
+
+
+def settle(unit: LakeUnit) -> None:
+    """Everything by place, once it is known which sequence of which file appears where."""
+    each = [stream for streams in unit.feeds.values() for stream in streams]
     for feed, streams in unit.feeds.items():
         unit.runs[feed] = union([placed_runs(stream) for stream in streams])
     unit.marks = marks_of(each)

@@ -17,8 +17,10 @@ from pregao.lake.book_at import in_stream_order
 from pregao.lake.errors import LakeError
 from pregao.lake.quant.calendar import DAY_NS, interval_name, interval_ns
 from pregao.lake.quant.symbology import need_one_system
-from pregao.lake.reading.faces import mantissas
+from pregao.lake.reading.faces import has_exact, prices_and_sizes
+from pregao.lake.tables.table import exact as exact_name
 from pregao.lake.tables.types import AMOUNT, FINE_PRICE, PRICE
+from pregao.model.rows import NULL
 
 if TYPE_CHECKING:
     from pregao.lake.lake import Lake
@@ -26,9 +28,11 @@ if TYPE_CHECKING:
 By = Literal["time", "tick", "volume", "money"]
 _SCALE: Final = 10_000
 _UNITS: Final = {"tick": "ticks", "volume": "volume", "money": "money"}
+_PRICES: Final = ("open", "high", "low", "close")
 _COLUMNS: Final = [
     "trade_date", "security_id", "symbol", "ts_event", "ts_send", "seq_version", "seq_num", "msg_index",
     "entry", "price", "size", "sets_price", "in_volume", "auction", "phase", "state", "quality",
+    "exact_price", "exact_size", "sub_type",
 ]  # fmt: skip
 _SCHEMA: Final = pa.schema(
     [
@@ -41,25 +45,31 @@ _SCHEMA: Final = pa.schema(
         ("quality", pa.int16()),
     ]
 )  # fmt: skip
+_EXACT: Final = [("volume", FINE_PRICE.arrow), *((name, FINE_PRICE.arrow) for name in _PRICES)]
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def bars(lake: "Lake", where: list[Any], every: str | int | Decimal, by: By) -> Any:
     """Of the trades that `where` chooses: a pyarrow.Table, instrument by instrument, in the order of time."""
     need_one_system(lake)
-    name, size = _length(every, by)
     trades = lake.arrow("trades_clean", where, columns=_COLUMNS)
+    exact = has_exact(trades)
+    name, size = _length(every, by, exact=exact)
     made: list[dict[str, Any]] = []
     for day in sorted(trades["trade_date"].unique().to_pylist()):
         of_day = trades.filter(pc.equal(trades["trade_date"], day))
         for security_id in sorted(of_day["security_id"].unique().to_pylist()):
             mine = in_stream_order(of_day.filter(pc.equal(of_day["security_id"], security_id)))
-            made += _of_day(mine, name, size, by)
-    return pa.Table.from_pylist(made, _SCHEMA)
+            made += _of_day(mine, name, size, by, exact=exact)
+    schema = _SCHEMA
+    for column, type_ in _EXACT if exact else ():
+        schema = schema.append(pa.field(exact_name(column), type_))
+    return pa.Table.from_pylist(made, schema)
 
 
-def _length(every: str | int | Decimal, by: By) -> tuple[str, int]:
-    """Its name, and nanoseconds, trades, volume, or money in ten-thousandths."""
+def _length(every: str | int | Decimal, by: By, *, exact: bool) -> tuple[str, int]:
+    """Its name, and nanoseconds, trades, volume, or money in ten-thousandths; the latter two of eight and
+    sixteen places where values are exact."""
     if by == "time":
         length = interval_ns(every)  # type: ignore[arg-type]
         return interval_name(length), length
@@ -69,30 +79,34 @@ def _length(every: str | int | Decimal, by: By) -> tuple[str, int]:
         number = Decimal(str(every))
     except ArithmeticError:
         number = Decimal(0)
-    size = int(number * _SCALE) if by == "money" else int(number)
-    if size <= 0 or (by != "money" and number != size):
+    scale = {"money": _SCALE**4 if exact else _SCALE, "volume": _SCALE**2 if exact else 1}.get(by, 1)
+    size = int(number * scale)
+    if size <= 0 or (by != "money" and number * scale != size):
         raise LakeError(f"bars of {every!r} {_UNITS[by]}: a number above nothing")
     return f"{number} {_UNITS[by]}", size
 
 
-def _of_day(trades: Any, name: str, size: int, by: By) -> list[dict[str, Any]]:
-    times, prices = trades["ts_event"].to_numpy(), mantissas(trades["price"])
-    sizes = pc.fill_null(trades["size"], 0).to_numpy()
+def _of_day(trades: Any, name: str, size: int, by: By, *, exact: bool) -> list[dict[str, Any]]:
+    times = trades["ts_event"].to_numpy()
+    prices, sizes = prices_and_sizes(trades, exact=exact)
+    sizes = np.where(sizes == NULL, 0, sizes)
     sets, counts, auction = (_flags(trades[column]) for column in ("sets_price", "in_volume", "auction"))
     amounts = np.where(counts, prices.astype(object) * sizes.astype(object), 0)
+    booked = counts & ~_beside_book(trades) if exact else counts
     quality = trades["quality"].to_numpy()
     first = trades.slice(0, 1).to_pylist()[0]
     found = []
     for members, start in _groups(times, sizes, amounts, counts, size, by):
         volume = int(sizes[members][counts[members]].sum())
         amount = int(sum(amounts[members]))
+        of_book = members[booked[members]]
         if by == "time" and size == DAY_NS:
             start = (first["trade_date"].toordinal() - 719_163) * DAY_NS
         found.append({
             "trade_date": first["trade_date"], "security_id": first["security_id"], "symbol": first["symbol"],
             "bar": name, "ts_start": start, "ts_last": int(times[members].max()), "time": start // 1_000,
-            **_prices(prices[members][sets[members]]), "volume": volume,
-            "amount": Decimal(amount).scaleb(-4), "vwap": average(amount, volume),
+            **_values(prices[members][sets[members]], volume, amount, exact=exact),
+            **({"vwap": _exact_average(amounts[of_book], sizes[of_book])} if exact else {}),
             "trades": int(counts[members].sum()),
             "auction_trades": int((counts & auction)[members].sum()), **_in_state(trades, int(members.max())),
             "quality": int(np.bitwise_or.reduce(quality[members])),
@@ -140,11 +154,41 @@ def _divided(number: int, divisor: int) -> int:
     return (quotient + (2 * rest >= divisor)) * (-1 if number < 0 else 1)
 
 
-def _prices(told: Array) -> dict[str, Decimal | None]:
+def _values(told: Array, volume: int, amount: int, *, exact: bool) -> dict[str, Any]:
+    """Prices, volume, amount and VWAP; exactly too, and then the others where nothing is lost."""
+    prices = _prices(told, -8 if exact else -4)
+    if not exact:
+        return {
+            **prices, "volume": volume, "amount": Decimal(amount).scaleb(-4), "vwap": average(amount, volume)
+        }  # fmt: skip
+    held = {
+        name: price if price is None or price == round(price, 4) else None for name, price in prices.items()
+    }
+    return {
+        **{name: price if price is None else round(price, 4) for name, price in held.items()},
+        **{exact_name(name): price for name, price in prices.items()},
+        "volume": None if volume % _SCALE**2 else volume // _SCALE**2,
+        exact_name("volume"): Decimal(volume).scaleb(-8),
+        "amount": Decimal(_divided(amount, _SCALE**3)).scaleb(-4),
+    }
+
+
+def _beside_book(trades: Any) -> Array:
+    """Of fixed income: requests for quotes and voice trades are in no average."""
+    return _flags(pc.is_in(trades["sub_type"], pa.array(["RFQ", "VOICE"])))
+
+
+def _exact_average(amounts: Array, sizes: Array) -> Decimal | None:
+    """To eight places, of amounts of sixteen and sizes of eight."""
+    volume = int(sizes.sum())
+    return Decimal(_divided(int(sum(amounts)), volume)).scaleb(-8) if volume else None
+
+
+def _prices(told: Array, exponent: int) -> dict[str, Decimal | None]:
     if not len(told):
-        return dict.fromkeys(("open", "high", "low", "close"))
-    figures = {"open": told[0], "high": told.max(), "low": told.min(), "close": told[-1]}
-    return {name: Decimal(int(mantissa)).scaleb(-4) for name, mantissa in figures.items()}
+        return dict.fromkeys(_PRICES)
+    figures = dict(zip(_PRICES, (told[0], told.max(), told.min(), told[-1]), strict=True))
+    return {name: Decimal(int(mantissa)).scaleb(exponent) for name, mantissa in figures.items()}
 
 
 def _flags(column: Any) -> Array:

@@ -20,14 +20,15 @@ import pyarrow.compute as pc
 
 from pregao.books.phases import effective, own_after
 from pregao.books.store import BookStore
-from pregao.lake.book_at import BOOK_COLUMNS, changes_after, in_stream_order, stored_book
+from pregao.lake.book_at import BOOK_COLUMNS, changes_after, chosen_book, in_stream_order, stored_book
 from pregao.lake.errors import LakeError
 from pregao.lake.quant.calendar import TimeSpan, interval_ns
 from pregao.lake.quant.symbology import SymbolListing, listings
-from pregao.lake.reading.faces import order_rows
+from pregao.lake.reading.faces import has_exact, order_rows
 from pregao.lake.tables.arrays import decimals, integers, moments, narrow
 from pregao.lake.tables.table import Column
-from pregao.lake.tables.types import BOOK_ACTIONS, INT, LONG, MOMENT, NAME, PRICE, SHORT
+from pregao.lake.tables.table import exact as exact_name
+from pregao.lake.tables.types import BOOK_ACTIONS, FINE_PRICE, INT, LONG, MOMENT, NAME, PRICE, SHORT
 from pregao.model.market import Phase, State, StateEvent
 from pregao.model.rows import NULL, ROW, Flag, Kind
 
@@ -38,18 +39,23 @@ MOST_LEVELS: Final = 200
 _CODES: Final = {word: code for code, word in enumerate(BOOK_ACTIONS)}
 _EMPTY, _RESET, _SNAPSHOT = _CODES["EMPTY"], _CODES["RESET"], _CODES["SNAPSHOT"]
 _SIDES: Final = ("bid", "offer")
-_PRICE: Final = Column("price", PRICE)
+_PRICE, _FINE = Column("price", PRICE), Column("exact_price", FINE_PRICE)
 _PLACE: Final = ["ts_send", "ts_event", "seq_version", "seq_num", "msg_index", "entry"]
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def depth(lake: "Lake", symbol: str, every: str | int | None, levels: int, when: TimeSpan) -> Any:
+def depth(
+    lake: "Lake", symbol: str, every: str | int | None, levels: int, when: TimeSpan, stream: str | None = None
+) -> Any:
     """A pyarrow.Table, in the order of time."""
     if not 1 <= levels <= MOST_LEVELS:
         raise LakeError(f"{levels} levels: from 1 to {MOST_LEVELS}")
     every_ns = None if every is None else interval_ns(every)
-    parts = [_of_listing(lake, each, every_ns, levels) for each in listings(lake, symbol, when)]
-    whole = pa.concat_tables([_schema(levels, every_ns).empty_table(), *parts])
+    parts = [_of_listing(lake, each, every_ns, levels, stream) for each in listings(lake, symbol, when)]
+    is_exact = any(exact_name("bid_price_1") in part.column_names for part in parts)
+    whole = pa.concat_tables(
+        [_schema(levels, every_ns, exact=is_exact).empty_table(), *parts], promote_options="default"
+    )
     keep = [pc.field("ts_event") >= when.start_ns] if when.start_ns is not None else []
     keep += [pc.field("ts_event") <= when.end_ns] if when.end_ns is not None else []
     for each in keep:
@@ -57,10 +63,13 @@ def depth(lake: "Lake", symbol: str, every: str | int | None, levels: int, when:
     return whole
 
 
-def _of_listing(lake: "Lake", listing: SymbolListing, every_ns: int | None, levels: int) -> Any:
+def _of_listing(
+    lake: "Lake", listing: SymbolListing, every_ns: int | None, levels: int, stream: str | None
+) -> Any:
     """A day of an instrument; of its name while it had it."""
     changes, stored = _told(lake, listing)
-    rows, source = _book_rows(stored, changes, listing.security_id, lake.shown[0])
+    exact = has_exact(changes, *([] if stored is None else [stored]))
+    rows, source = _book_rows(stored, changes, listing.security_id, lake.shown[0], exact=exact)
     ends, samples = _ends(changes, source, every_ns)
     rows["flags"] = (rows["flags"] & ~np.uint8(Flag.END_OF_EVENT)) | ends.astype(np.uint8)
     rows["packet"] = np.arange(len(rows))  # comes back with each depth: which row it was told after
@@ -69,10 +78,11 @@ def _of_listing(lake: "Lake", listing: SymbolListing, every_ns: int | None, leve
     store.want_depth(levels)
     store.apply(rows)
     found = store.take_depths()
+    found = found[found["instrument"] == chosen_book(store, 0, stream)]
     at = source[found["packet"]]
     kept = at >= 0  # the stored book that it begins with is of before
     states = _states(lake, listing, changes.take(pa.array(at[kept])), every_ns)
-    return _table(found[kept], changes, at[kept], samples, states, listing, levels, every_ns)
+    return _table(found[kept], changes, at[kept], samples, states, listing, levels, every_ns, exact=exact)
 
 
 def _told(lake: "Lake", listing: SymbolListing) -> tuple[Any, Any]:
@@ -139,11 +149,11 @@ def _told_states(lake: "Lake", listing: SymbolListing) -> Any:
     return pa.concat_tables([own, lake.arrow("states", where, columns=columns)])
 
 
-def _book_rows(stored: Any, changes: Any, security_id: int, system: str) -> tuple[Any, Array]:
+def _book_rows(stored: Any, changes: Any, security_id: int, system: str, *, exact: bool) -> tuple[Any, Array]:
     """Rows for the kernel, and which change each is of (−1: of the stored book). A book that is told as
     a whole is an empty one and its orders, one by one."""
     actions = np.array([_CODES[word] for word in changes["action"].to_pylist()], np.int64)
-    rows = order_rows(changes, security_id, Kind.ORDER, system)
+    rows = order_rows(changes, security_id, Kind.ORDER, system, exact=exact)
     rows["action"] = np.where(actions <= _CODES["DELETE_FROM"], actions, 0)
     sides = (actions == _CODES["DELETE_THRU"]) | (actions == _CODES["DELETE_FROM"])
     rows["kind"] = np.where(sides, Kind.SIDE, Kind.ORDER)
@@ -157,7 +167,7 @@ def _book_rows(stored: Any, changes: Any, security_id: int, system: str) -> tupl
     rows, source = np.insert(rows, before, _empty(security_id)), np.insert(source, before, before)
     if stored is None:
         return np.ascontiguousarray(rows), source
-    begun = order_rows(stored, security_id, Kind.SNAPSHOT_ORDER)
+    begun = order_rows(stored, security_id, Kind.SNAPSHOT_ORDER, exact=exact)
     begun["kind"] = Kind.ORDER
     return np.concatenate([begun, rows]), np.concatenate([np.full(len(begun), -1), source])
 
@@ -202,6 +212,8 @@ def _table(
     listing: SymbolListing,
     levels: int,
     every_ns: int | None,
+    *,
+    exact: bool,
 ) -> Any:
     taken = changes.take(pa.array(at))
     times = pc.fill_null(taken["ts_event"], NULL).to_numpy()
@@ -224,13 +236,23 @@ def _table(
             price, size, orders = (
                 np.where(there, told[name][:, level], NULL) for name in ("price", "size", "orders")
             )
-            columns[f"{side}_price_{level + 1}"] = decimals(_PRICE, price).cast(PRICE.arrow)
-            columns[f"{side}_size_{level + 1}"] = integers(size)
+            names = f"{side}_price_{level + 1}", f"{side}_size_{level + 1}"
+            if exact:
+                for name, values in zip(names, (price, size), strict=True):
+                    columns[exact_name(name)] = decimals(_FINE, values).cast(FINE_PRICE.arrow)
+                price, size = (whole_steps(each, step) for each, step in ((price, 10**4), (size, 10**8)))
+            columns[names[0]] = decimals(_PRICE, price).cast(PRICE.arrow)
+            columns[names[1]] = integers(size)
             columns[f"{side}_orders_{level + 1}"] = narrow(orders, pa.int32(), np.int32)
-    return pa.table(columns, schema=_schema(levels, every_ns))
+    return pa.table(columns, schema=_schema(levels, every_ns, exact=exact))
 
 
-def _schema(levels: int, every_ns: int | None) -> Any:
+def whole_steps(values: Array, step: int) -> Array:
+    """How many steps of eight places each is, null where it is no whole number of them."""
+    return np.where((values == NULL) | (values % step != 0), NULL, values // step)
+
+
+def _schema(levels: int, every_ns: int | None, *, exact: bool) -> Any:
     def fields() -> Iterator[tuple[str, Any]]:
         yield "trade_date", pa.date32()
         yield from (("security_id", LONG.arrow), ("symbol", NAME.arrow), ("ts_event", LONG.arrow))
@@ -242,6 +264,8 @@ def _schema(levels: int, every_ns: int | None) -> Any:
             for level in range(1, levels + 1):
                 yield f"{side}_price_{level}", PRICE.arrow
                 yield f"{side}_size_{level}", LONG.arrow
+                for name in ("price", "size") if exact else ():
+                    yield exact_name(f"{side}_{name}_{level}"), FINE_PRICE.arrow
                 yield f"{side}_orders_{level}", INT.arrow
 
     return pa.schema(list(fields()))

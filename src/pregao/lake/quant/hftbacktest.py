@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pregao.lake.book_at import BOOK_COLUMNS, in_stream_order
 from pregao.lake.quant.calendar import TimeSpan
 from pregao.lake.quant.symbology import SymbolListing, listings
 from pregao.lake.tables.messages import TRADES
+from pregao.lake.tables.table import exact
 
 if TYPE_CHECKING:
     from pregao.lake.lake import Lake
@@ -38,6 +40,7 @@ _KINDS: Final = {
     "EMPTY": CLEAR,
     "RESET": CLEAR,
 }
+_VALUES: Final = ["price", "size", "exact_price", "exact_size"]
 _PLACE: Final = [
     "ts_event",
     "seq_version",
@@ -65,10 +68,11 @@ def _of_listing(lake: "Lake", listing: SymbolListing) -> Array:
     span = "".join(f" and {c} {s} {v}" for c, s, v in TimeSpan(listing.start_ns, listing.end_ns).conditions())
     columns = list(dict.fromkeys([*BOOK_COLUMNS, *_PLACE]))
     mine = lake.arrow("orders", f"{listing.where}{span}", columns=columns)
+    mine = mine.filter(pc.is_in(mine["md_stream"], pa.array([None, "E"])))
     resets = lake.arrow("orders", f"{listing.where_all} and action = 'RESET'{span}", columns=columns)
     sides = ["aggressor"] if "aggressor" in TRADES.by_name else []
     trades = lake.arrow(
-        "trades", f"{listing.where}{span} and action = 'TRADE'", columns=[*_PLACE, "price", "size", *sides]
+        "trades", f"{listing.where}{span} and action = 'TRADE'", columns=[*_PLACE, *_VALUES, *sides]
     )
     trades = trades.append_column("action", pa.array(["TRADE"] * trades.num_rows, pa.string()))
     if sides:
@@ -87,11 +91,12 @@ def _array(rows: list[dict[str, Any]]) -> Array:
         if action == "SNAPSHOT" and not side:
             continue  # the book is empty
         if action in ("DELETE_THRU", "DELETE_FROM"):
-            made.append((_BOTH | CLEAR | side, *times, _number(row["price"]), 0.0, 0, 0, 0.0))
+            made.append((_BOTH | CLEAR | side, *times, _number(row, "price"), 0.0, 0, 0, 0.0))
             continue
         kind = TRADE if action == "TRADE" else _KINDS[action]
         order = (row.get("order_id") or 0) % (1 << 64)
-        made.append((_BOTH | side | kind, *times, _number(row["price"]), _number(row["size"]), order, 0, 0.0))
+        price, size = _number(row, "price"), _number(row, "size")
+        made.append((_BOTH | side | kind, *times, price, size, order, 0, 0.0))
     return np.array(made, EVENT)
 
 
@@ -100,7 +105,9 @@ def _received(row: dict[str, Any]) -> int:
     return int(min(known) if known else row["ts_send"] or row["ts_event"])
 
 
-def _number(value: Any) -> float:
+def _number(row: dict[str, Any], name: str) -> float:
+    """The exact value, in systems that have one."""
+    value = row[name] if row[exact(name)] is None else row[exact(name)]
     return 0.0 if value is None else float(value)
 
 

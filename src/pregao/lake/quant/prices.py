@@ -17,6 +17,7 @@ from pregao.extras import name_missing_extra
 from pregao.lake.errors import LakeError
 from pregao.lake.quant.calendar import next_trading_day
 from pregao.lake.quant.symbology import dates
+from pregao.lake.tables.table import exact
 from pregao.lake.tables.types import FINE_PRICE
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 PRICES: Final = frozenset(
     ("price", "open", "high", "low", "close", "last", "vwap", "bid_price", "offer_price", "uncross_price")
 )
+_ADJUSTED: Final = PRICES | {exact(name) for name in PRICES}
 _PLACES: Final = Decimal("0.00000001")
 _FACTORS: Final = pa.schema(
     [
@@ -35,7 +37,8 @@ _FACTORS: Final = pa.schema(
 )  # fmt: skip
 _ASOF: Final = """
 WITH told AS (
-    SELECT security_id, ts_event, {columns} FROM quotes WHERE ts_event IS NOT NULL QUALIFY row_number() OVER (
+    SELECT security_id, ts_event, {columns} FROM quotes WHERE ts_event IS NOT NULL AND {wanted}
+    QUALIFY row_number() OVER (
         PARTITION BY security_id, ts_event
         ORDER BY ts_send DESC, seq_version DESC, seq_num DESC, msg_index DESC NULLS LAST
     ) = 1
@@ -57,18 +60,32 @@ _QUOTE: Final = (
 
 
 def asof(trades: Any, quotes: Any) -> Any:
-    """Each trade with the last quote of its instrument before its own time: what one could see. Tables
+    """Each trade with the last quote of its instrument on the electronic market before its own time: what one
+    could see. Tables
     of Arrow, pandas or Polars with the lake's columns; a pyarrow.Table."""
     with name_missing_extra():
         import duckdb
 
-    names = {name: f"quote_{name}" if name == "quality" else name for name in _QUOTE}
-    told = ", ".join(f"told.{name} AS {shown}" for name, shown in names.items())
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         connection.register("trades", trades)
         connection.register("quotes", quotes)
-        return connection.sql(_ASOF.format(columns=", ".join(_QUOTE), told=told)).to_arrow_table()
+        chosen = (*_QUOTE, *_exact_columns(connection))
+        names = {name: f"quote_{name}" if name == "quality" else name for name in chosen}
+        told = ", ".join(f"told.{name} AS {shown}" for name, shown in names.items())
+        has_streams = "md_stream" in connection.table("quotes").columns
+        wanted = "coalesce(md_stream, 'E') = 'E'" if has_streams else "true"
+        query = _ASOF.format(columns=", ".join(chosen), told=told, wanted=wanted)
+        return connection.sql(query).to_arrow_table()
+
+
+def _exact_columns(connection: Any) -> list[str]:
+    """Those of the quotes that are filled: in systems with exact values."""
+    known = {row[0] for row in connection.execute("DESCRIBE quotes").fetchall()}
+    wanted = [exact(name) for name in _QUOTE[:-1] if exact(name) in known]
+    counts = ", ".join(f"count({name})" for name in wanted)
+    filled = connection.execute(f"SELECT {counts} FROM quotes").fetchall() if wanted else ()
+    return wanted if any(map(any, filled)) else []
 
 
 def factors(lake: "Lake", symbol: str) -> Any:
@@ -125,7 +142,7 @@ def adjust(lake: "Lake", symbol: str, table: Any) -> Any:
     by_day = {row["trade_date"]: row["to_newest"] for row in factors(lake, symbol).to_pylist()}
     days = [by_day.get(day, Decimal(1)) for day in table["trade_date"].to_pylist()]
     for index, field in enumerate(table.schema):
-        if field.name in PRICES and pa.types.is_decimal(field.type):
+        if field.name in _ADJUSTED and pa.types.is_decimal(field.type):
             values = [
                 None if value is None else (value * factor).quantize(_PLACES)
                 for value, factor in zip(table.column(index).to_pylist(), days, strict=True)

@@ -59,16 +59,17 @@ class Questions:
         return symbology(self._of_system(system), symbol, security_id)
 
     def book(
-        self, symbol: str, at: "Moment", depth: int | None = None, *, system: Systems = None
-    ) -> "BookAt":
-        """The book at any nanosecond."""
+        self, symbol: str, at: "Moment", depth: int | None = None, *, system: Systems = None,
+        stream: str | None = None,
+    ) -> "BookAt":  # fmt: skip
+        """The book at any nanosecond; `stream`: which, where an instrument has several ("L" is lending)."""
         from pregao.lake.book_at import book_at
         from pregao.lake.quant.calendar import moment_ns
 
         at_ns = moment_ns(at)
         if at_ns is None:
             raise LakeError("a book is of a time: at=…")
-        return book_at(self._of_system(system), symbol, at_ns, depth)
+        return book_at(self._of_system(system), symbol, at_ns, depth, stream)
 
     def trades(
         self, symbol: str, start: "Moment" = None, end: "Moment" = None, *, clean: bool = True,
@@ -85,13 +86,14 @@ class Questions:
 
     def depth(
         self, symbol: str, every: str | int | None = None, levels: int = 10, *, start: "Moment" = None,
-        end: "Moment" = None, system: Systems = None,
+        end: "Moment" = None, system: Systems = None, stream: str | None = None,
     ) -> Any:  # fmt: skip
-        """Price levels at the end of each interval in which they changed; without one, after each event."""
+        """Price levels at the end of each interval in which they changed; without one, after each event.
+        `stream` as of `book`."""
         from pregao.lake.quant.calendar import span
         from pregao.lake.quant.depth import depth
 
-        return depth(self._of_system(system), symbol, every, levels, span(start, end))
+        return depth(self._of_system(system), symbol, every, levels, span(start, end), stream)
 
     def bars(
         self, symbol: str, every: str | int | Decimal = "1m", *, by: "bars_module.By" = "time",

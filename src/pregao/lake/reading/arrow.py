@@ -33,17 +33,21 @@ class LoggedFile(Protocol):
     def size(self) -> int: ...
 
 
-def dataset(location: Location, table: Table, files: Sequence[LoggedFile]) -> Any:
-    """Lazy: DuckDB and Polars read from it only what they need."""
+def dataset(
+    location: Location, table: Table, files: Sequence[LoggedFile], *, with_seldom: bool = True
+) -> Any:
+    """Lazy: DuckDB and Polars read from it only what they need. Not `with_seldom`: without columns that most
+    files do not have."""
+    schema = table.schema if with_seldom else table.usual_schema
     partitions = pa.schema([table.schema.field(name) for name in table.partitions])
     return ds.dataset(
         [location.path(table.name, file.path) for file in files],
-        schema=table.schema,
+        schema=schema,
         format=_CHECKED,
         filesystem=location.filesystem,
         partitioning=ds.partitioning(partitions, flavor="hive"),
         partition_base_dir=location.path(table.name),
-    ) if files else ds.dataset(table.schema.empty_table())  # fmt: skip
+    ) if files else ds.dataset(schema.empty_table())  # fmt: skip
 
 
 def read(

@@ -89,19 +89,36 @@ _BY_POSITION = int(Flag.BY_POSITION)
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def order_rows(table: Any, security_id: int | Array, kind: Kind, system: str = DEFAULT) -> Any:
-    """As the kernels take them. Of a stored book those that tell no order are left out."""
+def order_rows(
+    table: Any, security_id: int | Array, kind: Kind, system: str = DEFAULT, *, exact: bool = False
+) -> Any:
+    """As the kernels take them. Of a stored book those that tell no order are left out. `exact`: prices and
+    sizes as integers of eight places, else of four and none (`has_exact`)."""
     rows = np.zeros(table.num_rows, ROW)
     rows["kind"], rows["security_id"] = kind, security_id
     rows["side"] = _side(table["side"])
-    for name, column in (("id", "order_id"), ("size", "size"), ("inserted_ns", "ts_inserted")):
+    for name, column in (("id", "order_id"), ("inserted_ns", "ts_inserted")):
         rows[name] = pc.fill_null(table[column], NULL).to_numpy()
-    rows["price"] = mantissas(table["price"])
+    rows["price"], rows["size"] = prices_and_sizes(table, exact=exact)
     for name in ("firm", "position"):
         rows[name] = pc.fill_null(table[name], 0).to_numpy()
     rows["flags"] = pc.if_else(pc.fill_null(table["implied"], False), int(Flag.IMPLIED), 0).to_numpy()
+    rows["stream"] = _streams(table["md_stream"])
     rows["flags"] |= _order_flags(table, rows["position"], system)
     return rows[rows["side"] > 0] if kind is Kind.SNAPSHOT_ORDER else rows
+
+
+def has_exact(*tables: Any) -> bool:
+    """Whether rows of a table are of a system with exact values."""
+    names = ("exact_price", "exact_size")
+    return any(table[name].null_count < table.num_rows for table in tables for name in names)
+
+
+def prices_and_sizes(table: Any, *, exact: bool) -> tuple[Array, Array]:
+    """Mantissas: of eight places, or of four and none."""
+    if exact:
+        return mantissas(table["exact_price"]), mantissas(table["exact_size"])
+    return mantissas(table["price"]), pc.fill_null(table["size"], NULL).to_numpy()
 
 
 def _order_flags(table: Any, positions: Array, system: str) -> Array:
@@ -127,8 +144,15 @@ def _side(column: Any) -> Array:
     return found
 
 
+def _streams(column: Any) -> Array:
+    """MDStreamID; 0 where there is none."""
+    if column.null_count == len(column):
+        return np.zeros(len(column), np.uint8)
+    return np.array([ord(each) if each else 0 for each in column.to_pylist()], np.uint8)
+
+
 def mantissas(prices: Any) -> Array:
-    """Ten-thousandths: the low words of decimal128."""
+    """Whole numbers of the last place: the low words of decimal128."""
     whole = prices.combine_chunks() if isinstance(prices, pa.ChunkedArray) else prices
     if isinstance(whole, pa.ChunkedArray):
         whole = pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], prices.type)

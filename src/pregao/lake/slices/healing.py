@@ -11,7 +11,6 @@ import numpy as np
 
 from pregao.lake.plan.index import NUMBER_MASK, Array
 from pregao.lake.plan.slicing import FROM_FIRST
-from pregao.lake.slices.kernels.books import settle_one
 from pregao.lake.slices.kernels.sampling import BOOK_ONCE, STATISTICS_ONCE, note_change
 from pregao.lake.slices.kernels.snapshots import same_book
 from pregao.lake.slices.known import LAKE_ROW, UNHEARD
@@ -87,7 +86,7 @@ class Healing:
     def absent(self, place: int, loaded: LoadedLoop) -> None:
         """Who is not in the list of an anchor has an empty book."""
         listed, known = self._machine.numbers(loaded.loop.security_ids), self._known
-        others = np.setdiff1d(np.arange(known.count), listed)
+        others = known.instruments(np.setdiff1d(np.arange(known.count), listed))
         others = others[known.covered[others] <= place]
         for number in others.tolist():
             if number != UNHEARD and self._orders_of(number):
@@ -224,31 +223,33 @@ class Healing:
     # Books
 
     def _orders_of(self, number: int) -> int:
-        return sum(len(self._store.level_array(number, side, 1)) for side in Side)
+        store = self._store
+        return sum(
+            len(store.level_array(each, side, 1)) for each in store.book_numbers(number) for side in Side
+        )
 
     def _replace(self, number: int, place: int, orders: Rows, rpt_seq: int) -> None:
         machine = self._machine
         self._store.load_snapshot(number, orders, statistics=False)
         self.carried.forget(number)
         note_change(machine.samples.address, number)
-        changed = settle_one(self._store.context, number)
+        changed = self._made.settled(number)
         if not machine.emits(place):
             return
         rows = self._made.of_snapshot(number, place, orders, rpt_seq)
         machine.buffers_append(place, rows)
-        if changed:
-            machine.add_quote(self._made.quote(number, rows[0], changed, FROM_SNAPSHOT))
+        self._made.add_quotes(changed, rows[0], FROM_SNAPSHOT)
 
     def emptied(self, number: int, row: Any) -> None:
         """A row that is not of one book has emptied it: told with that row, not with the event after it."""
         machine = self._machine
         self._store.clear(number)
-        changed = settle_one(self._store.context, number)
+        changed = self._made.settled(number)
         if not changed:
             return
         note_change(machine.samples.address, number)
         if machine.emits(int(row["at"])):
-            machine.add_quote(self._made.quote(number, row, changed, self._known.doubt(number)))
+            self._made.add_quotes(changed, row, self._known.doubt(number))
 
     def deleted(self, number: int, row: Any) -> None:
         """An instrument with its book, if it has one: whoever follows the rows must have none either."""

@@ -34,6 +34,7 @@ class KnownInstruments:
         self._reports_in_a_unit = reports_in_a_unit
         self.sync: Array = np.zeros(MOST_INSTRUMENTS, SYNC)
         self.count = 1
+        self.others: list[int] = []  # numbers that are another book of an instrument
         new_record(self.sync, UNHEARD, 0)
         # Views by field: to read a record by name takes longer than to compare a book.
         self.book, self.statistics, self.once = (self.sync[name] for name in ("book", "statistics", "spare"))
@@ -48,6 +49,15 @@ class KnownInstruments:
         """A new instrument: as nobody is."""
         self.sync[number] = self.sync[UNHEARD]
         self.count = max(self.count, number + 1)
+
+    def add_other_book(self, number: int) -> None:
+        """What is known of it is known of its instrument: see `model.numbering`."""
+        self.add(number)
+        self.others.append(number)
+
+    def instruments(self, numbers: Array) -> Array:
+        """Without those that are another book of an instrument."""
+        return numbers[~np.isin(numbers, self.others)] if self.others else numbers
 
     def doubt(self, number: int) -> int:
         """What is to be said of its book, as `Quality`."""
@@ -92,7 +102,7 @@ class KnownInstruments:
         self.unsettle(place)
         sync["book"][concerned] = BookStatus.UNVERIFIED
         sync["spare"][concerned] |= np.uint8(BOOK_ONCE)
-        return np.flatnonzero(concerned)
+        return self.instruments(np.flatnonzero(concerned))
 
     def forget(self, place: int) -> None:
         """A session has ended, or messages of it are missing: nothing is known until it is told anew."""

@@ -73,7 +73,7 @@ class SliceMachine:
         self.buffers = RowBuffers(orders, with_orders=not slice_.depth)
         self.findings = SliceFindings()
         assert self.store.add_instrument(_NOBODY) == UNHEARD
-        self.store.numbering.follow(self.known.add)
+        self.store.numbering.follow(self._add)
         self.store.want_quotes()
         self.states, self.crossed = TradingStates(self), CrossedBooks(self)
         self.first_rows = np.full((len(merged), 2), NULL, np.int64)
@@ -285,6 +285,12 @@ class SliceMachine:
         moved = self.buffers.reserve(count)
         if moved and self.context["execution"]:
             self.context.set(execution=self.context["execution"] + moved)
+
+    def _add(self, number: int) -> None:
+        if number in self.store.numbering.other_books:
+            self.known.add_other_book(number)
+        else:
+            self.known.add(number)
 
     def number(self, security_id: int) -> int:
         """Of an instrument, which may be new."""

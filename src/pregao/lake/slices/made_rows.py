@@ -10,7 +10,7 @@ from pregao.kernel_context import Context
 from pregao.lake.plan.index import Array
 from pregao.lake.plan.slicing import Slice
 from pregao.lake.slices.feeds import Merged
-from pregao.lake.slices.kernels.books import QUOTE_QUALITY
+from pregao.lake.slices.kernels.books import QUOTE_QUALITY, settle_one
 from pregao.lake.slices.kernels.sampling import SAMPLE_WORDS, SAMPLING_FIELDS, sample_until
 from pregao.lake.slices.kernels.states import NUMBER_BITS
 from pregao.lake.slices.known import (
@@ -86,12 +86,23 @@ class RowMaker:
             lake["number"] = 0
         return rows
 
-    def quote(self, number: int, row: Any, changed: int, quality: int) -> Array:
+    def settled(self, number: int) -> list[tuple[int, int]]:
+        """The books of an instrument that have another top now than was told, and which sides of each."""
+        store = self._store
+        sides = [(each, settle_one(store.context, each)) for each in store.book_numbers(number)]
+        return [each for each in sides if each[1]]
+
+    def add_quotes(self, changed: list[tuple[int, int]], row: Any, quality: int) -> None:
+        for number, sides in changed:
+            self._machine.add_quote(self._quote(number, row, sides, quality))
+
+    def _quote(self, number: int, row: Any, changed: int, quality: int) -> Array:
         quote = np.zeros(1, t.QUOTE)
         quote["security_id"] = self._store.security_id(number)
         for name in ("at", "time_ns", "packet", "rpt_seq", "index"):
             quote[name] = row[name]
-        quote["instrument"] = number | self._machine.states.packed(number) << NUMBER_BITS
+        state = self._machine.states.packed(self._store.numbering.first_of(number))
+        quote["instrument"] = number | state << NUMBER_BITS
         quote["sides"] = changed | quality << QUOTE_QUALITY
         for name, value in zip(_TOP, self._store.top_words(number).tolist(), strict=True):
             quote[name] = value

@@ -16,6 +16,7 @@ import numpy as np
 
 from pregao.books import layout as t
 from pregao.books.phases import effective, own_in_snapshot
+from pregao.feeds.registry import load_tabled_system
 from pregao.kernel_context import Context
 from pregao.lake.plan.index import Array
 from pregao.lake.slices.kernels.books import QUOTE_QUALITY
@@ -209,12 +210,15 @@ class CrossedBooks:
 
     def __init__(self, machine: "SliceMachine") -> None:
         self._machine = machine
+        self._has_streams = load_tabled_system(machine.slice.system).policy.has_streams
         self._since: dict[int, CrossedStretch] = {}
         self._held: dict[int, Array] = {}  # quotes of crossed books: their state may be told in this moment
 
     def look(self, quotes: Array, states: Array) -> Array:
         """The quotes that can be told now, with the state of their moment."""
         crossed = _are_crossed(quotes)
+        crossed &= self._may_not_cross(quotes["instrument"])
+        states = states[self._may_not_cross(states[:, 0])]
         if not self._since and not len(states) and not crossed.any():
             return quotes
         numbers = quotes["instrument"] & NUMBER_MASK
@@ -236,6 +240,13 @@ class CrossedBooks:
             figures = (int(quote[name]) for name in ("time_ns", "bid_price", "offer_price"))
             self._change(number, at >> 16, is_crossed, *figures)
         return np.concatenate(told)
+
+    def _may_not_cross(self, instruments: Array) -> Array:
+        """Of which books it would be an error: not of lending, where nobody matches bids with offers."""
+        if not self._has_streams:
+            return np.ones(len(instruments), np.bool_)
+        stream = self._machine.store.book_stream
+        return np.array([not stream(each & NUMBER_MASK) for each in instruments.tolist()], np.bool_)
 
     def _release(self, number: int, state: list[int] | None) -> list[Array]:
         """What was held of an instrument. If its state is told at the same moment, it is in that state."""
@@ -264,9 +275,11 @@ class CrossedBooks:
         """The slice begins to emit: what is crossed now has begun before."""
         machine = self._machine
         start, tops = machine.slice.start, machine.store.tops()
-        packed = np.array([machine.states.packed(number) for number in range(len(tops))], np.int64)
+        firsts = np.array([machine.store.numbering.first_of(number) for number in range(len(tops))], np.int64)
+        packed = np.array([machine.states.packed(number) for number in firsts.tolist()], np.int64)
         crossed = (tops[:, 0] >= tops[:, 3]) & (tops[:, 2] > 0) & (tops[:, 5] > 0) & (tops[:, 0] != NULL)
-        crossed &= IS_OPEN[packed] & (machine.known.used["book"][: len(tops)] == BookStatus.CLEAN)
+        crossed &= self._may_not_cross(np.arange(len(tops)))
+        crossed &= IS_OPEN[packed] & (machine.known.used["book"][firsts] == BookStatus.CLEAN)
         sent_ns = int(machine.merged.sent[max(machine.packet_at(start), 0)]) if len(machine.merged) else 0
         self._since = {
             number: CrossedStretch(start, sent_ns, int(tops[number, 0]), int(tops[number, 3]), goes_on=True)

@@ -14,7 +14,6 @@ from pregao.books import layout as t
 from pregao.books.views import SidePolicy
 from pregao.lake.plan.fingerprints import CarriedBooks
 from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK, Array
-from pregao.lake.slices.kernels.books import settle_one
 from pregao.lake.slices.kernels.sampling import BOOK_ONCE, note_change
 from pregao.lake.slices.known import LAKE_ROW, NO_INDEX, UNHEARD, KnownInstruments
 from pregao.lake.slices.made_rows import FROM_SNAPSHOT, RowMaker, make_empty
@@ -97,10 +96,9 @@ class CarriedOver:
     def _tell_orders(self, number: int, rows: Rows, quality: int) -> None:
         machine = self._machine
         note_change(machine.samples.address, number)
-        changed = settle_one(machine.store.context, number)
+        changed = self._made.settled(number)
         machine.buffers_append(machine.slice.warm, rows)
-        if changed:
-            machine.add_quote(self._made.quote(number, rows[0], changed, quality))
+        self._made.add_quotes(changed, rows[0], quality)
 
     def _tell_others(self, stored: StoredBooks) -> None:
         machine = self._machine
@@ -145,16 +143,19 @@ def ending_of(machine: "SliceMachine") -> UnitEnding | None:
 
 
 def _books(store: "BookStore", known: KnownInstruments) -> Rows:
-    """By id, what is known of all others first. One without orders has a row that tells none."""
+    """By id, what is known of all others first. One without orders has a row that tells none; an instrument's
+    books follow each other, by stream."""
     doubts, last = known.doubts(), known.used["last"]
     is_as_unheard = (doubts == doubts[UNHEARD]) & (last == last[UNHEARD])
     to_tell = known.used["spare"] & BOOK_ONCE != 0  # of the others there is nothing to begin with
     chosen, slots = [UNHEARD], [np.zeros(0, t.SLOT), np.zeros(0, t.SLOT)]
-    by_id = np.argsort(store.numbering.security_ids[1 : known.count], kind="stable") + 1
+    by_id = known.instruments(np.argsort(store.numbering.security_ids[1 : known.count], kind="stable") + 1)
     for number in by_id[to_tell[by_id]].tolist():
-        sides = [store.order_array(number, side) for side in Side]
-        if not is_as_unheard[number] or any(map(len, sides)):
-            chosen.append(number)
+        told = _sides_of(store, number)
+        if not told and not is_as_unheard[number]:
+            told = [(number, slots[:2])]
+        for book, sides in told:
+            chosen.append(book)
             slots += sides
     numbers, counts = np.array(chosen), np.array([len(each) for each in slots]).reshape(-1, len(Side))
     lengths = np.maximum(counts.sum(axis=1), 1)
@@ -163,13 +164,24 @@ def _books(store: "BookStore", known: KnownInstruments) -> Rows:
     has_order = np.repeat(counts.any(axis=1), lengths)
     rows[has_order] = _orders(store, numbers, slots, counts)
     make_empty(rows, ~has_order)
-    lake, of = rows.view(LAKE_ROW), numbers[which]
+    streams = np.array([store.book_stream(number) for number in chosen], np.uint8)
+    rows["stream"] = np.where(has_order, streams[which], 0)
+    firsts = np.array([store.numbering.first_of(number) for number in chosen])
+    lake, of = rows.view(LAKE_ROW), firsts[which]
     ids = np.array([NULL, *store.numbering.security_ids[1:]])
     lake["security_id"], lake["number"] = ids[of], np.where(of == UNHEARD, 0, of + 1)
     lake["rpt_seq"] = np.where(last == NO_REPORT, NO_RPT_SEQ, last)[of]
     lake["quality"] = doubts[of]
-    lake["low"] = np.arange(len(which)) - (np.cumsum(lengths) - lengths)[which]
+    begins = np.flatnonzero(np.r_[True, np.diff(of) != 0])
+    lake["low"] = np.arange(len(of)) - np.repeat(begins, np.diff(np.r_[begins, len(of)]))
     return rows
+
+
+def _sides_of(store: "BookStore", number: int) -> list[tuple[int, list[Array]]]:
+    """Orders of the books of an instrument that have some, by stream."""
+    books = sorted(store.book_numbers(number), key=store.book_stream)
+    told = [(book, [store.order_array(book, side) for side in Side]) for book in books]
+    return [(book, sides) for book, sides in told if any(map(len, sides))]
 
 
 def _orders(store: "BookStore", numbers: Array, slots: list[Array], counts: Array) -> Rows:
@@ -194,5 +206,7 @@ def _digest(rows: Rows, place: tuple[int, int, int]) -> str:
     running, lake = hashlib.sha256(repr(place).encode()), rows.view(LAKE_ROW)
     for name in _DIGESTED:
         running.update(np.ascontiguousarray(lake[name]).tobytes())
+    if lake["stream"].any():  # systems with one stream have the digests that they always had
+        running.update(np.ascontiguousarray(lake["stream"]).tobytes())
     running.update((lake["flags"] & Flag.IMPLIED).tobytes())  # the position says what orders the side
     return running.hexdigest()[:32]

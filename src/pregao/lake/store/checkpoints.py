@@ -6,7 +6,7 @@ that some partitions can be read alone. Checkpoints that others wrote are read a
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
 from functools import cached_property
@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pregao.lake.errors import named
-from pregao.lake.reading.arrow import range_fits
+from pregao.lake.reading.arrow import range_fits, value_fits
 from pregao.lake.reading.conditions import Condition
 from pregao.lake.store.location import Location, StoredFile
 from pregao.lake.tables.table import Table
@@ -73,6 +73,25 @@ def typed_value(table: Table, name: str, text: str) -> Any:
     if kind is DATE:
         return date.fromisoformat(text)
     return int(text) if kind is LONG else text
+
+
+class Folders:
+    """Which paths are of wanted partitions. Each folder is looked at once."""
+
+    def __init__(self, table: Table, wanted: Sequence[Condition]) -> None:
+        self._table, self._wanted = table, wanted
+        self._known: dict[str, bool] = {}
+
+    def have(self, path: str) -> bool:
+        if not self._wanted:
+            return True
+        folder = path.rpartition("/")[0]
+        found = self._known.get(folder)
+        if found is None:
+            values = partition_of(self._table, folder)
+            found = all(value_fits(values[each.column], each) for each in self._wanted)
+            self._known[folder] = found
+        return found
 
 
 class Checkpoint:
@@ -137,12 +156,14 @@ class Checkpoint:
             return int(self._about.num_rows) - len(self.heads)
 
     def adds(self, wanted: Sequence[Condition] = ()) -> Iterator[Any]:
-        """Files as tables with the columns path, size, modificationTime, dataChange, stats; of other
-        partitions too, for row groups are read as a whole."""
+        """Files of wanted partitions, as tables with the columns of ADDED. Row groups are read as a whole."""
         with named(self.name):
             groups = [each for each in range(self._about.num_row_groups) if self._may_hold(each, wanted)]
+        chosen = Folders(self._table, wanted)
         for group in groups:
-            yield self.read_group(group)
+            rows = self.read_group(group)
+            keep = [chosen.have(path) for path in rows["path"].to_pylist()] if wanted else None
+            yield rows if keep is None else rows.filter(pa.array(keep, pa.bool_()))
 
     def read_group(self, group: int) -> Any:
         if group not in self._read:
@@ -155,25 +176,25 @@ class Checkpoint:
                 self._read[group] = pa.table([files.field(name) for name in ADDED.names], schema=ADDED)
         return self._read[group]
 
-    def values_of(self, partition: str) -> Iterator[tuple[Any, Any]]:
-        """Of each row group the one value that all its files have; or None, and the files."""
-        for group in range(self._about.num_row_groups):
-            if not self._has_files(group):
-                continue
-            figures = self._figures(group, partition)
-            is_one = figures is not None and figures[0] == figures[1]
-            yield (figures[0], None) if figures is not None and is_one else (None, self.read_group(group))
+    def values_of(self, partition: str) -> set[Any]:
+        """Different values of a partition column. A row group whose files all have the same is not read."""
+        return self._values(partition, lambda figures: figures[0] == figures[1])
 
     def least_and_greatest(self, partition: str) -> set[Any]:
-        """Of all row groups."""
+        """Values of a partition column, among them those of all row groups."""
+        return self._values(partition, lambda figures: True)
+
+    def _values(self, partition: str, is_enough: Callable[[tuple[Any, Any]], bool]) -> set[Any]:
+        """By the figures of each row group, where they are enough; otherwise by its files."""
         found: set[Any] = set()
         for group in range(self._about.num_row_groups):
             if self._has_files(group):
                 figures = self._figures(group, partition)
-                paths = () if figures is not None else self.read_group(group)["path"].to_pylist()
-                folders = {path.rpartition("/")[0] for path in paths}
+                if figures is not None and is_enough(figures):
+                    found.update(figures)
+                    continue
+                folders = {path.rpartition("/")[0] for path in self.read_group(group)["path"].to_pylist()}
                 found.update(partition_of(self._table, folder)[partition] for folder in folders)
-                found.update(figures or ())
         return found
 
     def _may_hold(self, group: int, wanted: Sequence[Condition]) -> bool:
@@ -224,7 +245,7 @@ def write_checkpoint(
         writer.write_table(_heads_table(schema, named_heads))
         for rows in files:
             count += rows.num_rows
-            listed = _adds_table(schema, table, _with_partitions(table, rows))
+            listed = _adds_table(schema, table, with_partitions(table, rows))
             writer.write_table(listed, row_group_size=max(rows.num_rows, 1))
     content = sink.getvalue()
     put_whole(location, content, table.name, LOG, name_of(version))
@@ -246,7 +267,8 @@ def put_whole(location: Location, content: Any, *parts: str) -> None:
             location.filesystem.move(written, target)
 
 
-def _with_partitions(table: Table, files: Any) -> Any:
+def with_partitions(table: Table, files: Any) -> Any:
+    """Rows of ADDED, with the values of their partitions as columns."""
     folders = [path.rpartition("/")[0] for path in files["path"].to_pylist()]
     known = {folder: partition_of(table, folder) for folder in set(folders)}
     for name in table.partitions:

@@ -1,7 +1,7 @@
 """The Delta log of one table: what it says, and one more entry in it.
 
-Entries, summaries and checkpoints are read by `logstate`. Entries are written here on a disk, and by the
-`deltalake` library to stores: it can put an object only if there is none of its name.
+Entries, summaries and checkpoints are read by `logstate`. Entries are written here, as files or objects of
+which there is none yet; by the `deltalake` library only to stores where we cannot do that (`conditional`).
 """
 
 import json
@@ -188,7 +188,7 @@ class DeltaLog:
     ) -> bool:  # fmt: skip
         """Whether there was no entry yet."""
         version, place = self.version + 1, (self.table.name, LOG, entry_name(self.version + 1))
-        if self.location.is_local:
+        if self.location.can_create:
             return self.location.create(content, *place)
         from pregao.lake.store.deltatables import CommitFailedError, put_entry
 

@@ -85,9 +85,11 @@ class FileWriter:
         return self._location.full(self._table.name, self._path)
 
     def can_hold(self, rows: Any) -> bool:
-        """Not if they have nulls in a column in which the file has said that there are none."""
-        both = zip(self._schema, rows.schema, strict=True)
-        return all(mine.nullable or not other.nullable for mine, other in both)
+        """Not if they have nulls in a column in which the file has said that there are none, or a column that
+        it does not have."""
+        both = zip(self._schema, rows.schema, strict=False)
+        same = self._schema.names == rows.schema.names
+        return same and all(mine.nullable or not other.nullable for mine, other in both)
 
     def write(self, batch: Any) -> None:
         """A record batch or table. Row groups are cut as readers skip them."""
@@ -146,8 +148,13 @@ class FileWriter:
 def write_file(
     location: Location, table: Table, partition: Partition, rows: Any, *, label: str = "part"
 ) -> DataFile:
-    """A whole table at once; its schema is that of reading or of writing."""
-    stored = rows.select(table.stored_schema.names)
+    """A whole table at once; its schema is that of reading or of writing. What is seldom filled is left out
+    where it is not."""
+    given = set(rows.column_names)
+    stored = rows.select([
+        column.name for column in table.stored
+        if not column.seldom or (column.name in given and rows[column.name].null_count < rows.num_rows)
+    ])  # fmt: skip
     writer = FileWriter(location, table, partition, label=label, schema=stored.schema)
     with writer:
         writer.write(stored)

@@ -99,6 +99,7 @@ class Intent:
     change: Change
     label: Label
     claimed_ns: int
+    layout: int = LAYOUT_NOW
 
 
 def write_intent(location: Location, intent: Intent) -> DataFile:
@@ -128,13 +129,14 @@ def read_intent(location: Location, path: str, number: int) -> Intent:
 
 def _parse_intent(data: bytes, number: int) -> Intent:
     rows = pq.ParquetFile(pa.BufferReader(data)).read().to_pylist()
-    about = json.loads(next(row["note"] for row in rows if row["action"] == _LAKE))
+    lake = next(row for row in rows if row["action"] == _LAKE)
+    about = json.loads(lake["note"])
     adds = tuple(DataFile.from_row(row) for row in rows if row["action"] == _ADD)
     removes = tuple(DataFile.from_row(row) for row in rows if row["action"] == _REMOVE)
     label = Label(about["operation"], about["build_id"], about["note"], about["data_change"])
     if len(adds) + len(removes) != about["actions"]:
         raise ValueError(f"{len(adds) + len(removes)} of {about['actions']} actions")
-    return Intent(number, about["base"], Change(adds, removes), label, about["claimed_ns"])
+    return Intent(number, about["base"], Change(adds, removes), label, about["claimed_ns"], lake["layout"])
 
 
 _EMPTY: Final[dict[str, Any]] = dict.fromkeys(INTENTS.stored_schema.names)

@@ -123,7 +123,14 @@ class Ledger:
     def intent(self, number: int) -> Intent | None:
         """None when it has been expired."""
         file = self._file(self.intents, number)
-        return None if file is None else read_intent(self._location, file.path, number)
+        found = None if file is None else read_intent(self._location, file.path, number)
+        if found is not None:
+            self._check(found.layout)
+        return found
+
+    def _check(self, layout: int | None) -> None:
+        if (layout or 0) < LAYOUT_NOW:
+            raise _old_lake(self._location, "whose tables have no exact prices and sizes")
 
     def version(self, number: int | None = None) -> LakeVersion:
         """A lake version; without a number the newest that can be seen."""
@@ -171,6 +178,7 @@ class Ledger:
         ):
             rows = pq.ParquetFile(source).read().to_pylist()
             first = rows[0]
+        self._check(first[LAYOUT])
         tables = [
             TableVersion(
                 row["table"], row["delta_version"], row["changed"], row["files"], row["rows"], row["bytes"]
@@ -234,6 +242,7 @@ def _open_intents(location: Location) -> DeltaLog | LakeDamagedError:
 #
 # Layout 1 partitioned tables by trade date and channel; layout 2 does it by system, trade date and source.
 # The partition columns of a Delta table cannot be altered, so such a lake is built again from its captures.
+# Layout 3 has exact values beside prices and sizes, and units of before would have none beside new ones.
 
 
 _MOST_FOLDERS: Final = 8
@@ -243,10 +252,14 @@ _SOME_CAPTURES: Final = "CAPTURES"  # for the reader to fill in
 def check_layout(location: Location, log: DeltaLog) -> None:
     """OldLakeError for a log of `commits` or `intents` that knows nothing of layouts."""
     if log.exists and LAYOUT not in log.columns:
-        raise OldLakeError(
-            f"{location.uri}: this lake was built by an older pregao, whose tables are partitioned in another"
-            f" way; build it again beside this one: {rebuild_command(location)}"
-        )
+        raise _old_lake(location, "whose tables are partitioned in another way")
+
+
+def _old_lake(location: Location, difference: str) -> OldLakeError:
+    return OldLakeError(
+        f"{location.uri}: this lake was built by an older pregao, {difference}; build it again beside this"
+        f" one: {rebuild_command(location)}"
+    )
 
 
 def rebuild_command(location: Location) -> str:

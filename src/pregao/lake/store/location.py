@@ -6,7 +6,7 @@ come from the usual environment: AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID
 
 import os
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,6 +17,7 @@ from uuid import uuid4
 from pyarrow import fs
 
 from pregao.lake.errors import LakeError, named
+from pregao.lake.store.conditional import can_put, put_if_absent
 
 _LOCAL: Final = ("", "file")
 _MOST_REMEMBERED: Final = 64 << 20  # bytes
@@ -36,6 +37,22 @@ def is_remote(place: str) -> bool:
     return "://" in place and urlsplit(place).scheme not in _LOCAL
 
 
+class _Memory:
+    """What was read of a place. `parsed` are the newest summaries of logs: one of each table."""
+
+    def __init__(self) -> None:
+        self.lasting: dict[tuple[str, ...], Any] = {}
+        self.parsed: dict[tuple[str, ...], tuple[bytes, Any]] = {}
+        self._bytes = 0
+
+    def keep(self, parts: tuple[str, ...], found: Any, size: int) -> None:
+        if self._bytes + size > _MOST_REMEMBERED:
+            self.lasting.clear()
+            self._bytes = 0
+        self.lasting[parts] = found
+        self._bytes += size
+
+
 class Location:
     """A place and what can be done there. Paths are relative to it and have forward slashes."""
 
@@ -51,7 +68,7 @@ class Location:
             self.uri = text.rstrip("/")
             self.filesystem, self.root = _remote(self.uri, scheme)
         self.storage_options = None if self.is_local else _delta_options(scheme)
-        self._remembered: dict[tuple[str, ...], bytes] | None = None
+        self._memory: _Memory | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Location, (self.uri,)  # tasks open the place again on their own machine
@@ -60,7 +77,7 @@ class Location:
         """The same for one who opens logs again and again, a build or a stream: what never changes is read
         once. Not for those who may find another lake there later."""
         found = object.__new__(type(self))
-        found.__dict__.update(self.__dict__, _remembered={})
+        found.__dict__.update(self.__dict__, _memory=_Memory())
         return found
 
     def path(self, *parts: str) -> str:
@@ -116,20 +133,44 @@ class Location:
         return data
 
     def read_lasting(self, *parts: str) -> bytes:
-        """A file that never changes once it is there: an entry of a log, a part of its summaries."""
-        known = self._remembered
-        if known is None:
-            return self.read(*parts)
-        if parts not in known:
-            data = self.read(*parts)
-            if sum(map(len, known.values())) + len(data) > _MOST_REMEMBERED:
-                known.clear()
-            known[parts] = data
-        return known[parts]
+        """A file that never changes once it is there: an entry of a log."""
+        data: bytes = self._lasting(parts, lambda: self.read(*parts), len)
+        return data
+
+    def read_lasting_as(self, parse: Callable[[bytes], Any], *parts: str) -> Any:
+        """The same as what a function makes of it, a table: of a part of a log's summary."""
+        return self._lasting(parts, lambda: parse(self.read(*parts)), lambda found: int(found.nbytes))
+
+    def parsed(self, parse: Callable[[bytes], Any], *parts: str) -> Any:
+        """What a function makes of a file that may change: not made again while its content is the same."""
+        content = self.read(*parts)
+        if self._memory is None:
+            return parse(content)
+        known = self._memory.parsed.get(parts)
+        if known is None or known[0] != content:
+            self._memory.parsed[parts] = known = content, parse(content)
+        return known[1]
+
+    def _lasting(self, parts: tuple[str, ...], make: Callable[[], Any], size: Callable[[Any], int]) -> Any:
+        if self._memory is None:
+            return make()
+        found = self._memory.lasting.get(parts)
+        if found is None:
+            found = make()
+            self._memory.keep(parts, found, size(found))
+        return found
+
+    @property
+    def can_create(self) -> bool:
+        """Whether `create` works here."""
+        return self.is_local or can_put(self.uri)
 
     def create(self, content: bytes, *parts: str) -> bool:
-        """A file of this machine, whole under its name or not at all, and on the disk: who loses its power
+        """A file, whole under its name or not at all; on this machine it is on the disk: who loses its power
         after that has it still. False: there is one already."""
+        if not self.is_local:
+            with named(self.full(*parts)):
+                return put_if_absent(self.uri, posixpath.join(*parts), content, _endpoint(), _region())
         target = self.path(*parts)
         written = f"{target}.{uuid4().hex[:8]}.part"
         with named(self.full(*parts)):

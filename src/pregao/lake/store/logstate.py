@@ -17,11 +17,18 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from pregao.lake.errors import FileMissingError, LakeDamagedError
-from pregao.lake.reading.arrow import value_fits
 from pregao.lake.reading.conditions import Condition
-from pregao.lake.store.checkpoints import ADDED, HINT, LOG, Checkpoint, checkpoint_version, partition_of
+from pregao.lake.store.checkpoints import (
+    ADDED,
+    HINT,
+    LOG,
+    Checkpoint,
+    Folders,
+    checkpoint_version,
+    partition_of,
+)
 from pregao.lake.store.location import Location
-from pregao.lake.store.summaries import FOLDER, Summary, summary_version, write_summary
+from pregao.lake.store.summaries import FOLDER, Summary, summary_version, without, write_summary
 from pregao.lake.tables.table import Table
 
 _ADD, _REMOVE, _END = '{"add":{"path":"', '{"remove":{"path":"', "}}"
@@ -223,11 +230,8 @@ class LogState:
         dataChange and stats. Conditions on other columns are left out. `newest_only`: those that were added
         since the summary."""
         wanted = [each for each in conditions if each.column in self._table.partitions]
-        parts = []
-        for rows in () if self.base is None or newest_only else self.base.adds(wanted):
-            keep = self._keep(rows["path"].to_pylist(), wanted)
-            parts.append(rows if keep is None else rows.filter(keep))
-        return pa.concat_tables([*parts, self._added(wanted)])
+        found = () if self.base is None or newest_only else self.base.adds(wanted)
+        return pa.concat_tables([*(without(rows, self.tail.gone) for rows in found), self._added(wanted)])
 
     def paths(self, conditions: Sequence[Condition] = ()) -> set[str]:
         """The same, their paths only."""
@@ -235,33 +239,23 @@ class LogState:
         chosen = Folders(self._table, wanted)
         found = {path for path in self.tail.added if chosen.have(path)}
         for rows in () if self.base is None else self.base.adds(wanted):
-            found.update(path for path in rows["path"].to_pylist() if chosen.have(path))
+            found.update(rows["path"].to_pylist())
         return found - (self.tail.gone - self.tail.added.keys())
 
     def values_of(self, partition: str) -> set[Any]:
-        """Different values of a partition column. Where all files of a row group have the same, it is not
-        read."""
-        folders = {path.rpartition("/")[0] for path in self.tail.added}
-        found: set[Any] = set()
-        for value, rows in () if self.base is None else self.base.values_of(partition):
-            if rows is None:
-                found.add(value)
-            else:
-                folders |= {path.rpartition("/")[0] for path in rows["path"].to_pylist()}
-        return found | {partition_of(self._table, folder)[partition] for folder in folders}
+        """Different values of a partition column."""
+        found = self._newest_values(partition)
+        return found if self.base is None else found | self.base.values_of(partition)
 
     def least_and_greatest(self, partition: str) -> set[Any]:
         """Values of a partition column, among them the least and the greatest."""
-        folders = {path.rpartition("/")[0] for path in self.tail.added}
-        found = {partition_of(self._table, folder)[partition] for folder in folders}
+        found = self._newest_values(partition)
         return found if self.base is None else found | self.base.least_and_greatest(partition)
 
-    def _keep(self, paths: list[str], wanted: Sequence[Condition]) -> Any:
-        if not wanted and not self.tail.gone:
-            return None
-        chosen = Folders(self._table, wanted)
-        gone = self.tail.gone
-        return pa.array([path not in gone and chosen.have(path) for path in paths], pa.bool_())
+    def _newest_values(self, partition: str) -> set[Any]:
+        """Of files that were added since the summary."""
+        folders = {path.rpartition("/")[0] for path in self.tail.added}
+        return {partition_of(self._table, folder)[partition] for folder in folders}
 
     def _added(self, wanted: Sequence[Condition]) -> Any:
         chosen = Folders(self._table, wanted)
@@ -270,22 +264,3 @@ class LogState:
         for row in rows:
             row["path"] = unquote(row["path"])
         return pa.Table.from_pylist(rows, schema=ADDED)
-
-
-class Folders:
-    """Which paths are of wanted partitions. Each folder is looked at once."""
-
-    def __init__(self, table: Table, wanted: Sequence[Condition]) -> None:
-        self._table, self._wanted = table, wanted
-        self._known: dict[str, bool] = {}
-
-    def have(self, path: str) -> bool:
-        if not self._wanted:
-            return True
-        folder = path.rpartition("/")[0]
-        found = self._known.get(folder)
-        if found is None:
-            values = partition_of(self._table, folder)
-            found = all(value_fits(values[each.column], each) for each in self._wanted)
-            self._known[folder] = found
-        return found

@@ -1,9 +1,9 @@
 """What a table's log says at a version, kept beside it so that its cost does not grow with the table.
 
 A summary is one small file: what is not about files, and a list of parts. A part holds files of neighbouring
-partitions, a few thousand of them, and never changes. The next summary names the same parts again, but for
-those that its entries are about. So writing one costs as much as was committed since, and reading some
-partitions costs the parts that have them, whatever the age of the lake.
+partitions, a few thousand of them with the values of their partitions, and never changes. The next summary
+names the same parts again, but for those that its entries are about. So writing one costs as much as was
+committed since, and reading some partitions costs the parts that have them, whatever the age of the lake.
 
 Summaries are ours alone: they are in a folder of the log that readers of Delta pass over, and those get
 checkpoints (`checkpoints`). What is lost of them is read from the log again.
@@ -13,17 +13,19 @@ import json
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from functools import partial
 from typing import Any, Final, Self
 from uuid import uuid4
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pregao.lake.errors import FileMissingError, LakeDamagedError, named
-from pregao.lake.reading.arrow import range_fits
+from pregao.lake.reading.arrow import expression, range_fits
 from pregao.lake.reading.conditions import Condition
-from pregao.lake.store.checkpoints import ADDED, LOG, partition_of, put_whole, typed_value
+from pregao.lake.store.checkpoints import ADDED, LOG, partition_of, put_whole, typed_value, with_partitions
 from pregao.lake.store.location import Location, StoredFile
 from pregao.lake.tables.ledger import LAKE_VERSION
 from pregao.lake.tables.table import Table
@@ -72,6 +74,15 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, int) else str(value)
 
 
+def _parsed(table: Table, content: bytes) -> tuple[int, list[dict[str, Any]], list[PartOfLog], int] | None:
+    """Version, heads, parts and checkpoint; None: it is of another form."""
+    told = json.loads(content)
+    if told["format"] != _FORMAT or told["partitions"] != list(table.partitions):
+        return None
+    parts = [PartOfLog.from_json(table, each) for each in told["parts"]]
+    return int(told["version"]), told["heads"], parts, int(told["checkpoint"])
+
+
 class Summary:
     """One that is there. `checkpoint` is the version of the last one that readers of Delta have."""
 
@@ -95,13 +106,10 @@ class Summary:
     @classmethod
     def _stored(cls, location: Location, table: Table, name: str) -> Self | None:
         try:
-            told = json.loads(location.read(table.name, LOG, FOLDER, name))
-            if told["format"] != _FORMAT or told["partitions"] != list(table.partitions):
-                return None
-            parts = [PartOfLog.from_json(table, each) for each in told["parts"]]
-            return cls(location, table, int(told["version"]), told["heads"], parts, int(told["checkpoint"]))
+            told = location.parsed(partial(_parsed, table), table.name, LOG, FOLDER, name)
         except (FileMissingError, ValueError, KeyError, TypeError, AttributeError):
             return None
+        return None if told is None else cls(location, table, *told)
 
     def store(self) -> None:
         """Under its own name for those who want this version, and as the newest one."""
@@ -122,33 +130,45 @@ class Summary:
         return sum(part.files for part in self.parts)
 
     def adds(self, wanted: Sequence[Condition] = ()) -> Iterator[Any]:
-        """Files as tables with the columns of ADDED; of other partitions too, for parts are read whole."""
+        """Files of wanted partitions, as tables with the columns of ADDED."""
+        chosen = expression(self._table, wanted)
         for part in self.parts:
             if all(range_fits(*self._range(part, each.column), each) for each in wanted):
-                yield self.read_part(part)
+                rows = self.read_part(part)
+                yield (rows if chosen is None else rows.filter(chosen)).select(ADDED.names)
 
     def read_part(self, part: PartOfLog) -> Any:
+        """Files and the values of their partitions, in the order of these."""
         if part.name not in self._read:
             if len(self._read) >= _KEPT_PARTS:
                 self._read.clear()
             place = (self._table.name, LOG, FOLDER, part.name)
             try:
                 with named(self._location.full(*place)):
-                    content = pa.BufferReader(self._location.read_lasting(*place))
-                    self._read[part.name] = pq.ParquetFile(content).read().cast(ADDED)
+                    self._read[part.name] = self._location.read_lasting_as(self._rows_of_part, *place)
             except LakeDamagedError as error:
                 raise self._can_be_made_again(error) from error
         return self._read[part.name]
+
+    def _rows_of_part(self, content: bytes) -> Any:
+        rows = pq.ParquetFile(pa.BufferReader(content)).read()
+        if all(name in rows.column_names for name in self._table.partitions):
+            return rows
+        return with_partitions(self._table, rows.select(ADDED.names))  # as they were written before
 
     def _can_be_made_again(self, error: LakeDamagedError) -> LakeDamagedError:
         folder = self._location.full(self._table.name, LOG, FOLDER)
         return LakeDamagedError(f"{error.reason} (delete {folder}: the log says the same)", file=error.file)
 
-    def values_of(self, partition: str) -> Iterator[tuple[Any, Any]]:
-        """Of each part the one value that all its files have; or None, and the files."""
+    def values_of(self, partition: str) -> set[Any]:
+        """Different values of a partition column. A part whose files all have the same is not read."""
+        found: set[Any] = set()
         for part in self.parts:
             least, greatest = self._range(part, partition)
-            yield (least, None) if least == greatest else (None, self.read_part(part))
+            found |= (
+                {least} if least == greatest else {*pc.unique(self.read_part(part)[partition]).to_pylist()}
+            )
+        return found
 
     def least_and_greatest(self, partition: str) -> set[Any]:
         return {value for part in self.parts for value in self._range(part, partition)}
@@ -179,8 +199,8 @@ def write_summary(
     keys = sorted({_key(table, folder) for folder in folders})
     touched = _with_small_neighbours(old, _touched(old, keys, _most(table)), _most(table))
     parts = [part for number, part in enumerate(old) if number not in touched]
-    rows = [_kept(base.read_part(old[number]), gone) for number in sorted(touched)] if base else []
-    changed = pa.concat_tables([*rows, added])
+    rows = [without(base.read_part(old[number]), gone) for number in sorted(touched)] if base else []
+    changed = pa.concat_tables([*rows, with_partitions(table, added)])
     if changed.num_rows:
         parts += _write_parts(location, table, changed)
     parts.sort(key=lambda part: part.first)
@@ -219,38 +239,40 @@ def _with_small_neighbours(parts: Sequence[PartOfLog], touched: set[int], most: 
     return found
 
 
-def _kept(rows: Any, gone: Collection[str]) -> Any:
+def without(rows: Any, gone: Collection[str]) -> Any:
+    """Files but for those of some paths."""
     if not gone:
         return rows
-    return rows.filter(pa.array([path not in gone for path in rows["path"].to_pylist()], pa.bool_()))
+    return rows.filter(pc.invert(pc.is_in(rows["path"], pa.array(sorted(gone), pa.string()))))
 
 
 def _write_parts(location: Location, table: Table, rows: Any) -> Iterator[PartOfLog]:
-    paths = rows["path"].to_pylist()
-    known = {folder: _key(table, folder) for folder in {path.rpartition("/")[0] for path in paths}}
-    keys = [known[path.rpartition("/")[0]] for path in paths]
-    order = sorted(range(len(paths)), key=lambda number: (keys[number], paths[number]))
-    rows = rows.take(pa.array(order, pa.int64()))
-    begin = end = 0
-    chosen: list[Key] = []
-    for key, same in groupby(keys[number] for number in order):
-        chosen.append(key)
-        end += sum(1 for _ in same)
+    """A partition is never in two of them."""
+    rows = rows.sort_by([(name, "ascending") for name in (*table.partitions, "path")]).combine_chunks()
+    is_new = np.zeros(rows.num_rows - 1, np.bool_)
+    for name in table.partitions:
+        codes = rows[name].combine_chunks().dictionary_encode().indices.to_numpy()
+        is_new |= codes[1:] != codes[:-1]
+    begin = 0
+    for end in (np.flatnonzero(is_new) + 1).tolist():
         if end - begin >= _most(table):
-            yield _write_part(location, table, rows.slice(begin, end - begin), chosen)
-            begin, chosen = end, []
-    if chosen:
-        yield _write_part(location, table, rows.slice(begin, end - begin), chosen)
+            yield _write_part(location, table, rows.slice(begin, end - begin))
+            begin = end
+    yield _write_part(location, table, rows.slice(begin))
 
 
-def _write_part(location: Location, table: Table, rows: Any, keys: Sequence[Key]) -> PartOfLog:
+def _write_part(location: Location, table: Table, rows: Any) -> PartOfLog:
     name = f"{uuid4().hex}.parquet"
     sink = pa.BufferOutputStream()
-    pq.write_table(rows, sink, compression="zstd", use_dictionary=False, write_statistics=False)
+    options = {"compression": "zstd", "use_dictionary": list(table.partitions), "write_statistics": False}
+    pq.write_table(rows, sink, **options)
     put_whole(location, sink.getvalue(), table.name, LOG, FOLDER, name)
-    columns = list(zip(*keys, strict=True))
-    least, greatest = tuple(map(min, columns)), tuple(map(max, columns))
-    return PartOfLog(name, rows.num_rows, keys[0], keys[-1], least, greatest)
+    figures = [pc.min_max(rows[each]).as_py() for each in table.partitions]
+    first, last = (
+        tuple(rows[each][number].as_py() for each in table.partitions) for number in (0, rows.num_rows - 1)
+    )
+    least, greatest = (tuple(each[end] for each in figures) for end in ("min", "max"))
+    return PartOfLog(name, rows.num_rows, first, last, least, greatest)
 
 
 # Cleaning up

@@ -117,6 +117,7 @@ def _slices(
         slices += cut_between(unit, loops, indexes, start, end, first_number=first)
     for slice_ in slices:
         slice_.symbols, slice_.groups = planned.symbols, planned.groups
+        slice_.scales = planned.scales
         if slice_.start == FROM_FIRST:
             slice_.begin_with(planned.begins)
         slice_.feeds = {

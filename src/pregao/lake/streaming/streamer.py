@@ -232,7 +232,7 @@ class Streamer:
         with SharedParts(self._location, batch.build_id) as shared:
             for step in batch.steps:
                 if step.slices:
-                    shared.store(step.planned.symbols, step.planned.loops)
+                    shared.store(step.planned.symbols, step.planned.loops, step.planned.arrays)
             packed = [shared.pack(slice_) for step in batch.steps for slice_ in step.slices]
             with described(f"{len(batch.steps)} units in {len(packed)} slices"):
                 done: list[SliceDone] = self._runner.run(task, packed, _silent)

@@ -5,7 +5,7 @@ from typing import Final
 
 from pregao.lake.tables import types as words
 from pregao.lake.tables.ledger import BY_SEQUENCE, IN_STATE, with_lineage
-from pregao.lake.tables.table import Column, Table, required, word
+from pregao.lake.tables.table import Column, Table, exact_beside, exact_of, required, word
 from pregao.lake.tables.types import (
     AMOUNT,
     BOOL,
@@ -42,16 +42,17 @@ _SESSION_FIGURES: Final[tuple[tuple[str, ColumnType], ...]] = (
     ("volume", LONG), ("trades", LONG),
 )  # fmt: skip
 
+# A VWAP and the closing price have eight places themselves.
+_EXACT_FIGURES: Final = ("open", "high", "low", "last", "volume")
+
 BARS: Final = Table(
     "bars", "open, high, low, close, volume, VWAP and trades of an interval",
     with_lineage(
         required("interval", LONG, "length in ns", skip=True),
         required("ts_start", NANOSECONDS, skip=True),
-        Column("open", PRICE),
-        Column("high", PRICE),
-        Column("low", PRICE),
-        Column("close", PRICE),
-        Column("volume", LONG),
+        *exact_beside(
+            *(Column(name, PRICE) for name in ("open", "high", "low", "close")), Column("volume", LONG)
+        ),
         Column("amount", AMOUNT, "sum of price × size"),
         Column("vwap", FINE_PRICE),
         Column("trades", LONG),
@@ -64,12 +65,15 @@ DAILY: Final = Table(
     "daily", "a trading day of an instrument: ours, and B3's figures beside them",
     with_lineage(
         *(Column(name, type_, "from trades_clean") for name, type_ in _SESSION_FIGURES),
-        Column("amount", AMOUNT, "money, with multiplier and price divisor; null if of several currencies"),
+        *exact_of(_EXACT_FIGURES),
+        Column("amount", AMOUNT, "money, with multiplier and price divisor; null if of several currencies, or"
+               " if its prices are rates or percentages"),
         Column("currency", NAME, "of the amount, as the definition says"),
         *(Column(f"b3_{name}", type_, "as B3 sent it") for name, type_ in _SESSION_FIGURES),
         Column("b3_close", FINE_PRICE),
         Column("b3_settlement", PRICE),
         Column("b3_open_interest", LONG),
+        *exact_of([*(f"b3_{name}" for name in _EXACT_FIGURES), "b3_settlement", "b3_open_interest"]),
         Column("agrees", BOOL, "ours equal B3's wherever both are there"),
     ),
     order=("security_id",),

@@ -16,11 +16,12 @@ _LIMIT: Final = 10**DECIMAL_DIGITS
 
 
 class TooLargeError(PregaoError):
-    """A number that its column cannot hold. `row` says which, for whoever knows the message."""
+    """A number that its column cannot hold. `row` says which, `message` by which message it was told."""
 
-    def __init__(self, column: str, row: int, value: int) -> None:
+    def __init__(self, column: str, row: int, value: int, message: str = "") -> None:
         self.column, self.row, self.value = column, row, value
-        super().__init__(f"row {row}: {value} has too many digits for column {column}")
+        where = f"row {row}, {message}" if message else f"row {row}"
+        super().__init__(f"{where}: {value} has too many digits for column {column}")
 
 
 def integers(values: Any, null: int = NULL) -> Any:

@@ -1,10 +1,12 @@
 """Instruments as of their time: one row is one version of one instrument (`model.instruments`)."""
 
+from dataclasses import replace
 from typing import Final
 
 from pregao.lake.tables import types as words
 from pregao.lake.tables.ledger import BY_INSTRUMENT, IN_STATE, with_lineage
-from pregao.lake.tables.table import Column, Table, word
+from pregao.lake.tables.messages import PRICE_KIND, STREAM
+from pregao.lake.tables.table import Column, Table, exact_beside, word
 from pregao.lake.tables.types import (
     BOOL,
     CODE,
@@ -20,7 +22,33 @@ from pregao.lake.tables.types import (
     list_of,
     struct_of,
 )
+from pregao.model.fixed_income import CouponType, LotType, Registration
 
+# What only bonds have.
+_BOND: Final = tuple(
+    replace(column, seldom=True)
+    for column in (
+        Column("bond_kind", NAME, "of a bond, or of the bond of a casada"),
+        Column("coupon", FINE_PRICE, "interest of a year, as a fraction"),
+        word("coupon_type", words.names(CouponType)),
+        Column("coupon_date", DATE, "of the next payment"),
+        Column("hedge_factor", FINE_PRICE, "of a casada (Trademate tag 228); its legs are underlyings"),
+        word("registration", words.names(Registration), "Trademate tag 876"),
+        word("lot_type", words.names(LotType)),
+        Column("rate_increment", FINE_PRICE, "of those in yields and spreads: what tick is of others"),
+        Column("largest_rfq", FINE_PRICE, "largest quantity of a request for quotes"),
+        Column("largest_voice", FINE_PRICE, "largest quantity of a voice trade"),
+        Column("allows_fractions", BOOL, "of quantities"),
+        Column("allows_negative", BOOL, "rates"),
+        Column("trading_sector", NAME),
+        Column("rating_fitch", NAME),
+        Column("rating_sp", NAME),
+        Column("in_default", NAME, "as sent"),
+        Column("restricted_effort", NAME, "as sent"),
+        Column("ts_trading_ends", NANOSECONDS),
+        Column("bond_attributes", list_of(struct_of(type=INT, value=TEXT)), "all of Trademate's tag 870"),
+    )
+)
 INSTRUMENTS: Final = Table(
     "instruments", "one version of one instrument, valid from–to",
     with_lineage(
@@ -38,11 +66,15 @@ INSTRUMENTS: Final = Table(
         Column("isin", TEXT),
         Column("currency", NAME),
         Column("cfi_code", NAME),
-        Column("tick", PRICE),
-        Column("lot", CODE),
-        Column("minimum_quantity", CODE),
-        Column("maximum_quantity", CODE),
-        Column("minimum_cross", CODE, "smallest quantity of a cross order; null: any"),
+        *exact_beside(
+            Column("tick", PRICE),
+            Column("lot", CODE),
+            Column("minimum_quantity", CODE),
+            Column("maximum_quantity", CODE),
+            Column("minimum_cross", CODE, "smallest quantity of a cross order; null: any"),
+        ),
+        Column("price_exponent", INT, "prices are told in its power of ten; null: −4", seldom=True),
+        Column("size_exponent", INT, "sizes are told in its power of ten; null: 0", seldom=True),
         Column("multiplier", FINE_PRICE),
         Column("price_divisor", FINE_PRICE),
         Column("strike", PRICE),
@@ -74,6 +106,7 @@ INSTRUMENTS: Final = Table(
         Column("underlyings", list_of(struct_of(security_id=LONG, symbol=TEXT))),
         Column("attributes", list_of(struct_of(type=INT, value=INT))),
         Column("lots", list_of(struct_of(type=INT, size=LONG))),
+        *_BOND,
     ),
     order=BY_INSTRUMENT,
 )  # fmt: skip
@@ -92,12 +125,13 @@ QUOTES: Final = Table(
             column
             for side in _SIDES
             for column in (
-                Column(f"{side}_price", PRICE),
-                Column(f"{side}_size", SIZE),
+                *exact_beside(Column(f"{side}_price", PRICE), Column(f"{side}_size", SIZE)),
                 Column(f"{side}_orders", INT),
             )
         ),
+        PRICE_KIND,
         *IN_STATE,
+        STREAM,
     ),
     order=BY_INSTRUMENT,
     bare_times=True,
@@ -113,12 +147,12 @@ DEPTH: Final = Table(
             for side in _SIDES
             for level in range(1, DEPTH_LEVELS + 1)
             for column in (
-                Column(f"{side}_price_{level}", PRICE),
-                Column(f"{side}_size_{level}", LONG),
+                *exact_beside(Column(f"{side}_price_{level}", PRICE), Column(f"{side}_size_{level}", LONG)),
                 Column(f"{side}_orders_{level}", INT),
             )
         ),
         *IN_STATE,
+        STREAM,
     ),
     order=BY_INSTRUMENT,
     bare_times=True,
@@ -136,12 +170,12 @@ BOOK_CHECKPOINTS: Final = Table(
         Column("applied_rpt_seq", LONG, "last rptSeq in this book"),
         word("side", words.SIDES),
         Column("order_id", LONG),
-        Column("price", PRICE),
-        Column("size", SIZE),
+        *exact_beside(Column("price", PRICE), Column("size", SIZE)),
         Column("position", LONG),
         Column("firm", CODE),
         Column("ts_inserted", NANOSECONDS),
         Column("implied", BOOL),
+        STREAM,
     ),
     order=("security_id", "ts_checkpoint", "side", "position"),
 )  # fmt: skip

@@ -8,7 +8,7 @@ from pregao.lake.tables.types import BOOL, CONSTANT, INT, LONG, MOMENT, NAME, NA
 
 LAKE_VERSION: Final = "lake_version"
 LAYOUT: Final = "layout"
-LAYOUT_NOW: Final = 2  # raised when tables are partitioned in another way
+LAYOUT_NOW: Final = 3  # raised when a lake of before cannot be gone on with: see `store.ledger`
 
 COMMITS: Final = Table(
     "commits", "a table version of a lake version",
@@ -25,7 +25,7 @@ COMMITS: Final = Table(
         Column("rows", LONG),
         Column("bytes", LONG),
         Column("note", TEXT, "JSON of whoever committed"),
-        Column(LAYOUT, INT, "how the tables are partitioned: see `store.layout`"),
+        Column(LAYOUT, INT, "how the tables are laid out: see `store.ledger`"),
     ),
     partitions=(LAKE_VERSION,),
     order=("table",),

@@ -5,7 +5,7 @@ from typing import Final
 
 from pregao.lake.tables import types as words
 from pregao.lake.tables.ledger import BY_INSTRUMENT, BY_SEQUENCE, IN_STATE, with_lineage
-from pregao.lake.tables.table import Column, Table, required, word
+from pregao.lake.tables.table import Column, Table, exact_beside, required, word
 from pregao.lake.tables.types import (
     BOOL,
     CODE,
@@ -28,21 +28,27 @@ _OF_DATE: Final = Column("of_date", DATE, "trade date that the message speaks of
 _EVENT_END: Final = Column("end_of_event", BOOL, "last message of its event (4.2)")
 _RECOVERY: Final = Column("recovery", BOOL, "sent again after a failure")
 _VERSION: Final = Column("wire_version", SHORT, "schema version of the message")
-_STREAM: Final = Column(
+STREAM: Final = Column(
     "md_stream", NAME, "MDStreamID of systems that have it: E is the electronic market, L lending"
 )
 _LENDING: Final = (
-    _STREAM,
+    STREAM,
     Column("expire_date", DATE, "of a lending contract (FIX/FAST tag 432)"),
     Column("early_termination", SHORT, "of a lending contract (FIX/FAST tag 37019)"),
     Column("cert_indicator", SHORT, "of a lending contract (FIX/FAST tag 37023)"),
     Column("contract_info", SHORT, "of a lending contract (FIX/FAST tag 37024)"),
 )
+PRICE_KIND: Final = word(
+    "price_kind",
+    words.PRICE_KINDS,
+    "what its prices are; null in systems where that does not differ",
+    seldom=True,
+)
 _GRACE: Final = Column("grace_date", DATE, "of a lending contract (FIX/FAST tag 37025)")
 _TRADE: Final = (
     required("trade_id", LONG, "unique per instrument and date"),
-    Column("price", PRICE),
-    Column("size", SIZE),
+    *exact_beside(Column("price", PRICE), Column("size", SIZE)),
+    PRICE_KIND,
     replace(_OF_DATE, skip=True),  # a later day may speak of this one: its files are found by it
     word("session", words.SESSIONS),
     Column("condition", INT, "bits of TradeCondition (13.3.1)"),
@@ -84,9 +90,12 @@ ORDERS: Final = Table(
         word("action", words.BOOK_ACTIONS, nullable=False),
         word("side", words.SIDES),
         Column("order_id", LONG, "secondaryOrderID"),
-        Column("price", PRICE, "null for orders without one"),
-        Column("size", SIZE, "after the change; of a deleted order, what was left"),
-        Column("previous_size", SIZE, "before a change"),
+        *exact_beside(
+            Column("price", PRICE, "null for orders without one"),
+            Column("size", SIZE, "after the change; of a deleted order, what was left"),
+            Column("previous_size", SIZE, "before a change"),
+        ),
+        PRICE_KIND,
         Column("position", LONG, "on its side, from 1"),
         Column("firm", CODE),
         Column("ts_inserted", NANOSECONDS),
@@ -133,8 +142,10 @@ STATISTICS: Final = Table(
         word("kind", words.STATISTICS, nullable=False),
         word("action", words.ACTIONS),
         _OF_DATE,
-        Column("price", FINE_PRICE, "eight places, as closing prices have"),
-        Column("size", SIZE, "quantity, volume, number of trades, open interest"),
+        *exact_beside(
+            Column("price", FINE_PRICE, "eight places, as closing prices have"),
+            Column("size", SIZE, "quantity, volume, number of trades, open interest"),
+        ),
         Column("net_change", FINE_PRICE),
         word("session", words.SESSIONS),
         word("origin", words.ORIGINS, "openCloseSettlFlag"),
@@ -148,25 +159,22 @@ STATISTICS: Final = Table(
         Column("buyer", CODE),
         Column("seller", CODE),
         _RECOVERY,
-        _STREAM,
+        STREAM,
     ),
     order=BY_INSTRUMENT,
 )  # fmt: skip
+BAND_LIMITS: Final = ("price", "percent", "ticks")
 BANDS: Final = Table(
     "bands", "one band update (13.11): limits as prices, ticks or percentages, never mixed",
     with_lineage(
         word("band", words.BANDS, nullable=False),
         word("limit_type", words.LIMIT_TYPES),
-        Column("low_price", PRICE),
-        Column("high_price", PRICE),
-        Column("low_percent", PRICE),
-        Column("high_percent", PRICE),
-        Column("low_ticks", PRICE),
-        Column("high_ticks", PRICE),
+        *exact_beside(
+            *(Column(f"{side}_{name}", PRICE) for name in BAND_LIMITS for side in ("low", "high"))
+        ),
         word("midpoint", words.MIDPOINTS, "what a percentage is a percentage of"),
         Column("reference_price", FINE_PRICE),
-        Column("largest_order", LONG),
-        Column("average_daily", LONG),
+        *exact_beside(Column("largest_order", LONG), Column("average_daily", LONG)),
     ),
     order=BY_INSTRUMENT,
 )  # fmt: skip
@@ -233,7 +241,7 @@ VOLATILITIES: Final = Table(
 TOTALS: Final = Table(
     "totals", "a market total of an instrument as sent, whatever its unit; Binary UMDF sends statistics",
     with_lineage(
-        _STREAM,
+        STREAM,
         word("action", words.ACTIONS),
         Column("money", PRICE, "as sent"),
         Column("currency", NAME),

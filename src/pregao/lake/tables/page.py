@@ -40,10 +40,10 @@ _UNITS: Final = (
     (r"ts_.*|valid_.*|.*_ns", _NS),
     (r".*percent", "percent"), (r".*ticks", "ticks"),
     (r"interest_rate", "percent a year"), (r".*_days", "days"), (r"maturity_(year|month)", "of the calendar"),
-    (r"amount|exact_amount", "money: price × size"),
+    (r"amount", "money: price × size"),
     (r"(.*_)?(price|vwap|open|high|low|last|close|settlement|strike|tick)(_\d+)?|value|net_change", "price"),
-    (r"(.*_)?(size|volume|lot|open_interest|shares_issued|quantity)(_\d+)?|(minimum|maximum)_.*|largest_order"
-     r"|average_daily", "quantity"),
+    (r"(.*_)?(size|volume|lot|open_interest|shares_issued|quantity)(_\d+)?|(minimum|maximum)_.*|(exact_)?largest_order"
+     r"|(exact_)?average_daily", "quantity"),
     (r"(.*_)?(trades|orders|messages|packets|count|files|rows|copies_[ab]|parts|extensions|amendments"
      r"|book_changes)(_\d+)?", "count"),
     (r"money", "money, as sent"), (r"delta", "as sent"),
@@ -72,6 +72,8 @@ of their columns. `pregao tables TABLE` shows one of them. Sections are those of
 where they speak of it.
 
 - Prices are exact decimals, in the instrument's currency unless it says otherwise. Null is null, never 0.
+- `exact_…` has eight places, whatever exponents an instrument has: filled in systems whose instruments have
+  others than −4 for prices and 0 for sizes. There the column beside it is null where it would lose a digit.
 - `time` is the same as `ts_event`, to the microsecond; every time is UTC.
 - `quality` 0 is good; its bits are those of `pregao.lake.tables.analytics.Quality`.
 """

@@ -8,13 +8,14 @@ from typing import Any, Final, NamedTuple, Self
 
 import pyarrow as pa
 
-from pregao.lake.tables.types import CONSTANT, DATE, NAME, WORD, ColumnType, Encoding
+from pregao.lake.tables.types import CONSTANT, DATE, FINE_PRICE, NAME, WORD, ColumnType, Encoding
 
 SYSTEM: Final = "system"
 TRADE_DATE: Final = "trade_date"
 SOURCE: Final = "source"
 CHANNEL: Final = "channel"
 UNIT_COLUMNS: Final = (SYSTEM, TRADE_DATE, SOURCE)
+_EXACT: Final = "to eight places, on every row of a system with exponents of its own; null in all others"
 
 
 class UnitKey(NamedTuple):
@@ -64,7 +65,8 @@ class UnitKey(NamedTuple):
 @dataclass(frozen=True)
 class Column:
     """`words` is the vocabulary of a WORD, in the order of its codes; `skip` asks for minimum and
-    maximum of each file in the Delta log."""
+    maximum of each file in the Delta log. A column that is `seldom` filled is left out of files in which it
+    has no value: readers take what a file lacks for null, and whole systems have none."""
 
     name: str
     type: ColumnType
@@ -72,6 +74,7 @@ class Column:
     nullable: bool = True
     skip: bool = False
     words: tuple[str, ...] = ()
+    seldom: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,11 @@ class Table:
     def schema(self) -> Any:
         """Arrow schema as readers see it: partition columns first."""
         return _arrow(self.columns, written=False)
+
+    @cached_property
+    def usual_schema(self) -> Any:
+        """Without what is seldom filled."""
+        return _arrow((column for column in self.columns if not column.seldom), written=False)
 
     @cached_property
     def stored(self) -> tuple[Column, ...]:
@@ -143,8 +151,25 @@ def required(name: str, type_: ColumnType, about: str = "", *, skip: bool = Fals
     return Column(name, type_, about, nullable=False, skip=skip)
 
 
-def word(name: str, words: Iterable[str], about: str = "", *, nullable: bool = True) -> Column:
-    return Column(name, WORD, about, nullable=nullable, words=tuple(words))
+def word(
+    name: str, words: Iterable[str], about: str = "", *, nullable: bool = True, seldom: bool = False
+) -> Column:
+    return Column(name, WORD, about, nullable=nullable, words=tuple(words), seldom=seldom)
+
+
+def exact(name: str) -> str:
+    """What the column is called that has the value of another to eight places, whatever its exponent."""
+    return f"exact_{name}"
+
+
+def exact_beside(*columns: Column) -> tuple[Column, ...]:
+    """Prices and sizes, and then what they are exactly: of systems whose instruments have other exponents
+    than −4 and 0. There the others are null where they would lose a digit."""
+    return (*columns, *exact_of(each.name for each in columns))
+
+
+def exact_of(names: Iterable[str]) -> tuple[Column, ...]:
+    return tuple(Column(exact(name), FINE_PRICE, _EXACT, seldom=True) for name in names)
 
 
 def unit_columns() -> tuple[Column, ...]:

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from pregao.lake.slices.known import LAKE_ROW
-from pregao.lake.tables.arrays import decimals, integers, narrow, words
+from pregao.lake.tables.arrays import TooLargeError, decimals, integers, narrow, words
 from pregao.lake.tables.table import Column, Table
 from pregao.lake.tables.types import NAME
 from pregao.lake.tasks.kernels import sort_by_rank, take_fields
@@ -53,19 +53,36 @@ def constant(text: str, count: int) -> Any:
 
 
 def record(table: Table, columns: dict[str, Any], count: int) -> Any:
-    """A table to write; what is not given is null. Names go out as dictionaries: Parquet is the same. What
-    has no null is said to have none: Parquet writes no levels for it then."""
+    """A table to write; what is not given is null, and left out if it is seldom filled. Names go out as
+    dictionaries: Parquet is the same. What has no null is said to have none: Parquet writes no levels for it
+    then."""
     arrays, fields = [], []
     for column in table.stored:
         values = columns.get(column.name)
+        if values is None and column.seldom:
+            continue
         if values is None:
             kind = _NAMES if column.type is NAME else column.type.to_write
             array = pa.nulls(count, kind)
         else:
-            array = column_array(column, values)
+            array = _named_array(column, values, columns)
         arrays.append(array)
         fields.append(pa.field(column.name, array.type, column.nullable and array.null_count > 0))
     return pa.table(arrays, schema=pa.schema(fields))
+
+
+def _named_array(column: Column, values: Any, columns: dict[str, Any]) -> Any:
+    try:
+        return column_array(column, values)
+    except TooLargeError as error:
+        raise TooLargeError(error.column, error.row, error.value, told_by(columns, error.row)) from error
+
+
+def told_by(columns: dict[str, Any], row: int) -> str:
+    """The message that a row came with, by where it stands in its stream."""
+    named = (("packet", "seq_num"), ("message", "msg_index"), ("instrument", "security_id"))
+    told = ((what, int(columns[name][row])) for what, name in named if name in columns)
+    return ", ".join(f"{what} {number}" for what, number in told if number != NULL)
 
 
 def codes_of(members: type[IntEnum], *, add: int = 0) -> Array:

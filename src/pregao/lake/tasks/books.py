@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from pregao.books.layout import QUOTE
 from pregao.lake.errors import LakeDamagedError
 from pregao.lake.plan.fingerprints import CarriedBooks
+from pregao.lake.plan.scales import NO_SCALES
 from pregao.lake.reading.arrow import read
 from pregao.lake.reading.conditions import Condition
 from pregao.lake.reading.faces import order_rows
@@ -25,10 +26,20 @@ from pregao.lake.tables.arrays import PART_ROWS, ROW_GROUP_ROWS
 from pregao.lake.tables.instruments import BOOK_CHECKPOINTS, DEPTH, DEPTH_LEVELS, QUOTES
 from pregao.lake.tables.messages import ORDERS
 from pregao.lake.tables.types import ANCHORS, BOOK_ACTIONS
-from pregao.lake.tasks.arrays import NO_WORD, Array, ColumnRows, by_instrument, or_null, record, versions
+from pregao.lake.tasks.arrays import (
+    NO_WORD,
+    Array,
+    ColumnRows,
+    by_instrument,
+    or_null,
+    record,
+    streams,
+    versions,
+)
 from pregao.lake.tasks.kernels import ENTRY, SEND, TRANSACT, spread_levels
 from pregao.lake.tasks.lineage import FIELDS, Lineage, in_state
 from pregao.lake.tasks.messages import lending
+from pregao.lake.tasks.scaling import unscale
 from pregao.model.rows import NULL, Flag, Kind, Rows
 from pregao.recovery.instruments import NO_REPORT
 
@@ -38,26 +49,29 @@ from pregao.recovery.instruments import NO_REPORT
 _WANTED: Final = (Condition("anchor", "=", "STORED"),)
 _COLUMNS: Final = (
     "security_id", "entry", "applied_rpt_seq", "quality", "side", "order_id", "price", "size", "position",
-    "firm", "ts_inserted", "implied",
+    "firm", "ts_inserted", "implied", "exact_price", "exact_size", "md_stream",
 )  # fmt: skip
 
 
-def read_stored(location: Location, carried: CarriedBooks) -> StoredBooks:
+def read_stored(location: Location, carried: CarriedBooks, scales: Array = NO_SCALES) -> StoredBooks:
     found = read(location, BOOK_CHECKPOINTS, carried.files, _WANTED, _COLUMNS)
     found = found.sort_by([("security_id", "ascending"), ("entry", "ascending")]).combine_chunks()
     others = found.filter(pc.is_null(found["security_id"]))["quality"].to_pylist()
     if len(others) != 1:
         names = ", ".join(location.full(BOOK_CHECKPOINTS.name, file.path) for file in carried.files)
         raise LakeDamagedError("the books that a day ended with are not there, or not once", file=names)
-    return StoredBooks(carried.sent_ns, others[0], _books(found.filter(pc.is_valid(found["security_id"]))))
+    return StoredBooks(
+        carried.sent_ns, others[0], _books(found.filter(pc.is_valid(found["security_id"])), scales)
+    )
 
 
-def _books(table: Any) -> list[StoredBook]:
+def _books(table: Any, scales: Array) -> list[StoredBook]:
     ids = table["security_id"].to_numpy()
     starts = np.flatnonzero(np.r_[True, np.diff(ids) != 0]) if len(ids) else np.zeros(0, np.int64)
     rpt_seqs = pc.fill_null(table["applied_rpt_seq"], NO_REPORT).to_numpy()
     quality = table["quality"].to_numpy()
-    orders = order_rows(table, ids, Kind.SNAPSHOT_ORDER)
+    orders = order_rows(table, ids, Kind.SNAPSHOT_ORDER, exact=len(scales) > 0)
+    unscale(orders, scales)
     firsts = np.searchsorted(orders["security_id"], ids[starts], side="left").tolist()
     lasts = np.searchsorted(orders["security_id"], ids[starts], side="right").tolist()
     return [
@@ -67,6 +81,7 @@ def _books(table: Any) -> list[StoredBook]:
 
 
 _SIDES: Final = ("bid", "offer")
+_QUOTE_PRICES, _QUOTE_SIZES = (tuple(f"{side}_{name}" for side in _SIDES) for name in ("price", "size"))
 _QUOTE_FIELDS: Final = QUOTE.names or ()
 
 
@@ -86,13 +101,14 @@ def quotes_table(told: Array, lineage: Lineage) -> Any:
         "msg_index": or_null(quotes["index"], NO_INDEX), "entry": np.zeros(len(quotes), np.int64),
         "rpt_seq": or_null(quotes["rpt_seq"]), **packets, **lineage.common(len(quotes)),
         "quality": quality | lineage.differing(quotes["packet"]),
-        **in_state(quotes["instrument"] >> NUMBER_BITS),
+        **in_state(quotes["instrument"] >> NUMBER_BITS), "md_stream": streams(lineage.book_streams[numbers]),
     }  # fmt: skip
     for side in _SIDES:
         empty = quotes[f"{side}_orders"] == 0
         columns[f"{side}_price"] = quotes[f"{side}_price"]
         for name in ("size", "orders"):
             columns[f"{side}_{name}"] = np.where(empty, NULL, quotes[f"{side}_{name}"])
+    lineage.scale(columns, numbers, _QUOTE_PRICES, _QUOTE_SIZES, with_kind=True)
     return record(QUOTES, columns, len(quotes))
 
 
@@ -114,10 +130,11 @@ def _depth(samples: Array, order: Array, lineage: Lineage) -> Any:
         **lineage.places(lineage.merged.place[packets]),
         "entry": np.zeros(count, np.int64), **lineage.packets(packets), **lineage.common(count),
         "quality": samples[order, 1] & QUALITY_MASK, **in_state(samples[order, 1] >> SAMPLE_STATE),
-        "ts_sample": (sent // SECOND_NS + 1) * SECOND_NS,
+        "ts_sample": (sent // SECOND_NS + 1) * SECOND_NS, "md_stream": streams(lineage.book_streams[numbers]),
     }  # fmt: skip
     for which, side in enumerate(_SIDES):
         columns |= _levels(samples, order, which, side)
+    lineage.scale(columns, numbers, _LEVEL_PRICES, _LEVEL_SIZES)
     return record(DEPTH, columns, count)
 
 
@@ -132,6 +149,10 @@ def _levels(samples: Array, order: Array, which: int, side: str) -> dict[str, An
 
 
 _OF_LEVEL: Final = ("price", "size", "orders")
+_LEVEL_PRICES, _LEVEL_SIZES = (
+    tuple(f"{side}_{name}_{level}" for side in _SIDES for level in range(1, DEPTH_LEVELS + 1))
+    for name in ("price", "size")
+)
 
 
 # Rows that change books, as tables: orders, and the orders of stored books.
@@ -173,6 +194,7 @@ def _orders(rows: Rows, order: Array, lineage: Lineage) -> Any:
         "implied": flags & Flag.IMPLIED != 0, "recovery": flags & Flag.RECOVERY != 0,
         "end_of_event": flags & Flag.END_OF_EVENT != 0, "wire_version": versions(sorted_rows["version"]),
     }  # fmt: skip
+    lineage.scale(columns, sorted_rows["number"], ["price"], ["size", "previous_size"], with_kind=True)
     if with_streams:
         columns |= lending(sorted_rows)
     return record(ORDERS, columns, len(sorted_rows))
@@ -181,7 +203,7 @@ def _orders(rows: Rows, order: Array, lineage: Lineage) -> Any:
 def checkpoints_table(by_anchor: Mapping[str, list[Rows]], lineage: Lineage) -> Any:
     rows = joined(part for parts in by_anchor.values() for part in parts)
     order = _order(rows, lineage)
-    sorted_rows = ColumnRows(rows, order, _ORDER_FIELDS)
+    sorted_rows = ColumnRows(rows, order, (*_ORDER_FIELDS, "stream"))
     counts = [sum(len(part) for part in parts) for parts in by_anchor.values()]
     anchors = np.repeat(np.array([ANCHORS.index(anchor) for anchor in by_anchor], np.int8), counts)
     columns = lineage.of_rows(sorted_rows, sorted_rows["low"])
@@ -195,8 +217,9 @@ def checkpoints_table(by_anchor: Mapping[str, list[Rows]], lineage: Lineage) -> 
         "price": sorted_rows["price"],
         "size": sorted_rows["size"], "position": or_null(sorted_rows["position"]),
         "firm": or_null(sorted_rows["firm"]), "ts_inserted": sorted_rows["inserted_ns"],
-        "implied": sorted_rows["flags"] & Flag.IMPLIED != 0,
+        "implied": sorted_rows["flags"] & Flag.IMPLIED != 0, "md_stream": streams(sorted_rows["stream"]),
     }  # fmt: skip
+    lineage.scale(columns, sorted_rows["number"], ["price"], ["size"])
     return record(BOOK_CHECKPOINTS, columns, len(sorted_rows))
 
 

@@ -93,4 +93,5 @@ def totals_table(rows: Rows, lineage: Lineage) -> Any:
         "currency": names(np.where(found["condition"] == 0, NO_WORD, codes), texts),
         "volume": found["size"], "trades": found["other"],
     }  # fmt: skip
+    lineage.scale(columns, found["number"], sizes=["volume"])
     return record(TOTALS, columns, len(found))

@@ -18,9 +18,11 @@ from pregao.lake.slices.kernels.sampling import HEAD_WORDS, LEVELS, SAMPLE_SIZE,
 from pregao.lake.slices.known import NO_PACKET
 from pregao.lake.tables.analytics import Quality
 from pregao.lake.tables.ledger import EVENT_TIME_KINDS
+from pregao.lake.tables.types import DECIMAL_DIGITS
 from pregao.model.rows import NULL
 
 AHEAD = 12  # rows that are asked for before they are needed
+LIMIT = 10**DECIMAL_DIGITS
 FIELD_SIZE = 24  # of a plan: offset in the row, width, address of the column
 
 # What `trace` is given for each row, and what it makes: addresses of columns.
@@ -123,6 +125,26 @@ def trace(context, count):
         if known and load_u8(differs, packet):
             quality = load_i64(context, QUALITY) + i * 2
             store_16(quality, 0, load_u16(quality, 0) | FEEDS_DIFFER)
+
+
+@kernel
+def scale_values(values, codes, factors, count, exact, coarse, step):
+    """Values times the factor of their code, as `exact`; as `coarse` how many steps that is, NULL where it is
+    no whole number of them. The first whose product a column cannot hold, -1: none."""
+    for i in range(count):
+        value = load_i64(values, i * 8)
+        made = whole = NULL
+        if value != NULL:
+            factor = load_i64(factors, load_i64(codes, i * 8) * 8)
+            most = (LIMIT - 1) // factor
+            if value > most or value < -most:
+                return i
+            made = value * factor
+            if made % step == 0:
+                whole = made // step
+        store_64(exact, i * 8, made)
+        store_64(coarse, i * 8, whole)
+    return -1
 
 
 @kernel

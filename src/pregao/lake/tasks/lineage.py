@@ -1,5 +1,6 @@
 """Where rows came from, as columns: the same for every table."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -18,7 +19,7 @@ from pregao.lake.slices.states import STATE_MASK, phase_of, state_of
 from pregao.lake.tables import types as words
 from pregao.lake.tables.analytics import Quality
 from pregao.lake.tables.arrays import microseconds, moments
-from pregao.lake.tasks.arrays import Array, ColumnRows, constant, names, or_null
+from pregao.lake.tasks.arrays import NO_WORD, Array, ColumnRows, constant, names, or_null
 from pregao.lake.tasks.kernels import (
     BY_VERSION,
     ENTRY,
@@ -27,6 +28,7 @@ from pregao.lake.tasks.kernels import (
     TRANSACT,
     trace,
 )
+from pregao.lake.tasks.scaling import Scaling
 from pregao.model.rows import NULL, Kind
 
 _PACKED: Final = range(STATE_MASK + 1)
@@ -72,6 +74,8 @@ class Lineage:
     ranks: Array
     codes: Array  # of symbols
     texts: list[str]
+    book_streams: Array  # MDStreamID by number of the book + 1
+    scaling: Scaling | None = None
     renamed: dict[int, list[tuple[int, int]]] = field(default_factory=dict)  # codes by time
 
     @property
@@ -88,7 +92,12 @@ class Lineage:
         order = np.argsort(security_ids, kind="stable")
         ranks = np.empty(len(order), np.int64)
         ranks[order] = np.arange(len(order))
-        found = cls(slice_, merged, build_id, security_ids, ranks, np.full(len(order), -1), [])
+        streams = np.zeros(len(order), np.uint8)
+        if load_tabled_system(slice_.system).policy.has_streams:
+            streams[1:] = [store.book_stream(number) for number in range(len(store))]
+        scaling = Scaling.of(slice_.scales, security_ids)
+        codes = np.full(len(order), -1)
+        found = cls(slice_, merged, build_id, security_ids, ranks, codes, [], streams, scaling)
         found._name()
         return found
 
@@ -148,6 +157,19 @@ class Lineage:
             "time": microseconds(traced["time"]),
             **self.common(len(rows)),
         }
+
+    def scale(
+        self, columns: dict[str, Any], numbers: Array, prices: Iterable[str] = (), sizes: Iterable[str] = (),
+        *, with_kind: bool = False,
+    ) -> None:  # fmt: skip
+        """Columns of mantissas as tables have them, and exactly, where instruments have exponents of their
+        own. Where they have not, nothing is to be done."""
+        if self.scaling is None:
+            return
+        scales = self.scaling.rows(numbers, columns["ts_send"])
+        scales.scale(columns, prices, sizes)
+        if with_kind:
+            columns["price_kind"] = np.where(numbers == 0, NO_WORD, scales.kinds())
 
     def _traced(self, rows: ColumnRows) -> dict[str, Array]:
         """Places and times of rows, and whether the feeds differ about them."""

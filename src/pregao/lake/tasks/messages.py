@@ -9,7 +9,7 @@ from pregao.lake.slices.kernels.states import NOT_KNOWN, STATE_BITS
 from pregao.lake.slices.known import LAKE_ROW
 from pregao.lake.tables import types as words
 from pregao.lake.tables.analytics import Quality
-from pregao.lake.tables.messages import BANDS, EXECUTIONS, IMBALANCES, STATES, STATISTICS, TRADES
+from pregao.lake.tables.messages import BAND_LIMITS, BANDS, EXECUTIONS, IMBALANCES, STATES, STATISTICS, TRADES
 from pregao.lake.tasks.arrays import (
     NO_WORD,
     Array,
@@ -88,6 +88,7 @@ def trades_table(rows: Rows, lineage: Lineage) -> Any:
         "interest_rate": np.where(is_trade, found["other"], NULL),
         "conditions": _conditions(found["condition"], is_trade), **lending(found, with_grace=True),
     }  # fmt: skip
+    lineage.scale(columns, found["number"], ["price"], ["size"], with_kind=True)
     return record(TRADES, columns, len(found))
 
 
@@ -155,6 +156,7 @@ def executions_table(rows: Rows, lineage: Lineage) -> Any:
         "hidden_size": found["low"], "cancelled_size": found["high"], "ts_aggressor": found["other"],
         "trades": found["firm"].astype(np.int64), "book_changes": found["position"].astype(np.int64),
     }  # fmt: skip
+    lineage.scale(columns, found["number"], ["last_price"], ["fill_size", "hidden_size", "cancelled_size"])
     return record(EXECUTIONS, columns, len(found))
 
 
@@ -205,6 +207,7 @@ def statistics_table(rows: Rows, lineage: Lineage) -> Any:
     entries = np.arange(len(found)) - np.repeat(np.cumsum(times) - times - without, times)
     kinds = found["kind"]
     columns = lineage.of_rows(found, entries) | _statistic(found, kinds, entries)
+    _scale_statistics(columns, found, lineage)
     traded = kinds == Kind.LAST_TRADE
     columns |= {
         "session": _SESSIONS[found["session"]],
@@ -225,8 +228,7 @@ def _statistic(found: ColumnRows, kinds: Array, entries: Array) -> dict[str, Any
     which = _STATISTIC[kinds]
     which[total & (entries == 1)] = words.STATISTICS.index("VOLUME")
     which[total & (entries == 2)] = words.STATISTICS.index("TRADES")
-    coarse = np.where(closed | (total & (entries > 0)), NULL, found["price"])
-    price = np.where(closed, found["fine"], _finer(coarse))
+    price = np.where(closed | (total & (entries > 0)), NULL, found["price"])
     counted = np.where(total & (entries == 2), found["other"], found["size"])
     size = np.where(total & (entries == 0), NULL, counted)
     changed = (kinds == Kind.OPENING) | (total & (entries == 0))
@@ -243,6 +245,24 @@ def _statistic(found: ColumnRows, kinds: Array, entries: Array) -> dict[str, Any
     }  # fmt: skip
 
 
+def _scale_statistics(columns: dict[str, Any], found: ColumnRows, lineage: Lineage) -> None:
+    """Prices have eight places here, whatever they are told in; a closing price is told in eight. How many
+    trades there were has no exponent."""
+    closed = found["kind"] == Kind.CLOSING
+    if lineage.scaling is None:
+        columns["price"] = np.where(closed, found["fine"], _finer(columns["price"]))
+        return
+    counted, counts = columns["kind"] == words.STATISTICS.index("TRADES"), columns["size"]
+    columns["size"] = np.where(counted, NULL, counts)
+    scales = lineage.scaling.rows(found["number"], columns["ts_send"])
+    scales.scale(columns, ["price"], ["size"])
+    columns["size"] = np.where(counted, counts, columns["size"])
+    columns["price"] = columns["exact_price"] = np.where(closed, found["fine"], columns["exact_price"])
+    columns["exact_size"] = np.where(counted, _finer(_finer(counts)), columns["exact_size"])
+    told = (columns["price_kind"] == NO_WORD) & (columns["price"] != NULL)
+    columns["price_kind"] = np.where(told, scales.kinds(), columns["price_kind"])
+
+
 def _finer(prices: Array) -> Array:
     """Ten-thousandths as hundred-millionths; what does not fit stays too large for its column."""
     missing = prices == NULL
@@ -252,6 +272,9 @@ def _finer(prices: Array) -> Array:
 
 def _days(values: Array) -> Array:
     return np.where((values <= 0) | (values > 1 << 24), NULL, values)
+
+
+_LIMIT_COLUMNS: Final = tuple(f"{side}_{name}" for name in BAND_LIMITS for side in ("low", "high"))
 
 
 def bands_table(rows: Rows, lineage: Lineage) -> Any:
@@ -273,6 +296,7 @@ def bands_table(rows: Rows, lineage: Lineage) -> Any:
             mine |= ~quantity & (limit == NO_WORD)
         for side in ("low", "high"):
             columns[f"{side}_{name}"] = np.where(mine, found[side], NULL)
+    lineage.scale(columns, found["number"], _LIMIT_COLUMNS, ["largest_order", "average_daily"])
     return record(BANDS, columns, len(found))
 
 
@@ -281,6 +305,7 @@ def imbalances_table(rows: Rows, lineage: Lineage) -> Any:
     columns = lineage.of_rows(found) | {
         "action": _ACTIONS[found["action"]], "side": _THREE[found["side"]], "size": found["size"],
     }  # fmt: skip
+    lineage.scale(columns, found["number"], sizes=["size"])
     return record(IMBALANCES, columns, len(found))
 
 

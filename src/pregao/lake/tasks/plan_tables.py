@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -20,12 +20,15 @@ from pregao.lake.tables.analytics import QUALITY, Quality
 from pregao.lake.tables.instruments import INSTRUMENTS
 from pregao.lake.tables.messages import NEWS
 from pregao.lake.tables.table import Table
-from pregao.lake.tables.types import DECIMAL_DIGITS
+from pregao.lake.tables.table import exact as exact_name
+from pregao.lake.tables.types import DECIMAL_DIGITS, FINE_SCALE, PRICE_SCALE
 from pregao.lake.tasks.run import SliceDone
-from pregao.model.instruments import Instrument
+from pregao.model.fixed_income import BondAttribute
+from pregao.model.instruments import BondTerms, Instrument
 from pregao.model.streams import Feed
 
 _LIMIT = 10**DECIMAL_DIGITS
+_EXACT_LIMIT = 10 ** (DECIMAL_DIGITS - FINE_SCALE)
 Row = dict[str, Any]
 
 
@@ -66,19 +69,65 @@ class InputFinding:
 # Instruments
 
 
-def instruments_table(unit: LakeUnit, told: list[Version], build_id: str) -> Any:
-    return _table(unit, INSTRUMENTS, [_instrument(unit, version) for version in told], build_id)
+def instruments_table(unit: LakeUnit, told: list[Version], build_id: str, *, exact: bool = False) -> Any:
+    """`exact`: of a unit with exact values (`plan.scales`)."""
+    rows = [_instrument(unit, version, exact=exact) for version in told]
+    return _table(unit, INSTRUMENTS, rows, build_id)
 
 
-def _instrument(unit: LakeUnit, version: Version) -> Row:
+def _instrument(unit: LakeUnit, version: Version, *, exact: bool) -> Row:
     one = version.instrument
-    return {
+    row = {
         "security_id": one.security_id, "symbol": one.symbol, **timed(version.from_ns),
         **_placed(unit, version.place, version.index),
         "valid_from": version.from_ns, "valid_to": version.to_ns,
         "action": getattr(version.action, "name", None), **_terms(one), **_details(one),
         **_parts(one),
     }  # fmt: skip
+    if exact:
+        row |= _scaled(one)
+    return row if one.bond is None else row | _bond(one, one.bond)
+
+
+def _scaled(one: Instrument) -> Row:
+    """Exactly, and as everywhere else where nothing is lost by that."""
+    row: Row = {"price_exponent": one.price_exponent, "size_exponent": one.size_exponent}
+    row["exact_tick"] = _exact(one.tick, one.price_exponent)
+    row["tick"] = _held(row["exact_tick"], PRICE_SCALE)
+    row["strike"] = _held(_exact(one.strike, one.price_exponent), PRICE_SCALE)
+    for name in ("lot", "minimum_quantity", "maximum_quantity", "minimum_cross"):
+        row[exact_name(name)] = _exact(getattr(one, name), one.size_exponent)
+        row[name] = _held(row[exact_name(name)], 0)
+    return row
+
+
+def _held(value: Decimal | None, places: int) -> Decimal | int | None:
+    if value is None or value != round(value, places):
+        return None
+    return round(value, places) if places else int(value)
+
+
+def _bond(one: Instrument, bond: BondTerms) -> Row:
+    told = {attribute.type: attribute.value for attribute in bond.attributes}
+    return {
+        "bond_kind": bond.kind, "coupon": _decimal(bond.coupon_fine, 8), "coupon_type": bond.coupon_type,
+        "coupon_date": bond.coupon_date, "hedge_factor": _decimal(bond.factor_fine, 8),
+        "registration": bond.registration, "lot_type": bond.lot_type,
+        "rate_increment": _exact(bond.rate_increment, one.price_exponent),
+        "largest_rfq": _exact(bond.largest_rfq, one.size_exponent),
+        "largest_voice": _exact(bond.largest_voice, one.size_exponent),
+        "allows_fractions": bond.allows_fractions, "allows_negative": bond.allows_negative,
+        **{name: told.get(kind) for name, kind in _OWN_COLUMNS.items()},
+        "ts_trading_ends": bond.valid_until_ns,
+        "bond_attributes": [{"type": each.type, "value": each.value} for each in bond.attributes],
+    }  # fmt: skip
+
+
+_OWN_COLUMNS: Final = {
+    "trading_sector": BondAttribute.TRADING_SECTOR, "rating_fitch": BondAttribute.RATING_FITCH,
+    "rating_sp": BondAttribute.RATING_SP, "in_default": BondAttribute.IN_DEFAULT,
+    "restricted_effort": BondAttribute.RESTRICTED_EFFORT,
+}  # fmt: skip
 
 
 def _terms(one: Instrument) -> Row:
@@ -130,6 +179,12 @@ def _name(value: Any) -> str | None:
 def _decimal(value: int | None, places: int) -> Any:
     """Null where the wire has more digits than the column: it must not cost the whole table."""
     return None if value is None or abs(value) >= _LIMIT else Decimal(value).scaleb(-places)
+
+
+def _exact(value: int | None, exponent: int) -> Decimal | None:
+    """To eight places; null where the column cannot hold it."""
+    found = None if value is None else Decimal(value).scaleb(exponent)
+    return None if found is None or abs(found) >= _EXACT_LIMIT else found
 
 
 # News

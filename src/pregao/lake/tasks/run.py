@@ -74,7 +74,7 @@ def _build(slice_: Slice, location: Location, build_id: str) -> SliceDone:
     clock = StepClock(done.seconds)
     windows = _timed(merge_windows(slice_), clock)
     merged = next(windows)
-    stored = None if slice_.begins is None else read_stored(location, slice_.begins)
+    stored = None if slice_.begins is None else read_stored(location, slice_.begins, slice_.scales)
     machine = SliceMachine(slice_, merged, stored, more=windows)
     del merged  # the machine has one window at a time
     target = SliceTarget(slice_, location, done, clock)

@@ -13,6 +13,7 @@ from pregao.feeds.registry import load_stored_sessions
 from pregao.lake.plan.captures import PiecePackets
 from pregao.lake.plan.index import NUMBER_BITS, Defined, NewsMessage
 from pregao.lake.plan.marks import MarkReader, assemble, groups, symbols, versions
+from pregao.lake.plan.scales import scales
 from pregao.lake.plan.slicing import TO_LAST, Slice
 from pregao.lake.plan.units import LakeUnit
 from pregao.lake.runners import without_collector
@@ -51,6 +52,7 @@ def _build(slice_: Slice, location: Location, build_id: str) -> SliceDone:
     unit, marks = _survey(slice_)
     told = versions(marks.definitions)
     slice_.symbols, slice_.groups = symbols(told), groups(told)
+    slice_.scales = scales(told, load_stored_sessions(slice_.system))
     slice_.versions = unit.versions
     slice_.start = marks.first_told
     clock.lap("read")
@@ -64,7 +66,10 @@ def _build(slice_: Slice, location: Location, build_id: str) -> SliceDone:
             _write_totals(target, machine, lineage)
             write_packets(target, machine, lineage)
     done.unnamed = lineage.unnamed()
-    target.write(book_tables.INSTRUMENTS, partial(instruments_table, unit, told, build_id))
+    target.write(
+        book_tables.INSTRUMENTS,
+        partial(instruments_table, unit, told, build_id, exact=len(slice_.scales) > 0),
+    )
     news = assemble(slice_.channel, marks.news, slice_.system)
     target.write(message_tables.NEWS, partial(news_table, unit, news, slice_.symbols, build_id))
     found = replace(done, findings=[*machine.findings.told(), *_matches(machine)])

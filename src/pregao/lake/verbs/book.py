@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
 from typing import Any, Final
 
-from pregao.lake.book_at import BookAt, NoBookError, book_at, local_time
+from pregao.lake.book_at import BookAt, NoBookError, book_at, local_time, source_text
 from pregao.lake.lake import Lake, Systems
 from pregao.lake.tables.analytics import Quality
 from pregao.model.errors import ConfigurationError
@@ -52,28 +52,30 @@ def _zone(text: str | None) -> tzinfo:
 
 
 def find_book(
-    lake: str, symbol: str, at: str, depth: int | None, as_of: int | None = None, system: Systems = None
-) -> BookAt:
+    lake: str, symbol: str, at: str, depth: int | None, as_of: int | None = None, system: Systems = None,
+    stream: str | None = None,
+) -> BookAt:  # fmt: skip
     opened = Lake(lake, as_of=as_of, system=system)
     days = {file.partition["trade_date"] for file in opened.files("units")}
     if not days:
         raise NoBookError(f"nothing is in lake version {opened.version.number}: build it from captures first")
-    return book_at(opened, symbol, parse_time(at, max(days)), depth)
+    return book_at(opened, symbol, parse_time(at, max(days)), depth, stream)
 
 
 def as_text(book: BookAt) -> Iterator[str]:
     """Bids left, offers right, best first."""
-    yield f"{book.symbol}  {local_time(book.at_ns)}  channel {book.channel}\n"
+    yield f"{book.symbol}  {local_time(book.at_ns)}  {source_text(book.source)}\n"
     yield f"{'; '.join(_told(book))}{_doubt(book)}\n"
     yield f"{'orders':>6} {'size':>12} {'bid':>14} │ {'offer':<14} {'size':<12} {'orders':<6}\n"
     for row in range(max(len(book.bids), len(book.offers))):
         left = right = ""
         if row < len(book.bids):
             bid = book.bids[row]
-            left = f"{bid.orders:>6} {bid.size:>12,} {_price(bid.price):>14}"
+            left = f"{bid.orders:>6} {book.scale.size_text(bid.size):>12} {_price(bid.price, book):>14}"
         if row < len(book.offers):
             offer = book.offers[row]
-            right = f"{_price(offer.price):<14} {offer.size:<12,} {offer.orders:<6}"
+            size = book.scale.size_text(offer.size)
+            right = f"{_price(offer.price, book):<14} {size:<12} {offer.orders:<6}"
         yield f"{left:>34} │ {right}".rstrip() + "\n"
 
 
@@ -96,26 +98,38 @@ def _packet(place: tuple[int, int]) -> str:
 def as_json(book: BookAt) -> Iterator[str]:
     yield json.dumps(
         {
-            "symbol": book.symbol, "security_id": book.security_id, "channel": book.channel,
+            "symbol": book.symbol, "security_id": book.security_id, "source": book.source,
+            "channel": book.channel,
             "trade_date": book.trade_date.isoformat(), "at": book.at_ns, "last_change": book.last_ns,
             "packet": book.last_place, "known_at": book.known_ns, "quality": book.quality,
-            "bids": _levels(book.bids), "offers": _levels(book.offers),
+            **_kind(book), "bids": _levels(book.bids, book), "offers": _levels(book.offers, book),
         }
     ) + "\n"  # fmt: skip
 
 
-def _levels(levels: Any) -> list[dict[str, Any]]:
+def _kind(book: BookAt) -> dict[str, Any]:
+    """Of instruments whose prices are not all alike."""
+    return {} if book.scale.is_usual else {"price_kind": getattr(book.scale.price_kind, "name", None)}
+
+
+def _levels(levels: Any, book: BookAt) -> list[dict[str, Any]]:
+    scale = book.scale
     return [
-        {"price": None if level.price is None else _price(level.price), "size": level.size,
-         "orders": level.orders}
+        {
+            "price": None if level.price is None else _decimal(level.price, scale.price_exponent),
+            "size": level.size if scale.is_usual else _decimal(level.size, scale.size_exponent),
+            "orders": level.orders,
+        }
         for level in levels
-    ]  # fmt: skip
+    ]
 
 
-def _price(price: int | None) -> str:
-    if price is None:
-        return "market"
-    return str(Decimal(price).scaleb(-4))
+def _decimal(mantissa: int, exponent: int) -> str:
+    return str(Decimal(mantissa).scaleb(exponent))
+
+
+def _price(price: int | None, book: BookAt) -> str:
+    return "market" if price is None else book.scale.price_text(price)
 
 
 def _doubt(book: BookAt) -> str:

@@ -1,5 +1,7 @@
 """Prices: as candles with the volume below on one time axis, and an auction's path to its uncross."""
 
+from decimal import Decimal
+
 from pregao.report.charts.axes import (
     BELOW,
     TOP,
@@ -39,10 +41,14 @@ def candle_chart(prices: PriceChart) -> Markup:
         for each, (left, _) in zip(candles, edges, strict=True)
     ]
     title = f"{prices.symbol}: price and volume"
-    ends = price(candles[0].open), price(candles[-1].close)
-    about = f"From {ends[0]} to {ends[1]}, between {price(low)} and {price(high)}."
+
+    def shown(value: Decimal | float) -> str:
+        return f"{price(value)}{prices.unit}"
+
+    ends = shown(candles[0].open), shown(candles[-1].close)
+    about = f"From {ends[0]} to {ends[1]}, between {shown(low)} and {shown(high)}."
     return chart(
-        title, about, HEIGHT, value_axis(up, inside, price), value_axis(volume, most, compact),
+        title, about, HEIGHT, value_axis(up, inside, shown), value_axis(volume, most, compact),
         _bodies(candles, edges, up), tag("path", d=column_path(columns, bottom), class_="volume"),
         time_axis(across, bottom), hits(edges, [_tip(each) for each in candles], TOP, bottom), key="prices",
     )  # fmt: skip

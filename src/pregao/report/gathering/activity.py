@@ -9,10 +9,12 @@ from typing import Any, Final
 import numpy as np
 
 from pregao.lake.tables.analytics import Quality
+from pregao.model.instruments import PERCENT_KINDS as _PERCENT
 from pregao.report.gathering.built import Day
 
 MINUTE_NS: Final = 60_000_000_000
 MOST: Final = 12
+PERCENT_KINDS: Final = tuple(kind.name for kind in _PERCENT)
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Traded:
     security_id: int
     channel: int
     trades: int
-    volume: int
+    volume: int | Decimal
     amount: Decimal | None  # money in `currency`
     currency: str | None
     incomplete: bool  # messages of this instrument are missing
@@ -33,6 +35,7 @@ class Traded:
     last: Decimal | None
     vwap: Decimal | None
     agrees: bool | None
+    unit: str = ""  # behind its prices, where they are rates
 
 
 @dataclass(frozen=True)
@@ -91,17 +94,26 @@ def _filled(found: Counter[int]) -> tuple[tuple[int, int], ...]:
 def _traded(day: Day) -> list[Traded]:
     figures = ["open", "high", "low", "last", "vwap", "agrees"]
     names = ["symbol", "security_id", "channel", "trades", "volume", "amount", "currency", "quality"]
-    rows = day.rows("daily", [*names, *figures])
+    rows, units = day.exact_rows("daily", [*names, *figures]), _units(day)
     made = [
         Traded(
             row["symbol"] or str(row["security_id"]), row["security_id"], row["channel"], row["trades"],
             row["volume"] or 0, row["amount"], row["currency"],
-            bool((row["quality"] or 0) & Quality.INCOMPLETE), *(row[name] for name in figures),
+            bool((row["quality"] or 0) & Quality.INCOMPLETE), unit=units.get(row["security_id"], ""),
+            **{name: row[name] for name in figures},
         )
         for row in rows
         if row["trades"]
     ]  # fmt: skip
     return sorted(made, key=lambda each: (-(each.amount or 0), each.symbol))
+
+
+def _units(day: Day) -> dict[int, str]:
+    """Of instruments whose prices are percentages, yields or spreads, in systems that tell prices apart."""
+    kinds = [("price_kind", "in", PERCENT_KINDS)]
+    if not day.rows("trades_clean", ["security_id"], kinds):
+        return {}
+    return {row["security_id"]: " %" for row in day.rows("instruments", ["security_id"], kinds)}
 
 
 def _amounts(traded: list[Traded]) -> tuple[tuple[str | None, Decimal], ...]:
@@ -127,7 +139,7 @@ class Candle:
     high: Decimal
     low: Decimal
     close: Decimal
-    volume: int
+    volume: float  # a whole number, unless fractions are traded
     trades: int
 
 
@@ -136,12 +148,13 @@ class PriceChart:
     symbol: str
     length_ns: int
     candles: tuple[Candle, ...]
+    unit: str = ""  # as `Traded` has it
 
 
 def prices(day: Day, of: Traded) -> PriceChart | None:
     names = ["ts_start", "open", "high", "low", "close", "volume", "trades"]
     where = [("interval", "=", MINUTE_NS), ("security_id", "=", of.security_id), ("channel", "=", of.channel)]
-    rows = [row for row in day.rows("bars", names, where) if row["open"] is not None]
+    rows = [row for row in day.exact_rows("bars", names, where) if row["open"] is not None]
     if not rows:
         return None
     rows.sort(key=lambda row: row["ts_start"])
@@ -149,7 +162,8 @@ def prices(day: Day, of: Traded) -> PriceChart | None:
     groups: dict[int, list[dict[str, Any]]] = {}
     for row in rows:
         groups.setdefault(row["ts_start"] // length * length, []).append(row)
-    return PriceChart(of.symbol, length, tuple(_candle(start, each) for start, each in groups.items()))
+    candles = tuple(_candle(start, each) for start, each in groups.items())
+    return PriceChart(of.symbol, length, candles, of.unit)
 
 
 def _length(span_ns: int) -> int:
@@ -159,8 +173,13 @@ def _length(span_ns: int) -> int:
     return _LENGTHS[-1] * MINUTE_NS
 
 
+def _number(volume: int | Decimal) -> float:
+    return int(volume) if volume == int(volume) else float(volume)
+
+
 def _candle(start: int, rows: Sequence[dict[str, Any]]) -> Candle:
     return Candle(
         start, rows[0]["open"], max(row["high"] for row in rows), min(row["low"] for row in rows),
-        rows[-1]["close"], sum(row["volume"] or 0 for row in rows), sum(row["trades"] or 0 for row in rows),
+        rows[-1]["close"], _number(sum(row["volume"] or 0 for row in rows)),
+        sum(row["trades"] or 0 for row in rows),
     )  # fmt: skip

@@ -11,6 +11,7 @@ from pregao.lake.lake import Lake
 from pregao.lake.reading import arrow
 from pregao.lake.reading.conditions import conditions
 from pregao.lake.tables.catalogue import DATA_TABLES, find_table
+from pregao.lake.tables.table import exact
 
 # One trade date of one lake version, read column by column.
 
@@ -27,6 +28,17 @@ class Day:
         """Of tables that are small for a day, or made small by `where`."""
         found = self.lake.arrow(name, [("trade_date", "=", self.date), *where], columns=columns)
         rows: list[dict[str, Any]] = found.to_pylist()
+        return rows
+
+    def exact_rows(self, name: str, columns: Sequence[str], where: Where = ()) -> list[dict[str, Any]]:
+        """The same, with the exact values of systems that have them in place of those beside them."""
+        known = find_table(name).by_name
+        beside = {column: exact(column) for column in columns if exact(column) in known}
+        rows = self.rows(name, [*columns, *beside.values()], where)
+        for row in rows:
+            for column, other in beside.items():
+                value = row.pop(other)
+                row[column] = row[column] if value is None else value
         return rows
 
     def batches(self, name: str, columns: Sequence[str], where: Where = ()) -> Iterator[Any]:

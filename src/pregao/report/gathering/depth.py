@@ -59,7 +59,8 @@ def _book(row: dict[str, Any]) -> Book:
 def depth(day: Day, of: Traded) -> DepthChart | None:
     where = [("security_id", "=", of.security_id), ("channel", "=", of.channel)]
     names = [name for levels in _LISTS.values() for name in levels]
-    books = [_book(row) for row in day.rows("depth", ["ts_sample", *names], where) if row["ts_sample"]]
+    sampled = day.exact_rows("depth", ["ts_sample", "md_stream", *names], where)
+    books = [_book(row) for row in sampled if row["ts_sample"] and row["md_stream"] in (None, "E")]
     books.sort(key=lambda row: row["ts_sample"])
     if len(books) < 2:
         return None

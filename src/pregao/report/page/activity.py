@@ -77,12 +77,14 @@ def _row(each: Traded, part: float) -> tuple[Child, ...]:
     moved = NOTHING
     if each.open and each.last is not None:
         moved = percent(float(each.last / each.open) - 1)
-    span = NOTHING if each.low is None else f"{price(each.low)} – {price(each.high)}"
+    unit = each.unit
+    span = NOTHING if each.low is None else f"{price(each.low)}{unit} – {price(each.high)}{unit}"
     differs = label("warn", "losses") if each.incomplete else label("bad", "no")
     agrees = {True: label("good", "yes"), False: differs, None: label("calm", "not told")}
     return (
         tag("b", each.symbol), bar, money(each.amount, each.currency), count(each.trades),
-        compact(each.volume), price(each.open), span, price(each.last), moved, price(_cut(each)),
+        compact(each.volume), f"{price(each.open)}{unit}", span, f"{price(each.last)}{unit}", moved,
+        f"{price(_cut(each))}{unit}",
         agrees[each.agrees],
     )  # fmt: skip
 
@@ -96,7 +98,8 @@ def prices_section(prices: PriceChart | None) -> Markup:
         return section("prices", "Price and volume", None, nothing("No bars to draw."))
     rows = [
         (
-            clock(each.start_ns), price(each.open), price(each.high), price(each.low), price(each.close),
+            clock(each.start_ns),
+            *(f"{price(value)}{prices.unit}" for value in (each.open, each.high, each.low, each.close)),
             count(each.volume), count(each.trades),
         )
         for each in thinned(prices.candles)

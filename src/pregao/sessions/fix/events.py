@@ -40,6 +40,13 @@ class RejectReceived:
 
 
 @dataclass(frozen=True, slots=True)
+class HeartbeatReceived:
+    """Only where the settings want them said."""
+
+    message: FixMessage
+
+
+@dataclass(frozen=True, slots=True)
 class GarbledSkipped:
     """Bytes that are no message were dropped; their number, if they had one, is not used."""
 
@@ -98,6 +105,7 @@ Event = (
     | MessageReceived
     | MessageRejected
     | RejectReceived
+    | HeartbeatReceived
     | GarbledSkipped
     | GapFound
     | GapFilled

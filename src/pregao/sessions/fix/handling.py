@@ -12,6 +12,7 @@ from pregao.sessions.fix import outbound as types
 from pregao.sessions.fix.core import SessionCore
 from pregao.sessions.fix.events import (
     GapFilled,
+    HeartbeatReceived,
     LoggedOut,
     MessageReceived,
     NumbersSkipped,
@@ -174,8 +175,13 @@ def _take_gap_fill(core: SessionCore, message: FixMessage, number: int, now_ns: 
     core.tell(NumbersSkipped(number, following - 1))
 
 
+def _take_heartbeat(core: SessionCore, message: FixMessage, _number: int, _now_ns: int) -> None:
+    if core.settings.tells_heartbeats:
+        core.tell(HeartbeatReceived(message))
+
+
 def _take_nothing(_core: SessionCore, _message: FixMessage, _number: int, _now_ns: int) -> None:
-    """A heartbeat, or a logon that resets nothing: only its number counts."""
+    """A logon that resets nothing: only its number counts."""
 
 
 def _take_reset(core: SessionCore, message: FixMessage, number: int, now_ns: int) -> None:
@@ -235,7 +241,7 @@ def _take_logout(core: SessionCore, message: FixMessage, now_ns: int) -> None:
 
 _Handler = Callable[[SessionCore, FixMessage, int, int], None]
 _ADMIN: dict[bytes, _Handler] = {
-    types.HEARTBEAT: _take_nothing,
+    types.HEARTBEAT: _take_heartbeat,
     types.TEST_REQUEST: _take_test_request,
     types.REJECT: _take_reject,
     types.SEQUENCE_RESET: _take_gap_fill,

@@ -116,6 +116,7 @@ class SessionSettings:
     gap_fill_only: bool = False  # 35=2 is answered without messages, as B3's replayers do
     strict: bool = True  # validate all by the dictionary; else unknown tags and values are kept and counted
     served: frozenset[bytes] | None = None  # application types that are taken; None: all of the dictionary
+    tells_heartbeats: bool = False  # those of the other side come as events
     test_request_id: bytes = b"TEST"
     by_tag: bool = False  # bodies ascend by tag, for engines that expect so
     max_message: int = 8 << 20

@@ -1,5 +1,6 @@
 """The replayers of UMDF FIX/FAST, client and server, without I/O."""
 
+from pregao.sessions.replay.asking import ReplayAnswer, ReplayAsking
 from pregao.sessions.replay.client import ReplayClient
 from pregao.sessions.replay.events import (
     ConnectWanted,
@@ -22,6 +23,8 @@ __all__ = [
     "ConnectWanted",
     "DisconnectWanted",
     "NumberRange",
+    "ReplayAnswer",
+    "ReplayAsking",
     "ReplayClient",
     "ReplayClientSettings",
     "ReplayError",

@@ -56,6 +56,7 @@ class Archive:
     days: deque[int] = field(default_factory=deque)  # of trading, newest last
     max_channel_bytes: int = 2 << 30
     is_available: bool = True  # an operator may say no
+    clock: Callable[[], int] | None = None  # of the messages, where it is not that of the sessions
 
     def begin_day(self, day: int, history_days: int) -> None:
         """A new trading day; what is too old is forgotten."""
@@ -171,8 +172,10 @@ class ReplayServer:
                 yield span, Found((), ReplayError.LIMIT_EXCEEDED)
             else:
                 left -= span.count
-                days = self.archive.first_day
-                yield span, history.find(span.begin, span.end, now_ns, self.settings.delay_ns, days)
+                archive = self.archive
+                at_ns = now_ns if archive.clock is None else archive.clock()
+                found = history.find(span.begin, span.end, at_ns, self.settings.delay_ns, archive.first_day)
+                yield span, found
 
     def _send_channel(
         self,

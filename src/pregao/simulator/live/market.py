@@ -35,7 +35,7 @@ from pregao.model.market import State
 from pregao.model.streams import Stream
 from pregao.recovery.policy import RecoveryPolicy
 from pregao.simulator.desks import DeskBooks, LiveDesks, books_of, clearing_of
-from pregao.simulator.distribution import Distribution, Immediate
+from pregao.simulator.distribution import Distribution, Immediate, Witness
 from pregao.simulator.live.schedule import AT_ONCE, BackgroundFlow, Schedule, trade_date_at
 from pregao.simulator.live.servers import SERVER_COMMANDS, MarketServers, ServerCommand
 from pregao.simulator.live.settings import LiveSettings
@@ -156,7 +156,7 @@ class LiveMarket:
         self.seed = settings.seed
         self.clearing = clearing_of(self)
         self.books = {
-            channel: books_of(system, channel, self, self.routing, self.clearing)
+            channel: books_of(system, channel, self, self.routing, self.clearing, settings.habits)
             for system in systems
             for channel in routing_of(catalogue, [system]).channels
         }
@@ -180,7 +180,10 @@ class LiveMarket:
             },
         )
         beside = {channel: [self.publishers[channel, site] for site in sites] for channel in self.books}
-        self._desks = LiveDesks(self, self.clearing, systems, self.books, beside, settings.desks_ns)
+        self._desks = LiveDesks(
+            self, self.clearing, systems, self.books, beside, settings.desks_ns,
+            lending_beside=settings.habits.lending_beside,
+        )  # fmt: skip
         self.observer: CommandObserver | None = None
         self.servers: MarketServers | None = None
         self.commands = self.rejected = 0
@@ -234,7 +237,11 @@ class LiveMarket:
     def serve(self, servers: MarketServers) -> None:
         """From now on they are told everything."""
         self.servers = servers
-        self._distribution.witnesses.append(servers)
+        self.witness(servers)
+
+    def witness(self, witness: Witness) -> None:
+        """From now on it is told every event, before publishers are."""
+        self._distribution.witnesses.append(witness)
 
     def sent_versions(self) -> Iterator[SentVersions]:
         """The sequenceVersion of every stream, as it is now."""

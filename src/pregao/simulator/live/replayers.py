@@ -1,14 +1,14 @@
 """The TCP Replayer and the TCP Historical Replayer of a live exchange: what its publishers sent, to be asked
 for again over FIX sessions (UMDF FIX/FAST 5.1.4, 5.1.5, 6.2)."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
 from pregao.codecs.fix import Dictionary, load_builtin_dictionary
 from pregao.feeds.publishing import SentMessage
 from pregao.io.clock import WallClock
-from pregao.io.tcp import TcpServer
+from pregao.io.tcp import ByteMachine, TcpServer
 from pregao.model.channel_map import LOOPBACK
 from pregao.sessions.fix import SessionDirectory, SessionRecord, SessionSettings, SessionState
 from pregao.sessions.replay import HISTORICAL, REPLAYER, Archive, ReplayServer, ReplayServerSettings
@@ -55,24 +55,34 @@ class ReplayConnection:
         self._session.disconnected(now_ns)
 
 
+Around = Callable[[ByteMachine], ByteMachine]  # who hears what a connection receives and sends
+
+
 class Replayer:
-    """One of the two: an archive, its sessions and its port."""
+    """One of the two: an archive, its sessions and its port. `around` is put around each connection."""
 
     def __init__(
-        self, settings: ReplayServerSettings, clients: Iterable[str], dictionary: Dictionary, clock: WallClock
+        self,
+        settings: ReplayServerSettings,
+        clients: Iterable[str],
+        dictionary: Dictionary,
+        clock: WallClock,
+        around: Around | None = None,
     ) -> None:
-        self._settings, self._dictionary = settings, dictionary
+        self._settings, self._dictionary, self._around = settings, dictionary, around
         self.archive = Archive(max_channel_bytes=_CHANNEL_BYTES)
         self._directory = SessionDirectory()
         for client in clients:
             self._directory.add(SessionRecord(COMP_ID, client))
-        self.server = TcpServer(self._connection, clock)
+        self.server = TcpServer(self.connection, clock)
 
-    def _connection(self) -> ReplayConnection:
+    def connection(self) -> ByteMachine:
+        """The machine of a new connection."""
         session = SessionSettings(COMP_ID, reset_on_logon=True)
-        return ReplayConnection(
+        made = ReplayConnection(
             ReplayServer(self._settings, session, self._dictionary, self._directory, self.archive)
         )
+        return made if self._around is None else self._around(made)
 
     def add(self, channel: int, messages: Iterable[SentMessage], days: int) -> None:
         for message in messages:
@@ -83,16 +93,25 @@ class Replayer:
 class Replayers:
     """Both, of one exchange."""
 
-    def __init__(self, settings: ReplayerSettings, clock: WallClock) -> None:
-        self.settings = settings
+    NAMES: Final = ("replayer", "historical")
+
+    def __init__(
+        self, settings: ReplayerSettings, clock: WallClock, around: Mapping[str, Around] | None = None
+    ) -> None:
+        """`around` is by name."""
+        self.settings, around = settings, around or {}
         dictionary = load_builtin_dictionary()
         today = replace(REPLAYER, delay_ns=settings.delay_ms * _MS, max_messages=settings.max_messages)
         week = replace(
             HISTORICAL, delay_ns=settings.historical_delay_ms * _MS,
             history_days=settings.history_days, max_messages=settings.max_messages,
         )  # fmt: skip
-        self.replayer = Replayer(today, settings.clients, dictionary, clock)
-        self.historical = Replayer(week, settings.clients, dictionary, clock)
+        clients = settings.clients
+        self.replayer = Replayer(today, clients, dictionary, clock, around.get("replayer"))
+        self.historical = Replayer(week, clients, dictionary, clock, around.get("historical"))
+
+    def named(self, name: str) -> Replayer:
+        return self.historical if name == self.NAMES[1] else self.replayer
 
     async def start(self) -> None:
         await self.replayer.server.start(self.settings.address, self.settings.port)

@@ -48,7 +48,7 @@ class Schedule:
             self._plan()
             yield from self._past(now_ns)
             return
-        yield from _figures(self._catalogue, self.trade_date, now_ns)
+        yield from figures(self._catalogue, self.trade_date, now_ns)
         if self.kind is DayKind.OPEN:
             for phase in (Phase.PRE_OPEN, Phase.OPEN):
                 for group in self._catalogue.groups:
@@ -87,7 +87,7 @@ def _at(command: control.Control, now_ns: int) -> control.Control:
     return replace(command, now_ns=now_ns)
 
 
-def _figures(catalogue: Catalogue, trade_date: int, now_ns: int) -> Iterator[control.Control]:
+def figures(catalogue: Catalogue, trade_date: int, now_ns: int) -> Iterator[control.Control]:
     """The session, and what is known before it."""
     for group in catalogue.groups:
         yield control.ChangeSession(now_ns, *group.key, Session.REGULAR, trade_date)

@@ -1,6 +1,7 @@
 """The table of commands: everything an operator can do, and at which path. Fields, checks, documentation
 and routes all come from it."""
 
+import json
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
@@ -13,7 +14,7 @@ from pregao.model.streams import Stream
 from pregao.simulator.live import market as own
 from pregao.simulator.live import servers
 from pregao.simulator.live.loop import LiveLoop
-from pregao.simulator.operator.json_forms import as_json, day_text, price_text
+from pregao.simulator.operator.json_forms import as_json, command_json, day_text, price_text
 from pregao.simulator.operator.kinds import KINDS, RefusedError, RequestError
 
 
@@ -96,6 +97,15 @@ class View(NamedTuple):
     @property
     def parameter(self) -> str | None:
         return self.path.partition("{")[2].rstrip("}") or None
+
+
+_PATHS: Final = {each.command: each.path for each in CALLS}
+
+
+def request_text(command: Any) -> str:
+    """A command as an operator would send it."""
+    body = json.dumps(command_json(command), ensure_ascii=False)
+    return f"POST {_PATHS[type(command)]} {body}"
 
 
 def find_market(loop: LiveLoop, text: str) -> InstrumentMarket:

@@ -246,6 +246,21 @@ def as_json(value: Any, name: str = "") -> Any:
     return day_text(value) if name.endswith("_date") else value
 
 
+def command_json(command: Any) -> dict[str, Any]:
+    """What would be sent for a command: what `read_command` makes it of. Fields as they are by default are
+    left out, and its time, which is the exchange's to set."""
+    told: dict[str, Any] = {}
+    for field in fields(command):
+        value = getattr(command, field.name)
+        if field.name == _STAMP or value == field.default:
+            continue
+        if isinstance(value, tuple) and value and is_dataclass(value[0]):
+            told[field.name] = [command_json(each) for each in value]
+        else:
+            told[field.name] = as_json(value, field.name)
+    return told
+
+
 def outcome_json(outcome: CommandOutcome) -> dict[str, Any]:
     return {
         "order_ids": list(outcome.order_ids[:MOST_EVENTS]),

@@ -95,7 +95,8 @@ def _check(payloads: Sequence[bytes]) -> int:
 
 
 def unknown_in(payloads: Sequence[bytes]) -> list[UnknownContent]:
-    """Templates and values of enumerations that the schema lacks, in the order in which they are met."""
+    """Templates, values of enumerations and bits of sets that the schema lacks, in the order in which they
+    are met; bits of one byte of a set together."""
     schema, found = load_builtin_schema(), dict[tuple[str, int], UnknownContent]()
     for unit, payload in enumerate(payloads):
         at = HEADER
@@ -107,7 +108,15 @@ def unknown_in(payloads: Sequence[bytes]) -> list[UnknownContent]:
                 continue
             met = [("", template)] if block is None else []
             for each in block.fields if block is not None else ():
-                if each.kind is ValueKind.ENUM and each.fits(min(size, len(body))):
+                if not each.present or not each.fits(min(size, len(body))):
+                    continue
+                if each.kind is ValueKind.SET:
+                    named = sum(1 << bit for bit in each.names)
+                    for byte in range(each.size):
+                        bits = body[each.offset + byte] << 8 * byte & ~named
+                        if bits:
+                            met.append((f"{block.name}.{each.name}", bits))  # type: ignore[union-attr]
+                if each.kind is ValueKind.ENUM:
                     value = body[each.offset]
                     if value not in each.names and value != each.null:
                         met.append((f"{block.name}.{each.name}", value))  # type: ignore[union-attr]

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from pregao.codecs.fix import FixMessage
-from pregao.feeds.conflated.client import ConflatedClient
 from pregao.feeds.conflated.settings import settings_of
+from pregao.feeds.conflated.system import make_client
 from pregao.feeds.port import SessionMessage
 from pregao.feeds.session_port import (
     ConnectWanted,
@@ -35,7 +35,7 @@ class Link:
     """A client, and a server for each endpoint that is up."""
 
     def __init__(self, symbols=("PETR4", "VALE3"), *, up=("primary",), **settings: Any) -> None:
-        self.client = ConflatedClient(settings_of({**SETTINGS, **settings}), DICTIONARY, symbols)
+        self.client = make_client(settings_of({**SETTINGS, **settings}), DICTIONARY, symbols)
         self.up, self.now_ns = set(up), NOW
         self.servers: dict[str, ScriptedServer] = {}
         self.server: ScriptedServer | None = None

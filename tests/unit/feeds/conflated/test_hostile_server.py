@@ -10,10 +10,9 @@ from pregao.codecs.fix.compression import STREAM_HEADER, deflate_body
 from pregao.codecs.fix.message import byte_sum
 from pregao.codecs.pcap.outcomes import Record
 from pregao.codecs.pcap.tcp import SYN, Direction, Segment, SegmentReader, segment_of, tcp_frame
-from pregao.feeds.conflated.client import ConflatedClient
 from pregao.feeds.conflated.history import MOST_INSTRUMENTS_KEPT, TradeHistory
 from pregao.feeds.conflated.settings import settings_of
-from pregao.feeds.conflated.system import CONFLATED
+from pregao.feeds.conflated.system import CONFLATED, make_client
 from pregao.feeds.port import SessionMessage, SessionRun
 from pregao.feeds.session_port import ConnectWanted, SessionEvent
 from pregao.handler.session import MOST_TOTALS, SessionHandler
@@ -27,7 +26,7 @@ SESSION = {"system": "conflated", "sender": "SCREENS1", "target": "B3MD", "prima
 def conversation() -> list[bytes]:
     """All that a server sends to a client, a message each."""
     client, server = (
-        ConflatedClient(settings_of(SESSION), DICTIONARY, ["PETR4", "VALE3"]),
+        make_client(settings_of(SESSION), DICTIONARY, ["PETR4", "VALE3"]),
         ScriptedServer(compress=False),
     )
     server.books[900_001] = [bid(number, b"10.58", 100) for number in range(1, 20)]
@@ -116,7 +115,7 @@ def test_a_client_and_its_books_survive(seed):
     if random.random() < 0.3:
         at = random.randrange(len(data))
         data = data[:at] + random.randbytes(random.randrange(30)) + data[at + random.randrange(30) :]
-    client = ConflatedClient(settings_of(SESSION), DICTIONARY, ["PETR4", "VALE3"] if seed % 2 else [])
+    client = make_client(settings_of(SESSION), DICTIONARY, ["PETR4", "VALE3"] if seed % 2 else [])
     handler, now_ns = SessionHandler(0, CONFLATED), NOW
 
     def take(events: list[SessionEvent]) -> None:

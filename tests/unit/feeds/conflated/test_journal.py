@@ -6,8 +6,8 @@ from random import Random
 import pytest
 
 from pregao.codecs.fix.compression import STREAM_HEADER, deflate_body
-from pregao.feeds.conflated.journal import ConflatedJournal
 from pregao.feeds.conflated.system import CONFLATED
+from pregao.feeds.fix.journal import FixJournal
 from pregao.feeds.port import JournalFault, RunJournal, SessionMessage, SessionRun, SessionSystem
 from pregao.feeds.session_port import ClientSystem
 from pregao.model.errors import Fault
@@ -40,7 +40,7 @@ def test_bytes_in_any_pieces(compressed, seed):
     data, random = LOGON + b"".join(told(2, 40)), Random(seed)
     if compressed:
         data = STREAM_HEADER + deflate_body(data)
-    journal, found = ConflatedJournal(), []
+    journal, found = FixJournal(), []
     while data:
         size = random.randint(1, 300)
         found += journal.receive(data[:size], 5)
@@ -54,7 +54,7 @@ def test_bytes_in_any_pieces(compressed, seed):
 
 
 def test_numbers_that_begin_again_are_another_epoch():
-    journal = ConflatedJournal()
+    journal = FixJournal()
     found = journal.receive(LOGON + b"".join(told(2, 3)), 0)
     assert journal.connected() == []
     found += journal.receive(LOGON + b"".join(told(2, 4)), 0)
@@ -64,7 +64,7 @@ def test_numbers_that_begin_again_are_another_epoch():
 def test_what_is_sent_again_fills_a_gap_and_counts_once():
     second, _, _, fifth = told(2, 5)
     again = [message(b"X", {268: []}, number, _43="Y") for number in (3, 4)]
-    journal = ConflatedJournal()
+    journal = FixJournal()
     found = journal.receive(LOGON + second + fifth + again[0] + again[1] + again[1], 0)
     assert numbers(found) == [(0, 2), (0, 3), (0, 4), (0, 5)]
     assert faults(found) == []
@@ -72,14 +72,14 @@ def test_what_is_sent_again_fills_a_gap_and_counts_once():
 
 def test_a_gap_fill_counts_in_its_turn():
     fill = message(b"4", {123: "Y", 36: 5}, 3, _43="Y")
-    journal = ConflatedJournal()
+    journal = FixJournal()
     found = journal.receive(LOGON + told(2, 2)[0] + told(5, 5)[0] + fill, 0)
     assert numbers(found) == [(0, 2), (0, 5)]
     assert faults(found) == []
 
 
 def test_what_never_comes_is_told_and_the_rest_goes_on():
-    journal = ConflatedJournal()
+    journal = FixJournal()
     found = journal.receive(LOGON + told(2, 2)[0] + b"".join(told(5, 6)), 0)
     assert numbers(found) == [(0, 2)]
     rest = journal.rest()
@@ -88,7 +88,7 @@ def test_what_never_comes_is_told_and_the_rest_goes_on():
 
 
 def test_a_connection_that_is_cut_in_mid_message():
-    journal = ConflatedJournal()
+    journal = FixJournal()
     journal.receive(LOGON + told(2, 2)[0][:20], 0)
     (fault,) = journal.connected()
     assert (fault.fault, fault.offset) == (Fault.FRAME_TRUNCATED, len(LOGON))
@@ -105,7 +105,7 @@ def test_a_connection_that_is_cut_in_mid_message():
     ],
 )
 def test_bytes_that_are_no_messages_have_a_name(data, fault):
-    found = ConflatedJournal().receive(data, 0)
+    found = FixJournal().receive(data, 0)
     assert faults(found) == [fault]
 
 
@@ -152,7 +152,7 @@ def test_runs_are_the_messages_of_the_plain_way(seed):
             number -= 2
         number = max(number + 1, 2)
     data = b"".join(parts)
-    plain, runs = ConflatedJournal(), ConflatedJournal()
+    plain, runs = FixJournal(), FixJournal()
     one, many = [], []
     while data:
         size = random.choice((1, 40, 500, 3_000))
@@ -165,7 +165,7 @@ def test_runs_are_the_messages_of_the_plain_way(seed):
 
 
 def test_what_simply_follows_is_one_run():
-    journal = ConflatedJournal()
+    journal = FixJournal()
     found = journal.receive_runs(LOGON + b"".join(told(2, 40)), 7)
     (run,) = found
     assert (run.epoch, run.first, run.received_ns, len(run.offsets)) == (0, 2, 7, 39)

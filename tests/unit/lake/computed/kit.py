@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pregao.lake.computed.unit import PART_TRADES, derive
+from pregao.lake.reading.arrow import read
 from pregao.lake.reading.sparkframes import spark_schema
 from pregao.lake.runners import InlineRunner
 from pregao.lake.store.files import write_file
@@ -73,9 +73,8 @@ def by_tasks(
     )  # fmt: skip
     found = Computed()
     for file in made:
-        rows = pq.ParquetFile(location.path(file.table, file.path)).read()
-        key = UnitKey.of_partition(file.partition).where
-        found.setdefault(file.table, []).extend({**key, **row} for row in rows.to_pylist())
+        rows = read(location, find_table(file.table), [live(file)], ())
+        found.setdefault(file.table, []).extend(rows.to_pylist())
     return found
 
 

@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 
 from pregao.lake.errors import LakeDamagedError, LakeFullError
 from pregao.lake.reading.conditions import conditions
-from pregao.lake.store import checkpoints, deltalog, summaries
+from pregao.lake.store import checkpoints, deltalog, logstate, summaries
 from pregao.lake.store.checkpoints import INTERVAL, LOG, Checkpoint, name_of, needless_entries
 from pregao.lake.store.committer import Committer
 from pregao.lake.store.deltalog import APPLICATION, DeltaLog
@@ -175,6 +175,24 @@ def test_only_the_partitions_in_question_are_read(kit: Kit, monkeypatch: pytest.
     assert ledger.since(COMMITTED - 2) == [COMMITTED - 1, COMMITTED]
     assert read == []
     assert len(ledger.versions()) == COMMITTED
+
+
+def test_files_of_a_unit_are_chosen_without_looking_at_those_beside_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After compaction a part has a file of each of some thousand units: what a batch asks of it must not
+    grow with them."""
+    kit, looked = Kit(tmp_path), list[str]()
+    monkeypatch.setattr(summaries, "MOST_BYTES", 1)
+    kit.commit(*(kit.file("orders", partition=day(number)) for number in range(100)))
+    real = checkpoints.partition_of
+    for module in (checkpoints, summaries, logstate, deltalog):
+        monkeypatch.setattr(
+            module, "partition_of", lambda table, folder: (looked.append(folder), real(table, folder))[1]
+        )
+    log = DeltaLog(kit.location, ORDERS)
+    assert log.files_where(conditions(ORDERS, {"trade_date": MONDAY_DATE + timedelta(days=50)}))
+    assert len(looked) <= 2, "of 100 folders"
 
 
 def parts(kit: Kit, version: int | None = None) -> list[summaries.PartOfLog]:

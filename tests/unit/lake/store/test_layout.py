@@ -1,7 +1,8 @@
-"""A lake that was built when tables were partitioned by trade date and channel: every command says what it
-is and how to build it again. `lakes/lake-layout-1.tar.xz` was made by pregao of that time (commit d02e424)
-from a simulated morning of one channel, with `make_days(…, messages=300, seed=1)` and `build(…, derive=True,
-channels={84})`."""
+"""Lakes that were built when tables were partitioned by trade date and channel, and when they had no exact
+prices and sizes: every command says what it is and how to build it again. `lakes/lake-layout-1.tar.xz` and
+`lake-layout-2.tar.xz` were made by pregao of those times (commits d02e424 and 59ad6e3) from a simulated
+morning of one channel, with `make_days(…, messages=300, seed=1)` and `build(…, derive=True, channels={84})`.
+"""
 
 import shutil
 import tarfile
@@ -16,16 +17,16 @@ from pregao.lake.state import LakeState
 from pregao.lake.store.location import Location
 from tests.kits.lakes import build, make_days
 
-OLD = Path(__file__).with_name("lakes") / "lake-layout-1.tar.xz"
+LAKES = Path(__file__).with_name("lakes")
 COMMANDS = [
     ["tables"], ["query", "select 1"], ["book", "PETR4", "--at", "12:00"], ["report", "--out", "unused.html"],
     ["compact"], ["vacuum"],
 ]  # fmt: skip
 
 
-@pytest.fixture
-def old(tmp_path: Path) -> Path:
-    with tarfile.open(OLD) as archive:
+@pytest.fixture(params=[1, 2], ids="layout{}".format)
+def old(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    with tarfile.open(LAKES / f"lake-layout-{request.param}.tar.xz") as archive:
         archive.extractall(tmp_path, filter="data")
     return tmp_path / "lake"
 

@@ -1,22 +1,27 @@
 """Definitions from the wire to rows of the table of instruments."""
 
 from dataclasses import fields, replace
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
 from pregao.codecs.sbe import SbeMessageDecoder, load_builtin_schema
+from pregao.exchange.bonds.catalogue import load_default_bonds
 from pregao.exchange.catalogue import load_default_catalogue
 from pregao.feeds.binary.packets import FRAMING_SIZE
 from pregao.feeds.binary.publisher.messages import MessageWriter
 from pregao.feeds.binary.reading.plain import PlainReader
+from pregao.feeds.trademate.definitions import bond_fields, bond_of
 from pregao.lake.plan.index import Defined
 from pregao.lake.plan.marks import versions
+from pregao.lake.plan.records import as_columns, from_rows
 from pregao.lake.plan.units import LakeUnit
 from pregao.lake.tables.instruments import INSTRUMENTS
 from pregao.lake.tasks.plan_tables import instruments_table
 from pregao.model.events import Definition
+from pregao.model.fixed_income import Bond
 from pregao.model.instruments import Governance, Instrument, Payout, PriceMethod
 from pregao.model.market import DefinitionAction, PriceKind
 
@@ -50,7 +55,7 @@ def test_fractional_multipliers_and_divisors_are_exact(version: int) -> None:
 ELSEWHERE = {
     "channel": "channel", "group": "security_group", "multiplier_fine": "multiplier",
     "price_divisor_fine": "price_divisor", "maturity": "maturity_year", "trade_types": "attributes",
-    "price_exponent": "tick", "size_exponent": "lot",  # decimals and wholes: the types of columns say it
+    "bond": "bond_kind",
 }  # fmt: skip
 
 
@@ -113,3 +118,69 @@ def test_null_stays_null_and_ratios_have_no_sign(version: int) -> None:
         (leg.side.name, Decimal(leg.ratio)) for leg in spread.legs
     ]
     assert {leg["side"] for leg in row["legs"]} == {"BUY", "SELL"}
+
+
+# Of bonds, as the text of a list has them.
+
+
+def _listed(bond: Bond) -> Instrument:
+    """Through 35=y and back: as a reader of Trademate has it."""
+    entry = bond_fields(bond, DefinitionAction.ADD)
+    return bond_of(entry, 0)[0].listed
+
+
+def _row(bond: Bond) -> dict[str, Any]:
+    defined = Defined(_listed(bond), DefinitionAction.ADD, 1_000, -1)
+    (row,) = instruments_table(UNIT, versions([defined]), "build", exact=True).to_pylist()
+    return row
+
+
+def _places(value: int | None, exponent: int) -> Decimal | None:
+    return None if value is None else Decimal(value).scaleb(exponent)
+
+
+@pytest.mark.parametrize("bond", list(load_default_bonds()), ids=lambda bond: bond.instrument.symbol)
+def test_what_a_bond_is_beyond_other_instruments(bond: Bond) -> None:
+    """Every bond of the exchange's catalogue, against the catalogue."""
+    row, one = _row(bond), bond.instrument
+    told = dict(bond.attributes)
+    expected = {
+        "symbol": one.symbol, "bond_kind": bond.kind.name, "price_kind": bond.price_kind.name,
+        "price_exponent": -8, "size_exponent": -8 if bond.allows_fractions else 0,
+        "coupon": _places(bond.coupon_fine, -8), "coupon_type": bond.coupon_type.name,
+        "hedge_factor": _places(bond.factor_fine, -8), "registration": bond.registration.name,
+        "lot_type": bond.lot_type.name, "rate_increment": _places(bond.rate_increment, -8),
+        "exact_lot": _places(one.lot, one.size_exponent),
+        "exact_minimum_quantity": _places(one.minimum_quantity, one.size_exponent),
+        "exact_maximum_quantity": _places(one.maximum_quantity, one.size_exponent),
+        "exact_tick": _places(bond.increment, -8),
+        "largest_rfq": _places(bond.largest_rfq, one.size_exponent),
+        "largest_voice": _places(bond.largest_voice, one.size_exponent),
+        "allows_fractions": bond.allows_fractions, "allows_negative": bond.allows_negative,
+        "trading_sector": told.get(58), "rating_fitch": told.get(51), "rating_sp": told.get(53),
+        "in_default": told.get(15), "restricted_effort": told.get(50),
+        "bond_attributes": [{"type": kind, "value": text} for kind, text in bond.attributes],
+        "underlyings": [{"security_id": leg.security_id, "symbol": leg.symbol} for leg in one.underlyings],
+    }  # fmt: skip
+    assert {name: row[name] for name in expected} == expected
+    days = (date(1970, 1, 1) + timedelta(days=one.maturity_date)) if one.maturity_date is not None else None
+    assert row["maturity_date"] == days
+    ends = None if bond.valid_until_ns is None else bond.valid_until_ns // 10**6 * 10**6  # milliseconds
+    assert row["ts_trading_ends"] == ends
+
+
+def test_the_catalogue_has_all_of_it() -> None:
+    """So that none of the columns above is only ever null."""
+    rows = [_row(bond) for bond in load_default_bonds()]
+    seldom = {column.name for column in INSTRUMENTS.columns if column.seldom} - {"exact_minimum_cross"}
+    assert {name for row in rows for name in seldom if row[name] not in (None, [])} == seldom
+
+
+def test_terms_of_bonds_outlive_a_process() -> None:
+    """Definitions are stored with the index of a capture."""
+    share = load_default_catalogue().instrument("PETR4")
+    told = [Defined(_listed(bond), DefinitionAction.ADD, 1, -1) for bond in load_default_bonds()]
+    told.insert(3, Defined(share, DefinitionAction.ADD, 2, -1))
+    assert from_rows(as_columns(told, Defined).to_pylist(), Defined) == told
+    only = [Defined(share, DefinitionAction.ADD, 2, -1)]
+    assert from_rows(as_columns(only, Defined).to_pylist(), Defined) == only

@@ -153,7 +153,8 @@ UNKNOWN_FIELDS = (
 (
     EPOCH_OF_VERSION, LAYOUT_OF, LAST_TEMPLATE, EPOCHS, SCHEMA_ID, CHECKS, COUNTS, FIRSTS, MET,
 ) = range(0, 8 * len(UNKNOWN_FIELDS), 8)  # fmt: skip
-CHECK_SIZE = 40  # where in the block a byte is, then a bit for each value that it may have
+# Where in the block a byte is, how long the block must be to have its field, a bit for each value allowed.
+CHECK_SIZE = 48
 UNKNOWN_TEMPLATE = -1  # in the place of a first check
 FIRST_VALUE_SLOT = 1 << 16  # a slot for each template, then 256 for each check
 
@@ -180,10 +181,9 @@ def _check_message(context, header, body, block_length, where, met):
         return _meet(context, template, where, met)
     while check < end:
         entry = load_i64(context, CHECKS) + check * CHECK_SIZE
-        place = load_i64(entry, 0)
-        if place < block_length:
-            value = load_u8(body, place)
-            if (load_i64(entry, 8 + (value >> 6) * 8) >> (value & 63)) & 1 == 0:
+        if load_i64(entry, 8) <= block_length:
+            value = load_u8(body, load_i64(entry, 0))
+            if (load_i64(entry, 16 + (value >> 6) * 8) >> (value & 63)) & 1 == 0:
                 met = _meet(context, FIRST_VALUE_SLOT + check * 256 + value, where, met)
         check += 1
     return met
@@ -191,7 +191,7 @@ def _check_message(context, header, body, block_length, where, met):
 
 @kernel
 def find_unknown(context, base, offsets, lengths, count):
-    """Templates, and values of fields of one byte, that the schema has no word for: how many different ones.
+    """Templates, and values of single bytes, that the schema has no word for: how many different ones.
     There is a slot for each that there can be, so nothing has to be left out."""
     met = 0
     for i in range(count):

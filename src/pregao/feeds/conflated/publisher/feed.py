@@ -9,11 +9,9 @@ Entries are encoded once; messages are joined from them for each session.
 """
 
 from collections.abc import Iterable
-from typing import Protocol
 
 from pregao.codecs.fix import Dictionary, EncodedBody, Encoder
 from pregao.feeds.conflated.publisher import entries as n
-from pregao.feeds.conflated.publisher.bulletins import ENTRIES, Bulletin, Listing, Notice, Outbox, Totals
 from pregao.feeds.conflated.publisher.conflation import PRICE, RATE, BookChange, ConflatedBooks
 from pregao.feeds.conflated.publisher.desks import STATISTICS, of_index
 from pregao.feeds.conflated.publisher.history import TotalsBoard, TradeHistory
@@ -25,6 +23,8 @@ from pregao.feeds.conflated.publisher.listings import (
     status_fields,
 )
 from pregao.feeds.conflated.publisher.snapshots import Snapshots
+from pregao.feeds.fix.bulletins import ENTRIES, Bulletin, Listing, Notice, Outbox, Totals
+from pregao.feeds.fix.server import Audience
 from pregao.feeds.publishing import BookSource
 from pregao.feeds.serving import ServingSettings
 from pregao.feeds.sweeps import orders_again
@@ -37,10 +37,9 @@ LIST, STATUS, NEWS, TOTALS = b"y", b"f", b"B", b"UTOT"
 _HISTORICAL = (b"2", b"3")
 
 
-class Audience(Protocol):
-    """A server."""
-
-    def deliver(self, bulletin: Bulletin, now_ns: int) -> None: ...
+def _refresh_head(trade_date: int, is_book: bool) -> n.Entry:
+    """1021 is that of messages about books only."""
+    return {75: n.date_text(trade_date)} | ({1021: n.BY_ORDER} if is_book else {})
 
 
 class ConflatedFeed:
@@ -56,7 +55,7 @@ class ConflatedFeed:
         self.orders: ConflatedBooks[e.OrderUpdate] = ConflatedBooks(PRICE)
         self.offers: ConflatedBooks[e.LendingOffer] = ConflatedBooks(RATE)
         self.history, self.totals = TradeHistory(self.encoder), TotalsBoard(settings.totals)
-        self.outbox = Outbox(self.encoder)
+        self.outbox = Outbox(self.encoder, _refresh_head)
         self.snapshots = Snapshots(source, self.instruments, self.orders, self.offers, self.encoder)
         self.audiences: list[Audience] = []
         self.totals_wanted = 0  # sessions that want them

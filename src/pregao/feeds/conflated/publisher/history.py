@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from pregao.codecs.fix.bodies import EncodedEntries
 from pregao.codecs.fix.encoder import Encoder
-from pregao.feeds.conflated.publisher.bulletins import ENTRIES
 from pregao.feeds.conflated.publisher.entries import DAY_NS, Entry, date_text, price_text, time_text
+from pregao.feeds.fix.bulletins import ENTRIES
 from pregao.feeds.serving import MarketTotal
 from pregao.model.events import ExecutionStatistics
 

@@ -10,10 +10,10 @@ from typing import Any, Final
 from pregao.codecs.fix import Encoder
 from pregao.codecs.fix.bodies import EncodedEntries
 from pregao.feeds.conflated.publisher import entries as n
-from pregao.feeds.conflated.publisher.bulletins import ENTRIES
 from pregao.feeds.conflated.publisher.conflation import ConflatedBooks
 from pregao.feeds.conflated.publisher.desks import STATISTICS, of_index
 from pregao.feeds.conflated.publisher.listings import state_entry
+from pregao.feeds.fix.bulletins import ENTRIES
 from pregao.feeds.publishing import BookSource
 from pregao.model import events as e
 from pregao.model.instruments import Instrument, SecurityType

@@ -6,12 +6,12 @@ from typing import Any, Final
 from pregao.codecs.fix import FixMessage, ValueFormatError
 from pregao.codecs.fix.bodies import Body, JoinedBody
 from pregao.codecs.fix.types import parse_integer
-from pregao.feeds.conflated.publisher.bulletins import ENTRIES
 from pregao.feeds.conflated.publisher.entries import MARKET, SOURCE
 from pregao.feeds.conflated.publisher.feed import ConflatedFeed
 from pregao.feeds.conflated.publisher.history import HISTORY
 from pregao.feeds.conflated.server.filters import RefusedRequestError, RejectReason, read_security_id
-from pregao.feeds.conflated.server.subscribers import Subscriber
+from pregao.feeds.fix.bulletins import ENTRIES
+from pregao.feeds.fix.subscribers import Subscriber
 from pregao.model.records import record
 
 TOTALS_RESPONSE, COMPOSITION = b"UTOTP", b"UTOTC"

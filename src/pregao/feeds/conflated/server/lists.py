@@ -9,7 +9,7 @@ from pregao.codecs.fix.bodies import Body
 from pregao.feeds.conflated.publisher.feed import LIST, ConflatedFeed
 from pregao.feeds.conflated.publisher.listings import instrument_fields
 from pregao.feeds.conflated.server.filters import InstrumentFilter, permitted, read_filter
-from pregao.feeds.conflated.server.subscribers import Subscriber
+from pregao.feeds.fix.subscribers import Subscriber
 from pregao.feeds.serving import SessionLimits
 from pregao.model.market import DefinitionAction
 

@@ -5,7 +5,6 @@ from typing import Any, Final
 
 from pregao.codecs.fix import FixMessage
 from pregao.codecs.fix.bodies import Body, JoinedBody
-from pregao.feeds.conflated.publisher.bulletins import ENTRIES
 from pregao.feeds.conflated.publisher.entries import MARKET, SOURCE, date_text
 from pregao.feeds.conflated.publisher.feed import ConflatedFeed
 from pregao.feeds.conflated.publisher.snapshots import SNAPSHOT
@@ -15,7 +14,8 @@ from pregao.feeds.conflated.server.filters import (
     permitted,
     read_filter,
 )
-from pregao.feeds.conflated.server.subscribers import Subscriber, Subscription
+from pregao.feeds.fix.bulletins import ENTRIES
+from pregao.feeds.fix.subscribers import Subscriber, Subscription
 from pregao.feeds.serving import SessionLimits
 
 REJECT: Final = b"Y"

@@ -5,7 +5,7 @@ in a lake a snapshot is applied at its place, before the rows after it. Books ar
 """
 
 from pregao.books import layout as t
-from pregao.books.kernels.rows import end_event, header_of, settle_top
+from pregao.books.kernels.rows import book_of, end_event, first_of, header_of, settle_top
 from pregao.handler.kernels.core import (
     APPLY,
     BOOKS,
@@ -38,6 +38,7 @@ from pregao.lake.slices.kernels.sampling import (
     STATISTICS_ONCE,
     doubt,
     mark_changed,
+    note_change,
     sample_until,
     second_ends,
 )
@@ -143,8 +144,10 @@ def _follow_states(context, number, row, kind, outcome):
 def _learn(context, number, row, kind, outcome):
     """What a decision says of the instrument and of the row."""
     sync, is_book = sync_of(context, number), kind <= r.LAST_BOOK_KIND
-    if outcome & EMPTIED or (is_book and outcome & APPLY):
-        mark_changed(load_i64(context, SAMPLING), number)
+    if outcome & EMPTIED:
+        note_change(load_i64(context, SAMPLING), number)
+    elif is_book and outcome & APPLY:
+        mark_changed(load_i64(context, SAMPLING), max(book_of(load_i64(context, BOOKS), number, row), number))
     if outcome & (EMPTIED | WENT_STALE):
         # Statistics that were never known are not in doubt for what is missing, until something is. What a
         # book held before it was emptied is of no interest, though it may be told again by half.
@@ -207,7 +210,8 @@ def _ended(context, books, row, kind):
     for number in range(first, load_i64(books, t.QUOTES_COUNT)):
         quote = load_i64(books, t.QUOTES) + number * t.QUOTE_SIZE
         instrument = load_u32(quote, t.QUOTE_INSTRUMENT)
-        sync, state = sync_of(context, instrument), packed_state(header_of(books, instrument))
+        first_book = first_of(books, instrument)
+        sync, state = sync_of(context, first_book), packed_state(header_of(books, first_book))
         store_32(quote, t.QUOTE_INSTRUMENT, instrument | state << NUMBER_BITS)
         sides = load_u16(quote, t.QUOTE_SIDES) | doubt(sync, BOOK) << QUOTE_QUALITY
         store_16(quote, t.QUOTE_SIDES, sides | (QUOTE_TRANSACTED if transacted else 0))
@@ -222,7 +226,7 @@ def take_rows(context, rows, first, count):
 
 @kernel
 def settle_one(books, number):
-    """Bring what was told of one instrument up to date in the middle of an event: which sides changed. It
+    """Bring what was told of one book up to date in the middle of an event: which sides changed. It
     stays on the list of those touched, who look once more at the end of the event."""
     header = header_of(books, number)
     top = load_i64(books, t.TOPS) + number * t.TOP_SIZE

@@ -3,7 +3,7 @@
 from pregao.books import layout as t
 from pregao.books.kernels.arena import address_of
 from pregao.books.kernels.ladder import price_of
-from pregao.books.kernels.rows import header_of
+from pregao.books.kernels.rows import first_of, header_of, next_book
 from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u32, store_8, store_32, store_64
 from pregao.lake.slices.kernels.states import packed_state
 from pregao.lake.tables.analytics import Quality
@@ -68,7 +68,10 @@ def mark_changed(sampling, number):
 
 @kernel
 def note_change(sampling, number):
-    mark_changed(sampling, number)
+    """Of all books of an instrument."""
+    while number >= 0:
+        mark_changed(sampling, number)
+        number = next_book(header_of(load_i64(sampling, BOOKS), number))
 
 
 @inlined
@@ -97,8 +100,9 @@ def _sample(sampling, packet, wanted):
             target = load_i64(sampling, SAMPLES) + (written + place) * SAMPLE_SIZE
             header, levels = header_of(books, number), target + HEAD_WORDS * 8
             store_64(target, 0, number)
-            quality = doubt(load_i64(sampling, SYNC) + number * SYNC_SIZE, BOOK)
-            store_64(target, 8, quality | packed_state(header) << SAMPLE_STATE)
+            first = first_of(books, number)
+            quality = doubt(load_i64(sampling, SYNC) + first * SYNC_SIZE, BOOK)
+            store_64(target, 8, quality | packed_state(header_of(books, first)) << SAMPLE_STATE)
             store_64(target, 16, _levels(books, header, 1, levels))
             store_64(target, 24, _levels(books, header + t.SIDE_SIZE, -1, levels + SIDE_WORDS * 8))
             store_64(target, 32, packet)

@@ -8,7 +8,7 @@ from pregao.books import layout as t
 from pregao.books.kernels.arena import address_of
 from pregao.books.kernels.by_price import bits_of, find_slot
 from pregao.books.kernels.ladder import key_of
-from pregao.books.kernels.rows import header_of
+from pregao.books.kernels.rows import book_stream, header_of, next_book
 from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u32, store_8, store_64
 from pregao.lake.slices.kernels.sampling import BOOK_ONCE, KNOWN_ONCE, STATISTICS_ONCE
 from pregao.lake.slices.kernels.states import NOT_KNOWN
@@ -114,60 +114,80 @@ def _settle(record, books, sync, place, stale):
 
 @kernel
 def same_book(books, number, rows, count):
-    """Whether the orders of a snapshot, or its levels, in the order it tells them, are those of the book."""
-    header = header_of(books, number)
-    if count != 0 and load_u8(rows, r.KIND) == SNAPSHOT_LEVEL:
-        return _same_levels(books, header, rows, count)
+    """Whether the orders of a snapshot, or its levels, in the order it tells them, are those of the books of
+    an instrument."""
+    by_level = count != 0 and load_u8(rows, r.KIND) == SNAPSHOT_LEVEL
+    matched = 0
+    while number >= 0:
+        header = header_of(books, number)
+        same = (
+            _same_levels(books, header, rows, count) if by_level else _same_orders(books, header, rows, count)
+        )
+        if same < 0:
+            return 0
+        matched += same
+        number = next_book(header)
+    return 1 if matched == count else 0
+
+
+@kernel
+def _same_orders(books, header, rows, count):
+    """How many orders of a snapshot are of this book; below 0: it has others."""
     for side in (header, header + t.SIDE_SIZE):
         if load_u8(side, t.SIDE_POLICY) == t.BY_LEVEL and load_u32(side, t.SIDE_LEVELS) != 0:
-            return 0  # these rows tell orders
-    told_bids, told_offers = 0, 0
+            return -1  # these rows tell orders
+    told_bids, told_offers, stream = 0, 0, load_u8(header, t.BOOK_STREAM)
     for i in range(count):
         row = rows + i * r.ROW_SIZE
+        if book_stream(row) != stream:
+            continue
         which = load_u8(row, r.SIDE)
         if which != 1 and which != 2:
-            return 0
+            return -1
         side = header + (which - 1) * t.SIDE_SIZE
         held = load_u32(side, t.SIDE_ORDERS)
         place = told_bids if which == 1 else told_offers
         if place >= held:
-            return 0
+            return -1
         table = address_of(books, load_u32(side, t.SIDE_ORDERS_AT))
         if load_u8(side, t.SIDE_POLICY) == t.BY_POSITION:
             slot = table + (held - 1 - place) * t.SLOT_SIZE
         else:
             slot = find_slot(table, bits_of(side), load_i64(row, r.ID))
         if not _same_order(slot, row):
-            return 0
+            return -1
         if which == 1:
             told_bids += 1
         else:
             told_offers += 1
     bids, offers = load_u32(header, t.SIDE_ORDERS), load_u32(header + t.SIDE_SIZE, t.SIDE_ORDERS)
-    return 1 if told_bids == bids and told_offers == offers else 0
+    return bids + offers if told_bids == bids and told_offers == offers else -1
 
 
 @kernel
 def _same_levels(books, header, rows, count):
-    told_bids, told_offers = 0, 0
+    """As `_same_orders`, of levels."""
+    told_bids, told_offers, stream = 0, 0, load_u8(header, t.BOOK_STREAM)
     for i in range(count):
         row = rows + i * r.ROW_SIZE
+        if book_stream(row) != stream:
+            continue
         which = load_u8(row, r.SIDE)
         if which != 1 and which != 2:
-            return 0
+            return -1
         side = header + (which - 1) * t.SIDE_SIZE
         held, place = load_u32(side, t.SIDE_LEVELS), told_bids if which == 1 else told_offers
         if load_u8(side, t.SIDE_POLICY) != t.BY_LEVEL or place >= held:
-            return 0
+            return -1
         level = address_of(books, load_u32(side, t.SIDE_LEVELS_AT)) + (held - 1 - place) * t.LEVEL_SIZE
         if not _same_level(level, row, 3 - 2 * which):
-            return 0
+            return -1
         if which == 1:
             told_bids += 1
         else:
             told_offers += 1
     bids, offers = load_u32(header, t.SIDE_LEVELS), load_u32(header + t.SIDE_SIZE, t.SIDE_LEVELS)
-    return 1 if told_bids == bids and told_offers == offers else 0
+    return bids + offers if told_bids == bids and told_offers == offers else -1
 
 
 @inlined

@@ -1,16 +1,16 @@
 """What a feed has to tell: bulletins, encoded once for everybody, and the queue in which they wait for others
 to share a message with."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pregao.codecs.fix import EncodedBody, Encoder
 from pregao.codecs.fix.bodies import EncodedEntries, JoinedBody
-from pregao.feeds.conflated.publisher.entries import BY_ORDER, Entry, date_text
 from pregao.model.instruments import Instrument
 from pregao.model.market import DefinitionAction
 
+Entry = dict[int, Any]  # of a group: tags and the bytes of their values
 REFRESH, ENTRIES = b"X", 268
 MOST_ENTRIES: Final = 1_000  # of an instrument in one bulletin
 SHARED: Final = 8  # instruments of a 35=X of which sessions are likely to have the same
@@ -41,7 +41,7 @@ class Notice(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """35=y of one instrument (7.4.2)."""
+    """35=y of one instrument."""
 
     instrument: Instrument
     action: DefinitionAction
@@ -66,10 +66,11 @@ class _Entries:
 
 
 class Outbox:
-    """Keeps the order in which bulletins came: entries of 35=X share one until something else comes."""
+    """Keeps the order in which bulletins came: entries of 35=X share one until something else comes. `head`
+    makes the fields of a 35=X before its entries, of its trade date and whether it is about books."""
 
-    def __init__(self, encoder: Encoder) -> None:
-        self._encoder = encoder
+    def __init__(self, encoder: Encoder, head: Callable[[int, bool], Entry]) -> None:
+        self._encoder, self._head = encoder, head
         self._waiting: list[Notice | Listing | _Entries] = []
         self._fronts: dict[tuple[int, bool, int], EncodedBody] = {}
 
@@ -118,14 +119,12 @@ class Outbox:
         return found
 
     def _join(self, refresh: Refresh, security_ids: tuple[int, ...]) -> JoinedBody:
-        """1021 is that of messages about books only."""
         parts = [refresh.parts[each] for each in security_ids]
         count = sum([each.count for each in parts])
         key = count, refresh.is_book, refresh.trade_date
         front = self._fronts.get(key)
         if front is None:
-            fields = {75: date_text(refresh.trade_date)}
-            fields |= {1021: BY_ORDER} if refresh.is_book else {}
+            fields = self._head(refresh.trade_date, refresh.is_book)
             front = self._encoder.front(REFRESH, fields, ENTRIES, count)
             if len(self._fronts) >= _FRONTS:
                 self._fronts.clear()

@@ -1,6 +1,6 @@
 """What a server sent in a session to its messages: each once, in the order of their numbers.
 
-A connection is compressed or plain, which its first byte tells (2.3). Numbers begin again with a logon of
+A connection is compressed or plain, which its first byte tells. Numbers begin again with a logon of
 number 1: that is another epoch. A message that came too early waits for those before it, which the server
 sends again when it is asked to (43=Y); where they never come, what is missing is told and reading goes on.
 """
@@ -14,8 +14,8 @@ from pregao.codecs.fix import Dictionary, Framed, Framer, load_builtin_dictionar
 from pregao.codecs.fix.columns import find_messages
 from pregao.codecs.fix.compression import StreamInflater
 from pregao.codecs.fix.framing import MAX_MESSAGE
+from pregao.codecs.fix.kernels.heads import read_heads
 from pregao.codecs.fix.types import ValueFormatError, parse_timestamp
-from pregao.feeds.conflated.kernels.heads import read_heads
 from pregao.feeds.port import Array, JournalFault, SessionMessage, SessionRun
 from pregao.model.errors import DecodeError, Fault
 
@@ -37,7 +37,7 @@ Found = list[SessionMessage | JournalFault]
 Runs = list[SessionRun | SessionMessage | JournalFault]
 
 
-class ConflatedJournal:
+class FixJournal:
     """Offsets of messages are those of the inflated bytes of all connections together."""
 
     def __init__(self, dictionary: Dictionary | None = None, max_message: int = MAX_MESSAGE) -> None:

@@ -1,17 +1,15 @@
 """What one session has subscribed to, and what of a bulletin is for it.
 
-35=X comes once however many subscriptions have an instrument, and only once its 35=W has gone (7.5.1). An
-instrument that is listed later needs none: it begins with 35=X.
+35=X comes once however many subscriptions have an instrument, and only once its 35=W has gone.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 from pregao.codecs.fix.bodies import EncodedEntries
-from pregao.feeds.conflated.publisher.bulletins import Listing, Notice, Refresh
-from pregao.feeds.conflated.server.filters import InstrumentFilter
+from pregao.feeds.fix.bulletins import Listing, Notice, Refresh
 from pregao.feeds.serving import Permissions
 from pregao.model.instruments import Instrument
 from pregao.model.market import DefinitionAction
@@ -19,11 +17,17 @@ from pregao.model.market import DefinitionAction
 MOST_BYTES: Final = 1 << 20  # of the entries of a message
 
 
+class Matcher(Protocol):
+    """Which instruments a request is for."""
+
+    def matches(self, instrument: Instrument) -> bool: ...
+
+
 @dataclass(slots=True)
 class Subscription:
     """`wanted` are the instruments that match."""
 
-    filter: InstrumentFilter
+    filter: Matcher
     wanted: set[int]
 
 
@@ -33,7 +37,7 @@ class Subscriber:
 
     permissions: Permissions
     market_data: dict[str, Subscription] = field(default_factory=dict)
-    lists: dict[str, InstrumentFilter] = field(default_factory=dict)
+    lists: dict[str, Matcher] = field(default_factory=dict)
     totals: set[str] = field(default_factory=set)
     live: set[int] = field(default_factory=set)  # whose 35=X it gets
     _groups: Counter[str] = field(default_factory=Counter)
@@ -69,19 +73,21 @@ class Subscriber:
             each.matches(instrument) for each in self.lists.values()
         )
 
-    def follow(self, listing: Listing) -> None:
-        """An instrument came or went."""
+    def follow(self, listing: Listing) -> list[str]:
+        """An instrument came or went; the requests that a new one is of, whose 35=W may be wanted first."""
         instrument, security_id = listing.instrument, listing.instrument.security_id
         if listing.action is DefinitionAction.DELETE:
             for subscription in self.market_data.values():
                 subscription.wanted.discard(security_id)
             self.stop(instrument, security_id)
         elif listing.action is DefinitionAction.ADD and self.permissions.allows(instrument):
-            found = [each for each in self.market_data.values() if each.filter.matches(instrument)]
-            for subscription in found:
+            found = {name: each for name, each in self.market_data.items() if each.filter.matches(instrument)}
+            for subscription in found.values():
                 subscription.wanted.add(security_id)
             if found:
                 self.start(instrument)
+            return list(found)
+        return []
 
     def share(self, refresh: Refresh) -> list[tuple[int, ...]]:
         """Its instruments of a 35=X: of one message, or of several where their entries are very many."""

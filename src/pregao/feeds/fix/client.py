@@ -1,11 +1,8 @@
-"""A client of PUMA Conflated without I/O: one connection at a time, and all that is asked for over it.
+"""A client of FIX sessions without I/O: one connection at a time, and all that is asked for over it.
 
-After the logon, which resets the numbers and before whose answer nothing is sent (4.4.2): the list of
-instruments, then market data of those that were chosen, a request at a time, each until its last snapshot;
-then what was missed of trades and index values (`history`), and market totals. Messages come out in order,
-for whoever keeps the books.
-
-The primary is tried first, again after 30 s, then the standbys (4.1).
+After the logon, which resets the numbers and before whose answer nothing is sent: what the system asks for
+(`requests`). Messages come out in order, for whoever keeps the books. The primary is tried first, again after
+30 s, then the standbys.
 """
 
 from collections import deque
@@ -15,12 +12,13 @@ from typing import Final
 
 from pregao.codecs.fix import Dictionary, FixMessage, ValueFormatError
 from pregao.codecs.fix.compression import StreamInflater
-from pregao.feeds.conflated.requests import Request, RequestKind, Requests
-from pregao.feeds.conflated.settings import ClientSettings
+from pregao.feeds.fix.requests import FixRequests
+from pregao.feeds.fix.settings import ConnectionSettings
 from pregao.feeds.port import SessionMessage
 from pregao.feeds.session_port import (
     ConnectWanted,
     DisconnectWanted,
+    HeartbeatReceived,
     RequestRefused,
     SessionBegun,
     SessionCounters,
@@ -35,15 +33,14 @@ from pregao.sessions.fix import events as fix
 _MOST_UNKNOWN: Final = 20  # different tags and values in a status
 
 
-class ConflatedClient:
-    """`symbols`: market data of these only; none: of all that the settings' filters choose."""
+class FixClient:
+    """`system` is its name in a status."""
 
     def __init__(
-        self, settings: ClientSettings, dictionary: Dictionary, symbols: Collection[str] = ()
+        self, system: str, settings: ConnectionSettings, dictionary: Dictionary, requests: FixRequests
     ) -> None:
-        self.settings, self.counters = settings, SessionCounters()
-        self._dictionary = dictionary
-        self._requests = Requests(settings, frozenset(symbols))
+        self._system, self.settings, self.counters = system, settings, SessionCounters()
+        self._dictionary, self._requests = dictionary, requests
         self._events: list[SessionEvent] = []
         self._session: FixSession | None = None
         self._inflater = StreamInflater()
@@ -80,7 +77,7 @@ class ConflatedClient:
         return self._told()
 
     def receive(self, data: bytes, now_ns: int) -> list[SessionEvent]:
-        """Bytes of the server, compressed or plain: their first tells which (2.3)."""
+        """Bytes of the server, compressed or plain: their first tells which."""
         self._follow_clock(now_ns)
         session = self._session
         if session is None:
@@ -144,7 +141,7 @@ class ConflatedClient:
             for (tag, value), times in found.values.most_common(_MOST_UNKNOWN):
                 unknown[f"{tag}={value.decode('latin-1')}"] = times
         return SessionStatus(
-            self.settings.name, "conflated", self.settings.endpoints[self._endpoint].name, self.is_live,
+            self.settings.name, self._system, self.settings.endpoints[self._endpoint].name, self.is_live,
             self._epoch, self._number, self._requests.awaited, asdict(self.counters), unknown,
         )  # fmt: skip
 
@@ -187,7 +184,7 @@ class ConflatedClient:
         self._plan_next(was_live=was_live)
 
     def _plan_next(self, *, was_live: bool) -> None:
-        """4.1: the primary after a while, then the standbys, one after the other."""
+        """The primary after a while, then the standbys, one after the other."""
         self._due_ns = None
         if self._is_stopped:
             return
@@ -215,6 +212,8 @@ class ConflatedClient:
                         SessionBegun(self.settings.endpoints[self._endpoint].name, self._epoch)
                     )
                     self._requests.begin()
+                case fix.HeartbeatReceived():
+                    self._events.append(HeartbeatReceived(event.message.raw))
                 case fix.GapFound():
                     self.counters.gaps += 1
                 case fix.GarbledSkipped():
@@ -253,7 +252,7 @@ class ConflatedClient:
             return self._now_ns
 
     def _take_reject(self, message: FixMessage) -> None:
-        """35=3 or 35=j: what it is about was not served, and is not asked for again (4.6)."""
+        """35=3 or 35=j: what it is about was not served, and is not asked for again."""
         self.counters.rejects += 1
         refused = self._requests.reject()
         self._events.append(RequestRefused(refused, message.text(58) or "rejected"))
@@ -269,15 +268,12 @@ class ConflatedClient:
             request = self._requests.next(self._now_ns)
             if request is None:
                 break
-            self._send(session, request)
+            session.send(request.msg_type, request.body, self._now_ns)
         return self._told()
 
-    def _send(self, session: FixSession, request: Request) -> None:
-        if request.kind is RequestKind.HISTORY:
-            self.counters.history_requests += 1
-        session.send(request.msg_type, request.body, self._now_ns)
-
     def _told(self) -> list[SessionEvent]:
-        self.counters.refused, self.counters.history_entries = self._requests.refused, self._requests.entries
+        counters, requests = self.counters, self._requests
+        counters.refused, counters.history_entries = requests.refused, requests.entries
+        counters.history_requests = requests.history_requests
         events, self._events = self._events, []
         return events

@@ -1,4 +1,4 @@
-"""Messages of PUMA Conflated for people: see `feeds.decoding`. Without arrays.
+"""Messages of FIX sessions for people: see `feeds.decoding`. Without arrays.
 
 A unit is a message, and both sides of a session are shown. Names are the dictionary's; a tag that it does not
 have goes by its number. The number of a kind of message is the bytes of its MsgType (35).
@@ -20,8 +20,10 @@ from pregao.codecs.fix import (
     parse_message,
 )
 from pregao.codecs.fix.parser import split_fields
+from pregao.codecs.fix.reader import BUILTIN_DICTIONARY, TRADEMATE_DICTIONARY
 from pregao.codecs.fix.types import COUNTS, FLOATS, parse_decimal, parse_integer, parse_timestamp
 from pregao.feeds.decoding import BlockShape, Buffer, FieldShape, ValueForm, WireMessage, Wording
+from pregao.feeds.tagged import TaggedMessage
 from pregao.model.errors import DecodeError, Fault
 
 WORDING: Final = Wording(
@@ -34,7 +36,7 @@ _DEFINITION_MARK: Final = ord("y")
 
 
 @dataclass(frozen=True, slots=True)
-class ConflatedHeader:
+class FixHeader:
     """Nothing on the wire says which session it is, or how often its numbers began again."""
 
     sequence_number: int
@@ -44,7 +46,7 @@ class ConflatedHeader:
 
 
 @dataclass(frozen=True, slots=True)
-class ConflatedMessage:
+class FixShownMessage:
     """`raw` is the message as it came; `unknown` are tags that its dictionary does not give it."""
 
     template_id: int
@@ -59,23 +61,23 @@ class ConflatedMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class ConflatedPlaced:
-    message: ConflatedMessage
+class FixPlaced:
+    message: FixShownMessage
     offset: int = 0
     index: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class ConflatedDamage:
+class FixDamage:
     error: DecodeError
     index: int = 0
 
 
 @dataclass(slots=True)
-class ConflatedUnit:
-    header: ConflatedHeader
-    messages: list[ConflatedPlaced] = field(default_factory=list)
-    damage: list[ConflatedDamage] = field(default_factory=list)
+class FixUnit:
+    header: FixHeader
+    messages: list[FixPlaced] = field(default_factory=list)
+    damage: list[FixDamage] = field(default_factory=list)
 
 
 def type_number(msg_type: bytes) -> int:
@@ -83,18 +85,18 @@ def type_number(msg_type: bytes) -> int:
     return int.from_bytes(msg_type[:8], "big")
 
 
-class ConflatedDecoder:
+class FixDecoder:
     """Payloads are whole messages, which `captures.sessions` cuts from connections."""
 
     wording = WORDING
     definition_marks = frozenset({_DEFINITION_MARK})
     over_tcp = True
 
-    def __init__(self, dictionary: Dictionary | None = None) -> None:
-        self.dictionary = dictionary or load_builtin_dictionary()
+    def __init__(self, dictionary: Dictionary) -> None:
+        self.dictionary = dictionary
         self._types = {type_number(each): each for each in self.dictionary.messages}
 
-    def decode(self, payload: Buffer, flow: Hashable = None) -> list[ConflatedUnit]:
+    def decode(self, payload: Buffer, flow: Hashable = None) -> list[FixUnit]:
         raw = bytes(payload)
         message = parse_message(raw, self.dictionary)
         spec = self.dictionary.message(message.msg_type)
@@ -105,17 +107,17 @@ class ConflatedDecoder:
         for part, block in blocks:
             fields |= self._shown(part, block)
         unknown = tuple((str(tag), 0) for tag in message.unknown)
-        shown = ConflatedMessage(
+        shown = FixShownMessage(
             type_number(message.msg_type),
             None if spec is None else spec.name,
             None if spec is None else fields,
             raw,
             unknown=unknown,
         )
-        unit = ConflatedUnit(_header(message), [ConflatedPlaced(shown)])
+        unit = FixUnit(_header(message), [FixPlaced(shown)])
         if message.structure is not None:
             detail = f"{message.structure.reason.text}, tag {message.structure.tag}"
-            unit.damage.append(ConflatedDamage(DecodeError(Fault.FIX_GROUP_COUNT, 0, detail)))
+            unit.damage.append(FixDamage(DecodeError(Fault.FIX_GROUP_COUNT, 0, detail)))
         return [unit]
 
     def _shown(self, part: Entry, block: FieldBlock) -> dict[str, Any]:
@@ -178,13 +180,13 @@ class ConflatedDecoder:
 
     def fix(self, message: WireMessage) -> str:
         """As it came, with a bar where the delimiter was."""
-        if not isinstance(message, ConflatedMessage):
+        if not isinstance(message, FixShownMessage):
             return ""
         fields = split_fields(message.raw, self.dictionary)
         return "".join(f"{tag}={value.decode('latin-1')}|" for tag, value in fields)
 
 
-def _header(message: FixMessage) -> ConflatedHeader:
+def _header(message: FixMessage) -> FixHeader:
     number = message.header.get(34)
     sent = message.header.get(52)
     try:
@@ -192,7 +194,7 @@ def _header(message: FixMessage) -> ConflatedHeader:
     except ValueFormatError:
         sent_ns = 0
     digits = isinstance(number, bytes) and number.isdigit() and len(number) < 19
-    return ConflatedHeader(int(number) if digits else 0, sent_ns)  # type: ignore[arg-type]
+    return FixHeader(int(number) if digits else 0, sent_ns)  # type: ignore[arg-type]
 
 
 def _shape(block: FieldBlock) -> BlockShape:
@@ -206,14 +208,48 @@ def _shape(block: FieldBlock) -> BlockShape:
     return BlockShape(tuple(fields), tuple(groups))
 
 
-class ConflatedDecoding:
-    """A `DecodingSystem`. Schemas are dictionaries in QuickFIX's form."""
+_GROUPS: Final = {"NoMDEntries": "MDEntries", "NoRelatedSym": "RelatedSym", "NoLegs": "Legs"}
+_NUMBERS: Final = frozenset({"MDUpdateAction"})
+
+
+class FixTagger:
+    """They are FIX; only groups go by other names in dictionaries."""
+
+    def __init__(self, decoder: FixDecoder) -> None:
+        self._decoder = decoder
+
+    def tagged(self, message: WireMessage, flow: Hashable) -> list[TaggedMessage]:
+        kind = message.template_id.to_bytes(8, "big").lstrip(b"\0").decode("latin-1")
+        return [TaggedMessage(kind, _renamed(message.fields or {}), self._decoder.fix(message))]
+
+
+def _renamed(fields: Mapping[str, Any]) -> dict[str, Any]:
+    told: dict[str, Any] = {}
+    for name, value in fields.items():
+        if isinstance(value, list):
+            told[_GROUPS.get(name, name)] = [_renamed(each) for each in value]
+        elif name in _NUMBERS and isinstance(value, str) and value.isdecimal():
+            told[name] = int(value)
+        else:
+            told[name] = value
+    return told
+
+
+class FixDecoding:
+    """A `DecodingSystem`. Schemas are dictionaries in QuickFIX's form; `builtin` names the packaged one."""
+
+    def __init__(self, builtin: str) -> None:
+        self.builtin = builtin
 
     def load_schema(self, content: bytes | None, file: str) -> Dictionary:
-        return load_builtin_dictionary() if content is None else parse_dictionary(content, file)
+        return load_builtin_dictionary(self.builtin) if content is None else parse_dictionary(content, file)
 
-    def decoder(self, schema: Dictionary | None = None) -> ConflatedDecoder:
-        return ConflatedDecoder(schema)
+    def decoder(self, schema: Dictionary | None = None) -> FixDecoder:
+        return FixDecoder(schema or load_builtin_dictionary(self.builtin))
+
+    def tagger(self) -> FixTagger:
+        return FixTagger(self.decoder())
 
 
-DECODING: Final = ConflatedDecoding()
+CONFLATED: Final = FixDecoding(BUILTIN_DICTIONARY)
+TRADEMATE: Final = FixDecoding(TRADEMATE_DICTIONARY)

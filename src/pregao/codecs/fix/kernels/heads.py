@@ -1,5 +1,5 @@
 """What a journal asks of many messages: types, numbers, times and whether they were sent again. The plain way
-is `feeds.conflated.journal`, one message at a time.
+is `feeds.fix.journal`, one message at a time.
 
 All arguments are numbers and addresses: see `pregao.kernels`.
 """
