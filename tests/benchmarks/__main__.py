@@ -23,6 +23,7 @@ from . import (
     processes,
     query,
     replayer,
+    session_lake,
     stream,
     throughput,
 )
@@ -46,6 +47,7 @@ BENCHMARKS = (
     "lake-scale",
     "query",
     "replayer",
+    "session-lake",
     "stream",
     "throughput",
     "json",
@@ -85,6 +87,7 @@ def main() -> int:
         "live": lambda: live.measure(options.live),
         "library": library.measure,
         "replayer": replayer.measure,
+        "session-lake": session_lake.measure,
         "fix": fix.measure,
         "exchange": lambda: exchange.measure(options.simulate),
         "lake": lambda: lake.measure(options.lake),
