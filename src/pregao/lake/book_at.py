@@ -58,6 +58,11 @@ class BookAt:
     offer_orders: list[Order]
     scale: Scale = _USUAL  # of its prices and sizes
 
+    @property
+    def channel(self) -> int | None:
+        """None: the source is a session."""
+        return int(self.source) if self.source.isdigit() else None
+
 
 def book_at(
     lake: "Lake", symbol: str, at_ns: int, depth: int | None = None, stream: str | None = None
