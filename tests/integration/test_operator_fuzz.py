@@ -106,6 +106,17 @@ _BY_NAME: dict[str, st.SearchStrategy[Any]] = {
     **dict.fromkeys(
         ("quantity", "max_floor", "min_quantity"), st.sampled_from([100, 200, 300, 1000, 5000, 1, 10**12])
     ),
+    "bond": st.sampled_from(["LTN010130", "LTN010130", "CRI26A001", "CLTN010130", "DI1F30", "PETR4", 7]),
+    **dict.fromkeys(
+        ("exact_price", "exact_low", "exact_high"),
+        st.sampled_from(["13.32", "13.3201", 13, "-0.01", "0", "1018.44", "1e9", "999999"]),
+    ),
+    "exact_size": st.sampled_from([1000, 2000, "0.5", "0.01", 1, 10**9, 0, "0.00000001"]),
+    **dict.fromkeys(("request_id", "quote_id"), st.integers(0, 30)),
+    "deadline_ns": st.sampled_from([0, 1, "+1s", "+5m", 5 * 10**18]),
+    "quoters": st.sampled_from([1, 3, 8]),
+    "counterparty": st.sampled_from([1, 3, 8, 0]),
+    "system": st.sampled_from(["", "conflated", "trademate", "X"]),
     "order_id": st.integers(0, 60),
     "trade_id": st.integers(0, 20).map(lambda n: 10 * n),
     "channel": st.sampled_from([84, 78, 68, 72, 0, 1, 256]),

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from pregao.jobs.stream import StreamRequest, stream_lake
+from pregao.lake import unit_work
 from pregao.lake.build import Builder, BuildSettings
 from pregao.lake.lake import Lake
 from pregao.lake.runners import InlineRunner
@@ -21,6 +22,7 @@ from pregao.lake.store.location import Location
 from pregao.lake.streaming import step_tables
 from pregao.lake.streaming.source import BatchReport, StreamSettings
 from pregao.lake.streaming.streamer import Streamer
+from pregao.lake.tasks.run import SliceDone
 from tests.kits.lakes import all_tables, build, make_days
 from tests.kits.streams import SECOND_NS, BuiltDay, KilledError, feed, rotate, streamer
 
@@ -87,16 +89,21 @@ def test_what_a_task_gets_has_no_symbols_in_it(day: Day, tmp_path: Path) -> None
 def test_tables_that_no_slice_writes_are_tasks_of_each_unit(
     day: Day, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where they are large. What a task is sent and sends back is pickled, as Spark does it."""
+    """Where they are large. What a task is sent and sends back is pickled, as Spark does it. Findings of one
+    slice that has many are a file, which the driver never reads."""
     ran: list[str] = []
+    sent_back: list[Any] = []
 
     class Tasks(InlineRunner):
         def run(self, task: Any, items: Any, progress: Any) -> list[Any]:
             ran.extend([task.func.__name__] * len(items))
             sent = pickle.loads(pickle.dumps((task, list(items))))
-            return list(pickle.loads(pickle.dumps(super().run(*sent, progress))))
+            done = list(pickle.loads(pickle.dumps(super().run(*sent, progress))))
+            sent_back.extend(done)
+            return done
 
     monkeypatch.setattr(step_tables, "HERE_ROWS", 0)
+    monkeypatch.setattr(unit_work, "MOST_FINDINGS", 0)
     settings = StreamSettings(derive=False, piece_packets=16)
     stream = Streamer(Location(tmp_path / "lake"), Tasks(), tmp_path / "checkpoint", settings)
     half = len(day.periods) // 2
@@ -105,7 +112,10 @@ def test_tables_that_no_slice_writes_are_tasks_of_each_unit(
     feed(stream, [], finish=True)
     assert day.equals(tmp_path / "lake")
     assert ran.count("_write_stored") >= 4
-    assert not list((tmp_path / "lake" / "_shared").rglob("*-plan/*"))
+    slices = [each for each in sent_back if isinstance(each, SliceDone)]
+    assert any(each.stored_findings for each in slices)
+    assert not any(each.findings for each in slices)
+    assert not [path for path in (tmp_path / "lake" / "_shared").rglob("*") if path.is_file()]
 
 
 def test_rows_of_earlier_batches_stay_as_they_are(day: Day, tmp_path: Path) -> None:

@@ -87,10 +87,12 @@ async def live_exchange(
 class TcpClient:
     """A FIX client on a socket; `receive` reads what is there."""
 
+    dictionary = DICTIONARY
+
     def __init__(self, comp_id: str = "CLIENT", record: SessionRecord | None = None, **settings: Any) -> None:
         usual: dict[str, Any] = {"reset_on_logon": record is None}
         self.session = FixSession.initiator(
-            SessionSettings(comp_id, "B3", **usual | settings), DICTIONARY, record
+            SessionSettings(comp_id, "B3", **usual | settings), self.dictionary, record
         )
         self.clock = WallClock()
         self.inflater = StreamInflater()

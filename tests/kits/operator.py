@@ -8,10 +8,12 @@ from typing import Any
 
 from aiohttp.test_utils import TestClient, TestServer
 
+from pregao.exchange.bonds.catalogue import load_default_bonds
 from pregao.exchange.catalogue import load_default_catalogue
 from pregao.feeds.publishing import PublishingSite
 from pregao.io.clock import WallClock
 from pregao.model.channel_map import default_channels
+from pregao.simulator.live.bonds import BondSettings, LiveBonds
 from pregao.simulator.live.loop import LiveLoop, routes_of
 from pregao.simulator.live.market import LiveMarket
 from pregao.simulator.live.settings import LiveSettings
@@ -36,6 +38,7 @@ class Wire:
 def make_loop(wire: Wire, settings: LiveSettings | None = None) -> LiveLoop:
     settings, catalogue, clock = settings or LiveSettings(), load_default_catalogue(), WallClock()
     market = LiveMarket(catalogue, settings, tuple(PublishingSite), clock.now_ns())
+    market.trade_bonds(LiveBonds(load_default_bonds(), BondSettings(flow=0.0), clock.now_ns()), None)
     routes = routes_of(default_channels(catalogue.channels), catalogue.channels)
     return LiveLoop(market, wire, routes, clock, waiting=settings.queue)
 

@@ -12,6 +12,8 @@ its memory; that no capture is scanned twice; and that the lake has in the end a
 had written.
 """
 
+import argparse
+import json
 import resource
 import shutil
 from collections import Counter
@@ -21,6 +23,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
 from typing import Any
 
@@ -271,3 +274,19 @@ def run_case(folder: Path, seed: int, scale: Scale | None = None) -> tuple[Resul
 
 def summary(found: list[dict[str, Any]]) -> dict[str, Any]:
     return found[0] if found else {}
+
+
+def main() -> None:
+    """A year of any size: `python -m tests.proofs.lake_year --channels 20 --days 60`."""
+    parser = argparse.ArgumentParser()
+    for name in ("channels", "days", "slices", "real_days", "compared"):
+        default = getattr(Scale, name)
+        parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=default)
+    scale = Scale(**vars(parser.parse_args()))
+    with TemporaryDirectory(prefix="pregao-lake-year-") as folder:
+        result, details = run_case(Path(folder), 1, scale)
+    print(json.dumps(details or {"failed": result.failed}, indent=2))
+
+
+if __name__ == "__main__":
+    main()

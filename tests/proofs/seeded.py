@@ -11,6 +11,7 @@ from typing import Any
 
 from tests.proofs import (
     bond_prices,
+    certification,
     conflated_days,
     exchange_kills,
     fast_hostile,
@@ -148,8 +149,12 @@ SESSION_HOSTILE = SeededProof(
     session_hostile.NAME, session_hostile.CAPTURES, session_hostile.cases, session_hostile.run_case,
     summary=lambda _: {},
 )  # fmt: skip
+CERTIFICATION = SeededProof(
+    certification.NAME, len(certification.CASES), certification.cases, certification.run_case,
+    summary=lambda _: {},
+)  # fmt: skip
 ALL: tuple[SeededProof | PreparedProof, ...] = (
     FUZZ_FAST, FAST_IMPAIRED_DAYS, FAST_HOSTILE, FAST_REPLAYER, FAST_LIVE_DAYS, BOND_PRICES, CONFLATED_DAYS,
-    TRADEMATE_HOSTILE, SESSION_HOSTILE,
+    TRADEMATE_HOSTILE, SESSION_HOSTILE, CERTIFICATION,
     IMPAIRED_DAYS, HOSTILE_PACKETS, FIX_HOSTILE, LIVE_DAYS, EXCHANGE_KILLS, KILLS, STREAM_KILLS, LAKE_YEAR,
 )  # fmt: skip

@@ -2,8 +2,8 @@
 
 from typing import Final, NamedTuple
 
-from pregao.model.instruments import Scale
 from pregao.model.market import PriceKind
+from pregao.model.scales import Scale
 from tests.toy.exchange import ToyExchange
 
 SCALES: Final = {

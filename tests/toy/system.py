@@ -21,10 +21,11 @@ from pregao.feeds.port import (
 from pregao.kernels import Kernel
 from pregao.model.errors import DecodeError, Fault
 from pregao.model.events import Definition, News
-from pregao.model.instruments import Instrument, Product, Scale, SecurityType
+from pregao.model.instruments import Instrument, Product, SecurityType
 from pregao.model.market import Action, DefinitionAction, PriceKind, TradeSubType
 from pregao.model.packets import FOREIGN, NO_CHANNEL, NO_NEXT, Unit, Units
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
+from pregao.model.scales import Scale
 from pregao.model.streams import Stream
 from tests.toy.decoding import ToyDecoding
 

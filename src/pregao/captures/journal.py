@@ -7,8 +7,8 @@
     journal.close(now_ns)
 
 The headers of Ethernet, IP and TCP are made: addresses, ports and times are the connection's. A connection
-begins with a handshake and ends with FIN. Files are recordings as those of `pregao record`: independent
-frames of zstd, named when they are whole.
+begins with a handshake and ends with FIN. Passwords (554) are blanked, lengths and sums mended. Files are
+recordings as those of `pregao record`: independent frames of zstd, named when they are whole.
 """
 
 from datetime import UTC, datetime
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from pregao.captures.recorder import NS_PER_SECOND, RecordSettings
+from pregao.codecs.fix.blanking import blank_stream
 from pregao.codecs.fix.compression import StreamInflater
 from pregao.codecs.pcap.tcp import ACK, FIN, PSH, SYN, Direction, tcp_frame
 from pregao.codecs.pcap.writer import pcap_header, pcap_record
@@ -75,13 +76,13 @@ class JournalWriter:
             return
         try:
             for piece in connection.inflater.feed(data):
-                self._write(connection, connection.back, piece, now_ns)
+                self._write(connection, connection.back, blank_stream(piece), now_ns)
         except DecodeError:
             connection.is_broken = True
 
     def sent(self, data: bytes, now_ns: int) -> None:
         if self._connection is not None:
-            self._write(self._connection, self._connection.out, data, now_ns)
+            self._write(self._connection, self._connection.out, blank_stream(data), now_ns)
 
     def closed(self, now_ns: int) -> None:
         connection, self._connection = self._connection, None

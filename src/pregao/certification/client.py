@@ -105,8 +105,9 @@ class CertifyClient:
         while session is not None and market is not None:
             session.has_taken = False
             self._events.clear()
+            stream = "incremental" if session.is_listed else "definition"
             for event in market.poll(0):
-                yield from self._event(event, "incremental" if session.is_listed else "definition")
+                yield from self._event(event, stream)
             for _ in range(session.heartbeats):
                 yield {"see": "heartbeat", "channel": SESSION_CHANNEL}
             session.heartbeats = 0

@@ -51,7 +51,7 @@ _INSTRUMENTS: Final = {
 }
 # B5.1 wants the state of who follows its group in 35=W, D1.1 an empty one.
 _HABITS: Final = Habits(phases_as_states=True, empty_snapshots=True)
-_STRATEGY_ID: Final = 200_000_900_901
+_STRATEGY_ID: Final = 200_000_900_900  # and how many there were
 
 
 class DeskError(PregaoError):
@@ -133,6 +133,7 @@ class CertificationDesk:
         self.about = self.instrument  # whom orders and states are for: the strategy once there is one
         self._orders: dict[str, int] = {}
         self._written: list[str] = []
+        self._strategies = 0
         self.history = DeskHistory(self, earlier_dates(publishing))
         self.market.start(self.now_ns)
         self.history.play_earlier_dates()
@@ -200,6 +201,11 @@ class CertificationDesk:
         return written
 
     # Commands
+
+    def begin_section(self) -> None:
+        """Whatever a section that was left in the middle did to its instrument."""
+        self.about = self.instrument
+        self._state("open")
 
     def do(self, command: DeskCommand) -> None:
         handlers: dict[str, Callable[[DeskCommand], None]] = {
@@ -304,22 +310,23 @@ class CertificationDesk:
             self._execute(control.ChangeState(self.now_ns, self.about, State.CLOSE, expires=True))
         elif name == "reserved":
             self._execute(control.StartAuction(self.now_ns, self.about))
-        elif surveillance.auctions.get(self.about) is not None:
-            self._execute(control.EndAuction(self.now_ns, self.about))
-        elif surveillance.phases.own(self.about) is not None:
-            self._execute(control.RejoinGroup(self.now_ns, self.about))
+        elif (own := surveillance.phases.own(self.about)) is not None:
+            ends = control.EndAuction if own.state is State.RESERVED else control.RejoinGroup
+            self._execute(ends(self.now_ns, self.about))
 
     def _special(self, command: DeskCommand) -> None:
         """B3.4 needs a state that B3.1 does not name: the auction starts here."""
+        if self._market(self.about).instrument.is_buy_back:
+            self._execute(control.ChangeInstrument(self.now_ns, self.about, buy_back=False))
         self._execute(control.ChangeInstrument(self.now_ns, self.about, buy_back=True))
         self._execute(control.StartAuction(self.now_ns, self.about))
 
     def _create(self, command: DeskCommand) -> None:
         legs = tuple(control.StrategyLeg(each, Side.BUY) for each in self.legs)
-        self._execute(
-            control.AddInstrument(self.now_ns, _STRATEGY_ID, "CERTUDS", self.legs[0], lot=1, legs=legs)
-        )
-        self.about = _STRATEGY_ID
+        self._strategies += 1
+        strategy, symbol = _STRATEGY_ID + self._strategies, f"CERTUDS{self._strategies}"
+        self._execute(control.AddInstrument(self.now_ns, strategy, symbol, self.legs[0], lot=1, legs=legs))
+        self.about = strategy
 
     def _news(self, command: DeskCommand) -> None:
         text = " ".join(command.words)

@@ -108,7 +108,8 @@ class MemoryClient:
                 if len(self._lines) >= MOST_LINES:
                     self.trouble = f"more than {MOST_LINES} lines in a step"
                     return
-                self._lines.append(line)
+                if line.get("see") != "settled":
+                    self._lines.append(line)
         except Exception as error:
             self.trouble = f"died: {type(error).__name__}: {error}"
 

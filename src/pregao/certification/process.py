@@ -9,18 +9,22 @@ import json
 import os
 import shlex
 from collections.abc import Mapping, Sequence
+from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
 from pregao.certification.memory import MOST_LINES, STREAMS
 from pregao.certification.served import ServedExchange
 from pregao.certification.streams import ENVIRONMENT
+from pregao.feeds.decoding import PackagedSchema
 from pregao.feeds.publishing import OutgoingPacket
+from pregao.feeds.registry import load_decoding
 from pregao.io.clock import pause
 from pregao.io.line_process import LineProcess, LineProcessError, SilentProcessError
 from pregao.io.multicast import MulticastSender
 from pregao.io.tcp_polled import PolledServer
 from pregao.model.channel_map import LOOPBACK, default_channels
+from pregao.model.errors import ConfigurationError
 from pregao.model.streams import Feed, Stream
 
 Line = Mapping[str, Any]
@@ -65,13 +69,23 @@ def with_addresses(config: Mapping[str, Any], replayers: Mapping[str, tuple[str,
     return {**config, "interface": LOOPBACK, "streams": streams, "sessions": sessions}
 
 
+def _write_schema(system: str, folder: Path) -> str:
+    """The templates, schema or dictionary that messages are written with, as a file of the client's."""
+    decoding: object = load_decoding(system)
+    if not isinstance(decoding, PackagedSchema):
+        raise ConfigurationError(f"the system {system!r} has no schema of its own", key="system")
+    file = folder / decoding.schema_file
+    file.write_bytes(resources.files("pregao.codecs.schemas").joinpath(decoding.schema_file).read_bytes())
+    return str(file.resolve())
+
+
 class SentStreams:
     """The file that a client is given, and the streams that it names."""
 
     def __init__(
         self, config: Mapping[str, Any], folder: Path, name: str, replayers: Mapping[str, tuple[str, int]]
     ) -> None:
-        addressed = with_addresses(config, replayers)
+        addressed = with_addresses(config, replayers) | {"templates": _write_schema(config["system"], folder)}
         self.file = folder / f"{name}.json"
         self.file.write_text(json.dumps(addressed, indent=1), "utf-8")
         self._places = {
@@ -197,9 +211,9 @@ class ProcessClient:
 
     def _read_until_settled(self, timeout_s: float) -> None:
         while self.trouble is None and self._process is not None:
-            for line in self._process.read(timeout_s):
-                if self._take(line):
-                    return
+            settled = [self._take(line) for line in self._process.read(timeout_s)]
+            if any(settled):  # what it says after that counts too
+                return
 
     def _read_until_quiet(self) -> None:
         """Of a program that is not there: nothing."""

@@ -145,7 +145,7 @@ class Runner:
         if connects:
             self._tell({"do": "disconnect"})
         self._looks = None
-        self.desk.about = self.desk.instrument
+        self.desk.begin_section()
         for command in section.preparation:
             self.desk.do(command)
         self.desk.pass_tick()

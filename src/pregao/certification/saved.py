@@ -51,6 +51,8 @@ class SavedSteps:
         for number, line in self._lines():
             try:
                 told = json.loads(line)
+                if not isinstance(told, dict):
+                    raise TypeError
                 if "run" in told:
                     continue
                 key = Segment(told["segment"]), str(told["step"])

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 OK: Final = 0
 FACTS_OUTSIDE: Final = 1
+MOST_OF_BONDS: Final = 100_000  # orders, quotes and voice trades of bonds a day
 _DESCRIPTION: Final = """\
 Whole trading days of a simulated B3 on a virtual clock: pre-open, opening auction,
 continuous trading, intraday auctions, halts, closing call, after-market.
@@ -21,6 +22,8 @@ sequence number, books and statistics at checkpoints, the instrument list. The s
 arguments give the same bytes. With --systems binary,fast the same days are published in UMDF
 FIX/FAST too, with a truth that says where each event is in its streams, in the folder `fast`.
 With binary,conflated the sessions of PUMA Conflated are journals in the folder `conflated`.
+Trademate is a market of its own: with --systems trademate the days are those of bonds, as journals of its
+sessions and the truth; beside others they are in the folder `trademate`.
 """
 _EPILOG: Final = """\
 faults, separated by commas; on the way to the captures:
@@ -52,6 +55,7 @@ examples:
   pregao simulate --out day --messages 200000
   pregao simulate --out day --messages 20000 --systems binary,fast
   pregao simulate --out day --messages 20000 --systems binary,conflated --sessions 2
+  pregao simulate --out bonds --messages 3000 --systems trademate --coverage
   pregao simulate --out week --days 5 --faults loss=0.1%,cut=B@11:00+30s,both=3
   pregao simulate --out day --faults 'reset=2xchannel@?,silence=?+10s,contingency=15:00'
   pregao simulate --out day --messages 100000 --coverage | less
@@ -81,8 +85,8 @@ def add_command(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--systems", type=_names, default="binary", metavar="S",
-        help="that publish the days, separated by commas: binary, fast, conflated (default: binary); the days"
-        " of all but the first are in folders of their names",
+        help="that publish the days, separated by commas: binary (the default), fast, conflated, trademate;"
+        " the days of all but the first are in folders of their names",
     )  # fmt: skip
     parser.add_argument(
         "--sessions", type=_natural, default=1, metavar="N",
@@ -105,8 +109,8 @@ def add_command(commands: Any) -> None:
     parser.add_argument(
         "--coverage", action="store_true",
         help="print how often everything occurred, packet sizes and, from 50,000 messages on, stylised"
-        " facts beside their ranges: exit status 1 if one is outside, or if UMDF FIX/FAST was published and"
-        " something of it never occurred",
+        " facts beside their ranges: exit status 1 if one is outside, or if UMDF FIX/FAST or Trademate was"
+        " published and something of it never occurred",
     )  # fmt: skip
     parser.add_argument("--no-progress", action="store_true", help="no progress bar on stderr")
     parser.set_defaults(run=run)
@@ -137,6 +141,44 @@ def _date(text: str) -> date:
 
 
 def run(args: argparse.Namespace) -> int:
+    from pregao.feeds.registry import is_of_bonds
+
+    bonds = [name for name in args.systems if is_of_bonds(name)]
+    args.systems = tuple(name for name in args.systems if name not in bonds)
+    status = _run_listed(args) if args.systems else OK
+    return max([status, *(_run_bonds(args, name) for name in bonds)])
+
+
+def _run_bonds(args: argparse.Namespace, system: str) -> int:
+    """Days of bonds: the only ones, or beside others."""
+    from pregao.cli.progress import Output
+    from pregao.simulator.bond_days import BondDaySettings, simulate_bonds
+    from pregao.simulator.settings import FIRST_DATE
+
+    out, output = args.out / system if args.systems else args.out, Output()
+    settings = BondDaySettings(
+        out, system, args.seed, args.date or FIRST_DATE, args.days, min(args.messages, MOST_OF_BONDS),
+        args.sessions,
+    )  # fmt: skip
+    summary = simulate_bonds(settings)
+    missing: list[str] = []
+    if args.coverage:
+        from pregao.simulator.coverage import occurrences_text, session_occurrences
+
+        rows = session_occurrences(summary.folders, system)
+        output.data(occurrences_text(rows))
+        missing = [f"{row.kind} {row.name}" for row in rows if not row.times]
+    output.talk(
+        f"{summary.events:,} events of bonds in {summary.seconds:.1f} s, {summary.bytes:,} bytes of journals"
+    )
+    for folder in summary.folders:
+        output.talk(f"wrote {folder}")
+    if missing:
+        output.talk(f"pregao: never occurred: {'; '.join(missing)}")
+    return FACTS_OUTSIDE if missing else OK
+
+
+def _run_listed(args: argparse.Namespace) -> int:
     from pregao.cli.progress import MessagesBar, Output
     from pregao.feeds.registry import DEFAULT, is_served
     from pregao.simulator import Settings, Simulation

@@ -249,6 +249,13 @@ class DecodingSystem(Protocol):
 
 
 @runtime_checkable
+class PackagedSchema(Protocol):
+    """A `DecodingSystem` whose own schema others can read too: a file of `pregao.codecs.schemas`."""
+
+    schema_file: str
+
+
+@runtime_checkable
 class FramedSystem(Protocol):
     """A system whose messages may also lie in a file one behind the other, each with a header that says its
     length, without the datagrams that brought them."""

@@ -17,10 +17,10 @@ from pregao.feeds.identity import Identity
 from pregao.kernels import Kernel
 from pregao.model.errors import DecodeError, Fault
 from pregao.model.events import Definition, News
-from pregao.model.instruments import Scale
 from pregao.model.packets import Unit, Units
 from pregao.model.records import record
 from pregao.model.rows import Rows
+from pregao.model.scales import Scale
 from pregao.model.streams import Feed
 from pregao.recovery.policy import RecoveryPolicy
 

@@ -138,6 +138,7 @@ class InstrumentBook(Protocol):
     def state(self) -> StateChanged | None: ...
 
 
+@runtime_checkable
 class BookSource(Protocol):
     """The market of one channel, up to and including the last event given to the publisher."""
 

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 DEFAULT: Final = "binary"
 GROUP: Final = "pregao.systems"
 _OURS: Final = {"binary": "pregao.feeds.binary.system:BINARY", "fast": "pregao.feeds.fast.system:FAST"}
-_SESSIONS: Final = {"conflated": "pregao.feeds.conflated.system:CONFLATED"}
+_SESSIONS: Final = {
+    "conflated": "pregao.feeds.conflated.system:CONFLATED",
+    "trademate": "pregao.feeds.trademate.system:TRADEMATE",
+}
 # What can be had of ours without the rest, which takes long to load.
 _IDENTITIES: Final = {
     "binary": "pregao.feeds.binary.identity:IDENTITY",
@@ -29,8 +32,12 @@ _DECODING: Final = {
     "binary": "pregao.feeds.binary.decoding:DECODING",
     "fast": "pregao.feeds.fast.decoding:DECODING",
     "conflated": "pregao.feeds.fix.decoding:CONFLATED",
+    "trademate": "pregao.feeds.fix.decoding:TRADEMATE",
 }
-_SERVING: Final = {"conflated": "pregao.feeds.conflated.server.system:SERVING"}
+_SERVING: Final = {
+    "conflated": "pregao.feeds.conflated.server.system:SERVING",
+    "trademate": "pregao.feeds.trademate.server:SERVING",
+}
 
 
 def system_names() -> list[str]:
@@ -152,6 +159,13 @@ def load_publishing_system(name: str = DEFAULT) -> "PublishingSystem":
     if not isinstance(found, PublishingSystem):
         raise ConfigurationError(f"the system {name!r} publishes nothing", key="system")
     return found
+
+
+def is_of_bonds(name: str) -> bool:
+    """Whether a system is of the market of bonds."""
+    from pregao.feeds.serving import ServedMarket
+
+    return is_served(name) and load_serving_system(name).market is ServedMarket.BONDS
 
 
 def is_served(name: str) -> bool:

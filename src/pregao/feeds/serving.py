@@ -13,12 +13,15 @@ a machine of bytes (`io.tcp.ByteMachine`) without I/O or a clock. `simulator` ha
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from pregao.feeds.publishing import BookSource
 from pregao.model.events import Event
+from pregao.model.fixed_income import Bond
 from pregao.model.instruments import Instrument
 from pregao.model.records import record
+from pregao.sessions.fix.passwords import PasswordBook
 
 _MS = 1_000_000
 SECOND_NS = 1_000 * _MS
@@ -60,6 +63,21 @@ class SessionLimits:
     unread_ns: int = 30 * SECOND_NS
 
 
+class BondSource(Protocol):
+    """The market of bonds, for systems that serve it."""
+
+    trade_date: int  # days since 1970
+
+    def bonds(self) -> Iterable[Bond]: ...
+
+
+class ServedMarket(Enum):
+    """Which of the exchange's markets a system is of."""
+
+    LISTED = "listed"  # shares and derivatives: its source is a BookSource
+    BONDS = "bonds"  # its source is a BondSource
+
+
 _LIMITS = SessionLimits()
 _EVERYTHING = Permissions()
 
@@ -72,6 +90,7 @@ class SessionGrant:
     addresses: tuple[str, ...] = ("127.0.0.1",)
     permissions: Permissions = _EVERYTHING
     limits: SessionLimits = _LIMITS
+    user: str | None = None  # who alone may use it, where users have passwords; None: any of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +107,9 @@ class ServingSettings:
     most_bad_logons: int = 20  # of an address in a minute
     most_message_bytes: int = 256 << 10  # of a request
     totals: tuple[MarketTotal, ...] = field(default=())
+    conflate: bool = True  # books at ticks, where a system leaves that open
+    passwords: PasswordBook | None = field(default=None, repr=False)  # of users, where a system has them
+    password_required: bool = True
 
 
 class KeptNumbers(NamedTuple):
@@ -98,11 +120,17 @@ class KeptNumbers(NamedTuple):
     day: str
 
 
+# A question that takes long, and whom to give its answer and the time: on the thread of the asker, and later.
+RunBeside = Callable[[Callable[[], bool], Callable[[bool, int], None]], None]
+
+
 class ServedFeed(Protocol):
     """Shared by all servers."""
 
-    trade_date: int
     history_available: bool
+
+    @property
+    def trade_date(self) -> int: ...
 
     def publish(self, event: Event, now_ns: int) -> None: ...
 
@@ -158,6 +186,8 @@ class MarketServer(Protocol):
 
     refused: int  # connections that were not let in
 
+    beside: "RunBeside | None"  # who does what takes long, as checks of passwords do; None: at once
+
     @property
     def connections(self) -> Sequence[ServedConnection]: ...
 
@@ -182,8 +212,12 @@ class ServingSystem(Protocol):
 
     name: str
     title: str
+    market: ServedMarket
+    usual: ServingSettings  # where nothing else is said
 
-    def feed(self, source: BookSource, settings: ServingSettings, *, now_ns: int) -> ServedFeed: ...
+    def feed(
+        self, source: BookSource | BondSource, settings: ServingSettings, *, now_ns: int
+    ) -> ServedFeed: ...
 
     def server(
         self, feed: ServedFeed, settings: ServingSettings, grants: Iterable[SessionGrant]

@@ -106,7 +106,10 @@ class HandledBook:
 
     @property
     def state_status(self) -> BookStatus:
-        """Its group's phase is told to no instrument: see `groups`."""
+        """Its group's phase is told to no instrument: see `groups`. Bonds have no groups."""
+        instrument = self.instrument
+        if instrument is not None and not instrument.group:
+            return self.statistics_status
         group = self._handler.groups.of(self.index)
         if group is None or not group.verified or self._is_untold:
             return BookStatus.STALE

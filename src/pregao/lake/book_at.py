@@ -15,10 +15,10 @@ from pregao.lake.errors import LakeError
 from pregao.lake.reading.faces import has_exact, order_rows
 from pregao.lake.tables.analytics import Quality
 from pregao.lake.tables.types import BOOK_ACTIONS
-from pregao.model.instruments import Scale
 from pregao.model.local_time import local_datetime
 from pregao.model.market import FINE_EXPONENT, PriceKind, Side
 from pregao.model.rows import Kind
+from pregao.model.scales import Scale
 
 if TYPE_CHECKING:
     from pregao.lake.lake import Lake

@@ -165,19 +165,19 @@ def without_packets(planned: UnitPlan) -> UnitPlan:
 
 
 def build_packed(packed: bytes, location: Location, build_id: str) -> SliceDone:
-    """A slice as `SharedParts` packs it."""
+    """A slice as `SharedParts` packs it. What finds many must not fill the driver."""
     slice_ = unpack(packed, location)
-    return (build_session if slice_.source else build_slice)(slice_, location, build_id)
+    done = (build_session if slice_.source else build_slice)(slice_, location, build_id)
+    if len(done.findings) > MOST_FINDINGS:
+        path = f"{FOLDER}/{build_id}/findings-{uuid4().hex}"
+        done.stored_findings, done.findings = store(done.findings, path, location), []
+    return done
 
 
 def try_slice(packed: bytes, location: Location, build_id: str) -> SliceDone | Unreadable:
     """A failure of the store is raised: whoever runs tasks may try it again."""
     try:
-        done = build_packed(packed, location, build_id)
-        if len(done.findings) > MOST_FINDINGS:  # what finds many must not fill the driver
-            path = f"{FOLDER}/{build_id}/findings-{uuid4().hex}"
-            done.stored_findings, done.findings = store(done.findings, path, location), []
-        return done
+        return build_packed(packed, location, build_id)
     except CaptureError as error:
         if may_pass(error):
             raise

@@ -24,6 +24,7 @@ from pregao.model.events import News as WholeNews
 from pregao.model.instruments import Instrument
 from pregao.model.market import DefinitionAction
 from pregao.model.rows import AT, ELECTRONIC, INDEX, ROW_SIZE, SECURITY_ID, Kind, Rows
+from pregao.model.scales import scaled_symbol
 from pregao.recovery.events import (
     ChannelReady,
     DefinitionsComplete,
@@ -171,7 +172,7 @@ class Collector(Observer):
             self._defined.pop(security_id, None)
         else:
             self._defined[security_id] = instrument
-            self._scene.symbols[security_id] = instrument.symbol
+            self._scene.symbols[security_id] = scaled_symbol(instrument.symbol, instrument.scale)
             if self.interest is not None:
                 self.interest.learn(instrument)
         self._touched.add(self._handler.machine.table.find(security_id))

@@ -2,7 +2,8 @@
 definitions. `order_events` has those of orders, `statistic_events` those of statistics.
 
 Every event begins alike: see `event_head`. Prices are whole ten-thousandths, times nanoseconds and dates days
-since 1970. A value that no enum has a word for stays a number. `str` of an event is a line for people.
+since 1970; bonds count otherwise, which `scale` of an event says. A value that no enum has a word for stays a
+number. `str` of an event is a line for people.
 """
 
 from pregao.books.views import Level
@@ -20,6 +21,7 @@ from pregao.model.market import (
     TradeSubType,
 )
 from pregao.model.records import record
+from pregao.model.scales import Scale, scale_of
 from pregao.recovery.instruments import BookStatus
 
 # What every event of the library begins with.
@@ -40,10 +42,14 @@ class LibraryEvent:
 
 @record
 class InstrumentEvent(LibraryEvent):
-    """Of one instrument."""
+    """Of one instrument; `scale` says what its prices and sizes count, and what a price is."""
 
     symbol: str
     security_id: int
+
+    @property
+    def scale(self) -> Scale:
+        return scale_of(self.symbol)
 
 
 # Trades
@@ -69,8 +75,9 @@ class Trade(InstrumentEvent):
 
     def __str__(self) -> str:
         note = f" {in_words(self.sub_type)}" if self.sub_type else ""
-        price = "without a price" if self.price is None else f"at {price_text(self.price)}"
-        return f"{printable(self.symbol)} trade {self.size:,} {price}{note}"
+        scale = self.scale
+        price = "without a price" if self.price is None else f"at {price_text(self.price, scale=scale)}"
+        return f"{printable(self.symbol)} trade {scale.size_text(self.size)} {price}{note}"
 
 
 @record
@@ -85,7 +92,8 @@ class TradeBusted(InstrumentEvent):
     implied: bool
 
     def __str__(self) -> str:
-        cancelled = f"trade {self.trade_id} cancelled: {self.size:,} at {price_text(self.price)}"
+        size, price = self.scale.size_text(self.size), price_text(self.price, scale=self.scale)
+        cancelled = f"trade {self.trade_id} cancelled: {size} at {price}"
         return f"{printable(self.symbol)} {cancelled}"
 
 
@@ -102,7 +110,7 @@ class Quote(InstrumentEvent):
     stream: str = "E"  # which book of the instrument (MDStreamID)
 
     def __str__(self) -> str:
-        sides = f"{_level(self.bid)} | {_level(self.offer)}"
+        sides = f"{_level(self.bid, self.scale)} | {_level(self.offer, self.scale)}"
         return f"{printable(self.symbol)}{_of(self.stream)} quote {sides}{_doubt(self.status)}"
 
 
@@ -116,7 +124,10 @@ class Depth(InstrumentEvent):
     stream: str = "E"  # as of a Quote
 
     def __str__(self) -> str:
-        sides = (", ".join(map(_level, levels)) or "-" for levels in (self.bids, self.offers))
+        sides = (
+            ", ".join(_level(level, self.scale) for level in levels) or "-"
+            for levels in (self.bids, self.offers)
+        )
         return f"{printable(self.symbol)}{_of(self.stream)} depth {' | '.join(sides)}{_doubt(self.status)}"
 
 
@@ -223,8 +234,10 @@ class Definition(InstrumentEvent):
         return f"{printable(self.symbol)} definition {in_words(self.action)}: {kind}{more}"
 
 
-def _level(level: Level | None) -> str:
-    return "-" if level is None else f"{level.size:,} at {price_text(level.price)}"
+def _level(level: Level | None, scale: Scale) -> str:
+    if level is None:
+        return "-"
+    return f"{scale.size_text(level.size)} at {price_text(level.price, scale=scale)}"
 
 
 def _of(stream: str) -> str:

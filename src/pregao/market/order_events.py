@@ -41,7 +41,7 @@ class OrderChanged(InstrumentEvent):
     recovery: bool
 
     def __str__(self) -> str:
-        before = "" if self.previous_size is None else f" (was {self.previous_size:,})"
+        before = "" if self.previous_size is None else f" (was {self.scale.size_text(self.previous_size)})"
         return f"{printable(self.symbol)} order {self.order_id} changed: {_resting(self)}{before}"
 
 
@@ -75,7 +75,9 @@ class LevelChanged(InstrumentEvent):
     def __str__(self) -> str:
         what = f"level {self.position} {in_words(self.action)}: {in_words(self.side)}"
         told = f"{printable(self.symbol)} {what}"
-        return told if self.size is None else f"{told} {self.size:,} at {price_text(self.price)}"
+        if self.size is None:
+            return told
+        return f"{told} {self.scale.size_text(self.size)} at {price_text(self.price, scale=self.scale)}"
 
 
 @record
@@ -118,4 +120,5 @@ class ExecutionSummary(InstrumentEvent):
 
 
 def _resting(order: OrderAdded | OrderChanged) -> str:
-    return f"{in_words(order.side)} {order.size:,} at {price_text(order.price)}"
+    scale = order.scale
+    return f"{in_words(order.side)} {scale.size_text(order.size)} at {price_text(order.price, scale=scale)}"

@@ -7,8 +7,9 @@ from enum import Enum, IntEnum
 from typing import Final, TypeVar, cast
 
 from pregao.model import market as m
-from pregao.model.market import FINE_EXPONENT, PRICE_EXPONENT, PRICE_SCALE
+from pregao.model.market import FINE_EXPONENT
 from pregao.model.rows import ROW
+from pregao.model.scales import USUAL, Scale
 
 Bytes = bytes | memoryview
 Unpack = Callable[[Bytes, int], tuple[int, ...]]
@@ -68,19 +69,20 @@ def condition_of(bits: int) -> m.TradeCondition:
 # Numbers of the model as people write them.
 
 
-def price_of(price: int) -> Decimal:
-    """A price of the model, which counts ten-thousandths."""
-    return Decimal(price).scaleb(PRICE_EXPONENT)
+def price_of(price: int, scale: Scale = USUAL) -> Decimal:
+    """A price of the model, which counts ten-thousandths unless its instrument says otherwise."""
+    return scale.price(price)
 
 
-def price_text(price: int | None, places: int = 2) -> str:
+def price_text(price: int | None, places: int = 2, scale: Scale = USUAL) -> str:
     """With so many places at least; "market" for an order at any price."""
-    return "market" if price is None else _text(price, -PRICE_EXPONENT, places)
+    return "market" if price is None else _text(price, -scale.price_exponent, places) + scale.unit
 
 
-def places_of(tick: int) -> int:
+def places_of(tick: int, scale: Scale = USUAL) -> int:
     """How many places prices that are multiples of a tick have, two at least."""
-    return max(2, len(str(tick % PRICE_SCALE).rjust(-PRICE_EXPONENT, "0").rstrip("0")))
+    places = -scale.price_exponent
+    return max(2, len(str(tick % 10**places).rjust(places, "0").rstrip("0")))
 
 
 def fine_text(price: int | None) -> str:

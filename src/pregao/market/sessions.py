@@ -7,6 +7,7 @@ which of the two they have.
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final, Protocol
 
 from pregao.captures.journal import JournalWriter
@@ -25,6 +26,7 @@ from pregao.handler.keeper import Observer
 from pregao.handler.session import SessionHandler
 from pregao.io.clock import NS_PER_SECOND, system_time_ns
 from pregao.io.files import read_small_file
+from pregao.io.private_files import read_private
 from pregao.io.tcp_stream import Closed, Connected, Happened, Received, TcpStream
 from pregao.kernels import make_ready
 from pregao.market.health import MarketHealth, session_health
@@ -100,7 +102,22 @@ def open_session(
     if not isinstance(system, ClientSystem) or not isinstance(system, SessionSystem):
         raise ConfigurationError(f"the system {name!r} has no client", file=config, key="system")
     told = tomllib.loads(read_small_file(config).decode("utf-8"))
+    _read_password(told, config)
     return SessionPackets(system, system.client(told, config, symbols), journal)
+
+
+def _read_password(told: dict[str, Any], config: str) -> None:
+    """`password_file`, beside the session file and private, in the place of a password that all can read."""
+    if "password" in told:
+        raise ConfigurationError(
+            "belongs into a file of mode 0600: password_file", file=config, key="password"
+        )
+    name = told.pop("password_file", None)
+    if name is not None:
+        if not isinstance(name, str):
+            raise ConfigurationError("the name of a file", file=config, key="password_file")
+        text = read_private(Path(config).parent / name)
+        told["password"] = text.splitlines()[0] if text else ""
 
 
 class SessionPackets:

@@ -18,6 +18,7 @@ from pregao.model.market import (
     TradeSubType,
 )
 from pregao.model.records import record
+from pregao.model.scales import USUAL, Scale
 
 
 @record
@@ -29,7 +30,7 @@ class OpeningPrice(InstrumentEvent):
     action: Action
 
     def __str__(self) -> str:
-        return f"{printable(self.symbol)} open{_gone(self.action) or f' {_price(self.price)}'}"
+        return f"{printable(self.symbol)} open{_gone(self.action) or f' {_price(self.price, self.scale)}'}"
 
 
 @record
@@ -42,7 +43,9 @@ class TheoreticalPrice(InstrumentEvent):
     action: Action
 
     def __str__(self) -> str:
-        figures = _gone(self.action) or f" {_amount(self.size)} at {_price(self.price)}"
+        figures = (
+            _gone(self.action) or f" {_amount(self.size, self.scale)} at {_price(self.price, self.scale)}"
+        )
         return f"{printable(self.symbol)} theoretical{figures}"
 
 
@@ -64,7 +67,7 @@ class HighPrice(InstrumentEvent):
     action: Action
 
     def __str__(self) -> str:
-        return f"{printable(self.symbol)} high{_gone(self.action) or f' {_price(self.price)}'}"
+        return f"{printable(self.symbol)} high{_gone(self.action) or f' {_price(self.price, self.scale)}'}"
 
 
 @record
@@ -74,7 +77,7 @@ class LowPrice(InstrumentEvent):
     action: Action
 
     def __str__(self) -> str:
-        return f"{printable(self.symbol)} low{_gone(self.action) or f' {_price(self.price)}'}"
+        return f"{printable(self.symbol)} low{_gone(self.action) or f' {_price(self.price, self.scale)}'}"
 
 
 @record
@@ -95,7 +98,8 @@ class LastTrade(InstrumentEvent):
     interest_rate: int | None  # ten-thousandths
 
     def __str__(self) -> str:
-        return f"{printable(self.symbol)} last trade {_amount(self.size)} at {_price(self.price)}"
+        size, price = _amount(self.size, self.scale), _price(self.price, self.scale)
+        return f"{printable(self.symbol)} last trade {size} at {price}"
 
 
 @record
@@ -110,7 +114,8 @@ class ExecutionStatistics(InstrumentEvent):
     trades: int | None
 
     def __str__(self) -> str:
-        figures = f"{_amount(self.trades)} trades, volume {_amount(self.volume)}, average {_price(self.vwap)}"
+        volume, average = _amount(self.volume, self.scale), _price(self.vwap, self.scale)
+        figures = f"{_amount(self.trades)} trades, volume {volume}, average {average}"
         return f"{printable(self.symbol)} totals {figures}, change {fine_text(self.net_change_fine)}"
 
 
@@ -124,7 +129,8 @@ class SettlementPrice(InstrumentEvent):
     settlement_date: int | None
 
     def __str__(self) -> str:
-        return f"{printable(self.symbol)} settlement {_price(self.price)} ({in_words(self.settlement_kind)})"
+        kind = in_words(self.settlement_kind)
+        return f"{printable(self.symbol)} settlement {_price(self.price, self.scale)} ({kind})"
 
 
 @record
@@ -168,7 +174,7 @@ class PriceBand(InstrumentEvent):
         if self.band is None:
             return f"{printable(self.symbol)} reference price {fine_text(self.reference_fine)}"
         unit = " %" if self.limit_type is LimitType.PERCENTAGE else ""
-        limits = f"{_price(self.low)} to {_price(self.high)}{unit}"
+        limits = f"{_price(self.low, self.scale)} to {_price(self.high, self.scale)}{unit}"
         return f"{printable(self.symbol)} {in_words(self.band)} band {limits}"
 
 
@@ -191,7 +197,7 @@ class VwapPrice(InstrumentEvent):
     action: Action
 
     def __str__(self) -> str:
-        return f"{printable(self.symbol)} average {_price(self.price)}{_gone(self.action)}"
+        return f"{printable(self.symbol)} average {_price(self.price, self.scale)}{_gone(self.action)}"
 
 
 @record
@@ -249,12 +255,12 @@ Statistic = (
 )  # fmt: skip
 
 
-def _price(price: int | None) -> str:
-    return "-" if price is None else price_text(price)
+def _price(price: int | None, scale: Scale = USUAL) -> str:
+    return "-" if price is None else price_text(price, scale=scale)
 
 
-def _amount(count: int | None) -> str:
-    return "-" if count is None else f"{count:,}"
+def _amount(count: int | None, scale: Scale = USUAL) -> str:
+    return "-" if count is None else scale.size_text(count)
 
 
 def _gone(action: Action) -> str:

@@ -115,6 +115,7 @@ class Fault(IntEnum):
     FIX_UNKNOWN_VALUE = 132  # of an entry or status: none that is listed, or none of its type
     FIX_BEYOND_SCALE = 133  # a decimal that the tables' scale cannot hold
     FIX_NUMBERS_MISSING = 134  # of messages of a session that never came
+    FIX_RANKED_OTHERWISE = 135  # an order at another position than price and time give it
 
     @property
     def label(self) -> str:

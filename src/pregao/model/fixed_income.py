@@ -9,6 +9,7 @@ from pregao.model.market import PriceKind
 
 BOND_EXPONENT = -8  # of prices, and of sizes where fractions are allowed
 BOND_SCALE = 10**8
+RATES = (PriceKind.YIELD, PriceKind.SPREAD)  # kinds of prices of which the lower is worth more
 
 
 class BondKind(IntEnum):
@@ -133,7 +134,7 @@ class Bond:
     @property
     def is_rate(self) -> bool:
         """Quoted in a rate: the lower one is worth more."""
-        return self.price_kind in (PriceKind.YIELD, PriceKind.SPREAD)
+        return self.price_kind in RATES
 
     @property
     def increment(self) -> int:

@@ -1,11 +1,11 @@
 """What an instrument is: the attributes that the feeds tell of it, in one vocabulary."""
 
 from dataclasses import dataclass, field
-from decimal import Decimal
 from enum import IntEnum
-from typing import Final, NamedTuple
+from typing import Final
 
 from pregao.model.market import FINE_SCALE, PRICE_EXPONENT, PriceKind, Side
+from pregao.model.scales import Scale
 
 _GROUP_BYTES: Final = 8
 
@@ -139,36 +139,6 @@ class BondTerms:
     allows_negative: bool = False
     attributes: tuple[Attribute, ...] = ()
     valid_until_ns: int | None = None  # the end of its trading
-
-
-PERCENT_KINDS: Final = (PriceKind.PERCENTAGE, PriceKind.SPREAD, PriceKind.YIELD)
-
-
-def _short(value: Decimal) -> str:
-    """Without zeros at its end, with commas between thousands."""
-    whole, _, places = f"{value:,f}".partition(".")
-    return f"{whole}.{places.rstrip('0')}".rstrip(".")
-
-
-class Scale(NamedTuple):
-    """Which powers of ten prices and sizes of an instrument are integers of, and what its prices are."""
-
-    price_exponent: int = PRICE_EXPONENT
-    size_exponent: int = 0
-    price_kind: PriceKind | None = None
-
-    @property
-    def is_usual(self) -> bool:
-        return self[:2] == (PRICE_EXPONENT, 0)
-
-    def price_text(self, price: int) -> str:
-        """For people: what is a rate or a percentage says so."""
-        exact = Decimal(price).scaleb(self.price_exponent)
-        text = str(exact) if self.is_usual else _short(exact)
-        return f"{text} %" if self.price_kind in PERCENT_KINDS else text
-
-    def size_text(self, size: int) -> str:
-        return f"{size:,}" if not self.size_exponent else _short(Decimal(size).scaleb(self.size_exponent))
 
 
 @dataclass(frozen=True, slots=True)

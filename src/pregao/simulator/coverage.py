@@ -8,9 +8,16 @@ from typing import Final, NamedTuple, get_args
 
 from pregao.captures.columns import read_columns
 from pregao.captures.reader import CaptureReader
+from pregao.captures.sessions import CapturedMessage, CapturedSessions, SegmentReader
 from pregao.codecs.pcap.outcomes import Datagram
 from pregao.feeds.publishing import CountingSystem, PublishingSite
-from pregao.feeds.registry import DEFAULT, load_columns, load_publishing_system
+from pregao.feeds.registry import (
+    DEFAULT,
+    is_session_system,
+    load_columns,
+    load_publishing_system,
+    load_session_system,
+)
 from pregao.io.captures import open_capture
 from pregao.model.events import CLEARING, RECEIVED, LevelUpdate, Update
 from pregao.model.streams import Feed, Stream
@@ -117,6 +124,8 @@ def coverage(simulation: Simulation, summary: SimulationSummary, system: str = D
 
 def occurrences(summary: SimulationSummary, system: str) -> list[CoverageRow]:
     """The table of a system that counts by itself (`CountingSystem`), from what it wrote; none of others."""
+    if is_session_system(system):
+        return session_occurrences(summary.beside, system)
     found = load_publishing_system(system)
     if not isinstance(found, CountingSystem):
         return []
@@ -128,6 +137,31 @@ def occurrences(summary: SimulationSummary, system: str) -> list[CoverageRow]:
         if not path.stem.endswith(again):
             counter.count(_payloads(path))
     return [CoverageRow(system, name, times) for name, times in counter.counts.items()]
+
+
+def session_occurrences(folders: Iterable[Path], system: str) -> list[CoverageRow]:
+    """The same of journals of sessions."""
+    found: object = load_session_system(system)
+    if not isinstance(found, CountingSystem):
+        return []
+    counter = found.occurrences()
+    for path in (path for folder in folders for path in sorted(folder.glob("*.pcap.zst"))):
+        counter.count(_messages(path))
+    return [CoverageRow(system, name, times) for name, times in counter.counts.items()]
+
+
+def _messages(path: Path) -> Iterator[bytes]:
+    reader, sessions = SegmentReader(), CapturedSessions(str(path))
+    with open_capture(str(path)) as source:
+        for _ in CaptureReader(str(path), reader).read(source):
+            for found in sessions.items(reader):
+                if isinstance(found, CapturedMessage):
+                    yield found.data
+
+
+def occurrences_text(rows: Iterable[CoverageRow]) -> str:
+    lines = [f"{'kind':<10} {'count':>12}  name"]
+    return "\n".join([*lines, *(f"{row.kind:<10} {row.times:>12,}  {row.name}" for row in rows)]) + "\n"
 
 
 def _payloads(path: Path) -> Iterator[bytes]:

@@ -1,39 +1,17 @@
-"""The sessions of a served system (PUMA Conflated) in a simulated day, on its clock: a server, and clients
-that ask for everything. What passes between them is kept as journals, one a session and day
-(`captures.journal`)."""
+"""The sessions of PUMA Conflated in a simulated day: the market they are served, and who tells them of it."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from pregao.captures.journal import JournalWriter
-from pregao.captures.recorder import RecordSettings
 from pregao.exchange.clearing import Clearing
-from pregao.feeds.registry import load_serving_system, load_session_system
-from pregao.feeds.serving import ServedConnection, ServingSettings, SessionGrant
-from pregao.feeds.session_port import ClientSystem, ConnectWanted, DisconnectWanted, SessionClient
-from pregao.model.errors import ConfigurationError
+from pregao.feeds.registry import load_serving_system
 from pregao.model.events import Event
+from pregao.simulator.served_sessions import ServedSessions
 from pregao.simulator.venue import OBSERVED, Venue
 from pregao.simulator.whole_market import WholeMarket, market_totals
 
-_SECOND_NS: Final = 1_000_000_000
-_TOTALS_NS: Final = 10 * _SECOND_NS  # a day has many seconds
-_WHOLE_DAY_NS: Final = 86_400 * _SECOND_NS
-_PORT: Final = 9_700
-_SERVER: Final = ("198.51.100.7", _PORT)  # of the documentation ranges, as are clients
-MOST_SESSIONS: Final = 200
-
-
-class _Member:
-    """A client, its connection and its journal."""
-
-    def __init__(self, number: int, client: SessionClient) -> None:
-        self.name, self.client = f"SESSION{number}", client
-        self.address = f"198.51.100.{10 + number}"
-        self.connection: ServedConnection | None = None
-        self.journal: JournalWriter | None = None
+_TOTALS_NS: Final = 10_000_000_000  # a day has many seconds
 
 
 class ServedDays:
@@ -43,133 +21,33 @@ class ServedDays:
         self, system: str, venue: Venue, clearing: Clearing, sessions: int, *, lending_beside: bool = False
     ) -> None:
         """`lending_beside`: loans have no ids of their own, but those of their shares."""
-        if not 1 <= sessions <= MOST_SESSIONS:
-            raise ConfigurationError(f"must be from 1 to {MOST_SESSIONS}, not {sessions}", key="sessions")
-        self.system, self._venue, self._sessions = system, venue, sessions
-        self._source = WholeMarket(
-            venue.catalogue, venue.engine, venue.desk, () if lending_beside else clearing.lent
-        )
-        self._settings = replace(
-            ServingSettings(), totals=market_totals(venue.catalogue), totals_ns=_TOTALS_NS
-        )
-        self._members: list[_Member] = []
-        self._is_open = False
-        self.bytes = 0
+        self.system = system
+        lent = () if lending_beside else clearing.lent
+        self._source = WholeMarket(venue.catalogue, venue.engine, venue.desk, lent)
+        totals = market_totals(venue.catalogue)
+        settings = replace(load_serving_system(system).usual, totals=totals, totals_ns=_TOTALS_NS)
+        self._sessions = ServedSessions(system, sessions, settings, self._set_time)
+
+    def _set_time(self, now_ns: int) -> None:
+        self._source.now_ns = now_ns
 
     def open_day(self, trade_date: int, folder: Path, now_ns: int) -> None:
-        """Clients log on and ask; the server has the market as it is now."""
-        self._source.now_ns = now_ns
-        serving = load_serving_system(self.system)
-        settings = self._settings
-        self._members = [self._member(number, folder) for number in range(1, self._sessions + 1)]
-        grants = [SessionGrant(each.name, (each.address,)) for each in self._members]
-        self._feed = serving.feed(self._source, settings, now_ns=now_ns)
-        self._server = serving.server(self._feed, settings, grants)
-        self._server.begin_day(trade_date)
-        self._is_open = True
-        for member in self._members:
-            self._heed(member, member.client.start(now_ns), now_ns)
-        self._pump(now_ns)
-
-    def _member(self, number: int, folder: Path) -> _Member:
-        system = load_session_system(self.system)
-        assert isinstance(system, ClientSystem)
-        told: Mapping[str, Any] = {
-            "sender": f"SESSION{number}", "target": "B3", "primary": f"{_SERVER[0]}:{_SERVER[1]}",
-        }  # fmt: skip
-        member = _Member(number, system.client(told, "", ()))
-        member.journal = JournalWriter(member.name, RecordSettings(folder, rotate_ns=_WHOLE_DAY_NS))
-        return member
+        self._sessions.open_day(self._source, trade_date, folder, now_ns)
 
     def publish(self, event: Event, now_ns: int) -> None:
         """What is due before it happens first."""
-        if self._is_open:
-            self.advance(now_ns)
-            self._source.now_ns = now_ns
+        sessions = self._sessions
+        if sessions.is_open:
+            sessions.advance(now_ns)
+            self._set_time(now_ns)
         for update in event.updates:
             if type(update) in OBSERVED:
                 self._source.observe(update)
-        if self._is_open:
-            self._feed.publish(self._source.as_told(event), now_ns)
-
-    def advance(self, now_ns: int) -> None:
-        """Ticks, heartbeats and whatever else is due by now, each at its time."""
-        while (due_ns := self._next_timeout()) is not None and due_ns <= now_ns:
-            self._source.now_ns = due_ns
-            self._feed.advance(due_ns)
-            for member in self._members:
-                client_ns = member.client.next_timeout()
-                if client_ns is not None and client_ns <= due_ns:
-                    self._heed(member, member.client.on_timeout(due_ns), due_ns)
-                if member.connection is not None:
-                    server_ns = member.connection.next_timeout()
-                    if server_ns is not None and server_ns <= due_ns:
-                        member.connection.on_timeout(due_ns)
-            self._pump(due_ns)
-
-    def _next_timeout(self) -> int | None:
-        times = [self._feed.next_timeout()]
-        for member in self._members:
-            times.append(member.client.next_timeout())
-            if member.connection is not None:
-                times.append(member.connection.next_timeout())
-        return min((time for time in times if time is not None), default=None)
-
-    def _pump(self, now_ns: int) -> None:
-        """Both sides speak until neither has anything to say."""
-        while self._server.has_work:
-            self._server.work(now_ns)
-        speaking = True
-        while speaking:
-            speaking = False
-            for member in self._members:
-                speaking |= self._exchange(member, now_ns)
-            while self._server.has_work:
-                self._server.work(now_ns)
-
-    def _exchange(self, member: _Member, now_ns: int) -> bool:
-        connection = member.connection
-        if connection is None or member.journal is None:
-            return False
-        request = member.client.data_to_send()
-        if request:
-            member.journal.sent(request, now_ns)
-            connection.receive(request, now_ns)
-        answer = connection.data_to_send()
-        if answer:
-            member.journal.received(answer, now_ns)
-            self._heed(member, member.client.receive(answer, now_ns), now_ns)
-        return bool(request or answer)
-
-    def _heed(self, member: _Member, events: Any, now_ns: int) -> None:
-        for event in events:
-            if isinstance(event, ConnectWanted) and member.journal is not None:
-                member.connection = self._server.accept(member.address, now_ns)
-                member.journal.connected((member.address, 50_000), _SERVER, now_ns)
-                self._heed(member, member.client.connected(now_ns), now_ns)
-            elif isinstance(event, DisconnectWanted) and member.connection is not None:
-                member.connection.disconnected(now_ns)
-                member.connection = None
+        if sessions.is_open:
+            sessions.publish(self._source.as_told(event), now_ns)
 
     def close_day(self, now_ns: int) -> int:
-        """After the tick that tells the last of it clients log out; the bytes of all journals."""
-        now_ns += self._settings.tick_ns
-        self.advance(now_ns)
-        for member in self._members:
-            self._heed(member, member.client.stop(now_ns), now_ns)
-        self._pump(now_ns)
-        size = 0
-        for member in self._members:
-            if member.journal is not None:
-                member.journal.close(now_ns)
-                size += member.journal.bytes
-        self._is_open = False
-        return size
+        return self._sessions.close_day(now_ns)
 
     def discard_day(self) -> None:
-        """The files of a day that failed: what was named goes, what was not is left unnamed."""
-        self._is_open = False
-        for member in self._members:
-            if member.journal is not None:
-                for path in member.journal.files:
-                    path.unlink(missing_ok=True)
+        self._sessions.discard_day()

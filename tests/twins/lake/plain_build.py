@@ -227,7 +227,7 @@ class PlainBuild:
                 own[f"{name}_price"] = price(level.price) if level else None
                 own[f"{name}_size"] = level.size if level else None
                 own[f"{name}_orders"] = level.orders if level else None
-            own |= self._in_state(security_id)
+            own |= self._in_state(security_id) | _NO_STREAM
             row = self._row("quotes", packet, *self._when(told, packet), told, own)
             self._crossed.pop(security_id, None)
             prices = top.bid and top.bid.price, top.offer and top.offer.price
@@ -240,7 +240,7 @@ class PlainBuild:
         sent_ns = packet.header.sending_time_ns
         for security_id in sorted(self._changed):
             own = self._who(security_id, packet) | {"ts_sample": (_second(packet) + 1) * 10**9}
-            own |= self._in_state(security_id)
+            own |= self._in_state(security_id) | _NO_STREAM
             for name, side in _SIDES:
                 levels = self._books[security_id].levels(side)
                 for number in range(1, 11):
@@ -250,6 +250,9 @@ class PlainBuild:
                     own[f"{name}_orders_{number}"] = level and level.orders
             self._row("depth", packet, sent_ns, "SEND", None, own)
         self._changed = set()
+
+
+_NO_STREAM: Row = {"md_stream": None}  # Binary UMDF has one
 
 
 def _second(packet: PlainPacket) -> int:

@@ -36,6 +36,24 @@ def test_a_section_can_be_played_by_itself(section: Section) -> None:
     assert not list(_not_valid(Runner(CertificationDesk(Segment.EQUITIES)).play(section)))
 
 
+# Where somebody wants to see a step again: the section begins anew, whatever was done in it.
+LEFT_AT = [(section.id, step.id) for section in load_script() for step in section.steps[:-1]]
+SOME = {"B1.4", "B2.4", "B2.7", "B2.11", "B3.4", "B5.3", "B6.3", "D1.2", "E4.4"}
+
+
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [pytest.param(*each, marks=() if each[1] in SOME else pytest.mark.long) for each in LEFT_AT],
+)
+def test_a_section_that_was_left_can_be_played_again(name: str, step: str) -> None:
+    (section,) = [each for each in sections_for(Segment.EQUITIES) if each.id == name]
+    runner = Runner(CertificationDesk(Segment.EQUITIES))
+    for result in runner.steps(section):
+        if result.step.id == step:
+            break
+    assert not list(_not_valid(runner.play(section)))
+
+
 def test_books_are_those_that_the_script_starts_and_ends_with() -> None:
     """Worked out by hand from B1: what is left after the uncross at P."""
     desk = CertificationDesk(Segment.EQUITIES)

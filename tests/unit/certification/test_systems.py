@@ -306,3 +306,12 @@ def test_clients_of_sessions_really_ask() -> None:
     results = _play("conflated", Segment.EQUITIES, Silent, until="B1.1")
     reasons = [reason for _, _, some in failures(results) for reason in some]
     assert "B1.1 MBO book: none seen since it connected" in reasons
+
+
+def test_definitions_of_the_list_are_told_from_those_that_follow() -> None:
+    """E4.1 creates an instrument after the list was whole."""
+    results = {each.step.id: each for each in _play("conflated", Segment.DERIVATIVES, CertifyClient)}
+    listed = [line for line in results["A.1"].lines if line["see"] == "definition"]
+    created = [line for line in results["E4.1"].lines if line.get("symbol") == "CERTUDS"]
+    assert {line["stream"] for line in listed} == {"definition"}
+    assert [line["stream"] for line in created] == ["incremental"]

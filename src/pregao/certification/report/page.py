@@ -158,7 +158,7 @@ class _Page:
         words = self._words
         head = f'<tr><th colspan="3">{words["bids"]}<th colspan="3">{words["offers"]}'
         rows = "".join(
-            f"<tr>{self._cells(book.bids, place)}{self._cells(book.offers, place)}"
+            f"<tr>{self._cells(book.bids, place)}{self._cells(book.offers, place, mirrored=True)}"
             for place in range(book_depth(book))
         )
         return f"<table><caption>{caption}</caption>{head}{rows or self._no_rows()}</table>"
@@ -166,11 +166,13 @@ class _Page:
     def _no_rows(self) -> str:
         return f'<tr><td colspan="6">{self._words["empty"]}'
 
-    def _cells(self, rows: Sequence[BookRow], place: int) -> str:
+    def _cells(self, rows: Sequence[BookRow], place: int, *, mirrored: bool = False) -> str:
+        """Prices of both sides meet in the middle."""
         if place >= len(rows):
             return "<td><td><td>"
         row = rows[place]
-        return f"<td>{row.orders}<td>{row.size}<td>{price_text(row.price, self._words['none'])}"
+        cells = [str(row.orders), str(row.size), price_text(row.price, self._words["none"])]
+        return "".join(f"<td>{each}" for each in (reversed(cells) if mirrored else cells))
 
 
 def _worst(results: Iterable[StepResult]) -> Verdict:

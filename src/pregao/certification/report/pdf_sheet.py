@@ -65,7 +65,7 @@ class Sheet:
         self.pdf.set_text_color(*colour)
 
     def heading(self, text: str, size: float) -> None:
-        if self.pdf.will_page_break(size + 18):
+        if self.pdf.will_page_break(45):  # with the first step below it
             self.pdf.add_page()
         self.pdf.ln(3)
         self.font(size, "B", BRAND)

@@ -17,6 +17,7 @@ from pregao.market.health import ChannelHealth, FeedHealth, MarketHealth
 from pregao.market.live import Reception
 from pregao.market.row_values import in_words, places_of, price_text
 from pregao.market.watch import Notice
+from pregao.model.scales import USUAL, Scale
 from pregao.recovery.instruments import BookStatus
 from pregao.recovery.policy import Site
 
@@ -58,13 +59,14 @@ def duration_text(ns: int) -> str:
     return "0"
 
 
-def amount_text(count: int | None) -> str:
-    return "-" if count is None else f"{count:,}"
+def amount_text(count: int | None, scale: Scale = USUAL) -> str:
+    return "-" if count is None else scale.size_text(count)
 
 
 def trades_box(book: HandledBook, trades: Iterable[Trade | TradeBusted]) -> Panel:
     """Newest first; the colour says whether the price rose or fell."""
-    places = places_of(book.instrument.tick) if book.instrument else 2
+    scale = USUAL if book.instrument is None else book.instrument.scale
+    places = places_of(book.instrument.tick, scale) if book.instrument else 2
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(justify="right", no_wrap=True, min_width=9)
@@ -74,8 +76,11 @@ def trades_box(book: HandledBook, trades: Iterable[Trade | TradeBusted]) -> Pane
     told = list(trades)
     for trade, before in zip_longest(told, told[1:]):
         table.add_row(
-            Text(clock_text(trade.time_ns), "dim"), f"{trade.size:,}",
-            Text("-" if trade.price is None else price_text(trade.price, places), _direction(trade, before)),
+            Text(clock_text(trade.time_ns), "dim"), scale.size_text(trade.size),
+            Text(
+                "-" if trade.price is None else price_text(trade.price, places, scale),
+                _direction(trade, before),
+            ),
             Text(_firms(trade), "dim"), Text(_note(trade), "yellow"),
         )  # fmt: skip
     return Panel(

@@ -15,6 +15,7 @@ from pregao.cli.listening.boxes import STYLES, amount_text, clock_text, status_t
 from pregao.handler.views import HandledBook
 from pregao.market.row_values import fine_text, in_words, places_of, price_text
 from pregao.model.market import BandType, ImbalanceSide, LimitType, Side, State
+from pregao.model.scales import USUAL, Scale
 from pregao.recovery.instruments import BookStatus
 
 # The price levels of a book, bids to the left and offers to the right.
@@ -32,7 +33,8 @@ _NEXT_TO_MIDDLE: Final = ("price", "")
 def ladder(book: HandledBook, depth: int) -> Table:
     bids, offers = (book.side_levels(side, depth) for side in (Side.BUY, Side.SELL))
     most = max((level.size for level in (*bids, *offers)), default=1)
-    places = places_of(book.instrument.tick) if book.instrument else 2
+    scale = USUAL if book.instrument is None else book.instrument.scale
+    places = places_of(book.instrument.tick, scale) if book.instrument else 2
     table = Table.grid(padding=(0, 1), expand=True)
     for head in reversed(_HEADS):
         table.add_column(justify="right", no_wrap=True, ratio=None if head else 1)
@@ -44,18 +46,22 @@ def ladder(book: HandledBook, depth: int) -> Table:
     for place in range(depth):
         bid = bids[place] if place < len(bids) else None
         offer = offers[place] if place < len(offers) else None
-        table.add_row(*reversed(_cells(bid, most, places, _BID)), *_cells(offer, most, places, _OFFER))
+        bid_cells, offer_cells = (
+            _cells(bid, most, places, _BID, scale),
+            _cells(offer, most, places, _OFFER, scale),
+        )
+        table.add_row(*reversed(bid_cells), *offer_cells)
     return table
 
 
-def _cells(level: Level | None, most: int, places: int, style: str) -> list[Text]:
+def _cells(level: Level | None, most: int, places: int, style: str, scale: Scale) -> list[Text]:
     """From the middle outwards."""
     if level is None:
         return [Text("")] * 4
     bar = size_bar(level.size, most, to_the_left=style == _BID)
     return [
-        Text(price_text(level.price, places), f"bold {style}"), Text(bar, style),
-        Text(f"{level.size:,}"), Text(f"{level.orders:,}", "dim"),
+        Text(price_text(level.price, places, scale), f"bold {style}"), Text(bar, style),
+        Text(scale.size_text(level.size)), Text(f"{level.orders:,}", "dim"),
     ]  # fmt: skip
 
 
@@ -99,10 +105,11 @@ def _state_line(book: HandledBook) -> Text:
         return Text("phase not told yet", "dim")
     group = printable(book.instrument.group) if book.instrument else "?"
     line = Text.assemble(
-        ("?", "yellow") if state is None else (in_words(state).upper(), _STATES.get(state, "bold")),
-        " (its own)" if isinstance(state, State) else "",
-        f"   group {group}: ", "?" if phase is None else in_words(phase),
-    )  # fmt: skip
+        ("?", "yellow") if state is None else (in_words(state).upper(), _STATES.get(state, "bold"))
+    )
+    if group:  # bonds have none
+        own = " (its own)" if isinstance(state, State) else ""
+        line.append(f"{own}   group {group}: {'?' if phase is None else in_words(phase)}")
     if book.ends_ns:
         line.append(f"   until {clock_text(book.ends_ns, 0)}", "yellow")
     if book.state_status is not BookStatus.CLEAN:
@@ -111,11 +118,12 @@ def _state_line(book: HandledBook) -> Text:
 
 
 def _statistics(book: HandledBook) -> Table:
-    places = places_of(book.instrument.tick) if book.instrument else 2
+    scale = USUAL if book.instrument is None else book.instrument.scale
+    places = places_of(book.instrument.tick, scale) if book.instrument else 2
     table = Table.grid(padding=(0, 1), expand=True)
     for justify in ("left", "right", "left", "right", "left", "right"):
         table.add_column(justify=justify, no_wrap=True)
-    cells = [(Text(name, "dim"), value) for name, value in _figures(book.statistics, places)]
+    cells = [(Text(name, "dim"), value) for name, value in _figures(book.statistics, places, scale)]
     for start in range(0, len(cells), 3):
         row = cells[start : start + 3]
         table.add_row(*(part for cell in row for part in cell))
@@ -124,32 +132,35 @@ def _statistics(book: HandledBook) -> Table:
     return table
 
 
-def _figures(known: Statistics, places: int) -> Iterator[tuple[str, str]]:
+def _figures(known: Statistics, places: int, scale: Scale) -> Iterator[tuple[str, str]]:
+    def text(price: int | None) -> str:
+        return price_text(price, places, scale)
+
     last, totals, theoretical = known.last_trade, known.totals, known.theoretical
-    yield "last", "-" if last is None else f"{last.size:,} at {price_text(last.price, places)}"
-    yield "open", "-" if known.opening is None else price_text(known.opening.price, places)
+    yield "last", "-" if last is None else f"{scale.size_text(last.size)} at {text(last.price)}"
+    yield "open", "-" if known.opening is None else text(known.opening.price)
     yield "trades", "-" if totals is None else amount_text(totals.trades)
     yield "change", "-" if totals is None else fine_text(totals.net_change_fine)
-    yield "high", "-" if known.high is None else price_text(known.high.price, places)
-    yield "volume", "-" if totals is None else amount_text(totals.volume)
+    yield "high", "-" if known.high is None else text(known.high.price)
+    yield "volume", "-" if totals is None else amount_text(totals.volume, scale)
     yield (
         "close before",
         "-" if known.previous_closing is None else fine_text(known.previous_closing.price_fine),
     )
-    yield "low", "-" if known.low is None else price_text(known.low.price, places)
-    yield "average", "-" if totals is None or totals.vwap is None else price_text(totals.vwap, places)
+    yield "low", "-" if known.low is None else text(known.low.price)
+    yield "average", "-" if totals is None or totals.vwap is None else text(totals.vwap)
     if theoretical is not None:
-        price = "-" if theoretical.price is None else price_text(theoretical.price, places)
-        yield "theoretical", f"{amount_text(theoretical.size)} at {price}"
+        price = "-" if theoretical.price is None else text(theoretical.price)
+        yield "theoretical", f"{amount_text(theoretical.size, scale)} at {price}"
     if known.imbalance is not None:
         yield "imbalance", _imbalance(known.imbalance.side, known.imbalance.size)
     if known.settlement is not None:
-        yield "settlement", price_text(known.settlement.price, places)
+        yield "settlement", text(known.settlement.price)
     if known.open_interest is not None:
         yield "open interest", amount_text(known.open_interest.size)
     band = known.band(BandType.HARD)
     if band is not None and band.limit_type is LimitType.PRICE:
-        low, high = (price_text(each, places) if each is not None else "-" for each in (band.low, band.high))
+        low, high = (text(each) if each is not None else "-" for each in (band.low, band.high))
         yield "limits", f"{low} to {high}"
 
 

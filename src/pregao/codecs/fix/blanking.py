@@ -14,7 +14,15 @@ BLANK: Final = b"***"
 # Also with leading zeros, which no engine takes, and cut off before its delimiter.
 _SECRET: Final = re.compile(rb"((?:^|\x01)0*(?:554|925)=)[^\x01]*")
 _LENGTH: Final = re.compile(rb"\A(8=[^\x01]*\x019=)(\d{1,9})(\x01)")
+_NEXT_MESSAGE: Final = re.compile(rb"(?<=\x01)(?=8=FIX)")
 _CHECK_SUM: Final = re.compile(rb"(\x0110=)(\d{3})(\x01)\Z")
+
+
+def blank_stream(data: bytes) -> bytes:
+    """The same of any number of messages, as they follow each other on a connection."""
+    if b"554=" not in data and b"925=" not in data:
+        return data
+    return b"".join(blank_passwords(part) for part in _NEXT_MESSAGE.split(data))
 
 
 def blank_passwords(data: bytes) -> bytes:

@@ -68,37 +68,60 @@ class BondDay:
         self._halted: list[int] = []
 
     def run(self) -> Iterator[Step]:
-        times, market = self._times, self.market
-        begin_ns = self._at(times.pre_open)
-        yield begin_ns, market.open_day(begin_ns)
-        for bond in self._bonds:
-            yield self._done(c.SetBand(begin_ns, *self._tunnel(bond.instrument.security_id)))
+        times = self._times
+        yield from self.begin(self._at(times.pre_open))
         yield from self._flow(times.pre_open, times.opening, self._orders // 10, enters_only=True)
-        yield from self._states(times.opening, self._bonds_ids(), State.OPEN)
+        yield from self.change_states(self._at(times.opening), self.numbers, State.OPEN)
         lasts = times.closing - times.opening
         before = self._orders * (times.auction - times.opening) // lasts
         during = self._orders * (times.auction_ends - times.auction) // lasts
-        called = self._bonds_ids()[::_AUCTIONS]
         yield from self._flow(times.opening, times.auction, before)
-        yield from self._states(times.auction, called, State.RESERVED)
+        yield from self.change_states(self._at(times.auction), self.called, State.RESERVED)
         yield from self._flow(times.auction, times.auction_ends, max(during, 20), enters_only=True)
-        yield from self._states(times.auction_ends, called, State.OPEN)
+        yield from self.change_states(self._at(times.auction_ends), self.called, State.OPEN)
         yield from self._flow(times.auction_ends, times.closing, self._orders - before - during)
-        yield self._done(c.CloseDay(self._at(times.closing)))
+        yield self.close(self._at(times.closing))
+
+    # What happens in a day, for whoever has a clock of his own
+
+    @property
+    def numbers(self) -> list[int]:
+        return [bond.instrument.security_id for bond in self._bonds]
+
+    @property
+    def called(self) -> list[int]:
+        """Those that have an auction at noon."""
+        return self.numbers[::_AUCTIONS]
+
+    def begin(self, now_ns: int) -> Iterator[Step]:
+        """Yesterday's prices, the pre-open, and tunnels."""
+        yield now_ns, self.market.open_day(now_ns)
+        for number in self.numbers:
+            yield self._done(c.SetBand(now_ns, *self._tunnel(number)))
+
+    def change_states(self, now_ns: int, numbers: list[int], state: State) -> Iterator[Step]:
+        for number in numbers:
+            yield self._done(c.ChangeState(now_ns, number, state))
+
+    def act(self, now_ns: int, *, enters_only: bool = False) -> Iterator[Step]:
+        """Something that a participant does."""
+        return self._act(now_ns, enters_only)
+
+    def close(self, now_ns: int) -> Step:
+        return self._done(c.CloseDay(now_ns))
+
+    def times_ns(self) -> dict[str, int]:
+        """When phases begin."""
+        times = self._times
+        names = ("pre_open", "opening", "auction", "auction_ends", "closing")
+        return {name: self._at(getattr(times, name)) for name in names}
 
     def _at(self, minute: int) -> int:
         return self._midnight_ns + minute * _MINUTE
 
-    def _bonds_ids(self) -> list[int]:
-        return [bond.instrument.security_id for bond in self._bonds]
-
     def _done(self, command: c.BondCommand) -> Step:
         """What the market refuses is no step: it has no events."""
         return command.now_ns, self.market.submit(command).events
-
-    def _states(self, minute: int, numbers: list[int], state: State) -> Iterator[Step]:
-        for number in numbers:
-            yield self._done(c.ChangeState(self._at(minute), number, state))
 
     def _tunnel(self, number: int) -> tuple[int, BandType, int, int]:
         bond = self._catalogue.bonds[number]

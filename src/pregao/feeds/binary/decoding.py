@@ -78,6 +78,8 @@ class BinaryDecoder:
 class BinaryDecoding:
     """A `DecodingSystem`. Schemas are SBE schema files."""
 
+    schema_file = "b3-binary-umdf.xml"
+
     def load_schema(self, content: bytes | None, file: str) -> Schema:
         return load_builtin_schema() if content is None else parse_schema(content, file)
 

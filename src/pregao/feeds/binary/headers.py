@@ -218,7 +218,8 @@ class _KnownByte(NamedTuple):
         if field.kind is ValueKind.ENUM:
             allowed = {*field.names, *(() if field.null is None else (int(field.null),))}
         else:
-            allowed = {value for value in range(256) if not value & ~self._bits}
+            unnamed = 0xFF & ~self._bits
+            allowed = {value for value in range(256) if not value & unnamed}
         bits = sum(1 << value for value in allowed)
         words = (bits >> shift & (1 << 64) - 1 for shift in range(0, 256, 64))
         signed = (word - (1 << 64) if word >> 63 else word for word in words)

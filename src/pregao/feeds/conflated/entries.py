@@ -10,15 +10,13 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from pregao.codecs.fix import Entry
+from pregao.feeds.fix.reader import WIDE_FIELDS
 from pregao.feeds.fix_values import days_of, moment_of, number_of, scaled, text_of, timestamp_of
 from pregao.model.errors import DecodeError, Fault
 from pregao.model.market import FINE_EXPONENT, PRICE_EXPONENT, Action, TradeCondition, TradeSubType
 from pregao.model.rows import ELECTRONIC, NULL, Flag, Kind
 
 LENDING: Final = ord("L")  # 1500
-WIDE_FIELDS: Final = (
-    "security_id", "id", "price", "size", "other", "time_ns", "inserted_ns", "fine", "low", "high",
-)  # fmt: skip
 _CONDITIONS: Final = {
     b"R": TradeCondition.OPENING_PRICE, b"X": TradeCondition.CROSSED,
     b"L": TradeCondition.LAST_AT_SAME_PRICE, b"2": TradeCondition.ON_BEHALF,

@@ -226,6 +226,8 @@ class FastTagger:
 class FastDecoding:
     """A `DecodingSystem`. Schemas are FAST template files."""
 
+    schema_file = "umdf-fix-fast.xml"
+
     def load_schema(self, content: bytes | None, file: str) -> Templates:
         return load_builtin_templates() if content is None else parse_templates(content, file)
 

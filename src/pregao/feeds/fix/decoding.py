@@ -241,6 +241,8 @@ class FixDecoding:
     def __init__(self, builtin: str) -> None:
         self.builtin = builtin
 
+    schema_file = "b3-fix44.xml"
+
     def load_schema(self, content: bytes | None, file: str) -> Dictionary:
         return load_builtin_dictionary(self.builtin) if content is None else parse_dictionary(content, file)
 

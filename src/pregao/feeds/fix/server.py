@@ -12,7 +12,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 from pregao.codecs.fix import Dictionary
 from pregao.feeds.fix.bulletins import Bulletin, Outbox
 from pregao.feeds.fix.connection import FixConnection
-from pregao.feeds.serving import SECOND_NS, KeptNumbers, ServingSettings, SessionGrant
+from pregao.feeds.serving import SECOND_NS, KeptNumbers, RunBeside, ServingSettings, SessionGrant
 from pregao.sessions.fix import MessageStore, SessionDirectory, SessionRecord, SessionSettings
 
 SLICE: Final = 16  # connections that are served at once
@@ -31,10 +31,12 @@ class Audience(Protocol):
 class FixFeed(Protocol):
     """What servers need of a feed that they share."""
 
-    trade_date: int
     dictionary: Dictionary
     outbox: Outbox
     audiences: list[Audience]
+
+    @property
+    def trade_date(self) -> int: ...
 
     def flush(self, now_ns: int) -> None:
         """All that waits but books leaves now."""
@@ -76,6 +78,7 @@ class FixServer(Generic[Connection]):
             max_held_bytes=1 << 20,
         )  # fmt: skip
         self.refused = 0
+        self.beside: RunBeside | None = None
         self.now_ns = 0
         self._connections: dict[Connection, None] = {}
         self._members: dict[Connection, None] = {}  # those who have logged on

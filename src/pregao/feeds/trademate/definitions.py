@@ -122,7 +122,7 @@ def bond_of(entry: Entry, channel: int) -> tuple[Bond, DefinitionAction]:
     price_kind = _member(PriceKind, entry, 423, PriceKind.PER_UNIT)
     isin, clearing = others.get(_ISIN), number_of(others.get(_CLEARING))
     instrument = Instrument(
-        security_id=security_id, symbol=_text(entry, 55), channel=channel, group=kind.name,
+        security_id=security_id, symbol=_text(entry, 55), channel=channel, group="",
         asset=_text(entry, 6937), security_type=_TYPES.get(text_of(entry, 167) or b"", SecurityType.CORP),
         product=Product.GOVERNMENT if text_of(entry, 460) == b"6" else Product.CORPORATE,
         description=_text(entry, 107), exchange=_text(entry, 207) or "BVMF", sub_type=kind,

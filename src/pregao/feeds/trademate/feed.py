@@ -2,13 +2,14 @@
 
     feed = TrademateFeed(bonds, trade_date)
     for bulletin in feed.publish(event): ...           # entries of 35=X, or a 35=f, each of some bonds
-    feed.snapshot(security_id)                         # the fields of its 35=W, as of the last event
+    feed.snapshot_head(security_id)                    # the fields of its 35=W, as of the last event
+    feed.snapshot_entries(security_id)
 
 The feed follows books by the positions (290) that it tells, so that a snapshot is what whoever read all
 entries has.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -166,21 +167,37 @@ class TrademateFeed:
             made.insert(0, _kept(told, b"9", average, action))
         return made
 
-    def snapshot(self, security_id: int) -> Fields:
-        """35=W without what belongs to a request (262, 911, 893)."""
+    def begin_day(self, trade_date: int) -> None:
+        """Figures are those of a day; orders and states are told by events."""
+        self.trade_date = trade_date
+        for told in self.told.values():
+            told.figures = {key: entry for key, entry in told.figures.items() if key == b"c"}
+            told.letters.clear()
+            told.volume, told.last, told.moved = 0, None, None
+
+    def snapshot_head(self, security_id: int) -> Fields:
+        """35=W before its entries, without what belongs to a request (262, 911, 893)."""
+        bond = self.told[security_id].bond
+        return {
+            75: date_text(self.trade_date), 48: b"%d" % security_id, 22: SOURCE, 207: MARKET,
+            876: b"%d" % bond.registration, **casada_fields(bond),
+        }  # fmt: skip
+
+    def snapshot_entries(
+        self, security_id: int, sides: Mapping[Side, Sequence[e.OrderUpdate]] | None = None
+    ) -> list[Fields]:
+        """`sides`: books as of another moment than the last event."""
         told = self.told[security_id]
+        sides = told.sides if sides is None else sides
         entries = [
             n.as_snapshot(n.order_entry(told.bond, order, place))
             for side in (Side.BUY, Side.SELL)
-            for place, order in enumerate(told.sides[side], 1)
+            for place, order in enumerate(sides[side], 1)
         ]
         for key, entry in sorted(told.figures.items()):
             kept = n.as_snapshot(entry)
             entries.append(kept | {336: _DAY} if key == b"2" else kept)
-        return {
-            75: date_text(self.trade_date), 48: b"%d" % security_id, 22: SOURCE, 207: MARKET,
-            876: b"%d" % told.bond.registration, 268: entries, **casada_fields(told.bond),
-        }  # fmt: skip
+        return entries
 
 
 def _apply(side: list[e.OrderUpdate], update: e.OrderUpdate) -> None:

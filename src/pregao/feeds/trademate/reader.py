@@ -1,119 +1,106 @@
 """Messages of Trademate to rows of `model.rows`, one at a time.
 
-A 35=W is a SNAPSHOT row and its entries, 35=X are entries, 35=f is a state, 35=y has a DEFINITION row for
-each bond; all else is OTHER. Orders stand where their position says (290), without which a book cannot be
-kept: they rank by what rates mean, and the exchange knows that best. Prices are integers of 10⁻⁸; sizes too
-where the bond's definition allows fractions, so a definition comes before the sizes of such a bond.
+Orders stand where their position says (290), without which a book cannot be kept: they rank by what rates
+mean, and the exchange knows that best. Where our own ranking differs is a finding. Prices are integers of
+10⁻⁸; sizes too where the bond's definition allows fractions, so a definition comes before the sizes of such a
+bond.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import numpy as np
 
-from pregao.codecs.fix import Dictionary, Entry, FixMessage, Unknowns, parse_message
+from pregao.codecs.fix import Dictionary, Entry, FixMessage
 from pregao.feeds import fix_values as values
+from pregao.feeds.fix.reader import FixReader, blank, entries_of, fill_status_head, suspect
+from pregao.feeds.port import RowFault
 from pregao.feeds.trademate import values as v
 from pregao.feeds.trademate.definitions import bond_of
+from pregao.feeds.trademate.ranking import Rankings
 from pregao.model.errors import DecodeError, Fault
-from pregao.model.fixed_income import BOND_EXPONENT, Bond
-from pregao.model.market import Action, DefinitionAction, TradeCondition, TradeSubType
-from pregao.model.rows import FIRST_ENTRY_KIND, LAST_ENTRY_KIND, NO_ACTION, NULL, ROW, Flag, Kind, Rows
+from pregao.model.events import Definition
+from pregao.model.fixed_income import BOND_EXPONENT, RATES, Bond
+from pregao.model.instruments import Instrument
+from pregao.model.market import Action, DefinitionAction, StateEvent, TradeCondition, TradeSubType
+from pregao.model.rows import NULL, Flag, Kind, Rows
 
-WIDE_FIELDS: Final = (
-    "security_id", "id", "price", "size", "other", "time_ns", "inserted_ns", "fine", "low", "high",
-)  # fmt: skip
-_SHARED: Final[tuple[int, ...]] = (48, 75)  # of a message, by all its entries
 _CONDITIONS: Final = {
     b"R": TradeCondition.OPENING_PRICE, b"X": TradeCondition.CROSSED, b"2": TradeCondition.ON_BEHALF,
     b"L": TradeCondition.LAST_AT_SAME_PRICE, b"AW": TradeCondition.AUCTION,
     b"AWR": TradeCondition.AUCTION_OPENING,
 }  # fmt: skip
+_OWN: Final = StateEvent.LEAVES_GROUP  # there are no groups: every state is an instrument's own
 _SUB_TYPES: Final = {
     b"1": TradeSubType.LEG, b"3": TradeSubType.MULTI_ASSET, b"RFQ": TradeSubType.RFQ,
     b"VO": TradeSubType.VOICE,
 }  # fmt: skip
 
 
-class TrademateReader:
-    """`bonds` are those that lists told, by id; `unknowns` counts tags and values that no dictionary has."""
+class TrademateReader(FixReader):
+    """`bonds` are those that lists told, by id. `ranked_otherwise` counts orders that stand where our own
+    ranking would not have put them."""
 
     def __init__(self, channel: int, dictionary: Dictionary) -> None:
-        self._channel, self._dictionary = channel, dictionary
-        self.unknowns = Unknowns()
+        super().__init__(channel, dictionary)
         self.bonds: dict[int, Bond] = {}
+        self.ranked_otherwise = 0
+        self._known_instruments: dict[int, tuple[int, bool]] = {}  # exponent of sizes, and whether in rates
+        self._rankings = Rankings()
 
-    def read(self, text: bytes) -> tuple[Rows, list[DecodeError]]:
-        """The rows of one message, and what was wrong with it. A message that cannot be read has no rows."""
-        faults: list[DecodeError] = []
-        try:
-            message = parse_message(text, self._dictionary)
-            if message.structure is not None:
-                problem = message.structure
-                raise DecodeError(Fault.FIX_GROUP_COUNT, 0, f"{problem.reason.text}, tag {problem.tag}")
-            self.unknowns.count(message, self._dictionary)
-            return self._rows(message, len(text), faults), faults
-        except DecodeError as error:
-            return blank(0), [*faults, error]
+    def know(self, instruments: Iterable[Instrument]) -> None:
+        """Definitions that were read elsewhere: for whoever begins in the middle of a session."""
+        for each in instruments:
+            self._known_instruments[each.security_id] = each.size_exponent, each.price_kind in RATES
 
-    def _rows(self, message: FixMessage, size: int, faults: list[DecodeError]) -> Rows:
-        kind = message.msg_type
-        if kind == b"X":
-            rows = self._filled(message, faults, snapshot=False)
-            if len(rows):
-                rows["flags"][-1] |= np.uint8(Flag.END_OF_EVENT)
-            return rows
-        if kind == b"W":
-            return self._snapshot(message, faults)
-        if kind == b"y":
-            return self._definitions(message, size, faults)
-        row = blank(1)
-        row["time_ns"], row["flags"] = values.timestamp_of(message.header, 52), Flag.END_OF_EVENT
-        if kind == b"f":
-            _status(row[0], message.body)
-        else:
-            row["kind"], row["size"] = Kind.OTHER, size
-        return row
-
-    def _snapshot(self, message: FixMessage, faults: list[DecodeError]) -> Rows:
-        """The row of the snapshot itself comes first; one of which a part cannot be read is none at all."""
-        security_id = values.number_of(message.get(48))
-        if security_id == NULL:
-            return blank(0)
-        rows = self._filled(message, faults, snapshot=True)
-        if faults:
-            return _suspect(security_id)
-        rows["flags"] |= np.uint8(Flag.NO_EVENT)
-        first = blank(1)
-        first["kind"], first["flags"], first["security_id"] = Kind.SNAPSHOT, Flag.NO_EVENT, security_id
-        first["time_ns"], first["size"] = (
-            values.timestamp_of(message.header, 52),
-            values.scaled(message.body, 911, 0),
-        )
-        booked = (rows["kind"] >= FIRST_ENTRY_KIND) & (rows["kind"] <= LAST_ENTRY_KIND)
-        first["low"] = int((booked & (rows["side"] == 1)).sum())
-        first["high"] = int((booked & (rows["side"] == 2)).sum())
-        first["position"] = int((~booked).sum())
-        return np.concatenate([first, rows])
-
-    def _filled(self, message: FixMessage, faults: list[DecodeError], *, snapshot: bool) -> Rows:
-        shared: Entry = {tag: message.body[tag] for tag in _SHARED if tag in message.body}
-        if not isinstance(message.body.get(268), list):
-            raise DecodeError(Fault.FIX_GROUP_COUNT, 0, "268 is missing, or no number")
+    def _fill_entries(
+        self, message: FixMessage, unit: int, faults: list[RowFault], *, snapshot: bool
+    ) -> Rows:
+        shared, entries = entries_of(message)
         found = []
-        for index, entry in enumerate(message.group(268)):
-            row = blank(1)
+        for index, entry in enumerate(entries):
+            row, whole = blank(1), {**shared, **entry}
             try:
-                self._fill(row[0], {**shared, **entry}, snapshot=snapshot)
+                self._fill(row[0], whole, snapshot=snapshot)
             except (DecodeError, OverflowError) as error:
                 fault = error.fault if isinstance(error, DecodeError) else Fault.FIX_BEYOND_SCALE
-                faults.append(DecodeError(fault, 0, f"entry {index}: {error}"))
+                faults.append(RowFault(fault, unit, 0, index))
                 if entry.get(269) not in (b"0", b"1", None):
                     continue
-                row = _suspect(values.number_of(values.text_of({**shared, **entry}, 48)))
+                row = suspect(whole)
+                self._rankings.forget(int(row["security_id"][0]))
+            else:
+                if row["kind"][0] == Kind.ORDER and not self._is_ranked(row[0], whole):
+                    self._rank_differs(1, unit, index, faults)
             row["index"] = index
             found.append(row)
-        return np.concatenate(found) if found else blank(0)
+        rows = np.concatenate(found) if found else blank(0)
+        if snapshot:
+            self._load_ranking(rows, message, unit, faults)
+        return rows
+
+    def _is_ranked(self, row: Any, entry: Entry) -> bool:
+        security_id = int(row["security_id"])
+        return self._rankings.update(
+            security_id, int(row["side"]), int(row["action"]), int(row["position"]), int(row["price"]),
+            is_rate=self._is_rate(security_id, entry),
+        )  # fmt: skip
+
+    def _load_ranking(self, rows: Rows, message: FixMessage, unit: int, faults: list[RowFault]) -> None:
+        security_id = values.number_of(message.get(48))
+        orders = rows[rows["kind"] == Kind.SNAPSHOT_ORDER]
+        is_rate = self._is_rate(security_id, message.group(268)[0] if message.group(268) else {})
+        wrong = self._rankings.load(security_id, orders, is_rate=is_rate)
+        if wrong:
+            self._rank_differs(wrong, unit, 0, faults)
+
+    def _is_rate(self, security_id: int, entry: Entry) -> bool:
+        known = self._known_instruments.get(security_id)
+        return known[1] if known is not None else entry.get(423) in (b"6", b"9")
+
+    def _rank_differs(self, count: int, unit: int, index: int, faults: list[RowFault]) -> None:
+        self.ranked_otherwise += count
+        faults.append(RowFault(Fault.FIX_RANKED_OTHERWISE, unit, 0, index, lost=False))
 
     def _fill(self, row: Any, entry: Entry, *, snapshot: bool) -> None:
         row["security_id"] = values.number_of(values.text_of(entry, 48))
@@ -128,60 +115,44 @@ class TrademateReader:
         filler = _FILLERS.get(kind)
         if filler is None:
             raise DecodeError(Fault.FIX_UNKNOWN_VALUE, 0, f"269={kind!r:.40}")
-        bond = self.bonds.get(int(row["security_id"]))
-        filler(row, entry, 0 if bond is None else bond.instrument.size_exponent)
+        known = self._known_instruments.get(int(row["security_id"]))
+        filler(row, entry, 0 if known is None else known[0])
         if snapshot and row["kind"] == Kind.ORDER:
             row["kind"] = Kind.SNAPSHOT_ORDER
         elif snapshot and row["kind"] == Kind.TRADE:
             row["kind"] = Kind.LAST_TRADE
 
-    def _definitions(self, message: FixMessage, size: int, faults: list[DecodeError]) -> Rows:
-        listed = message.group(146)
-        rows = blank(len(listed))
-        rows["kind"], rows["flags"], rows["size"] = Kind.DEFINITION, Flag.END_OF_EVENT, size
-        rows["high"] = max(0, values.number_of(message.get(393)))
-        rows["low"] = rows["index"] = np.arange(len(rows))  # which of the message it is
+    def _name_definitions(self, rows: Rows, listed: list[Entry], unit: int, faults: list[RowFault]) -> Rows:
         kept = []
         for place, entry in enumerate(listed):
             try:
                 bond, action = bond_of(entry, self._channel)
-            except DecodeError as error:
-                faults.append(error)
+            except (DecodeError, OverflowError) as error:
+                fault = error.fault if isinstance(error, DecodeError) else Fault.FIX_BEYOND_SCALE
+                faults.append(RowFault(fault, unit, 0, place))
                 continue
             number = bond.instrument.security_id
+            rows["security_id"][place], rows["action"][place] = number, action
             if action is DefinitionAction.DELETE:
                 self.bonds.pop(number, None)
+                self._known_instruments.pop(number, None)
+                self._rankings.forget(number)
             else:
                 self.bonds[number] = bond
-            rows["security_id"][place], rows["action"][place] = number, action
+                self.know([bond.instrument])
             kept.append(place)
         return rows[kept]
 
+    def _definition_of(self, entry: Entry) -> Definition | None:
+        bond, action = bond_of(entry, self._channel)
+        return Definition(bond.instrument, action)
 
-def blank(count: int) -> Rows:
-    rows: Rows = np.zeros(count, ROW)
-    for name in WIDE_FIELDS:
-        rows[name] = NULL
-    rows["action"] = NO_ACTION
-    return rows
-
-
-def _suspect(security_id: int) -> Rows:
-    """An update of a book that cannot be read: its book is not known to be right any more."""
-    row = blank(1)
-    row["kind"], row["security_id"] = Kind.OTHER, security_id
-    return row
-
-
-def _status(row: Any, body: Entry) -> None:
-    """Of instruments only: 1.3.3 speaks of groups and has no tag for them."""
-    row["kind"], row["security_id"] = Kind.STATE, values.number_of(values.text_of(body, 48))
-    row["type"] = v.small_of(values.text_of(body, 326)) or 17  # absent: open
-    row["session"] = v.small_of(values.text_of(body, 336))
-    days, time_ns = values.days_of(body, 75), values.timestamp_of(body, 60)
-    row["trade_date"] = days if 0 < days < 1 << 16 else 0
-    row["time_ns"] = row["time_ns"] if time_ns == NULL else time_ns
-    row["inserted_ns"] = values.timestamp_of(body, 342)
+    def _fill_status(self, row: Any, body: Entry) -> None:
+        """Of instruments only: 1.3.3 speaks of groups and has no tag for them."""
+        row["kind"], row["security_id"] = Kind.STATE, values.number_of(values.text_of(body, 48))
+        row["type"] = v.small_of(values.text_of(body, 326)) or 17  # absent: open
+        row["session"], row["detail"] = v.small_of(values.text_of(body, 336)), _OWN
+        fill_status_head(row, body)
 
 
 def _prices(row: Any, entry: Entry, size: int) -> None:
@@ -251,6 +222,7 @@ def _band(row: Any, entry: Entry, _: int) -> None:
 
 def _state(row: Any, entry: Entry, _: int) -> None:
     row["kind"], row["type"] = Kind.STATE, v.small_of(values.text_of(entry, 326)) or 17
+    row["detail"] = _OWN
 
 
 _FILLERS: Final[dict[bytes, Callable[[Any, Entry, int], None]]] = {

@@ -14,8 +14,8 @@ from pregao.lake.errors import LakeError
 from pregao.lake.plan.index import Array
 from pregao.lake.plan.marks import Version
 from pregao.lake.tables.types import FINE_SCALE
-from pregao.model.instruments import Scale
 from pregao.model.rows import NULL
+from pregao.model.scales import Scale
 
 # `security_id` NULL: of instruments that nothing has defined. `kind` is 0 where prices are of none.
 SCALE: Final = np.dtype(

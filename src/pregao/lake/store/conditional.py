@@ -1,9 +1,9 @@
 """An object that is put only if there is none of its name: what an entry of a log needs in a store.
 
 pyarrow's stores cannot do that. The `deltalake` library can, but lists all live files of a table before each
-entry, so that a commit costs as much as the table is large; here it is one request. Places and settings are
-those of the usual environment, as for pyarrow. Where that has no credentials (they may be in a profile, which
-`obstore` does not read), or for stores that it does not know, the library does it still.
+entry, so that a commit costs as much as the table is large; here it is one request. Settings are those of the
+usual environment, as for pyarrow. Where that has no credentials (they may be in a profile, which `obstore`
+does not read), and for other stores than S3, the library does it still.
 """
 
 import os
@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 from pregao.extras import name_missing_extra
 
 _S3: Final = ("s3", "s3a")
-_OTHERS: Final = ("gs", "az", "abfs", "abfss")
 _CREDENTIALS: Final = (
     "AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
     "AWS_CONTAINER_CREDENTIALS_FULL_URI",
@@ -23,8 +22,7 @@ _CREDENTIALS: Final = (
 
 def can_put(uri: str) -> bool:
     """Whether a place takes conditional puts from us."""
-    scheme = urlsplit(uri).scheme
-    return scheme in _OTHERS or (scheme in _S3 and any(os.environ.get(name) for name in _CREDENTIALS))
+    return urlsplit(uri).scheme in _S3 and any(os.environ.get(name) for name in _CREDENTIALS)
 
 
 def put_if_absent(uri: str, path: str, content: bytes, endpoint: str, region: str) -> bool:
@@ -42,11 +40,9 @@ def put_if_absent(uri: str, path: str, content: bytes, endpoint: str, region: st
 @lru_cache(maxsize=4)
 def _store(uri: str, endpoint: str, region: str) -> Any:
     """One for all logs of a place: it has the connections."""
-    from obstore.store import S3Store, from_url
+    from obstore.store import S3Store
 
     split = urlsplit(uri)
-    if split.scheme not in _S3:
-        return from_url(uri)
     given: dict[str, Any] = {"prefix": split.path.strip("/") or None}
     if region:
         given["region"] = region

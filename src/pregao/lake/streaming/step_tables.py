@@ -14,7 +14,7 @@ from pregao.lake.plan.fingerprints import CarriedBooks, digest_of, unit_fingerpr
 from pregao.lake.plan.slicing import TO_LAST
 from pregao.lake.plan.unit_plan import PLAN, UnitPlan
 from pregao.lake.runners import Runner, described
-from pregao.lake.shared_parts import Range, SharedParts, fetch
+from pregao.lake.shared_parts import Range, SharedParts, fetch, forget
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.location import Location
 from pregao.lake.streaming.source import StreamSettings
@@ -28,10 +28,11 @@ from pregao.lake.unit_work import HERE_ROWS, without_packets
 
 @dataclass(frozen=True, slots=True)
 class StepTables:
-    """All that the tables of a step are made of. `findings` of its slices, by their labels."""
+    """All that the tables of a step are made of. `findings` of its slices, by their labels; of one that has
+    many, where they are stored."""
 
     planned: UnitPlan
-    findings: tuple[tuple[str, list[dict[str, Any]]], ...]
+    findings: tuple[tuple[str, list[dict[str, Any]] | Range], ...]
     loops: dict[int, Counter[str]]  # what slices proved of each loop
     stop: int
     new_instruments: bool
@@ -40,7 +41,7 @@ class StepTables:
     def rows(self) -> int:
         """About how many there will be."""
         told = len(self.planned.versions) if self.new_instruments else 0
-        found = sum(len(found) for _, found in self.findings)
+        found = sum(HERE_ROWS if isinstance(each, Range) else len(each) for _, each in self.findings)
         return told + len(self.planned.unit.news) + found + len(self.loops)
 
 
@@ -58,6 +59,9 @@ def write_step_tables(
             items = [shared.put(replace(each, planned=without_packets(each.planned))) for each in tables]
             with described(f"instruments, news and quality of {len(items)} units"):
                 written = runner.run(task, items, lambda *_: None)
+    for where in (each for step in tables for _, each in step.findings):
+        if isinstance(where, Range):
+            forget(where.path, location)
     for (step, _), files in zip(steps, written, strict=True):
         _count(step, files)
     return [[file for each in files.values() for file in each] for files in written]
@@ -74,7 +78,8 @@ def _take(step: UnitStep, done: list[SliceDone]) -> StepTables:
         size = sum(file.size for file in each.files)
         state.add(Segment(slice_.number, slice_.start, slice_.stop, digest, size), loops, each.unnamed)
     findings = tuple(
-        (slice_label(slice_.number), each.findings) for slice_, each in zip(step.slices, done, strict=True)
+        (slice_label(slice_.number), each.stored_findings or each.findings)
+        for slice_, each in zip(step.slices, done, strict=True)
     )
     proved = {
         loop.number: state.found(key)
@@ -91,7 +96,8 @@ def _write_stored(where: Range, location: Location, build_id: str) -> dict[str, 
 def write_tables(step: StepTables, location: Location, build_id: str) -> dict[str, list[DataFile]]:
     """Files by their label."""
     planned, written = step.planned, dict[str, list[DataFile]]()
-    for label, findings in step.findings:
+    for label, found in step.findings:
+        findings = fetch(found, location) if isinstance(found, Range) else found
         table = findings_table(planned.unit, findings, planned.symbols, build_id)
         written[label] = planned.write(location, [(QUALITY, table)], label)
     losses = losses_table(planned.unit, planned.loops, step.loops, planned.damage, step.stop, build_id)

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from pregao.lake.tables.analytics import Quality
-from pregao.model.instruments import PERCENT_KINDS as _PERCENT
+from pregao.model.scales import PERCENT_KINDS as _PERCENT
 from pregao.report.gathering.built import Day
 
 MINUTE_NS: Final = 60_000_000_000

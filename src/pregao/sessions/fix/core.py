@@ -74,14 +74,18 @@ class SessionCore:
         self.inbound.clear()
         self.tell(ConnectionCut(reason))
 
+    def send_logout(self, text: str, now_ns: int) -> None:
+        text = text or self.settings.logout_text
+        self.out.admin(types.LOGOUT, {58: text} if text else {}, now_ns)
+
     def leave(self, text: str, now_ns: int) -> None:
         """Send a logout and wait for its answer."""
-        self.out.admin(types.LOGOUT, {58: text} if text else {}, now_ns)
+        self.send_logout(text, now_ns)
         self.move(SessionInput.LOGOUT_SENT, now_ns)
 
     def say_and_cut(self, text: str, now_ns: int) -> None:
         """Send a logout and cut without waiting."""
-        self.out.admin(types.LOGOUT, {58: text} if text else {}, now_ns)
+        self.send_logout(text, now_ns)
         self.cut(text or "logged out", now_ns)
 
     def problem_of(self, message: FixMessage) -> Problem | None:

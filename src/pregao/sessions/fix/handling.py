@@ -233,7 +233,7 @@ def _take_logout(core: SessionCore, message: FixMessage, now_ns: int) -> None:
     """Answered whatever its number, unless it is the answer to ours."""
     core.tell(LoggedOut(message.text(58)))
     if core.state is not SessionState.LEAVING:
-        core.out.admin(types.LOGOUT, {}, now_ns)
+        core.send_logout("", now_ns)
     if _number_of(message) == core.inbound.expected:
         core.inbound.advance(core.inbound.expected + 1, now_ns)
     core.cut("logged out", now_ns, SessionInput.LOGOUT_TAKEN)

@@ -31,6 +31,9 @@ def send_logon(core: SessionCore, now_ns: int, *, reset: bool) -> None:
 def accept_logon(core: SessionCore, directory: SessionDirectory, message: FixMessage, now_ns: int) -> None:
     """An acceptor's side: check, answer, and bring the numbers together."""
     fault = _header_fault(core, message, now_ns) or _logon_fault(core, message)
+    if fault and core.settings.admits is not None and message.msg_type == types.LOGON:
+        _refuse(core, message, now_ns)
+        return
     if fault:
         core.cut(fault, now_ns)
         return

@@ -200,12 +200,20 @@ class LogonGuard:
         """From when on an attempt is looked at; not later than now if it may come."""
         return max(self._users.may_try_at(user, now_ns), self._addresses.may_try_at(address, now_ns))
 
-    def admits(self, user: str, password: bytes, address: str, now_ns: int) -> bool:
+    def is_right(self, user: str, password: bytes) -> bool:
+        """The comparison alone, without delays or counts: it takes long; another thread may make it."""
+        return self._is_right(user[:MAX_NAME], password)
+
+    def admits(
+        self, user: str, password: bytes, address: str, now_ns: int,
+        is_right: Callable[[str, bytes], bool] | None = None,
+    ) -> bool:  # fmt: skip
+        """`is_right` in place of our own comparison, for who has made it before."""
         user, address = user[:MAX_NAME], address[:MAX_NAME]
         if self.may_try_at(user, address, now_ns) > now_ns:
             self.too_early += 1
             return False
-        if self._is_right(user, password):
+        if (is_right or self._is_right)(user, password):
             self._users.forget(user)
             self._addresses.forget(address)
             return True
@@ -214,7 +222,9 @@ class LogonGuard:
         self._addresses.add(address, now_ns)
         return False
 
-    def gate(self, address: str, *, required: bool = True) -> Callable[[FixMessage, int], bool]:
+    def gate(
+        self, address: str, *, required: bool = True, is_right: Callable[[str, bytes], bool] | None = None
+    ) -> Callable[[FixMessage, int], bool]:
         """For `SessionSettings.admits` of one connection. Without `required` a logon may leave out both user
         and password, as the text of Trademate lets it."""
 
@@ -222,7 +232,7 @@ class LogonGuard:
             user, password = message.text(553), message.get(554)
             if not required and not user and password is None:
                 return True
-            return self.admits(user, password or b"", address, now_ns)
+            return self.admits(user, password or b"", address, now_ns, is_right)
 
         return admits
 

@@ -118,6 +118,7 @@ class SessionSettings:
     served: frozenset[bytes] | None = None  # application types that are taken; None: all of the dictionary
     tells_heartbeats: bool = False  # those of the other side come as events
     test_request_id: bytes = b"TEST"
+    logout_text: str = ""  # 58 of a logout that has nothing else to say; empty: none
     by_tag: bool = False  # bodies ascend by tag, for engines that expect so
     max_message: int = 8 << 20
     max_held: int = 100_000  # messages behind a gap

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from pregao.exchange.bonds.catalogue import load_bonds, load_default_bonds
 from pregao.exchange.carried import CarriedAgreement, CarriedOrder
 from pregao.exchange.catalogue import load_catalogue, load_default_catalogue
 from pregao.exchange.catalogues.rules import Catalogue
@@ -17,6 +18,7 @@ from pregao.io.clock import WallClock
 from pregao.io.files import read_small_file
 from pregao.io.multicast import MulticastSender
 from pregao.model.channel_map import ChannelEntry, ChannelMap, ReplayerEntry, default_channels
+from pregao.simulator.live.bonds import LiveBonds
 from pregao.simulator.live.loop import LOG, LiveLoop, routes_of, sites_of
 from pregao.simulator.live.market import LiveMarket, version_at
 from pregao.simulator.live.replayers import COMP_ID, Replayers, ReplayerSettings
@@ -113,6 +115,18 @@ def _servers(settings: LiveSettings, market: LiveMarket, clock: WallClock) -> Ma
     return servers
 
 
+def _bonds(settings: LiveSettings, market: LiveMarket, clock: WallClock) -> MarketServers | None:
+    """The market of bonds, where it is configured, and its servers."""
+    if settings.bonds is None:
+        return None
+    file = settings.bonds.catalogue
+    catalogue = load_default_bonds() if file is None else load_bonds(read_small_file(file), file)
+    bonds = LiveBonds(catalogue, settings.bonds, clock.now_ns())
+    servers = MarketServers(settings.bonds.servers, bonds, clock)
+    market.trade_bonds(bonds, servers)
+    return servers
+
+
 def _name(left: CarriedOrder | CarriedAgreement) -> str:
     if isinstance(left, CarriedOrder):
         return f"{left.order_id} of {left.security_id}"
@@ -127,7 +141,8 @@ async def _serve(
     with MulticastSender(settings.interface, ttl=settings.ttl) as sender:
         market, keeper = _restored(settings, catalogue, sites_of(routes), clock.now_ns())
         replayers = None if settings.replayers is None else Replayers(settings.replayers, clock)
-        servers = _servers(settings, market, clock)
+        served = [_servers(settings, market, clock), _bonds(settings, market, clock)]
+        servers = [each for each in served if each is not None]
         loop = LiveLoop(
             market, sender, routes, clock, waiting=settings.queue, keeper=keeper, replayers=replayers
         )
@@ -139,11 +154,11 @@ async def _serve(
         try:
             if replayers is not None:
                 await replayers.start()
-            if servers is not None:
-                await servers.start()
+            for each in servers:
+                await each.start()
             told = (
                 *(() if replayers is None else replayers.lines()),
-                *(() if servers is None else servers.lines()),
+                *(line for each in servers for line in each.lines()),
             )
             announce(RunningExchange(server.url, channels, settings, len(catalogue.instruments), told))
             await loop.run()
@@ -151,5 +166,5 @@ async def _serve(
             await server.close()
             if replayers is not None:
                 await replayers.close()
-            if servers is not None:
-                await servers.close()
+            for each in servers:
+                await each.close()

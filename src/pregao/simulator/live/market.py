@@ -36,6 +36,8 @@ from pregao.model.streams import Stream
 from pregao.recovery.policy import RecoveryPolicy
 from pregao.simulator.desks import DeskBooks, LiveDesks, books_of, clearing_of
 from pregao.simulator.distribution import Distribution, Immediate, Witness
+from pregao.simulator.live.bond_commands import BOND_COMMANDS
+from pregao.simulator.live.bonds import LiveBonds
 from pregao.simulator.live.schedule import AT_ONCE, BackgroundFlow, Schedule, trade_date_at
 from pregao.simulator.live.servers import SERVER_COMMANDS, MarketServers, ServerCommand
 from pregao.simulator.live.settings import LiveSettings
@@ -186,6 +188,8 @@ class LiveMarket:
         )  # fmt: skip
         self.observer: CommandObserver | None = None
         self.servers: MarketServers | None = None
+        self.bonds: LiveBonds | None = None
+        self.bond_servers: MarketServers | None = None
         self.commands = self.rejected = 0
         self._flow = self._background(settings.flow) if settings.flow else None
 
@@ -228,6 +232,8 @@ class LiveMarket:
     def start(self, now_ns: int) -> None:
         """The channels come up as on a Monday; then the day begins."""
         self._set_time(now_ns)
+        if self.bonds is not None:
+            self.bonds.start(now_ns)
         for publisher in self.publishers.values():
             publisher.start_week(now_ns)
         self.desk.start_indices(now_ns)
@@ -243,6 +249,12 @@ class LiveMarket:
         """From now on it is told every event, before publishers are."""
         self._distribution.witnesses.append(witness)
 
+    def trade_bonds(self, bonds: LiveBonds, servers: MarketServers | None) -> None:
+        """The market of bonds, beside this one."""
+        self.bonds, self.bond_servers = bonds, servers
+        if servers is not None:
+            bonds.serve(servers)
+
     def sent_versions(self) -> Iterator[SentVersions]:
         """The sequenceVersion of every stream, as it is now."""
         for (channel, site), publisher in self.publishers.items():
@@ -252,6 +264,8 @@ class LiveMarket:
     def execute(self, command: Any, now_ns: int) -> CommandOutcome:
         """One command, as of now, published; what it did or why it was refused."""
         self._set_time(now_ns)
+        if isinstance(command, BOND_COMMANDS):
+            return self._execute_bond(command, now_ns)
         if isinstance(command, _RESETS):
             outcome = CommandOutcome(rejection=self._reset(command, now_ns))
         elif isinstance(command, SERVER_COMMANDS):
@@ -268,6 +282,11 @@ class LiveMarket:
         self.rejected += outcome.rejection is not None
         return outcome
 
+    def _execute_bond(self, command: Any, now_ns: int) -> CommandOutcome:
+        if self.bonds is None:
+            return CommandOutcome(rejection=Rejection(RejectReason.NOT_NOW, "no bonds are traded"))
+        return self.bonds.execute(command, now_ns)
+
     def next_timeout(self) -> int:
         times = [publisher.next_timeout() for publisher in self.publishers.values()]
         others = (
@@ -275,6 +294,7 @@ class LiveMarket:
             self._desks.next_timeout(),
             self.schedule.next_timeout(),
             None if self._flow is None else self._flow.next_timeout(),
+            None if self.bonds is None else self.bonds.next_timeout(),
         )
         return min(times + [time for time in others if time is not None])
 
@@ -289,6 +309,8 @@ class LiveMarket:
         if self._flow is not None:
             self._trade(self._flow, now_ns)
         self._desks.on_timeout(now_ns)
+        if self.bonds is not None:
+            self.bonds.on_timeout(now_ns)
         for publisher in self.publishers.values():
             publisher.flush(now_ns)
             if publisher.next_timeout() <= now_ns:
@@ -315,9 +337,11 @@ class LiveMarket:
             books.now_ns = now_ns
 
     def _command_servers(self, command: ServerCommand, now_ns: int) -> Rejection | None:
-        if self.servers is None:
-            return Rejection(RejectReason.NOT_NOW, "the exchange has no servers")
-        return self.servers.carry_out(command, now_ns)
+        running = [each for each in (self.servers, self.bond_servers) if each is not None]
+        found = [each for each in running if command.system in ("", each.settings.system)]
+        if not found:
+            return Rejection(RejectReason.NOT_NOW, "the exchange has no such servers")
+        return found[0].carry_out(command, now_ns)
 
     def _reset(self, command: Reset, now_ns: int) -> Rejection | None:
         if isinstance(command, ResetBook):

@@ -1,5 +1,5 @@
 """The servers of a live exchange: a primary and standbys on ports of their own, over one feed (PUMA
-Conflated).
+Conflated, Trademate).
 
 Everything is on the event loop of the exchange. What happens in the market only waits in the feed; this task
 sends it when it is due, in slices, so that trades and requests pass while a tick goes out to hundreds of
@@ -8,14 +8,15 @@ sessions.
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from pregao.exchange.commands import Rejection, RejectReason
 from pregao.feeds.registry import load_serving_system
-from pregao.feeds.serving import MarketServer, ServingSettings, SessionGrant
+from pregao.feeds.serving import BondSource, MarketServer, ServingSettings, SessionGrant
 from pregao.io.clock import Timer, WallClock
 from pregao.io.tcp_push import PushServer
 from pregao.model.channel_map import LOOPBACK
@@ -27,6 +28,7 @@ from pregao.simulator.whole_market import WholeMarket
 LOG = logging.getLogger("pregao.exchange")
 CHECK_NS: Final = 200_000_000  # between two looks at timeouts and unread bytes
 DEFAULT_PORT: Final = 8387
+_THREADS: Final = 2
 _GRANTS: Final = (SessionGrant("CLIENT"),)
 _SERVING: Final = ServingSettings()
 
@@ -52,6 +54,7 @@ class StopServer:
 
     now_ns: int
     server: int = 0
+    system: str = ""  # conflated or trademate; without it the first that is served
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,7 @@ class StartServer:
 
     now_ns: int
     server: int = 0
+    system: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,7 @@ class CutSession:
     now_ns: int
     comp_id: str
     reason: str = "Cut by the operator"
+    system: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,7 @@ class AllowHistory:
 
     now_ns: int
     available: bool = True
+    system: str = ""
 
 
 ServerCommand = StopServer | StartServer | CutSession | AllowHistory
@@ -88,16 +94,22 @@ class MarketServers:
     asked for."""
 
     def __init__(
-        self, settings: ServerSettings, source: WholeMarket, clock: WallClock, totals: Any = ()
+        self, settings: ServerSettings, source: WholeMarket | BondSource, clock: WallClock, totals: Any = ()
     ) -> None:
-        self.settings, self._source, self._clock = settings, source, clock
+        self.settings, self._clock = settings, clock
+        self._observer = source if isinstance(source, WholeMarket) else None
         system = load_serving_system(settings.system)
         serving = replace(settings.serving, totals=tuple(totals))
-        source.now_ns = clock.now_ns()
-        self.feed = system.feed(source, serving, now_ns=source.now_ns)
+        now_ns = clock.now_ns()
+        self._set_time(now_ns)
+        self.feed = system.feed(source, serving, now_ns=now_ns)
         self.servers: list[MarketServer] = [
             system.server(self.feed, serving, settings.grants) for _ in settings.ports
         ]
+        # Passwords are compared there: some 50 ms each, for which no session shall wait.
+        self._threads = ThreadPoolExecutor(_THREADS, "passwords")
+        for server in self.servers:
+            server.beside = self._ask_beside
         self._timer = Timer(clock)
         self.sockets = [PushServer(server.accept, clock, self._timer.wake) for server in self.servers]
         self._task: asyncio.Task[None] | None = None
@@ -108,22 +120,36 @@ class MarketServers:
             for place, server in enumerate(self.servers):
                 server.restore(self._numbers.kept(place))
 
+    def _ask_beside(self, question: Callable[[], bool], answer: Callable[[bool, int], None]) -> None:
+        future = asyncio.get_running_loop().run_in_executor(self._threads, question)
+
+        def tell(done: "asyncio.Future[bool]") -> None:
+            failed = done.cancelled() or done.exception() is not None
+            answer(not failed and done.result(), self._clock.now_ns())
+            self._timer.wake()
+
+        future.add_done_callback(tell)
+
     # Of the market
+
+    def _set_time(self, now_ns: int) -> None:
+        if self._observer is not None:
+            self._observer.now_ns = now_ns
 
     def publish(self, event: Event, now_ns: int) -> None:
         """What fails here must not keep the event from those who publish it."""
-        self._source.now_ns = now_ns
+        self._set_time(now_ns)
         try:
             for update in event.updates:
-                if type(update) in OBSERVED:
-                    self._source.observe(update)
+                if self._observer is not None and type(update) in OBSERVED:
+                    self._observer.observe(update)
             self.feed.publish(event, now_ns)
         except Exception:
             LOG.exception("the servers could not tell an event")
         self._timer.wake()
 
     def reset_book(self, security_id: int, now_ns: int) -> None:
-        self._source.now_ns = now_ns
+        self._set_time(now_ns)
         self.feed.reset_book(security_id, now_ns)
         self._timer.wake()
 
@@ -177,6 +203,7 @@ class MarketServers:
             connection.cut("The exchange ends", now_ns)
         for socket in self.sockets:
             socket.close()
+        self._threads.shutdown(wait=False, cancel_futures=True)
         await asyncio.sleep(0)  # so that all of them hear of it
         if self._numbers is not None:
             self._numbers.close([server.numbers() for server in self.servers])
@@ -196,7 +223,7 @@ class MarketServers:
     def turn(self) -> None:
         """What is due, a slice of what waits, and now and then a look at everybody."""
         now_ns = self._clock.now_ns()
-        self._source.now_ns = now_ns
+        self._set_time(now_ns)
         self.feed.advance(now_ns)
         for server in self.servers:
             if server.has_work:
@@ -219,6 +246,7 @@ class MarketServers:
         """For the operator."""
         return [
             {
+                "system": self.settings.system,
                 "server": place,
                 "port": socket.port,
                 "listening": socket.is_listening,

@@ -22,6 +22,7 @@
     levels = 5                     # of its channels by price level
     heartbeat_ms = 10000
     desks_ms = 30000               # between two reports of clearing, lending and indices
+    index_ms = 0                   # index values come again so often; 0: only when they move
 
     [replayer]                     # and its replayers, on TCP
     address = "127.0.0.1"
@@ -47,6 +48,19 @@
     most_bad_logons = 20           # of an address in a minute
     bind_anywhere = false          # true: an address that is not loopback may be given
 
+    [trademate]                    # the market of bonds, and its server of FIX sessions on TCP
+    address = "127.0.0.1"
+    port = 8390                    # of the primary; 0: any free one; the others as in [conflated]
+    sessions = "bond-sessions.toml"
+    users = "passwords"            # beside this file, of mode 0600: written by `pregao password USER`
+    password_required = true       # false: who gives neither user nor password may come too
+    compress = false               # the text has neither compression nor
+    conflate = false               # books at ticks (tick_ms = 380)
+    day = "open"                   # as in [market]; "script": national holidays are none
+    flow = 5                       # orders, quotes and voice trades a second
+    rate_order = "market"          # in rates the lower is the better bid; "plain": the higher
+    catalogue = "bonds.toml"       # in place of the packaged one
+
     [operator]
     address = "127.0.0.1"
     port = 8384                    # 0: any free one
@@ -70,10 +84,11 @@ from pregao.feeds.registry import DEFAULT, load_publishing_system
 from pregao.io.files import read_small_file, write_whole
 from pregao.model.channel_map import LOOPBACK, ChannelMap, load_channels
 from pregao.model.errors import ConfigurationError
+from pregao.simulator.live.bonds import BondSettings
 from pregao.simulator.live.replayers import ReplayerSettings
 from pregao.simulator.live.schedule import DayKind
 from pregao.simulator.live.servers import ServerSettings
-from pregao.simulator.live.sessions_file import read_servers
+from pregao.simulator.live.sessions_file import read_bonds, read_servers
 from pregao.simulator.settings import DEFAULT_VERSION, LARGEST_SEED
 
 DEFAULT_PORT = 8384
@@ -107,6 +122,7 @@ class LiveSettings:
     desks_ns: int | None = EVERY_NS  # between two reports of clearing, lending and indices; None: none
     replayers: ReplayerSettings | None = None
     servers: ServerSettings | None = None
+    bonds: BondSettings | None = None
     habits: Habits = _HABITS  # of publishers, but for `levels`
     lists_funds: bool = False  # the channel of indices lists funds (ETFs) too
     index_interval_ns: int | None = None  # index values come again so often; None: only when they move
@@ -146,6 +162,7 @@ def load_settings(path: str | None) -> LiveSettings:
     fast = document.table("fast") if document.has("fast") else None
     replayers = _replayers(document.table("replayer")) if document.has("replayer") else None
     servers = read_servers(document.table("conflated"), Path(path)) if document.has("conflated") else None
+    bonds = read_bonds(document.table("trademate"), Path(path)) if document.has("trademate") else None
     document.close()
     settings = LiveSettings(
         interface=multicast.text("interface", LOOPBACK),
@@ -169,14 +186,21 @@ def load_settings(path: str | None) -> LiveSettings:
         levels=5 if fast is None else fast.integer("levels", 2, 20, 5),
         beside_heartbeat_ns=None if fast is None else fast.integer("heartbeat_ms", 10, 60_000, 10_000) * _MS,
         desks_ns=EVERY_NS if fast is None else fast.integer("desks_ms", 100, 3_600_000, 30_000) * _MS,
+        index_interval_ns=_index_interval_ns(fast),
         replayers=replayers,
         servers=servers,
+        bonds=bonds,
     )
     if fast is not None:
         fast.close()
     for table in (multicast, publisher, market, operator):
         table.close()
     return settings
+
+
+def _index_interval_ns(fast: TomlTable | None) -> int | None:
+    interval_ms = 0 if fast is None else fast.integer("index_ms", 0, 3_600_000, 0)
+    return interval_ms * _MS or None
 
 
 def _channels(table: TomlTable, path: str) -> ChannelMap | None:

@@ -53,6 +53,13 @@ class OperatorDesk:
             raise RefusedError(Rejection(RejectReason.UNKNOWN_INSTRUMENT, symbol[:60]))
         return found
 
+    def find_bond(self, symbol: str) -> int:
+        bonds = self._loop.market.bonds
+        found = None if bonds is None else bonds.find(symbol)
+        if found is None:
+            raise RefusedError(Rejection(RejectReason.UNKNOWN_INSTRUMENT, symbol[:60]))
+        return found
+
 
 def make_app(
     loop: LiveLoop, *, bind_anywhere: bool = False, connections: Connections | None = None
@@ -118,7 +125,9 @@ def _command_handler(call: Call, loop: LiveLoop, desk: OperatorDesk) -> Handler:
         outcome = await loop.submit(command)
         if outcome.rejection is not None:
             raise RefusedError(outcome.rejection)
-        return web.json_response(outcome_json(outcome))
+        bonds = loop.market.bonds
+        exponents = None if bonds is None else bonds.exponents
+        return web.json_response(outcome_json(outcome, exponents))
 
     return handle
 

@@ -7,10 +7,14 @@ from typing import Any, Final, NamedTuple
 
 from pregao.exchange import commands as c
 from pregao.exchange import control
+from pregao.exchange.bonds.floor import ListedBond
 from pregao.exchange.commands import Rejection, RejectReason
 from pregao.exchange.market import InstrumentMarket
 from pregao.exchange.orders import EnteredOrder
+from pregao.model.fixed_income import BOND_EXPONENT
+from pregao.model.market import Side
 from pregao.model.streams import Stream
+from pregao.simulator.live import bond_commands as bond
 from pregao.simulator.live import market as own
 from pregao.simulator.live import servers
 from pregao.simulator.live.loop import LiveLoop
@@ -55,7 +59,7 @@ CALLS: Final = (
     Call("/v1/phases/session", control.ChangeSession, "Change the session of a closed group"),
     Call("/v1/states/change", control.ChangeState, "Halt, close or forbid an instrument"),
     Call("/v1/states/rejoin", control.RejoinGroup, "Let an instrument follow its group again"),
-    Call("/v1/auctions/start", control.StartAuction, "Put an open instrument into auction"),
+    Call("/v1/auctions/start", control.StartAuction, "Put an open or paused instrument into auction"),
     Call("/v1/auctions/extend", control.ExtendAuction, "Prolong an auction"),
     Call("/v1/auctions/end", control.EndAuction, "End an auction now"),
     Call("/v1/bands/set", control.SetBand, "Set a price band"),
@@ -79,6 +83,16 @@ CALLS: Final = (
     Call("/v1/servers/start", servers.StartServer, "Let a stopped server listen again"),
     Call("/v1/servers/cut", servers.CutSession, "End the session of a CompID"),
     Call("/v1/servers/history", servers.AllowHistory, "Whether trade history is answered"),
+    Call("/v1/bonds/orders/new", bond.EnterBondOrder, "Enter an order for a bond"),
+    Call("/v1/bonds/orders/change", bond.ChangeBondOrder, "Change an order for a bond"),
+    Call("/v1/bonds/orders/cancel", bond.CancelBondOrder, "Cancel an order for a bond"),
+    Call("/v1/bonds/quotes/request", bond.RequestBondQuote, "Ask some firms for quotes (RFQ)"),
+    Call("/v1/bonds/quotes/answer", bond.AnswerBondQuote, "Quote a price to who asked for it"),
+    Call("/v1/bonds/quotes/accept", bond.AcceptBondQuote, "Accept a quote: one trade (277=RFQ)"),
+    Call("/v1/bonds/trades/voice", bond.RegisterVoiceTrade, "Register one side of a voice trade (277=VO)"),
+    Call("/v1/bonds/trades/bust", bond.BustBondTrade, "Cancel a trade of a bond"),
+    Call("/v1/bonds/states/change", bond.ChangeBondState, "Halt or open a bond, or the leg of a casada"),
+    Call("/v1/bonds/bands/set", bond.SetBondBand, "Set a tunnel (269=g)"),
     Call("/v1/loops/snapshots", own.HoldSnapshots, "Hold the loop of snapshots of a channel, or release it"),
 )
 
@@ -135,6 +149,8 @@ class _NoDesk:
 
     def find(self, symbol: str) -> int:
         raise AssertionError
+
+    find_bond = find
 
 
 _NO_DESK: Final = _NoDesk()
@@ -274,8 +290,54 @@ def _orders_of_firm(loop: LiveLoop, which: str) -> Any:
 
 
 def _servers(loop: LiveLoop, _: str) -> Any:
-    running = loop.market.servers
-    return {"servers": [] if running is None else running.view()}
+    running = (loop.market.servers, loop.market.bond_servers)
+    return {"servers": [view for each in running if each is not None for view in each.view()]}
+
+
+def _bonds(loop: LiveLoop, _: str) -> Any:
+    bonds = loop.market.bonds
+    if bonds is None:
+        return {"bonds": []}
+    return {"bonds": [_brief_bond(each) for each in bonds.market.floor.listed.values()]}
+
+
+def _bond(loop: LiveLoop, which: str) -> Any:
+    """Its book, what it traded, and its definition."""
+    bonds = loop.market.bonds
+    number = int(which) if which.isascii() and which.isdecimal() and len(which) <= 12 else None
+    found = None if bonds is None else bonds.market.floor.listed.get(number or bonds.find(which) or 0)
+    if found is None:
+        raise RefusedError(Rejection(RejectReason.UNKNOWN_INSTRUMENT, which[:60]))
+    size = found.bond.instrument.size_exponent
+    sides = {
+        name: [
+            {
+                "order_id": order.order_id,
+                "price": price_text(order.price, BOND_EXPONENT),
+                "size": price_text(order.size, size),
+                "firm": order.firm,
+            }
+            for order in found.book.sides[side].orders[:MOST_ROWS]
+        ]
+        for name, side in (("bids", Side.BUY), ("offers", Side.SELL))
+    }
+    trades = [counted.trade for counted in found.statistics.trades.values()][-MOST_ROWS:]
+    exponents = (BOND_EXPONENT, size)
+    return (
+        _brief_bond(found)
+        | sides
+        | {"trades": as_json(trades, exponents=exponents), "bond": as_json(found.bond, exponents=exponents)}
+    )
+
+
+def _brief_bond(listed: ListedBond) -> dict[str, Any]:
+    instrument = listed.bond.instrument
+    return {
+        "security_id": instrument.security_id,
+        "symbol": instrument.symbol,
+        "price_kind": listed.bond.price_kind.name,
+        "state": None if listed.told_state is None else listed.told_state.name,
+    }
 
 
 VIEWS: Final = (
@@ -290,5 +352,7 @@ VIEWS: Final = (
     View("/v1/statistics/{instrument}", "The newest statistic of each kind", _statistics),
     View("/v1/trades/{instrument}", "The trades of the session", _trades),
     View("/v1/orders/{order_id}", "One open order", _one_order),
+    View("/v1/bonds", "All bonds and their states", _bonds),
+    View("/v1/bonds/{bond}", "The book, trades and definition of a bond", _bond),
     View("/v1/firms/{firm}", "The open orders of a firm", _orders_of_firm),
 )

@@ -2,6 +2,7 @@
 their fields and types, with their JSON Schemas, and what the market tells."""
 
 import json
+from collections.abc import Callable
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from datetime import date, timedelta
 from decimal import Decimal
@@ -215,6 +216,10 @@ _PRICES: Final = frozenset(
     ("price", "last_price", "vwap", "low", "high", "strike", "tick", "stop_price", "interest_rate")
 )
 _FINE: Final = frozenset(("closing_price",))
+_SIZES: Final = frozenset((
+    "size", "volume", "lot", "minimum_quantity", "maximum_quantity", "largest_rfq", "largest_voice",
+))  # fmt: skip
+Exponents = tuple[int, int]
 MOST_EVENTS: Final = 200  # told of one command; the feed has them all
 
 
@@ -226,8 +231,9 @@ def day_text(days: int | None) -> str | None:
     return None if days is None else str(_EPOCH + timedelta(days))
 
 
-def as_json(value: Any, name: str = "") -> Any:
-    """A dataclass of the model as an object with its `kind`, and whatever is in it."""
+def as_json(value: Any, name: str = "", exponents: Exponents = (PRICE_EXPONENT, 0)) -> Any:
+    """A dataclass of the model as an object with its `kind`, and whatever is in it; `exponents` are those of
+    its prices and sizes."""
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, Flag):
@@ -235,12 +241,16 @@ def as_json(value: Any, name: str = "") -> Any:
     if isinstance(value, Enum):
         return value.name
     if is_dataclass(value):
-        told = {field.name: as_json(getattr(value, field.name), field.name) for field in fields(value)}
+        told = {
+            field.name: as_json(getattr(value, field.name), field.name, exponents) for field in fields(value)
+        }
         return {"kind": type(value).__name__} | told
     if isinstance(value, tuple | list):
-        return [as_json(each, name) for each in value]
+        return [as_json(each, name, exponents) for each in value]
     if name in _PRICES:
-        return price_text(value)
+        return price_text(value, exponents[0])
+    if name in _SIZES and exponents[1]:
+        return price_text(value, exponents[1])
     if name.endswith("_fine") or name in _FINE:
         return price_text(value, FINE_EXPONENT)
     return day_text(value) if name.endswith("_date") else value
@@ -249,21 +259,32 @@ def as_json(value: Any, name: str = "") -> Any:
 def command_json(command: Any) -> dict[str, Any]:
     """What would be sent for a command: what `read_command` makes it of. Fields as they are by default are
     left out, and its time, which is the exchange's to set."""
-    told: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for field in fields(command):
         value = getattr(command, field.name)
         if field.name == _STAMP or value == field.default:
             continue
         if isinstance(value, tuple) and value and is_dataclass(value[0]):
-            told[field.name] = [command_json(each) for each in value]
+            values[field.name] = [command_json(each) for each in value]
         else:
-            told[field.name] = as_json(value, field.name)
-    return told
+            values[field.name] = as_json(value, field.name)
+    return values
 
 
-def outcome_json(outcome: CommandOutcome) -> dict[str, Any]:
+def outcome_json(
+    outcome: CommandOutcome, exponents: Callable[[int | None], Exponents | None] | None = None
+) -> dict[str, Any]:
+    """`exponents` gives those of instruments that have others than usual."""
+
+    def of(update: Any) -> Exponents:
+        found = None if exponents is None else exponents(getattr(update, "security_id", None))
+        return found or (PRICE_EXPONENT, 0)
+
     return {
         "order_ids": list(outcome.order_ids[:MOST_EVENTS]),
         "event_count": len(outcome.events),
-        "events": [as_json(event.updates) for event in outcome.events[:MOST_EVENTS]],
+        "events": [
+            [as_json(update, exponents=of(update)) for update in event.updates]
+            for event in outcome.events[:MOST_EVENTS]
+        ],
     }

@@ -51,6 +51,9 @@ class MarketKnowledge(Protocol):
     def find(self, symbol: str) -> int:
         """The id of a symbol; RefusedError where there is none."""
 
+    def find_bond(self, symbol: str) -> int:
+        """The same of a bond, or of a future that is the leg of a casada."""
+
 
 @dataclass(frozen=True)
 class FieldKind:
@@ -142,6 +145,10 @@ def _read_instrument(value: object, where: str, desk: MarketKnowledge) -> int:
     return value
 
 
+def _read_bond(value: object, where: str, desk: MarketKnowledge) -> int:
+    return desk.find_bond(value) if isinstance(value, str) else _read_instrument(value, where, desk)
+
+
 def _read_date(value: object, where: str, desk: MarketKnowledge) -> int:
     if not isinstance(value, str) or _DATE.fullmatch(value) is None:
         raise wrong_type("a date as 2026-11-16", where)
@@ -193,6 +200,7 @@ _INSTRUMENT: Final = FieldKind(
     },
     _read_instrument,
 )
+_BOND: Final = FieldKind(_INSTRUMENT.schema, _read_bond)
 _DAY: Final = FieldKind({"type": "string", "format": "date"}, _read_date)
 _TIME: Final = FieldKind(
     {
@@ -215,6 +223,7 @@ _SPAN: Final = FieldKind(
     _read_duration,
 )
 _BILLION: Final = 1_000_000_000
+_MILLION: Final = 1_000_000
 _PRICE: Final = _decimal(4, -_BILLION, _BILLION, "price")
 _SIZE: Final = _integer(1, _LARGEST_QUANTITY)
 _FIRM: Final = _integer(1, 4_294_967_295, "code of a participant")
@@ -228,7 +237,12 @@ KINDS: Final[dict[str, FieldKind]] = {
     "interest_rate": _decimal(4, 0, 100_000, "percentage"),
     **dict.fromkeys(("quantity", "max_floor", "min_quantity", "average_daily", "largest_order"), _SIZE),
     **dict.fromkeys(("lot", "minimum_quantity", "maximum_quantity"), _integer(1, _BILLION)),
-    **dict.fromkeys(("firm", "buyer", "seller"), _FIRM),
+    **dict.fromkeys(("firm", "buyer", "seller", "counterparty", "quoters"), _FIRM),
+    "bond": _BOND,
+    "exact_price": _decimal(8, -_MILLION, _MILLION, "price, rate or spread"),
+    **dict.fromkeys(("exact_low", "exact_high"), _decimal(8, -_MILLION, _MILLION, "price or rate")),
+    "exact_size": _decimal(8, Decimal("0.00000001"), _BILLION, "quantity"),
+    **dict.fromkeys(("request_id", "quote_id"), _integer(1, (1 << 53) - 1, "as answered before")),
     "investor_id": _integer(0, (1 << 53) - 1),
     "order_id": _integer(1, (1 << 53) - 1, "as answered when the order was entered"),
     "trade_id": _integer(1, 4_294_967_295),
@@ -238,7 +252,7 @@ KINDS: Final[dict[str, FieldKind]] = {
     "ratio": _integer(1, 1_000_000),
     "seller_days": _integer(1, 65_535),
     **dict.fromkeys(("expire_date", "trade_date"), _DAY),
-    **dict.fromkeys(("ends_ns", "transact_ns"), _TIME),
+    **dict.fromkeys(("ends_ns", "transact_ns", "deadline_ns"), _TIME),
     "by_ns": _SPAN,
     # Headline and link must fit one packet, at up to four bytes a character.
     "headline": _text(250),
@@ -251,6 +265,7 @@ KINDS: Final[dict[str, FieldKind]] = {
     "symbol": _text(20, r"[A-Z0-9]{1,20}"),
     "description": _text(60),
     "server": _integer(0, 9, "0 is the primary"),
+    "system": _text(20, r"[a-z]{0,20}", "conflated or trademate; empty: the first that is served"),
     "comp_id": _text(32, r"[!-~]{1,32}"),
     "reason": _text(120, r"[ -~]{1,120}"),
 }

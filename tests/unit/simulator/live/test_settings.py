@@ -50,6 +50,12 @@ def test_values_are_read(tmp_path: Path) -> None:
     assert (settings.paces.heartbeat_ns, settings.port) == (500_000_000, 0)
 
 
+def test_index_values_are_repeated_where_the_configuration_says_so(tmp_path: Path) -> None:
+    """Script B7.3."""
+    assert load_settings(written(tmp_path, "[fast]\nindex_ms = 30000")).index_interval_ns == 30_000_000_000
+    assert load_settings(written(tmp_path, "[fast]")).index_interval_ns is None
+
+
 @pytest.mark.parametrize(
     ("text", "key"),
     [

@@ -137,6 +137,31 @@ def test_an_order_is_seen_in_its_book_and_by_its_id() -> None:
     with_desk(use)
 
 
+def test_what_the_certification_script_asks_of_an_operator() -> None:
+    """An auction straight from a pause (B2.6), closing that ends orders (B2.11), SecurityMatchType (B3.1)."""
+
+    async def use(desk: Desk) -> None:
+        await desk.done("/v1/states/change", **PETR4, state="PAUSE")
+        answer = await desk.done("/v1/auctions/start", **PETR4)
+        (update,) = answer["events"][0]
+        assert (update["kind"], update["state"], update["event"]) == (
+            "StateChanged",
+            "RESERVED",
+            "LEAVES_GROUP",
+        )
+        await desk.done("/v1/auctions/end", **PETR4)
+        await desk.done("/v1/orders/new", **PETR4, side="BUY", quantity=300, price="36.00")
+        await desk.done("/v1/states/change", **PETR4, state="CLOSE", expires=True)
+        assert not (await desk.get("/v1/books/PETR4"))[1]["bids"]
+        status, refused = await desk.post("/v1/states/change", **PETR4, state="PAUSE", expires=True)
+        assert status == 409, refused
+        (changed,) = (await desk.done("/v1/instruments/change", **PETR4, buy_back=True))["events"][0]
+        assert changed["kind"] == "Definition"
+        assert changed["instrument"]["is_buy_back"] is True
+
+    with_desk(use)
+
+
 def test_a_rejection_has_its_reason_and_code() -> None:
     async def use(desk: Desk) -> None:
         status, answer = await desk.post("/v1/orders/new", **PETR4, side="BUY", quantity=1, price="36.00")

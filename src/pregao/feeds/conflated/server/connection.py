@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from pregao.codecs.fix import FixMessage, Problem, SessionRejectReason
 from pregao.codecs.fix.bodies import Body
 from pregao.feeds.conflated.server import histories, lists, market_data
-from pregao.feeds.conflated.server.filters import RefusedRequestError, RejectReason
+from pregao.feeds.fix.answers import OF_A_MESSAGE, RefusedRequestError, RejectReason, rejection
 from pregao.feeds.fix.bulletins import Bulletin, Listing, Notice, Refresh, Totals
 from pregao.feeds.fix.connection import FixConnection
 from pregao.sessions.fix import SessionDirectory
@@ -56,7 +56,7 @@ class ServerConnection(FixConnection):
     def _list(self, message: FixMessage) -> None:
         result, found = lists.answer_list(self._feed, self.subscriber, self.limits, message)
         messages = lists.list_messages(self._feed, message.text(320), self._next_id, result, found)
-        self._next_id += 1 + len(found or ()) // lists.OF_A_MESSAGE
+        self._next_id += 1 + len(found or ()) // OF_A_MESSAGE
         self._answer(LIST_REQUEST, messages)
 
     def _subscribe(self, message: FixMessage, now_ns: int) -> None:
@@ -67,7 +67,7 @@ class ServerConnection(FixConnection):
                 in_progress=self._is_answering(DATA_REQUEST),
             )  # fmt: skip
         except RefusedRequestError as error:
-            self._send(market_data.rejection(self._feed, request_id, error), now_ns)
+            self._send(rejection(self._feed.encoder, request_id, error), now_ns)
             return
         if found is not None:
             messages = market_data.snapshot_messages(self._feed, self.subscriber, request_id, found)

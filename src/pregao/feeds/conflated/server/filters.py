@@ -2,46 +2,13 @@
 values any."""
 
 from collections.abc import Iterable, Mapping
-from enum import Enum
 
 from pregao.codecs.fix import FixMessage
 from pregao.feeds.conflated.publisher.entries import MARKET, SOURCE
-from pregao.feeds.serving import Permissions
-from pregao.model.errors import PregaoError
 from pregao.model.instruments import Instrument
 from pregao.model.records import record
 
 _LONGEST_ID = 18  # digits of a SecurityID
-
-
-class RejectReason(Enum):
-    """MDReqRejReason (281), with our words for 58."""
-
-    UNKNOWN_INSTRUMENT = b"0", "Unknown instrument"
-    DUPLICATE_REQUEST = b"1", "Duplicate MDReqID"
-    NOT_PERMITTED = b"3", "Insufficient permissions"
-    UNSUPPORTED_TYPE = b"4", "Unsupported SubscriptionRequestType"
-    TOO_MANY = b"M", "Maximum number of subscriptions exceeded"
-    IN_PROGRESS = b"T", "Processing of prior request in progress"
-    UNAVAILABLE = b"X", "Response temporarily unavailable"
-    UNKNOWN_REQUEST = b"Y", "MDReqID not found"
-    INVALID = b"Z", "Invalid request"
-
-    @property
-    def code(self) -> bytes:
-        return self.value[0]
-
-    @property
-    def text(self) -> str:
-        return self.value[1]
-
-
-class RefusedRequestError(PregaoError):
-    """A request that is answered with a reason."""
-
-    def __init__(self, reason: RejectReason, text: str = "") -> None:
-        self.reason, self.text = reason, text or reason.text
-        super().__init__(self.text)
 
 
 @record
@@ -76,10 +43,6 @@ class InstrumentFilter:
         else:
             candidates = instruments
         return [each for each in candidates if self.matches(instruments[each])]
-
-
-def permitted(ids: Iterable[int], instruments: Mapping[int, Instrument], allowed: Permissions) -> list[int]:
-    return [each for each in ids if allowed.allows(instruments[each])]
 
 
 def read_filter(message: FixMessage) -> InstrumentFilter:

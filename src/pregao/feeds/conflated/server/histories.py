@@ -9,7 +9,8 @@ from pregao.codecs.fix.types import parse_integer
 from pregao.feeds.conflated.publisher.entries import MARKET, SOURCE
 from pregao.feeds.conflated.publisher.feed import ConflatedFeed
 from pregao.feeds.conflated.publisher.history import HISTORY
-from pregao.feeds.conflated.server.filters import RefusedRequestError, RejectReason, read_security_id
+from pregao.feeds.conflated.server.filters import read_security_id
+from pregao.feeds.fix.answers import RefusedRequestError, RejectReason
 from pregao.feeds.fix.bulletins import ENTRIES
 from pregao.feeds.fix.subscribers import Subscriber
 from pregao.model.records import record

@@ -8,7 +8,7 @@ from pregao.codecs.fix import Dictionary, load_builtin_dictionary
 from pregao.feeds.conflated.publisher.feed import ConflatedFeed
 from pregao.feeds.conflated.server.server import ConflatedServer
 from pregao.feeds.publishing import BookSource
-from pregao.feeds.serving import ServedFeed, ServingSettings, SessionGrant
+from pregao.feeds.serving import BondSource, ServedFeed, ServedMarket, ServingSettings, SessionGrant
 
 
 class ConflatedServing:
@@ -16,12 +16,17 @@ class ConflatedServing:
 
     name = "conflated"
     title = "UMDF PUMA Conflated"
+    market = ServedMarket.LISTED
+    usual = ServingSettings()
 
     @cached_property
     def dictionary(self) -> Dictionary:
         return load_builtin_dictionary()
 
-    def feed(self, source: BookSource, settings: ServingSettings, *, now_ns: int) -> ConflatedFeed:
+    def feed(
+        self, source: BookSource | BondSource, settings: ServingSettings, *, now_ns: int
+    ) -> ConflatedFeed:
+        assert isinstance(source, BookSource)
         return ConflatedFeed(source, settings, self.dictionary, now_ns=now_ns)
 
     def server(

@@ -1,0 +1,83 @@
+"""Days of bonds as files: journals that give the books of the truth, and what occurred in them."""
+
+from datetime import date
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from pregao.cli.main import main
+from pregao.market import Market, OrderAdded, Trade
+from pregao.model.errors import ConfigurationError
+from pregao.model.fixed_income import BondKind
+from pregao.model.market import Action, Side
+from pregao.simulator.bond_days import BondDaySettings, simulate_bonds
+from pregao.simulator.coverage import session_occurrences
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("bonds")
+    summary = simulate_bonds(BondDaySettings(out, messages=3_000, sessions=2))
+    assert summary.folders == [out / "2026-11-16"]
+    assert summary.events > 3_000
+    return out / "2026-11-16"
+
+
+def test_everything_occurs(folder: Path) -> None:
+    rows = session_occurrences([folder], "trademate")
+    assert [row.name for row in rows if not row.times] == []
+    assert {row.name.split("=")[0] for row in rows} >= {
+        "269", "277", "279", "286", "326", "423", "762", "871", "876", "1946", "6939",
+    }  # fmt: skip
+
+
+def test_a_journal_gives_the_orders_and_trades_of_the_truth(folder: Path) -> None:
+    journal = next(folder.glob("SESSION1_*.pcap.zst"))
+    trades, orders = (
+        pq.read_table(folder / "truth" / "events" / f"{kind}.parquet").to_pylist()
+        for kind in ("trade", "order_update")
+    )
+    heard: dict[tuple[int, int], tuple[int | None, int]] = {}
+    entered: dict[int, tuple[int, int | None, int]] = {}
+    with Market.replay(journal, system="trademate", orders=True) as market:
+        for event in market:
+            if isinstance(event, Trade):
+                heard[event.security_id, event.trade_id] = event.price, event.size
+            elif isinstance(event, OrderAdded):
+                entered[event.order_id] = event.security_id, event.price, event.size
+        assert market.health().findings == 0
+        assert len(list(market.books())) == 84
+        assert not any(book.orders(side) for book in market.books() for side in Side)  # the day is over
+    assert heard == {(row["security_id"], row["trade_id"]): (row["price"], row["size"]) for row in trades}
+    new = [row for row in orders if row["action"] == Action.NEW]
+    assert entered == {row["order_id"]: (row["security_id"], row["price"], row["size"]) for row in new}
+    assert min(row["price"] for row in new) < 0
+    books = pq.read_table(folder / "truth" / "books.parquet").to_pylist()
+    assert len({row["event"] for row in books}) >= 3
+    bonds = pq.read_table(folder / "truth" / "bonds.parquet").to_pylist()
+    assert {row["kind"] for row in bonds} == {kind.name for kind in BondKind}
+
+
+def test_the_same_seed_gives_the_same_bytes(folder: Path, tmp_path: Path) -> None:
+    for out in ("one", "two"):
+        simulate_bonds(BondDaySettings(tmp_path / out, messages=300, days=2))
+    names = sorted(path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*.*"))
+    assert {name.parts[0] for name in names} == {"2026-11-16", "2026-11-17"}
+    for name in names:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), name
+
+
+def test_a_holiday_is_no_day(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="2026-11-20"):
+        BondDaySettings(tmp_path, date=date(2026, 11, 20))
+
+
+def test_coverage_fails_where_something_never_occurred(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["simulate", "--out", str(tmp_path), "--systems", "trademate", "--coverage", "--messages"]
+    assert main([*arguments, "5"]) == 1
+    said = capsys.readouterr()
+    assert "trademate 277=RFQ" in said.err
+    assert "trademate             0  277=VO" in said.out
