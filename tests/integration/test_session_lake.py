@@ -271,7 +271,10 @@ def _levels(levels: Sequence[Any]) -> list[tuple[Any, int]]:
 
 def test_people_ask_of_a_session_as_of_a_channel(day: Day, lake: Lake, binary: Lake) -> None:
     """The book at an instant, and a query: by symbol."""
-    listed = {row["symbol"] for row in _rows(binary, "instruments")}
+    listed = set.intersection(*(
+        {row["symbol"] for row in _rows(each, "instruments") if row["valid_to"] is None}
+        for each in (lake, binary)
+    ))  # fmt: skip
     rows = [row for row in _rows(lake, "quotes", day.sources[0])
             if row["bid_price"] and row["offer_price"] and row["symbol"] in listed]  # fmt: skip
     chosen = sorted(rows, key=lambda row: row["ts_send"])[-20:]
