@@ -26,6 +26,7 @@ from tests.proofs import (
     kills_setting,
     lake_year,
     live_days,
+    session_hostile,
     stream_kills,
     trademate_hostile,
 )
@@ -144,12 +145,16 @@ TRADEMATE_HOSTILE = SeededProof(
     trademate_hostile.NAME, trademate_hostile.MESSAGES, trademate_hostile.cases, trademate_hostile.run_case,
     summary=lambda _: {},
 )  # fmt: skip
+SESSION_HOSTILE = SeededProof(
+    session_hostile.NAME, session_hostile.CAPTURES, session_hostile.cases, session_hostile.run_case,
+    summary=lambda _: {},
+)  # fmt: skip
 CERTIFICATION = SeededProof(
     certification.NAME, len(certification.CASES), certification.cases, certification.run_case,
     summary=lambda _: {},
 )  # fmt: skip
 ALL: tuple[SeededProof | PreparedProof, ...] = (
     FUZZ_FAST, FAST_IMPAIRED_DAYS, FAST_HOSTILE, FAST_REPLAYER, FAST_LIVE_DAYS, BOND_PRICES, CONFLATED_DAYS,
-    TRADEMATE_HOSTILE, CERTIFICATION,
+    TRADEMATE_HOSTILE, SESSION_HOSTILE, CERTIFICATION,
     IMPAIRED_DAYS, HOSTILE_PACKETS, FIX_HOSTILE, LIVE_DAYS, EXCHANGE_KILLS, KILLS, STREAM_KILLS, LAKE_YEAR,
 )  # fmt: skip

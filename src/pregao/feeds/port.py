@@ -46,8 +46,10 @@ __all__ = [
     "SchemaInspector",
     "SessionJournal",
     "SessionMessage",
+    "SessionParties",
     "SessionRun",
     "SessionSystem",
+    "StoredSessionSystem",
     "UnitReader",
     "UnknownContent",
     "WholePackets",
@@ -299,7 +301,8 @@ class SessionMessage(NamedTuple):
 
 class SessionRun(NamedTuple):
     """Messages that follow each other, for those who take many at once: numbers from `first` on, where each
-    is in the buffer (int64) and how long (uint32)."""
+    is in the buffer (int64) and how long (uint32). The buffer's first byte is the journal's byte `base`;
+    `sent_ns` says when each was sent (int64; 0: it does not say)."""
 
     epoch: int
     first: int
@@ -307,6 +310,8 @@ class SessionRun(NamedTuple):
     buffer: Array  # uint8
     offsets: Array
     lengths: Array
+    base: int
+    sent_ns: Array
 
 
 class JournalFault(NamedTuple):
@@ -332,6 +337,12 @@ class SessionJournal(Protocol):
     def finish(self) -> list[JournalFault]:
         """Nothing more will come."""
 
+    def join(self) -> None:
+        """Bytes before those that follow are missing: the first message that comes is the next."""
+
+    def rest(self) -> list[SessionMessage | JournalFault]:
+        """Messages that waited for others to the end, and what was missing before them."""
+
 
 @runtime_checkable
 class RunJournal(SessionJournal, Protocol):
@@ -356,3 +367,26 @@ class SessionSystem(Protocol):
         """As that of a multicast system: `at` are places made of epoch and number."""
 
     def news_desk(self, channel: int) -> NewsDesk: ...
+
+
+class SessionParties(NamedTuple):
+    """Who sends to whom, by the names that both have in their session."""
+
+    sender: str
+    target: str
+
+
+@runtime_checkable
+class StoredSessionSystem(SessionSystem, Protocol):
+    """A system of sessions whose journals can be made into tables."""
+
+    policy: RecoveryPolicy
+
+    def parties(self, data: bytes) -> SessionParties | None:
+        """By the first message that begins in these bytes; None: there is none that says it."""
+
+    def is_servers(self, message: bytes) -> bool | None:
+        """Whether only a server sends such messages; None: both may."""
+
+    def noted(self, buffer: Array, offsets: Array, lengths: Array) -> Array:
+        """Which messages of a buffer tell what concerns a whole day: definitions, news, phases."""

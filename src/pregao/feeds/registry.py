@@ -12,7 +12,7 @@ from pregao.feeds.tagged import MessageTagger, TaggingSystem
 from pregao.model.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from pregao.feeds.port import MulticastSystem, SessionSystem
+    from pregao.feeds.port import MulticastSystem, SessionSystem, StoredSessionSystem
     from pregao.feeds.publishing import PublishingSystem
     from pregao.feeds.serving import ServingSystem
 
@@ -79,6 +79,32 @@ def load_session_system(name: str) -> "SessionSystem":
     if not isinstance(found, SessionSystem):
         raise ConfigurationError(f"{place} is not a system of sessions", key="system")
     return found
+
+
+@cache
+def has_sessions(name: str) -> bool:
+    """Whether a system, of ours or another's, has sessions in the place of channels."""
+    from pregao.feeds.port import SessionSystem
+
+    place = name if ":" in name else _SESSIONS.get(name) or _OURS.get(name) or _entry_point(name)
+    return name in _SESSIONS or (
+        name not in _OURS and place is not None and isinstance(_load(name, place), SessionSystem)
+    )
+
+
+def load_stored_sessions(name: str) -> "StoredSessionSystem":
+    """A system of sessions whose journals can be made into tables."""
+    from pregao.feeds.port import StoredSessionSystem
+
+    found: object = load_session_system(name)
+    if not isinstance(found, StoredSessionSystem):
+        raise ConfigurationError(f"journals of the system {name!r} cannot be made into tables", key="system")
+    return found
+
+
+def load_tabled_system(name: str = DEFAULT) -> "MulticastSystem | StoredSessionSystem":
+    """A system whose captures can be made into tables, of channels or of sessions."""
+    return load_stored_sessions(name) if has_sessions(name) else load_system(name)
 
 
 @cache

@@ -4,7 +4,7 @@ A kernel goes through rows until it needs somebody: memory for books, a row that
 an instrument that is new. What is the same for everyone is done here; the rest is asked of the owner.
 """
 
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from pregao.books.store import BookStore
 from pregao.handler.kernels.core import NOT_DECIDED, NOTE_WORDS, NOTES_FULL
 from pregao.kernel_context import Context
 from pregao.kernels import Kernel
-from pregao.model.rows import Rows
+from pregao.model.rows import FIRST_SPECIAL, FLAGS, KIND, LAST_BOOK_KIND, ROW_SIZE, Flag, Kind, Rows
 from pregao.recovery.instruments import Sync
 
 _NOTE_ROOM: Final = 1 << 12
@@ -75,3 +75,22 @@ class RowCore:
         self.context.set(note_count=0)
         for number, outcome, kind, at in self._notes[:count].tolist():
             self._owner.on_note(number, outcome, kind, at)
+
+
+# Of sessions, whose snapshots and history are part of the stream.
+
+
+RETOLD_NS: Final = 760_000_000  # two ticks of 380 ms: so long after 269=J its orders have come
+_RECOVERY: Final = np.uint8(Flag.RECOVERY)
+
+
+def kept_apart(rows: Rows) -> Any:
+    """Rows of snapshots and of history, and what is not about books."""
+    heads = rows.view(np.uint8).reshape(-1, ROW_SIZE)[:, : FLAGS + 1].copy()  # one walk over the rows
+    kinds, flags = heads[:, KIND], heads[:, FLAGS]
+    history = (kinds > LAST_BOOK_KIND) & (kinds < FIRST_SPECIAL) & (flags & _RECOVERY != 0)
+    apart = history | (kinds == Kind.OTHER)
+    starts = kinds == Kind.SNAPSHOT
+    if starts.any():
+        apart |= np.isin(rows["packet"], np.unique(rows["packet"][starts]))
+    return apart

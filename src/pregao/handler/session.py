@@ -25,6 +25,7 @@ from pregao.feeds.session_port import (
     SessionLost,
     SnapshotsTaken,
 )
+from pregao.handler.core import RETOLD_NS, kept_apart
 from pregao.handler.groups import Groups
 from pregao.handler.incremental import IncrementalReader
 from pregao.handler.instruments import DefinitionReader, Instruments
@@ -35,12 +36,8 @@ from pregao.model.instruments import group_number
 from pregao.model.numbering import InstrumentNumbers
 from pregao.model.packets import Unit, Units
 from pregao.model.rows import (
-    FIRST_SPECIAL,
-    FLAGS,
-    KIND,
     LAST_BOOK_KIND,
     NULL,
-    ROW_SIZE,
     Flag,
     Kind,
     Rows,
@@ -51,7 +48,6 @@ from pregao.recovery.instruments import BookStatus
 from pregao.recovery.policy import ChannelSettings
 from pregao.recovery.session import SessionMachine
 
-RETOLD_NS: Final = 760_000_000  # two ticks of 380 ms: so long after 269=J its orders have come
 MOST_TOTALS: Final = 10_000
 _RECOVERY: Final = np.uint8(Flag.RECOVERY)
 
@@ -206,7 +202,7 @@ class SessionHandler:
 
     def _take_rows(self, rows: Rows) -> None:
         """Runs of rows that go to the books, with snapshots and history between them, in order."""
-        apart = _kept_apart(rows)
+        apart = kept_apart(rows)
         if not apart.any():
             self._apply(rows)
             return
@@ -301,15 +297,3 @@ class SessionHandler:
             on_totals = getattr(self._observer, "on_totals", None)
             if told and on_totals is not None:
                 on_totals(told)
-
-
-def _kept_apart(rows: Rows) -> Any:
-    """Rows of snapshots and of history, and what is not about books."""
-    heads = rows.view(np.uint8).reshape(-1, ROW_SIZE)[:, : FLAGS + 1].copy()  # one walk over the rows
-    kinds, flags = heads[:, KIND], heads[:, FLAGS]
-    history = (kinds > LAST_BOOK_KIND) & (kinds < FIRST_SPECIAL) & (flags & _RECOVERY != 0)
-    apart = history | (kinds == Kind.OTHER)
-    starts = kinds == Kind.SNAPSHOT
-    if starts.any():
-        apart |= np.isin(rows["packet"], np.unique(rows["packet"][starts]))
-    return apart

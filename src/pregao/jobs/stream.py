@@ -10,6 +10,7 @@ from threading import Event
 from typing import Any
 
 from pregao.captures.decode import load_channel_map
+from pregao.feeds.registry import DEFAULT, has_sessions
 from pregao.jobs.compiled import OnProgress, compiling
 from pregao.lake.build import USUAL_BARS
 from pregao.lake.plan.fingerprints import find_captures
@@ -54,6 +55,9 @@ def stream_lake(
 ) -> None:  # fmt: skip
     """Until `stop` is set, or once. `spark` is a session that is there already; `ready` is called when
     there is one, for Spark takes SIGINT for itself; `on_progress` when kernels are compiled before it."""
+    if has_sessions(request.settings.get("system", DEFAULT)):
+        reason = "journals of sessions cannot be followed while they grow: build them when they are whole"
+        raise ConfigurationError(reason, key="system")
     find_captures([request.folder])  # says so at once when there is no such folder
     location, checkpoint = Location(request.lake), checkpoint_of(request)
     Ledger(location)  # says so at once when it is of before or damaged, or where there can be no lake

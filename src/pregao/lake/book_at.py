@@ -42,7 +42,7 @@ class NoBookError(LakeError):
 class BookAt:
     symbol: str
     security_id: int
-    channel: int
+    source: str  # channel by its number, or session by its name
     trade_date: date
     at_ns: int
     last_ns: int | None  # time of the book's own last change, if one was seen on that day
@@ -58,6 +58,11 @@ class BookAt:
     offer_orders: list[Order]
     scale: Scale = _USUAL  # of its prices and sizes
 
+    @property
+    def channel(self) -> int | None:
+        """None: the source is a session."""
+        return int(self.source) if self.source.isdigit() else None
+
 
 def book_at(
     lake: "Lake", symbol: str, at_ns: int, depth: int | None = None, stream: str | None = None
@@ -66,15 +71,15 @@ def book_at(
     market, or the first that was told of where that has none."""
     if len(lake.shown) > 1:
         raise LakeError(f"a book is of one system: choose one of {', '.join(lake.shown)}")
-    security_id, channel, day = find_instrument(lake, symbol, at_ns)
-    where = f"trade_date = '{day}' and channel = {channel} and security_id = {security_id}"
+    security_id, source, day = find_instrument(lake, symbol, at_ns)
+    where = f"trade_date = '{day}' and source = '{source}' and security_id = {security_id}"
     stored = stored_book(lake, f"{where} and ts_checkpoint <= {at_ns}")
     since = int(stored["ts_send"][0].as_py() or 0) if stored is not None else 0
     orders = lake.arrow(
         "orders", f"{where} and ts_event <= {at_ns} and ts_event >= {_slack(since)}", columns=BOOK_COLUMNS
     )
     # A reset is of no instrument, which lets a reader leave out nearly every file.
-    of_all = f"trade_date = '{day}' and channel = {channel} and security_id is null"
+    of_all = f"trade_date = '{day}' and source = '{source}' and security_id is null"
     reset = f"{of_all} and action = 'RESET' and ts_event <= {at_ns}"
     resets = lake.arrow("orders", reset, columns=BOOK_COLUMNS)
     changes = pa.concat_tables([orders, resets])
@@ -95,10 +100,10 @@ def book_at(
     bid_orders, offer_orders = (store.orders(number, side) for side in Side)
     told = _last(changes) or (None if stored is None else stored.slice(0, 1).to_pylist()[0])
     if told is None:
-        _before_all(lake, symbol, channel, day, at_ns)
+        _before_all(lake, symbol, source, day, at_ns)
     own = _last(_own(changes)) or _last_change(lake, (where, of_all), at_ns)
     return BookAt(
-        symbol, security_id, channel, day, at_ns, *_when(own), *_when(told),
+        symbol, security_id, source, day, at_ns, *_when(own), *_when(told),
         _quality(told), bids, offers, bid_orders, offer_orders,
         scale_of(lake, where, at_ns) if exact else _USUAL,
     )  # fmt: skip
@@ -152,16 +157,21 @@ def _when(row: dict[str, Any] | None) -> tuple[int | None, tuple[int, int] | Non
     return (None, None) if row is None else (row["ts_event"], (row["seq_version"], row["seq_num"]))
 
 
-def _before_all(lake: "Lake", symbol: str, channel: int, day: date, at_ns: int) -> None:
+def _before_all(lake: "Lake", symbol: str, source: str, day: date, at_ns: int) -> None:
     """NoBookError where the time is before everything that was captured."""
-    where = f"trade_date = '{day}' and channel = {channel}"
+    where = f"trade_date = '{day}' and source = '{source}'"
     sent = lake.arrow("packets", where, columns=["ts_send"])["ts_send"]
     first_ns = pc.min(sent).as_py() if len(sent) else None
     if first_ns is not None and at_ns < first_ns:
         raise NoBookError(
-            f"nothing is known of {symbol} then: the captures of channel {channel} on {day}"
+            f"nothing is known of {symbol} then: the captures of {source_text(source)} on {day}"
             f" begin at {local_time(first_ns)}"
         )
+
+
+def source_text(source: str) -> str:
+    """For people."""
+    return f"{'channel' if source.isdigit() else 'session'} {source}"
 
 
 def local_time(ns: int) -> str:
@@ -169,11 +179,11 @@ def local_time(ns: int) -> str:
     return f"{local_datetime(ns):%Y-%m-%d %H:%M:%S}.{ns % 1_000_000_000:09}"
 
 
-def find_instrument(lake: "Lake", symbol: str, at_ns: int) -> tuple[int, int, date]:
-    """Who had that symbol then: id, channel, and the trade date that the time belongs to."""
+def find_instrument(lake: "Lake", symbol: str, at_ns: int) -> tuple[int, str, date]:
+    """Who had that symbol then: id, source, and the trade date that the time belongs to."""
     name = symbol.replace("'", "''")
     found = lake.arrow("instruments", f"symbol = '{name}'", columns=[
-        "security_id", "channel", "trade_date", "valid_from", "valid_to"
+        "security_id", "source", "trade_date", "valid_from", "valid_to"
     ]).to_pylist()  # fmt: skip
     if not found and symbol.isdigit():
         found = by_id(lake, int(symbol))
@@ -188,15 +198,15 @@ def find_instrument(lake: "Lake", symbol: str, at_ns: int) -> tuple[int, int, da
     chosen = _named(rows, at_ns)
     if chosen is None:
         raise NoBookError(f"{symbol} was deleted, or had another name, before that time of {days[-1]}")
-    return chosen["security_id"], chosen["channel"], days[-1]
+    return chosen["security_id"], chosen["source"], days[-1]
 
 
 def by_id(lake: "Lake", security_id: int) -> list[dict[str, Any]]:
     """By securityID: for captures without definitions, in which nothing has a symbol."""
     if security_id >= 1 << 63:
         return []
-    found = lake.arrow("orders", f"security_id = {security_id}", columns=["channel", "trade_date"])
-    alike = found.group_by(["channel", "trade_date"]).aggregate([]).to_pylist()
+    found = lake.arrow("orders", f"security_id = {security_id}", columns=["source", "channel", "trade_date"])
+    alike = found.group_by(["source", "channel", "trade_date"]).aggregate([]).to_pylist()
     return [{**row, "security_id": security_id, "valid_from": 0, "valid_to": None} for row in alike]
 
 

@@ -32,6 +32,7 @@ from pregao.lake.plan.scan import ScanSettings
 from pregao.lake.plan.scanning import Scanning, WantedCaptures, first_day
 from pregao.lake.plan.unit_plan import start_of
 from pregao.lake.plan.units import LakeUnit, find_units
+from pregao.lake.reconciling import reconcile_units
 from pregao.lake.runners import Runner, described
 from pregao.lake.shared_parts import SharedParts
 from pregao.lake.state import LakeState, UnitRow, write_units
@@ -273,6 +274,9 @@ class Builder:
                 partial(self._on_progress, "derive"), counted,
             )  # fmt: skip
             adds += derived
+            removes += replaced
+            crossed, replaced = reconcile_units(self._runner, state, adds, keys, report.build_id)
+            adds += crossed
             removes += replaced
         self._lap(report, "analytics")
         adds += write_units(self._location, rows)

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from pregao.feeds.registry import DEFAULT, load_system
+from pregao.feeds.registry import DEFAULT, load_tabled_system
 from pregao.io.clock import WallClock
 from pregao.lake.errors import LakeDamagedError
 from pregao.lake.lake import Lake
@@ -53,7 +53,7 @@ class LakeState:
         after: Callable[[str], None] = _no_step, known: "KnownUnits | None" = None,
     ) -> None:  # fmt: skip
         self.location, self.version = location, version
-        self.system = load_system(system).name  # as tables have it
+        self.system = load_tabled_system(system).name  # as tables have it
         self._after = after
         self._reads: set[Read] = set()
         self._rows: dict[UnitKey, UnitRow | None] = {}
@@ -97,6 +97,18 @@ class LakeState:
                     if key_of(file) in found:
                         found[key_of(file)].append(file.data_file())
         return found
+
+    def systems_of(self, day: date) -> set[str]:
+        """Whose units of a date the lake has."""
+        if self._lake is None:
+            return set()
+        where = {SYSTEM: self._lake.systems, TRADE_DATE: day}
+        return {key_of(file).system for file in self._lake.files(UNITS.name, where)}
+
+    def files_of_day(self, tables: Iterable[str], system: str, day: date) -> dict[str, list[LiveFile]]:
+        """Of any system, by table."""
+        where = {SYSTEM: system, TRADE_DATE: day}
+        return {name: [] if self._lake is None else self._lake.files(name, where) for name in tables}
 
     @cached_property
     def keys(self) -> set[UnitKey]:

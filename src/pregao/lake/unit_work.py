@@ -12,9 +12,11 @@ from uuid import uuid4
 
 import numpy as np
 
+from pregao.feeds.registry import has_sessions
 from pregao.lake.plan.fingerprints import CarriedBooks, UnitInput, together
 from pregao.lake.plan.index import FileIndex
 from pregao.lake.plan.scan import ScanSettings, scan_capture
+from pregao.lake.plan.sessions import scan_sessions, session_slice
 from pregao.lake.plan.slicing import FROM_FIRST, Slice, cut_unit, share_out
 from pregao.lake.plan.unit_plan import PLAN, UnitPlan
 from pregao.lake.plan.units import LakeUnit
@@ -26,6 +28,7 @@ from pregao.lake.tables.analytics import QUALITY
 from pregao.lake.tables.table import UnitKey
 from pregao.lake.tasks.plan_tables import quality_table
 from pregao.lake.tasks.run import SliceDone, build_slice
+from pregao.lake.tasks.sessions import build_session
 from pregao.model.errors import CaptureError
 
 MOST_FINDINGS: Final = 1_000  # of a slice: more are a file, and never with the driver
@@ -100,6 +103,8 @@ def plan_work(
 ) -> UnitWork:
     """`begins`: the books of the day before, with their files. `slices`: how many; None: by its size."""
     planned = UnitPlan.of(unit, indexes)
+    if unit.source:
+        return UnitWork(planned, [session_slice(unit, indexes)])
     planned.begins = begins
     made = cut_unit(unit, planned.loops, indexes, slices)
     if not planned.loops:
@@ -161,7 +166,8 @@ def without_packets(planned: UnitPlan) -> UnitPlan:
 
 def build_packed(packed: bytes, location: Location, build_id: str) -> SliceDone:
     """A slice as `SharedParts` packs it. What finds many must not fill the driver."""
-    done = build_slice(unpack(packed, location), location, build_id)
+    slice_ = unpack(packed, location)
+    done = (build_session if slice_.source else build_slice)(slice_, location, build_id)
     if len(done.findings) > MOST_FINDINGS:
         path = f"{FOLDER}/{build_id}/findings-{uuid4().hex}"
         done.stored_findings, done.findings = store(done.findings, path, location), []
@@ -179,8 +185,9 @@ def try_slice(packed: bytes, location: Location, build_id: str) -> SliceDone | U
 
 
 def try_to_scan(path: str, settings: ScanSettings) -> FileIndex | Unreadable:
+    scan = scan_sessions if has_sessions(settings.system) else scan_capture
     try:
-        return scan_capture(path, settings)
+        return scan(path, settings)
     except CaptureError as error:
         if may_pass(error):
             raise

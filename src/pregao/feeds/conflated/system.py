@@ -3,6 +3,8 @@
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
+import numpy as np
+
 from pregao.codecs.fix import Dictionary, load_builtin_dictionary
 from pregao.codecs.fix.kernels.heads import read_heads
 from pregao.codecs.fix.kernels.messages import read_messages
@@ -14,8 +16,14 @@ from pregao.feeds.conflated.requests import ConflatedRequests
 from pregao.feeds.conflated.settings import ClientSettings, settings_of
 from pregao.feeds.fix.client import FixClient
 from pregao.feeds.fix.decoding import FixDecoding
-from pregao.feeds.fix.journal import FixJournal
+from pregao.feeds.fix.journal import FixJournal, heads_of
+from pregao.feeds.fix.parties import parties_of, side_of
+from pregao.feeds.port import Array, RecoveryPolicy, SessionParties
 from pregao.kernels import Kernel
+
+_SERVERS: Final = frozenset({b"W", b"X", b"Y", b"y", b"f", b"B", b"UTHP", b"UTOTP", b"UTOTC", b"UTOT", b"j"})
+_NOTED: Final = np.array([ord("y"), ord("B"), ord("f")], np.int64)
+_CLIENTS: Final = frozenset({b"V", b"x", b"UTHQ", b"UTOTQ"})
 
 
 class ConflatedUmdf(FixDecoding):
@@ -23,6 +31,14 @@ class ConflatedUmdf(FixDecoding):
 
     name = "conflated"
     title = "UMDF PUMA Conflated"
+    policy = RecoveryPolicy(
+        tells_epochs=False,  # who listens counts logons
+        created_follow=False,
+        transacts_from=1,  # messages have no version: 272 and 273 are of the entry
+        has_streams=True,  # 1500
+        tells_executions=False,
+        dates_by_time=True,  # 75 of what a snapshot tells may be of days before
+    )
 
     def __init__(self, dictionary: Dictionary | None = None) -> None:
         super().__init__(BUILTIN_DICTIONARY)
@@ -40,6 +56,16 @@ class ConflatedUmdf(FixDecoding):
 
     def news_desk(self, channel: int) -> ConflatedNewsDesk:
         return ConflatedNewsDesk(self.dictionary)
+
+    def parties(self, data: bytes) -> SessionParties | None:
+        return parties_of(data)
+
+    def is_servers(self, message: bytes) -> bool | None:
+        return side_of(message, _SERVERS, _CLIENTS)
+
+    def noted(self, buffer: Array, offsets: Array, lengths: Array) -> Array:
+        heads = heads_of(buffer, offsets, lengths.astype(np.int64))
+        return np.flatnonzero(np.isin(heads.kinds, _NOTED))
 
     def client(self, settings: Mapping[str, Any], file: str, symbols: Collection[str]) -> FixClient:
         return make_client(settings_of(settings, file), self.dictionary, symbols)

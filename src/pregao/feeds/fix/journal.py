@@ -6,7 +6,7 @@ sends again when it is asked to (43=Y); where they never come, what is missing i
 """
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -43,6 +43,7 @@ class FixJournal:
     def __init__(self, dictionary: Dictionary | None = None, max_message: int = MAX_MESSAGE) -> None:
         self._dictionary, self._max_message = dictionary or load_builtin_dictionary(), max_message
         self._epoch, self._expected = 0, 1
+        self._joins = False
         self._held: dict[int, SessionMessage | None] = {}  # None: a number that says nothing
         self._held_bytes = 0
         self._offset = 0  # of this connection's first inflated byte
@@ -95,18 +96,18 @@ class FixJournal:
         found: list[SessionRun | SessionMessage | JournalFault],
     ) -> None:  # fmt: skip
         count, buffer = len(offsets), np.frombuffer(whole, np.uint8)
-        kinds, numbers = np.empty((2, count), np.int64)
-        repeated = np.empty(count, np.uint8)
-        addresses = (each.ctypes.data for each in (kinds, numbers, repeated))
-        read_heads(buffer.ctypes.data, offsets.ctypes.data, lengths.ctypes.data, count, *addresses)
+        kinds, numbers, repeated, sent = heads_of(buffer, offsets, lengths)
         ordinary = ~_IS_ADMIN[np.minimum(kinds, 256)] & (repeated == 0) & (kinds > 0)
         done, place = 0, self._offset + self._framer.offset
         while done < count:
             follows = ordinary[done:] & (numbers[done:] == self._expected + np.arange(count - done))
             end = done + (count - done if follows.all() else int(np.argmin(follows)))
-            if end > done and not self._held:
+            if end > done and not self._held and not self._joins:
                 sizes = lengths[done:end].astype(np.uint32)
-                run = SessionRun(self._epoch, self._expected, now_ns, buffer, offsets[done:end], sizes)
+                taken = slice(done, end)
+                run = SessionRun(
+                    self._epoch, self._expected, now_ns, buffer, offsets[taken], sizes, place, sent[taken]
+                )
                 found.append(run)
                 self._expected += end - done
                 done = end
@@ -132,6 +133,8 @@ class FixJournal:
             found.append(JournalFault(Fault.FIX_FIELD, place, "a message without 35 or 34"))
             return
         place_in_order = int(number[1])
+        if self._joins and kind[1] != _SEQUENCE_RESET and _REPEATED.search(head) is None:
+            self._join_at(place_in_order, place, found)
         if kind[1] == _LOGON and place_in_order == 1:
             self._begin_again(place, found)
         if kind[1] == _SEQUENCE_RESET:
@@ -150,6 +153,20 @@ class FixJournal:
         self._release(found)
         if len(self._held) > MOST_HELD or self._held_bytes > MOST_HELD_BYTES:
             self._give_up(place, found)
+
+    def join(self) -> None:
+        """Bytes before those that follow are missing: the first message that comes is the next. What was
+        missed is only known where something came before."""
+        self._joins = True
+
+    def _join_at(self, number: int, place: int, found: Found) -> None:
+        self._joins = False
+        self._give_up(place, found)
+        if number > self._expected:
+            if self._expected > 1:
+                missing = f"{self._expected} to {number - 1} are missing"
+                found.append(JournalFault(Fault.FIX_NUMBERS_MISSING, place, missing))
+            self._expected = number
 
     def _begin_again(self, place: int, found: Found) -> None:
         self._give_up(place, found)
@@ -216,6 +233,26 @@ class FixJournal:
         self._offset = end + waiting
         self._begin()
         return faults
+
+
+class Heads(NamedTuple):
+    """Of many messages: MsgType as a number, MsgSeqNum, whether it was sent again, SendingTime."""
+
+    kinds: Array
+    numbers: Array
+    repeated: Array
+    sent_ns: Array
+
+
+def heads_of(buffer: Array, offsets: Array, lengths: Array) -> Heads:
+    """Offsets and lengths are int64."""
+    count = len(offsets)
+    kinds, numbers, sent = np.empty((3, count), np.int64)
+    found = Heads(kinds, numbers, np.empty(count, np.uint8), sent)
+    wanted = np.ascontiguousarray(offsets), np.ascontiguousarray(lengths)
+    where = buffer.ctypes.data, *(each.ctypes.data for each in wanted)
+    read_heads(*where, count, *(each.ctypes.data for each in found))
+    return found
 
 
 def _sent_ns(head: bytes) -> int:

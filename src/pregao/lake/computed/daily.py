@@ -173,7 +173,8 @@ _LAST: Final = {
     "previous": "kind = 'CLOSING' AND origin = 'PREVIOUS_DAY'",
     "settlement": f"kind = 'SETTLEMENT' AND {_DAILY}",
     "interest": "kind = 'OPEN_INTEREST'",
-    "last_trade": "kind = 'LAST_TRADE'",
+    # In systems with streams it is told after a bust, and no more when there is another trade.
+    "last_trade": "kind = 'LAST_TRADE' AND md_stream IS NULL",
     **{
         f"{kind}_{session}": f"kind = '{kind}' AND coalesce(session, 'REGULAR') = '{session}'"
         for kind in _TOTALS
@@ -226,11 +227,24 @@ _VWAP: Final = f"""
 
 FIGURES: Final = f"""
 CREATE TEMP TABLE figures AS
-WITH spoken AS (
+WITH group_of AS (
+    SELECT security_id, arg_max(security_group, valid_from) AS security_group
+    FROM instruments WHERE security_id IS NOT NULL GROUP BY security_id
+), sessions AS (
+    SELECT security_group, ts_event AS since, coalesce(session, 'REGULAR') AS in_force
+    FROM states WHERE scope = 'GROUP' AND security_group IS NOT NULL
+), in_sessions AS (
+    -- Totals of systems with streams do not say their session: it is that of the group's last phase.
+    SELECT statistics.* REPLACE (CASE WHEN kind IN {_TOTALS} AND md_stream IS NOT NULL
+        THEN coalesce(session, in_force) ELSE session END AS session)
+    FROM statistics LEFT JOIN group_of USING (security_id)
+    ASOF LEFT JOIN sessions
+        ON group_of.security_group = sessions.security_group AND statistics.ts_event >= sessions.since
+), spoken AS (
     SELECT *, quality & {int(Quality.FROM_SNAPSHOT)} = 0 AS live,
         {LINEAGE_STRUCT} AS place
-    FROM statistics
-    WHERE kind <> 'THEORETICAL' AND coalesce(md_stream, 'E') = 'E'
+    FROM in_sessions
+    WHERE kind <> 'THEORETICAL' AND coalesce(md_stream, 'E') IN ('E', 'A')  -- or of all streams
         AND (of_date IS NULL OR of_date = trade_date OR kind IN ('CLOSING', 'OPEN_INTEREST'))
 ), numbered AS (
     -- What a snapshot repeats is older than it looks: any word of the incremental stream is newer.

@@ -21,6 +21,12 @@ _MATCHED: Final = ("aggressor", "ts_aggressor", "auction", "matching", "phase", 
 _FIRST: Final = ("security_id", "trade_id", "symbol", *LINEAGE, *_MATCHED)
 _AMENDED: Final = ("price", "size", "buyer", "seller")
 _OUT_OF_SEQUENCE: Final = int(TradeCondition.OUT_OF_SEQUENCE)
+# Systems with streams have no word for a trade out of sequence: it is one that the exchange has entered, told
+# long after it happened.
+_LATE: Final = (
+    f"(md_stream IS NOT NULL AND coalesce(condition, 0) & {int(TradeCondition.ON_BEHALF)} <> 0"
+    " AND ts_send - ts_event > 1000000000)"
+)
 _CHANGED: Final = " OR ".join(f"{name} IS DISTINCT FROM lag({name}) OVER told_in_order" for name in _AMENDED)
 _KEY: Final = "PARTITION BY security_id, trade_id ORDER BY trade_date, " + IN_ORDER
 
@@ -76,7 +82,7 @@ WITH again AS (
 )
 SELECT *, $day AS of_date,
     price IS NOT NULL AND sub_type IS DISTINCT FROM 'LEG' AND NOT beside_book(sub_type)
-        AND coalesce(condition, 0) & {OLD_LEG | _OUT_OF_SEQUENCE} = 0 AS sets_price,
+        AND coalesce(condition, 0) & {OLD_LEG | _OUT_OF_SEQUENCE} = 0 AND NOT {_LATE} AS sets_price,
     size IS NOT NULL AS in_volume, {with_rank()}
 FROM rows_of_day
 """

@@ -141,14 +141,18 @@ def _write(
     return write_rows(location, name, part.key, rows, build_id)
 
 
-def write_rows(location: Location, name: str, key: UnitKey, rows: Any, build_id: str) -> list[DataFile]:
+def write_rows(
+    location: Location, name: str, key: UnitKey, rows: Any, build_id: str, label: str = LABEL
+) -> list[DataFile]:
     """No file without a row."""
     if not rows.num_rows:
         return []
     table = find_table(name)
+    if key.channel is None and CHANNEL in rows.column_names:
+        rows = rows.drop_columns([CHANNEL])  # of a session, which has none
     if CHANNEL not in rows.column_names:
         rows = rows.append_column(CHANNEL, pa.repeat(pa.scalar(key.channel, pa.int32()), rows.num_rows))
-    return [write_file(location, table, key.partition, conform(rows, table, build_id), label=LABEL)]
+    return [write_file(location, table, key.partition, conform(rows, table, build_id), label=label)]
 
 
 def parts_of(

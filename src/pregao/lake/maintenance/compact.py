@@ -25,6 +25,7 @@ from pregao.lake.tables.table import TRADE_DATE, UnitKey
 FEWEST_FILES: Final = 2
 HERE_BYTES: Final = 32 << 20  # less than this is done by whoever asks: a task of Spark would cost more
 DERIVED: Final = "analytics"  # label of files that were computed from others
+CROSSED: Final = "crossed"  # of those that compare systems
 Progress = Callable[[int, int], None]
 
 
@@ -98,7 +99,8 @@ def small_files(
             if units is not None and key_of(file) not in units:
                 continue
             if file.size < target_bytes // 2:
-                label = DERIVED if f"/{DERIVED}-" in f"/{file.path}" else "compact"
+                kept = (each for each in (DERIVED, CROSSED) if f"/{each}-" in f"/{file.path}")
+                label = next(kept, "compact")
                 parts.setdefault((label, *file.partition.values()), []).append(file)
         for (label, *_), files in parts.items():
             group = SmallFiles(name, tuple(files), label)

@@ -20,7 +20,7 @@ from pregao.codecs.pcap.kernels import INTERFACE_SIZE, Shape
 from pregao.codecs.pcap.outcomes import Datagram
 from pregao.codecs.pcap.runs import CaptureRuns, DatagramRun, read_run
 from pregao.feeds.port import Header, UnitReader
-from pregao.feeds.registry import DEFAULT, load_system
+from pregao.feeds.registry import DEFAULT, load_system, load_tabled_system
 from pregao.feeds.wire import WiredSystem
 from pregao.lake.plan.contents import RANGE_BYTES, CaptureForm, Content, FrameWindow, form_of
 from pregao.lake.plan.stored import Stored, look
@@ -39,7 +39,7 @@ _NO_CHANNEL: Final = 0
 
 @lru_cache(maxsize=16)
 def row_reader(use: str, system: str = DEFAULT) -> UnitReader:
-    return load_system(system).reader(_NO_CHANNEL)
+    return load_tabled_system(system).reader(_NO_CHANNEL)
 
 
 @lru_cache(maxsize=4)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from pregao import __version__
-from pregao.feeds.registry import DEFAULT, load_system
+from pregao.feeds.registry import DEFAULT, load_tabled_system
 from pregao.lake.plan.index import FileIndex
 from pregao.lake.plan.scan import content_of
 from pregao.lake.plan.stored import look
@@ -130,7 +130,7 @@ class CarriedBooks:
         """Whether what begins there goes on from here. After a gap in which any rptSeq could have come round
         again (a whole day, say) no book could be proven, so there is nothing to go on from."""
         lost = start[1] - self.number - 1
-        reports = lost * load_system(self.system).policy.reports_in_a_unit
+        reports = lost * load_tabled_system(self.system).policy.reports_in_a_unit
         return self.version == start[0] and lost >= 0 and reports < max(self.reports, 1)
 
     def to_plan(self) -> list[Any]:

@@ -160,6 +160,8 @@ class StreamIndex:
     learned: bytes = b""  # what the stream says of how its channel is to be read (`feeds.wire`)
     days: list[tuple[int, int]] = field(default_factory=list)  # first key of each day, where times tell dates
     epochs: list[int] = field(default_factory=list)  # versions as all files of a plan count them
+    source: str = ""  # of a session: its name
+    goes_on: bool = False  # a session that began before the file
 
     @property
     def counted_versions(self) -> list[int]:

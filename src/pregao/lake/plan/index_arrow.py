@@ -74,7 +74,8 @@ _STREAMS: Final = pa.schema(
         *((name, pa.list_(_struct(dtype))) for name, dtype in _ARRAYS.items()),
         ("pauses", pa.list_(_struct(_PAUSE))), ("definitions", pa.list_(arrow_type(Defined))),
         ("news", pa.list_(_NEWS)), ("unknown", pa.list_(_UNKNOWN)), ("resumes", pa.list_(pa.binary())),
-        ("learned", pa.binary()), ("days", pa.list_(_struct(_DAY))),
+        ("learned", pa.binary()), ("days", pa.list_(_struct(_DAY))), ("source", pa.string()),
+        ("goes_on", pa.bool_()),
     ]
 )  # fmt: skip
 # Of what is stored: other columns, or other numbers for kinds of rows, are another format.
@@ -214,6 +215,7 @@ def _streams(indexes: Sequence[FileIndex]) -> Any:
         "resumes": [stream.resumes for stream in streams],
         "learned": [stream.learned for stream in streams],
         "days": _lists([np.array(stream.days, _DAY) for stream in streams], _DAY),
+        "source": [stream.source for stream in streams], "goes_on": [stream.goes_on for stream in streams],
     }  # fmt: skip
     for name, dtype in _ARRAYS.items():
         columns[name] = _lists([getattr(stream, name) for stream in streams], dtype)
@@ -236,4 +238,5 @@ def _stream(row: dict[str, Any], arrays: dict[str, Array]) -> StreamIndex:
         pauses=[(key, sent_ns) for key, sent_ns in arrays["pauses"].tolist()],
         unknown=[UnknownSeen(**each) for each in row["unknown"]], resumes=row["resumes"],
         learned=row["learned"], days=[(key, day) for key, day in arrays["days"].tolist()],
+        source=row["source"], goes_on=row["goes_on"],
     )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from pregao.feeds.port import UnitReader
-from pregao.feeds.registry import DEFAULT, load_system
+from pregao.feeds.registry import DEFAULT, load_tabled_system
 from pregao.lake.plan.captures import PiecePackets, row_reader
 from pregao.lake.plan.index import MARK, Array, Defined, NewsMessage, calendar_day, renumbered, renumbered_key
 from pregao.lake.plan.kernels import hash_messages
@@ -155,7 +155,7 @@ class PlacedNews:
 def assemble(
     channel: int, messages: list[tuple[int, NewsMessage]], system: str = DEFAULT
 ) -> list[PlacedNews]:
-    desk = load_system(system).news_desk(channel)
+    desk = load_tabled_system(system).news_desk(channel)
     found: list[PlacedNews] = []
     last: tuple[int, NewsMessage] | None = None
     for place, message in messages:

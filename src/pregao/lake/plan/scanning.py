@@ -16,8 +16,9 @@ from uuid import uuid4
 from pregao.captures.reader import CaptureReader
 from pregao.captures.streams import stream_of_file_name
 from pregao.codecs.pcap.outcomes import Datagram
+from pregao.codecs.pcap.tcp import SegmentReader
 from pregao.feeds.identity import UNTOLD_CHANNEL
-from pregao.feeds.registry import load_identity
+from pregao.feeds.registry import has_sessions, load_identity
 from pregao.io.captures import open_capture
 from pregao.lake.errors import LakeError, named
 from pregao.lake.plan.fingerprints import CODE_VERSION
@@ -265,6 +266,8 @@ def first_day(path: str, system: str) -> date | None:
 
 def _beginning(path: str, system: str) -> tuple[set[int], int | None]:
     """Channels of the first packets, and when the first was captured."""
+    if has_sessions(system):
+        return set(), _first_ns(path)
     identity, channels, first_ns, packets = load_identity(system), set[int](), None, 0
     with open_capture(path) as source:
         for item in CaptureReader(path).read(source, 1 << 16):
@@ -276,3 +279,13 @@ def _beginning(path: str, system: str) -> tuple[set[int], int | None]:
             if packets >= _LOOKED_AT:
                 break
     return channels, first_ns
+
+
+def _first_ns(path: str) -> int | None:
+    """When the first segment of a capture of sessions was captured."""
+    reader = SegmentReader()
+    with open_capture(path) as source:
+        for _ in CaptureReader(path, reader).read(source, 1 << 16):
+            if reader.segments:
+                return reader.segments[0].ts_ns
+    return None

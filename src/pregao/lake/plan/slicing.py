@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from pregao.feeds.registry import DEFAULT, load_system
+from pregao.feeds.registry import DEFAULT, load_tabled_system
 from pregao.lake.plan.anchors import Loop
 from pregao.lake.plan.captures import CaptureLayout
 from pregao.lake.plan.fingerprints import CarriedBooks
@@ -89,11 +89,13 @@ class Slice:
     learned: bytes = b""  # how its channel is to be read: see `feeds.wire`
     scales: Array = field(default_factory=lambda: NO_SCALES)  # of its instruments: see `plan.scales`
     depth: int = 0  # of its books, where they are price levels; 0: they are orders
+    source: str = ""  # of a session: its name
+    journals: list[str] = field(default_factory=list)  # of a session: its files, in the order of their times
 
     @property
     def key(self) -> UnitKey:
         day = date.fromisoformat(self.trade_date)
-        return UnitKey(load_system(self.system).name, day, str(self.channel))
+        return UnitKey(load_tabled_system(self.system).name, day, self.source or str(self.channel))
 
     @property
     def is_first_shard(self) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from pregao.feeds.registry import load_system
+from pregao.feeds.registry import load_tabled_system
 from pregao.io.clock import WallClock
 from pregao.lake.plan.anchors import Loop, find_loops
 from pregao.lake.plan.fingerprints import (
@@ -81,7 +81,7 @@ class UnitPlan:
         ]
         damage += unknown_findings(unit, indexes)
         inputs = [UnitInput.of(indexes[number]) for number in files]
-        loops, scaled = find_loops(unit), scales(told, load_system(unit.system))
+        loops, scaled = find_loops(unit), scales(told, load_tabled_system(unit.system))
         return cls(unit, loops, told, symbols(told), groups(told), inputs, damage, scaled)
 
     @property

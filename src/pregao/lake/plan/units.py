@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from pregao.captures.glance import FlowFacts, name_feeds
-from pregao.feeds.registry import DEFAULT, load_system
+from pregao.feeds.registry import DEFAULT, has_sessions, load_system, load_tabled_system
 from pregao.lake.plan.index import (
     MARK,
     NUMBER_BITS,
@@ -76,10 +76,13 @@ class LakeUnit:
     taken_spans: list[tuple[int, int]] = field(default_factory=list)  # when: the last of A and B, the next
     left_out: list[str] = field(default_factory=list)  # for people: what of its captures nothing was made of
     learned: bytes = b""  # how its channel is to be read: see `feeds.wire`
+    source: str = ""  # of a session: its name
+    journals: list[int] = field(default_factory=list)  # of a session: its files, in the order of their times
 
     @property
     def key(self) -> UnitKey:
-        return UnitKey(load_system(self.system).name, self.trade_date, str(self.channel))
+        source = self.source or str(self.channel)
+        return UnitKey(load_tabled_system(self.system).name, self.trade_date, source)
 
     @property
     def first_ns(self) -> int:
@@ -95,9 +98,12 @@ class LakeUnit:
 
 
 def find_units(files: Sequence[FileIndex]) -> list[LakeUnit]:
-    """In order of channel and date. All files are of one system: it is that of the build."""
-    from pregao.lake.plan.contingency import go_on_with_contingency  # it stands on this module
+    """In order of source and date. All files are of one system: it is that of the build."""
+    from pregao.lake.plan.contingency import go_on_with_contingency  # these stand on this module
+    from pregao.lake.plan.sessions import find_session_units
 
+    if files and has_sessions(files[0].system):
+        return find_session_units(files)
     streams = [(number, stream) for number, file in enumerate(files) for stream in file.streams]
     _name_feeds(streams)
     units: list[LakeUnit] = []

@@ -20,7 +20,7 @@ from pregao.lake.tables.catalogue import find_table
 if TYPE_CHECKING:
     from pregao.lake.lake import Lake
 
-_COLUMNS: Final = ["symbol", "security_id", "channel", "trade_date", "valid_from", "valid_to"]
+_COLUMNS: Final = ["symbol", "security_id", "source", "channel", "trade_date", "valid_from", "valid_to"]
 _FUTURE: Final = "FUT"
 By = Literal["volume", "calendar"]
 
@@ -31,7 +31,7 @@ class SymbolListing:
 
     symbol: str
     security_id: int
-    channel: int
+    source: str  # channel by its number, or session by its name
     trade_date: date
     start_ns: int | None = None
     end_ns: int | None = None
@@ -39,11 +39,11 @@ class SymbolListing:
     @property
     def where_all(self) -> str:
         """Rows that are of no instrument: resets."""
-        return f"trade_date = '{self.trade_date}' and channel = {self.channel} and security_id is null"
+        return f"trade_date = '{self.trade_date}' and source = '{self.source}' and security_id is null"
 
     @property
     def where(self) -> str:
-        unit = f"trade_date = '{self.trade_date}' and channel = {self.channel}"
+        unit = f"trade_date = '{self.trade_date}' and source = '{self.source}'"
         return f"{unit} and security_id = {self.security_id}"
 
 
@@ -93,16 +93,16 @@ def listings(lake: "Lake", symbol: str, when: TimeSpan) -> list[SymbolListing]:
 def _of_day(rows: list[dict[str, Any]], day: date, when: TimeSpan) -> Iterator[SymbolListing]:
     """Before all definitions of a day who is the first to have the symbol has it."""
     mine = sorted((row for row in rows if row["trade_date"] == day), key=lambda row: row["valid_from"])
-    ids = list(dict.fromkeys((row["security_id"], row["channel"]) for row in mine))
-    for place, (security_id, channel) in enumerate(ids):
-        own = [row for row in mine if (row["security_id"], row["channel"]) == (security_id, channel)]
+    ids = list(dict.fromkeys((row["security_id"], row["source"]) for row in mine))
+    for place, (security_id, source) in enumerate(ids):
+        own = [row for row in mine if (row["security_id"], row["source"]) == (security_id, source)]
         start = None if place == 0 else min(row["valid_from"] for row in own)
         ends = [row["valid_to"] for row in own]
         end = None if None in ends else max(ends) - 1
         start = _latest(start, when.start_ns)
         end = end if when.end_ns is None else when.end_ns if end is None else min(end, when.end_ns)
         if start is None or end is None or start <= end:
-            yield SymbolListing(own[0]["symbol"], security_id, channel, day, start, end)
+            yield SymbolListing(own[0]["symbol"], security_id, source, day, start, end)
 
 
 def _latest(one: int | None, other: int | None) -> int | None:

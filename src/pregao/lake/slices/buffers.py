@@ -67,9 +67,9 @@ class SliceFindings:
                  first_seq_num=before, last_seq_num=first, count=lost,
                  detail="begins with the books that the day before ended with")  # fmt: skip
 
-    def damaged(self, place: int, fault: str, index: int, machine: "SliceMachine") -> None:
+    def damaged(self, place: int, detail: str, index: int, machine: "SliceMachine") -> None:
         self.add(place, machine, "DAMAGED_INPUT", severity="ERROR", stream="INCREMENTAL", msg_index=index,
-                 count=1, detail=fault.lower())  # fmt: skip
+                 count=1, detail=detail)  # fmt: skip
 
 
 ORDERS, TRADES, EXECUTIONS, STATISTICS, BANDS, IMBALANCES, STATES, INDICES, VOLATILITIES = range(9)

@@ -104,6 +104,13 @@ class KnownInstruments:
         sync["spare"][concerned] |= np.uint8(BOOK_ONCE)
         return self.instruments(np.flatnonzero(concerned))
 
+    def forget(self, place: int) -> None:
+        """A session has ended, or messages of it are missing: nothing is known until it is told anew."""
+        sync = self.used
+        sync["book"] = sync["statistics"] = BookStatus.STALE
+        sync["marks"] &= ~np.uint8(Mark.REPLENISHING)
+        sync["bound"], sync["missing"] = NEVER, np.maximum(sync["missing"], place)
+
     def unsettle(self, place: int) -> None:
         """A new sequence: books are told again, one by one (6.5.11)."""
         sync = self.used

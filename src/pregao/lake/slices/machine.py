@@ -15,8 +15,8 @@ import numpy as np
 
 from pregao.books import layout as t
 from pregao.books.store import BookStore
-from pregao.feeds.port import UnitReader
-from pregao.feeds.registry import load_system
+from pregao.feeds.port import RowFault, UnitReader
+from pregao.feeds.registry import load_tabled_system
 from pregao.handler.core import RowCore
 from pregao.handler.kernels.core import SUSPECTED
 from pregao.lake.plan.captures import channel_reader
@@ -67,7 +67,7 @@ class SliceMachine:
             "packets", slice_.system, slice_.channel, Stream.INCREMENTAL, slice_.learned
         )
         self.store = BookStore(max_instruments=MOST_INSTRUMENTS, depth=slice_.depth)
-        policy = load_system(slice_.system).policy
+        policy = load_tabled_system(slice_.system).policy
         self.known = KnownInstruments(policy.reports_in_a_unit)
         orders = int(merged.length.sum()) // _BYTES_OF_AN_ORDER
         self.buffers = RowBuffers(orders, with_orders=not slice_.depth)
@@ -132,13 +132,17 @@ class SliceMachine:
             self._take(reading.rows)
             for fault in reading.faults:
                 place = int(merged.place[carried + fault.packet])
-                self.findings.damaged(place, fault.fault.name, fault.index, self)
+                self.findings.damaged(place, self.fault_text(fault), fault.index, self)
             if reading.whole:
                 break
             if self.buffers.count(ORDERS) >= most_orders and not self.context["execution"]:
                 yield self._stretch()
                 self._begin_stretch()
             reading = self._reader.go_on()
+
+    def fault_text(self, fault: RowFault) -> str:
+        """What is wrong with a unit of this window, for people."""
+        return fault.fault.name.lower()
 
     def _begin_window(self, following: Merged, going_on: Rows | None) -> None:
         """The next packets, behind those that are still spoken of: the last, and that of the execution which

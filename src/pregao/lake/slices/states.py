@@ -16,7 +16,7 @@ import numpy as np
 
 from pregao.books import layout as t
 from pregao.books.phases import effective, own_in_snapshot
-from pregao.feeds.registry import load_system
+from pregao.feeds.registry import load_tabled_system
 from pregao.kernel_context import Context
 from pregao.lake.plan.index import Array
 from pregao.lake.slices.kernels.books import QUOTE_QUALITY
@@ -147,6 +147,19 @@ class TradingStates:
             group, phase = int(row["id"]), int(row["type"])
             enter_phase(self.address, self._store.context, group, phase, place, NO_INDEX, int(row["time_ns"]))
 
+    def tell(self, phases: Rows, place: int) -> Rows:
+        """Phases of groups of which nothing is known: those that are news."""
+        known = self._told()
+        news = phases[np.array([group not in known for group in phases["id"].tolist()], np.bool_)]
+        self._enter(news, place)
+        return news
+
+    def group_of(self, security_id: int) -> int | None:
+        """As rows name it; None: not known."""
+        place = int(np.searchsorted(self._ids, security_id))
+        is_known = place < len(self._ids) and self._ids[place] == security_id
+        return int(self._groups[place]) if is_known else None
+
     def take_log(self) -> Array:
         """Books that are crossed and whose instruments came into another state, since the last time."""
         taken = self._log[: self._context["log_count"]].copy()
@@ -197,7 +210,7 @@ class CrossedBooks:
 
     def __init__(self, machine: "SliceMachine") -> None:
         self._machine = machine
-        self._has_streams = load_system(machine.slice.system).policy.has_streams
+        self._has_streams = load_tabled_system(machine.slice.system).policy.has_streams
         self._since: dict[int, CrossedStretch] = {}
         self._held: dict[int, Array] = {}  # quotes of crossed books: their state may be told in this moment
 

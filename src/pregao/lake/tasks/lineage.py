@@ -8,7 +8,7 @@ import numpy as np
 
 from pregao.books.store import BookStore
 from pregao.feeds.port import RecoveryPolicy
-from pregao.feeds.registry import load_system
+from pregao.feeds.registry import load_tabled_system
 from pregao.kernel_context import Context
 from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK
 from pregao.lake.plan.slicing import Slice
@@ -84,7 +84,7 @@ class Lineage:
 
     @property
     def policy(self) -> RecoveryPolicy:
-        return load_system(self.slice.system).policy
+        return load_tabled_system(self.slice.system).policy
 
     @classmethod
     def of(cls, slice_: Slice, merged: Merged, store: BookStore, build_id: str) -> "Lineage":
@@ -93,7 +93,7 @@ class Lineage:
         ranks = np.empty(len(order), np.int64)
         ranks[order] = np.arange(len(order))
         streams = np.zeros(len(order), np.uint8)
-        if load_system(slice_.system).policy.has_streams:
+        if load_tabled_system(slice_.system).policy.has_streams:
             streams[1:] = [store.book_stream(number) for number in range(len(store))]
         scaling = Scaling.of(slice_.scales, security_ids)
         codes = np.full(len(order), -1)
@@ -197,7 +197,7 @@ class Lineage:
         return {"ts_event": times, "time": moments(times), "ts_event_kind": kinds}
 
     def common(self, count: int) -> dict[str, Any]:
-        channel = np.full(count, self.slice.channel, np.int32)
+        channel = None if self.slice.source else np.full(count, self.slice.channel, np.int32)
         return {"channel": channel, "build_id": constant(self.build_id, count)}
 
     def differing(self, packets: Array) -> Any:

@@ -49,7 +49,7 @@ def timed(sent_ns: int | None) -> Row:
 
 def _table(unit: LakeUnit, table: Table, rows: list[Row], build_id: str) -> Any:
     """In the table's order; the rows are few."""
-    common = {"channel": unit.channel, "quality": 0, "build_id": build_id}
+    common = {"channel": unit.key.channel, "quality": 0, "build_id": build_id}
     filled = [common | row for row in rows]
     made = pa.Table.from_pylist(filled, schema=table.stored_schema)
     keys = [(name, "ascending") for name in table.order]

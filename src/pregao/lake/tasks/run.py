@@ -81,9 +81,9 @@ def _build(slice_: Slice, location: Location, build_id: str) -> SliceDone:
     for stretch in machine.stretches(STRETCH_ORDERS):
         clock.lap("books")
         lineage = Lineage.of(slice_, machine.merged, machine.store, build_id)
-        _write_stretch(target, stretch, lineage)
+        write_stretch(target, stretch, lineage)
         if stretch.ends_window and slice_.is_first_shard:
-            _write_packets(target, machine, lineage)
+            write_packets(target, machine, lineage)
     _write_rest(target, machine, lineage)
     done.findings = machine.findings.told()
     done.loops = {loop: dict(counts) for loop, counts in machine.findings.loops.items()}
@@ -147,7 +147,7 @@ class SliceTarget:
         return FileWriter(self.location, table, self.slice.key.partition, label=label, schema=schema)
 
 
-def _write_stretch(target: SliceTarget, stretch: b.Stretch, lineage: Lineage) -> None:
+def write_stretch(target: SliceTarget, stretch: b.Stretch, lineage: Lineage) -> None:
     for buffer, table, make in _ROW_TABLES:
         target.write(table, partial(make, stretch.buffers.rows(buffer), lineage))
     target.write(book_tables.QUOTES, partial(quotes_table, stretch.quotes, lineage))
@@ -168,12 +168,17 @@ def _write_rest(target: SliceTarget, machine: SliceMachine, lineage: Lineage) ->
         done.ends = replace(ending.carried, files=tuple(done.files[before:]))
 
 
-def _write_packets(target: SliceTarget, machine: SliceMachine, lineage: Lineage) -> None:
+def _messages(slice_: Slice, addresses: Any, lengths: Any) -> Any:
+    """How many each unit has; of a session a unit is one."""
+    return 1 if slice_.source else load_system(slice_.system).inspector().count(addresses, lengths)
+
+
+def write_packets(target: SliceTarget, machine: SliceMachine, lineage: Lineage) -> None:
     done = target.done
-    merged, inspector = machine.merged, load_system(machine.slice.system).inspector()
+    merged = machine.merged
     new = slice(merged.carried, None)
     told = np.zeros(len(merged), np.int64)
-    told[new] = inspector.count(merged.address[new], merged.length[new].astype(np.uint32))
+    told[new] = _messages(machine.slice, merged.address[new], merged.length[new].astype(np.uint32))
     packets = PacketColumns.of(merged, machine.first_rows, lineage)
     target.write(message_tables.PACKETS, partial(packets_tables, packets, told, lineage))
     done.latency += count_latencies(packets, lineage)

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
 from typing import Any, Final
 
-from pregao.lake.book_at import BookAt, NoBookError, book_at, local_time
+from pregao.lake.book_at import BookAt, NoBookError, book_at, local_time, source_text
 from pregao.lake.lake import Lake, Systems
 from pregao.lake.tables.analytics import Quality
 from pregao.model.errors import ConfigurationError
@@ -64,7 +64,7 @@ def find_book(
 
 def as_text(book: BookAt) -> Iterator[str]:
     """Bids left, offers right, best first."""
-    yield f"{book.symbol}  {local_time(book.at_ns)}  channel {book.channel}\n"
+    yield f"{book.symbol}  {local_time(book.at_ns)}  {source_text(book.source)}\n"
     yield f"{'; '.join(_told(book))}{_doubt(book)}\n"
     yield f"{'orders':>6} {'size':>12} {'bid':>14} │ {'offer':<14} {'size':<12} {'orders':<6}\n"
     for row in range(max(len(book.bids), len(book.offers))):
@@ -98,7 +98,8 @@ def _packet(place: tuple[int, int]) -> str:
 def as_json(book: BookAt) -> Iterator[str]:
     yield json.dumps(
         {
-            "symbol": book.symbol, "security_id": book.security_id, "channel": book.channel,
+            "symbol": book.symbol, "security_id": book.security_id, "source": book.source,
+            "channel": book.channel,
             "trade_date": book.trade_date.isoformat(), "at": book.at_ns, "last_change": book.last_ns,
             "packet": book.last_place, "known_at": book.known_ns, "quality": book.quality,
             **_kind(book), "bids": _levels(book.bids, book), "offers": _levels(book.offers, book),
