@@ -25,6 +25,7 @@ from . import (
     replayer,
     stream,
     throughput,
+    trademate,
 )
 from .capture import Capture, bench_capture
 from .harness import Row, save, table
@@ -33,6 +34,7 @@ MESSAGES = 5_000_000
 BENCHMARKS = (
     "books",
     "conflated",
+    "trademate",
     "fast",
     "fast-handler",
     "fast-lake",
@@ -78,6 +80,7 @@ def main() -> int:
     measurements = {
         "books": books.measure,
         "conflated": conflated.measure,
+        "trademate": trademate.measure,
         "fast": fast.measure,
         "fast-handler": fast_handler.measure,
         "fast-lake": fast_lake.measure,

@@ -8,6 +8,7 @@ from pregao.books.views import BookLevels, Level, Order, QueuePosition, SidePoli
 from pregao.model.instruments import Instrument
 from pregao.model.market import Phase, Session, Side, State
 from pregao.model.rows import ELECTRONIC
+from pregao.model.scales import USUAL, Scale
 from pregao.recovery.instruments import BookStatus
 
 if TYPE_CHECKING:
@@ -89,6 +90,12 @@ class HandledBook:
     def instrument(self) -> Instrument | None:
         """Its definition, if that was heard."""
         return self._handler.instruments.get(self.security_id)
+
+    @property
+    def scale(self) -> Scale:
+        """What its prices and sizes count, and what a price is."""
+        instrument = self.instrument
+        return USUAL if instrument is None else instrument.scale
 
     @property
     def symbol(self) -> str:

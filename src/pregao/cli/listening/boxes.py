@@ -65,7 +65,7 @@ def amount_text(count: int | None, scale: Scale = USUAL) -> str:
 
 def trades_box(book: HandledBook, trades: Iterable[Trade | TradeBusted]) -> Panel:
     """Newest first; the colour says whether the price rose or fell."""
-    scale = USUAL if book.instrument is None else book.instrument.scale
+    scale = book.scale
     places = places_of(book.instrument.tick, scale) if book.instrument else 2
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)

@@ -15,7 +15,7 @@ from pregao.cli.listening.boxes import STYLES, amount_text, clock_text, status_t
 from pregao.handler.views import HandledBook
 from pregao.market.row_values import fine_text, in_words, places_of, price_text
 from pregao.model.market import BandType, ImbalanceSide, LimitType, Side, State
-from pregao.model.scales import USUAL, Scale
+from pregao.model.scales import Scale
 from pregao.recovery.instruments import BookStatus
 
 # The price levels of a book, bids to the left and offers to the right.
@@ -33,7 +33,7 @@ _NEXT_TO_MIDDLE: Final = ("price", "")
 def ladder(book: HandledBook, depth: int) -> Table:
     bids, offers = (book.side_levels(side, depth) for side in (Side.BUY, Side.SELL))
     most = max((level.size for level in (*bids, *offers)), default=1)
-    scale = USUAL if book.instrument is None else book.instrument.scale
+    scale = book.scale
     places = places_of(book.instrument.tick, scale) if book.instrument else 2
     table = Table.grid(padding=(0, 1), expand=True)
     for head in reversed(_HEADS):
@@ -118,7 +118,7 @@ def _state_line(book: HandledBook) -> Text:
 
 
 def _statistics(book: HandledBook) -> Table:
-    scale = USUAL if book.instrument is None else book.instrument.scale
+    scale = book.scale
     places = places_of(book.instrument.tick, scale) if book.instrument else 2
     table = Table.grid(padding=(0, 1), expand=True)
     for justify in ("left", "right", "left", "right", "left", "right"):

@@ -48,6 +48,7 @@ class JoinedBody:
     size: int = field(init=False)
     shared: bool = False  # whether several sessions have it
     _deflated: bytes | None = field(default=None, repr=False, compare=False)
+    _data: bytes | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self.total = self.front.total + sum([each.total for each in self.parts])
@@ -59,7 +60,12 @@ class JoinedBody:
 
     @property
     def data(self) -> bytes:
-        return b"".join([self.front.data, *[each.data for each in self.parts]])
+        if self._data is not None:
+            return self._data
+        made = b"".join([self.front.data, *[each.data for each in self.parts]])
+        if self.shared:
+            self._data = made
+        return made
 
     def deflated(self, deflate: Deflate) -> bytes:
         if self._deflated is not None:

@@ -109,8 +109,8 @@ class Outbox:
             left = {security_id: some for security_id, some in left.items() if len(some) > first}
 
     def body(self, refresh: Refresh, security_ids: tuple[int, ...]) -> JoinedBody:
-        """35=X of some of its instruments: one body for all sessions that have the same of a few."""
-        if len(refresh.parts) > SHARED:
+        """35=X of some of its instruments: one body for all sessions that have the same of a few, or all."""
+        if SHARED < len(refresh.parts) != len(security_ids):
             return self._join(refresh, security_ids)
         found = refresh.bodies.get(security_ids)
         if found is None:

@@ -91,7 +91,9 @@ class Subscriber:
 
     def share(self, refresh: Refresh) -> list[tuple[int, ...]]:
         """Its instruments of a 35=X: of one message, or of several where their entries are very many."""
-        found = tuple(refresh.parts.keys() & self.live)
+        # Who has all of it shares one body with all others who do.
+        parts = refresh.parts
+        found = tuple(parts) if parts.keys() <= self.live else tuple(parts.keys() & self.live)
         if not found:
             return []
         if refresh.size <= MOST_BYTES:

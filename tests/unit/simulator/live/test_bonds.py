@@ -1,11 +1,14 @@
 """The market of bonds live: its day on the clock, its flow, its configuration."""
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pregao.exchange.bonds.book import RateOrder
 from pregao.io.private_files import write_private
+from pregao.market.sessions import open_session
 from pregao.model.errors import ConfigurationError
 from pregao.model.events import ClosingPrice, Event, StateChanged, Trade
 from pregao.model.local_time import local_midnight_ns
@@ -132,3 +135,28 @@ def test_what_is_wrong_in_it_is_named(tmp_path: Path, text: str, said: str) -> N
     with pytest.raises(ConfigurationError) as error:
         load_settings(str(file))
     assert said in str(error.value)
+
+
+PAGE = Path(__file__).resolve().parents[4] / "docs" / "trademate.md"
+
+
+def test_the_page_shows_configurations_that_load(tmp_path: Path) -> None:
+    server, client = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    write_private(tmp_path / "passwords", PASSWORDS.text())
+    (tmp_path / "sessions.toml").write_text("[CLIENT]\n")
+    (tmp_path / "exchange.toml").write_text(server)
+    bonds = load_settings(str(tmp_path / "exchange.toml")).bonds
+    assert bonds is not None
+    usual = BondSettings(catalogue=str(tmp_path / "bonds.toml"))
+    assert replace(bonds, servers=usual.servers) == usual  # the page shows what is usual
+    assert bonds.servers.ports == (8390, 8391)
+    (tmp_path / "session.toml").write_text(client)
+    write_private(tmp_path / "desk.secret", "secret\n")
+    status = open_session(str(tmp_path / "session.toml")).client.status()
+    assert (status.name, status.system) == ("CLIENT", "trademate")
+
+
+def test_the_page_shows_what_the_example_prints() -> None:
+    printed = (PAGE.parents[1] / "examples" / "output" / "bonds_of_a_day.txt").read_text().splitlines()
+    (shown,) = re.findall(r"```\n(YIELD.*?)```", PAGE.read_text(), re.DOTALL)
+    assert set(shown.splitlines()) <= set(printed)

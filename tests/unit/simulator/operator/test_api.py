@@ -18,6 +18,8 @@ PETR4 = {"security_id": "PETR4"}
 AGREED = {**PETR4, "quantity": 100, "buyer": 3, "seller": 8}
 TRADE = {**AGREED, "price": "36.00"}
 GROUP = {"group": "01", "exchange": "BVMF"}
+LTN = {"bond": "LTN010130"}
+VOICE = {**LTN, "exact_price": "13.31", "exact_size": 1000}
 
 # Everything in an order in which it is accepted.
 ACCEPTED: list[tuple[str, dict[str, Any]]] = [
@@ -78,6 +80,20 @@ ACCEPTED: list[tuple[str, dict[str, Any]]] = [
     ("/v1/resets/week", {"channel": 84, "site": "CONTINGENCY"}),
     ("/v1/loops/snapshots", {"channel": 84}),
     ("/v1/loops/snapshots", {"channel": 84, "held": False}),
+    ("/v1/bonds/orders/new", {**LTN, "side": "BUY", "exact_price": "13.32", "exact_size": 2000, "firm": 3}),
+    ("/v1/bonds/orders/change", {"order_id": 1, "exact_price": 13.32, "exact_size": 1000, "firm": 3}),
+    ("/v1/bonds/orders/cancel", {"order_id": 1, "firm": 3}),
+    (
+        "/v1/bonds/quotes/request",
+        {**LTN, "side": "BUY", "exact_size": "1000", "firm": 3, "quoters": [5, 8], "deadline_ns": "+60s"},
+    ),
+    ("/v1/bonds/quotes/answer", {"request_id": 2, "exact_price": "13.3", "firm": 8}),
+    ("/v1/bonds/quotes/accept", {"request_id": 2, "quote_id": 3, "firm": 3}),
+    ("/v1/bonds/trades/voice", {**VOICE, "side": "BUY", "firm": 3, "counterparty": 8}),
+    ("/v1/bonds/trades/voice", {**VOICE, "side": "SELL", "firm": 8, "counterparty": 3}),
+    ("/v1/bonds/trades/bust", {**LTN, "trade_id": 1}),
+    ("/v1/bonds/states/change", {"bond": "DI1F30", "state": "PAUSE"}),
+    ("/v1/bonds/bands/set", {**LTN, "type": "HARD", "exact_low": "-1", "exact_high": "40.00000001"}),
     ("/v1/phases/change", {**GROUP, "phase": "CLOSE", "expires": True}),
     ("/v1/phases/session", {**GROUP, "session": "NON_REGULAR", "trade_date": "2099-01-02"}),
 ]  # fmt: skip
@@ -98,7 +114,7 @@ def test_every_command_is_done_and_published() -> None:
 
 
 def _view_paths() -> list[str]:
-    values = {"instrument": "PETR4", "order_id": "1", "firm": "3"}
+    values = {"instrument": "PETR4", "order_id": "1", "firm": "3", "bond": "LTN010130"}
     return [view.path.format(**values) for view in VIEWS if view.parameter != "order_id"]
 
 
