@@ -16,7 +16,8 @@ from pregao.certification.runner import Runner, StepResult, Verdict
 from pregao.certification.scenario import Segment
 from pregao.certification.scenario_files import sections_for
 from pregao.sessions.replay import NumberRange
-from pregao.sessions.replay.server import ReplayServer
+from pregao.simulator.live import replayers
+from tests.kits.memory_replayer import LyingServer, Mischief
 
 Line = dict[str, Any]
 Change = Callable[[Line], Line | None]
@@ -38,11 +39,13 @@ class ChangedClient(CertifyClient):
 
 def _play(section: str, asks: Change | None = None, says: Change | None = None) -> list[StepResult]:
     desk = CertificationDesk(Segment.DERIVATIVES)
-    client = MemoryClient(ChangedClient, desk)
-    if asks is not None:
-        client._client.asks = asks  # type: ignore[attr-defined]
-    if says is not None:
-        client._client.says = says  # type: ignore[attr-defined]
+
+    def make(config: Line) -> CertifyClient:
+        client = ChangedClient(config)
+        client.asks, client.says = asks or client.asks, says or client.says
+        return client
+
+    client = MemoryClient(make, desk)
     (found,) = [each for each in sections_for(Segment.DERIVATIVES) if each.id == section]
     return Runner(desk, client, ClientJudge(desk)).play(found)
 
@@ -61,8 +64,8 @@ def test_the_week_of_the_desk_has_three_earlier_dates() -> None:
     assert datetime.fromtimestamp(desk.now_ns // 10**9, UTC).strftime("%A") == "Thursday"
     assert len(desk.history.days) == 3
     assert desk.history.replayers is not None
-    replayers = desk.history.replayers.replayers
-    historical, today = replayers.historical.archive, replayers.replayer.archive
+    both = desk.history.replayers.replayers
+    historical, today = both.historical.archive, both.replayer.archive
     assert len(historical.days) == 3
     assert len(today.days) == 1
     channel = str(desk.history.channel)
@@ -184,17 +187,6 @@ def test_what_is_said_wrongly_fails(says: Change, steps: set[str], reason: str) 
 # The exchange's
 
 
-def _lying(change: Callable[[bytes, Line], Line | None]) -> Callable[..., None]:
-    send = ReplayServer._send
-
-    def lies(self: ReplayServer, msg_type: bytes, fields: Any, now_ns: int) -> None:
-        told = change(msg_type, fields)
-        if told is not None:
-            send(self, msg_type, told, now_ns)
-
-    return lies
-
-
 def _other_bytes(fields: Any) -> Any:
     """The messages of a block in the reverse order, under the same numbers."""
     pieces = fields[10054]
@@ -221,10 +213,12 @@ def _other_bytes(fields: Any) -> Any:
 def test_a_replayer_that_answers_otherwise_makes_the_step_invalid(
     kind: bytes, change: Any, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def told(msg_type: bytes, fields: Any) -> Any:
-        return change(fields) if msg_type == kind else fields
+    def lies(msg_type: bytes, fields: Any) -> list[tuple[bytes, Any]]:
+        told = change(fields) if msg_type == kind else fields
+        return [] if told is None else [(msg_type, told)]
 
-    monkeypatch.setattr(ReplayServer, "_send", _lying(told))
+    monkeypatch.setattr(replayers, "ReplayServer", LyingServer)
+    monkeypatch.setattr(LyingServer, "mischief", Mischief(lies=lies))
     desk = CertificationDesk(Segment.EQUITIES)
     (section,) = [each for each in sections_for(Segment.EQUITIES) if each.id == "D2"]
     results = Runner(desk).play(section)
