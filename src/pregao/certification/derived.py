@@ -143,25 +143,20 @@ class DerivedTruth(StepTruth):
             row = BookRow(price, size, orders or 0)
             rows[at : at + (demand.change is not s.Change.NEW)] = [row]
 
-    def _snapshot_faults(self, about: int, demand: s.SnapshotDemand) -> Iterator[str]:
-        snapshots = self.seen.snapshots(about)
-        if not snapshots:
-            yield "no snapshot"
-            return
-        last = snapshots[-1]
-        yield from self._lacking(whole_status(status_of(last)), demand.tags)
-        for side in Side:
-            if self._changed_after(last, about, side):
-                continue  # what it and the changes make is compared above
-            orders = {
-                int(entry["OrderID"]): (mantissa(entry.get("MDEntryPx")), int(entry["MDEntrySize"]))
-                for entry in last.fields["MDEntries"]
-                if _SIDES.get(entry["MDEntryType"]) is side
-            }
-            if depth_rows(sorted_orders(orders, side), self.box) != self.desk.book(about, self.box).side(
-                side
-            ):
-                yield f"the snapshot has other {SIDE_WORDS[side]}s than the book"
+    def _status(self, snapshot: TappedMessage) -> Mapping[str, Any]:
+        return whole_status(status_of(snapshot))
+
+    def _snapshot_rows(
+        self, snapshot: TappedMessage, side: Side
+    ) -> tuple[tuple[int | None, int, int], ...] | None:
+        if self._changed_after(snapshot, snapshot.fields["SecurityID"], side):
+            return None  # what it and the changes make is compared with the book anyway
+        orders = {
+            int(entry["OrderID"]): (mantissa(entry.get("MDEntryPx")), int(entry["MDEntrySize"]))
+            for entry in snapshot.fields["MDEntries"]
+            if _SIDES.get(entry["MDEntryType"]) is side
+        }
+        return self._rows(depth_rows(sorted_orders(orders, side), self.box))
 
     def _changed_after(self, snapshot: TappedMessage, about: int, side: Side) -> bool:
         """A snapshot that was asked for has what was before it: orders of the step may come later."""

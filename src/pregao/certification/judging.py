@@ -10,6 +10,7 @@ from pregao.certification.desk import BookRow, BookRows, CertificationDesk
 from pregao.certification.taps import (
     Seen,
     TappedEntry,
+    TappedMessage,
     has_tags,
     is_leg_trade,
     mantissa,
@@ -129,20 +130,25 @@ class StepTruth:
             yield "no snapshot"
             return
         last = snapshots[-1]
-        yield from self._lacking(status_of(last), demand.tags)
+        if not has_tags(self._status(last), demand.tags):
+            yield f"the snapshot lacks {_tags(demand.tags)}"
         for side in Side:
-            rows = [
-                (mantissa(entry.get("MDEntryPx")), entry["MDEntrySize"], entry.get("NumberOfOrders") or 1)
-                for entry in last.fields["MDEntries"]
-                if entry["MDEntryType"] == _NUMBERS[side]
-            ]
-            if tuple(rows) != self._rows(self.desk.book(about, self.box).side(side)):
+            rows = self._snapshot_rows(last, side)
+            if rows is not None and rows != self._rows(self.desk.book(about, self.box).side(side)):
                 yield f"the snapshot has other {SIDE_WORDS[side]}s than the book"
 
-    @staticmethod
-    def _lacking(status: Mapping[str, Any], tags: s.Tags) -> Iterator[str]:
-        if not has_tags(status, tags):
-            yield f"the snapshot lacks {_tags(tags)}"
+    def _status(self, snapshot: TappedMessage) -> Mapping[str, Any]:
+        return status_of(snapshot)
+
+    def _snapshot_rows(
+        self, snapshot: TappedMessage, side: Side
+    ) -> tuple[tuple[int | None, int, int], ...] | None:
+        """None: another rule holds them to the book."""
+        return tuple(
+            (mantissa(entry.get("MDEntryPx")), entry["MDEntrySize"], entry.get("NumberOfOrders") or 1)
+            for entry in snapshot.fields["MDEntries"]
+            if entry["MDEntryType"] == _NUMBERS[side]
+        )
 
 
 def _fits(sent: TappedEntry, wanted: TappedEntry) -> bool:

@@ -11,10 +11,12 @@ from pregao.certification.derived import WireBooks, whole_status
 from pregao.certification.desk import CertificationDesk
 from pregao.certification.memory import memory_client
 from pregao.certification.runner import Runner, StepResult, Verdict
-from pregao.certification.scenario import Segment
+from pregao.certification.scenario import DEPTHS, Box, Segment
 from pregao.certification.scenario_files import parse_section, sections_for
 from pregao.certification.systems import SYSTEMS, script_system
+from pregao.certification.taps import Seen, TappedMessage
 from pregao.model.errors import ConfigurationError
+from pregao.model.streams import Stream
 from tests.unit.certification.kit import failures
 from tests.unit.certification.order_client import Line, OrderClient
 
@@ -312,6 +314,58 @@ def test_definitions_of_the_list_are_told_from_those_that_follow() -> None:
     """E4.1 creates an instrument after the list was whole."""
     results = {each.step.id: each for each in _play("conflated", Segment.DERIVATIVES, CertifyClient)}
     listed = [line for line in results["A.1"].lines if line["see"] == "definition"]
-    created = [line for line in results["E4.1"].lines if line.get("symbol") == "CERTUDS"]
+    created = [line for line in results["E4.1"].lines if line.get("symbol") == "CERTUDS1"]
     assert {line["stream"] for line in listed} == {"definition"}
     assert [line["stream"] for line in created] == ["incremental"]
+
+
+def test_three_systems_say_the_same_of_a_step() -> None:
+    """Trades and states of every step, as three encodings that share no code have them."""
+
+    def told(system: str) -> dict[str, tuple[Any, ...]]:
+        desk = CertificationDesk(Segment.EQUITIES, system)
+        channel = desk.channels(desk.instrument)[0]
+        runner, found = Runner(desk), {}
+        for section in sections_for(Segment.EQUITIES):
+            if section.id in ("B1", "B2", "B3", "B4", "B5", "B6"):
+                for result in runner.play(section):
+                    seen = Seen(result.messages, dict.fromkeys(DEPTHS, channel), Box.MBO)
+                    own = [each for each in seen.messages if each.channel == channel]
+                    found[result.step.id] = (_trades(own, desk.instrument), _states(own, desk))
+        return found
+
+    fast, binary, conflated = (told(system) for system in ("fast", "binary", "conflated"))
+    assert fast == binary == conflated
+    assert sum(len(trades) for trades, _ in fast.values()) > 15
+    assert sum(len(states) for _, states in fast.values()) > 10
+
+
+def _trades(messages: list[TappedMessage], security_id: int) -> list[Any]:
+    return sorted(
+        (
+            float(entry["MDEntryPx"]),
+            int(entry["MDEntrySize"]),
+            "2" in (entry.get("TradeCondition") or "").split(),
+        )
+        for message in messages
+        if message.kind == "X"
+        for entry in message.entries(security_id)
+        if entry["MDEntryType"] == "2"
+        and not entry.get("MDUpdateAction")
+        and "U" not in (entry.get("TradeCondition") or "").split()
+    )
+
+
+def _states(messages: list[TappedMessage], desk: CertificationDesk) -> list[Any]:
+    """625, 326 and 1174 of 35=f, of the instrument and its group."""
+    names = ("TradingSessionSubID", "SecurityTradingStatus", "SecurityTradingEvent")
+    return [
+        tuple(None if message.fields.get(name) is None else int(message.fields[name]) for name in names)
+        for message in messages
+        if message.kind == "f"
+        and message.stream is Stream.INCREMENTAL
+        and (
+            message.fields.get("SecurityID") == desk.instrument
+            or message.fields.get("SecurityGroup") == desk.group(desk.instrument)
+        )
+    ]

@@ -27,6 +27,7 @@ from pregao.lake.plan.scanning import IndexStore
 from pregao.lake.plan.stored import Stored
 from pregao.lake.runners import Runner, described
 from pregao.model.errors import CaptureError
+from pregao.model.instruments import Instrument
 
 NAME: Final = "indexes.arrows"
 _PICKLES: Final = "indexes.log"
@@ -67,12 +68,28 @@ class IndexCache:
         made_by = repr((CODE_VERSION, FORMAT, _COMPRESSED, *chosen))
         self._made_by = hashlib.blake2b(made_by.encode(), digest_size=_DIGEST).digest()
         self._known: dict[str, FileIndex] = {}
+        # Rotated captures tell the same definitions again and again: each is in memory once.
+        self._instruments: dict[Instrument, Instrument] = {}
         self._records = 0
         folder.mkdir(parents=True, exist_ok=True)
         (folder / _PICKLES).unlink(missing_ok=True)
         for index in self._read():
             self._records += 1
-            self._known[index.path] = index
+            self._keep(index)
+
+    def _keep(self, index: FileIndex) -> None:
+        known = self._instruments
+        streams = [
+            replace(
+                stream,
+                definitions=[
+                    replace(each, instrument=known.setdefault(each.instrument, each.instrument))
+                    for each in stream.definitions
+                ],
+            )
+            for stream in index.streams
+        ]
+        self._known[index.path] = replace(index, streams=streams)
 
     def add(self, files: Iterable[Stored]) -> list[LeftOut]:
         """Those that are new or not what they were are scanned, unless the lake has their index."""
@@ -83,7 +100,8 @@ class IndexCache:
             outcomes = self._runner.run(partial(_try_to_scan, settings=self._settings), new, _silent)
         scanned = [*found.values(), *(each for each in outcomes if isinstance(each, FileIndex))]
         self._append(scanned)
-        self._known.update((index.path, index) for index in scanned)
+        for index in scanned:
+            self._keep(index)
         return [each for each in outcomes if isinstance(each, LeftOut)]
 
     def _load(self, files: list[Stored]) -> Iterator[FileIndex]:
@@ -115,6 +133,9 @@ class IndexCache:
             with named(str(self._path)):
                 write_whole(self._path, self._record([*self._known.values()]))
             self._records = len(self._known)
+            self._instruments.clear()
+            for index in [*self._known.values()]:
+                self._keep(index)
 
     # The file
 

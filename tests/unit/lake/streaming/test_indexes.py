@@ -13,6 +13,7 @@ from pregao.lake.plan.scan import ScanSettings
 from pregao.lake.plan.stored import look
 from pregao.lake.runners import InlineRunner
 from pregao.lake.streaming.indexes import IndexCache
+from tests.kits.lakes import make_days
 
 
 class CountingRunner(InlineRunner):
@@ -138,3 +139,21 @@ def test_damage_anywhere_costs_a_scan_and_nothing_else(
     again.add(map(look, captures))
     assert 1 <= len(runner.items) <= 3
     assert [index.path for index in again.all()] == captures
+
+
+def test_what_captures_repeat_of_instruments_is_in_memory_once(tmp_path: Path) -> None:
+    """Also after a restart, and when captures of days that are over are forgotten."""
+    (day,) = make_days(tmp_path / "days", messages=300)
+    (capture,) = day.glob("084_InstrumentDefinition.pcap")
+    copies = [tmp_path / f"{number}.pcap" for number in range(3)]
+    for copy in copies:
+        copy.write_bytes(capture.read_bytes())
+    cache, paths = opened(tmp_path, CountingRunner()), [str(copy) for copy in copies]
+    cache.add(map(look, paths[:2]))
+    cache.add(map(look, paths[2:]))
+    for each in (cache, opened(tmp_path, CountingRunner())):
+        told = [definition.instrument for index in each.all() for definition in index.streams[0].definitions]
+        assert len(told) >= 3 * len(set(told)) > 0
+        assert len({id(instrument) for instrument in told}) == len(set(told))
+    cache.forget(paths[:1])
+    assert [index.path for index in cache.all()] == paths[1:]
