@@ -2,8 +2,7 @@
 
 Answers of many messages are not written at once: they wait in `_answers` and go out in slices, when it is the
 connection's turn (`FixServer.work`) and the other side takes what it is sent. So a large request never delays
-others, and only a client that does not read at all is cut. What is asked for, and what of a bulletin is for
-whom, a system has: `_serve` and `deliver`.
+others, and only a client that does not read at all is cut. What is asked for a system has: `_serve`.
 """
 
 from collections import deque
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from pregao.codecs.fix import FixMessage
 from pregao.codecs.fix.bodies import Body
 from pregao.codecs.fix.compression import StreamDeflater
-from pregao.feeds.fix.bulletins import Refresh
+from pregao.feeds.fix.bulletins import Bulletin, Listing, Notice, Refresh
 from pregao.feeds.fix.subscribers import Subscriber
 from pregao.feeds.serving import SECOND_NS, SessionGrant, SessionLimits
 from pregao.sessions.fix import FixSession, SessionDirectory, SessionSettings, SessionState
@@ -54,9 +53,9 @@ class FixConnection:
 
     # What a system has of its own
 
-    def deliver(self, bulletin: Any, now_ns: int) -> None:
-        """Something that all servers tell."""
-        raise NotImplementedError
+    def _follow(self, listing: Listing, now_ns: int) -> None:
+        """An instrument came or went: one that comes begins with 35=X, unless a system has it otherwise."""
+        self.subscriber.follow(listing)
 
     def _serve(self, message: FixMessage, number: int, now_ns: int) -> None:
         """A request that the dictionary allows."""
@@ -141,6 +140,22 @@ class FixConnection:
                 self.wake()
 
     # Books, and answers in their turn
+
+    def deliver(self, bulletin: Bulletin, now_ns: int) -> None:
+        """Something that all servers tell; books of ticks wait for the connection's turn."""
+        if isinstance(bulletin, Refresh):
+            if bulletin.is_book:
+                self._backlog.append(bulletin)
+                self._server.enqueue(self)
+            else:
+                self._refresh(bulletin, now_ns)
+        elif isinstance(bulletin, Notice):
+            if self.subscriber.wants(bulletin):
+                self._send(bulletin.body, now_ns, dict(bulletin.header))
+        elif isinstance(bulletin, Listing):
+            if self.subscriber.wants_listing(bulletin):
+                self._send(bulletin.body, now_ns)
+            self._follow(bulletin, now_ns)
 
     def _refresh(self, refresh: Refresh, now_ns: int) -> None:
         for security_ids in self.subscriber.share(refresh):

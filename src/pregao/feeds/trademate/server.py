@@ -15,7 +15,7 @@ from pregao.codecs.fix.bodies import JoinedBody
 from pregao.codecs.fix.reader import TRADEMATE_DICTIONARY
 from pregao.feeds.fix import answers
 from pregao.feeds.fix.answers import RefusedRequestError
-from pregao.feeds.fix.bulletins import ENTRIES, Bulletin, Listing, Notice, Refresh
+from pregao.feeds.fix.bulletins import ENTRIES, Listing
 from pregao.feeds.fix.connection import FixConnection
 from pregao.feeds.fix.logons import MOST_HELD, HeldLogon
 from pregao.feeds.fix.server import FixServer
@@ -86,22 +86,6 @@ class TrademateConnection(FixConnection):
                 self.wake()
 
     # What it is told
-
-    def deliver(self, bulletin: Bulletin, now_ns: int) -> None:
-        subscriber = self.subscriber
-        if isinstance(bulletin, Refresh):
-            if bulletin.is_book:
-                self._backlog.append(bulletin)
-                self._server.enqueue(self)
-            else:
-                self._refresh(bulletin, now_ns)
-        elif isinstance(bulletin, Notice):
-            if subscriber.wants(bulletin):
-                self._send(bulletin.body, now_ns)
-        elif isinstance(bulletin, Listing):
-            if subscriber.wants_listing(bulletin):
-                self._send(bulletin.body, now_ns)
-            self._follow(bulletin, now_ns)
 
     def _follow(self, listing: Listing, now_ns: int) -> None:
         """A new bond comes with its 35=W to who has its market."""

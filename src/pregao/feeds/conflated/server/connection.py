@@ -7,7 +7,7 @@ from pregao.codecs.fix import FixMessage, Problem, SessionRejectReason
 from pregao.codecs.fix.bodies import Body
 from pregao.feeds.conflated.server import histories, lists, market_data
 from pregao.feeds.fix.answers import OF_A_MESSAGE, RefusedRequestError, RejectReason, rejection
-from pregao.feeds.fix.bulletins import Bulletin, Listing, Notice, Refresh, Totals
+from pregao.feeds.fix.bulletins import Bulletin, Totals
 from pregao.feeds.fix.connection import FixConnection
 from pregao.sessions.fix import SessionDirectory
 
@@ -25,22 +25,9 @@ class ServerConnection(FixConnection):
         self._next_id = 1
 
     def deliver(self, bulletin: Bulletin, now_ns: int) -> None:
-        """An instrument that is listed later begins with 35=X, without a 35=W."""
-        subscriber = self.subscriber
-        if isinstance(bulletin, Refresh):
-            if bulletin.is_book:
-                self._backlog.append(bulletin)
-                self._server.enqueue(self)
-            else:
-                self._refresh(bulletin, now_ns)
-        elif isinstance(bulletin, Notice):
-            if subscriber.wants(bulletin):
-                self._send(bulletin.body, now_ns, dict(bulletin.header))
-        elif isinstance(bulletin, Listing):
-            if subscriber.wants_listing(bulletin):
-                self._send(bulletin.body, now_ns)
-            subscriber.follow(bulletin)
-        elif isinstance(bulletin, Totals) and subscriber.totals:
+        if not isinstance(bulletin, Totals):
+            super().deliver(bulletin, now_ns)
+        elif self.subscriber.totals:
             self._send(bulletin.body, now_ns)
 
     def _serve(self, message: FixMessage, number: int, now_ns: int) -> None:
