@@ -25,8 +25,8 @@ COMMANDS = [
     for block in re.findall(r"```sh\n(.*?)```", PAGE.text, re.DOTALL)
     for line in block.splitlines()
 ]
-# These start a Spark of their own, write, or want captures that only stand on the page.
-ONLY_READ = ("build", "query", "compact")
+# These start a Spark of their own, write, take minutes, or want captures that only stand on the page.
+ONLY_READ = ("build", "query", "compact", "simulate")
 
 
 @pytest.mark.parametrize("example", PAGE.examples, ids=range(len(PAGE.examples)))
@@ -48,7 +48,7 @@ def test_command_is_understood(
 ) -> None:
     monkeypatch.chdir(main_job.copy)
     if command[0] in ONLY_READ:
-        assert make_parser().parse_args(command).lake
+        assert make_parser().parse_args(command).run
         return
     assert main(command) == 0
     assert command[0] == "vacuum" or capsys.readouterr().out  # on a new lake there is nothing to delete
@@ -67,6 +67,5 @@ def test_each_face_has_an_example() -> None:
     for word in ("table(", "to_pandas", "to_polars", "to_duckdb", "at(1)", 'format("umdf")'):
         assert any(word in example.code for example in PAGE.examples), word
     assert len(PAGE.commands) == 2
-    assert {"build", "tables", "query", "book", "report", "compact", "vacuum"} == {
-        each[0] for each in COMMANDS
-    }
+    lake_commands = {"build", "tables", "query", "book", "report", "compact", "vacuum"}
+    assert lake_commands | {"simulate"} == {each[0] for each in COMMANDS}
