@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from pregao.certification.process import SentStreams
-from pregao.certification.runner import BoxResult, StepResult, Verdict
+from pregao.certification.runner import BoxResult, StepResult, Verdict, printable
 from pregao.certification.scenario import Box
 from pregao.feeds.publishing import OutgoingPacket
 
@@ -95,7 +95,7 @@ def judge_by_hand(result: StepResult, console: Console, idle: Idle) -> bool:
                 raise HandStopped
             return False
         if verb == "note":
-            result.note = "\n".join(filter(None, (result.note, rest.strip())))[:_LONGEST_NOTE]
+            result.note = "\n".join(filter(None, (result.note, printable(rest.strip()))))[:_LONGEST_NOTE]
         elif verb in _VERDICTS and _write_down(result, _VERDICTS[verb], rest.split()):
             return True
         else:

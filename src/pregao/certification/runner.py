@@ -207,11 +207,11 @@ class Runner:
         if faults:
             return BoxResult(box, Verdict.INVALID, faults)
         if self.client is not None and self.client.trouble is not None:
-            return BoxResult(box, Verdict.FAILED, (f"{step.id} the client {self.client.trouble}",))
+            return BoxResult(box, Verdict.FAILED, (printable(f"{step.id} the client {self.client.trouble}"),))
         reasons = () if self.judge is None else tuple(self.judge.reasons(step, box, lines))
         if replay is not None and self.judge is not None:
             reasons += tuple(f"{step.id} {each}" for each in replay.reasons(step.demands[box], lines))
-        return BoxResult(box, Verdict.FAILED if reasons else Verdict.PASSED, reasons)
+        return BoxResult(box, Verdict.FAILED if reasons else Verdict.PASSED, tuple(map(printable, reasons)))
 
     def _books(self, box: s.Box) -> Mapping[int, BookRows]:
         return {each: self.desk.book(each, box) for each in (self.desk.about, self.desk.neighbour)}
@@ -272,6 +272,11 @@ class Runner:
         self._messages += found
         if self._wire is not None:
             self._wire.take(found)
+
+
+def printable(text: str) -> str:
+    """Reasons hold what clients said, and are shown: nothing may move a cursor, or be no text at all."""
+    return "".join(each if each.isprintable() else "?" for each in text)
 
 
 def _is_incremental(sent: tuple[int, OutgoingPacket]) -> bool:
