@@ -113,14 +113,19 @@ class ClientJudge:
         elif demand.kind == "y":
             yield from self._definition(tags, lines)
         elif demand.kind == "B":
-            told = [each.get("headline") for each in lines if each.get("see") == "news"]
-            if self._desk.headline not in told:
-                yield f"news: {self._desk.headline!r} expected, {_word(told[-1] if told else None)} seen"
+            yield from self._news(lines)
         elif demand.kind == "0":
             if not any(each.get("see") == "heartbeat" for each in lines):
                 yield "heartbeat: none seen"
         elif demand.kind == "X":
             yield from self._index(lines)
+
+    def _news(self, lines: Sequence[Line]) -> Iterator[str]:
+        """As it was written (359), or as ASCII has it (148)."""
+        headline = self._desk.headline
+        told = [each.get("headline") for each in lines if each.get("see") == "news"]
+        if headline not in told and headline.encode("ascii", "replace").decode() not in told:
+            yield f"news: {headline!r} expected, {_word(told[-1] if told else None)} seen"
 
     def _index(self, lines: Sequence[Line]) -> Iterator[str]:
         """The last value that was told is the exchange's."""

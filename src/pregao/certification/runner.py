@@ -107,6 +107,7 @@ class Runner:
         self._messages: list[TappedMessage] = []
         self._packets: list[tuple[int, OutgoingPacket]] = []
         self._channels = frozenset(desk.script_channels())
+        self._is_connected = False
         self._looks: bool | None = None  # at definitions; None: at nothing, while it prepares
         self._replays = ReplayPlay(desk.history, None if client is None else client.tell, self._pass_time)
 
@@ -140,7 +141,8 @@ class Runner:
         self._pass_time(by_ns)
 
     def prepare(self, section: s.Section) -> None:
-        """The client is away meanwhile, unless the section never connects it: then it goes on."""
+        """The client is away meanwhile, unless the section never connects it (B3): then it goes on. Where a
+        run begins there, it is connected unjudged."""
         connects = any(_connects(action) for action in section.steps[0].actions)
         if connects:
             self._tell({"do": "disconnect"})
@@ -149,6 +151,8 @@ class Runner:
         for command in section.preparation:
             self.desk.do(command)
         self.desk.pass_tick()
+        if not connects and not self._is_connected:
+            self._client_acts(("connect",))
         self.desk.take_written()
         self._pump()
         lines = self.client.settle() if self.client is not None else ()
@@ -251,6 +255,8 @@ class Runner:
         self._pump()
 
     def _tell(self, command: Mapping[str, Any]) -> None:
+        """To connect or disconnect. Sessions of replayers are told through `ReplayPlay`."""
+        self._is_connected = command["do"] == "connect"
         if self.client is not None:
             self.client.tell(command)
 

@@ -117,7 +117,7 @@ def _play(make: Any, *names: str) -> list[StepResult]:
             "B7", "B7.2", "B7.2 MBO index: 1001.20 expected, 1000.00 seen",
         ),
         (
-            ('"headline": fields["Headline"]', '"headline": "?"'),
+            ('fields.get("EncodedHeadline") or fields["Headline"]', '"?"'),
             "C1", "C1", "news: 'Leilão amanhã às 10h' expected",
         ),
         (
