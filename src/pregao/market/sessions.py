@@ -25,8 +25,7 @@ from pregao.feeds.session_port import (
 from pregao.handler.keeper import Observer
 from pregao.handler.session import SessionHandler
 from pregao.io.clock import NS_PER_SECOND, system_time_ns
-from pregao.io.files import read_small_file
-from pregao.io.private_files import read_private
+from pregao.io.files import read_private, read_small_file
 from pregao.io.tcp_stream import Closed, Connected, Happened, Received, TcpStream
 from pregao.kernels import make_ready
 from pregao.market.health import MarketHealth, session_health

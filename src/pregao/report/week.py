@@ -16,9 +16,24 @@ from pregao.lake.quant.calendar import trading_days
 from pregao.report.gathering.activity import activity
 from pregao.report.gathering.built import Day, dates_of
 from pregao.report.gathering.health import Health, health
-from pregao.report.markup import NOTHING, Child, Markup, compact, count, money, of, share, table, tag
+from pregao.report.markup import (
+    NOTHING,
+    Child,
+    Markup,
+    compact,
+    count,
+    label,
+    money,
+    nothing,
+    of,
+    section,
+    share,
+    table,
+    tag,
+    tiles,
+    verdict,
+)
 from pregao.report.page.page import ReportPage, document, open_lake
-from pregao.report.page.parts import label, nothing, section, tiles, verdict
 from pregao.report.summary import ReportSummary, Verdict, verdict_of
 
 MOST_DAYS: Final = 366

@@ -26,7 +26,7 @@ from pregao.feeds.binary.packets import SBE_LITTLE_ENDIAN, PacketHeader
 from pregao.feeds.binary.reading.rows import RowReader
 from pregao.feeds.identity import MARKS
 from pregao.feeds.port import Came, Looked, UnknownContent, WholePackets
-from pregao.kernel_context import Context
+from pregao.kernels import Context
 from pregao.model.packets import FOREIGN, NO_CHANNEL, NO_NEXT, Unit, Units
 from pregao.model.rows import Kind
 

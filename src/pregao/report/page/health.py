@@ -5,8 +5,26 @@ from decimal import Decimal, InvalidOperation
 from pregao.report.charts.lines import NAMES, lane_chart
 from pregao.report.gathering.everything import ReportFacts
 from pregao.report.gathering.health import Health
-from pregao.report.markup import NOTHING, Child, Markup, clock, count, duration, of, price, share, table, tag
-from pregao.report.page.parts import figure, label, legend, nothing, section, tiles, verdict
+from pregao.report.markup import (
+    NOTHING,
+    Child,
+    Markup,
+    clock,
+    count,
+    duration,
+    figure,
+    label,
+    legend,
+    nothing,
+    of,
+    price,
+    section,
+    share,
+    table,
+    tag,
+    tiles,
+    verdict,
+)
 from pregao.report.summary import loops_without_comparison, verdict_of
 
 _LEVELS = {"ERROR": "bad", "WARNING": "warn", "INFO": "calm"}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pregao.codecs.sbe.builtin import load_builtin_schema
+from pregao.codecs.sbe import load_builtin_schema
 from pregao.exchange.carried import carry_over
 from pregao.exchange.catalogue import load_default_catalogue
 from pregao.exchange.commands import (

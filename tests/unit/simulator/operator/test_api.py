@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pregao.codecs.sbe.builtin import load_builtin_schema
+from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.packets import PacketDecoder
 from pregao.model.errors import ConfigurationError
 from pregao.simulator.live.settings import LiveSettings

@@ -28,7 +28,7 @@ from pregao.feeds.binary.reading.plain import PlainReader
 from pregao.feeds.binary.reading.plan import RowPlan, row_plan_of
 from pregao.feeds.binary.reading.tables import CONTEXT_FIELDS, FAULT_BYTES, FAULTS_AT_ONCE
 from pregao.feeds.port import ListedDefinition, Reading, RowFault
-from pregao.kernel_context import Context
+from pregao.kernels import Context
 from pregao.model.errors import Fault
 from pregao.model.events import Definition
 from pregao.model.rows import ROW, ROW_SIZE, Rows, place
