@@ -67,11 +67,11 @@ class ServedSessions:
     def _member(self, number: int, folder: Path) -> _Member:
         system = load_session_system(self.system)
         assert isinstance(system, ClientSystem)
-        told: Mapping[str, Any] = {
+        settings: Mapping[str, Any] = {
             "sender": f"SESSION{number}", "target": "B3", "primary": f"{_SERVER[0]}:{_SERVER[1]}",
             **self._logon,
         }  # fmt: skip
-        member = _Member(number, system.client(told, "", ()))
+        member = _Member(number, system.client(settings, "", ()))
         member.journal = JournalWriter(member.name, RecordSettings(folder, rotate_ns=_WHOLE_DAY_NS))
         return member
 

@@ -150,10 +150,10 @@ def _differences(health: Health) -> Markup | None:
     head = ("instrument", "channel", "severity", "figure", "why", "B3", "ours")
     total = sum(each.rows for each in health.findings if each.finding == "STATISTIC_DIFFERS")
     shown = f": {len(rows):,} of {total:,}" if len(rows) < total else ""
-    told = f"{of(total, 'figure')} of {of(health.differing, 'instrument')} differ from B3's: "
-    told += f"{health.unexplained:,} for no known reason" if health.unexplained else "messages are missing"
+    summary = f"{of(total, 'figure')} of {of(health.differing, 'instrument')} differ from B3's: "
+    summary += f"{health.unexplained:,} for no known reason" if health.unexplained else "messages are missing"
     caption = f"Where our day differs from B3's figures{shown}"
-    return tag("details", tag("summary", told), table(head, rows, caption=caption, numbers="lllllrr"))
+    return tag("details", tag("summary", summary), table(head, rows, caption=caption, numbers="lllllrr"))
 
 
 def _reason(detail: str) -> tuple[str, str]:

@@ -72,10 +72,12 @@ def _header(found: ReportFacts) -> Markup:
 
 def _amounts(found: ReportFacts) -> tuple[str, str]:
     """The largest sum, and those in other currencies below it: dollars are not added to reais."""
-    told = [money(amount, currency) for currency, amount in found.activity.amounts]
-    if not told:
+    amounts = [money(amount, currency) for currency, amount in found.activity.amounts]
+    if not amounts:
         return NOTHING, "nothing was traded"
-    return told[0], f"and {', '.join(told[1:])}" if told[1:] else "price × size × contract multiplier"
+    return amounts[0], f"and {', '.join(amounts[1:])}" if amounts[
+        1:
+    ] else "price × size × contract multiplier"
 
 
 def _file(name: str) -> str:

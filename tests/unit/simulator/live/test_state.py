@@ -42,7 +42,9 @@ from pregao.model.events import Trade
 from pregao.model.market import Phase, Side, State, TradeSubType
 from pregao.model.streams import Stream
 from pregao.simulator.live import tracking as keeping
-from pregao.simulator.live.market import LiveMarket, ResetStream, version_at
+from pregao.simulator.live.channels import version_at
+from pregao.simulator.live.market import LiveMarket
+from pregao.simulator.live.resets import ResetStream
 from pregao.simulator.live.settings import LiveSettings, load_settings
 from pregao.simulator.live.state import (
     NO_CHANGE,

@@ -145,10 +145,14 @@ class RowReader:
         return _KNOWN[key][1]
 
     def _defined(self, message: bytes) -> ListedDefinition | None:
-        told = self._plain.read(self._decoder.decode(message))
-        if not told or "security_id" in told[0].lacks or not isinstance(told[0].update, Definition):
+        readings = self._plain.read(self._decoder.decode(message))
+        if (
+            not readings
+            or "security_id" in readings[0].lacks
+            or not isinstance(readings[0].update, Definition)
+        ):
             return None
-        return ListedDefinition(told[0].update, told[0].total or 0)
+        return ListedDefinition(readings[0].update, readings[0].total or 0)
 
     def _give(self, given: tuple[Array, ...]) -> None:
         """Other arrays than before."""
