@@ -96,6 +96,7 @@ class SessionHandler(Handler):
         )  # fmt: skip
         self._keeper.attach(self.incremental.context, self.machine.held)
         self._now_ns = 0
+        self._by_level = False  # what snapshots tell of books
         self.totals: dict[str, MarketTotal] = {}
         if quotes:
             self.store.want_quotes()
@@ -116,6 +117,7 @@ class SessionHandler(Handler):
         """What a client tells beside messages (`feeds.session_port`)."""
         match event:
             case SessionBegun():
+                self._by_level = event.by_level
                 return self.begin(now_ns, event.endpoint, event.epoch)
             case SessionLost():
                 return self.lose(now_ns, event.endpoint, event.reason)
@@ -165,7 +167,7 @@ class SessionHandler(Handler):
         return self.machine.take_events()
 
     def book_depth(self) -> int | None:
-        return None  # orders
+        return 0 if self._by_level else None  # all levels, or orders
 
     # Messages
 
@@ -253,6 +255,7 @@ class SessionHandler(Handler):
         security_id, at = int(head["security_id"]), int(head["at"])
         if self.machine.index_of(security_id) < 0:
             return
+        self._by_level = self._by_level or bool((entries["kind"] == Kind.SNAPSHOT_LEVEL).any())
         self._keeper.snapshot, self._keeper.depth = entries, 0
         self._tell_phase(security_id, entries)
         self.machine.load(security_id, at, max(len(entries), 1))

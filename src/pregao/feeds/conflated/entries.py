@@ -17,6 +17,7 @@ from pregao.model.market import FINE_EXPONENT, PRICE_EXPONENT, Action, TradeCond
 from pregao.model.rows import ELECTRONIC, NULL, Flag, Kind
 
 LENDING: Final = ord("L")  # 1500
+BY_LEVEL: Final = 2  # 1021
 _CONDITIONS: Final = {
     b"R": TradeCondition.OPENING_PRICE, b"X": TradeCondition.CROSSED,
     b"L": TradeCondition.LAST_AT_SAME_PRICE, b"2": TradeCondition.ON_BEHALF,
@@ -103,6 +104,8 @@ def _book(row: Any, entry: Entry, *, snapshot: bool) -> DecodeError | None:
             raise unknown(279, b"4")  # 6.3: no longer sent, and nothing says up to where
         row["kind"], row["flags"] = Kind.SIDE, row["flags"] | flags
         return None
+    if number_of(text_of(entry, 1021)) == BY_LEVEL:
+        return _level(row, entry, conditions, flags, snapshot=snapshot)
     row["kind"] = Kind.SNAPSHOT_ORDER if snapshot else Kind.ORDER
     row["flags"] |= flags | Flag.PRICE_UNTOLD
     row["id"] = number_of(text_of(entry, 37))
@@ -112,6 +115,16 @@ def _book(row: Any, entry: Entry, *, snapshot: bool) -> DecodeError | None:
     row["inserted_ns"] = moment_of(entry, 37016, 37017)
     row["other"] = quantity(entry, 37780)
     _lending(row, entry)
+    return _first_unknown(276, conditions, _QUOTE_CONDITIONS)
+
+
+def _level(
+    row: Any, entry: Entry, conditions: list[bytes], flags: int, *, snapshot: bool
+) -> DecodeError | None:
+    """A level is found by its price; 346 is how many orders it has."""
+    row["kind"] = Kind.SNAPSHOT_LEVEL if snapshot else Kind.LEVEL
+    row["flags"] |= flags | Flag.FOUND_BY_PRICE
+    row["firm"], row["other"] = firm_of(entry, 346), quantity(entry, 37780)
     return _first_unknown(276, conditions, _QUOTE_CONDITIONS)
 
 

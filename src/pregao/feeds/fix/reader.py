@@ -20,7 +20,7 @@ from pregao.model.rows import FIRST_ENTRY_KIND, LAST_ENTRY_KIND, NO_ACTION, NULL
 WIDE_FIELDS: Final = (
     "security_id", "id", "price", "size", "other", "time_ns", "inserted_ns", "fine", "low", "high",
 )  # fmt: skip
-SHARED_TAGS: Final[tuple[int, ...]] = (48, 75)  # of a message, by all its entries
+SHARED_TAGS: Final[tuple[int, ...]] = (48, 75, 1021)  # of a message, by all its entries
 INCREMENTAL, SNAPSHOT, LIST, STATUS, NEWS = b"X", b"W", b"y", b"f", b"B"
 
 

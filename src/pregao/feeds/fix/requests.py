@@ -47,7 +47,9 @@ class Request:
 
 class FixRequests:
     """`symbols` empty: all instruments. A system has `_first_requests`, `_market_bodies`, `_refresh_request`
-    and `_cancel_body`."""
+    and `_cancel_body`. `by_level`: books are asked for by price level."""
+
+    by_level = False
 
     def __init__(self, settings: ConnectionSettings, symbols: frozenset[str]) -> None:
         self._connection, self._symbols = settings, symbols

@@ -112,6 +112,7 @@ class LiveMarket:
         """From now on they are told everything."""
         self.servers = servers
         self.witness(servers)
+        self._channels.desks.witnesses.append(servers)
 
     def witness(self, witness: Witness) -> None:
         """From now on it is told every event, before publishers are."""

@@ -512,7 +512,7 @@ def test_however_connections_break_trades_are_told_once_and_in_order(seed):
         ({"sender": ""}, "sender"), ({"primary": "nowhere"}, "primary"), ({"standbys": ["a:0"]}, "standby"),
         ({"heartbeat_s": 0}, "heartbeat_s"), ({"history": "all"}, "history"), ({"colour": 1}, "colour"),
         ({"filter": [{}]}, "filter"), ({"filter": [{"product": "x"}]}, "product"), ({"totals": 1}, "totals"),
-        ({"heartbeats": 1}, "heartbeats"),
+        ({"price_depth": "yes"}, "price_depth"), ({"heartbeats": 1}, "heartbeats"),
     ],
 )  # fmt: skip
 def test_a_session_file_that_is_wrong(change, key):
