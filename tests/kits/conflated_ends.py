@@ -28,12 +28,12 @@ SETTINGS = {
 
 
 class BothEnds:
-    """An engine with two servers, and one client with its books."""
+    """An engine with two servers, and one client with its books, by order or by level."""
 
-    def __init__(self, seed: int) -> None:
-        self.engine = Engine(seed)
+    def __init__(self, seed: int, *, price_depth: bool = False) -> None:
+        self.engine = Engine(seed, price_depth=price_depth)
         self.servers = [self.engine.server(SessionGrant("CLIENT")) for _ in range(2)]
-        self.client = CONFLATED.client(SETTINGS, "", ())
+        self.client = CONFLATED.client({**SETTINGS, "price_depth": price_depth}, "", ())
         self.handler = SessionHandler(0, CONFLATED)
         self.connection: ServerConnection | None = None
         self.refused: list[RequestRefused] = []

@@ -134,6 +134,7 @@ class CertificationDesk:
         self._orders: dict[str, int] = {}
         self._written: list[str] = []
         self._strategies = 0
+        self.headline = ""  # of the last news
         self.history = DeskHistory(self, earlier_dates(publishing))
         self.market.start(self.now_ns)
         self.history.play_earlier_dates()
@@ -329,8 +330,9 @@ class CertificationDesk:
         self.about = strategy
 
     def _news(self, command: DeskCommand) -> None:
-        text = " ".join(command.words)
-        self._execute(control.SendNews(self.now_ns, text, f"{text}.\nCertificação.", self.instrument))
+        self.headline = " ".join(command.words)
+        text = f"{self.headline}.\nCertificação."
+        self._execute(control.SendNews(self.now_ns, self.headline, text, self.instrument))
 
     def _hold(self, command: DeskCommand) -> None:
         for channel in self.channels(self.about) if self.served is None else ():
@@ -369,6 +371,11 @@ class CertificationDesk:
         phases = self.market.desk.surveillance.phases
         status, own = phases.status(phases.group_of(security_id)), phases.own(security_id)
         return TrueState(int(status.phase), None if own is None else int(own.state), int(status.session))
+
+    def index(self) -> tuple[int, int]:
+        """Whose members the script trades: its id and value, in ten-thousandths."""
+        (index,), (state,) = self.market.catalogue.indices, self.market.desk.indices.states
+        return index.security_id, state.value
 
     def group(self, security_id: int) -> str:
         return self._market(security_id).instrument.group

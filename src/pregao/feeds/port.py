@@ -133,6 +133,35 @@ class Header(Protocol):
         """Go on from where a mark was made, in whichever process. What was read before is forgotten."""
 
 
+class UnitPart(NamedTuple):
+    """Of a unit that never became whole where it was read."""
+
+    epoch: int
+    number: int
+    parts: int  # of the whole unit
+    part: int  # which of them, from 1
+    received_ns: int  # when the last part of this unit came there
+    data: bytes
+
+
+@runtime_checkable
+class KeepsParts(Protocol):
+    """A header whose units may be in several packets, of files: what one file lost another may have."""
+
+    def keep_parts(self) -> None:
+        """From now on nothing is given up for its age."""
+
+    def left_parts(self) -> list[UnitPart]:
+        """Nothing more will come: parts of units that are not whole, bounded."""
+
+
+class JoinedPacket(NamedTuple):
+    """A unit put together from its parts, as a packet; `resume`: what its reader must know."""
+
+    payload: bytes
+    resume: bytes
+
+
 class WholePackets:
     """Of headers whose units are never in several packets, nor without one: each says all of itself."""
 

@@ -108,6 +108,7 @@ class ServingSettings:
     most_message_bytes: int = 256 << 10  # of a request
     totals: tuple[MarketTotal, ...] = field(default=())
     conflate: bool = True  # books at ticks, where a system leaves that open
+    price_depth: bool = False  # books by level too, where a system leaves that open
     passwords: PasswordBook | None = field(default=None, repr=False)  # of users, where a system has them
     password_required: bool = True
 

@@ -33,10 +33,12 @@ class DisconnectWanted:
 
 @record
 class SessionBegun:
-    """Logged on: `epoch` counts logons. Nothing that was told before is to be believed any more."""
+    """Logged on: `epoch` counts logons. Nothing that was told before is to be believed any more. `by_level`:
+    books will be of price levels."""
 
     endpoint: str
     epoch: int
+    by_level: bool = False
 
 
 @record

@@ -4,9 +4,10 @@ In some systems they need not: `PlainWire` is theirs. In others a message says n
 sequence, or a snapshot tells how the incremental stream is to be read: they have a `wire` of their own.
 """
 
+from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from pregao.feeds.port import Header, MulticastSystem, NewsDesk, UnitReader
+from pregao.feeds.port import Header, JoinedPacket, MulticastSystem, NewsDesk, UnitPart, UnitReader
 from pregao.model.streams import Stream
 
 
@@ -36,6 +37,14 @@ class ChannelWire(Protocol):
 @runtime_checkable
 class WiredSystem(Protocol):
     def wire(self, channel: int) -> ChannelWire: ...
+
+
+@runtime_checkable
+class JoinsParts(Protocol):
+    """A system whose units may be in several packets."""
+
+    def join_parts(self, epoch: int, parts: Sequence[UnitPart]) -> JoinedPacket:
+        """All parts of one unit, in order; `epoch`: as its reader is to call its sequence."""
 
 
 class PlainWire:

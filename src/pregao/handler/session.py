@@ -92,6 +92,7 @@ class SessionHandler:
         )  # fmt: skip
         self._keeper.attach(self.incremental.context, self.machine.held)
         self._now_ns = 0
+        self._by_level = False  # what snapshots tell of books
         self.totals: dict[str, MarketTotal] = {}
         if quotes:
             self.store.want_quotes()
@@ -112,6 +113,7 @@ class SessionHandler:
         """What a client tells beside messages (`feeds.session_port`)."""
         match event:
             case SessionBegun():
+                self._by_level = event.by_level
                 return self.begin(now_ns, event.endpoint, event.epoch)
             case SessionLost():
                 return self.lose(now_ns, event.endpoint, event.reason)
@@ -175,7 +177,7 @@ class SessionHandler:
         return (HandledBook(self, index) for index in range(len(table)) if table.is_followed(index))
 
     def book_depth(self) -> int | None:
-        return None  # orders
+        return 0 if self._by_level else None  # all levels, or orders
 
     def known(self, index: int) -> tuple[BookStatus, BookStatus]:
         return self.machine.known(index)
@@ -266,6 +268,7 @@ class SessionHandler:
         security_id, at = int(head["security_id"]), int(head["at"])
         if self.machine.index_of(security_id) < 0:
             return
+        self._by_level = self._by_level or bool((entries["kind"] == Kind.SNAPSHOT_LEVEL).any())
         self._keeper.snapshot, self._keeper.depth = entries, 0
         self._tell_phase(security_id, entries)
         self.machine.load(security_id, at, max(len(entries), 1))

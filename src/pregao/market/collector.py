@@ -81,7 +81,7 @@ _PHASE: Final = int(Kind.PHASE)
 _HARMLESS: Final = (JoinStream, LeaveStream, DefinitionsComplete, SnapshotLoopComplete, ChannelReady)
 
 # Rows of kinds that are wanted, the quotes behind them, how far these are to be believed, whose they are.
-TakeRows = Callable[[Rows, NDArray[Any], list[BookStatus], Scene], None]
+TakeRows = Callable[[Rows, NDArray[Any], list[BookStatus], list[int], Scene], None]
 
 
 class Collector(Observer):
@@ -244,7 +244,9 @@ class Collector(Observer):
             rows = rows[np.isin(rows["security_id"], ids) | (rows["kind"] == _PHASE)]
             quotes = quotes[np.isin(quotes["security_id"], ids)]
         if len(rows) or len(quotes):
-            self.take_rows(rows, quotes, self._statuses.of(quotes["instrument"].tolist()), self._scene)
+            numbers, stream_of = quotes["instrument"].tolist(), self._handler.store.book_stream
+            streams = [stream_of(number) or ELECTRONIC for number in numbers]
+            self.take_rows(rows, quotes, self._statuses.of(numbers), streams, self._scene)
 
     def _say(self, events: Sequence[SessionEvent]) -> None:
         """What the channel says of itself."""

@@ -22,8 +22,9 @@ class ServedDays:
     ) -> None:
         """`lending_beside`: loans have no ids of their own, but those of their shares."""
         self.system = system
-        lent = () if lending_beside else clearing.lent
-        self._source = WholeMarket(venue.catalogue, venue.engine, venue.desk, lent)
+        self._source = WholeMarket(
+            venue.catalogue, venue.engine, venue.desk, clearing, lending_beside=lending_beside
+        )
         totals = market_totals(venue.catalogue)
         settings = replace(load_serving_system(system).usual, totals=totals, totals_ns=_TOTALS_NS)
         self._sessions = ServedSessions(system, sessions, settings, self._set_time)

@@ -6,18 +6,22 @@ oldest is given up, and said so; so is one of which two versions came.
 """
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from struct import Struct
 from typing import Final, NamedTuple
 
+from pregao.feeds.port import UnitPart
 from pregao.model.errors import DecodeError, Fault
 
 HEADER: Final = Struct(">IHHH")  # MsgSeqNum, NoChunks, CurrentChunk, MsgLength
-_KEPT: Final = Struct("<qqIIqI")  # a chunk that waits: epoch, number, NoChunks, CurrentChunk, since, length
+# A chunk that waits: epoch, number, NoChunks, CurrentChunk, since, last, length.
+_KEPT: Final = Struct("<qqIIqqI")
 MAX_MESSAGE: Final = 1 << 20
 MAX_OPEN: Final = 256  # messages that lack chunks
 MAX_BYTES: Final = 8 << 20  # of all of them
 MAX_AGE_NS: Final = 20_000_000  # chunks of a message follow each other; later ones may be of another loop
+_FOREVER: Final = 1 << 63
 _REMEMBERED: Final = 1_024  # messages that are whole: their chunks may come again
 MAX_FAULTS: Final = 1_000  # kept until somebody takes them
 Key = tuple[int, int]  # epoch and number
@@ -82,6 +86,7 @@ class _Open:
     since_ns: int
     parts: dict[int, bytes] = field(default_factory=dict)
     size: int = 0
+    last_ns: int = 0  # when the newest of its chunks came
     is_disputed: bool = False  # two versions of a chunk came: nobody knows whose the others are
 
 
@@ -97,6 +102,8 @@ class ChunkAssembler:
         self._whole: OrderedDict[Key, int] = OrderedDict()  # how many chunks it had
         self._size = 0
         self.faults: list[DecodeError] = []  # since they were last taken
+        self._left: list[UnitPart] | None = None  # chunks of messages that were given up; None: nobody asks
+        self._left_size = 0
 
     @property
     def open_messages(self) -> int:
@@ -127,6 +134,7 @@ class ChunkAssembler:
                 message.is_disputed = True
             return None
         message.parts[chunk.current] = data
+        message.last_ns = now_ns
         message.size += len(data)
         self._size += len(data)
         if message.size > self._largest:
@@ -142,6 +150,15 @@ class ChunkAssembler:
             self._whole.popitem(last=False)
         return b"".join(message.parts[index] for index in range(1, message.chunks + 1))
 
+    def keep_parts(self) -> None:
+        """Of files, which others may complete: nothing is given up for its age, and chunks are kept."""
+        self._age, self._left = _FOREVER, []
+
+    def left_parts(self) -> list[UnitPart]:
+        self.flush()
+        found, self._left, self._left_size = self._left or [], [], 0
+        return found
+
     def flush(self) -> None:
         """Nothing more will come."""
         while self._open:
@@ -150,7 +167,10 @@ class ChunkAssembler:
     def mark(self) -> bytes:
         """The messages that lack chunks, for `resume` of another."""
         return b"".join(
-            _KEPT.pack(*key, each.chunks, index | each.is_disputed << 31, each.since_ns, len(part)) + part
+            _KEPT.pack(
+                *key, each.chunks, index | each.is_disputed << 31, each.since_ns, each.last_ns, len(part)
+            )
+            + part
             for key, each in self._open.items()
             for index, part in each.parts.items()
         )
@@ -160,10 +180,10 @@ class ChunkAssembler:
         self._whole.clear()
         self._size = at = 0
         while at < len(mark):
-            epoch, number, chunks, index, since_ns, size = _KEPT.unpack_from(mark, at)
+            epoch, number, chunks, index, since_ns, last_ns, size = _KEPT.unpack_from(mark, at)
             part = mark[at + _KEPT.size : at + _KEPT.size + size]
             message = self._open.setdefault((epoch, number), _Open(chunks, since_ns))
-            message.is_disputed = bool(index >> 31)
+            message.is_disputed, message.last_ns = bool(index >> 31), last_ns
             message.parts[index & 0xFFFF] = part
             message.size += size
             self._size += size
@@ -196,7 +216,17 @@ class ChunkAssembler:
         message = self._open[key]
         detail = f"MsgSeqNum {key[1]}: {len(message.parts)} of {message.chunks} chunks"
         self._tell(DecodeError(Fault.FAST_MESSAGE_INCOMPLETE, 0, detail))
+        self._keep_left(key, message)
         self._forget(key)
+
+    def _keep_left(self, key: Key, message: _Open) -> None:
+        if self._left is None or message.is_disputed or self._left_size + message.size > self._bytes:
+            return
+        self._left_size += message.size
+        self._left += [
+            UnitPart(*key, message.chunks, index, message.last_ns, part)
+            for index, part in message.parts.items()
+        ]
 
     def _forget(self, key: Key) -> None:
         self._size -= self._open.pop(key).size
@@ -208,6 +238,13 @@ class ChunkAssembler:
     def _tell(self, error: DecodeError) -> None:
         if len(self.faults) < MAX_FAULTS:
             self.faults.append(error)
+
+
+def join_chunks(parts: Sequence[UnitPart]) -> bytes:
+    """All chunks of one message as a datagram, of whatever size."""
+    return b"".join(
+        HEADER.pack(each.number, each.parts, each.part, len(each.data)) + each.data for each in parts
+    )
 
 
 def write_chunks(number: int, message: bytes, size: int = 1_410) -> list[bytes]:

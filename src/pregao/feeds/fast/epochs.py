@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from pregao.feeds.fast.identity import NO_EPOCH
+from pregao.model.streams import Feed
 
 LAST_EPOCH: Final = 65_534
 FEEDS: Final = 4  # as `model.streams.Feed` numbers them
@@ -39,6 +40,15 @@ class Epochs:
         """All of it, for `resume` of another."""
         begun = np.array([self._begins, self._epochs], np.int64)
         return self.state.tobytes() + begun.tobytes()
+
+    @classmethod
+    def within(cls, epoch: int) -> "Epochs":
+        """Of a reader for whom feed A is in a sequence, whenever that began."""
+        epochs = cls()
+        epochs.state[[Feed.A, FEEDS], EPOCH // 8] = epoch
+        epochs.state[Feed.A, IS_HEARD // 8] = 1
+        epochs._epochs = [epoch]
+        return epochs
 
     def resume(self, mark: bytes) -> None:
         words = np.frombuffer(mark, np.int64)

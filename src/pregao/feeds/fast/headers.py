@@ -14,7 +14,7 @@ from pregao.feeds.fast.epochs import FEEDS, Epochs
 from pregao.feeds.fast.heads import HEARTBEAT, RESET, Head, Heads
 from pregao.feeds.fast.identity import NO_CHANNEL, NO_EPOCH
 from pregao.feeds.fast.kernels.headers import CONTEXT_FIELDS, most_units, read_datagrams
-from pregao.feeds.port import Came
+from pregao.feeds.port import Came, UnitPart
 from pregao.kernel_context import Context
 from pregao.model.errors import DecodeError, Fault
 from pregao.model.packets import FOREIGN, NO_NEXT, Unit, Units
@@ -154,14 +154,21 @@ class FastHeaders:
         """Nothing more will come."""
         self._assembler.flush()
 
+    # Parts that other files may complete
+
+    def keep_parts(self) -> None:
+        self._assembler.keep_parts()
+
+    def left_parts(self) -> list[UnitPart]:
+        return self._assembler.left_parts()
+
     # Going on elsewhere
 
     def joined(self) -> list[Any]:
         return self._joined
 
     def mark(self) -> bytes:
-        epochs = self._epochs.mark()
-        return len(epochs).to_bytes(4, "little") + epochs + self._assembler.mark()
+        return _mark_of(self._epochs) + self._assembler.mark()
 
     def resume(self, mark: bytes) -> None:
         """An empty mark is that of the beginning."""
@@ -177,12 +184,17 @@ class FastHeaders:
             self._faults.append(error)
 
 
-def _beginning() -> bytes:
-    epochs = Epochs().mark()
-    return len(epochs).to_bytes(4, "little") + epochs
+def _mark_of(epochs: Epochs) -> bytes:
+    words = epochs.mark()
+    return len(words).to_bytes(4, "little") + words
 
 
-_BEGINNING: Final = _beginning()
+def mark_within(epoch: int) -> bytes:
+    """For `resume` of who reads messages of a sequence that others have found."""
+    return _mark_of(Epochs.within(epoch))
+
+
+_BEGINNING: Final = _mark_of(Epochs())
 
 
 def _line_of(row: int, came: Came | None) -> tuple[int, int]:

@@ -1,5 +1,6 @@
 """UMDF FIX/FAST as a system: see `feeds.port`."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Final
 
@@ -8,10 +9,11 @@ import numpy as np
 from pregao.codecs.fast import Templates, load_builtin_templates
 from pregao.codecs.fast.kernels.messages import decode_messages, forget_rows
 from pregao.codecs.fast.plan import FastPlan, make_plan
+from pregao.feeds.fast.chunks import join_chunks
 from pregao.feeds.fast.decoding import FastDecoding
 from pregao.feeds.fast.definitions import FastNewsDesk
 from pregao.feeds.fast.epochs import Epochs
-from pregao.feeds.fast.headers import FastHeaders
+from pregao.feeds.fast.headers import FastHeaders, mark_within
 from pregao.feeds.fast.heads import Heads
 from pregao.feeds.fast.identity import IDENTITY
 from pregao.feeds.fast.kernel_reader import KernelReader
@@ -21,7 +23,7 @@ from pregao.feeds.fast.kernels.headers import look_at_messages, most_units, read
 from pregao.feeds.fast.publisher.system import FastPublishing
 from pregao.feeds.fast.reader import BookShape, FastReader, KnownLists
 from pregao.feeds.identity import MARKS
-from pregao.feeds.port import Array, Looked, RecoveryPolicy
+from pregao.feeds.port import Array, JoinedPacket, Looked, RecoveryPolicy, UnitPart
 from pregao.kernels import Kernel
 from pregao.model.errors import DecodeError
 from pregao.model.streams import Stream
@@ -140,6 +142,9 @@ class FastUmdf(FastDecoding, FastPublishing):
 
     def wire(self, channel: int) -> FastWire:
         return FastWire(self, channel)
+
+    def join_parts(self, epoch: int, parts: Sequence[UnitPart]) -> JoinedPacket:
+        return JoinedPacket(join_chunks(parts), mark_within(epoch))
 
     def number_of(self, unit: bytes) -> int | None:
         """34 of a message, as replayers send it."""

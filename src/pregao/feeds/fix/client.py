@@ -208,9 +208,8 @@ class FixClient:
                 case fix.LoggedOn():
                     self._epoch += 1
                     self._plan.clear()
-                    self._events.append(
-                        SessionBegun(self.settings.endpoints[self._endpoint].name, self._epoch)
-                    )
+                    name = self.settings.endpoints[self._endpoint].name
+                    self._events.append(SessionBegun(name, self._epoch, self._requests.by_level))
                     self._requests.begin()
                 case fix.HeartbeatReceived():
                     self._events.append(HeartbeatReceived(event.message.raw))

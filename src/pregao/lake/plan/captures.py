@@ -19,14 +19,14 @@ from pregao.captures.runs import RunReader
 from pregao.codecs.pcap.kernels import INTERFACE_SIZE, Shape
 from pregao.codecs.pcap.outcomes import Datagram
 from pregao.codecs.pcap.runs import CaptureRuns, DatagramRun, read_run
-from pregao.feeds.port import Header, UnitReader
+from pregao.feeds.port import Came, Header, UnitReader
 from pregao.feeds.registry import DEFAULT, load_system, load_tabled_system
 from pregao.feeds.wire import WiredSystem
 from pregao.lake.plan.contents import RANGE_BYTES, CaptureForm, Content, FrameWindow, form_of
 from pregao.lake.plan.stored import Stored, look
 from pregao.lake.store.location import is_remote
 from pregao.model.packets import Units
-from pregao.model.streams import Destination, Stream
+from pregao.model.streams import Destination, Feed, Stream
 
 # Readers of this process: to make one takes a quarter of a second, so tasks share them.
 #
@@ -80,18 +80,25 @@ def flow_headers(system: str, channel: int) -> Header:
     )
 
 
-def read_units(headers: Header, packets: "PiecePackets", flow: int, resume: bytes | None) -> Units:
+def read_units(
+    headers: Header, packets: "PiecePackets", flow: int, resume: bytes | None, *, with_times: bool = False
+) -> Units:
     """The units of a piece. `resume`: what is known of the packets of its flow before it, where that is
-    needed; then there are those of the flow alone."""
+    needed; then there are those of the flow alone. `with_times`: the header is told when packets came."""
     where = packets.address.ctypes.data, packets.length.ctypes.data
     if resume is None:
         return headers.read(0, *where, len(packets))
     headers.resume(resume)
     mine = np.flatnonzero(packets.flow == flow).astype(np.uint32)
-    return headers.read(0, *where, len(mine), mine.ctypes.data)
+    if not with_times:
+        return headers.read(0, *where, len(mine), mine.ctypes.data)
+    sources, times = np.zeros(len(packets), np.uint16), np.ascontiguousarray(packets.ts, np.int64)
+    came = Came(sources.ctypes.data, times.ctypes.data, _ONE_FEED.ctypes.data)
+    return headers.read(0, *where, len(mine), mine.ctypes.data, came)
 
 
 Array = np.ndarray[Any, np.dtype[Any]]
+_ONE_FEED: Final = np.array([Feed.A], np.uint8)  # of whatever feed: files are of one each
 
 PIECE_PACKETS: Final = 4096
 _NO_FRAME: Final = -1
@@ -108,6 +115,11 @@ class CapturePiece(NamedTuple):
     frame: int  # -1: of the file itself
     shape: int
     packets: int
+
+    @classmethod
+    def of_odd(cls) -> "CapturePiece":
+        """Of a datagram that the index itself has."""
+        return cls(0, 0, _NO_FRAME, 0, 1)
 
 
 class PiecePackets(NamedTuple):
@@ -168,7 +180,7 @@ class PieceReader:
         """The datagrams of a piece, in the order of the file."""
         piece = self._layout.pieces[number]
         if number in self._layout.odd:
-            return _odd_packet(*self._layout.odd[number])
+            return odd_packet(*self._layout.odd[number])
         owner = self._bytes(piece)
         return _packets(read_run(owner, self._shapes[piece.shape][0], piece.packets))
 
@@ -185,7 +197,7 @@ class PieceReader:
         self._content = None
 
 
-def _odd_packet(ts: int, payload: bytes, flow: int) -> PiecePackets:
+def odd_packet(ts: int, payload: bytes, flow: int) -> PiecePackets:
     owner = np.frombuffer(payload or b"\0", np.uint8)
     return PiecePackets(
         np.array([ts]), np.array([owner.ctypes.data]), np.array([len(payload)], np.uint32), np.array([flow]),
@@ -245,9 +257,9 @@ def _as_damage(finding: Finding) -> str:
 def _odd(layout: CaptureLayout, datagram: Datagram) -> tuple[int, PiecePackets]:
     number = len(layout.pieces)
     flow = Destination(datagram.ip_version, datagram.dst, datagram.dst_port).flow
-    layout.pieces.append(CapturePiece(0, 0, _NO_FRAME, 0, 1))
+    layout.pieces.append(CapturePiece.of_odd())
     layout.odd[number] = (datagram.ts_ns, bytes(datagram.payload), flow)
-    return number, _odd_packet(*layout.odd[number])
+    return number, odd_packet(*layout.odd[number])
 
 
 def _shape_number(layout: CaptureLayout, runs: CaptureRuns) -> int:

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from pregao.feeds.port import UnknownContent
+from pregao.feeds.port import UnitPart, UnknownContent
 from pregao.feeds.registry import DEFAULT
 from pregao.lake.plan.captures import CaptureLayout
 from pregao.model.instruments import Instrument
@@ -160,6 +160,8 @@ class StreamIndex:
     learned: bytes = b""  # what the stream says of how its channel is to be read (`feeds.wire`)
     days: list[tuple[int, int]] = field(default_factory=list)  # first key of each day, where times tell dates
     epochs: list[int] = field(default_factory=list)  # versions as all files of a plan count them
+    parts: list[UnitPart] = field(default_factory=list)  # of units that are not whole in this file
+    joined: int = 0  # of its last pieces, which were put together from parts: see `plan.parts`
     source: str = ""  # of a session: its name
     goes_on: bool = False  # a session that began before the file
 

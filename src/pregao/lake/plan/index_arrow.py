@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from pregao.feeds.port import UnitPart
 from pregao.lake.plan.captures import CaptureLayout, CapturePiece
 from pregao.lake.plan.contents import CaptureForm
 from pregao.lake.plan.index import (
@@ -59,6 +60,9 @@ _NEWS: Final = pa.struct(
 _UNKNOWN: Final = pa.struct(
     [(name, pa.string() if name == "field" else pa.int64()) for name in UnknownSeen._fields]
 )
+_PART: Final = pa.struct(
+    [(name, pa.binary() if name == "data" else pa.int64()) for name in UnitPart._fields]
+)
 _FILES: Final = pa.schema(
     [
         ("path", pa.string()), ("size", pa.int64()), ("version", pa.string()), ("content", pa.string()),
@@ -75,7 +79,7 @@ _STREAMS: Final = pa.schema(
         ("pauses", pa.list_(_struct(_PAUSE))), ("definitions", pa.list_(arrow_type(Defined))),
         ("news", pa.list_(_NEWS)), ("unknown", pa.list_(_UNKNOWN)), ("resumes", pa.list_(pa.binary())),
         ("learned", pa.binary()), ("days", pa.list_(_struct(_DAY))), ("source", pa.string()),
-        ("goes_on", pa.bool_()),
+        ("parts", pa.list_(_PART)), ("joined", pa.int64()), ("goes_on", pa.bool_()),
     ]
 )  # fmt: skip
 # Of what is stored: other columns, or other numbers for kinds of rows, are another format.
@@ -215,6 +219,8 @@ def _streams(indexes: Sequence[FileIndex]) -> Any:
         "resumes": [stream.resumes for stream in streams],
         "learned": [stream.learned for stream in streams],
         "days": _lists([np.array(stream.days, _DAY) for stream in streams], _DAY),
+        "parts": [[each._asdict() for each in stream.parts] for stream in streams],
+        "joined": [stream.joined for stream in streams],
         "source": [stream.source for stream in streams], "goes_on": [stream.goes_on for stream in streams],
     }  # fmt: skip
     for name, dtype in _ARRAYS.items():
@@ -238,5 +244,6 @@ def _stream(row: dict[str, Any], arrays: dict[str, Array]) -> StreamIndex:
         pauses=[(key, sent_ns) for key, sent_ns in arrays["pauses"].tolist()],
         unknown=[UnknownSeen(**each) for each in row["unknown"]], resumes=row["resumes"],
         learned=row["learned"], days=[(key, day) for key, day in arrays["days"].tolist()],
-        source=row["source"], goes_on=row["goes_on"],
+        parts=[UnitPart(**each) for each in row["parts"]], joined=row["joined"], source=row["source"],
+        goes_on=row["goes_on"],
     )  # fmt: skip

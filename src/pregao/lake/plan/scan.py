@@ -10,7 +10,7 @@ from pregao.captures.glance import FlowFacts
 from pregao.captures.streams import configured_stream, identify, stream_of_file_name
 from pregao.codecs.pcap.formats import MAGIC_SIZE
 from pregao.feeds.identity import UNTOLD_CHANNEL
-from pregao.feeds.port import Header, SchemaInspector, UnitReader
+from pregao.feeds.port import Header, KeepsParts, SchemaInspector, UnitPart, UnitReader
 from pregao.feeds.registry import DEFAULT, load_system
 from pregao.feeds.wire import WiredSystem
 from pregao.lake.plan.captures import (
@@ -154,9 +154,12 @@ class Scanner:
             configured = configured_stream(self._channels, Destination.of_flow(number))
             channel = (self._by_name if configured is None else configured).channel or UNTOLD_CHANNEL
             self._opened[number] = channel, flow_headers(self._system, channel)
+            opened = self._opened[number][1]
+            if isinstance(opened, KeepsParts):
+                opened.keep_parts()
         channel, headers = self._opened[number]
         mark = headers.mark()
-        read = UnitsRead.of(packets, read_units(headers, packets, number, mark))
+        read = UnitsRead.of(packets, read_units(headers, packets, number, mark, with_times=True))
         counted = (read.number > 0) & (read.channel == channel)
         if counted.any():
             flow = self._flow(number, channel)
@@ -277,6 +280,11 @@ class Scanner:
         reasons = [(facts.channel, self._why_not(facts)) for facts in self._facts]
         return told, [LeftOutFlow(channel, f"{why}; left out") for channel, why in reasons if why is not None]
 
+    def _left_parts(self, flow: int) -> list[UnitPart]:
+        """Of units that are not whole in this file."""
+        _, headers = self._opened.get(flow, (UNTOLD_CHANNEL, None))
+        return headers.left_parts() if isinstance(headers, KeepsParts) else []
+
     def _why_not(self, facts: FlowFacts) -> str | None:
         """Why nothing can be made of a flow; None: it can."""
         if self._wired is not None and facts.channel == UNTOLD_CHANNEL:
@@ -294,6 +302,7 @@ class Scanner:
         )  # fmt: skip
         if stream is Stream.INCREMENTAL:
             index.pauses = flow.pauses
+            index.parts = self._left_parts(flow.flow)
             index.days = [] if flow.days is None else flow.days.begins
         if stream in (Stream.INCREMENTAL, Stream.SNAPSHOT):
             index.runs = union(flow.runs)

@@ -182,6 +182,7 @@ def piece_starts(unit: LakeUnit) -> Array:
     parts = []
     for stream in unit.feeds[feed]:
         pieces = stream.index.pieces
+        pieces = pieces[: len(pieces) - stream.index.joined]  # which lie within others
         pieces = pieces[stream.inside(pieces["least"])]
         found = np.zeros(len(pieces), _START)
         found["place"], found["sent_ns"] = stream.places(pieces["least"]), pieces["first_ns"]

@@ -79,7 +79,7 @@ class UnitPlan:
             for each in unit.taken_over
             if each + 1 < len(unit.versions) and each + 1 not in unit.taken_over
         ]
-        damage += unknown_findings(unit, indexes)
+        damage += unknown_findings(unit, indexes) + _joined_findings(unit)
         inputs = [UnitInput.of(indexes[number]) for number in files]
         loops, scaled = find_loops(unit), scales(told, load_tabled_system(unit.system))
         return cls(unit, loops, told, symbols(told), groups(told), inputs, damage, scaled)
@@ -163,6 +163,14 @@ def unknown_findings(unit: LakeUnit, files: Sequence[FileIndex]) -> list[InputFi
                     sighting = _Sighting(files[number].path, stream, seen)
                     feeds.setdefault(stream.feed, []).append(sighting)
     return [_unknown_finding(max(feeds.values(), key=_total)) for feeds in found.values()]
+
+
+def _joined_findings(unit: LakeUnit) -> list[InputFinding]:
+    """Units that no feed has whole: see `plan.parts`."""
+    each = [stream for streams in unit.feeds.values() for stream in streams if stream.index.joined]
+    joined = sum(int(one.inside(one.index.pieces["least"][-one.index.joined :]).sum()) for one in each)
+    detail = f"{joined} messages were put together from parts that captures had each"
+    return [InputFinding("OTHER", "INFO", detail, {"count": joined})] if joined else []
 
 
 def _total(sightings: list[_Sighting]) -> int:

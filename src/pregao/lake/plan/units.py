@@ -100,6 +100,7 @@ class LakeUnit:
 def find_units(files: Sequence[FileIndex]) -> list[LakeUnit]:
     """In order of source and date. All files are of one system: it is that of the build."""
     from pregao.lake.plan.contingency import go_on_with_contingency  # these stand on this module
+    from pregao.lake.plan.parts import join_parts
     from pregao.lake.plan.sessions import find_session_units
 
     if files and has_sessions(files[0].system):
@@ -111,7 +112,9 @@ def find_units(files: Sequence[FileIndex]) -> list[LakeUnit]:
         mine = [(number, stream) for number, stream in streams if stream.channel == channel]
         system = files[mine[0][0]].system
         if load_system(system).policy.epochs_by_time:
-            number_epochs([stream for _, stream in mine if stream.stream is Stream.INCREMENTAL])
+            incremental = [each for each in mine if each[1].stream is Stream.INCREMENTAL]
+            number_epochs([stream for _, stream in incremental])
+            join_parts(incremental, files, system)
         found = _incremental_units(channel, mine, system)
         for unit in found:
             go_on_with_contingency(unit, mine, files)

@@ -109,7 +109,10 @@ def _restored(
 def _servers(settings: LiveSettings, market: LiveMarket, clock: WallClock) -> MarketServers | None:
     if settings.servers is None:
         return None
-    source = WholeMarket(market.catalogue, market.engine, market.desk)
+    source = WholeMarket(
+        market.catalogue, market.engine, market.desk, market.clearing,
+        lending_beside=settings.habits.lending_beside,
+    )  # fmt: skip
     servers = MarketServers(settings.servers, source, clock, market_totals(market.catalogue))
     market.serve(servers)
     return servers

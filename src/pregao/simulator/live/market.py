@@ -244,6 +244,7 @@ class LiveMarket:
         """From now on they are told everything."""
         self.servers = servers
         self.witness(servers)
+        self._desks.witnesses.append(servers)
 
     def witness(self, witness: Witness) -> None:
         """From now on it is told every event, before publishers are."""

@@ -13,7 +13,6 @@ and it has no snapshot.
 from collections import deque
 from collections.abc import Iterable, Mapping, Set
 
-from pregao.codecs.fast import Templates
 from pregao.feeds.fast.publisher.books import PublishedBooks
 from pregao.feeds.fast.publisher.datagrams import MessageStream
 from pregao.feeds.fast.publisher.incremental import IncrementalStream
@@ -40,7 +39,7 @@ class FastPublisher:
     def __init__(
         self,
         channel: int,
-        templates: Templates,
+        writer: MessageWriter,
         source: BookSource,
         *,
         depth: int | None,
@@ -58,7 +57,7 @@ class FastPublisher:
         """`stream_id`: the one MDStreamID that the channel has."""
         self.channel, self._source, self._recovery_ns = channel, source, paces.recovery_ns
         self._out: list[OutgoingPacket] = []
-        writer = self._writer = MessageWriter(templates)
+        self._writer = writer
 
         def stream(kind: Stream, begin: SequencePoint | None) -> MessageStream:
             return MessageStream(
@@ -111,10 +110,12 @@ class FastPublisher:
         return len(self._out)
 
     def next_timeout(self) -> int:
-        loops = (self.definitions, self.snapshots)
-        times = [self.incremental.stream.silent_ns, *(each.due_ns for each in loops)]
-        times += [each.stream.silent_ns for each in loops]
-        return min(*times, self._due_ns) if self._waiting else min(times)
+        definitions, snapshots = self.definitions, self.snapshots
+        due_ns = min(
+            self.incremental.stream.silent_ns, definitions.due_ns, definitions.stream.silent_ns,
+            snapshots.due_ns, snapshots.stream.silent_ns,
+        )  # fmt: skip
+        return min(due_ns, self._due_ns) if self._waiting else due_ns
 
     def on_timeout(self, now_ns: int) -> None:
         while self._waiting and self._due_ns <= now_ns:

@@ -1,6 +1,7 @@
 """UMDF FIX/FAST as the exchange speaks it: which channels there are, and a publisher for each."""
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Final
 
 from pregao.codecs.fast import Templates
@@ -9,6 +10,7 @@ from pregao.feeds.fast.publisher import entries as n
 from pregao.feeds.fast.publisher.books import TOP
 from pregao.feeds.fast.publisher.channel import FastPublisher
 from pregao.feeds.fast.publisher.coverage import Occurrences
+from pregao.feeds.fast.publisher.writing import MessageWriter
 from pregao.feeds.publishing import (
     BookSource,
     DeskChannels,
@@ -47,6 +49,11 @@ class FastPublishing:
     @property
     def templates(self) -> Templates:
         raise NotImplementedError
+
+    @cached_property
+    def writer(self) -> MessageWriter:
+        """For the publishers of all channels, which tell the same things."""
+        return MessageWriter(self.templates)
 
     def channels_of(self, instrument: Instrument) -> tuple[int, ...]:
         home = instrument.channel
@@ -92,7 +99,7 @@ class FastPublishing:
         listener: Listener | None = None,
     ) -> FastPublisher:
         return FastPublisher(
-            channel, self.templates, source, depth=depth_of(channel, (habits or _HABITS).levels),
+            channel, self.writer, source, depth=depth_of(channel, (habits or _HABITS).levels),
             feeds=site.incremental, now_ns=now_ns, paces=paces or Paces(heartbeat_ns=10 * 1_000_000_000),
             start=start, loops=loops, rpt_seqs=rpt_seqs, booked=booked, listener=listener,
             stream_id=n.INDEX if channel == INDICES else None,
