@@ -23,6 +23,7 @@ from pregao.lake.computed.trades import (
     DAY_NS,
     EXACT_BARS,
     EXACT_CLEAN,
+    EXACT_TOLD,
     EXACT_TRADES_CLEAN,
     TOLD,
     TOLD_MONEY,
@@ -56,7 +57,7 @@ _TABLES: Final = {
     "trades_clean": TRADES_CLEAN, "bars": BARS, "daily": DAILY, "auctions": AUCTIONS, "quality": DIFFERENCES
 }  # fmt: skip
 # Of units with exact values: what is read and made instead.
-_EXACT_TRADES: Final = (TOLD, EXACT_CLEAN)
+_EXACT_TRADES: Final = (EXACT_TOLD, EXACT_CLEAN)
 _EXACT_TABLES: Final = _TABLES | {
     "trades_clean": EXACT_TRADES_CLEAN, "bars": EXACT_BARS, "daily": EXACT_DAILY
 }  # fmt: skip
@@ -182,6 +183,7 @@ def parts_of(
 # A task holds the trades of its part in memory, about 400 bytes each. Every part reads all files of its unit,
 # so few and equal ones are best.
 PART_TRADES: Final = 500_000
+SHARED_TRADES: Final = 150_000  # from so many on there are two parts, for one core would wait for the other
 Files = dict[str, list[LiveFile]]
 Counted = dict[UnitKey, list[Any]]  # record batches that `Minutes` merges
 
@@ -258,10 +260,10 @@ def _files_of(key: UnitKey, files: Files) -> Files:
 def _bounds(location: Location, trades: Sequence[LiveFile], most: int) -> list[int]:
     """Instruments at which to cut so that parts have about as many trades. One instrument is never cut."""
     total = sum(file.rows for file in trades)
-    if total <= most:
+    if total <= min(most, SHARED_TRADES):
         return []
     ids = read(location, TRADES, trades, (), ["security_id"]).column(0).to_numpy()
     instruments, counts = np.unique(ids, return_counts=True)
-    parts = ceil(total / most)
+    parts = max(2, ceil(total / most))
     shares = (np.cumsum(counts) - counts) // ceil(total / parts)
     return [int(each) for each in instruments[1:][shares[1:] != shares[:-1]]]
