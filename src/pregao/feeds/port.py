@@ -66,6 +66,7 @@ class RowFault:
     byte: int
     index: int
     lost: bool = True
+    detail: str = ""  # for people
 
 
 @record
